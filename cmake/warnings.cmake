@@ -1,0 +1,5 @@
+# mollify_warnings(target): the warnings every target of the project is held to.
+function(mollify_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+    -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${MOLLIFY_WARNINGS_AS_ERRORS}>:-Werror>)
+endfunction()

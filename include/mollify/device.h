@@ -1,0 +1,76 @@
+// Devices run plans: Device::prepare() makes an Executable, Executable::run() blurs with a Workspace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mollify/image.h"
+#include "mollify/plan.h"
+#include "mollify/result.h"
+
+namespace mollify {
+
+class DeviceImpl;
+class ExecutableImpl;
+class WorkspaceImpl;
+
+/// The scratch memory of one call in flight. Reuse it for the next call; never share it between two at once.
+class Workspace {
+ public:
+  explicit Workspace(std::unique_ptr<WorkspaceImpl> impl);
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
+  ~Workspace();
+  [[nodiscard]] WorkspaceImpl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<WorkspaceImpl> impl_;
+};
+
+/// A plan made ready to run. Immutable and cheap to copy; run it from many threads, each with its own Workspace.
+class Executable {
+ public:
+  explicit Executable(std::shared_ptr<const ExecutableImpl> impl);
+  [[nodiscard]] const Plan& plan() const;
+  /// Allocates plan().scratch_bytes.
+  [[nodiscard]] Result<Workspace> make_workspace() const;
+  /// Blurs host memory. The views must have the shapes that were planned for. Allocates nothing of its own.
+  [[nodiscard]] Status run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const;
+  /// A batch of images of one shape: src[i] to dst[i].
+  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
+                           Workspace& workspace) const;
+
+ private:
+  std::shared_ptr<const ExecutableImpl> impl_;
+};
+
+struct DeviceOptions {
+  std::int32_t threads = 0;  ///< CPU: worker threads of one run, 0 = one for each hardware thread
+};
+
+/// Cheap to copy: copies are the same device.
+class Device {
+ public:
+  /// "auto", "cpu", or a backend with an index or part of a name: "vulkan:0".
+  [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
+  [[nodiscard]] const DeviceInfo& info() const;
+  /// May block and may fail: builds pipelines, converts weights.
+  [[nodiscard]] Result<Executable> prepare(const Plan& plan) const;
+
+ private:
+  explicit Device(std::shared_ptr<DeviceImpl> impl);
+  std::shared_ptr<DeviceImpl> impl_;
+};
+
+/// A device that Device::open() would find, and the name to open it by.
+struct DeviceEntry {
+  std::string open_name;  ///< "cpu"
+  DeviceInfo info;
+};
+[[nodiscard]] std::vector<DeviceEntry> list_devices();
+
+}  // namespace mollify

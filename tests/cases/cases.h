@@ -1,0 +1,58 @@
+// The one list of cases. Conformance tests, `mollify verify`, `mollify bench` and the fuzzer all run these,
+// so what is timed is what was verified, and a failing case prints a name that the tool takes back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mollify/mollify.h"
+
+namespace mollify::cases {
+
+/// How the test lays its images out in memory.
+enum class Layout : std::uint8_t {
+  packed,    ///< rows without gaps
+  padded,    ///< inset in a larger poisoned buffer, odd row strides
+  in_place,  ///< source and destination are the same memory
+};
+
+/// One blur: what, on which shapes, by which algorithm. `name()` and `parse_case()` are inverses.
+struct Case {
+  AlgorithmChoice algorithm;  ///< an empty id lets the planner choose
+  BlurSpec spec;
+  ImageDesc src;
+  ImageDesc dst;
+  Layout layout = Layout::packed;
+  std::uint64_t seed = 1;  ///< of the random source image
+  bool operator==(const Case&) const = default;
+};
+
+[[nodiscard]] std::string name(const Case& c);
+[[nodiscard]] Result<Case> parse_case(std::string_view text);
+
+/// A pairwise covering array over algorithms, sizes, formats, borders, kernels, layouts and colour handling; fixed seed.
+[[nodiscard]] std::vector<Case> pairwise_cases();
+/// The product of the same axes; hours.
+[[nodiscard]] std::vector<Case> all_cases();
+/// What the benchmark times by default: the common formats and kernels at `size`.
+[[nodiscard]] std::vector<Case> bench_cases(PerAxis<std::int32_t> size);
+
+enum class Outcome : std::uint8_t { pass, refused, failed };
+
+struct CaseResult {
+  Outcome outcome = Outcome::failed;
+  std::string message;           ///< why it was refused or how it failed; names the first bad pixel
+  double max_error = 0.0;        ///< measured, in the units of mollify::Accuracy
+  double predicted_error = 0.0;  ///< what the plan promised
+  std::optional<Plan> plan;
+};
+
+/// Fills a source with fresh random pixels, poisons the destination and its surroundings, runs the case, compares with
+/// the reference (whole up to a megapixel; above it edges, corners and 2,000 random pixels) and checks every guard byte.
+[[nodiscard]] CaseResult run_case(const Device& device, const Case& c);
+
+}  // namespace mollify::cases
