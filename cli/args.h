@@ -1,0 +1,73 @@
+// The option groups that several commands share, and what their text means.
+// A text that cannot be read is wrong usage (exit code 2); numbers that make no sense are left to the library.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "mollify/mollify.h"
+
+namespace mollify::cli {
+
+// --gaussian --radius --truncate --box --box-size --anchor --tent --kernel --normalize
+struct KernelArgs {
+  std::optional<std::string> gaussian;
+  std::optional<std::string> radius;
+  std::optional<std::string> truncate;
+  std::optional<std::string> box;
+  std::optional<std::string> box_size;
+  std::optional<std::string> anchor;
+  std::optional<std::string> tent;
+  std::optional<std::string> kernel_file;
+  bool normalize = false;
+};
+void add_kernel_options(CLI::App& command, KernelArgs& args);
+/// Whether any kernel was asked for.
+[[nodiscard]] bool has_kernel(const KernelArgs& args);
+/// Exactly one kernel must have been asked for. Reads the file of `--kernel`.
+[[nodiscard]] KernelSpec make_kernel(const KernelArgs& args);
+/// "gaussian 3", "box 2.5x1", "kernel 5x5".
+[[nodiscard]] std::string describe(const KernelSpec& kernel);
+
+// --border --border-value
+struct BorderArgs {
+  std::string modes = "clamp";
+  std::optional<std::string> values;
+};
+void add_border_options(CLI::App& command, BorderArgs& args);
+/// One value stands for every channel.
+[[nodiscard]] Border make_border(const BorderArgs& args);
+/// The border values as given, for images of any number of channels; empty when none were.
+[[nodiscard]] std::vector<double> border_values(const BorderArgs& args);
+
+// --device --threads
+struct DeviceArgs {
+  std::string device = "auto";
+  std::int32_t threads = 0;
+};
+void add_device_options(CLI::App& command, DeviceArgs& args);
+[[nodiscard]] Device open_device(const DeviceArgs& args);
+
+// --algorithm --max-error
+struct PlanArgs {
+  std::optional<std::string> algorithm;
+  std::optional<std::string> max_error;
+};
+void add_plan_options(CLI::App& command, PlanArgs& args);
+[[nodiscard]] PlanOptions make_plan_options(const PlanArgs& args);
+[[nodiscard]] Accuracy make_accuracy(const PlanArgs& args);
+
+// --json
+void add_json_flag(CLI::App& command, bool& json);
+
+/// Texts of single values; `option` names the culprit in the message.
+[[nodiscard]] PerAxis<std::int32_t> parse_size(std::string_view text, std::string_view option);  // "640x480"
+[[nodiscard]] Rect parse_rect(std::string_view text, std::string_view option);                   // "64x48+10+20"
+[[nodiscard]] PixelFormat parse_format_name(std::string_view text);                              // "rgba8"
+
+}  // namespace mollify::cli
