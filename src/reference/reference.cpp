@@ -1,0 +1,205 @@
+#include "reference/reference.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "reference/pixel.h"
+#include "reference/weights.h"
+
+namespace mollify {
+namespace {
+
+using reference::AxisKernel;
+using reference::kOutside;
+using reference::Pixel;
+using reference::Separable;
+using reference::Tap;
+
+/// The taps of every output along one axis.
+using AxisTapTable = std::vector<std::vector<Tap>>;
+
+AxisTapTable tap_table(const AxisKernel& kernel, BorderMode mode, std::int64_t begin, std::int64_t count,
+                       std::int64_t extent) {
+  AxisTapTable table;
+  for (std::int64_t i = 0; i < count; ++i) table.push_back(reference::taps_at(kernel, mode, begin + i, extent));
+  return table;
+}
+
+/// The source pixels that the taps name, decoded to the numbers that are blurred.
+class Window {
+ public:
+  Window(const ConstImageView& src, const reference::ColourModel& colour, const Pixel& border,
+         const AxisTapTable& columns, const AxisTapTable& rows)
+      : border_(border) {
+    std::set<std::int64_t> needed_columns = indices(columns);
+    if (!needed_columns.empty()) {
+      first_column_ = *needed_columns.begin();
+      width_ = *needed_columns.rbegin() - first_column_ + 1;
+    }
+    const FormatInfo& format = info(src.desc.format);
+    for (const std::int64_t y : indices(rows)) {
+      std::vector<Pixel>& row = rows_[y];
+      for (std::int64_t x = 0; x < width_; ++x) {
+        const std::byte* pixel = src.row(y) + (first_column_ + x) * format.pixel_bytes();
+        row.push_back(colour.decode(reference::load_pixel(format, pixel)));
+      }
+    }
+  }
+
+  [[nodiscard]] const std::map<std::int64_t, std::vector<Pixel>>& rows() const { return rows_; }
+  /// A pixel outside on any constant axis has the border's value.
+  [[nodiscard]] const Pixel& at(const std::vector<Pixel>& row, std::int64_t x) const {
+    return x == kOutside ? border_ : row[x - first_column_];
+  }
+  /// Null outside a constant border.
+  [[nodiscard]] const std::vector<Pixel>* row(std::int64_t y) const { return y == kOutside ? nullptr : &rows_.at(y); }
+  [[nodiscard]] const Pixel& border() const { return border_; }
+
+ private:
+  static std::set<std::int64_t> indices(const AxisTapTable& table) {
+    std::set<std::int64_t> result;
+    for (const auto& taps : table) {
+      for (const Tap& tap : taps) {
+        if (tap.index != kOutside) result.insert(tap.index);
+      }
+    }
+    return result;
+  }
+
+  std::map<std::int64_t, std::vector<Pixel>> rows_;
+  std::int64_t first_column_ = 0;
+  std::int64_t width_ = 0;
+  Pixel border_;
+};
+
+void add(Pixel& sum, double weight, const Pixel& pixel) {
+  for (std::size_t c = 0; c < pixel.size(); ++c) sum[c] += weight * pixel[c];
+}
+
+std::vector<Pixel> blur_rows_then_columns(const Window& window, const AxisTapTable& columns, const AxisTapTable& rows) {
+  std::map<std::int64_t, std::vector<Pixel>> blurred_rows;
+  for (const auto& [y, row] : window.rows()) {
+    std::vector<Pixel>& blurred = blurred_rows[y];
+    for (const auto& taps : columns) {
+      Pixel sum{};
+      for (const Tap& tap : taps) add(sum, tap.weight, window.at(row, tap.index));
+      blurred.push_back(sum);
+    }
+  }
+  std::vector<Pixel>& outside = blurred_rows[kOutside];
+  for (const auto& taps : columns) {
+    Pixel sum{};
+    for (const Tap& tap : taps) add(sum, tap.weight, window.border());
+    outside.push_back(sum);
+  }
+
+  std::vector<Pixel> result;
+  for (const auto& taps : rows) {
+    std::vector<Pixel> sums(columns.size(), Pixel{});
+    for (const Tap& tap : taps) {
+      const std::vector<Pixel>& row = blurred_rows.at(tap.index);
+      for (std::size_t x = 0; x < sums.size(); ++x) add(sums[x], tap.weight, row[x]);
+    }
+    result.insert(result.end(), sums.begin(), sums.end());
+  }
+  return result;
+}
+
+std::vector<Pixel> blur_by_matrix(const Window& window, const Matrix& matrix, const AxisTapTable& columns,
+                                  const AxisTapTable& rows) {
+  std::vector<Pixel> result;
+  for (const auto& row_taps : rows) {
+    std::vector<const std::vector<Pixel>*> source_rows;
+    for (const Tap& tap : row_taps) source_rows.push_back(window.row(tap.index));
+    for (const auto& column_taps : columns) {
+      Pixel sum{};
+      for (std::int32_t j = 0; j < matrix.height; ++j) {
+        for (std::int32_t i = 0; i < matrix.width; ++i) {
+          const std::vector<Pixel>* row = source_rows[j];
+          const Pixel& pixel = row == nullptr ? window.border() : window.at(*row, column_taps[i].index);
+          add(sum, matrix.weights[j * matrix.width + i], pixel);
+        }
+      }
+      result.push_back(sum);
+    }
+  }
+  return result;
+}
+
+/// The same number of taps as the matrix has, each with weight 1: only the indices count.
+AxisTapTable index_table(std::int64_t taps, std::int64_t anchor, BorderMode mode, std::int64_t begin,
+                         std::int64_t count, std::int64_t extent) {
+  AxisTapTable table(count);
+  for (std::int64_t position = 0; position < count; ++position) {
+    for (std::int64_t i = 0; i < taps; ++i) {
+      table[position].push_back({reference::source_index(mode, begin + position + i - anchor, extent), 1.0});
+    }
+  }
+  return table;
+}
+
+Status check(const BlurSpec& spec, const ConstImageView& src, const Rect& region) {
+  const auto wrong = [](std::string message) { return Error{ErrorCode::invalid_argument, std::move(message), {}}; };
+  const std::int32_t width = src.desc.width;
+  const std::int32_t height = src.desc.height;
+  if (width < 1 || height < 1 || src.data == nullptr) return wrong("reference: the source image is empty");
+  if (region.width < 1 || region.height < 1 || region.x < 0 || region.y < 0 || region.x > width - region.width ||
+      region.y > height - region.height) {
+    return wrong("reference: the region is not inside the source image");
+  }
+  if (spec.alpha == AlphaMode::premultiply && info(src.desc.format).channels % 2 != 0) {
+    return wrong("reference: the source has no alpha channel to premultiply by");
+  }
+  return {};
+}
+
+Result<std::vector<Pixel>> blur_region(const BlurSpec& spec, const ConstImageView& src, const Rect& region) {
+  if (Status status = check(spec, src, region); !status) return status.error();
+  const FormatInfo& format = info(src.desc.format);
+  const reference::ColourModel colour{format.channels, spec.alpha, spec.transfer};
+  const Pixel border = colour.decode(reference::border_pixel(format, spec.border.value));
+  const PerAxis<BorderMode> mode = spec.border.mode;
+  const reference::Kernel kernel = reference::kernel_of(spec.kernel);
+
+  std::vector<Pixel> result;
+  if (const auto* separable = std::get_if<Separable>(&kernel)) {
+    const AxisTapTable columns = tap_table(separable->x, mode.x, region.x, region.width, src.desc.width);
+    const AxisTapTable rows = tap_table(separable->y, mode.y, region.y, region.height, src.desc.height);
+    result = blur_rows_then_columns(Window(src, colour, border, columns, rows), columns, rows);
+  } else {
+    const auto& m = std::get<Matrix>(kernel);
+    const AxisTapTable columns = index_table(m.width, m.anchor.x, mode.x, region.x, region.width, src.desc.width);
+    const AxisTapTable rows = index_table(m.height, m.anchor.y, mode.y, region.y, region.height, src.desc.height);
+    result = blur_by_matrix(Window(src, colour, border, columns, rows), m, columns, rows);
+  }
+  for (Pixel& pixel : result) pixel = colour.encode(pixel);
+  return result;
+}
+
+Rect region_of(const BlurSpec& spec, const ImageDesc& src) {
+  return spec.roi.value_or(Rect{0, 0, src.width, src.height});
+}
+
+}  // namespace
+
+Result<std::vector<double>> reference_blur(const BlurSpec& spec, const ConstImageView& src) {
+  const Result<std::vector<Pixel>> pixels = blur_region(spec, src, region_of(spec, src.desc));
+  if (!pixels) return pixels.error();
+  const int channels = info(src.desc.format).channels;
+  std::vector<double> result;
+  result.reserve(pixels->size() * channels);
+  for (const Pixel& pixel : *pixels) result.insert(result.end(), pixel.begin(), pixel.begin() + channels);
+  return result;
+}
+
+Result<std::array<double, 4>> reference_at(const BlurSpec& spec, const ConstImageView& src, std::int32_t x,
+                                           std::int32_t y) {
+  const Rect region = region_of(spec, src.desc);
+  const Result<std::vector<Pixel>> pixels = blur_region(spec, src, Rect{region.x + x, region.y + y, 1, 1});
+  if (!pixels) return pixels.error();
+  return pixels->front();
+}
+
+}  // namespace mollify
