@@ -2,15 +2,14 @@
 // A text that cannot be read is wrong usage (exit code 2); numbers that make no sense are left to the library.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "mollify/mollify.h"
+#include "parse.h"  // IWYU pragma: export
 
 namespace mollify::cli {
 
@@ -64,10 +63,5 @@ void add_plan_options(CLI::App& command, PlanArgs& args);
 
 // --json
 void add_json_flag(CLI::App& command, bool& json);
-
-/// Texts of single values; `option` names the culprit in the message.
-[[nodiscard]] PerAxis<std::int32_t> parse_size(std::string_view text, std::string_view option);  // "640x480"
-[[nodiscard]] Rect parse_rect(std::string_view text, std::string_view option);                   // "64x48+10+20"
-[[nodiscard]] PixelFormat parse_format_name(std::string_view text);                              // "rgba8"
 
 }  // namespace mollify::cli

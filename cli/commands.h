@@ -1,10 +1,9 @@
 // The subcommands of the tool, and the one way in which they fail.
 #pragma once
 
-
 #include <CLI/CLI.hpp>
 
-#include "args.h"  // IWYU pragma: export
+#include "args.h"     // IWYU pragma: export
 #include "failure.h"  // IWYU pragma: export
 
 namespace mollify::cli {

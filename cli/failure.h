@@ -19,8 +19,12 @@ struct Failure {
   std::string message;
 };
 
-[[noreturn]] inline void fail(std::string message) { throw Failure{kExitFailure, std::move(message)}; }
-[[noreturn]] inline void fail_usage(std::string message) { throw Failure{kExitUsage, std::move(message)}; }
+[[noreturn]] inline void fail(std::string message) {
+  throw Failure{kExitFailure, std::move(message)};
+}
+[[noreturn]] inline void fail_usage(std::string message) {
+  throw Failure{kExitUsage, std::move(message)};
+}
 
 /// The error as one line: its message, then its reasons.
 [[nodiscard]] std::string one_line(const Error& error);

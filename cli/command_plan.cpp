@@ -1,0 +1,129 @@
+// mollify plan: how a blur would run, and why not otherwise. Reads no image.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "commands.h"
+#include "mollify/mollify.h"
+
+namespace mollify::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PlanCommand {
+  std::string size;
+  std::string format;
+  std::optional<std::string> to_format;
+  std::optional<std::string> roi;
+  std::string alpha = "ignore";
+  bool linear = false;
+  bool json = false;
+  KernelArgs kernel;
+  BorderArgs border;
+  DeviceArgs device;
+  PlanArgs plan;
+};
+
+const char* name_of(Binding binding) {
+  constexpr const char* kNames[] = {"source", "destination", "scratch"};
+  return kNames[static_cast<int>(binding)];
+}
+
+Json to_json(const Pass& pass) {
+  Json constants = Json::object();
+  for (const auto& [key, value] : pass.constants) constants[key] = value;
+  return {{"kernel", pass.kernel},
+          {"source", name_of(pass.source)},
+          {"destination", name_of(pass.destination)},
+          {"taps", {pass.taps.x.weights.size(), pass.taps.y.weights.size()}},
+          {"tile", {pass.tile.x, pass.tile.y}},
+          {"constants", std::move(constants)}};
+}
+
+Json to_json(const Plan& plan) {
+  Json options = Json::object();
+  for (const auto& [key, value] : plan.algorithm.options) options[key] = value;
+  Json passes = Json::array();
+  for (const Pass& pass : plan.passes) passes.push_back(to_json(pass));
+  Json refusals = Json::array();
+  for (const Refusal& refusal : plan.refusals) {
+    refusals.push_back({{"algorithm", refusal.algorithm}, {"reason", refusal.reason}});
+  }
+  return {{"algorithm", plan.algorithm.id},
+          {"options", std::move(options)},
+          {"backend", name(plan.device.backend)},
+          {"device", plan.device.name},
+          {"threads", plan.device.threads},
+          {"width", plan.src.width},
+          {"height", plan.src.height},
+          {"src_format", info(plan.src.format).name},
+          {"dst_width", plan.dst.width},
+          {"dst_height", plan.dst.height},
+          {"dst_format", info(plan.dst.format).name},
+          {"kernel", describe(plan.spec.kernel)},
+          {"border", {name(plan.spec.border.mode.x), name(plan.spec.border.mode.y)}},
+          {"passes", std::move(passes)},
+          {"scratch_bytes", plan.scratch_bytes},
+          {"min_bytes", plan.min_bytes},
+          {"moved_bytes", plan.moved_bytes},
+          {"predicted_error", plan.predicted_error},
+          {"allowed_error", plan.allowed_error},
+          {"predicted_seconds", plan.predicted_seconds},
+          {"predicted_copy_ratio", plan.predicted_copy_ratio},
+          {"refusals", std::move(refusals)}};
+}
+
+void run(const PlanCommand& args) {
+  const PerAxis<std::int32_t> size = parse_size(args.size, "the image size");
+  const ImageDesc src{size.x, size.y, parse_format_name(args.format)};
+
+  BlurSpec spec;
+  spec.kernel = make_kernel(args.kernel);
+  spec.border = make_border(args.border);
+  spec.accuracy = make_accuracy(args.plan);
+  spec.alpha = args.alpha == "premultiply" ? AlphaMode::premultiply : AlphaMode::ignore;
+  spec.transfer = args.linear ? TransferFunction::srgb : TransferFunction::none;
+  if (args.roi) spec.roi = parse_rect(*args.roi, "--roi");
+
+  const ImageDesc dst = destination_desc(spec, src, args.to_format ? parse_format_name(*args.to_format) : src.format);
+  const Device device = open_device(args.device);
+  const Plan plan = value_or_fail(make_plan(spec, src, dst, device.info(), make_plan_options(args.plan)));
+  if (args.json) {
+    fmt::print("{}\n", to_json(plan).dump(2));
+    return;
+  }
+  const std::string text = explain(plan);
+  fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  const auto args = std::make_shared<PlanCommand>();
+  CLI::App* command = app.add_subcommand("plan", "Explain how a blur would run, without an image");
+  command->add_option("size", args->size, "Image size in pixels")->type_name("WxH")->required();
+  command->add_option("pixel_format", args->format, "Pixel format, see 'mollify list formats'")
+      ->type_name("FORMAT")
+      ->required();
+  add_kernel_options(*command, args->kernel);
+  add_border_options(*command, args->border);
+  command->add_option("--roi", args->roi, "Only this region")->type_name("WxH+X+Y");
+  command->add_option("--format", args->to_format, "Pixel format of the result [as the source]")->type_name("F");
+  command->add_option("--alpha", args->alpha, "What the last of 2 or 4 channels is")
+      ->check(CLI::IsMember({"ignore", "premultiply"}))
+      ->capture_default_str();
+  command->add_flag("--linear", args->linear, "Decode sRGB to linear light around the blur");
+  add_plan_options(*command, args->plan);
+  add_device_options(*command, args->device);
+  add_json_flag(*command, args->json);
+  command->footer(R"(Examples:
+  mollify plan 3840x2160 rgba8 --gaussian 12
+  mollify plan 3840x2160 rgba32f --box 30 --border mirror --json)");
+  command->callback([args] { run(*args); });
+}
+
+}  // namespace mollify::cli

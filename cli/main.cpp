@@ -1,0 +1,70 @@
+// mollify, the command-line tool.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "commands.h"
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  mollify blur photo.jpg soft.jpg --gaussian 3        blur one image
+  mollify blur *.png -o blurred --box 5               blur many into a folder
+  mollify plan 3840x2160 rgba8 --gaussian 12          how it would run, and why so
+  mollify list algorithms                             what there is to choose from
+  mollify verify                                      check every algorithm on this machine
+  mollify bench --size 3840x2160 --gaussian 3         measure it on this machine
+'mollify blur --help' explains every option.)";
+
+void complain(const std::string& message) {
+  fmt::print(stderr, "mollify: {}\n", message);
+}
+
+// CLI11 reports some mistakes over several lines; the tool promises one.
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+int run(int argc, char** argv) {
+  using namespace mollify::cli;
+  CLI::App app{"mollify blurs images at the speed of memory.", "mollify"};
+  app.footer(kExamples);
+  app.set_version_flag("--version", "mollify " MOLLIFY_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  add_blur(app);
+  add_plan(app);
+  add_list(app);
+  add_verify(app);
+  add_bench(app);
+
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::Success& request) {  // --help and --version arrive as exceptions
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    complain(fmt::format("{} (see 'mollify --help')", first_line(error.what())));
+    return kExitUsage;
+  } catch (const Failure& failure) {
+    if (!failure.message.empty()) complain(failure.message);
+    return failure.exit_code;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit then is a failed write with a reason, not a sudden death
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    complain("not enough memory");
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  return mollify::cli::kExitFailure;
+}
