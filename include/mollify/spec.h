@@ -23,9 +23,9 @@ struct PerAxis {
 /// Without `radius` and `truncate` the kernel has all the taps that the accuracy can notice;
 /// with one of them it has exactly the taps -radius .. radius. Sigma 0 leaves that axis as it is.
 struct Gaussian {
-  PerAxis<double> sigma{1.0, 1.0};              ///< pixels, 0 to 1e6
-  std::optional<PerAxis<std::int32_t>> radius;  ///< pixels, 0 to 2^20
-  std::optional<double> truncate;               ///< radius = floor(truncate * sigma + 0.5), as SciPy does
+  PerAxis<double> sigma{1.0, 1.0};                ///< pixels, 0 to 1e6
+  std::optional<PerAxis<std::int32_t>> radius{};  ///< pixels, 0 to 2^20
+  std::optional<double> truncate{};               ///< radius = floor(truncate * sigma + 0.5), as SciPy does
   bool operator==(const Gaussian&) const = default;
 };
 
@@ -113,7 +113,7 @@ struct Border {
 /// colour channel is weighted by the exact output alpha.
 struct Accuracy {
   /// Unset: the default of the destination format, see default_max_error(). 0: exact algorithms only.
-  std::optional<double> max_error;
+  std::optional<double> max_error{};
   bool operator==(const Accuracy&) const = default;
 };
 /// unorm8 0.125/255, unorm16 and f16 1e-4, f32 2e-5.
@@ -138,7 +138,7 @@ struct BlurSpec {
   AlphaMode alpha = AlphaMode::ignore;
   TransferFunction transfer = TransferFunction::none;
   /// In source coordinates. The destination has the size of the region, whose pixels see their true neighbours.
-  std::optional<Rect> roi;
+  std::optional<Rect> roi{};
   bool operator==(const BlurSpec&) const = default;
 };
 
