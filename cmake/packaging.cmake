@@ -1,0 +1,38 @@
+# `cmake --install` gives headers, library and what find_package(mollify) and pkg-config need to find them.
+include(CMakePackageConfigHelpers)
+
+option(MOLLIFY_INSTALL "Install the library with the rest of the project" ${PROJECT_IS_TOP_LEVEL})
+if(NOT MOLLIFY_INSTALL)
+  return()
+endif()
+
+set(mollify_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/mollify")
+
+install(TARGETS mollify EXPORT mollifyTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+  INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mollify" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT mollifyTargets NAMESPACE mollify:: DESTINATION "${mollify_package_dir}")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/mollifyConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/mollifyConfig.cmake" INSTALL_DESTINATION "${mollify_package_dir}")
+# Before 1.0 a minor version may break its callers.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/mollifyConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/mollifyConfig.cmake" "${PROJECT_BINARY_DIR}/mollifyConfigVersion.cmake"
+  DESTINATION "${mollify_package_dir}")
+
+# Whoever links the static library links what it needs, too; the shared one has that linked in already.
+get_target_property(mollify_type mollify TYPE)
+set(mollify_pc_requires "libhwy tbb")
+set(mollify_pc_requires_private "")
+if(mollify_type STREQUAL "SHARED_LIBRARY")
+  set(mollify_pc_requires "")
+  set(mollify_pc_requires_private "libhwy tbb")
+endif()
+# The prefix is found from the place of the .pc file, so that an install tree can be moved.
+set(mollify_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH mollify_pc_to_prefix "/prefix/${mollify_pc_dir}" "/prefix")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/mollify.pc.in" "${PROJECT_BINARY_DIR}/mollify.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/mollify.pc" DESTINATION "${mollify_pc_dir}")
