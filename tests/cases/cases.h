@@ -21,6 +21,22 @@ enum class Layout : std::uint8_t {
 };
 
 /// One blur: what, on which shapes, by which algorithm. `name()` and `parse_case()` are inverses.
+///
+///   ALGORITHM/WIDTHxHEIGHT/FORMAT[-FORMAT]/KERNEL/BORDER[/roi=WxH+X+Y][/dst=WxH][/max_error=E][/premultiply][/srgb]
+///     [/layout=padded|in_place][/seed=N]
+///
+/// needs no quotes in a shell:
+///
+///   ALGORITHM   auto (the planner chooses), sep.fused, sep.fused:key=value,key=value
+///   FORMAT      rgba8, or source and destination: rgba8-rgba16f
+///   KERNEL      gaussian:sigma=S[,radius=R][,truncate=T]   box:radius=R   box:before=B,after=A   tent:radius=R
+///               taps:x=W_W_W@ANCHOR,y=W_W@ANCHOR[,normalization=unit_sum]
+///               matrix:size=WxH,anchor=XxY,weights=W_W_...[,normalization=unit_sum]
+///               S, R, B and A are one number for both axes or two as in 1.5x2
+///   BORDER      MODE or MODE_X+MODE_Y, then [:value=V_V_V_V]
+///
+/// as in auto/127x33/rgba8-rgba16f/gaussian:sigma=1.5x2/clamp+wrap/premultiply. Numbers are printed as the shortest text
+/// that reads back as the same bits.
 struct Case {
   AlgorithmChoice algorithm;  ///< an empty id lets the planner choose
   BlurSpec spec;
@@ -36,7 +52,7 @@ struct Case {
 
 /// A pairwise covering array over algorithms, sizes, formats, borders, kernels, layouts and colour handling; fixed seed.
 [[nodiscard]] std::vector<Case> pairwise_cases();
-/// The product of the same axes; hours.
+/// The product of algorithms, kernels, sizes and source formats, the other axes drawn at random; hours.
 [[nodiscard]] std::vector<Case> all_cases();
 /// What the benchmark times by default: the common formats and kernels at `size`.
 [[nodiscard]] std::vector<Case> bench_cases(PerAxis<std::int32_t> size);

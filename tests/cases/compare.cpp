@@ -1,0 +1,163 @@
+#include "cases/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "cases/random.h"
+#include "reference/pixel.h"
+#include "reference/reference.h"
+
+namespace mollify::cases {
+namespace {
+
+constexpr std::int64_t kWholeUpTo = 1 << 20;
+
+double magnitude(const std::vector<double>& weights, Normalization normalization) {
+  double sum = 0.0;
+  double absolute = 0.0;
+  for (const double weight : weights) {
+    sum += weight;
+    absolute += std::abs(weight);
+  }
+  return normalization == Normalization::unit_sum ? absolute / std::abs(sum) : absolute;
+}
+
+/// sum|weights|; kernels without negative weights are normalised.
+struct KernelMagnitude {
+  double operator()(const Gaussian&) const { return 1.0; }
+  double operator()(const Box&) const { return 1.0; }
+  double operator()(const Tent&) const { return 1.0; }
+  double operator()(const Taps& t) const {
+    return magnitude(t.x.weights, t.normalization) * magnitude(t.y.weights, t.normalization);
+  }
+  double operator()(const Matrix& m) const { return magnitude(m.weights, m.normalization); }
+};
+
+double full_scale(const BlurSpec& spec, const ConstImageView& src) {
+  const FormatInfo& format = info(src.desc.format);
+  if (format.is_unorm()) return 1.0;
+  double largest = 0.0;
+  if (spec.border.mode.x == BorderMode::constant || spec.border.mode.y == BorderMode::constant) {
+    for (int c = 0; c < format.channels; ++c) largest = std::max(largest, std::abs(spec.border.value[c]));
+  }
+  for (std::int32_t y = 0; y < src.desc.height; ++y) {
+    for (std::int32_t x = 0; x < src.desc.width; ++x) {
+      const auto pixel = reference::load_pixel(format, src.row(y) + std::ptrdiff_t{x} * format.pixel_bytes());
+      for (int c = 0; c < format.channels; ++c) largest = std::max(largest, std::abs(pixel[c]));
+    }
+  }
+  return largest * std::visit(KernelMagnitude{}, spec.kernel);
+}
+
+/// Half the distance between neighbouring numbers of the format at `value`.
+double half_step(const FormatInfo& format, double value) {
+  if (format.is_unorm()) return 0.5 / format.unit();
+  const int mantissa_bits = format.bits == 16 ? 10 : 23;
+  const int least_exponent = format.bits == 16 ? -14 : -126;
+  const int exponent = value == 0.0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
+  return std::ldexp(0.5, exponent - mantissa_bits);
+}
+
+/// An infinity stands for the first number that the format no longer has.
+double beyond_largest(const FormatInfo& format) {
+  return std::ldexp(1.0, format.bits == 16 ? 16 : 128);
+}
+
+double to_range(const FormatInfo& format, double exact) {
+  if (format.is_unorm()) return std::clamp(exact, 0.0, 1.0);
+  return std::clamp(exact, -beyond_largest(format), beyond_largest(format));
+}
+
+class Comparer {
+ public:
+  Comparer(const BlurSpec& spec, const ConstImageView& src, const ConstImageView& dst)
+      : spec_(spec), src_(src), dst_(dst), format_(info(dst.desc.format)), full_scale_(full_scale(spec, src)) {}
+
+  /// Compares a part of the destination.
+  Status compare(const Rect& part) {
+    BlurSpec spec = spec_;
+    spec.roi = part;
+    if (spec_.roi) {
+      spec.roi->x += spec_.roi->x;
+      spec.roi->y += spec_.roi->y;
+    }
+    const Result<std::vector<double>> exact = reference_blur(spec, src_);
+    if (!exact) return exact.error();
+    const double* pixel = exact->data();
+    for (std::int32_t y = part.y; y < part.y + part.height; ++y) {
+      for (std::int32_t x = part.x; x < part.x + part.width; ++x, pixel += format_.channels) compare_pixel(x, y, pixel);
+    }
+    return {};
+  }
+
+  [[nodiscard]] const Comparison& result() const { return result_; }
+
+ private:
+  void compare_pixel(std::int32_t x, std::int32_t y, const double* exact_pixel) {
+    const int channels = format_.channels;
+    const auto out = reference::load_pixel(format_, dst_.row(y) + std::ptrdiff_t{x} * format_.pixel_bytes());
+    const bool premultiply = spec_.alpha == AlphaMode::premultiply;
+    for (int c = 0; c < channels; ++c) {
+      const double exact = to_range(format_, exact_pixel[c]);
+      const double got = std::isinf(out[c]) ? std::copysign(beyond_largest(format_), out[c]) : out[c];
+      double error = std::max(0.0, std::abs(got - exact) - half_step(format_, exact));
+      if (std::isnan(got)) error = std::numeric_limits<double>::infinity();
+      if (premultiply && c < channels - 1) error *= std::abs(to_range(format_, exact_pixel[channels - 1]));
+      if (error != 0.0) error /= full_scale_;
+      if (!(error <= result_.max_error)) {
+        result_.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+        result_.worst = "pixel (" + std::to_string(x) + ", " + std::to_string(y) + ") channel " + std::to_string(c) +
+                        " is " + std::to_string(out[c] * format_.unit()) + ", exactly " +
+                        std::to_string(exact * format_.unit());
+      }
+    }
+  }
+
+  const BlurSpec& spec_;
+  ConstImageView src_;
+  ConstImageView dst_;
+  const FormatInfo& format_;
+  double full_scale_;
+  Comparison result_;
+};
+
+/// Every pixel, or a sample of them.
+std::vector<Rect> parts(const ImageDesc& dst) {
+  const std::int32_t width = dst.width;
+  const std::int32_t height = dst.height;
+  if (std::int64_t{width} * height <= kWholeUpTo) return {{0, 0, width, height}};
+
+  std::vector<Rect> result;
+  const auto add = [&](std::int32_t x, std::int32_t y, std::int32_t w, std::int32_t h) {
+    w = std::min(w, width);
+    h = std::min(h, height);
+    result.push_back({std::clamp(x, 0, width - w), std::clamp(y, 0, height - h), w, h});
+  };
+  for (const std::int32_t x : {0, width}) {
+    for (const std::int32_t y : {0, height}) add(x, y, 16, 16);
+  }
+  Random random(1);
+  for (int i = 0; i < 16; ++i) {
+    const std::int32_t x = random.between(0, width - 1);
+    const std::int32_t y = random.between(0, height - 1);
+    for (const std::int32_t edge : {0, height}) add(x, edge, 16, 4);
+    for (const std::int32_t edge : {0, width}) add(edge, y, 4, 16);
+  }
+  for (int i = 0; i < 125; ++i) add(random.between(0, width - 1), random.between(0, height - 1), 4, 4);
+  return result;
+}
+
+}  // namespace
+
+Result<Comparison> compare_with_reference(const BlurSpec& spec, const ConstImageView& src, const ConstImageView& dst) {
+  Comparer comparer(spec, src, dst);
+  for (const Rect& part : parts(dst.desc)) {
+    if (Status status = comparer.compare(part); !status) return status.error();
+  }
+  return comparer.result();
+}
+
+}  // namespace mollify::cases

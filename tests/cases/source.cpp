@@ -1,0 +1,81 @@
+#include "cases/source.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "cases/random.h"
+
+namespace mollify::cases {
+namespace {
+
+template <class T>
+void put(std::byte* data, T value) {
+  std::memcpy(data, &value, sizeof value);
+}
+
+/// Finite values only; to nearest, ties to even.
+std::uint16_t encode_half(double value) {
+  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const double magnitude = std::min(std::abs(value), 65504.0);
+  if (magnitude == 0.0) return sign;
+  const int exponent = std::max(std::ilogb(magnitude), -14);
+  const double mantissa = std::nearbyint(std::ldexp(magnitude, 10 - exponent));  // 1024 and up where normal
+  // A mantissa that rounded up to 2048 carries into the exponent by itself, a subnormal one lacks the 1024.
+  const int bits = (exponent + 14) * 1024 + static_cast<int>(mantissa);
+  return static_cast<std::uint16_t>(sign | bits);
+}
+
+double random_colour(Random& random, const FormatInfo& format, const BlurSpec& spec, bool bright) {
+  if (format.is_unorm() || spec.transfer == TransferFunction::srgb) {
+    return random.one_in(16) && !format.is_unorm() ? random.uniform(-0.2, 1.5) : random.uniform();
+  }
+  if (bright && random.one_in(50)) return random.uniform(500.0, 1500.0);
+  return random.uniform(-1.0, 2.0);
+}
+
+double random_alpha(Random& random) {
+  const std::size_t kind = random.below(8);
+  if (kind == 0) return 0.0;
+  return kind == 1 ? 1.0 : random.uniform();
+}
+
+}  // namespace
+
+void store(const ImageView& image, std::int32_t x, std::int32_t y, int channel, double value) {
+  const FormatInfo& format = info(image.desc.format);
+  std::byte* data = image.row(y) + std::ptrdiff_t{x} * format.pixel_bytes() + channel * format.component_bytes();
+  if (format.is_unorm()) {
+    const double rounded = std::floor(std::clamp(value, 0.0, 1.0) * format.unit() + 0.5);
+    if (format.bits == 8) return put(data, static_cast<std::uint8_t>(rounded));
+    return put(data, static_cast<std::uint16_t>(rounded));
+  }
+  if (format.bits == 16) return put(data, encode_half(value));
+  put(data, static_cast<float>(value));
+}
+
+void fill_random(const ImageView& image, const BlurSpec& spec, std::uint64_t seed) {
+  const FormatInfo& format = info(image.desc.format);
+  const bool bright = seed % 4 == 0;
+  const bool plain_unorm = format.is_unorm() && spec.alpha == AlphaMode::ignore;
+  Random random(seed);
+  for (std::int32_t y = 0; y < image.desc.height; ++y) {
+    if (plain_unorm) {  // every bit pattern is a value
+      std::byte* row = image.row(y);
+      for (std::int64_t done = 0; done < image.desc.row_payload_bytes(); done += 8) {
+        const std::uint64_t bits = random.next();
+        std::memcpy(row + done, &bits, static_cast<std::size_t>(std::min<std::int64_t>(8, image.desc.row_payload_bytes() - done)));
+      }
+      continue;
+    }
+    for (std::int32_t x = 0; x < image.desc.width; ++x) {
+      for (int c = 0; c < format.channels; ++c) {
+        const bool is_alpha = spec.alpha == AlphaMode::premultiply && c == format.channels - 1;
+        store(image, x, y, c, is_alpha ? random_alpha(random) : random_colour(random, format, spec, bright));
+      }
+    }
+  }
+}
+
+}  // namespace mollify::cases
