@@ -1,0 +1,50 @@
+// What a measurement becomes: one JSON object a line for machines, one table row for people.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/environment.h"
+#include "bench/measure.h"
+#include "mollify/mollify.h"
+
+namespace mollify::bench {
+
+/// One timed blur, by mollify or by a peer. The copy beside it is a field, never a record of its own.
+struct Record {
+  std::string case_name;
+  std::string algorithm;  ///< id, or the peer's function
+  Options options;
+  std::string backend;
+  std::string device;
+  BlurSpec spec;
+  ImageDesc src;
+  ImageDesc dst;
+  int threads = 1;
+  Statistics time_ns;
+  double copy_ns = 0.0;
+  std::int64_t min_bytes = 0;
+  std::optional<double> max_error;        ///< measured in the same process; unset for peers
+  std::optional<double> predicted_error;  ///< unset for peers
+  std::optional<std::string> peer;        ///< "opencv 4.6.0"; unset for mollify itself
+};
+
+[[nodiscard]] nlohmann::ordered_json to_json(const Record& record, const Environment& environment);
+
+/// A table that is printed row by row, while the rest is still being measured.
+class Table {
+ public:
+  explicit Table(std::span<const std::string> case_names);
+  [[nodiscard]] std::string header() const;
+  /// `records` are of one case: mollify's first, then the peers'. Shows the fastest peer.
+  [[nodiscard]] std::string row(std::span<const Record> records) const;
+
+ private:
+  std::size_t name_width_;
+};
+
+}  // namespace mollify::bench
