@@ -1,0 +1,209 @@
+// mollify bench: how fast, beside a copy of the same bytes and the peers. Times nothing that did not verify.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/filter.h"
+#include "bench/report.h"
+#include "bench/time_case.h"
+#include "cases/cases.h"
+#include "commands.h"
+
+namespace mollify::cli {
+namespace {
+
+constexpr PixelFormat kDefaultFormat = PixelFormat::rgba8;
+
+struct BenchCommand {
+  std::string size = "3840x2160";
+  std::optional<std::string> format;
+  KernelArgs kernel;
+  BorderArgs border;
+  PlanArgs plan;
+  DeviceArgs device;
+  std::optional<std::string> filter;
+  std::optional<std::string> case_name;
+  std::optional<std::string> json_path;
+  bool no_peers = false;
+  double seconds = 1.0;
+};
+
+cases::Case case_of_kernel(const BenchCommand& args, PerAxis<std::int32_t> size) {
+  cases::Case c;
+  c.spec.kernel = make_kernel(args.kernel);
+  c.src = {size.x, size.y, args.format ? parse_format_name(*args.format) : kDefaultFormat};
+  c.dst = c.src;
+  return c;
+}
+
+// The table of the case list: in one format unless a pattern selects among all.
+std::vector<cases::Case> cases_of_table(const BenchCommand& args, PerAxis<std::int32_t> size) {
+  std::vector<cases::Case> selected = cases::bench_cases(size);
+  if (args.format || !args.filter) {
+    const PixelFormat format = args.format ? parse_format_name(*args.format) : kDefaultFormat;
+    std::erase_if(selected, [&](const cases::Case& c) { return c.src.format != format; });
+    if (selected.empty()) fail(fmt::format("--format {}: not in the table of cases; name a kernel too", *args.format));
+  }
+  return selected;
+}
+
+std::vector<cases::Case> select(const BenchCommand& args) {
+  if (args.case_name) return {value_or_fail(cases::parse_case(*args.case_name), "--case")};
+  const PerAxis<std::int32_t> size = parse_size(args.size, "--size");
+  std::vector<cases::Case> selected =
+      has_kernel(args.kernel) ? std::vector{case_of_kernel(args, size)} : cases_of_table(args, size);
+  for (cases::Case& c : selected) {
+    c.spec.border = make_border(args.border);
+    c.spec.accuracy = make_accuracy(args.plan);
+    c.algorithm = make_plan_options(args.plan).algorithm.value_or(AlgorithmChoice{});
+  }
+  if (args.filter) {
+    std::erase_if(selected, [&](const cases::Case& c) { return !bench::matches(*args.filter, cases::name(c)); });
+    if (selected.empty()) fail(fmt::format("--filter \"{}\": no case has such a name", *args.filter));
+  }
+  return selected;
+}
+
+// Lines are added to what the file holds already: figures of earlier runs are never lost.
+class JsonLines {
+ public:
+  explicit JsonLines(const std::string& path) : path_(path), file_(path, std::ios::app) { check(); }
+
+  void add(const bench::Record& record, const bench::Environment& environment) {
+    file_ << bench::to_json(record, environment).dump() << '\n';
+    file_.flush();
+    check();
+  }
+
+ private:
+  void check() const {
+    if (!file_) fail(fmt::format("{}: cannot write: {}", path_, std::strerror(errno)));
+  }
+  std::string path_;
+  std::ofstream file_;
+};
+
+// One line on a terminal that says what is being measured, until there is something to show.
+class Waiting {
+ public:
+  explicit Waiting(const std::string& what) : live_(isatty(STDERR_FILENO) != 0) {
+    if (live_) fmt::print(stderr, "\r\033[Kmeasuring {} ...", what.substr(0, 60));
+    std::fflush(stderr);
+  }
+  ~Waiting() {
+    if (live_) fmt::print(stderr, "\r\033[K");
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  bool live_;
+};
+
+Result<bench::Timing> time_waiting(const Device& device, const cases::Case& c, const bench::TimingOptions& options) {
+  const Waiting waiting(cases::name(c));
+  return bench::time_case(device, c, options);
+}
+
+void print_heading(const DeviceInfo& device, const bench::Environment& environment) {
+  fmt::print("{}: {}, {}, {} threads; {}; load average {:.2f}\n", name(device.backend), device.name, device.driver,
+             device.threads, environment.kernel, environment.load_average);
+}
+
+// What the verdicts on the cases come to in the end.
+struct Tally {
+  int timed = 0;
+  int wrong = 0;
+};
+
+void run(const BenchCommand& args) {
+  if (!(args.seconds >= 0.0 && std::isfinite(args.seconds))) {
+    fail_usage(fmt::format("--seconds {}: not a length of time", args.seconds));
+  }
+  const std::vector<cases::Case> selected = select(args);
+  const Device device = open_device(args.device);
+  std::optional<JsonLines> json;
+  if (args.json_path) json.emplace(*args.json_path);
+
+  std::vector<std::string> names;
+  for (const cases::Case& c : selected) names.push_back(cases::name(c));
+  const bench::Table table(names);
+  print_heading(device.info(), bench::environment());
+  fmt::print("{}\n", table.header());
+  std::fflush(stdout);
+
+  const bench::TimingOptions options{.seconds = args.seconds,
+                                     .peers = args.no_peers ? bench::Peers::none : bench::Peers::all};
+  Tally tally;
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < selected.size(); ++i) {
+    const Result<bench::Timing> timing = time_waiting(device, selected[i], options);
+    if (!timing) {
+      fmt::print(stderr, "{}: {}\n", names[i], one_line(timing.error()));
+      if (timing.error().code != ErrorCode::unsupported) ++tally.wrong;
+      continue;
+    }
+    ++tally.timed;
+    fmt::print("{}\n", table.row(timing->records));
+    std::fflush(stdout);
+    const bench::Environment environment = bench::environment();
+    if (json) {
+      for (const bench::Record& record : timing->records) json->add(record, environment);
+    }
+    for (const std::string& note : timing->notes) {
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+    }
+  }
+
+  for (const std::string& note : notes) fmt::print("note: {}\n", note);
+  fmt::print("load average {:.2f}\n", bench::load_average());
+  std::fflush(stdout);
+  if (tally.wrong > 0 || tally.timed == 0) throw Failure{kExitFailure, ""};
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  const auto args = std::make_shared<BenchCommand>();
+  CLI::App* command = app.add_subcommand("bench", "Measure on this machine, beside a copy of the same bytes");
+  CLI::Option* size =
+      command->add_option("--size", args->size, "Image size in pixels")->type_name("WxH")->capture_default_str();
+  CLI::Option* format =
+      command->add_option("--format", args->format, "Pixel format, see 'mollify list formats' [rgba8]")->type_name("F");
+  add_kernel_options(*command, args->kernel);
+  add_border_options(*command, args->border);
+  add_plan_options(*command, args->plan);
+  add_device_options(*command, args->device);
+  CLI::Option* filter =
+      command->add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?")
+          ->type_name("PATTERN");
+  CLI::Option* one =
+      command->add_option("--case", args->case_name, "This one, as 'verify' and 'bench' name it")->type_name("NAME");
+  one->excludes(size)->excludes(format)->excludes(filter);
+  for (const char* part : {"--gaussian", "--box", "--box-size", "--tent", "--kernel", "--border", "--border-value",
+                           "--algorithm", "--max-error"}) {
+    one->excludes(command->get_option(part));
+  }
+  command->add_option("--json", args->json_path, "Add one JSON object a line to this file")->type_name("FILE");
+  command->add_flag("--no-peers", args->no_peers, "Leave other libraries out");
+  command->add_option("--seconds", args->seconds, "To spend on each thing that is timed; 9 runs at least")
+      ->type_name("S")
+      ->capture_default_str();
+  command->footer(R"(Examples:
+  mollify bench                                          a table of common kernels
+  mollify bench --size 4096x4096 --format rgba32f --gaussian 3 --radius 9
+  mollify bench --filter 'box*' --json results.jsonl)");
+  command->callback([args] { run(*args); });
+}
+
+}  // namespace mollify::cli
