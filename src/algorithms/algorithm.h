@@ -1,0 +1,45 @@
+// What an algorithm is to the planner: a descriptor with one function that proposes a plan or refuses with a reason.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "mollify/plan.h"
+
+namespace mollify {
+
+/// All that an algorithm may look at. The spec is valid, the options are known to the algorithm, and every option that
+/// the caller left out is absent.
+struct Problem {
+  const BlurSpec& spec;
+  ImageDesc src;
+  ImageDesc dst;
+  const DeviceInfo& device;
+  Options options;
+  double allowed_error;  ///< full-scale units, see Accuracy
+};
+
+struct Proposal {
+  std::vector<Pass> passes;
+  Options options;                 ///< every option, resolved
+  double error = 0.0;              ///< an upper bound, full-scale units
+  double seconds = 0.0;            ///< rough
+  std::int64_t moved_bytes = 0;
+  std::int64_t scratch_bytes = 0;  ///< of one call in flight
+};
+
+struct Algorithm {
+  AlgorithmInfo info;
+  Result<Proposal> (*propose)(const Problem&);
+};
+
+/// In order of preference where costs tie.
+[[nodiscard]] std::span<const Algorithm* const> registry();
+
+// Families, one file each.
+extern const Algorithm kSepFused;
+extern const Algorithm kBoxAny;
+extern const Algorithm kNxnDirect;
+
+}  // namespace mollify

@@ -1,0 +1,99 @@
+// box.any: exact box of any radius, fractional too, at constant cost a pixel. Vertical sums take in the entering row and
+// drop the leaving one; integers are exact, floats sum in f64 and begin anew every segment. Loses to sep.fused at the
+// smallest radii. Source: running sums are folklore; blocks of prefix and suffix sums follow van Herk and Gil-Werman.
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "algorithms/propose.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/layout.h"
+#include "tuning/tuning.h"
+
+namespace mollify {
+namespace {
+
+constexpr std::string_view kKernel = "box_any";
+constexpr std::array<std::string_view, 2> kAccumulators = {"i32", "f64"};
+constexpr std::array kOptions = {
+    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64", "precision of the sums"}};
+
+/// Why 32-bit integer sums cannot do it, or nothing.
+std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm()) return "integer sums need an integer format";
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return "integer sums cannot handle alpha or transfer functions";
+  }
+  if (x.before_fraction + x.after_fraction + y.before_fraction + y.after_fraction != 0.0) {
+    return "integer sums need a whole radius";
+  }
+  if (static_cast<double>(x.size()) * static_cast<double>(y.size()) * source.unit() >= 0x1p31) {
+    return "sums over " + std::to_string(x.size()) + "x" + std::to_string(y.size()) + " pixels exceed 31 bits";
+  }
+  return {};
+}
+
+Result<Proposal> propose(const Problem& p) {
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  const auto* box = std::get_if<Box>(&p.spec.kernel);
+  if (!box) return refusal("the kernel is no box");
+  const cpu::BoxWindow x = cpu::box_window(box->extent.x);
+  const cpu::BoxWindow y = cpu::box_window(box->extent.y);
+  constexpr std::int64_t kImages = 4;
+  constexpr std::int64_t kAlways = 4096;
+  if (x.size() > kImages * p.src.width + kAlways || y.size() > kImages * p.src.height + kAlways) {
+    return refusal("a window of " + std::to_string(x.size()) + "x" + std::to_string(y.size()) +
+                   " is many times the image; folded taps are cheaper");
+  }
+
+  const std::string obstacle = integer_obstacle(p, x, y);
+  const auto given = p.options.find("accumulator");
+  if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
+  const bool integer = obstacle.empty() && (given == p.options.end() || given->second == "i32");
+
+  // Pixels are held in f32 unless their decoding alone would cost too much.
+  const auto error = [&](Accumulator pixels) {
+    const double u = unit_roundoff(pixels);
+    return colour_gain(p.spec) * 3.0 * u + colour_error(p.spec, pixels);
+  };
+  const bool wide = !integer && error(Accumulator::f32) > p.allowed_error;
+  const int channels = info(p.src.format).channels;
+
+  Proposal out;
+  out.options = {{"accumulator", integer ? "i32" : "f64"}};
+  out.error = error(wide ? Accumulator::f64 : Accumulator::f32);
+
+  // The taller the window, the longer a segment must be to pay for its first sums.
+  const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(
+                                   std::max<std::int64_t>(64, 4 * y.size()) - 1));
+  TileNeeds needs;
+  needs.halo = {x.reach_before() + x.reach_after(), y.reach_before() + y.reach_after()};
+  needs.column_bytes = channels * (integer ? 12 : 56);
+  needs.pixel_operations = channels * (integer ? 10.0 : 24.0);
+  needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
+  Pass pass;
+  pass.kernel = kKernel;
+  pass.constants = {{"integer", integer ? 1 : 0}, {"wide", wide ? 1 : 0}, {"segment_rows", segment}};
+  pass.extent = box->extent;
+  pass.tile = cpu_tile(p.device, p.dst, needs);
+  out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
+  out.scratch_bytes =
+      p.device.threads * (integer ? cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes
+                          : wide ? cpu::BoxFloatScratch<double>(nullptr, pass.tile.x, needs.halo.x, channels).bytes
+                                 : cpu::BoxFloatScratch<float>(nullptr, pass.tile.x, needs.halo.x, channels).bytes);
+  const double first_sums = static_cast<double>(y.size()) / pass.tile.y + 1.0;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) +
+                copy_seconds(p.device, out.moved_bytes);
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+}  // namespace
+
+constinit const Algorithm kBoxAny = {
+    {"box.any", "exact box of any radius at constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
+    propose};
+
+}  // namespace mollify

@@ -1,0 +1,36 @@
+// Small pieces that every algorithm's proposal is made of.
+#pragma once
+
+#include <string>
+
+#include "algorithms/algorithm.h"
+#include "core/accuracy.h"
+
+namespace mollify {
+
+[[nodiscard]] inline Error refusal(std::string reason) { return {ErrorCode::unsupported, std::move(reason), {}}; }
+
+[[nodiscard]] inline Error refusal_without_kernel(const Problem& problem, std::string_view kernel) {
+  return refusal("the " + std::string(name(problem.device.backend)) + " backend has no kernel " + std::string(kernel));
+}
+
+/// The option "accumulator" where it is given, else f32 where `error(f32)` is allowed, else f64.
+template <class ErrorOf>
+[[nodiscard]] Accumulator choose_accumulator(const Problem& problem, ErrorOf error) {
+  if (const auto given = problem.options.find("accumulator"); given != problem.options.end()) {
+    return given->second == "f64" ? Accumulator::f64 : Accumulator::f32;
+  }
+  return error(Accumulator::f32) <= problem.allowed_error ? Accumulator::f32 : Accumulator::f64;
+}
+
+/// Source bytes read by tiles with this halo + destination bytes written.
+[[nodiscard]] inline std::int64_t moved_bytes(const Problem& problem, PerAxis<std::int32_t> tile,
+                                              PerAxis<std::int64_t> halo) {
+  const auto read_along = [](std::int64_t size, std::int64_t tile_size, std::int64_t halo_size) {
+    return size + (size + tile_size - 1) / tile_size * halo_size;
+  };
+  const std::int64_t read = read_along(problem.dst.width, tile.x, halo.x) * read_along(problem.dst.height, tile.y, halo.y);
+  return read * info(problem.src.format).pixel_bytes() + problem.dst.payload_bytes();
+}
+
+}  // namespace mollify

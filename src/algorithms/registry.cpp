@@ -1,0 +1,20 @@
+#include <array>
+
+#include "algorithms/algorithm.h"
+
+namespace mollify {
+namespace {
+
+constexpr std::array kRegistry = {&kBoxAny, &kSepFused, &kNxnDirect};
+
+}  // namespace
+
+std::span<const Algorithm* const> registry() { return kRegistry; }
+
+std::vector<AlgorithmInfo> algorithms() {
+  std::vector<AlgorithmInfo> out;
+  for (const Algorithm* algorithm : kRegistry) out.push_back(algorithm->info);
+  return out;
+}
+
+}  // namespace mollify

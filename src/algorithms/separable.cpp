@@ -1,0 +1,32 @@
+#include "algorithms/separable.h"
+
+#include "core/weights.h"
+
+namespace mollify {
+
+std::optional<SeparableTaps> separable_taps(const Problem& problem) {
+  const double gain = colour_gain(problem.spec);
+  const double per_axis = problem.allowed_error / (4.0 * gain);
+  const double budget = per_axis / kernel_distance_error(1.0, problem.src.format);
+  const std::optional<AxisWeights> x = axis_weights(problem.spec.kernel, Axis::x, budget);
+  const std::optional<AxisWeights> y = axis_weights(problem.spec.kernel, Axis::y, budget);
+  if (!x || !y) return std::nullopt;
+
+  SeparableTaps out;
+  out.taps.x = fold(x->taps, problem.spec.border.mode.x, problem.src.width);
+  out.taps.y = fold(y->taps, problem.spec.border.mode.y, problem.src.height);
+  // A cut kernel still sums to one, so the other axis does not change the distance.
+  out.cut_error = gain * (kernel_distance_error(x->cut_error, problem.src.format) +
+                          kernel_distance_error(y->cut_error, problem.src.format));
+  if (info(problem.src.format).is_unorm()) out.magnitude = magnitude(x->taps.weights) * magnitude(y->taps.weights);
+  out.growth = {summation_growth(out.taps.x.weights), summation_growth(out.taps.y.weights)};
+  return out;
+}
+
+double rounding_error(const Problem& problem, const SeparableTaps& taps, Accumulator accumulator) {
+  const double growth = taps.growth.x + taps.growth.y;
+  return colour_gain(problem.spec) * taps.magnitude * growth * unit_roundoff(accumulator) +
+         taps.magnitude * colour_error(problem.spec, accumulator);
+}
+
+}  // namespace mollify

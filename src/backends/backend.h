@@ -1,0 +1,51 @@
+// What a backend is to the library: how to list its devices and open one. A new backend is one folder with the same
+// files as cpu/ and one row in registry.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "mollify/device.h"
+
+namespace mollify {
+
+class DeviceImpl {
+ public:
+  virtual ~DeviceImpl() = default;
+  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+  /// `plan` was made for this device.
+  [[nodiscard]] virtual Result<std::shared_ptr<const ExecutableImpl>> prepare(const Plan& plan) = 0;
+};
+
+class WorkspaceImpl {
+ public:
+  virtual ~WorkspaceImpl() = default;
+};
+
+class ExecutableImpl {
+ public:
+  explicit ExecutableImpl(Plan plan) : plan_(std::move(plan)) {}
+  virtual ~ExecutableImpl() = default;
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] virtual Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const = 0;
+  /// The views have been checked against the plan; as many sources as destinations.
+  [[nodiscard]] virtual Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
+                                   WorkspaceImpl& workspace) const = 0;
+
+ private:
+  Plan plan_;
+};
+
+struct BackendInfo {
+  Backend backend;
+  std::vector<DeviceInfo> (*list)();
+  /// `which` is an index or part of a name; empty: the first device.
+  Result<std::shared_ptr<DeviceImpl>> (*open)(std::string_view which, const DeviceOptions& options);
+};
+
+/// In the order in which "auto" tries them.
+[[nodiscard]] std::span<const BackendInfo> backends();
+
+}  // namespace mollify

@@ -1,0 +1,115 @@
+#include "backends/cpu/executor.h"
+
+#include <tbb/parallel_for.h>
+
+#include <cstring>
+
+#include "backends/cpu/memory.h"
+
+namespace mollify::cpu {
+
+template <class Task>
+void Workers::for_each(std::int64_t count, const Task& task) {
+  if (threads_ == 1 || count == 1) {  // a wake-up costs more than most single tasks
+    for (std::int64_t i = 0; i < count; ++i) task(i, 0);
+    return;
+  }
+  arena_.execute([&] {
+    tbb::parallel_for(
+        std::int64_t{0}, count, [&](std::int64_t i) { task(i, tbb::this_task_arena::current_thread_index()); },
+        tbb::simple_partitioner());
+  });
+}
+
+namespace {
+
+class CpuWorkspace final : public WorkspaceImpl {
+ public:
+  CpuWorkspace(Scratch memory, std::int64_t worker_bytes) : memory_(std::move(memory)), worker_bytes_(worker_bytes) {}
+  [[nodiscard]] std::byte* of_worker(std::int64_t worker) const { return memory_.get() + worker * worker_bytes_; }
+
+ private:
+  Scratch memory_;
+  std::int64_t worker_bytes_;
+};
+
+class CpuExecutable final : public ExecutableImpl {
+ public:
+  CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
+      : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)) {
+    const std::int64_t copy = plan.overlap == Overlap::in_place ? plan.src.payload_bytes() : 0;
+    worker_bytes_ = (plan.scratch_bytes - copy) / workers_->threads();
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
+    Scratch memory = allocate_scratch(plan().scratch_bytes);
+    if (!memory) {
+      return Error{ErrorCode::out_of_memory,
+                   "no memory for " + std::to_string(plan().scratch_bytes) + " bytes of scratch space", {}};
+    }
+    return std::unique_ptr<WorkspaceImpl>(std::make_unique<CpuWorkspace>(std::move(memory), worker_bytes_));
+  }
+
+  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
+                           WorkspaceImpl& workspace) const override {
+    const auto& own = static_cast<CpuWorkspace&>(workspace);
+    if (plan().overlap == Overlap::none) {
+      blur(src, dst, own);
+      return {};
+    }
+    for (std::size_t i = 0; i < src.size(); ++i) {  // one source copy at a time
+      const ConstImageView copied = copy_source(src[i], own);
+      blur(std::span(&copied, 1), dst.subspan(i, 1), own);
+    }
+    return {};
+  }
+
+ private:
+  void blur(std::span<const ConstImageView> src, std::span<const ImageView> dst, const CpuWorkspace& workspace) const {
+    for (const Pipeline& pipeline : pipelines_) {
+      const std::int64_t across = (plan().dst.width + pipeline.tile.x - 1) / pipeline.tile.x;
+      const std::int64_t down = (plan().dst.height + pipeline.tile.y - 1) / pipeline.tile.y;
+      const std::int64_t each = across * down;
+      workers_->for_each(each * static_cast<std::int64_t>(src.size()), [&](std::int64_t index, std::int64_t worker) {
+        const auto image = static_cast<std::size_t>(index / each);
+        const auto x = static_cast<std::int32_t>(index % each % across) * pipeline.tile.x;
+        const auto y = static_cast<std::int32_t>(index % each / across) * pipeline.tile.y;
+        Tile tile{src[image], dst[image], {}};
+        tile.out = {x, y, std::min(pipeline.tile.x, plan().dst.width - x), std::min(pipeline.tile.y, plan().dst.height - y)};
+        if (plan().spec.roi) {
+          tile.origin_x = plan().spec.roi->x;
+          tile.origin_y = plan().spec.roi->y;
+        }
+        tile.scratch = workspace.of_worker(worker);
+        pipeline.run(tile);
+      });
+    }
+  }
+
+  /// The source, copied behind the workers' scratch.
+  [[nodiscard]] ConstImageView copy_source(const ConstImageView& src, const CpuWorkspace& workspace) const {
+    const std::int64_t row_bytes = src.desc.row_payload_bytes();
+    ImageView copy{src.desc, workspace.of_worker(workers_->threads()), row_bytes};
+    constexpr std::int64_t kRows = 64;
+    workers_->for_each((src.desc.height + kRows - 1) / kRows, [&](std::int64_t index, std::int64_t) {
+      for (std::int64_t y = index * kRows; y < std::min<std::int64_t>((index + 1) * kRows, src.desc.height); ++y) {
+        std::memcpy(copy.row(y), src.row(y), static_cast<std::size_t>(row_bytes));
+      }
+    });
+    return copy;
+  }
+
+  std::vector<Pipeline> pipelines_;
+  std::shared_ptr<Workers> workers_;
+  std::int64_t worker_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::vector<Pipeline> pipelines,
+                                                              std::shared_ptr<Workers> workers) {
+  return std::shared_ptr<const ExecutableImpl>(
+      std::make_shared<CpuExecutable>(plan, std::move(pipelines), std::move(workers)));
+}
+
+}  // namespace mollify::cpu

@@ -1,0 +1,99 @@
+// The CPU kernels as the executor sees them: one function a kernel, called for one tile at a time.
+// Each has a SIMD version, dispatched to the best instruction set at run time, and a plain scalar twin.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "mollify/image.h"
+#include "mollify/spec.h"
+
+namespace mollify::cpu {
+
+enum class Component : std::uint8_t { u8, u16, f16, f32 };
+
+/// How stored pixels become the numbers that are blurred, and back.
+struct RowFormat {
+  Component component = Component::u8;
+  int channels = 4;
+  AlphaMode alpha = AlphaMode::ignore;
+  TransferFunction transfer = TransferFunction::none;
+  double scale = 1.0;  ///< reading: applied to stored numbers; writing: applied to blurred ones, before rounding
+};
+
+/// What every kernel needs to know of its source and destination.
+struct RowPipeline {
+  RowFormat source;
+  RowFormat destination;
+  Border border;
+  std::array<double, 4> outside{};  ///< a pixel beyond a constant border, read and decoded
+};
+
+/// A pixel given in full-scale units, rounded to the source's format, read and decoded as a kernel would.
+/// `unit` is the stored number that stands for 1.
+[[nodiscard]] std::array<double, 4> decode_pixel(const RowFormat& format, const std::array<double, 4>& value, double unit);
+
+/// One tile of one image. `out` is in destination pixels; (origin_x, origin_y) is where destination (0, 0) lies in the source.
+struct Tile {
+  ConstImageView src;
+  ImageView dst;
+  Rect out;
+  std::int64_t origin_x = 0;
+  std::int64_t origin_y = 0;
+  std::byte* scratch = nullptr;  ///< 64-byte aligned, as large as the kernel's layout says
+};
+
+template <class T>
+struct TapsOf {
+  std::vector<T> weights;
+  std::int64_t before = 0;  ///< taps before the output pixel
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(weights.size()); }
+};
+
+/// Separable taps: vertical from a ring of rows, then horizontal from the row that came out.
+template <class T>
+struct SepFused {
+  RowPipeline rows;
+  TapsOf<T> x, y;
+};
+
+/// Any matrix, directly.
+template <class T>
+struct NxnDirect {
+  RowPipeline rows;
+  std::int64_t width = 1, height = 1;
+  std::int64_t before_x = 0, before_y = 0;
+  std::vector<T> weights;  ///< row-major
+};
+
+/// A window's whole pixels on one axis and the weights of the fractional ones at its ends (0: none).
+struct BoxWindow {
+  std::int64_t before = 0, after = 0;
+  double before_fraction = 0.0, after_fraction = 0.0;
+  [[nodiscard]] std::int64_t size() const { return before + 1 + after; }
+  [[nodiscard]] std::int64_t reach_before() const { return before + (before_fraction > 0.0 ? 1 : 0); }
+  [[nodiscard]] std::int64_t reach_after() const { return after + (after_fraction > 0.0 ? 1 : 0); }
+};
+[[nodiscard]] BoxWindow box_window(const BoxExtent& extent);
+
+struct BoxAny {
+  RowPipeline rows;
+  BoxWindow x, y;
+  double scale = 1.0;              ///< one over the window's size; the i32 kernel has it in rows.destination.scale
+  std::int64_t segment_rows = 64;  ///< sums start anew at multiples of this many source rows
+};
+
+void sep_fused_f32(const SepFused<float>&, const Tile&);
+void sep_fused_f64(const SepFused<double>&, const Tile&);
+void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
+void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
+void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handling, whole pixels, sums below 2^31
+void box_any_f32(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
+void box_any_f64(const BoxAny&, const Tile&);  ///< f64 pixels, f64 sums
+
+/// The instruction set that the SIMD versions run on here: "AVX3".
+[[nodiscard]] std::string_view simd_target();
+
+}  // namespace mollify::cpu

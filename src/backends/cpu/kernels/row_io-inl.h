@@ -1,0 +1,301 @@
+// Rows of stored pixels to rows of numbers and back, for one instruction set. Included once for each by every kernel.
+// load_row() resolves the border, so that no filter needs to know of it.
+
+#if defined(MOLLIFY_ROW_IO_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef MOLLIFY_ROW_IO_INL_H_
+#undef MOLLIFY_ROW_IO_INL_H_
+#else
+#define MOLLIFY_ROW_IO_INL_H_
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "backends/cpu/kernels/half.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "core/border.h"
+#include "core/transfer.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mollify::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+using F32 = Tag<float>;
+using VecF32 = hn::Vec<F32>;
+
+inline constexpr std::int64_t kMaxLanes = 64;  // of f32, on any instruction set in use
+
+// ---- stored components <-> f32 vectors
+
+HWY_INLINE VecF32 load_f32(F32 d, const std::uint8_t* p) {
+  const hn::Rebind<std::uint8_t, F32> d8;
+  const hn::Rebind<std::int32_t, F32> d32;
+  return hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d8, p)));
+}
+
+HWY_INLINE VecF32 load_f32(F32 d, const std::uint16_t* p) {
+  const hn::Rebind<std::uint16_t, F32> d16;
+  const hn::Rebind<std::int32_t, F32> d32;
+  return hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d16, p)));
+}
+
+HWY_INLINE VecF32 load_f32(F32 d, const hwy::float16_t* p) {
+#if HWY_TARGET <= HWY_AVX2
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, F32>(), p));
+#else  // Highway's emulation knows neither infinities nor rounding
+  HWY_ALIGN float lanes[kMaxLanes];
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    std::uint16_t bits;
+    std::memcpy(&bits, p + i, sizeof bits);
+    lanes[i] = half_to_float(bits);
+  }
+  return hn::Load(d, lanes);
+#endif
+}
+
+HWY_INLINE VecF32 load_f32(F32 d, const float* p) { return hn::LoadU(d, p); }
+
+/// `v` in [0, largest]; a NaN becomes 0.
+HWY_INLINE VecF32 clamp_unorm(F32 d, VecF32 v, float largest) {
+  return hn::Min(hn::IfThenElseZero(hn::Gt(v, hn::Zero(d)), v), hn::Set(d, largest));
+}
+
+HWY_INLINE void store_f32(F32 d, VecF32 v, std::uint8_t* p) {
+  const hn::Rebind<std::uint8_t, F32> d8;
+  hn::StoreU(hn::DemoteTo(d8, hn::NearestInt(clamp_unorm(d, v, 255.0F))), d8, p);
+}
+
+HWY_INLINE void store_f32(F32 d, VecF32 v, std::uint16_t* p) {
+  const hn::Rebind<std::uint16_t, F32> d16;
+  hn::StoreU(hn::DemoteTo(d16, hn::NearestInt(clamp_unorm(d, v, 65535.0F))), d16, p);
+}
+
+HWY_INLINE void store_f32(F32 d, VecF32 v, hwy::float16_t* p) {
+#if HWY_TARGET <= HWY_AVX2
+  const hn::Rebind<hwy::float16_t, F32> d16;
+  hn::StoreU(hn::DemoteTo(d16, v), d16, p);
+#else
+  HWY_ALIGN float lanes[kMaxLanes];
+  hn::Store(v, d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    const std::uint16_t bits = float_to_half(lanes[i]);
+    std::memcpy(p + i, &bits, sizeof bits);
+  }
+#endif
+}
+
+HWY_INLINE void store_f32(F32 d, VecF32 v, float* p) { hn::StoreU(v, d, p); }
+
+HWY_INLINE void store_lanes(F32 d, VecF32 v, float* p) { hn::StoreU(v, d, p); }
+
+HWY_INLINE void store_lanes(F32 d, VecF32 v, double* p) {
+  HWY_ALIGN float lanes[kMaxLanes];
+  hn::Store(v, d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) p[i] = static_cast<double>(lanes[i]);
+}
+
+// ---- spans of components
+
+/// Calls `body(component type)` for the stored type.
+template <class Body>
+HWY_INLINE void with_component(Component component, Body body) {
+  switch (component) {
+    case Component::u8: return body(std::uint8_t{});
+    case Component::u16: return body(std::uint16_t{});
+    case Component::f16: return body(hwy::float16_t{});
+    case Component::f32: return body(float{});
+  }
+}
+
+/// `count` stored components to numbers, times `scale`.
+template <class S, class T>
+HWY_INLINE void decode_components(const S* src, std::int64_t count, T scale, T* dst) {
+  const F32 d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store_lanes(d, load_f32(d, src + i), dst + i);
+  if (i < count) {
+    S in[kMaxLanes] = {};
+    HWY_ALIGN T out[kMaxLanes];
+    std::memcpy(static_cast<void*>(in), src + i, static_cast<std::size_t>(count - i) * sizeof(S));
+    store_lanes(d, load_f32(d, in), out);
+    std::copy_n(out, count - i, dst + i);
+  }
+  if (scale != T{1}) {
+    for (i = 0; i < count; ++i) dst[i] *= scale;
+  }
+}
+
+/// Numbers times `scale`, rounded, to stored components.
+template <class D>
+HWY_INLINE void encode_components(const float* src, std::int64_t count, float scale, D* dst) {
+  const F32 d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const VecF32 factor = hn::Set(d, scale);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store_f32(d, hn::Mul(hn::LoadU(d, src + i), factor), dst + i);
+  if (i < count) {
+    HWY_ALIGN float in[kMaxLanes] = {};
+    D out[kMaxLanes];
+    std::copy_n(src + i, count - i, in);
+    store_f32(d, hn::Mul(hn::Load(d, in), factor), out);
+    std::memcpy(static_cast<void*>(dst + i), out, static_cast<std::size_t>(count - i) * sizeof(D));
+  }
+}
+
+/// The f64 way rounds once, from f64.
+template <class D>
+HWY_INLINE void encode_components(const double* src, std::int64_t count, double scale, D* dst) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double v = src[i] * scale;
+    if constexpr (std::is_integral_v<D>) {
+      constexpr double kLargest = std::is_same_v<D, std::uint8_t> ? 255.0 : 65535.0;
+      dst[i] = static_cast<D>(std::nearbyint(v > 0.0 ? std::min(v, kLargest) : 0.0));
+    } else if constexpr (std::is_same_v<D, float>) {
+      dst[i] = static_cast<float>(v);
+    } else {
+      const std::uint16_t bits = float_to_half(static_cast<float>(v));
+      std::memcpy(static_cast<void*>(dst + i), &bits, sizeof bits);
+    }
+  }
+}
+
+// ---- colour
+
+/// sRGB (IEC 61966-2-1), odd about zero, the power continued above one.
+HWY_INLINE VecF32 srgb_to_linear(F32 d, VecF32 v) {
+  const VecF32 a = hn::Abs(v);
+  const VecF32 base = hn::Mul(hn::Add(a, hn::Set(d, 0.055F)), hn::Set(d, 1.0F / 1.055F));
+  const VecF32 power = hn::Exp(d, hn::Mul(hn::Log(d, base), hn::Set(d, 2.4F)));
+  const VecF32 line = hn::Mul(a, hn::Set(d, 1.0F / 12.92F));
+  return hn::CopySign(hn::IfThenElse(hn::Le(a, hn::Set(d, 0.04045F)), line, power), v);
+}
+
+HWY_INLINE VecF32 linear_to_srgb(F32 d, VecF32 v) {
+  const VecF32 a = hn::Abs(v);
+  const VecF32 safe = hn::Max(a, hn::Set(d, 1e-6F));  // log of 0; the line covers it
+  const VecF32 root = hn::Exp(d, hn::Mul(hn::Log(d, safe), hn::Set(d, 1.0F / 2.4F)));
+  const VecF32 power = hn::MulSub(root, hn::Set(d, 1.055F), hn::Set(d, 0.055F));
+  const VecF32 line = hn::Mul(a, hn::Set(d, 12.92F));
+  return hn::CopySign(hn::IfThenElse(hn::Le(a, hn::Set(d, 0.0031308F)), line, power), v);
+}
+
+enum class Transfer : std::uint8_t { decode, encode };
+
+/// Applies the curve to every component of a row but alpha. May touch a vector's worth beyond the row.
+template <Transfer kDirection>
+HWY_INLINE void apply_transfer(const RowFormat& format, std::int64_t count, float* row) {
+  const F32 d;
+  const hn::RebindToSigned<F32> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int32_t last = format.channels - 1;
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    const VecF32 v = hn::LoadU(d, row + i);
+    VecF32 out = kDirection == Transfer::decode ? srgb_to_linear(d, v) : linear_to_srgb(d, v);
+    if (format.alpha == AlphaMode::premultiply) {  // 2 or 4 channels: the index tells which lane holds alpha
+      const auto channel = hn::And(hn::Iota(di, static_cast<std::int32_t>(i & 3)), hn::Set(di, last));
+      out = hn::IfThenElse(hn::RebindMask(d, hn::Eq(channel, hn::Set(di, last))), v, out);
+    }
+    hn::StoreU(out, d, row + i);
+  }
+}
+
+template <Transfer kDirection>
+HWY_INLINE void apply_transfer(const RowFormat& format, std::int64_t count, double* row) {
+  const std::int64_t colours = format.channels - (format.alpha == AlphaMode::premultiply ? 1 : 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i % format.channels >= colours) continue;
+    row[i] = kDirection == Transfer::decode ? mollify::srgb_to_linear(row[i]) : mollify::linear_to_srgb(row[i]);
+  }
+}
+
+template <class T>
+HWY_INLINE void premultiply(int channels, std::int64_t pixels, T* row) {
+  for (std::int64_t i = 0; i < pixels; ++i, row += channels) {
+    for (int c = 0; c + 1 < channels; ++c) row[c] *= row[channels - 1];
+  }
+}
+
+template <class T>
+HWY_INLINE void unpremultiply(int channels, std::int64_t pixels, T* row) {
+  for (std::int64_t i = 0; i < pixels; ++i, row += channels) {
+    const T alpha = row[channels - 1];
+    for (int c = 0; c + 1 < channels; ++c) row[c] = alpha == T{0} ? T{0} : row[c] / alpha;
+  }
+}
+
+// ---- rows
+
+/// `pixels` stored pixels from `src` on to numbers. `dst` has room for a vector more.
+template <class T>
+HWY_INLINE void decode_pixels(const RowFormat& format, const std::byte* src, std::int64_t pixels, T* dst) {
+  const std::int64_t count = pixels * format.channels;
+  with_component(format.component, [&](auto component) HWY_ATTR {
+    using S = decltype(component);
+    decode_components(reinterpret_cast<const S*>(src), count, static_cast<T>(format.scale), dst);
+  });
+  if (format.transfer == TransferFunction::srgb) apply_transfer<Transfer::decode>(format, count, dst);
+  if (format.alpha == AlphaMode::premultiply) premultiply(format.channels, pixels, dst);
+}
+
+/// Numbers to stored pixels. Uses `src`, which has room for a vector more, as scratch.
+template <class T>
+HWY_INLINE void encode_pixels(const RowFormat& format, T* src, std::int64_t pixels, std::byte* dst) {
+  const std::int64_t count = pixels * format.channels;
+  if (format.alpha == AlphaMode::premultiply) unpremultiply(format.channels, pixels, src);
+  if (format.transfer == TransferFunction::srgb) apply_transfer<Transfer::encode>(format, count, src);
+  with_component(format.component, [&](auto component) HWY_ATTR {
+    using D = decltype(component);
+    encode_components(src, count, static_cast<T>(format.scale), reinterpret_cast<D*>(dst));
+  });
+}
+
+/// Columns [x, x + pixels) of source row y as numbers; both coordinates may lie outside the image.
+template <class T>
+HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x,
+                         std::int64_t pixels, T* dst) {
+  const int channels = rows.source.channels;
+  const auto fill_outside = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      for (int c = 0; c < channels; ++c) dst[i * channels + c] = static_cast<T>(rows.outside[static_cast<std::size_t>(c)]);
+    }
+  };
+  const std::int64_t row = map_index(rows.border.mode.y, y, src.desc.height);
+  if (row == kOutside) return fill_outside(0, pixels);
+
+  const std::byte* stored = src.row(row);
+  const std::int64_t pixel_bytes = info(src.desc.format).pixel_bytes();
+  const std::int64_t width = src.desc.width;
+  const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);        // columns [first, last) lie inside
+  const std::int64_t last = std::clamp<std::int64_t>(width - x, first, pixels);
+  if (last > first) decode_pixels(rows.source, stored + (x + first) * pixel_bytes, last - first, dst + first * channels);
+
+  const auto fill = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
+    if (rows.border.mode.x == BorderMode::constant) return fill_outside(from, to);
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
+      T* pixel = dst + i * channels;
+      if (inside >= x + first && inside < x + last) {
+        std::copy_n(dst + (inside - x) * channels, channels, pixel);
+      } else {
+        T decoded[kMaxLanes * 2];
+        decode_pixels(rows.source, stored + inside * pixel_bytes, 1, decoded);
+        std::copy_n(decoded, channels, pixel);
+      }
+    }
+  };
+  fill(0, first);
+  fill(last, pixels);
+}
+
+}  // namespace mollify::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // MOLLIFY_ROW_IO_INL_H_

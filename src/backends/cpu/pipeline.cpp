@@ -1,0 +1,109 @@
+#include "backends/cpu/pipeline.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "core/weights.h"
+
+namespace mollify::cpu {
+namespace {
+
+Component component_of(const FormatInfo& format) {
+  if (format.is_unorm()) return format.bits == 8 ? Component::u8 : Component::u16;
+  return format.bits == 16 ? Component::f16 : Component::f32;
+}
+
+/// Numbers are blurred as they are stored, but between 0 and 1 where colour handling has to know what 1 is.
+RowPipeline row_pipeline(const Plan& plan) {
+  const FormatInfo& from = info(plan.src.format);
+  const FormatInfo& to = info(plan.dst.format);
+  const bool colour = plan.spec.alpha != AlphaMode::ignore || plan.spec.transfer != TransferFunction::none;
+  RowPipeline rows;
+  rows.source = {component_of(from), from.channels, plan.spec.alpha, plan.spec.transfer, colour ? 1.0 / from.unit() : 1.0};
+  rows.destination = {component_of(to), to.channels, plan.spec.alpha, plan.spec.transfer,
+                      colour ? to.unit() : to.unit() / from.unit()};
+  rows.border = plan.spec.border;
+  rows.outside = decode_pixel(rows.source, plan.spec.border.value, from.unit());
+  return rows;
+}
+
+template <class T>
+TapsOf<T> taps_of(const AxisTaps& taps) {
+  return {rounded<T>(taps.weights), taps.anchor};
+}
+
+template <class T>
+std::function<void(const Tile&)> sep_fused(const Plan& plan, const Pass& pass, void (*kernel)(const SepFused<T>&, const Tile&)) {
+  return [kernel, k = SepFused<T>{row_pipeline(plan), taps_of<T>(pass.taps.x), taps_of<T>(pass.taps.y)}](
+             const Tile& tile) { kernel(k, tile); };
+}
+
+std::function<void(const Tile&)> make_sep_fused(const Plan& plan, const Pass& pass) {
+  return pass.constants.at("wide") != 0 ? sep_fused<double>(plan, pass, sep_fused_f64)
+                                        : sep_fused<float>(plan, pass, sep_fused_f32);
+}
+
+template <class T>
+std::function<void(const Tile&)> nxn_direct(const Plan& plan, const Pass& pass,
+                                            void (*kernel)(const NxnDirect<T>&, const Tile&)) {
+  const Matrix& m = pass.matrix;
+  return [kernel, k = NxnDirect<T>{row_pipeline(plan), m.width, m.height, m.anchor.x, m.anchor.y, rounded<T>(m.weights)}](
+             const Tile& tile) { kernel(k, tile); };
+}
+
+std::function<void(const Tile&)> make_nxn_direct(const Plan& plan, const Pass& pass) {
+  return pass.constants.at("wide") != 0 ? nxn_direct<double>(plan, pass, nxn_direct_f64)
+                                        : nxn_direct<float>(plan, pass, nxn_direct_f32);
+}
+
+std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass) {
+  BoxAny k;
+  k.rows = row_pipeline(plan);
+  k.x = box_window(pass.extent.x);
+  k.y = box_window(pass.extent.y);
+  k.segment_rows = pass.constants.at("segment_rows");
+  const auto length = [](const BoxExtent& extent) { return extent.before + 1.0 + extent.after; };
+  k.scale = 1.0 / (length(pass.extent.x) * length(pass.extent.y));
+  const bool integer = pass.constants.at("integer") != 0;
+  if (integer) k.rows.destination.scale *= k.scale;
+  const auto kernel = integer ? box_any_i32 : pass.constants.at("wide") != 0 ? box_any_f64 : box_any_f32;
+  return [kernel, k](const Tile& tile) { kernel(k, tile); };
+}
+
+struct KernelRow {
+  std::string_view id;
+  std::span<const std::string_view> constants;  ///< sorted
+  std::function<void(const Tile&)> (*make)(const Plan&, const Pass&);
+};
+
+constexpr std::array<std::string_view, 1> kWide = {"wide"};
+constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide"};
+constexpr std::array kKernels = {
+    KernelRow{"sep_fused", kWide, make_sep_fused},
+    KernelRow{"nxn_direct", kWide, make_nxn_direct},
+    KernelRow{"box_any", kBoxConstants, make_box_any},
+};
+
+}  // namespace
+
+std::vector<std::string> kernel_ids() {
+  std::vector<std::string> ids;
+  for (const KernelRow& row : kKernels) ids.emplace_back(row.id);
+  return ids;
+}
+
+Result<std::vector<Pipeline>> make_pipelines(const Plan& plan) {
+  std::vector<Pipeline> pipelines;
+  for (const Pass& pass : plan.passes) {
+    const auto row = std::find_if(kKernels.begin(), kKernels.end(), [&](const KernelRow& k) { return k.id == pass.kernel; });
+    if (row == kKernels.end()) return Error{ErrorCode::unsupported, "the CPU backend has no kernel " + pass.kernel, {}};
+    const bool complete = std::equal(pass.constants.begin(), pass.constants.end(), row->constants.begin(),
+                                     row->constants.end(), [](const auto& a, std::string_view b) { return a.first == b; });
+    if (!complete) return Error{ErrorCode::internal, "the pass does not set exactly the constants of " + pass.kernel, {}};
+    pipelines.push_back({row->make(plan, pass), pass.tile});
+  }
+  return pipelines;
+}
+
+}  // namespace mollify::cpu

@@ -1,0 +1,24 @@
+// From a pass of a plan to something that runs a tile: weights in the kernel's precision and the kernel's function.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "mollify/plan.h"
+
+namespace mollify::cpu {
+
+struct Pipeline {
+  std::function<void(const Tile&)> run;
+  PerAxis<std::int32_t> tile;
+};
+
+/// The ids of the kernels that this backend has.
+[[nodiscard]] std::vector<std::string> kernel_ids();
+
+/// One for each pass. Refuses a pass whose constants are not exactly the kernel's.
+[[nodiscard]] Result<std::vector<Pipeline>> make_pipelines(const Plan& plan);
+
+}  // namespace mollify::cpu

@@ -1,0 +1,29 @@
+// How the error of a blur adds up. Everything is an upper bound, relative to full scale.
+#pragma once
+
+#include "mollify/plan.h"
+
+namespace mollify {
+
+/// The arithmetic that a kernel sums in.
+enum class Accumulator : std::uint8_t { i32, f32, f64 };
+
+[[nodiscard]] constexpr double unit_roundoff(Accumulator accumulator) {
+  return accumulator == Accumulator::f64 ? 0x1p-53 : 0x1p-24;
+}
+
+/// How much an error of the blurred numbers can grow on the way out: dividing by alpha doubles it (in the alpha-weighted
+/// measure), the steepest part of the sRGB curve multiplies it by 12.92.
+[[nodiscard]] double colour_gain(const BlurSpec& spec);
+
+/// What decoding, encoding and scaling add by themselves.
+[[nodiscard]] double colour_error(const BlurSpec& spec, Accumulator accumulator);
+
+/// What moving the kernel by the L1 distance `l1` does to an image: half of it for unorm sources, whose values can be
+/// centred on zero, all of it for others.
+[[nodiscard]] double kernel_distance_error(double l1, PixelFormat source);
+
+/// The error that a blur into `dst` may make.
+[[nodiscard]] double allowed_error(const Accuracy& accuracy, PixelFormat dst);
+
+}  // namespace mollify

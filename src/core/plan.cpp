@@ -1,0 +1,203 @@
+// The planner: asks every algorithm, keeps the cheapest proposal within the allowed error, and remembers why not the others.
+#include "mollify/plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "algorithms/algorithm.h"
+#include "core/accuracy.h"
+#include "core/text.h"
+#include "tuning/tuning.h"
+
+namespace mollify {
+namespace {
+
+constexpr std::array<std::string_view, 3> kBackendNames = {"cpu", "vulkan", "cuda"};
+
+Status check_options(const AlgorithmInfo& algorithm, const Options& options) {
+  for (const auto& [key, value] : options) {
+    const auto known = std::find_if(algorithm.options.begin(), algorithm.options.end(),
+                                    [&](const OptionInfo& option) { return option.name == key; });
+    if (known == algorithm.options.end()) {
+      return Error{ErrorCode::invalid_argument, std::string(algorithm.id) + " has no option \"" + key + "\"", {}};
+    }
+    if (std::find(known->values.begin(), known->values.end(), value) == known->values.end()) {
+      std::string choices;
+      for (const std::string_view v : known->values) choices += (choices.empty() ? "" : ", ") + std::string(v);
+      return Error{ErrorCode::invalid_argument, "option " + key + " of " + std::string(algorithm.id) + " is one of " +
+                                                    choices + ", not \"" + value + "\"", {}};
+    }
+  }
+  return {};
+}
+
+Result<const Algorithm*> find_algorithm(std::string_view id) {
+  Error error{ErrorCode::invalid_argument, "there is no algorithm \"" + std::string(id) + "\"", {}};
+  for (const Algorithm* algorithm : registry()) {
+    if (algorithm->info.id == id) return algorithm;
+    error.reasons.push_back("there is " + std::string(algorithm->info.id));
+  }
+  return error;
+}
+
+/// A proposal, or the reason why there is none for this accuracy.
+Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
+  Result<Proposal> proposal = algorithm.propose(problem);
+  if (proposal && proposal->error > problem.allowed_error) {
+    return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, 2) + " is above the allowed " +
+                                             number(problem.allowed_error, 2), {}};
+  }
+  return proposal;
+}
+
+struct Candidate {
+  const Algorithm* algorithm;
+  Proposal proposal;
+};
+
+Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
+  Plan plan;
+  plan.spec = problem.spec;
+  plan.src = problem.src;
+  plan.dst = problem.dst;
+  plan.device = problem.device;
+  plan.overlap = overlap;
+  plan.algorithm = {std::string(winner.algorithm->info.id), std::move(winner.proposal.options)};
+  plan.passes = std::move(winner.proposal.passes);
+  plan.predicted_error = winner.proposal.error;
+  plan.allowed_error = problem.allowed_error;
+  plan.predicted_seconds = winner.proposal.seconds;
+  plan.moved_bytes = winner.proposal.moved_bytes;
+  plan.scratch_bytes = winner.proposal.scratch_bytes;
+  const std::int64_t pixels = std::int64_t{problem.dst.width} * problem.dst.height;
+  plan.min_bytes = pixels * (info(problem.src.format).pixel_bytes() + info(problem.dst.format).pixel_bytes());
+  if (overlap == Overlap::in_place) {
+    plan.scratch_bytes += problem.src.payload_bytes();
+    plan.moved_bytes += 2 * problem.src.payload_bytes();
+  }
+  plan.predicted_copy_ratio = plan.predicted_seconds / copy_seconds(problem.device, plan.min_bytes);
+  return plan;
+}
+
+std::string slower_by(double factor) {
+  return "predicted to take " + number(factor, 2) + " times as long";
+}
+
+std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
+  return std::string(label) + " " + std::to_string(x) + "x" + std::to_string(y);
+}
+
+}  // namespace
+
+std::string_view name(Backend backend) { return kBackendNames[static_cast<std::size_t>(backend)]; }
+
+bool DeviceInfo::has_kernel(std::string_view id) const {
+  return std::find(kernels.begin(), kernels.end(), id) != kernels.end();
+}
+
+Result<AlgorithmChoice> parse_algorithm(std::string_view text) {
+  AlgorithmChoice choice;
+  const std::size_t colon = text.find(':');
+  choice.id = text.substr(0, colon);
+  if (choice.id.empty()) return Error{ErrorCode::invalid_argument, "an algorithm needs a name", {}};
+  if (colon == std::string_view::npos) return choice;
+  std::string_view rest = text.substr(colon + 1);
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size()) {
+      return Error{ErrorCode::invalid_argument, "\"" + std::string(item) + "\" is no option of the form key=value", {}};
+    }
+    const auto [position, fresh] = choice.options.emplace(item.substr(0, equals), item.substr(equals + 1));
+    if (!fresh) return Error{ErrorCode::invalid_argument, "option " + position->first + " is given twice", {}};
+    if (comma == std::string_view::npos) return choice;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string to_string(const AlgorithmChoice& choice) {
+  std::string text = choice.id;
+  for (const auto& [key, value] : choice.options) {
+    text += (text.size() == choice.id.size() ? ":" : ",") + key + "=" + value;
+  }
+  return text;
+}
+
+Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst, const DeviceInfo& device,
+                       const PlanOptions& options) {
+  if (Status s = validate(spec, src, dst); !s) return s.error();
+  Problem problem{spec, src, dst, device, {}, allowed_error(spec.accuracy, dst.format)};
+
+  if (options.algorithm) {
+    const Result<const Algorithm*> forced = find_algorithm(options.algorithm->id);
+    if (!forced) return forced.error();
+    problem.options = options.algorithm->options;
+    if (Status s = check_options((*forced)->info, problem.options); !s) return s.error();
+    Result<Proposal> proposal = ask(**forced, problem);
+    if (!proposal) {
+      Error error = proposal.error();
+      error.message = options.algorithm->id + " cannot do this: " + error.message;
+      return error;
+    }
+    return assemble(problem, {*forced, std::move(*proposal)}, options.overlap);
+  }
+
+  std::vector<Candidate> candidates;
+  std::vector<Refusal> refusals;
+  for (const Algorithm* algorithm : registry()) {
+    Result<Proposal> proposal = ask(*algorithm, problem);
+    if (proposal) {
+      candidates.push_back({algorithm, std::move(*proposal)});
+    } else {
+      refusals.push_back({std::string(algorithm->info.id), proposal.error().message});
+    }
+  }
+  if (candidates.empty()) {
+    Error error{ErrorCode::unsupported, "no algorithm of the " + std::string(name(device.backend)) +
+                                            " backend can do this blur", {}};
+    for (const Refusal& refusal : refusals) error.reasons.push_back(refusal.algorithm + ": " + refusal.reason);
+    return error;
+  }
+  const auto best = std::min_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return a.proposal.seconds < b.proposal.seconds;
+  });
+  for (const Candidate& other : candidates) {
+    if (&other == &*best) continue;
+    refusals.push_back({std::string(other.algorithm->info.id), slower_by(other.proposal.seconds / best->proposal.seconds)});
+  }
+  Plan plan = assemble(problem, std::move(*best), options.overlap);
+  plan.refusals = std::move(refusals);
+  return plan;
+}
+
+std::string explain(const Plan& plan) {
+  std::string text = to_string(plan.algorithm) + " on " + std::string(name(plan.device.backend)) + " (" +
+                     plan.device.name + ")\n";
+  for (const Pass& pass : plan.passes) {
+    text += "  pass     " + pass.kernel + ": ";
+    if (pass.kernel == "box_any") {
+      text += "window " + number(pass.extent.x.before + 1 + pass.extent.x.after) + "x" +
+              number(pass.extent.y.before + 1 + pass.extent.y.after);
+    } else if (pass.matrix.weights.size() > 1) {
+      text += axes("matrix", pass.matrix.width, pass.matrix.height);
+    } else {
+      text += axes("taps", static_cast<std::int64_t>(pass.taps.x.weights.size()),
+                   static_cast<std::int64_t>(pass.taps.y.weights.size()));
+    }
+    text += ", " + axes("tile", pass.tile.x, pass.tile.y) + "\n";
+  }
+  text += "  bytes    moves " + std::to_string(plan.moved_bytes) + ", at least " + std::to_string(plan.min_bytes) +
+          ", scratch " + std::to_string(plan.scratch_bytes) + "\n";
+  text += "  error    at most " + number(plan.predicted_error, 2) + " of full scale";
+  if (info(plan.dst.format).is_unorm()) {
+    text += " (" + number(plan.predicted_error * info(plan.dst.format).unit(), 2) + " of a step)";
+  }
+  text += ", allowed " + number(plan.allowed_error, 2) + "\n";
+  text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " +
+          number(plan.predicted_copy_ratio, 2) + " times a copy (rough)\n";
+  for (const Refusal& refusal : plan.refusals) text += "  not      " + refusal.algorithm + ": " + refusal.reason + "\n";
+  return text;
+}
+
+}  // namespace mollify

@@ -1,0 +1,194 @@
+#include "core/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace mollify {
+namespace {
+
+constexpr double kGaussianReach = 8.0;  // sigmas; beyond it a float64 weight is below 1e-14 of the sum
+
+double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+void divide_by_sum(std::vector<double>& weights) {
+  const double total = sum(weights);
+  for (double& w : weights) w /= total;
+}
+
+AxisTaps centred(std::vector<double> weights) {
+  const auto anchor = static_cast<std::int32_t>(weights.size() / 2);
+  return {std::move(weights), anchor};
+}
+
+std::vector<double> sampled_gaussian(double sigma, std::int64_t radius) {
+  std::vector<double> weights(static_cast<std::size_t>(2 * radius + 1));
+  for (std::int64_t i = -radius; i <= radius; ++i) {
+    const double t = static_cast<double>(i) / sigma;
+    weights[static_cast<std::size_t>(i + radius)] = std::exp(-0.5 * t * t);
+  }
+  divide_by_sum(weights);
+  return weights;
+}
+
+/// Drops as many outer taps on both sides as the budget allows. Dropping a share t of the sum and renormalising moves
+/// the kernel by t (what is gone) + t (what the rest grew), in L1.
+AxisWeights cut(std::vector<double> weights, double budget) {
+  double tail = 0.0;
+  std::size_t dropped = 0;
+  while (2 * (dropped + 1) < weights.size()) {
+    const double next = tail + weights[dropped] + weights[weights.size() - 1 - dropped];
+    if (2.0 * next > budget) break;
+    tail = next;
+    ++dropped;
+  }
+  weights.erase(weights.end() - static_cast<std::ptrdiff_t>(dropped), weights.end());
+  weights.erase(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(dropped));
+  divide_by_sum(weights);
+  return {centred(std::move(weights)), 2.0 * tail};
+}
+
+/// u and v with m[i][j] = v[i] * u[j] to within rounding, if there are such: the row and column through the largest
+/// entry, held against all others.
+std::optional<PerAxis<std::vector<double>>> factors(const Matrix& m) {
+  const auto width = static_cast<std::size_t>(m.width);
+  const auto largest = std::max_element(m.weights.begin(), m.weights.end(),
+                                        [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const double peak = *largest;
+  const auto index = static_cast<std::size_t>(largest - m.weights.begin());
+  const std::size_t row = index / width;
+  const std::size_t column = index % width;
+  PerAxis<std::vector<double>> out{std::vector<double>(width), std::vector<double>(static_cast<std::size_t>(m.height))};
+  for (std::size_t j = 0; j < out.x.size(); ++j) out.x[j] = m.weights[row * width + j];
+  for (std::size_t i = 0; i < out.y.size(); ++i) out.y[i] = peak == 0.0 ? 0.0 : m.weights[i * width + column] / peak;
+  constexpr double kTolerance = 1e-12;
+  for (std::size_t i = 0; i < out.y.size(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      if (std::abs(m.weights[i * width + j] - out.y[i] * out.x[j]) > kTolerance * std::abs(peak)) return std::nullopt;
+    }
+  }
+  return out;
+}
+
+struct WeightsOf {
+  Axis axis;
+  double cut_budget;
+
+  std::optional<AxisWeights> operator()(const Gaussian& g) const {
+    const double sigma = on(g.sigma, axis);
+    if (g.radius || g.truncate) {
+      const std::int64_t radius =
+          g.radius ? on(*g.radius, axis) : static_cast<std::int64_t>(std::floor(*g.truncate * sigma + 0.5));
+      if (sigma > 0.0) return AxisWeights{centred(sampled_gaussian(sigma, radius)), 0.0};
+    }
+    if (sigma == 0.0) return AxisWeights{};
+    return cut(sampled_gaussian(sigma, static_cast<std::int64_t>(std::ceil(kGaussianReach * sigma))), cut_budget);
+  }
+
+  std::optional<AxisWeights> operator()(const Box& b) const {
+    const BoxExtent extent = on(b.extent, axis);
+    const auto before = static_cast<std::size_t>(std::ceil(extent.before));
+    const auto after = static_cast<std::size_t>(std::ceil(extent.after));
+    std::vector<double> weights(before + 1 + after, 1.0);
+    if (before > 0) weights.front() = 1.0 - (std::ceil(extent.before) - extent.before);
+    if (after > 0) weights.back() = 1.0 - (std::ceil(extent.after) - extent.after);
+    const double length = extent.before + 1.0 + extent.after;
+    for (double& w : weights) w /= length;
+    return AxisWeights{{std::move(weights), static_cast<std::int32_t>(before)}, 0.0};
+  }
+
+  std::optional<AxisWeights> operator()(const Tent& t) const {
+    const double radius = on(t.radius, axis);
+    const auto reach = static_cast<std::int64_t>(std::ceil(radius));
+    std::vector<double> weights;
+    for (std::int64_t i = -reach; i <= reach; ++i) {
+      weights.push_back(radius + 1.0 - static_cast<double>(std::abs(i)));
+    }
+    divide_by_sum(weights);
+    return AxisWeights{centred(std::move(weights)), 0.0};
+  }
+
+  std::optional<AxisWeights> operator()(const Taps& t) const {
+    AxisTaps taps = axis == Axis::x ? t.x : t.y;
+    if (t.normalization == Normalization::unit_sum) divide_by_sum(taps.weights);
+    return AxisWeights{std::move(taps), 0.0};
+  }
+
+  std::optional<AxisWeights> operator()(const Matrix& given) const {
+    const Matrix m = normalized(given);
+    std::optional<PerAxis<std::vector<double>>> parts = factors(m);
+    if (!parts) return std::nullopt;
+    return axis == Axis::x ? AxisWeights{{std::move(parts->x), m.anchor.x}, 0.0}
+                           : AxisWeights{{std::move(parts->y), m.anchor.y}, 0.0};
+  }
+};
+
+}  // namespace
+
+std::optional<AxisWeights> axis_weights(const KernelSpec& kernel, Axis axis, double cut_budget) {
+  return std::visit(WeightsOf{axis, cut_budget}, kernel);
+}
+
+Matrix normalized(const Matrix& matrix) {
+  Matrix out = matrix;
+  if (matrix.normalization == Normalization::unit_sum) divide_by_sum(out.weights);
+  out.normalization = Normalization::none;
+  return out;
+}
+
+AxisTaps fold(const AxisTaps& taps, BorderMode mode, std::int64_t length) {
+  // Offsets that always read the same pixel share one tap: with a periodic border those a period apart, otherwise
+  // those that leave the image from every position.
+  const std::int64_t period = mode == BorderMode::wrap      ? length
+                              : mode == BorderMode::reflect ? 2 * length
+                              : mode == BorderMode::mirror  ? std::max<std::int64_t>(2 * (length - 1), 1)
+                                                            : 0;
+  const std::int64_t farthest = mode == BorderMode::constant ? length : length - 1;
+  const std::int64_t low = period > 0 ? -(period / 2) : -farthest;
+  const std::int64_t high = period > 0 ? low + period - 1 : farthest;
+  const std::int64_t first = -std::int64_t{taps.anchor};
+  const std::int64_t last = first + static_cast<std::int64_t>(taps.weights.size()) - 1;
+  if (first >= low && last <= high) return taps;
+
+  std::vector<double> weights(static_cast<std::size_t>(high - low + 1), 0.0);
+  for (std::int64_t offset = first; offset <= last; ++offset) {
+    std::int64_t target = std::clamp(offset, low, high);
+    if (period > 0) target = low + ((offset - low) % period + period) % period;
+    weights[static_cast<std::size_t>(target - low)] += taps.weights[static_cast<std::size_t>(offset - first)];
+  }
+  return {std::move(weights), static_cast<std::int32_t>(-low)};
+}
+
+double magnitude(const std::vector<double>& weights) {
+  double total = 0.0;
+  for (const double w : weights) total += std::abs(w);
+  return total;
+}
+
+double summation_growth(const std::vector<double>& weights) {
+  const double total = magnitude(weights);
+  if (total == 0.0) return 0.0;
+  double partial = 0.0;
+  double growth = 0.0;
+  for (const double w : weights) {
+    partial += std::abs(w);
+    growth += partial;
+  }
+  constexpr double kWeightAndProduct = 2.0;
+  return growth / total + kWeightAndProduct;
+}
+
+template <class T>
+std::vector<T> rounded(const std::vector<double>& weights) {
+  std::vector<T> out(weights.begin(), weights.end());
+  double kept = 0.0;
+  for (const T w : out) kept += static_cast<double>(w);
+  const auto largest = std::max_element(out.begin(), out.end(), [](T a, T b) { return std::abs(a) < std::abs(b); });
+  *largest = static_cast<T>(static_cast<double>(*largest) + (sum(weights) - kept));
+  return out;
+}
+
+template std::vector<float> rounded(const std::vector<double>&);
+template std::vector<double> rounded(const std::vector<double>&);
+
+}  // namespace mollify

@@ -1,0 +1,48 @@
+// From mathematical kernels to numbers: every formula for weights lives here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "mollify/spec.h"
+
+namespace mollify {
+
+enum class Axis : std::uint8_t { x, y };
+
+template <class T>
+[[nodiscard]] const T& on(const PerAxis<T>& value, Axis axis) {
+  return axis == Axis::x ? value.x : value.y;
+}
+
+/// 1-D taps in float64 and what cutting them short costs.
+struct AxisWeights {
+  AxisTaps taps;
+  double cut_error = 0.0;  ///< L1 distance to the exact kernel's weights
+};
+
+/// The taps of a separable kernel on one axis. An endless kernel is cut where the L1 distance stays below
+/// `cut_budget`. Nothing for a matrix that is no product of two 1-D kernels.
+[[nodiscard]] std::optional<AxisWeights> axis_weights(const KernelSpec& kernel, Axis axis, double cut_budget);
+
+/// The weights of a matrix with its normalisation applied.
+[[nodiscard]] Matrix normalized(const Matrix& matrix);
+
+/// Taps that reach further than the image see some pixels more than once. The same sums with each pixel seen at most
+/// a few times: at most 2 * length + 1 taps, whatever the radius. Exact, and position-independent.
+[[nodiscard]] AxisTaps fold(const AxisTaps& taps, BorderMode mode, std::int64_t length);
+
+/// sum |w|.
+[[nodiscard]] double magnitude(const std::vector<double>& weights);
+
+/// Rounding errors of summing w[0]*x[0] + w[1]*x[1] + ... in this order, in units of (unit roundoff) * max|x| * sum|w|:
+/// an upper bound on the sum of the partial sums, plus the rounding of weights and products.
+[[nodiscard]] double summation_growth(const std::vector<double>& weights);
+
+/// Weights in the precision that a kernel multiplies in. The rounding residual goes to the largest weight, so that
+/// the sum is kept.
+template <class T>
+[[nodiscard]] std::vector<T> rounded(const std::vector<double>& weights);
+
+}  // namespace mollify

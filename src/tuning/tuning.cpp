@@ -1,0 +1,52 @@
+#include "tuning/tuning.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mollify {
+namespace {
+
+struct CpuTuning {
+  double bytes_per_second = 8e9;        // of a copy, read + written, one thread
+  double memory_threads = 3.0;          // as many threads saturate the memory
+  double operations_per_second = 1e10;  // f32 multiply-adds, one thread
+  double task_operations = 2e6;         // a task below this is not worth waking a thread for
+  int tasks_per_thread = 4;             // so that uneven threads even out
+};
+constexpr CpuTuning kCpu;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+}  // namespace
+
+double copy_seconds(const DeviceInfo& device, std::int64_t bytes) {
+  const double threads = std::min<double>(device.threads, kCpu.memory_threads);
+  return static_cast<double>(bytes) / (kCpu.bytes_per_second * threads);
+}
+
+double arithmetic_seconds(const DeviceInfo& device, double operations) {
+  return operations / (kCpu.operations_per_second * device.threads);
+}
+
+PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, const ImageDesc& dst, const TileNeeds& needs) {
+  const std::int64_t in_cache = device.l2_bytes / 2 / std::max<std::int64_t>(needs.column_bytes, 1) - needs.halo.x;
+  const std::int64_t least_columns = std::max<std::int64_t>(64, 4 * needs.halo.x);
+  const std::int64_t columns = std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, dst.width);
+  // Equal columns: a last sliver would pay the whole halo for a few pixels.
+  const std::int64_t across = ceil_div(dst.width, columns);
+  const std::int64_t width = ceil_div(dst.width, across);
+
+  const double work = needs.pixel_operations * dst.width * dst.height;
+  const auto worthwhile = static_cast<std::int64_t>(std::min(work / kCpu.task_operations + 1.0, 1e9));
+  const std::int64_t wanted = device.threads == 1
+                                  ? 1
+                                  : std::min<std::int64_t>(worthwhile, std::int64_t{device.threads} * kCpu.tasks_per_thread);
+  std::int64_t height = ceil_div(dst.height, ceil_div(wanted, across));
+  const std::int64_t short_halo = std::min<std::int64_t>(4 * needs.halo.y, ceil_div(dst.height, device.threads));
+  height = worthwhile == 1 ? dst.height : std::max(height, short_halo);
+  height = std::clamp<std::int64_t>(round_up(height, needs.row_multiple), 1, dst.height);
+  return {static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
+}
+
+}  // namespace mollify

@@ -1,0 +1,28 @@
+// With which numbers: tile shapes and the rough cost model. Pure functions of the device and the work.
+#pragma once
+
+#include <cstdint>
+
+#include "mollify/plan.h"
+
+namespace mollify {
+
+/// Seconds that copying `bytes` (read + written) takes, rough.
+[[nodiscard]] double copy_seconds(const DeviceInfo& device, std::int64_t bytes);
+
+/// Seconds of `operations` multiply-adds spread over the device's threads, rough.
+[[nodiscard]] double arithmetic_seconds(const DeviceInfo& device, double operations);
+
+/// What a tiled CPU kernel needs of memory and work.
+struct TileNeeds {
+  PerAxis<std::int64_t> halo;     ///< pixels that a tile reads beyond its own, both sides together
+  std::int64_t column_bytes = 0;  ///< working set of one column of pixels
+  double pixel_operations = 0.0;  ///< multiply-adds for each output pixel
+  std::int32_t row_multiple = 1;  ///< strips are multiples of this many rows
+};
+
+/// Output pixels of one task: columns such that the working set stays in the core's cache but the halo stays small,
+/// rows such that every thread has work but no halo is paid too often. Small images are one task.
+[[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, const ImageDesc& dst, const TileNeeds& needs);
+
+}  // namespace mollify
