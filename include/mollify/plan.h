@@ -35,7 +35,7 @@ struct DeviceInfo {
 /// Algorithm options by name: `accumulator=f64`.
 using Options = std::map<std::string, std::string, std::less<>>;
 
-/// One option that an algorithm understands. An empty `values` takes any whole number from 1 up.
+/// One option that an algorithm understands.
 struct OptionInfo {
   std::string_view name;
   std::span<const std::string_view> values;
