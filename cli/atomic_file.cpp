@@ -1,0 +1,171 @@
+#include "atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "failure.h"
+
+namespace mollify::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the signal handler removes. A plain array, since a handler may touch nothing that owns memory.
+std::array<char, 4096> pending_path;
+std::atomic<bool> is_pending = false;
+
+void remove_pending_and_die(int signal_number) {
+  if (is_pending) ::unlink(pending_path.data());
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
+void watch_signals() {
+  static const bool once = [] {
+    for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
+      // A signal ignored by whoever started us, as under nohup, stays ignored.
+      if (std::signal(signal_number, remove_pending_and_die) == SIG_IGN) std::signal(signal_number, SIG_IGN);
+    }
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+// A link is followed: the file it leads to is replaced, not the link.
+std::string follow_links(const std::string& path) {
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target.string();
+}
+
+std::string temporary_name(const std::string& target, int attempt) {
+  return (fs::path(target).parent_path() / fmt::format(".mollify-{}-{}", ::getpid(), attempt)).string();
+}
+
+// A new file that no one else has, or -1 and errno. The program must not die between making it and noting its name.
+int create_pending(const std::string& target, std::string& path) {
+  sigset_t all{};
+  sigset_t before{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int descriptor = -1;
+  constexpr int kAttempts = 100;  // names left behind by a program that was killed outright
+  for (int attempt = 0; attempt < kAttempts && descriptor < 0; ++attempt) {
+    path = temporary_name(target, attempt);
+    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0 && errno != EEXIST) break;
+  }
+  if (descriptor >= 0) {
+    path.copy(pending_path.data(), path.size());
+    pending_path[path.size()] = '\0';
+    is_pending = true;
+  }
+  const int reason = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = reason;
+  return descriptor;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : IOProxy(path, Write), path_(path), target_path_(follow_links(path)) {
+  struct stat existing {};
+  const bool exists = ::stat(target_path_.c_str(), &existing) == 0;
+  if (exists && !S_ISREG(existing.st_mode)) fail(fmt::format("{}: is not a regular file", path_));
+  if (target_path_.size() + 32 >= pending_path.size()) fail(fmt::format("{}: {}", path_, std::strerror(ENAMETOOLONG)));
+
+  watch_signals();
+  descriptor_ = create_pending(target_path_, temporary_path_);
+  if (descriptor_ < 0) {
+    temporary_path_.clear();
+    fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  }
+  // Keeps the rights of a file that is replaced. Where that is not allowed, the usual ones are no reason to fail.
+  if (exists) static_cast<void>(::fchmod(descriptor_, existing.st_mode & 07777) == 0);
+}
+
+AtomicFile::~AtomicFile() {
+  discard();
+}
+
+void AtomicFile::discard() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_path_.empty()) ::unlink(temporary_path_.c_str());
+  temporary_path_.clear();
+  is_pending = false;
+}
+
+void AtomicFile::check() const {
+  if (write_error_ != 0) fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(write_error_)));
+}
+
+void AtomicFile::commit() {
+  check();
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
+    write_error_ = errno;
+    check();
+  }
+  if (std::rename(temporary_path_.c_str(), target_path_.c_str()) != 0) {
+    write_error_ = errno;
+    check();
+  }
+  temporary_path_.clear();
+  is_pending = false;
+}
+
+size_t AtomicFile::read(void* data, size_t size) {
+  const size_t done = pread(data, size, m_pos);
+  m_pos += static_cast<std::int64_t>(done);
+  return done;
+}
+
+size_t AtomicFile::write(const void* data, size_t size) {
+  const size_t done = pwrite(data, size, m_pos);
+  m_pos += static_cast<std::int64_t>(done);
+  return done;
+}
+
+size_t AtomicFile::pread(void* data, size_t size, std::int64_t offset) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t n =
+        ::pread(descriptor_, static_cast<char*>(data) + done, size - done, offset + static_cast<std::int64_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    done += static_cast<size_t>(n);
+  }
+  return done;
+}
+
+size_t AtomicFile::pwrite(const void* data, size_t size, std::int64_t offset) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::pwrite(descriptor_, static_cast<const char*>(data) + done, size - done,
+                               offset + static_cast<std::int64_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      if (write_error_ == 0) write_error_ = errno;
+      break;
+    }
+    done += static_cast<size_t>(n);
+  }
+  return done;
+}
+
+size_t AtomicFile::size() const {
+  struct stat status {};
+  return ::fstat(descriptor_, &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
+}
+
+}  // namespace mollify::cli

@@ -1,0 +1,193 @@
+#include "image_io.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "failure.h"
+
+namespace mollify::cli {
+namespace {
+
+std::string flattened(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// OpenImageIO tells a missing file, a folder and a foreign format apart badly; the system does it well.
+void require_readable_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) fail(fmt::format("{}: {}", path, std::strerror(errno)));
+  if (S_ISDIR(status.st_mode)) fail(fmt::format("{}: is a folder", path));
+  if (status.st_size == 0 && S_ISREG(status.st_mode)) fail(fmt::format("{}: is empty", path));
+}
+
+[[noreturn]] void fail_reading(const std::string& path, const std::string& reason) {
+  const std::string why = flattened(reason);
+  fail(fmt::format("{}: cannot be read{}{}", path, why.empty() ? "" : ": ", why));
+}
+
+std::unique_ptr<OIIO::ImageInput> open_input(const std::string& path, bool raw_colour) {
+  OIIO::ImageSpec hints;
+  hints.attribute("oiio:UnassociatedAlpha", 1);  // colour as stored: the blur multiplies, in float
+  if (raw_colour) hints.attribute("oiio:RawColor", 1);
+  auto input = OIIO::ImageInput::open(path, &hints);
+  if (!input) fail_reading(path, OIIO::geterror());
+  return input;
+}
+
+// Ink is blurred as ink: converted to RGB it would lose its colours and its profile.
+bool holds_ink(const OIIO::ImageSpec& spec) {
+  constexpr int kTiffSeparated = 5;
+  return spec.get_int_attribute("tiff:PhotometricInterpretation") == kTiffSeparated;
+}
+
+void require_plain_image(const std::string& path, const OIIO::ImageSpec& spec) {
+  if (spec.deep) fail(fmt::format("{}: deep images cannot be blurred", path));
+  if (spec.depth > 1) fail(fmt::format("{}: volumes cannot be blurred", path));
+}
+
+std::set<std::string> read_extensions() {
+  std::set<std::string> extensions;
+  const std::string list =
+      OIIO::get_string_attribute("input_extension_list", OIIO::get_string_attribute("extension_list"));
+  std::string_view rest = list;  // "png:png;tiff:tif,tiff,tx;..."
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find_first_of(":,;"), rest.size());
+    const char separator = end < rest.size() ? rest[end] : ';';
+    if (separator != ':' && end > 0) extensions.emplace(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return extensions;
+}
+
+}  // namespace
+
+PixelBytes allocate_pixels(std::size_t bytes) {
+  return std::make_unique_for_overwrite<std::byte[]>(bytes);
+}
+
+void set_up_image_io(int threads) {
+  OIIO::attribute("threads", threads);
+  OIIO::attribute("tiff:half", 1);  // half stays half instead of growing to float
+}
+
+bool has_image_extension(const std::string& path) {
+  static const std::set<std::string> known = read_extensions();
+  std::string extension = std::filesystem::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return !extension.empty() && known.contains(extension.substr(1));
+}
+
+ImageReader::ImageReader(const std::string& path) : path_(path) {
+  require_readable_file(path);
+  input_ = open_input(path, false);
+  if (holds_ink(input_->spec())) input_ = open_input(path, true);
+  for (int subimage = 0; input_->seek_subimage(subimage, 0); ++subimage) {
+    for (int level = 0; input_->seek_subimage(subimage, level); ++level) {
+      require_plain_image(path, input_->spec());
+      parts_.push_back({subimage, level, input_->spec()});
+    }
+  }
+  if (parts_.empty()) fail_reading(path, input_->geterror());
+  static_cast<void>(input_->geterror());  // the seek past the end
+}
+
+PixelBytes ImageReader::read(const Part& part, OIIO::TypeDesc type) {
+  const bool native = type == OIIO::TypeUnknown;
+  const std::size_t pixel_bytes =
+      native ? part.spec.pixel_bytes(true) : type.size() * static_cast<std::size_t>(part.spec.nchannels);
+  PixelBytes pixels = allocate_pixels(part.spec.image_pixels() * pixel_bytes);
+  if (!input_->read_image(part.subimage, part.mip_level, 0, part.spec.nchannels, type, pixels.get())) {
+    fail_reading(path_, input_->geterror());
+  }
+  // Some readers fill in what a cut-off file lacks, and only leave a message.
+  if (input_->has_error()) fail_reading(path_, input_->geterror());
+  return pixels;
+}
+
+OutputFormat::OutputFormat(const std::string& path) : output_(OIIO::ImageOutput::create(path)) {
+  if (output_) return;
+  static_cast<void>(OIIO::geterror());
+  fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr", path));
+}
+
+bool OutputFormat::stores_unassociated_alpha(bool source_does) const {
+  if (name() == "tiff") return source_does;
+  return name() != "openexr";
+}
+
+ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts)
+    : path_(path), parts_(std::move(parts)), file_(path), output_(OIIO::ImageOutput::create(path)) {
+  const bool many = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.subimage > 0; });
+  const bool mips = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.mip_level > 0; });
+  const std::string format = output_->format_name();
+  if (many && !output_->supports("multiimage")) {
+    fail(fmt::format("{}: a {} file holds one image, the source has {}", path_, format, parts_.back().subimage + 1));
+  }
+  // TIFF textures keep their mip levels as further pages.
+  if (mips && !output_->supports("mipmap") && format != "tiff") {
+    fail(fmt::format("{}: a {} file cannot hold mip levels", path_, format));
+  }
+  output_->set_ioproxy(&file_);
+  open(parts_.front());
+}
+
+void ImageWriter::fail_writing() {
+  file_.check();
+  fail(fmt::format("{}: cannot be written: {}", path_, flattened(output_->geterror())));
+}
+
+void ImageWriter::open(const Part& part) {
+  const bool first = std::exchange(is_first_, false);
+  bool opened = false;
+  if (first && output_->supports("multiimage") && !output_->supports("appendsubimage")) {
+    std::vector<OIIO::ImageSpec> subimages;  // OpenEXR writes all headers before the first pixel
+    for (const Part& p : parts_) {
+      if (p.mip_level == 0) subimages.push_back(p.spec);
+    }
+    opened = subimages.size() > 1 ? output_->open(path_, static_cast<int>(subimages.size()), subimages.data())
+                                  : output_->open(path_, part.spec);
+  } else if (first) {
+    opened = output_->open(path_, part.spec);
+  } else if (part.mip_level > 0 && output_->supports("mipmap")) {
+    opened = output_->open(path_, part.spec, OIIO::ImageOutput::AppendMIPLevel);
+  } else {
+    opened = output_->open(path_, part.spec, OIIO::ImageOutput::AppendSubimage);
+  }
+  if (!opened) fail_writing();
+
+  const OIIO::ImageSpec& actual = output_->spec();
+  const std::string format = output_->format_name();
+  const bool drops_alpha = part.spec.alpha_channel >= 0 && !output_->supports("alpha");
+  if (drops_alpha || actual.nchannels != part.spec.nchannels) {
+    fail(fmt::format("{}: a {} file cannot hold {} channels{}", path_, format, part.spec.nchannels,
+                     part.spec.alpha_channel >= 0 ? " with alpha" : ""));
+  }
+  for (int c = 0; c < part.spec.nchannels; ++c) {
+    if (actual.channelformat(c) != part.spec.channelformat(c)) {
+      fail(fmt::format("{}: a {} file cannot hold {} numbers", path_, format, part.spec.channelformat(c).c_str()));
+    }
+  }
+}
+
+void ImageWriter::write(const Part& part, const PixelBytes& pixels) {
+  const bool already_open = part.subimage == parts_.front().subimage && part.mip_level == parts_.front().mip_level;
+  if (!already_open) open(part);
+  if (!output_->write_image(OIIO::TypeUnknown, pixels.get())) fail_writing();
+}
+
+void ImageWriter::commit() {
+  if (!output_->close()) fail_writing();
+  output_.reset();
+  file_.commit();
+}
+
+}  // namespace mollify::cli

@@ -1,0 +1,67 @@
+#include "metadata.h"
+
+#include <OpenImageIO/strutil.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace mollify::cli {
+namespace {
+
+// A gamma of 1/0.45455 is how PNG files approximate sRGB.
+bool is_about_srgb_gamma(float gamma) {
+  return std::abs(gamma - 2.2F) < 0.05F;
+}
+
+}  // namespace
+
+ColourEncoding colour_encoding(const OIIO::ImageSpec& spec) {
+  using OIIO::Strutil::iequals;
+  using OIIO::Strutil::istarts_with;
+  const std::string space = spec.get_string_attribute("oiio:ColorSpace");
+  if (space.empty()) return ColourEncoding::unnamed;
+  if (istarts_with(space, "lin") || iequals(space, "scene_linear") || iequals(space, "ACEScg")) {
+    return ColourEncoding::linear;
+  }
+  if (iequals(space, "sRGB")) return ColourEncoding::srgb;
+  if (istarts_with(space, "GammaCorrected") && is_about_srgb_gamma(spec.get_float_attribute("oiio:Gamma"))) {
+    return ColourEncoding::srgb;
+  }
+  return ColourEncoding::other;
+}
+
+std::string colour_name(const OIIO::ImageSpec& spec) {
+  const std::string space = spec.get_string_attribute("oiio:ColorSpace");
+  const float gamma = spec.get_float_attribute("oiio:Gamma");
+  return space == "GammaCorrected" && gamma > 0 ? fmt::format("gamma {:.3g}", gamma) : space;
+}
+
+bool has_unassociated_alpha(const OIIO::ImageSpec& spec) {
+  return spec.alpha_channel >= 0 && spec.get_int_attribute("oiio:UnassociatedAlpha") != 0;
+}
+
+void drop_stale_metadata(OIIO::ImageSpec& spec, bool same_format) {
+  // Fingerprints of the old pixels, and a sample width narrower than what is written.
+  for (const char* name : {"oiio:SHA-1", "oiio:AverageColor", "oiio:ConstantColor", "oiio:BitsPerSample"}) {
+    spec.erase_attribute(name);
+  }
+  if (OIIO::Strutil::istarts_with(spec.get_string_attribute("compression"), "ccitt")) {
+    spec.erase_attribute("compression");  // for black and white only, which a blur does not leave
+  }
+  if (same_format) return;
+  spec.erase_attribute("compression");
+  spec.erase_attribute("^(png|tiff|jpeg|openexr|webp|targa|bmp|psd|dpx|gif):.*");
+}
+
+void set_size(OIIO::ImageSpec& spec, int width, int height) {
+  spec.x = spec.y = spec.full_x = spec.full_y = 0;
+  spec.width = spec.full_width = width;
+  spec.height = spec.full_height = height;
+}
+
+bool has_display_window(const OIIO::ImageSpec& spec) {
+  return spec.full_x != spec.x || spec.full_y != spec.y || spec.full_width != spec.width ||
+         spec.full_height != spec.height;
+}
+
+}  // namespace mollify::cli

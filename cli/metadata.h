@@ -1,0 +1,29 @@
+// What a file says about its alpha and colour, and what of its metadata goes into the result.
+#pragma once
+
+#include <OpenImageIO/imageio.h>
+
+#include <string>
+#include <string_view>
+
+namespace mollify::cli {
+
+enum class ColourEncoding { srgb, linear, unnamed, other };
+
+/// What the stored colour numbers mean.
+[[nodiscard]] ColourEncoding colour_encoding(const OIIO::ImageSpec& spec);
+/// As the file calls it: "sRGB", "GammaCorrected 1.8"; empty when it says nothing.
+[[nodiscard]] std::string colour_name(const OIIO::ImageSpec& spec);
+
+[[nodiscard]] bool has_unassociated_alpha(const OIIO::ImageSpec& spec);
+
+/// Removes what the blur makes untrue, and what only makes sense to the format that the file no longer has.
+void drop_stale_metadata(OIIO::ImageSpec& spec, bool same_format);
+
+/// Makes the stored pixels the whole picture.
+void set_size(OIIO::ImageSpec& spec, int width, int height);
+
+/// Whether the picture extends beyond the stored pixels or the other way round.
+[[nodiscard]] bool has_display_window(const OIIO::ImageSpec& spec);
+
+}  // namespace mollify::cli
