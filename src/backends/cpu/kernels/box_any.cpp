@@ -181,9 +181,9 @@ void box_any_i32(const BoxAny& box, const Tile& tile) {
 using F64 = Tag<double>;
 using VecF64 = hn::Vec<F64>;
 
-HWY_INLINE VecF64 load_f64(HWY_MAYBE_UNUSED F64 d, const float* p) { return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, F64>(), p)); }
+HWY_INLINE VecF64 load_f64(F64 d, const float* p) { return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, F64>(), p)); }
 HWY_INLINE VecF64 load_f64(F64 d, const double* p) { return hn::LoadU(d, p); }
-HWY_INLINE void store_f64(F64 d, VecF64 v, float* p) {
+HWY_INLINE void store_f64(HWY_MAYBE_UNUSED F64 d, VecF64 v, float* p) {
   const hn::Rebind<float, F64> d32;
   hn::StoreU(hn::DemoteTo(d32, v), d32, p);
 }

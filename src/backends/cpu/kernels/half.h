@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace mollify::cpu {
@@ -34,6 +35,17 @@ namespace mollify::cpu {
     half = std::bit_cast<std::uint32_t>(aligned) - 0x3F000000U;
   }
   return static_cast<std::uint16_t>(sign | half);
+}
+
+/// Rounds once: through f32, but with what that cuts off kept as an odd last bit, far below half precision.
+[[nodiscard]] inline std::uint16_t double_to_half(double value) {
+  auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  const auto back = static_cast<double>(std::bit_cast<float>(bits));
+  if (back != value && value == value) {
+    const bool rounded_away = std::abs(back) > std::abs(value);
+    bits = (rounded_away ? bits - 1 : bits) | 1U;
+  }
+  return float_to_half(std::bit_cast<float>(bits));
 }
 
 }  // namespace mollify::cpu

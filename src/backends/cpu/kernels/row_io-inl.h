@@ -161,7 +161,7 @@ HWY_INLINE void encode_components(const double* src, std::int64_t count, double 
     } else if constexpr (std::is_same_v<D, float>) {
       dst[i] = static_cast<float>(v);
     } else {
-      const std::uint16_t bits = float_to_half(static_cast<float>(v));
+      const std::uint16_t bits = double_to_half(v);
       std::memcpy(static_cast<void*>(dst + i), &bits, sizeof bits);
     }
   }
