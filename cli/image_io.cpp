@@ -10,6 +10,7 @@
 #include <set>
 
 #include "failure.h"
+#include "webp.h"
 
 namespace mollify::cli {
 namespace {
@@ -74,6 +75,7 @@ PixelBytes allocate_pixels(std::size_t bytes) {
 }
 
 void set_up_image_io(int threads) {
+  register_webp();
   OIIO::attribute("threads", threads);
   OIIO::attribute("tiff:half", 1);  // half stays half instead of growing to float
 }
