@@ -1,6 +1,7 @@
 // Names of borders, and what each puts around an image.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "reference/weights.h"

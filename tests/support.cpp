@@ -58,16 +58,16 @@ const Device& cpu(std::int32_t threads) {
   return devices.emplace(threads, must(Device::open("cpu", {threads}))).first->second;
 }
 
-Executable prepared(const BlurSpec& spec, const ImageDesc& src, const Run& run) {
+Executable prepared(const BlurSpec& spec, const ImageDesc& src, const How& how) {
   PlanOptions options;
-  if (!run.algorithm.id.empty()) options.algorithm = run.algorithm;
-  const Device& device = cpu(run.threads);
-  const Plan plan = must(make_plan(spec, src, destination_desc(spec, src, run.format), device.info(), options));
+  if (!how.algorithm.id.empty()) options.algorithm = how.algorithm;
+  const Device& device = cpu(how.threads);
+  const Plan plan = must(make_plan(spec, src, destination_desc(spec, src, how.format), device.info(), options));
   return must(device.prepare(plan));
 }
 
-Pixels blurred(const BlurSpec& spec, const ConstImageView& src, const Run& run) {
-  const Executable executable = prepared(spec, src.desc, run);
+Pixels blurred(const BlurSpec& spec, const ConstImageView& src, const How& how) {
+  const Executable executable = prepared(spec, src.desc, how);
   Workspace workspace = must(executable.make_workspace());
   Pixels result(executable.plan().dst);
   if (Status status = executable.run(src, result.view(), workspace); !status) {

@@ -36,15 +36,15 @@ class Pixels {
 [[nodiscard]] const Device& cpu(std::int32_t threads = 2);
 
 /// How a test wants its blur run.
-struct Run {
+struct How {
   PixelFormat format = PixelFormat::rgba8;  ///< of the result
   AlgorithmChoice algorithm;                ///< an empty id lets the planner choose
   std::int32_t threads = 2;
 };
 
 /// The blurred image; a test that cannot get it throws std::runtime_error, which gtest reports.
-[[nodiscard]] Pixels blurred(const BlurSpec& spec, const ConstImageView& src, const Run& run);
-[[nodiscard]] Executable prepared(const BlurSpec& spec, const ImageDesc& src, const Run& run);
+[[nodiscard]] Pixels blurred(const BlurSpec& spec, const ConstImageView& src, const How& how);
+[[nodiscard]] Executable prepared(const BlurSpec& spec, const ImageDesc& src, const How& how);
 
 /// The part of `image` inside `rect`.
 [[nodiscard]] Pixels cropped(const Pixels& image, const Rect& rect);

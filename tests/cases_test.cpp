@@ -1,0 +1,282 @@
+// The case list itself: names, coverage, and that a run sees what it should see.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "cases/axes.h"
+#include "cases/canvas.h"
+#include "cases/compare.h"
+#include "cases/covering_array.h"
+#include "cases/random.h"
+#include "cases/source.h"
+#include "reference/reference.h"
+#include "support.h"
+
+namespace mollify::cases {
+namespace {
+
+using test::Pixels;
+
+void expect_round_trip(const Case& c) {
+  const std::string text = name(c);
+  const Result<Case> parsed = parse_case(text);
+  ASSERT_TRUE(parsed.ok()) << text << ": " << parsed.error().message;
+  EXPECT_EQ(*parsed, c) << text;
+  EXPECT_EQ(text.find_first_of(" \t\"'`$&|;<>(){}[]*?!~#\\"), std::string::npos) << text;
+}
+
+TEST(CaseName, ReadsAsDocumented) {
+  Case c;
+  c.spec.kernel = Gaussian{{1.5, 2}, {}, {}};
+  c.spec.border.mode = {BorderMode::clamp, BorderMode::wrap};
+  c.spec.alpha = AlphaMode::premultiply;
+  c.src = {127, 33, PixelFormat::rgba8};
+  c.dst = {127, 33, PixelFormat::rgba16f};
+  EXPECT_EQ(name(c), "auto/127x33/rgba8-rgba16f/gaussian:sigma=1.5x2/clamp+wrap/premultiply");
+}
+
+TEST(CaseName, PairwiseCasesRoundTrip) {
+  std::set<std::string> names;
+  for (const Case& c : pairwise_cases()) {
+    expect_round_trip(c);
+    EXPECT_TRUE(names.insert(name(c)).second) << "twice: " << name(c);
+  }
+}
+
+TEST(CaseName, BenchCasesRoundTrip) {
+  for (const Case& c : bench_cases({1920, 1080})) expect_round_trip(c);
+}
+
+TEST(CaseName, AnyNumbersRoundTrip) {
+  Random random(7);
+  const auto number = [&] { return std::ldexp(random.uniform(-1.0, 1.0), random.between(-60, 60)); };
+  const auto numbers = [&](std::size_t count) {
+    std::vector<double> result;
+    for (std::size_t i = 0; i < count; ++i) result.push_back(number());
+    return result;
+  };
+  for (int i = 0; i < 2000; ++i) {
+    Case c;
+    switch (random.below(5)) {
+      case 0: {
+        Gaussian g{{number(), number()}, {}, {}};
+        if (random.one_in(2)) g.radius = {random.between(-9, 9), random.between(0, 1 << 20)};
+        if (random.one_in(2)) g.truncate = number();
+        c.spec.kernel = g;
+        break;
+      }
+      case 1: c.spec.kernel = Box{{{number(), number()}, {number(), number()}}}; break;
+      case 2: c.spec.kernel = Tent{{number(), number()}}; break;
+      case 3:
+        c.spec.kernel = Taps{{numbers(random.below(4)), random.between(-2, 5)},
+                             {numbers(3), random.between(-2, 5)},
+                             random.one_in(2) ? Normalization::unit_sum : Normalization::none};
+        break;
+      default: c.spec.kernel = Matrix{2, 3, numbers(6), {random.between(-1, 3), 0}, Normalization::none}; break;
+    }
+    for (double& v : c.spec.border.value) v = number();
+    c.spec.border.mode = {random.pick(border_modes()).mode, random.pick(border_modes()).mode};
+    if (random.one_in(2)) c.spec.accuracy.max_error = number();
+    if (random.one_in(2)) c.spec.alpha = AlphaMode::premultiply;
+    if (random.one_in(2)) c.spec.transfer = TransferFunction::srgb;
+    if (random.one_in(2)) c.spec.roi = Rect{random.between(-9, 9), random.between(-9, 9), random.between(0, 9), 1};
+    if (random.one_in(2)) c.algorithm = {"box.any", {{"accumulator", "f64"}, {"segment", "3"}}};
+    c.src = {random.between(-3, 100000), random.between(0, 100000), random.pick(formats()).format};
+    c.dst = {random.between(-3, 10), 5, random.pick(formats()).format};
+    c.layout = random.pick(std::array{Layout::packed, Layout::padded, Layout::in_place});
+    c.seed = random.next();
+    expect_round_trip(c);
+  }
+}
+
+TEST(CaseName, MistakesAreNamed) {
+  const auto message = [](std::string_view text) {
+    const Result<Case> parsed = parse_case(text);
+    return parsed.ok() ? std::string("parsed") : parsed.error().message;
+  };
+  EXPECT_NE(message("auto/8x8/rgba9/box:radius=1/clamp").find("rgba9"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/bax:radius=1/clamp").find("bax"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/box:radius=1,size=3/clamp").find("size"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/gaussian:radius=1/clamp").find("sigma"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/box:radius=1e/clamp").find("1e"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clump").find("clump"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clamp/fast").find("fast"), std::string::npos);
+  EXPECT_NE(message("auto/8by8/rgba8/box:radius=1/clamp").find("8by8"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8").find("auto/8x8/rgba8"), std::string::npos);
+  EXPECT_NE(message("").find("\"\""), std::string::npos);
+}
+
+TEST(CoveringArray, EveryAllowedPairOccursAndNoForbiddenOne) {
+  const std::vector<std::size_t> sizes{7, 5, 3, 2, 4, 1};
+  const auto allowed = [](std::size_t a, std::size_t i, std::size_t b, std::size_t j) {
+    return i == 0 || j == 0 || (a * 3 + i + b * 5 + j) % 4 != 0;
+  };
+  const auto rows = covering_array(sizes, allowed, 3);
+  std::set<std::array<std::size_t, 4>> covered;
+  for (const auto& row : rows) {
+    for (std::size_t a = 0; a < sizes.size(); ++a) {
+      for (std::size_t b = a + 1; b < sizes.size(); ++b) {
+        EXPECT_TRUE(allowed(a, row[a], b, row[b]));
+        covered.insert({a, row[a], b, row[b]});
+      }
+    }
+  }
+  for (std::size_t a = 0; a < sizes.size(); ++a) {
+    for (std::size_t b = a + 1; b < sizes.size(); ++b) {
+      for (std::size_t i = 0; i < sizes[a]; ++i) {
+        for (std::size_t j = 0; j < sizes[b]; ++j) {
+          const bool found = covered.contains({a, i, b, j});
+          EXPECT_EQ(found, allowed(a, i, b, j)) << a << "=" << i << ", " << b << "=" << j;
+        }
+      }
+    }
+  }
+  EXPECT_LT(rows.size(), 3U * 7U * 5U) << "far from greedy";
+}
+
+TEST(CaseList, EveryFormatPairAndEveryAlgorithmOccur) {
+  std::set<std::pair<PixelFormat, PixelFormat>> pairs;
+  std::set<std::string> algorithms_seen;
+  for (const Case& c : pairwise_cases()) {
+    pairs.insert({c.src.format, c.dst.format});
+    algorithms_seen.insert(to_string(c.algorithm));
+  }
+  EXPECT_EQ(pairs.size(), 64U);
+  for (const AlgorithmChoice& choice : axes().algorithms) {
+    EXPECT_TRUE(algorithms_seen.contains(to_string(choice))) << to_string(choice);
+  }
+}
+
+TEST(CaseList, EveryPairwiseCaseHasAPlan) {
+  for (const Case& c : pairwise_cases()) EXPECT_TRUE(has_plan(c)) << name(c);
+}
+
+TEST(CaseList, IsTheSameEveryTime) { EXPECT_EQ(pairwise_cases(), pairwise_cases()); }
+
+TEST(Canvas, SeesAByteChangedAnywhereAroundTheImage) {
+  Canvas canvas({5, 4, PixelFormat::rgb8}, {1, 2, 1, 1}, std::byte{7});
+  const std::vector<std::byte> before = canvas.bytes();
+  const ImageView view = canvas.view();
+  std::size_t guards = 0;
+  for (std::byte& byte : canvas.bytes()) {
+    byte = std::byte{8};
+    const std::ptrdiff_t from_image = &byte - static_cast<std::byte*>(view.data);
+    const bool inside = from_image >= 0 && from_image < 4 * view.row_bytes && from_image % view.row_bytes < 15;
+    EXPECT_EQ(changed_outside(before, canvas.bytes(), view).has_value(), !inside) << from_image;
+    guards += inside ? 0 : 1;
+    byte = std::byte{7};
+  }
+  EXPECT_EQ(guards, before.size() - 5 * 4 * 3);
+}
+
+TEST(Source, HalfAndUnormStoreWhatTheyHold) {
+  Pixels half({1, 1, PixelFormat::r16f});
+  for (const double value : {0.0, 1.0, -2.5, 65504.0, 0x1p-24, 0x1p-14, 0x1.ffcp-15, 0.333251953125}) {
+    half.set(0, 0, 0, value);
+    EXPECT_EQ(half.at(0, 0), value);
+  }
+  half.set(0, 0, 0, 2047.9);  // rounds up into the next power of two
+  EXPECT_EQ(half.at(0, 0), 2048.0);
+  Pixels unorm({1, 1, PixelFormat::r16});
+  unorm.set(0, 0, 0, 1.5);
+  EXPECT_EQ(unorm.at(0, 0), 1.0);
+  unorm.set(0, 0, 0, 1000.4 / 65535.0);
+  EXPECT_EQ(unorm.at(0, 0), 1000.0 / 65535.0);
+}
+
+TEST(Source, SameSeedSamePixels) {
+  const ImageDesc desc{13, 7, PixelFormat::rgba32f};
+  EXPECT_EQ(Pixels::random(desc, 3), Pixels::random(desc, 3));
+  EXPECT_NE(Pixels::random(desc, 3), Pixels::random(desc, 4));
+}
+
+/// The reference's own result, rounded to the destination's format.
+Pixels exact(const BlurSpec& spec, const Pixels& src, PixelFormat format) {
+  const Result<std::vector<double>> values = reference_blur(spec, src.view());
+  Pixels result(destination_desc(spec, src.desc(), format));
+  std::size_t i = 0;
+  for (std::int32_t y = 0; y < result.desc().height; ++y) {
+    for (std::int32_t x = 0; x < result.desc().width; ++x) {
+      for (int c = 0; c < info(format).channels; ++c) result.set(x, y, c, (*values)[i++]);
+    }
+  }
+  return result;
+}
+
+double measured(const BlurSpec& spec, const Pixels& src, const Pixels& dst) {
+  return compare_with_reference(spec, src.view(), dst.view())->max_error;
+}
+
+TEST(Compare, CorrectlyRoundedResultsHaveNoError) {
+  BlurSpec spec = test::spec_of(Gaussian{{1.2, 0.7}, {}, {}}, BorderMode::mirror);
+  for (const FormatInfo& format : formats()) {
+    for (const AlphaMode alpha : {AlphaMode::ignore, AlphaMode::premultiply}) {
+      if (alpha == AlphaMode::premultiply && format.channels % 2 != 0) continue;
+      spec.alpha = alpha;
+      const Pixels src = Pixels::random({9, 8, format.format}, 4, spec);
+      EXPECT_LE(measured(spec, src, exact(spec, src, format.format)), 1e-15) << format.name;
+    }
+  }
+}
+
+TEST(Compare, ErrorIsWhatExceedsHalfAStepOverFullScale) {
+  const BlurSpec identity = test::spec_of(Box::of_radius(0, 0));
+  Pixels src({3, 2, PixelFormat::r8});
+  src.set(1, 1, 0, 100.0 / 255.0);
+  Pixels dst = src;
+  dst.set(1, 1, 0, 102.0 / 255.0);
+  EXPECT_NEAR(measured(identity, src, dst), 1.5 / 255.0, 1e-12);
+
+  Pixels bright({3, 2, PixelFormat::r32f});
+  bright.set(0, 0, 0, 1000.0);
+  Pixels off = bright;
+  off.set(2, 1, 0, 1.0);
+  EXPECT_NEAR(measured(identity, bright, off), 1e-3, 1e-9);
+}
+
+TEST(Compare, NotANumberIsAnInfiniteError) {
+  const BlurSpec identity = test::spec_of(Box::of_radius(0, 0));
+  const Pixels src = Pixels::constant({2, 2, PixelFormat::r32f}, 0.5);
+  Pixels dst = src;
+  dst.set(0, 1, 0, std::nan(""));
+  EXPECT_EQ(measured(identity, src, dst), HUGE_VAL);
+}
+
+TEST(Compare, ColourIsWeightedByTheExactAlpha) {
+  BlurSpec identity = test::spec_of(Box::of_radius(0, 0));
+  identity.alpha = AlphaMode::premultiply;
+  Pixels src({1, 1, PixelFormat::rg32f});
+  src.set(0, 0, 0, 1.0);
+  src.set(0, 0, 1, 0.25);
+  Pixels dst = src;
+  dst.set(0, 0, 0, 0.5);
+  EXPECT_NEAR(measured(identity, src, dst), 0.125, 1e-6);
+}
+
+TEST(Compare, LargeImagesAreSampledAtEveryCorner) {
+  const BlurSpec identity = test::spec_of(Box::of_radius(0, 0));
+  const ImageDesc desc{1100, 1000, PixelFormat::r8};
+  const Pixels src = Pixels::random(desc);
+  EXPECT_EQ(measured(identity, src, src), 0.0);
+  for (const std::int32_t x : {0, 1099}) {
+    for (const std::int32_t y : {0, 999}) {
+      Pixels dst = src;
+      dst.set(x, y, 0, src.at(x, y) > 0.5 ? 0.0 : 1.0);
+      EXPECT_GT(measured(identity, src, dst), 0.4);
+    }
+  }
+}
+
+TEST(RunCase, RefusalsSayWhy) {
+  Case c;
+  c.algorithm.id = "box.any";
+  c.spec.kernel = Gaussian{{2, 2}, {}, {}};
+  c.src = c.dst = {8, 8, PixelFormat::r8};
+  const CaseResult result = run_case(test::cpu(), c);
+  EXPECT_EQ(result.outcome, Outcome::refused);
+  EXPECT_NE(result.message.find("box.any"), std::string::npos) << result.message;
+}
+
+}  // namespace
+}  // namespace mollify::cases

@@ -1,0 +1,289 @@
+// The planner, on devices that do not exist.
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace mollify::test {
+namespace {
+
+const ImageDesc kImage{640, 480, PixelFormat::rgba8};
+
+DeviceInfo fake_device(std::vector<std::string> kernels) {
+  DeviceInfo device;
+  device.name = "Imaginary 9000";
+  device.threads = 8;
+  device.kernels = std::move(kernels);
+  return device;
+}
+
+/// Has whatever kernels the real one has.
+DeviceInfo full_device() { return fake_device(cpu().info().kernels); }
+
+Result<Plan> plan_with(const BlurSpec& spec, const DeviceInfo& device, std::string_view algorithm = "") {
+  PlanOptions options;
+  if (!algorithm.empty()) options.algorithm = parse_algorithm(algorithm).value();
+  return make_plan(spec, kImage, kImage, device, options);
+}
+
+const Refusal* refusal_of(const Plan& plan, std::string_view algorithm) {
+  for (const Refusal& refusal : plan.refusals) {
+    if (refusal.algorithm == algorithm) return &refusal;
+  }
+  return nullptr;
+}
+
+TEST(Plan, EveryAlgorithmIsChosenOrRefusedWithAReason) {
+  for (const KernelSpec& kernel : sample_kernels()) {
+    const Result<Plan> plan = plan_with(spec_of(kernel), full_device());
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    for (const AlgorithmInfo& algorithm : algorithms()) {
+      if (algorithm.id == plan->algorithm.id) continue;
+      const Refusal* refusal = refusal_of(*plan, algorithm.id);
+      ASSERT_NE(refusal, nullptr) << algorithm.id;
+      EXPECT_FALSE(refusal->reason.empty()) << algorithm.id;
+    }
+    EXPECT_EQ(plan->refusals.size() + 1, algorithms().size());
+  }
+}
+
+TEST(Plan, IsPure) {
+  for (const KernelSpec& kernel : sample_kernels()) {
+    EXPECT_EQ(*plan_with(spec_of(kernel), full_device()), *plan_with(spec_of(kernel), full_device()));
+  }
+}
+
+TEST(Plan, ADeviceWithoutKernelsRefusesAndSaysWhyOfEach) {
+  const Result<Plan> plan = plan_with(spec_of(Box::of_radius(2, 2)), fake_device({}));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    bool named = false;
+    for (const std::string& reason : plan.error().reasons) {
+      named = named || reason.find(algorithm.id) != std::string::npos;
+    }
+    EXPECT_TRUE(named) << algorithm.id;
+  }
+}
+
+TEST(Plan, AMissingKernelIsNamedInTheRefusal) {
+  const BlurSpec spec = spec_of(Box::of_radius(9, 9));
+  const Result<Plan> whole = plan_with(spec, full_device());
+  ASSERT_TRUE(whole.ok());
+  const std::string missing = whole->passes.front().kernel;
+  std::vector<std::string> kernels = full_device().kernels;
+  std::erase(kernels, missing);
+
+  const Result<Plan> plan = plan_with(spec, fake_device(kernels));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_NE(plan->algorithm.id, whole->algorithm.id);
+  const Refusal* refusal = refusal_of(*plan, whole->algorithm.id);
+  ASSERT_NE(refusal, nullptr);
+  EXPECT_NE(refusal->reason.find(missing), std::string::npos) << refusal->reason;
+}
+
+TEST(Plan, TheRightFamilyIsChosen) {
+  EXPECT_EQ(plan_with(spec_of(Gaussian{{2, 2}, {}, {}}), full_device())->algorithm.id, "sep.fused");
+  EXPECT_EQ(plan_with(spec_of(Box::of_radius(32, 32)), full_device())->algorithm.id, "box.any");
+  EXPECT_EQ(plan_with(spec_of(Matrix{2, 2, {1, 2, 3, 5}, {0, 0}, Normalization::unit_sum}), full_device())->algorithm.id,
+            "nxn.direct");
+}
+
+TEST(Plan, AMatrixOfRankOneRunsAsTwoPassesOfTaps) {
+  Matrix matrix{5, 5, {}, {2, 2}, Normalization::unit_sum};
+  for (const double y : {1, 4, 6, 4, 1}) {
+    for (const double x : {1, 2, 0, -2, 3}) matrix.weights.push_back(x * y);
+  }
+  EXPECT_EQ(plan_with(spec_of(matrix), full_device())->algorithm.id, "sep.fused");
+  matrix.weights[7] += 1e-3;
+  EXPECT_EQ(plan_with(spec_of(matrix), full_device())->algorithm.id, "nxn.direct");
+}
+
+TEST(Plan, AForcedAlgorithmIsTaken) {
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    const Result<Plan> plan = plan_with(spec_of(Box::of_radius(2, 2)), full_device(), algorithm.id);
+    ASSERT_TRUE(plan.ok()) << algorithm.id << ": " << plan.error().message;
+    EXPECT_EQ(plan->algorithm.id, algorithm.id);
+    for (const OptionInfo& option : algorithm.options) {
+      EXPECT_TRUE(plan->algorithm.options.contains(option.name)) << option.name << " is not resolved";
+    }
+  }
+}
+
+TEST(Plan, AForcedAlgorithmThatCannotIsAnErrorThatSaysWhy) {
+  const Result<Plan> plan = plan_with(spec_of(Gaussian{{2, 2}, {}, {}}), full_device(), "box.any");
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
+  EXPECT_NE(plan.error().message.find("box.any"), std::string::npos);
+}
+
+TEST(Plan, UnknownAlgorithmsAndOptionsAreRefusedByName) {
+  const auto error = [](std::string_view algorithm) {
+    const Result<Plan> plan = plan_with(spec_of(Box{}), full_device(), algorithm);
+    return plan.ok() ? Error{} : plan.error();
+  };
+  EXPECT_EQ(error("box.none").code, ErrorCode::invalid_argument);
+  EXPECT_NE(error("box.none").message.find("box.none"), std::string::npos);
+  EXPECT_EQ(error("box.any:turbo=on").code, ErrorCode::invalid_argument);
+  EXPECT_NE(error("box.any:turbo=on").message.find("turbo"), std::string::npos);
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    for (const OptionInfo& option : algorithm.options) {
+      const std::string text = std::string(algorithm.id) + ":" + std::string(option.name) + "=never";
+      EXPECT_NE(error(text).message.find("never"), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(Plan, EveryOptionValueIsAcceptedSomewhere) {
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    for (const OptionInfo& option : algorithm.options) {
+      for (const std::string_view value : option.values) {
+        const std::string text =
+            std::string(algorithm.id) + ":" + std::string(option.name) + "=" + std::string(value);
+        BlurSpec spec = spec_of(Box::of_radius(2, 2));
+        spec.accuracy.max_error = 0.1;
+        const Result<Plan> plan = plan_with(spec, full_device(), text);
+        ASSERT_TRUE(plan.ok()) << text << ": " << plan.error().message;
+        EXPECT_EQ(plan->algorithm.options.at(std::string(option.name)), value);
+      }
+    }
+  }
+}
+
+TEST(Plan, PromisesNoMoreErrorThanIsAllowed) {
+  for (const FormatInfo& format : formats()) {
+    const ImageDesc desc{64, 48, format.format};
+    for (const KernelSpec& kernel : sample_kernels()) {
+      BlurSpec spec = spec_of(kernel);
+      const Result<Plan> plan = make_plan(spec, desc, desc, full_device());
+      ASSERT_TRUE(plan.ok()) << format.name << ": " << plan.error().message;
+      EXPECT_EQ(plan->allowed_error, default_max_error(format.format));
+      EXPECT_LE(plan->predicted_error, plan->allowed_error) << format.name;
+
+      spec.accuracy.max_error = 0.0;
+      const Result<Plan> exact = make_plan(spec, desc, desc, full_device());
+      ASSERT_TRUE(exact.ok()) << format.name << ": " << exact.error().message;
+      EXPECT_EQ(exact->allowed_error, exact_max_error(format.format));
+      EXPECT_LE(exact->predicted_error, exact->allowed_error) << format.name;
+    }
+  }
+}
+
+TEST(Plan, ALooserAccuracyNeedsNoMoreTaps) {
+  BlurSpec spec = spec_of(Gaussian{{10, 10}, {}, {}});
+  const auto taps = [&](double max_error) {
+    spec.accuracy.max_error = max_error;
+    const Result<Plan> plan = plan_with(spec, full_device(), "sep.fused");
+    return plan->passes.front().taps.x.weights.size();
+  };
+  EXPECT_LT(taps(0.01), taps(1e-3));
+  EXPECT_LT(taps(1e-3), taps(0.0));
+}
+
+TEST(Plan, ExplicitTapsAreKeptWhateverTheAccuracy) {
+  BlurSpec spec = spec_of(Gaussian{{1, 2}, {{9, 5}}, {}});
+  spec.accuracy.max_error = 0.1;
+  const Result<Plan> plan = plan_with(spec, full_device(), "sep.fused");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->passes.front().taps.x.weights.size(), 19U);
+  EXPECT_EQ(plan->passes.front().taps.y.weights.size(), 11U);
+}
+
+TEST(Plan, BytesAreThoseOfTheImages) {
+  const ImageDesc src{100, 50, PixelFormat::rgb8};
+  const ImageDesc dst{100, 50, PixelFormat::rgb32f};
+  const Result<Plan> plan = make_plan(spec_of(Box::of_radius(1, 1)), src, dst, full_device());
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->min_bytes, 100 * 50 * (3 + 12));
+  EXPECT_GE(plan->moved_bytes, plan->min_bytes);
+}
+
+TEST(Plan, InPlaceNeedsACopyOfTheSource) {
+  const PlanOptions in_place{{}, Overlap::in_place};
+  const Result<Plan> apart = make_plan(spec_of(Box::of_radius(1, 1)), kImage, kImage, full_device());
+  const Result<Plan> together = make_plan(spec_of(Box::of_radius(1, 1)), kImage, kImage, full_device(), in_place);
+  ASSERT_TRUE(apart.ok() && together.ok());
+  EXPECT_GE(together->scratch_bytes, apart->scratch_bytes + kImage.payload_bytes());
+}
+
+TEST(Plan, ExplainNamesWhatMatters) {
+  const Result<Plan> plan = plan_with(spec_of(Box::of_radius(7, 7)), full_device());
+  ASSERT_TRUE(plan.ok());
+  const std::string text = explain(*plan);
+  for (const std::string& wanted :
+       {plan->algorithm.id, plan->passes.front().kernel, std::string("Imaginary 9000"), std::to_string(plan->min_bytes),
+        std::to_string(plan->moved_bytes), std::string("error")}) {
+    EXPECT_NE(text.find(wanted), std::string::npos) << "no \"" << wanted << "\" in\n" << text;
+  }
+  for (const Refusal& refusal : plan->refusals) {
+    EXPECT_NE(text.find(refusal.algorithm), std::string::npos);
+    EXPECT_NE(text.find(refusal.reason), std::string::npos);
+  }
+}
+
+TEST(AlgorithmName, RoundTrips) {
+  for (const std::string_view text : {"box.any", "box.any:accumulator=f64", "a.b:x=1,y=2"}) {
+    const Result<AlgorithmChoice> choice = parse_algorithm(text);
+    ASSERT_TRUE(choice.ok());
+    EXPECT_EQ(to_string(*choice), text);
+  }
+  for (const std::string_view text : {"", ":a=b", "box.any:", "box.any:a", "box.any:=b", "box.any:a=", "x:a=1,a=2"}) {
+    EXPECT_FALSE(parse_algorithm(text).ok()) << text;
+  }
+}
+
+TEST(AlgorithmTable, EveryRowIsComplete) {
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    EXPECT_NE(algorithm.id.find('.'), std::string_view::npos) << algorithm.id;
+    EXPECT_FALSE(algorithm.summary.empty()) << algorithm.id;
+    EXPECT_FALSE(algorithm.source.empty()) << algorithm.id;
+    for (const OptionInfo& option : algorithm.options) {
+      EXPECT_FALSE(option.summary.empty()) << algorithm.id << ":" << option.name;
+      EXPECT_FALSE(option.default_value.empty()) << algorithm.id << ":" << option.name;
+    }
+  }
+}
+
+TEST(Device, OpensByNameAndRefusesOthersByName) {
+  EXPECT_TRUE(Device::open("cpu").ok());
+  EXPECT_TRUE(Device::open("auto").ok());
+  const Result<Device> none = Device::open("abacus");
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message.find("abacus"), std::string::npos);
+  EXPECT_FALSE(Device::open("cpu", {-1}).ok());
+  EXPECT_EQ(Device::open("cpu", {3})->info().threads, 3);
+}
+
+TEST(Device, EveryListedOneOpens) {
+  ASSERT_FALSE(list_devices().empty());
+  for (const DeviceEntry& entry : list_devices()) {
+    const Result<Device> device = Device::open(entry.open_name);
+    ASSERT_TRUE(device.ok()) << entry.open_name;
+    EXPECT_EQ(device->info().name, entry.info.name);
+  }
+}
+
+TEST(Device, AKernelThatItLacksIsAnError) {
+  Plan plan = *plan_with(spec_of(Box::of_radius(1, 1)), cpu().info());
+  plan.passes.front().kernel = "warp_drive";
+  const Result<Executable> executable = cpu().prepare(plan);
+  ASSERT_FALSE(executable.ok());
+  EXPECT_NE(executable.error().message.find("warp_drive"), std::string::npos) << executable.error().message;
+}
+
+TEST(Executable, RefusesImagesOfAnotherShape) {
+  const BlurSpec spec = spec_of(Box::of_radius(1, 1));
+  const Executable executable = prepared(spec, {8, 8, PixelFormat::r8}, {PixelFormat::r8, {}, 2});
+  Workspace workspace = executable.make_workspace().value();
+  Pixels right({8, 8, PixelFormat::r8});
+  Pixels wrong({8, 7, PixelFormat::r8});
+  Pixels out({8, 8, PixelFormat::r8});
+  EXPECT_TRUE(executable.run(right.view(), out.view(), workspace).ok());
+  EXPECT_FALSE(executable.run(wrong.view(), out.view(), workspace).ok());
+  EXPECT_FALSE(executable.run(right.view(), wrong.view(), workspace).ok());
+  ConstImageView null = right.view();
+  null.data = nullptr;
+  EXPECT_FALSE(executable.run(null, out.view(), workspace).ok());
+}
+
+}  // namespace
+}  // namespace mollify::test
