@@ -36,11 +36,11 @@ Result<cases::CaseResult> verify(const Device& device, const cases::Case& c) {
     case cases::Outcome::pass:
       return verified;
     case cases::Outcome::refused:
-      return Error{ErrorCode::unsupported, "not timed, refused: " + verified.message, {}};
+      return Error{ErrorCode::unsupported, "not timed: " + verified.message, {}};
     case cases::Outcome::failed:
       break;
   }
-  return Error{ErrorCode::internal, "not timed, wrong: " + verified.message, {}};
+  return Error{ErrorCode::internal, "not timed, since it is wrong: " + verified.message, {}};
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ std::vector<cases::Case> cases_of_table(const BenchCommand& args, PerAxis<std::i
 }
 
 std::vector<cases::Case> select(const BenchCommand& args) {
-  if (args.case_name) return {value_or_fail(cases::parse_case(*args.case_name), "--case")};
+  if (args.case_name) return {value_or_fail(cases::parse_case(*args.case_name))};
   const PerAxis<std::int32_t> size = parse_size(args.size, "--size");
   std::vector<cases::Case> selected =
       has_kernel(args.kernel) ? std::vector{case_of_kernel(args, size)} : cases_of_table(args, size);
@@ -72,6 +72,16 @@ std::vector<cases::Case> select(const BenchCommand& args) {
     if (selected.empty()) fail(fmt::format("--filter \"{}\": no case has such a name", *args.filter));
   }
   return selected;
+}
+
+// A name says everything about its case; an option that it would silently overrule is a mistake.
+void refuse_beside_case(const CLI::App& command, const BenchCommand& args) {
+  if (!args.case_name) return;
+  for (const char* option :
+       {"--size", "--format", "--gaussian", "--radius", "--truncate", "--box", "--box-size", "--anchor", "--tent",
+        "--kernel", "--normalize", "--border", "--border-value", "--algorithm", "--max-error", "--filter"}) {
+    if (command.count(option) > 0) fail_usage(fmt::format("{} does not go with --case, which says it all", option));
+  }
 }
 
 // Lines are added to what the file holds already: figures of earlier runs are never lost.
@@ -115,9 +125,9 @@ Result<bench::Timing> time_waiting(const Device& device, const cases::Case& c, c
   return bench::time_case(device, c, options);
 }
 
-void print_heading(const DeviceInfo& device, const bench::Environment& environment) {
-  fmt::print("{}: {}, {}, {} threads; {}; load average {:.2f}\n", name(device.backend), device.name, device.driver,
-             device.threads, environment.kernel, environment.load_average);
+void print_heading(const DeviceInfo& device, const bench::Table& table) {
+  fmt::print("{}: {}, {}, threads: {}; load average {:.2f}\n{}\n", name(device.backend), device.name, device.driver,
+             device.threads, bench::load_average(), table.header());
 }
 
 // What the verdicts on the cases come to in the end.
@@ -131,6 +141,7 @@ void run(const BenchCommand& args) {
     fail_usage(fmt::format("--seconds {}: not a length of time", args.seconds));
   }
   const std::vector<cases::Case> selected = select(args);
+  for (const cases::Case& c : selected) value_or_fail(validate(c.spec, c.src, c.dst));
   const Device device = open_device(args.device);
   std::optional<JsonLines> json;
   if (args.json_path) json.emplace(*args.json_path);
@@ -138,10 +149,6 @@ void run(const BenchCommand& args) {
   std::vector<std::string> names;
   for (const cases::Case& c : selected) names.push_back(cases::name(c));
   const bench::Table table(names);
-  print_heading(device.info(), bench::environment());
-  fmt::print("{}\n", table.header());
-  std::fflush(stdout);
-
   const bench::TimingOptions options{.seconds = args.seconds,
                                      .peers = args.no_peers ? bench::Peers::none : bench::Peers::all};
   Tally tally;
@@ -149,11 +156,11 @@ void run(const BenchCommand& args) {
   for (std::size_t i = 0; i < selected.size(); ++i) {
     const Result<bench::Timing> timing = time_waiting(device, selected[i], options);
     if (!timing) {
-      fmt::print(stderr, "{}: {}\n", names[i], one_line(timing.error()));
+      fmt::print(stderr, "mollify: {}: {}\n", names[i], one_line(timing.error()));
       if (timing.error().code != ErrorCode::unsupported) ++tally.wrong;
       continue;
     }
-    ++tally.timed;
+    if (tally.timed++ == 0) print_heading(device.info(), table);
     fmt::print("{}\n", table.row(timing->records));
     std::fflush(stdout);
     const bench::Environment environment = bench::environment();
@@ -166,7 +173,7 @@ void run(const BenchCommand& args) {
   }
 
   for (const std::string& note : notes) fmt::print("note: {}\n", note);
-  fmt::print("load average {:.2f}\n", bench::load_average());
+  if (tally.timed > 0) fmt::print("load average at the end: {:.2f}\n", bench::load_average());
   std::fflush(stdout);
   if (tally.wrong > 0 || tally.timed == 0) throw Failure{kExitFailure, ""};
 }
@@ -176,24 +183,15 @@ void run(const BenchCommand& args) {
 void add_bench(CLI::App& app) {
   const auto args = std::make_shared<BenchCommand>();
   CLI::App* command = app.add_subcommand("bench", "Measure on this machine, beside a copy of the same bytes");
-  CLI::Option* size =
-      command->add_option("--size", args->size, "Image size in pixels")->type_name("WxH")->capture_default_str();
-  CLI::Option* format =
-      command->add_option("--format", args->format, "Pixel format, see 'mollify list formats' [rgba8]")->type_name("F");
+  command->add_option("--size", args->size, "Image size in pixels")->type_name("WxH")->capture_default_str();
+  command->add_option("--format", args->format, "Pixel format, see 'mollify list formats' [rgba8]")->type_name("F");
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
   add_plan_options(*command, args->plan);
   add_device_options(*command, args->device);
-  CLI::Option* filter =
-      command->add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?")
-          ->type_name("PATTERN");
-  CLI::Option* one =
-      command->add_option("--case", args->case_name, "This one, as 'verify' and 'bench' name it")->type_name("NAME");
-  one->excludes(size)->excludes(format)->excludes(filter);
-  for (const char* part : {"--gaussian", "--box", "--box-size", "--tent", "--kernel", "--border", "--border-value",
-                           "--algorithm", "--max-error"}) {
-    one->excludes(command->get_option(part));
-  }
+  command->add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?")
+      ->type_name("PATTERN");
+  command->add_option("--case", args->case_name, "This one, as 'verify' and 'bench' name it")->type_name("NAME");
   command->add_option("--json", args->json_path, "Add one JSON object a line to this file")->type_name("FILE");
   command->add_flag("--no-peers", args->no_peers, "Leave other libraries out");
   command->add_option("--seconds", args->seconds, "To spend on each thing that is timed; 9 runs at least")
@@ -202,8 +200,11 @@ void add_bench(CLI::App& app) {
   command->footer(R"(Examples:
   mollify bench                                          a table of common kernels
   mollify bench --size 4096x4096 --format rgba32f --gaussian 3 --radius 9
-  mollify bench --filter 'box*' --json results.jsonl)");
-  command->callback([args] { run(*args); });
+  mollify bench --filter box: --json results.jsonl)");
+  command->callback([args, command] {
+    refuse_beside_case(*command, *args);
+    run(*args);
+  });
 }
 
 }  // namespace mollify::cli

@@ -40,7 +40,10 @@ struct Finding {
 };
 
 std::vector<cases::Case> select(const VerifyCommand& args) {
-  if (args.case_name) return {value_or_fail(cases::parse_case(*args.case_name), "--case")};
+  if (args.case_name) {
+    if (args.filter || args.full) fail_usage("--case names one case; leave --filter and --full out");
+    return {value_or_fail(cases::parse_case(*args.case_name))};
+  }
   std::vector<cases::Case> selected = args.full ? cases::all_cases() : cases::pairwise_cases();
   if (args.filter) {
     std::erase_if(selected, [&](const cases::Case& c) { return !bench::matches(*args.filter, cases::name(c)); });
@@ -158,7 +161,7 @@ void run(const VerifyCommand& args) {
   const std::vector<cases::Case> selected = select(args);
   const Device device = open_device(args.device);
   const DeviceInfo& info = device.info();
-  if (!args.json) fmt::print("{}: {}, {}, {} threads\n", name(info.backend), info.name, info.driver, info.threads);
+  if (!args.json) fmt::print("{}: {}, {}, threads: {}\n", name(info.backend), info.name, info.driver, info.threads);
   std::fflush(stdout);
 
   Findings findings(args, selected.size());
@@ -180,13 +183,10 @@ void run(const VerifyCommand& args) {
 void add_verify(CLI::App& app) {
   const auto args = std::make_shared<VerifyCommand>();
   CLI::App* command = app.add_subcommand("verify", "Check every algorithm against the reference on this machine");
-  CLI::Option* filter =
-      command->add_option("--filter", args->filter, "Only cases with this in their name; * and ? match the whole name")
-          ->type_name("PATTERN");
-  CLI::Option* one =
-      command->add_option("--case", args->case_name, "This one, as a failure names it")->type_name("NAME");
-  CLI::Option* full = command->add_flag("--full", args->full, "Every combination instead of every pair: hours");
-  one->excludes(filter)->excludes(full);
+  command->add_option("--filter", args->filter, "Only cases with this in their name; * and ? match the whole name")
+      ->type_name("PATTERN");
+  command->add_option("--case", args->case_name, "This one, as a failure names it")->type_name("NAME");
+  command->add_flag("--full", args->full, "Every combination instead of every pair: hours");
   add_device_options(*command, args->device);
   add_json_flag(*command, args->json);
   command->footer(R"(Examples:

