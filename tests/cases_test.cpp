@@ -172,7 +172,7 @@ TEST(Canvas, SeesAByteChangedAnywhereAroundTheImage) {
 
 TEST(Source, HalfAndUnormStoreWhatTheyHold) {
   Pixels half({1, 1, PixelFormat::r16f});
-  for (const double value : {0.0, 1.0, -2.5, 65504.0, 0x1p-24, 0x1p-14, 0x1.ffcp-15, 0.333251953125}) {
+  for (const double value : {0.0, 1.0, -2.5, 65504.0, 0x1p-24, 0x1p-14, 0x1.ff8p-15, 0.333251953125}) {
     half.set(0, 0, 0, value);
     EXPECT_EQ(half.at(0, 0), value);
   }

@@ -98,6 +98,26 @@ TEST(Plan, AMatrixOfRankOneRunsAsTwoPassesOfTaps) {
   EXPECT_EQ(plan_with(spec_of(matrix), full_device())->algorithm.id, "nxn.direct");
 }
 
+TEST(Plan, NeitherRegionNorThreadsChangeTheChoice) {
+  // Results do not depend on them, so the algorithm may not either.
+  for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Box::of_radius(3, 2)),
+                                   KernelSpec(Box::of_radius(2.5, 7)), KernelSpec(Box::of_radius(40, 40))}) {
+    for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba32f}) {
+      const ImageDesc src{1000, 800, format};
+      const AlgorithmChoice whole = make_plan(spec_of(kernel), src, src, full_device())->algorithm;
+      for (const std::int32_t threads : {1, 2, 64}) {
+        DeviceInfo device = full_device();
+        device.threads = threads;
+        for (const Rect& roi : {Rect{0, 0, 1000, 800}, Rect{500, 0, 1, 800}, Rect{0, 300, 1000, 1}, Rect{9, 9, 1, 1}}) {
+          BlurSpec spec = spec_of(kernel);
+          spec.roi = roi;
+          EXPECT_EQ(make_plan(spec, src, destination_desc(spec, src, format), device)->algorithm, whole);
+        }
+      }
+    }
+  }
+}
+
 TEST(Plan, AForcedAlgorithmIsTaken) {
   for (const AlgorithmInfo& algorithm : algorithms()) {
     const Result<Plan> plan = plan_with(spec_of(Box::of_radius(2, 2)), full_device(), algorithm.id);

@@ -53,6 +53,7 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
 struct Candidate {
   const Algorithm* algorithm;
   Proposal proposal;
+  double rank = 0.0;  ///< seconds for the whole image on one thread
 };
 
 Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
@@ -140,15 +141,24 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
       error.message = options.algorithm->id + " cannot do this: " + error.message;
       return error;
     }
-    return assemble(problem, {*forced, std::move(*proposal)}, options.overlap);
+    return assemble(problem, {*forced, std::move(*proposal), 0.0}, options.overlap);
   }
+
+  // Algorithms are ranked on the whole image and one thread: neither the region nor the threads may change which one
+  // runs, or they would change bits of the result.
+  BlurSpec whole = spec;
+  whole.roi.reset();
+  DeviceInfo one_thread = device;
+  one_thread.threads = 1;
+  const Problem ranking{whole, src, destination_desc(whole, src, dst.format), one_thread, {}, problem.allowed_error};
 
   std::vector<Candidate> candidates;
   std::vector<Refusal> refusals;
   for (const Algorithm* algorithm : registry()) {
     Result<Proposal> proposal = ask(*algorithm, problem);
     if (proposal) {
-      candidates.push_back({algorithm, std::move(*proposal)});
+      const Result<Proposal> ranked = ask(*algorithm, ranking);
+      candidates.push_back({algorithm, std::move(*proposal), ranked ? ranked->seconds : proposal->seconds});
     } else {
       refusals.push_back({std::string(algorithm->info.id), proposal.error().message});
     }
@@ -160,11 +170,11 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
     return error;
   }
   const auto best = std::min_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.proposal.seconds < b.proposal.seconds;
+    return a.rank < b.rank;
   });
   for (const Candidate& other : candidates) {
     if (&other == &*best) continue;
-    refusals.push_back({std::string(other.algorithm->info.id), slower_by(other.proposal.seconds / best->proposal.seconds)});
+    refusals.push_back({std::string(other.algorithm->info.id), slower_by(other.rank / best->rank)});
   }
   Plan plan = assemble(problem, std::move(*best), options.overlap);
   plan.refusals = std::move(refusals);
