@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <set>
 
 #include "failure.h"
 #include "webp.h"
@@ -54,20 +54,6 @@ void require_plain_image(const std::string& path, const OIIO::ImageSpec& spec) {
   if (spec.depth > 1) fail(fmt::format("{}: volumes cannot be blurred", path));
 }
 
-std::set<std::string> read_extensions() {
-  std::set<std::string> extensions;
-  const std::string list =
-      OIIO::get_string_attribute("input_extension_list", OIIO::get_string_attribute("extension_list"));
-  std::string_view rest = list;  // "png:png;tiff:tif,tiff,tx;..."
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find_first_of(":,;"), rest.size());
-    const char separator = end < rest.size() ? rest[end] : ';';
-    if (separator != ':' && end > 0) extensions.emplace(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return extensions;
-}
-
 }  // namespace
 
 PixelBytes allocate_pixels(std::size_t bytes) {
@@ -81,11 +67,11 @@ void set_up_image_io(int threads) {
 }
 
 bool has_image_extension(const std::string& path) {
-  static const std::set<std::string> known = read_extensions();
+  constexpr std::array kKnown = {".png", ".jpg", ".jpeg", ".jpe", ".tif", ".tiff", ".exr", ".webp", ".hdr"};
   std::string extension = std::filesystem::path(path).extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return !extension.empty() && known.contains(extension.substr(1));
+  return std::find(kKnown.begin(), kKnown.end(), extension) != kKnown.end();
 }
 
 ImageReader::ImageReader(const std::string& path) : path_(path) {

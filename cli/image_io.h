@@ -27,7 +27,7 @@ using PixelBytes = std::unique_ptr<std::byte[]>;
 /// Settings of OpenImageIO for the whole program; call once before the first file.
 void set_up_image_io(int threads);
 
-/// Whether the name ends like that of an image that can be read.
+/// Whether the name ends like that of an image of the formats that the tool is for. More can be read when named.
 [[nodiscard]] bool has_image_extension(const std::string& path);
 
 class ImageReader {
