@@ -110,7 +110,8 @@ struct Border {
 
 /// The largest allowed error, where error is max(0, |out - exact| - half an output step) over full scale: 1 for unorm
 /// sources, max(|source|, |border value|) * sum|weights| for float ones. Under AlphaMode::premultiply the error of a
-/// colour channel is weighted by the exact output alpha.
+/// colour channel is weighted by the exact output alpha, and a colour beyond full scale (negative weights can bring
+/// alpha close to zero) counts relative to itself.
 struct Accuracy {
   /// Unset: the default of the destination format, see default_max_error(). 0: exact algorithms only.
   std::optional<double> max_error{};

@@ -105,7 +105,11 @@ class Comparer {
       const double got = std::isinf(out[c]) ? std::copysign(beyond_largest(format_), out[c]) : out[c];
       double error = std::max(0.0, std::abs(got - exact) - half_step(format_, exact));
       if (std::isnan(got)) error = std::numeric_limits<double>::infinity();
-      if (premultiply && c < channels - 1) error *= std::abs(to_range(format_, exact_pixel[channels - 1]));
+      if (premultiply && c < channels - 1) {
+        error *= std::abs(to_range(format_, exact_pixel[channels - 1]));
+        // Where negative weights let alpha pass through zero, colours grow beyond all bounds.
+        if (std::abs(exact) > full_scale_) error *= full_scale_ / std::abs(exact);
+      }
       if (error != 0.0) error /= full_scale_;
       if (!(error <= result_.max_error)) {
         result_.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
