@@ -6,6 +6,7 @@
 // Segments and blocks are anchored to source coordinates, so bits do not depend on tiles.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pixel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/box_any.cpp"
@@ -349,6 +350,51 @@ HWY_EXPORT(box_any_f64);
 void box_any_i32(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_i32)(box, tile); }
 void box_any_f32(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_f32)(box, tile); }
 void box_any_f64(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_f64)(box, tile); }
+
+namespace scalar {
+namespace {
+
+/// The sum over the window around (x, y), `S` sums of `T` pixels.
+template <class T, class S>
+std::array<S, 4> window_sum(const BoxAny& box, const ConstImageView& src, std::int64_t x, std::int64_t y) {
+  const auto weight = [](const BoxWindow& w, std::int64_t i) {
+    return static_cast<S>(i < -w.before ? w.before_fraction : i > w.after ? w.after_fraction : 1.0);
+  };
+  std::array<S, 4> sum{};
+  for (std::int64_t j = -box.y.reach_before(); j <= box.y.reach_after(); ++j) {
+    for (std::int64_t i = -box.x.reach_before(); i <= box.x.reach_after(); ++i) {
+      const std::array<T, 4> in = read_pixel<T>(box.rows, src, x + i, y + j);
+      for (std::size_t c = 0; c < 4; ++c) sum[c] += weight(box.x, i) * weight(box.y, j) * static_cast<S>(in[c]);
+    }
+  }
+  return sum;
+}
+
+template <class T>
+void box_float(const BoxAny& box, const Tile& tile) {
+  for_each_pixel<T>(box.rows, tile, [&](std::int64_t x, std::int64_t y) {
+    std::array<T, 4> out;
+    const std::array<double, 4> sum = window_sum<T, double>(box, tile.src, x, y);
+    std::transform(sum.begin(), sum.end(), out.begin(), [&](double v) { return static_cast<T>(v * box.scale); });
+    return out;
+  });
+}
+
+}  // namespace
+
+void box_any_i32(const BoxAny& box, const Tile& tile) {
+  for_each_pixel<float>(box.rows, tile, [&](std::int64_t x, std::int64_t y) {
+    std::array<float, 4> out;
+    const std::array<std::int32_t, 4> sum = window_sum<double, std::int32_t>(box, tile.src, x, y);
+    std::transform(sum.begin(), sum.end(), out.begin(), [](std::int32_t v) { return static_cast<float>(v); });
+    return out;
+  });
+}
+
+void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<double>(box, tile); }
+
+}  // namespace scalar
 
 BoxWindow box_window(const BoxExtent& extent) {
   BoxWindow window;

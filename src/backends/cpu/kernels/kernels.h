@@ -93,6 +93,18 @@ void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handlin
 void box_any_f32(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
 void box_any_f64(const BoxAny&, const Tile&);  ///< f64 pixels, f64 sums
 
+/// The same in plain C++, one pixel at a time, in the same order of operations: integers come out bit for bit the same,
+/// floats too where the processor fuses multiply-adds and no transfer function is involved (f64 sums: to an ulp).
+namespace scalar {
+void sep_fused_f32(const SepFused<float>&, const Tile&);
+void sep_fused_f64(const SepFused<double>&, const Tile&);
+void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
+void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
+void box_any_i32(const BoxAny&, const Tile&);
+void box_any_f32(const BoxAny&, const Tile&);
+void box_any_f64(const BoxAny&, const Tile&);
+}  // namespace scalar
+
 /// The instruction set that the SIMD versions run on here: "AVX3".
 [[nodiscard]] std::string_view simd_target();
 

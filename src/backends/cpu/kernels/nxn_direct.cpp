@@ -2,6 +2,7 @@
 // summed by itself first, so that rounding errors grow with width + height and not with their product.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pixel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/nxn_direct.cpp"
@@ -72,6 +73,33 @@ HWY_EXPORT(nxn_direct_f64);
 
 void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) { HWY_DYNAMIC_DISPATCH(nxn_direct_f32)(m, tile); }
 void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) { HWY_DYNAMIC_DISPATCH(nxn_direct_f64)(m, tile); }
+
+namespace scalar {
+namespace {
+
+template <class T>
+void nxn_direct(const NxnDirect<T>& m, const Tile& tile) {
+  for_each_pixel<T>(m.rows, tile, [&](std::int64_t x, std::int64_t y) {
+    std::array<T, 4> out{};
+    const T* weight = m.weights.data();
+    for (std::int64_t j = 0; j < m.height; ++j) {
+      std::array<T, 4> row{};
+      for (std::int64_t i = 0; i < m.width; ++i, ++weight) {
+        const std::array<T, 4> in = read_pixel<T>(m.rows, tile.src, x - m.before_x + i, y - m.before_y + j);
+        for (std::size_t c = 0; c < 4; ++c) row[c] = std::fma(in[c], *weight, row[c]);
+      }
+      for (std::size_t c = 0; c < 4; ++c) out[c] += row[c];
+    }
+    return out;
+  });
+}
+
+}  // namespace
+
+void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) { nxn_direct(m, tile); }
+void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) { nxn_direct(m, tile); }
+
+}  // namespace scalar
 
 }  // namespace mollify::cpu
 #endif  // HWY_ONCE

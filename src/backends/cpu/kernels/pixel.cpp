@@ -1,31 +1,18 @@
-#include <cmath>
-
-#include "backends/cpu/kernels/half.h"
-#include "backends/cpu/kernels/kernels.h"
-#include "core/transfer.h"
+#include "backends/cpu/kernels/pixel.h"
 
 namespace mollify::cpu {
 
 std::array<double, 4> decode_pixel(const RowFormat& format, const std::array<double, 4>& value, double unit) {
-  std::array<double, 4> pixel{};
-  const auto channels = static_cast<std::size_t>(format.channels);
-  const bool has_alpha = format.alpha == AlphaMode::premultiply;
-  for (std::size_t c = 0; c < channels; ++c) {
-    double stored = 0.0;
-    switch (format.component) {
-      case Component::u8:
-      case Component::u16: stored = std::nearbyint(value[c] * unit); break;
-      case Component::f16: stored = half_to_float(float_to_half(static_cast<float>(value[c]))); break;
-      case Component::f32: stored = static_cast<float>(value[c]); break;
-    }
-    pixel[c] = stored * format.scale;
-    const bool is_alpha = has_alpha && c + 1 == channels;
-    if (format.transfer == TransferFunction::srgb && !is_alpha) pixel[c] = srgb_to_linear(pixel[c]);
+  std::array<std::byte, 4 * sizeof(float)> bytes{};
+  for (std::size_t c = 0; c < static_cast<std::size_t>(format.channels); ++c) {
+    scalar::write_component(format.component, value[c] * unit,
+                            bytes.data() + static_cast<std::ptrdiff_t>(c) * scalar::component_bytes(format.component));
   }
-  if (has_alpha) {
-    for (std::size_t c = 0; c + 1 < channels; ++c) pixel[c] *= pixel[channels - 1];
-  }
-  return pixel;
+  // An image of this one pixel; its format matters only to those who look at the description.
+  const ConstImageView image{{1, 1, PixelFormat::r8}, bytes.data(), 0};
+  RowPipeline rows;
+  rows.source = format;
+  return scalar::read_pixel<double>(rows, image, 0, 0);
 }
 
 }  // namespace mollify::cpu

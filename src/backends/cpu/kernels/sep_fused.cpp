@@ -3,6 +3,7 @@
 // cache. Per component 2R + 1 multiply-adds an axis. Every output sums its taps in the order of the kernel, wherever its tile lies.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pixel.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/sep_fused.cpp"
@@ -126,6 +127,34 @@ HWY_EXPORT(target_name);
 
 void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(sep_fused_f32)(k, tile); }
 void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(sep_fused_f64)(k, tile); }
+
+namespace scalar {
+namespace {
+
+template <class T>
+void sep_fused(const SepFused<T>& k, const Tile& tile) {
+  for_each_pixel<T>(k.rows, tile, [&](std::int64_t x, std::int64_t y) {
+    std::array<T, 4> out{};
+    for (std::int64_t i = 0; i < k.x.size(); ++i) {
+      std::array<T, 4> column{};
+      for (std::int64_t j = 0; j < k.y.size(); ++j) {
+        const std::array<T, 4> in = read_pixel<T>(k.rows, tile.src, x - k.x.before + i, y - k.y.before + j);
+        const T weight = k.y.weights[static_cast<std::size_t>(j)];
+        for (std::size_t c = 0; c < 4; ++c) column[c] = std::fma(in[c], weight, column[c]);
+      }
+      const T weight = k.x.weights[static_cast<std::size_t>(i)];
+      for (std::size_t c = 0; c < 4; ++c) out[c] = std::fma(column[c], weight, out[c]);
+    }
+    return out;
+  });
+}
+
+}  // namespace
+
+void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { sep_fused(k, tile); }
+void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { sep_fused(k, tile); }
+
+}  // namespace scalar
 
 std::string_view simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 

@@ -1,0 +1,137 @@
+// Each SIMD kernel against its scalar twin: the same bits, or as near as the twin's comment promises.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/layout.h"
+#include "support.h"
+
+namespace mollify::cpu {
+namespace {
+
+using test::Pixels;
+
+struct Formats {
+  PixelFormat src;
+  PixelFormat dst;
+};
+constexpr Formats kFormatPairs[] = {
+    {PixelFormat::r8, PixelFormat::r8},         {PixelFormat::rg8, PixelFormat::rg32f},
+    {PixelFormat::rgb8, PixelFormat::rgb16},    {PixelFormat::rgba8, PixelFormat::rgba8},
+    {PixelFormat::rgb16, PixelFormat::rgb16},   {PixelFormat::rgba16, PixelFormat::rgba16f},
+    {PixelFormat::rg16f, PixelFormat::rg8},     {PixelFormat::rgba16f, PixelFormat::rgba16f},
+    {PixelFormat::r32f, PixelFormat::r32f},     {PixelFormat::rgba32f, PixelFormat::rgba32f},
+    {PixelFormat::rgb32f, PixelFormat::rgb16f},
+};
+
+Component component_of(PixelFormat format) {
+  const FormatInfo& f = info(format);
+  if (f.is_unorm()) return f.bits == 8 ? Component::u8 : Component::u16;
+  return f.bits == 16 ? Component::f16 : Component::f32;
+}
+
+RowPipeline pipeline(const Formats& formats, BorderMode x, BorderMode y) {
+  RowPipeline rows;
+  const FormatInfo& from = info(formats.src);
+  const FormatInfo& to = info(formats.dst);
+  rows.source = {component_of(formats.src), from.channels, AlphaMode::ignore, TransferFunction::none, 1.0};
+  rows.destination = {component_of(formats.dst), to.channels, AlphaMode::ignore, TransferFunction::none,
+                      to.unit() / from.unit()};
+  rows.border.mode = {x, y};
+  rows.outside = decode_pixel(rows.source, {0.25, 0.5, 0.75, 1.0}, from.unit());
+  return rows;
+}
+
+/// Fused multiply-adds round once; without them SIMD and twin round differently.
+bool fuses() { return simd_target().substr(0, 3) == "AVX" || simd_target() == "NEON"; }
+
+enum class Match { same_bits, last_place };
+
+/// Runs both versions over a tile that begins inside the image, so that every border and no alignment is met.
+template <class Kernel>
+void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
+                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&)) {
+  const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
+  const ImageDesc out{58, 21, formats.dst};
+  Pixels a = Pixels::constant(out, 0.5);
+  Pixels b = Pixels::constant(out, 0.25);
+  const std::vector<std::byte> memory(static_cast<std::size_t>(scratch_bytes) + 64, std::byte{0x7B});
+  auto* scratch = const_cast<std::byte*>(memory.data());
+  scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
+  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 3, 2, scratch};
+  simd(kernel, tile);
+  Tile other = tile;
+  other.dst = b.view();
+  twin(kernel, other);
+  const double slack = match == Match::same_bits ? 0.0 : info(formats.dst).is_unorm() ? 1.0 / info(formats.dst).unit() : 2e-3;
+  for (std::int32_t y = 0; y < out.height; ++y) {
+    for (std::int32_t x = 0; x < out.width; ++x) {
+      for (int c = 0; c < info(out.format).channels; ++c) {
+        const double expected = b.at(x, y, c);
+        ASSERT_NEAR(a.at(x, y, c), expected, slack * std::max(1.0, std::abs(expected)))
+            << info(formats.src).name << " to " << info(formats.dst).name << ", pixel " << x << ", " << y << ", channel " << c;
+      }
+    }
+  }
+}
+
+template <class Body>
+void for_each_setting(Body body) {
+  for (const Formats& formats : kFormatPairs) {
+    body(formats, pipeline(formats, BorderMode::mirror, BorderMode::wrap));
+    body(formats, pipeline(formats, BorderMode::constant, BorderMode::clamp));
+    body(formats, pipeline(formats, BorderMode::reflect, BorderMode::constant));
+  }
+}
+
+TEST(Twins, SepFusedMatches) {
+  const Match match = fuses() ? Match::same_bits : Match::last_place;
+  for_each_setting([&](const Formats& formats, const RowPipeline& rows) {
+    const SepFused<float> narrow{rows, {{0.1F, 0.4F, 0.3F, 0.2F}, 2}, {{0.25F, 0.5F, 0.25F, 0.125F, -0.125F}, 1}};
+    const SepFused<double> wide{rows, {{0.1, 0.4, 0.3, 0.2}, 2}, {{0.5, 0.5}, 0}};
+    const int channels = rows.source.channels;
+    expect_twins(formats, match, SepFusedScratch<float>(nullptr, 58, 4, 5, channels).bytes, narrow, sep_fused_f32,
+                 scalar::sep_fused_f32);
+    expect_twins(formats, match, SepFusedScratch<double>(nullptr, 58, 4, 2, channels).bytes, wide, sep_fused_f64,
+                 scalar::sep_fused_f64);
+  });
+}
+
+TEST(Twins, NxnDirectMatches) {
+  const Match match = fuses() ? Match::same_bits : Match::last_place;
+  for_each_setting([&](const Formats& formats, const RowPipeline& rows) {
+    const NxnDirect<float> narrow{rows, 3, 2, 1, 0, {0.1F, -0.2F, 0.3F, 0.4F, 0.5F, -0.1F}};
+    const NxnDirect<double> wide{rows, 2, 3, 1, 2, {0.1, -0.2, 0.3, 0.4, 0.5, -0.1}};
+    const int channels = rows.source.channels;
+    expect_twins(formats, match, NxnDirectScratch<float>(nullptr, 58, 3, 2, channels).bytes, narrow, nxn_direct_f32,
+                 scalar::nxn_direct_f32);
+    expect_twins(formats, match, NxnDirectScratch<double>(nullptr, 58, 2, 3, channels).bytes, wide, nxn_direct_f64,
+                 scalar::nxn_direct_f64);
+  });
+}
+
+TEST(Twins, BoxAnyMatches) {
+  for_each_setting([](const Formats& formats, const RowPipeline& rows) {
+    const int channels = rows.source.channels;
+    BoxAny box{rows, box_window({2, 3}), box_window({4, 1}), 1.0 / 36.0, 8};
+    expect_twins(formats, Match::last_place, BoxFloatScratch<float>(nullptr, 58, 5, channels).bytes, box, box_any_f32,
+                 scalar::box_any_f32);
+    if (info(formats.src).is_unorm()) {
+      BoxAny integer = box;
+      integer.rows.destination.scale *= box.scale;
+      expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 58, 6, channels).bytes, integer, box_any_i32,
+                   scalar::box_any_i32);
+    }
+    box.x = box_window({1.5, 2.25});
+    box.y = box_window({0.5, 3.0});
+    box.scale = 1.0 / (4.75 * 4.5);
+    expect_twins(formats, Match::last_place, BoxFloatScratch<double>(nullptr, 58, 5, channels).bytes, box, box_any_f64,
+                 scalar::box_any_f64);
+  });
+}
+
+}  // namespace
+}  // namespace mollify::cpu
