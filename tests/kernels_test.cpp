@@ -55,13 +55,13 @@ template <class Kernel>
 void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
                   void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&)) {
   const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
-  const ImageDesc out{58, 21, formats.dst};
+  const ImageDesc out{60, 22, formats.dst};
   Pixels a = Pixels::constant(out, 0.5);
   Pixels b = Pixels::constant(out, 0.25);
   const std::vector<std::byte> memory(static_cast<std::size_t>(scratch_bytes) + 64, std::byte{0x7B});
   auto* scratch = const_cast<std::byte*>(memory.data());
   scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
-  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 3, 2, scratch};
+  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch};
   simd(kernel, tile);
   Tile other = tile;
   other.dst = b.view();
@@ -93,9 +93,9 @@ TEST(Twins, SepFusedMatches) {
     const SepFused<float> narrow{rows, {{0.1F, 0.4F, 0.3F, 0.2F}, 2}, {{0.25F, 0.5F, 0.25F, 0.125F, -0.125F}, 1}};
     const SepFused<double> wide{rows, {{0.1, 0.4, 0.3, 0.2}, 2}, {{0.5, 0.5}, 0}};
     const int channels = rows.source.channels;
-    expect_twins(formats, match, SepFusedScratch<float>(nullptr, 58, 4, 5, channels).bytes, narrow, sep_fused_f32,
+    expect_twins(formats, match, SepFusedScratch<float>(nullptr, 60, 4, 5, channels).bytes, narrow, sep_fused_f32,
                  scalar::sep_fused_f32);
-    expect_twins(formats, match, SepFusedScratch<double>(nullptr, 58, 4, 2, channels).bytes, wide, sep_fused_f64,
+    expect_twins(formats, match, SepFusedScratch<double>(nullptr, 60, 4, 2, channels).bytes, wide, sep_fused_f64,
                  scalar::sep_fused_f64);
   });
 }
@@ -106,9 +106,9 @@ TEST(Twins, NxnDirectMatches) {
     const NxnDirect<float> narrow{rows, 3, 2, 1, 0, {0.1F, -0.2F, 0.3F, 0.4F, 0.5F, -0.1F}};
     const NxnDirect<double> wide{rows, 2, 3, 1, 2, {0.1, -0.2, 0.3, 0.4, 0.5, -0.1}};
     const int channels = rows.source.channels;
-    expect_twins(formats, match, NxnDirectScratch<float>(nullptr, 58, 3, 2, channels).bytes, narrow, nxn_direct_f32,
+    expect_twins(formats, match, NxnDirectScratch<float>(nullptr, 60, 3, 2, channels).bytes, narrow, nxn_direct_f32,
                  scalar::nxn_direct_f32);
-    expect_twins(formats, match, NxnDirectScratch<double>(nullptr, 58, 2, 3, channels).bytes, wide, nxn_direct_f64,
+    expect_twins(formats, match, NxnDirectScratch<double>(nullptr, 60, 2, 3, channels).bytes, wide, nxn_direct_f64,
                  scalar::nxn_direct_f64);
   });
 }
@@ -117,18 +117,18 @@ TEST(Twins, BoxAnyMatches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     const int channels = rows.source.channels;
     BoxAny box{rows, box_window({2, 3}), box_window({4, 1}), 1.0 / 36.0, 8};
-    expect_twins(formats, Match::last_place, BoxFloatScratch<float>(nullptr, 58, 5, channels).bytes, box, box_any_f32,
+    expect_twins(formats, Match::last_place, BoxFloatScratch<float>(nullptr, 60, 5, channels).bytes, box, box_any_f32,
                  scalar::box_any_f32);
     if (info(formats.src).is_unorm()) {
       BoxAny integer = box;
       integer.rows.destination.scale *= box.scale;
-      expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 58, 6, channels).bytes, integer, box_any_i32,
+      expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 60, 6, channels).bytes, integer, box_any_i32,
                    scalar::box_any_i32);
     }
     box.x = box_window({1.5, 2.25});
     box.y = box_window({0.5, 3.0});
     box.scale = 1.0 / (4.75 * 4.5);
-    expect_twins(formats, Match::last_place, BoxFloatScratch<double>(nullptr, 58, 5, channels).bytes, box, box_any_f64,
+    expect_twins(formats, Match::last_place, BoxFloatScratch<double>(nullptr, 60, 5, channels).bytes, box, box_any_f64,
                  scalar::box_any_f64);
   });
 }
