@@ -106,6 +106,12 @@ void AtomicFile::discard() {
   is_pending = false;
 }
 
+void AtomicFile::find_reason() {
+  constexpr std::size_t kMoreThanABlock = 1 << 16;  // what is left of the last block can be written on a full disk
+  const std::array<char, kMoreThanABlock> zeros{};
+  if (write_error_ == 0) static_cast<void>(pwrite(zeros.data(), zeros.size(), static_cast<std::int64_t>(size())));
+}
+
 void AtomicFile::check() const {
   if (write_error_ != 0) fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(write_error_)));
 }

@@ -21,8 +21,11 @@ class AtomicFile final : public OIIO::Filesystem::IOProxy {
 
   /// Throws Failure when anything since the opening could not be written.
   void commit();
+  /// Asks the system by one more write why a writer that does not go through this proxy has failed.
+  void find_reason();
   /// Throws Failure when a write failed; writers often report less about it than the system did.
   void check() const;
+  /// For writers that cannot write through a proxy.
   [[nodiscard]] const std::string& temporary_path() const { return temporary_path_; }
 
   const char* proxytype() const override { return "mollify"; }

@@ -49,6 +49,11 @@ bool holds_ink(const OIIO::ImageSpec& spec) {
   return spec.get_int_attribute("tiff:PhotometricInterpretation") == kTiffSeparated;
 }
 
+// What OpenImageIO is told the pixels are. TypeUnknown, "each as in the file", spoils the last tiles of a TIFF row.
+OIIO::TypeDesc native_type(const OIIO::ImageSpec& spec) {
+  return spec.channelformats.empty() ? spec.format : OIIO::TypeUnknown;
+}
+
 void require_plain_image(const std::string& path, const OIIO::ImageSpec& spec) {
   if (spec.deep) fail(fmt::format("{}: deep images cannot be blurred", path));
   if (spec.depth > 1) fail(fmt::format("{}: volumes cannot be blurred", path));
@@ -93,7 +98,8 @@ PixelBytes ImageReader::read(const Part& part, OIIO::TypeDesc type) {
   const std::size_t pixel_bytes =
       native ? part.spec.pixel_bytes(true) : type.size() * static_cast<std::size_t>(part.spec.nchannels);
   PixelBytes pixels = allocate_pixels(part.spec.image_pixels() * pixel_bytes);
-  if (!input_->read_image(part.subimage, part.mip_level, 0, part.spec.nchannels, type, pixels.get())) {
+  const OIIO::TypeDesc as = native ? native_type(part.spec) : type;
+  if (!input_->read_image(part.subimage, part.mip_level, 0, part.spec.nchannels, as, pixels.get())) {
     fail_reading(path_, input_->geterror());
   }
   // Some readers fill in what a cut-off file lacks, and only leave a message.
@@ -124,31 +130,34 @@ ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts)
   if (mips && !output_->supports("mipmap") && format != "tiff") {
     fail(fmt::format("{}: a {} file cannot hold mip levels", path_, format));
   }
-  output_->set_ioproxy(&file_);
+  // The TIFF writer of OpenImageIO 2.4 loses pages and tiles through a proxy. It notices a full disk by itself.
+  if (format != "tiff") output_->set_ioproxy(&file_);
   open(parts_.front());
 }
 
 void ImageWriter::fail_writing() {
+  file_.find_reason();
   file_.check();
   fail(fmt::format("{}: cannot be written: {}", path_, flattened(output_->geterror())));
 }
 
 void ImageWriter::open(const Part& part) {
   const bool first = std::exchange(is_first_, false);
+  const std::string& name = file_.temporary_path();
   bool opened = false;
   if (first && output_->supports("multiimage") && !output_->supports("appendsubimage")) {
     std::vector<OIIO::ImageSpec> subimages;  // OpenEXR writes all headers before the first pixel
     for (const Part& p : parts_) {
       if (p.mip_level == 0) subimages.push_back(p.spec);
     }
-    opened = subimages.size() > 1 ? output_->open(path_, static_cast<int>(subimages.size()), subimages.data())
-                                  : output_->open(path_, part.spec);
+    opened = subimages.size() > 1 ? output_->open(name, static_cast<int>(subimages.size()), subimages.data())
+                                  : output_->open(name, part.spec);
   } else if (first) {
-    opened = output_->open(path_, part.spec);
+    opened = output_->open(name, part.spec);
   } else if (part.mip_level > 0 && output_->supports("mipmap")) {
-    opened = output_->open(path_, part.spec, OIIO::ImageOutput::AppendMIPLevel);
+    opened = output_->open(name, part.spec, OIIO::ImageOutput::AppendMIPLevel);
   } else {
-    opened = output_->open(path_, part.spec, OIIO::ImageOutput::AppendSubimage);
+    opened = output_->open(name, part.spec, OIIO::ImageOutput::AppendSubimage);
   }
   if (!opened) fail_writing();
 
@@ -169,7 +178,7 @@ void ImageWriter::open(const Part& part) {
 void ImageWriter::write(const Part& part, const PixelBytes& pixels) {
   const bool already_open = part.subimage == parts_.front().subimage && part.mip_level == parts_.front().mip_level;
   if (!already_open) open(part);
-  if (!output_->write_image(OIIO::TypeUnknown, pixels.get())) fail_writing();
+  if (!output_->write_image(native_type(part.spec), pixels.get())) fail_writing();
 }
 
 void ImageWriter::commit() {
