@@ -90,11 +90,14 @@ class File:
             subimage += 1
         source.close()
 
+    def attributes(self, part=0):
+        """Arrays as lists. Asks by name: the values of OpenImageIO's own iterator may outlive what they point into."""
+        spec = self.specs[part]
+        names = [spec.extra_attribs[i].name for i in range(len(spec.extra_attribs))]
+        return {name: np.asarray(spec.getattribute(name)).tolist() for name in names}
+
     def attribute(self, name, part=0):
-        for attribute in self.specs[part].extra_attribs:
-            if attribute.name == name:
-                return attribute.value
-        return None
+        return self.attributes(part).get(name)
 
 
 def read(path):
