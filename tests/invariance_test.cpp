@@ -69,6 +69,23 @@ TEST(Invariance, ARegionIsACropOfTheWhole) {
   }
 }
 
+TEST(Invariance, ARegionIsACropEvenWhereRoundingErrorsShow) {
+  // Pixels so bright that what a running sum forgets of the others is as large as they are.
+  const ImageDesc desc{40, 300, PixelFormat::r32f};
+  Pixels src = Pixels::random(desc);
+  for (std::int32_t i = 0; i < 40 * 300; i += 371) src.set(i % 40, i / 40, 0, 1e16);
+  for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(3, 5)), KernelSpec(Box::of_radius(2.5, 30.5)),
+                                   KernelSpec(Gaussian{{2, 3}, {}, {}})}) {
+    BlurSpec spec = spec_of(kernel);
+    const Pixels whole = blurred(spec, src.view(), {desc.format, {}, 1});
+    EXPECT_EQ(blurred(spec, src.view(), {desc.format, {}, 5}), whole);
+    for (const std::int32_t y : {1, 63, 64, 65, 131, 200}) {
+      spec.roi = Rect{3, y, 30, 90};
+      EXPECT_EQ(blurred(spec, src.view(), {desc.format, {}, 2}), cropped(whole, *spec.roi)) << "from row " << y;
+    }
+  }
+}
+
 TEST(Invariance, ABatchIsManyBlurs) {
   const ImageDesc desc{41, 23, PixelFormat::rgb8};
   for (const KernelSpec& kernel : kernels()) {

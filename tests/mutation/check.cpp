@@ -1,0 +1,70 @@
+// A short run over what the test suite checks at length; exits with 1 and the first failure.
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "cases/cases.h"
+#include "cases/source.h"
+
+namespace mollify::cases {
+namespace {
+
+constexpr std::size_t kEvery = 3;  // of the pairwise cases
+
+bool conforms(const Device& device) {
+  const std::vector<Case> cases = pairwise_cases();
+  for (std::size_t i = 0; i < cases.size(); i += kEvery) {
+    const CaseResult result = run_case(device, cases[i]);
+    if (result.outcome == Outcome::pass) continue;
+    std::printf("%s\n  %s\n", name(cases[i]).c_str(), result.message.c_str());
+    return false;
+  }
+  return true;
+}
+
+Result<std::vector<std::byte>> blurred(const Device& device, const BlurSpec& spec, const ConstImageView& src) {
+  const ImageDesc desc = destination_desc(spec, src.desc, src.desc.format);
+  const Result<Plan> plan = make_plan(spec, src.desc, desc, device.info());
+  if (!plan) return plan.error();
+  const Result<Executable> executable = device.prepare(*plan);
+  if (!executable) return executable.error();
+  Result<Workspace> workspace = executable->make_workspace();
+  if (!workspace) return workspace.error();
+  std::vector<std::byte> bytes(static_cast<std::size_t>(desc.payload_bytes()));
+  const ImageView view{desc, bytes.data(), static_cast<std::ptrdiff_t>(desc.row_payload_bytes())};
+  if (Status status = executable->run(src, view, *workspace); !status) return status.error();
+  return bytes;
+}
+
+/// Rows that begin anywhere have the bits of the whole, even where rounding errors are as large as the pixels.
+bool rows_do_not_depend_on_the_region(const Device& device) {
+  const ImageDesc desc{40, 300, PixelFormat::r32f};
+  BlurSpec spec;
+  spec.kernel = Box::of_radius(3, 5);
+  std::vector<float> pixels(40 * 300);
+  const ImageView src{desc, pixels.data(), desc.row_payload_bytes()};
+  fill_random(src, spec, 4);
+  for (std::size_t i = 0; i < pixels.size(); i += 371) pixels[i] = 1e16F;
+  const Result<std::vector<std::byte>> whole = blurred(device, spec, src);
+  for (const std::int32_t y : {1, 65, 131, 200}) {
+    spec.roi = Rect{0, y, 40, 90};
+    const Result<std::vector<std::byte>> part = blurred(device, spec, src);
+    if (part && whole && std::memcmp(part->data(), whole->data() + y * 160, part->size()) == 0) continue;
+    std::printf("rows %d to %d differ from those of the whole image\n", y, y + 89);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace mollify::cases
+
+int main() {
+  using namespace mollify;
+  const Result<Device> device = Device::open("cpu", {2});
+  if (!device) {
+    std::printf("%s\n", device.error().message.c_str());
+    return 1;
+  }
+  return cases::rows_do_not_depend_on_the_region(*device) && cases::conforms(*device) ? 0 : 1;
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Are the tests able to fail? Builds the library with one deliberate mistake at a time and expects the check to see it.
+
+Works on a copy of the sources, which it keeps under --work so that the next run compiles only what changed.
+Fails if a mistake survives, if a pattern no longer occurs exactly once, or if the check fails without any mistake.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+KERNELS = "src/backends/cpu/kernels/"
+MUTANTS = [
+    Mutant("the promised error is too small", "src/core/accuracy.h",
+           "Accumulator::f64 ? 0x1p-53 : 0x1p-24;", "Accumulator::f64 ? 0x1p-60 : 0x1p-36;"),
+    Mutant("weights are not normalised", "src/core/weights.cpp",
+           "    weights[static_cast<std::size_t>(i + radius)] = std::exp(-0.5 * t * t);\n  }\n  divide_by_sum(weights);\n",
+           "    weights[static_cast<std::size_t>(i + radius)] = std::exp(-0.5 * t * t);\n  }\n"),
+    Mutant("a region begins at the first row", "src/backends/cpu/executor.cpp",
+           "tile.origin_y = plan().spec.roi->y;", "tile.origin_y = 0;"),
+    Mutant("in place without a copy of the source", "src/backends/cpu/executor.cpp",
+           "const ConstImageView copied = copy_source(src[i], own);", "const ConstImageView copied = src[i];"),
+    Mutant("ring rows off by one", KERNELS + "sep_fused.cpp",
+           "s.rows[i] = s.ring + (row + i) % s.ring_rows * s.stride;",
+           "s.rows[i] = s.ring + (row + i + 1) % s.ring_rows * s.stride;"),
+    Mutant("tail pixels are skipped", KERNELS + "sep_fused.cpp",
+           "  for (; i < count; i += lanes) {\n", "  for (; i + lanes <= count; i += lanes) {\n"),
+    Mutant("the fraction of the last tap is dropped", KERNELS + "box_any.cpp",
+           "if (box.x.after_fraction != 0.0) sum = ", "if (false) sum = "),
+    Mutant("the wrong row leaves the running sum", KERNELS + "box_any.cpp",
+           "top + row - 1 - box.y.before, s.sums)", "top + row - box.y.before, s.sums)"),
+    Mutant("sums begin anew at tiles, not at segments", KERNELS + "box_any.cpp",
+           "for (std::int64_t y = top - top % box.segment_rows; y < top + tile.out.height; ++y) {\n"
+           "    if (y % box.segment_rows == 0) {",
+           "for (std::int64_t y = top; y < top + tile.out.height; ++y) {\n"
+           "    if ((y - top) % box.segment_rows == 0) {"),
+    Mutant("reflect does not repeat the edge", "src/core/border.h",
+           "return p < length ? p : 2 * length - 1 - p;", "return p < length ? p : std::max<std::int64_t>(2 * length - 2 - p, 0);"),
+    Mutant("8-bit results are truncated", KERNELS + "row_io-inl.h",
+           "hn::NearestInt(clamp_unorm(d, v, 255.0F))",
+           "hn::ConvertTo(hn::RebindToSigned<F32>(), clamp_unorm(d, v, 255.0F))"),
+]
+
+
+def sync(source: pathlib.Path, tree: pathlib.Path) -> None:
+    """Copies what differs, by content, so that unchanged files keep their times."""
+    wanted = {}
+    for folder in ("src", "include", "tests/cases", "tests/mutation", "cmake"):
+        for path in (source / folder).rglob("*"):
+            if path.is_file():
+                wanted[tree / path.relative_to(source)] = path
+    wanted[tree / "CMakeLists.txt"] = source / "tests/mutation/tree.cmake"
+    for path in list(tree.rglob("*")):
+        if path.is_file() and path not in wanted:
+            path.unlink()
+    for target, origin in wanted.items():
+        content = origin.read_bytes()
+        if not target.exists() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+
+
+def quiet(command: list) -> None:
+    """Runs a command that must succeed; its output matters only if it does not."""
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        print(done.stdout)
+        sys.exit("failed: " + " ".join(str(c) for c in command))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=pathlib.Path, required=True, help="root of the project")
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="where to copy and build")
+    parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--launcher", default="", help="compiler launcher, such as ccache")
+    arguments = parser.parse_args()
+
+    tree = arguments.work / "tree"
+    build = arguments.work / "build"
+    sync(arguments.source, tree)
+    # One instruction set (this machine's) and little optimisation: mistakes show all the same, kernels compile sooner.
+    quiet([arguments.cmake, "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=None",
+           "-DCMAKE_CXX_FLAGS=-O1 -march=native -DHWY_COMPILE_ONLY_STATIC", f"-DCMAKE_CXX_COMPILER_LAUNCHER={arguments.launcher}"])
+
+    def check() -> subprocess.CompletedProcess:
+        quiet([arguments.cmake, "--build", build, "--target", "check"])
+        return subprocess.run([build / "check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+
+    unchanged = check()
+    if unchanged.returncode != 0:
+        sys.exit("the check fails without any mistake:\n" + unchanged.stdout)
+
+    survivors = []
+    for mutant in MUTANTS:
+        started = time.monotonic()
+        path = tree / mutant.file
+        original = path.read_text()
+        if original.count(mutant.old) != 1:
+            sys.exit(f"{mutant.name}: its pattern occurs {original.count(mutant.old)} times in {mutant.file}")
+        path.write_text(original.replace(mutant.old, mutant.new))
+        try:
+            result = check()
+        finally:
+            path.write_text(original)
+        seen = result.returncode != 0
+        lines = result.stdout.strip().splitlines()
+        print(f"{'seen    ' if seen else 'SURVIVED'}  {mutant.name} ({time.monotonic() - started:.0f} s)", flush=True)
+        for line in lines[-2:] if seen else []:
+            print("    " + line.strip()[:160])
+        if not seen:
+            survivors.append(mutant.name)
+    if survivors:
+        sys.exit(f"{len(survivors)} of {len(MUTANTS)} mistakes were not seen")
+    print(f"all {len(MUTANTS)} mistakes were seen")
+
+
+if __name__ == "__main__":
+    main()
