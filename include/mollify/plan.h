@@ -41,6 +41,7 @@ struct OptionInfo {
   std::span<const std::string_view> values;
   std::string_view default_value;
   std::string_view summary;
+  bool open = false;  ///< `values` are examples: the algorithm takes others of their form
 };
 
 struct AlgorithmInfo {
@@ -85,7 +86,8 @@ struct Pass {
   PerAxis<BoxExtent> extent{{0, 0}, {0, 0}};     ///< for kernels that take a window
   Binding source = Binding::source;
   Binding destination = Binding::destination;
-  PerAxis<std::int32_t> tile;                    ///< output pixels of one task or work group
+  PerAxis<std::int32_t> size;                    ///< what the pass writes: pixels, or cells of an intermediate grid
+  PerAxis<std::int32_t> tile;                    ///< of them, in one task or work group
   bool operator==(const Pass&) const = default;
 };
 
@@ -106,6 +108,7 @@ struct Plan {
   AlgorithmChoice algorithm;          ///< with every option resolved
   std::vector<Pass> passes;
   std::int64_t scratch_bytes = 0;     ///< of one Workspace
+  std::int64_t intermediate_bytes = 0;  ///< of that, what one pass leaves for the next
   std::int64_t min_bytes = 0;         ///< source region read once + destination written once
   std::int64_t moved_bytes = 0;       ///< what the passes read and write by design, caches aside
   double predicted_error = 0.0;       ///< an upper bound, in the units of Accuracy

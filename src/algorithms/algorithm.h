@@ -27,6 +27,7 @@ struct Proposal {
   double seconds = 0.0;            ///< rough
   std::int64_t moved_bytes = 0;
   std::int64_t scratch_bytes = 0;  ///< of one call in flight
+  std::int64_t intermediate_bytes = 0;  ///< of that, what one pass leaves for the next
 };
 
 struct Algorithm {
@@ -40,6 +41,7 @@ struct Algorithm {
 // Families, one file each.
 extern const Algorithm kSepFused;
 extern const Algorithm kBoxAny;
+extern const Algorithm kGaussDecimate;
 extern const Algorithm kNxnDirect;
 
 }  // namespace mollify

@@ -76,7 +76,8 @@ Result<Proposal> propose(const Problem& p) {
   pass.kernel = kKernel;
   pass.constants = {{"integer", integer ? 1 : 0}, {"wide", wide ? 1 : 0}, {"segment_rows", segment}};
   pass.extent = box->extent;
-  pass.tile = cpu_tile(p.device, p.dst, needs);
+  pass.size = {p.dst.width, p.dst.height};
+  pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes =
       p.device.threads * (integer ? cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes

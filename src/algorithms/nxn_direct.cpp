@@ -2,7 +2,6 @@
 // kernels that are not separable; it loses to everything else otherwise. Source: textbook; the loop over a sample list is
 // the base line of "A Tale Of Too Many Blurs".
 #include <array>
-#include <cmath>
 
 #include "algorithms/propose.h"
 #include "backends/cpu/kernels/layout.h"
@@ -38,25 +37,6 @@ Result<Matrix> as_matrix(const Problem& p, double cut_budget, double& cut_error)
   return out;
 }
 
-/// As summation_growth(), for sums of rows of sums.
-double growth(const Matrix& m) {
-  const double total = magnitude(m.weights);
-  if (total == 0.0) return 0.0;
-  double sum = 0.0;
-  double of_rows = 0.0;
-  double partial = 0.0;
-  const auto width = static_cast<std::size_t>(m.width);
-  for (std::size_t row = 0; row < m.weights.size(); row += width) {
-    const std::vector<double> weights(m.weights.begin() + static_cast<std::ptrdiff_t>(row),
-                                      m.weights.begin() + static_cast<std::ptrdiff_t>(row + width));
-    const double share = magnitude(weights) / total;
-    of_rows += share * summation_growth(weights);
-    partial += share;
-    sum += partial;
-  }
-  return of_rows + sum;
-}
-
 Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   const double gain = colour_gain(p.spec);
@@ -66,7 +46,7 @@ Result<Proposal> propose(const Problem& p) {
   if (!matrix) return matrix.error();
 
   const double largest = info(p.src.format).is_unorm() ? magnitude(matrix->weights) : 1.0;
-  const double rounding = gain * growth(*matrix);
+  const double rounding = gain * blocked_summation_growth(matrix->weights, static_cast<std::size_t>(matrix->width));
   const auto error = [&](Accumulator a) {
     return gain * cut_error + largest * (rounding * unit_roundoff(a) + colour_error(p.spec, a));
   };
@@ -85,7 +65,8 @@ Result<Proposal> propose(const Problem& p) {
   Pass pass;
   pass.kernel = kKernel;
   pass.constants = {{"wide", wide ? 1 : 0}};
-  pass.tile = cpu_tile(p.device, p.dst, needs);
+  pass.size = {p.dst.width, p.dst.height};
+  pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes =
       p.device.threads *

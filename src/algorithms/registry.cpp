@@ -5,7 +5,7 @@
 namespace mollify {
 namespace {
 
-constexpr std::array kRegistry = {&kBoxAny, &kSepFused, &kNxnDirect};
+constexpr std::array kRegistry = {&kBoxAny, &kSepFused, &kGaussDecimate, &kNxnDirect};
 
 }  // namespace
 

@@ -37,12 +37,13 @@ Result<Proposal> propose(const Problem& p) {
   needs.halo = {nx - 1, ny - 1};
   needs.column_bytes = (ny + 2 * cpu::kRowBatch) * channels * (wide ? 8 : 4);
   needs.pixel_operations = static_cast<double>((nx + ny) * channels) * (wide ? 2.0 : 1.0);
-  const PerAxis<std::int32_t> tile = cpu_tile(p.device, p.dst, needs);
+  const PerAxis<std::int32_t> tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
 
   Pass pass;
   pass.kernel = kKernel;
   pass.constants = {{"wide", wide ? 1 : 0}};
   pass.taps = std::move(s->taps);
+  pass.size = {p.dst.width, p.dst.height};
   pass.tile = tile;
   out.moved_bytes = moved_bytes(p, tile, needs.halo);
   out.scratch_bytes = p.device.threads * (wide ? cpu::SepFusedScratch<double>(nullptr, tile.x, nx, ny, channels).bytes

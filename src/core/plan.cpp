@@ -21,7 +21,7 @@ Status check_options(const AlgorithmInfo& algorithm, const Options& options) {
     if (known == algorithm.options.end()) {
       return Error{ErrorCode::invalid_argument, std::string(algorithm.id) + " has no option \"" + key + "\"", {}};
     }
-    if (std::find(known->values.begin(), known->values.end(), value) == known->values.end()) {
+    if (!known->open && std::find(known->values.begin(), known->values.end(), value) == known->values.end()) {
       std::string choices;
       for (const std::string_view v : known->values) choices += (choices.empty() ? "" : ", ") + std::string(v);
       return Error{ErrorCode::invalid_argument, "option " + key + " of " + std::string(algorithm.id) + " is one of " +
@@ -70,6 +70,7 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.predicted_seconds = winner.proposal.seconds;
   plan.moved_bytes = winner.proposal.moved_bytes;
   plan.scratch_bytes = winner.proposal.scratch_bytes;
+  plan.intermediate_bytes = winner.proposal.intermediate_bytes;
   const std::int64_t pixels = std::int64_t{problem.dst.width} * problem.dst.height;
   plan.min_bytes = pixels * (info(problem.src.format).pixel_bytes() + info(problem.dst.format).pixel_bytes());
   if (overlap == Overlap::in_place) {

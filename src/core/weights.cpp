@@ -178,6 +178,24 @@ double summation_growth(const std::vector<double>& weights) {
   return growth / total + kWeightAndProduct;
 }
 
+double blocked_summation_growth(const std::vector<double>& weights, std::size_t block) {
+  const double total = magnitude(weights);
+  if (total == 0.0) return 0.0;
+  double inside = 0.0;
+  std::vector<double> blocks;
+  for (std::size_t from = 0; from < weights.size(); from += block) {
+    const std::size_t to = std::min(from + block, weights.size());
+    const std::vector<double> part(weights.begin() + static_cast<std::ptrdiff_t>(from),
+                                   weights.begin() + static_cast<std::ptrdiff_t>(to));
+    blocks.push_back(magnitude(part));
+    inside += blocks.back() / total * summation_growth(part);
+  }
+  double partial = 0.0;
+  double between = 0.0;
+  for (const double b : blocks) between += (partial += b);
+  return inside + between / total;
+}
+
 template <class T>
 std::vector<T> rounded(const std::vector<double>& weights) {
   std::vector<T> out(weights.begin(), weights.end());

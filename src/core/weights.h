@@ -40,6 +40,9 @@ struct AxisWeights {
 /// an upper bound on the sum of the partial sums, plus the rounding of weights and products.
 [[nodiscard]] double summation_growth(const std::vector<double>& weights);
 
+/// The same where every `block` weights are summed by themselves first and the blocks then added up.
+[[nodiscard]] double blocked_summation_growth(const std::vector<double>& weights, std::size_t block);
+
 /// Weights in the precision that a kernel multiplies in. The rounding residual goes to the largest weight, so that
 /// the sum is kept.
 template <class T>

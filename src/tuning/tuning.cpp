@@ -29,23 +29,23 @@ double arithmetic_seconds(const DeviceInfo& device, double operations) {
   return operations / (kCpu.operations_per_second * device.threads);
 }
 
-PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, const ImageDesc& dst, const TileNeeds& needs) {
+PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs) {
   const std::int64_t in_cache = device.l2_bytes / 2 / std::max<std::int64_t>(needs.column_bytes, 1) - needs.halo.x;
   const std::int64_t least_columns = std::max<std::int64_t>(64, 4 * needs.halo.x);
-  const std::int64_t columns = std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, dst.width);
+  const std::int64_t columns = std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, size.x);
   // Equal columns: a last sliver would pay the whole halo for a few pixels.
-  const std::int64_t across = ceil_div(dst.width, columns);
-  const std::int64_t width = ceil_div(dst.width, across);
+  const std::int64_t across = ceil_div(size.x, columns);
+  const std::int64_t width = ceil_div(size.x, across);
 
-  const double work = needs.pixel_operations * dst.width * dst.height;
+  const double work = needs.pixel_operations * size.x * size.y;
   const auto worthwhile = static_cast<std::int64_t>(std::min(work / kCpu.task_operations + 1.0, 1e9));
   const std::int64_t wanted = device.threads == 1
                                   ? 1
                                   : std::min<std::int64_t>(worthwhile, std::int64_t{device.threads} * kCpu.tasks_per_thread);
-  std::int64_t height = ceil_div(dst.height, ceil_div(wanted, across));
-  const std::int64_t short_halo = std::min<std::int64_t>(4 * needs.halo.y, ceil_div(dst.height, device.threads));
-  height = worthwhile == 1 ? dst.height : std::max(height, short_halo);
-  height = std::clamp<std::int64_t>(round_up(height, needs.row_multiple), 1, dst.height);
+  std::int64_t height = ceil_div(size.y, ceil_div(wanted, across));
+  const std::int64_t short_halo = std::min<std::int64_t>(4 * needs.halo.y, ceil_div(size.y, device.threads));
+  height = worthwhile == 1 ? size.y : std::max(height, short_halo);
+  height = std::clamp<std::int64_t>(round_up(height, needs.row_multiple), 1, size.y);
   return {static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
 }
 

@@ -21,8 +21,8 @@ struct TileNeeds {
   std::int32_t row_multiple = 1;  ///< strips are multiples of this many rows
 };
 
-/// Output pixels of one task: columns such that the working set stays in the core's cache but the halo stays small,
+/// How much of `size` one task makes: columns such that the working set stays in the core's cache but the halo stays small,
 /// rows such that every thread has work but no halo is paid too often. Small images are one task.
-[[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, const ImageDesc& dst, const TileNeeds& needs);
+[[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs);
 
 }  // namespace mollify

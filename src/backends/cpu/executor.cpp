@@ -38,7 +38,7 @@ class CpuExecutable final : public ExecutableImpl {
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
       : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)) {
     const std::int64_t copy = plan.overlap == Overlap::in_place ? plan.src.payload_bytes() : 0;
-    worker_bytes_ = (plan.scratch_bytes - copy) / workers_->threads();
+    worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - copy) / workers_->threads();
   }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
@@ -53,13 +53,13 @@ class CpuExecutable final : public ExecutableImpl {
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
                            WorkspaceImpl& workspace) const override {
     const auto& own = static_cast<CpuWorkspace&>(workspace);
-    if (plan().overlap == Overlap::none) {
+    if (plan().scratch_bytes == worker_bytes_ * workers_->threads()) {
       blur(src, dst, own);
       return {};
     }
-    for (std::size_t i = 0; i < src.size(); ++i) {  // one source copy at a time
-      const ConstImageView copied = copy_source(src[i], own);
-      blur(std::span(&copied, 1), dst.subspan(i, 1), own);
+    for (std::size_t i = 0; i < src.size(); ++i) {  // there is one intermediate, one copy of a source
+      const ConstImageView from = plan().overlap == Overlap::none ? src[i] : copy_source(src[i], own);
+      blur(std::span(&from, 1), dst.subspan(i, 1), own);
     }
     return {};
   }
@@ -67,29 +67,30 @@ class CpuExecutable final : public ExecutableImpl {
  private:
   void blur(std::span<const ConstImageView> src, std::span<const ImageView> dst, const CpuWorkspace& workspace) const {
     for (const Pipeline& pipeline : pipelines_) {
-      const std::int64_t across = (plan().dst.width + pipeline.tile.x - 1) / pipeline.tile.x;
-      const std::int64_t down = (plan().dst.height + pipeline.tile.y - 1) / pipeline.tile.y;
+      const std::int64_t across = (pipeline.size.x + pipeline.tile.x - 1) / pipeline.tile.x;
+      const std::int64_t down = (pipeline.size.y + pipeline.tile.y - 1) / pipeline.tile.y;
       const std::int64_t each = across * down;
       workers_->for_each(each * static_cast<std::int64_t>(src.size()), [&](std::int64_t index, std::int64_t worker) {
         const auto image = static_cast<std::size_t>(index / each);
         const auto x = static_cast<std::int32_t>(index % each % across) * pipeline.tile.x;
         const auto y = static_cast<std::int32_t>(index % each / across) * pipeline.tile.y;
         Tile tile{src[image], dst[image], {}};
-        tile.out = {x, y, std::min(pipeline.tile.x, plan().dst.width - x), std::min(pipeline.tile.y, plan().dst.height - y)};
+        tile.out = {x, y, std::min(pipeline.tile.x, pipeline.size.x - x), std::min(pipeline.tile.y, pipeline.size.y - y)};
         if (plan().spec.roi) {
           tile.origin_x = plan().spec.roi->x;
           tile.origin_y = plan().spec.roi->y;
         }
         tile.scratch = workspace.of_worker(worker);
+        tile.grid = reinterpret_cast<float*>(workspace.of_worker(workers_->threads()));
         pipeline.run(tile);
       });
     }
   }
 
-  /// The source, copied behind the workers' scratch.
+  /// The source, copied behind the workers' scratch and the intermediate.
   [[nodiscard]] ConstImageView copy_source(const ConstImageView& src, const CpuWorkspace& workspace) const {
     const std::int64_t row_bytes = src.desc.row_payload_bytes();
-    ImageView copy{src.desc, workspace.of_worker(workers_->threads()), row_bytes};
+    ImageView copy{src.desc, workspace.of_worker(workers_->threads()) + plan().intermediate_bytes, row_bytes};
     constexpr std::int64_t kRows = 64;
     workers_->for_each((src.desc.height + kRows - 1) / kRows, [&](std::int64_t index, std::int64_t) {
       for (std::int64_t y = index * kRows; y < std::min<std::int64_t>((index + 1) * kRows, src.desc.height); ++y) {

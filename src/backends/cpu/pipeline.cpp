@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "backends/cpu/kernels/layout.h"
+#include "core/decimation.h"
 #include "core/weights.h"
 
 namespace mollify::cpu {
@@ -71,6 +73,44 @@ std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass
   return [kernel, k](const Tile& tile) { kernel(k, tile); };
 }
 
+DecimatedAxis decimated_axis(int factor, int order) {
+  const std::vector<double> spline = bspline(factor, order);
+  DecimatedAxis axis;
+  axis.factor = factor;
+  axis.centre = spline_centre(spline.size());
+  axis.cells = spline_cells(spline.size(), factor);
+  axis.spline = rounded<float>(spline);
+  axis.spline.resize(static_cast<std::size_t>(axis.cells * axis.factor), 0.0F);
+  return axis;
+}
+
+/// What both passes of a decimated Gaussian share.
+template <class Kernel>
+Kernel decimated(const Plan& plan, const Pass& pass) {
+  const auto constant = [&](const char* name) { return pass.constants.at(name); };
+  const auto axis = [&](const char* factor, const char* order) {
+    return decimated_axis(static_cast<int>(constant(factor)), static_cast<int>(constant(order)));
+  };
+  Kernel k;
+  k.rows = row_pipeline(plan);
+  k.axis = {axis("factor_x", "order_x"), axis("factor_y", "order_y")};
+  k.grid.first = {constant("first_x"), constant("first_y")};
+  k.grid.size = {constant("columns"), constant("rows")};
+  k.grid.stride = row_stride(k.grid.size.x * k.rows.source.channels);
+  return k;
+}
+
+std::function<void(const Tile&)> make_gauss_decimate(const Plan& plan, const Pass& pass) {
+  return [k = decimated<GaussDecimate>(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); };
+}
+
+std::function<void(const Tile&)> make_gauss_expand(const Plan& plan, const Pass& pass) {
+  auto k = decimated<GaussExpand>(plan, pass);
+  k.x = taps_of<float>(pass.taps.x);
+  k.y = taps_of<float>(pass.taps.y);
+  return [k = std::move(k)](const Tile& tile) { gauss_expand(k, tile); };
+}
+
 struct KernelRow {
   std::string_view id;
   std::span<const std::string_view> constants;  ///< sorted
@@ -79,7 +119,11 @@ struct KernelRow {
 
 constexpr std::array<std::string_view, 1> kWide = {"wide"};
 constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide"};
+constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns",  "factor_x", "factor_y", "first_x",
+                                                                  "first_y",  "order_x",  "order_y",  "rows"};
 constexpr std::array kKernels = {
+    KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
+    KernelRow{"gauss_expand", kDecimationConstants, make_gauss_expand},
     KernelRow{"sep_fused", kWide, make_sep_fused},
     KernelRow{"nxn_direct", kWide, make_nxn_direct},
     KernelRow{"box_any", kBoxConstants, make_box_any},
@@ -101,7 +145,7 @@ Result<std::vector<Pipeline>> make_pipelines(const Plan& plan) {
     const bool complete = std::equal(pass.constants.begin(), pass.constants.end(), row->constants.begin(),
                                      row->constants.end(), [](const auto& a, std::string_view b) { return a.first == b; });
     if (!complete) return Error{ErrorCode::internal, "the pass does not set exactly the constants of " + pass.kernel, {}};
-    pipelines.push_back({row->make(plan, pass), pass.tile});
+    pipelines.push_back({row->make(plan, pass), pass.size, pass.tile});
   }
   return pipelines;
 }

@@ -12,6 +12,7 @@ namespace mollify::cpu {
 
 struct Pipeline {
   std::function<void(const Tile&)> run;
+  PerAxis<std::int32_t> size;  ///< of what the pass writes
   PerAxis<std::int32_t> tile;
 };
 

@@ -43,6 +43,7 @@ struct Tile {
   std::int64_t origin_x = 0;
   std::int64_t origin_y = 0;
   std::byte* scratch = nullptr;  ///< 64-byte aligned, as large as the kernel's layout says
+  float* grid = nullptr;         ///< what one pass leaves for the next: the coarse grid of a decimated Gaussian
 };
 
 template <class T>
@@ -85,8 +86,41 @@ struct BoxAny {
   std::int64_t segment_rows = 64;  ///< sums start anew at multiples of this many source rows
 };
 
+/// One axis of a decimated Gaussian, see core/decimation.h.
+struct DecimatedAxis {
+  std::int64_t factor = 1;
+  std::int64_t centre = 0;    ///< spline tap on pixel m * factor
+  std::int64_t cells = 1;     ///< that one output is expanded from
+  std::vector<float> spline;  ///< cells * factor taps, zeros at the end
+};
+
+/// Where the coarse grid lies: cells [first, first + size), rows `stride` floats apart. Beyond it the outermost cells
+/// repeat.
+struct CoarseGrid {
+  PerAxis<std::int64_t> first;
+  PerAxis<std::int64_t> size;
+  std::int64_t stride = 0;
+};
+
+/// First pass: source to coarse grid. Tile::out is in cells.
+struct GaussDecimate {
+  RowPipeline rows;
+  PerAxis<DecimatedAxis> axis;
+  CoarseGrid grid;
+};
+
+/// Second pass: blurs the coarse grid and expands it.
+struct GaussExpand {
+  RowPipeline rows;
+  PerAxis<DecimatedAxis> axis;
+  CoarseGrid grid;
+  TapsOf<float> x, y;  ///< the coarse kernel
+};
+
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
+void gauss_decimate(const GaussDecimate&, const Tile&);
+void gauss_expand(const GaussExpand&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handling, whole pixels, sums below 2^31

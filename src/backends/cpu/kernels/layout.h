@@ -3,11 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 namespace mollify::cpu {
 
 inline constexpr std::int64_t kRowBatch = 4;      ///< rows that a vertical filter makes at once, from one load of each input
 inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that whole vectors may be stored at its end
+
+inline constexpr std::int64_t kDecimateRows = 8;  ///< source rows that are added to the sums at once
+inline constexpr std::int64_t kExpandLanes = 16;  ///< the widest vector that the expansion is laid out for
+inline constexpr int kMaxCells = 8;               ///< that one output is expanded from on an axis
 
 /// Hands out 64-byte aligned pieces; with a null base it only measures.
 class Carver {
@@ -109,6 +114,63 @@ struct BoxFloatScratch {
     prefix = carver.take<double>(stride);
     suffix = carver.take<double>(stride);
     out = carver.take<T>(stride);
+    bytes = carver.used();
+  }
+};
+
+struct GaussDecimateScratch {
+  std::int64_t stride;
+  float* rows;  ///< kDecimateRows decoded source rows
+  float* sums;  ///< a ring of `cells` rows, one for each cell row that the current source rows reach
+  std::int64_t bytes;
+
+  GaussDecimateScratch(std::byte* base, std::int64_t columns, std::int64_t cells_y, int channels) {
+    Carver carver(base);
+    stride = row_stride(columns * channels);
+    rows = carver.take<float>(stride * kDecimateRows);
+    sums = carver.take<float>(stride * cells_y);
+    bytes = carver.used();
+  }
+};
+
+/// What GaussExpand needs to know of one axis to divide its scratch.
+struct ExpandShape {
+  std::int64_t factor, cells, coarse_taps;
+};
+
+struct GaussExpandScratch {
+  std::int64_t columns;         ///< coarse columns that the tile is expanded from, at most
+  std::int64_t stride;          ///< between rows of them, with and without the halo of the coarse kernel
+  std::int64_t ring_rows;       ///< of `ring`
+  std::int64_t blurred_rows;    ///< of `blurred`
+  std::int64_t pattern_lanes;   ///< output components after which the expansion repeats itself
+  float* loaded;                ///< one coarse row with its halo
+  float* ring;                  ///< coarse rows, blurred horizontally
+  const float** rows;           ///< ring_rows pointers, in order
+  float* batch;                 ///< kRowBatch rows, blurred both ways
+  float* blurred;               ///< a ring of them
+  float* mixed;                 ///< one output row, still coarse horizontally
+  float* out;
+  std::int32_t* indices;        ///< of the expansion: which coarse component each output component reads
+  float* weights;               ///< of the expansion: `cells` for each output component
+  std::int64_t bytes;
+
+  GaussExpandScratch(std::byte* base, std::int64_t tile_columns, ExpandShape x, ExpandShape y, int channels) {
+    Carver carver(base);
+    columns = (tile_columns + x.factor - 2) / x.factor + 1 + x.cells;
+    stride = row_stride((columns + x.coarse_taps - 1) * channels);
+    ring_rows = y.coarse_taps + kRowBatch - 1;
+    blurred_rows = y.cells + kRowBatch - 1;
+    pattern_lanes = std::lcm(x.factor * channels, kExpandLanes);
+    loaded = carver.take<float>(stride);
+    ring = carver.take<float>(stride * ring_rows);
+    rows = carver.take<const float*>(ring_rows);
+    batch = carver.take<float>(stride * kRowBatch);
+    blurred = carver.take<float>(stride * blurred_rows);
+    mixed = carver.take<float>(stride);
+    out = carver.take<float>(row_stride((tile_columns + x.factor) * channels));
+    indices = carver.take<std::int32_t>(pattern_lanes);
+    weights = carver.take<float>(pattern_lanes * x.cells);
     bytes = carver.used();
   }
 };

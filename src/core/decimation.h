@@ -1,0 +1,39 @@
+// Decimated Gaussians: the coefficients. A Gaussian is smooth enough to be blurred on a grid `factor` pixels apart:
+//   decimate  c[m] = sum_i  spline[i] * in[m * factor - centre + i]
+//   blur      b[m] = sum_j  coarse[j] * c[m + j]
+//   expand    out[x] = sum_m factor * spline[x - m * factor + centre] * b[m]
+// The spline is `order` box filters of width `factor` convolved. The coarse kernel is fitted by least squares, so that
+// the three steps together come as near to the Gaussian as they can, at every phase of an output pixel in its cell.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mollify/spec.h"
+
+namespace mollify {
+
+/// order * (factor - 1) + 1 taps that sum to one.
+[[nodiscard]] std::vector<double> bspline(int factor, int order);
+
+/// The tap of a spline of `taps` taps that lies on its cell's pixel m * factor.
+[[nodiscard]] constexpr std::int64_t spline_centre(std::size_t taps) { return (static_cast<std::int64_t>(taps) - 1) / 2; }
+
+/// Cells that one output pixel is expanded from, at most.
+[[nodiscard]] constexpr std::int64_t spline_cells(std::size_t taps, int factor) {
+  return (static_cast<std::int64_t>(taps) + factor - 1) / factor;
+}
+
+struct Decimation {
+  int factor = 1;
+  int order = 1;
+  std::vector<double> spline{1.0};
+  AxisTaps coarse;            ///< symmetric
+  double l1_distance = 0.0;   ///< to the true Gaussian, at the worst phase
+};
+
+/// Fits, or remembers an earlier fit. `sigma` > 0. A factor of one is the sampled Gaussian itself.
+[[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(double sigma, int factor, int order);
+
+}  // namespace mollify
