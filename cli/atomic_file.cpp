@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <random>
 
 #include "failure.h"
 
@@ -48,32 +49,10 @@ std::string follow_links(const std::string& path) {
   return error ? path : target.string();
 }
 
-std::string temporary_name(const std::string& target, int attempt) {
-  return (fs::path(target).parent_path() / fmt::format(".mollify-{}-{}", ::getpid(), attempt)).string();
-}
-
-// A new file that no one else has, or -1 and errno. The program must not die between making it and noting its name.
-int create_pending(const std::string& target, std::string& path) {
-  sigset_t all{};
-  sigset_t before{};
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int descriptor = -1;
-  constexpr int kAttempts = 100;  // names left behind by a program that was killed outright
-  for (int attempt = 0; attempt < kAttempts && descriptor < 0; ++attempt) {
-    path = temporary_name(target, attempt);
-    descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno != EEXIST) break;
-  }
-  if (descriptor >= 0) {
-    path.copy(pending_path.data(), path.size());
-    pending_path[path.size()] = '\0';
-    is_pending = true;
-  }
-  const int reason = errno;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = reason;
-  return descriptor;
+// Random, so that no one else has this name, not even the same process number on another machine.
+std::string temporary_name(const std::string& target) {
+  std::random_device random;
+  return (fs::path(target).parent_path() / fmt::format(".mollify-{:08x}{:08x}", random(), random())).string();
 }
 
 }  // namespace
@@ -85,10 +64,14 @@ AtomicFile::AtomicFile(const std::string& path) : IOProxy(path, Write), path_(pa
   if (target_path_.size() + 32 >= pending_path.size()) fail(fmt::format("{}: {}", path_, std::strerror(ENAMETOOLONG)));
 
   watch_signals();
-  descriptor_ = create_pending(target_path_, temporary_path_);
+  temporary_path_ = temporary_name(target_path_);
+  pending_path[temporary_path_.copy(pending_path.data(), pending_path.size() - 1)] = '\0';
+  is_pending = true;  // before there is anything to remove: a signal may come at once
+  descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
-    temporary_path_.clear();
-    fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+    const int reason = errno;
+    discard();
+    fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(reason)));
   }
   // Keeps the rights of a file that is replaced. Where that is not allowed, the usual ones are no reason to fail.
   if (exists) static_cast<void>(::fchmod(descriptor_, existing.st_mode & 07777) == 0);

@@ -33,16 +33,21 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// For a result in a format whose colour is always of the other kind.
+enum class ColourChange : std::uint8_t { none, decode, encode };
+
 // What happens to colour and alpha of one file.
 struct Treatment {
   AlphaMode alpha = AlphaMode::ignore;
   TransferFunction transfer = TransferFunction::none;
   bool source_is_unassociated = false;
   bool result_is_unassociated = false;
+  ColourChange colour = ColourChange::none;
 
   [[nodiscard]] bool changes_association() const { return source_is_unassociated != result_is_unassociated; }
   [[nodiscard]] Grouping grouping() const {
-    if (alpha == AlphaMode::premultiply || changes_association()) return Grouping::colour_with_alpha;
+    const bool changes_colour = colour != ColourChange::none;
+    if (alpha == AlphaMode::premultiply || changes_association() || changes_colour) return Grouping::colour_with_alpha;
     return transfer == TransferFunction::none ? Grouping::uniform : Grouping::colour_apart;
   }
 };
@@ -90,11 +95,29 @@ TransferFunction choose_transfer(const std::string& path, const ImageSpec& spec,
   return TransferFunction::srgb;
 }
 
-Treatment choose_treatment(const std::string& path, const ImageSpec& spec, const OutputFormat& output,
-                           const BlurRequest& request, std::vector<std::string>& notes) {
+ColourChange choose_colour_change(const std::string& path, const std::string& in_format, const ImageSpec& spec,
+                                  const OutputFormat& output, std::vector<std::string>& notes) {
+  if (in_format == output.name() || !(output.is_always_linear() || output.is_always_srgb())) return ColourChange::none;
+  const ColourEncoding encoding = colour_encoding(spec);
+  if (encoding == ColourEncoding::other) {
+    fail(fmt::format("{}: its colour is {}, which a {} file cannot say", path, colour_name(spec), output.name()));
+  }
+  const bool is_srgb =
+      encoding == ColourEncoding::srgb || (encoding == ColourEncoding::unnamed && is_probably_srgb(spec));
+  if (is_srgb == output.is_always_srgb()) return ColourChange::none;
+  if (spec.find_attribute("ICCProfile") != nullptr) {
+    fail(fmt::format("{}: its colour profile cannot be kept in a {} file", path, output.name()));
+  }
+  notes.push_back(fmt::format("colour becomes {} for {}", is_srgb ? "linear" : "sRGB", output.name()));
+  return is_srgb ? ColourChange::decode : ColourChange::encode;
+}
+
+Treatment choose_treatment(const std::string& path, const std::string& in_format, const ImageSpec& spec,
+                           const OutputFormat& output, const BlurRequest& request, std::vector<std::string>& notes) {
   Treatment treatment;
   treatment.alpha = choose_alpha(spec, request, notes);
   treatment.transfer = choose_transfer(path, spec, request, notes);
+  treatment.colour = choose_colour_change(path, in_format, spec, output, notes);
   if (spec.alpha_channel < 0) return treatment;
   treatment.source_is_unassociated = has_unassociated_alpha(spec);
   treatment.result_is_unassociated = output.stores_unassociated_alpha(treatment.source_is_unassociated);
@@ -163,6 +186,9 @@ Part result_part(const Part& part, const ImageSpec& working, const std::string& 
     fail(fmt::format("{}: its pixels are a part of a larger picture, which {} cannot say; cut it with --roi", in,
                      output.name()));
   }
+  if (treatment.colour != ColourChange::none) {
+    set_colour_name(spec, treatment.colour == ColourChange::decode ? "Linear" : "sRGB");
+  }
   spec.erase_attribute("oiio:UnassociatedAlpha");
   if (treatment.result_is_unassociated) spec.attribute("oiio:UnassociatedAlpha", 1);
   return result;
@@ -185,7 +211,8 @@ class PartBlur {
   void run_group(const KernelSpec& kernel, const ChannelGroup& group, const NativePixels& src,
                  const NativePixels& dst) const {
     const int count = static_cast<int>(group.channels.size());
-    const bool converts = group.has_alpha && treatment_.changes_association();
+    const bool converts = (group.has_alpha && treatment_.changes_association()) ||
+                          (group.is_colour && treatment_.colour != ColourChange::none);
     const TypeDesc src_type = common_type(*src.spec, group.channels);
     const TypeDesc dst_type = converts ? TypeDesc(TypeDesc::FLOAT) : common_type(*dst.spec, group.channels);
     const ImageDesc src_desc{src.spec->width, src.spec->height, *format_of(src_type, count)};
@@ -201,9 +228,18 @@ class PartBlur {
     Image blurred = value_or_fail(Image::create(dst_desc), path_);
     gather(src, group.channels, gathered.view());
     run_views(make_spec(kernel, group, *src.spec), gathered.view(), blurred.view());
-    if (converts && treatment_.result_is_unassociated) unassociate_alpha(blurred.view());
-    if (converts && !treatment_.result_is_unassociated) associate_alpha(blurred.view());
+    if (converts) convert(group, blurred.view());
     scatter(blurred.view(), std::span(group.channels).first(group.stored), dst);
+  }
+
+  // From what the source stores to what the result stores. The curves of colour are for colour without alpha in it.
+  void convert(const ChannelGroup& group, const ImageView& image) const {
+    const int colours = static_cast<int>(group.channels.size()) - (group.has_alpha ? 1 : 0);
+    const bool associates = group.has_alpha && !treatment_.result_is_unassociated;
+    if (group.has_alpha && !treatment_.source_is_unassociated) unassociate_alpha(image);
+    if (treatment_.colour == ColourChange::decode) decode_srgb(image, colours);
+    if (treatment_.colour == ColourChange::encode) encode_srgb(image, colours);
+    if (associates) associate_alpha(image);
   }
 
   // Channels 0, 1, .. of one type, all of the image: needs no copies.
@@ -285,7 +321,7 @@ std::vector<Job> make_jobs(const std::string& in, const ImageReader& reader, con
   for (const Part& part : reader.parts()) {
     std::vector<std::string> notes;
     Job job{.src = part, .working = working_spec(in, part.spec, request), .dst = {}, .treatment = {}, .kernel = {}};
-    job.treatment = choose_treatment(in, part.spec, output, request, notes);
+    job.treatment = choose_treatment(in, reader.format_name(), part.spec, output, request, notes);
     job.dst = result_part(part, job.working, in, reader.format_name(), output, job.treatment, request);
     job.kernel = kernel_for(part, reader.parts(), request, in);
     add_new_notes(notes, report.notes);

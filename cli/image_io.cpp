@@ -1,7 +1,9 @@
 #include "image_io.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +16,27 @@
 
 namespace mollify::cli {
 namespace {
+
+// libpng and others print their complaints, which OpenImageIO reports as well. While one of these exists, nothing
+// reaches stderr; the tool's own lines are printed when none does.
+class QuietLibraries {
+ public:
+  QuietLibraries() : stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) {
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (stderr_ >= 0 && nowhere >= 0) ::dup2(nowhere, STDERR_FILENO);
+    if (nowhere >= 0) ::close(nowhere);
+  }
+  ~QuietLibraries() {
+    if (stderr_ < 0) return;
+    ::dup2(stderr_, STDERR_FILENO);
+    ::close(stderr_);
+  }
+  QuietLibraries(const QuietLibraries&) = delete;
+  QuietLibraries& operator=(const QuietLibraries&) = delete;
+
+ private:
+  int stderr_;
+};
 
 std::string flattened(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
@@ -81,6 +104,7 @@ bool has_image_extension(const std::string& path) {
 
 ImageReader::ImageReader(const std::string& path) : path_(path) {
   require_readable_file(path);
+  const QuietLibraries quiet;
   input_ = open_input(path, false);
   if (holds_ink(input_->spec())) input_ = open_input(path, true);
   for (int subimage = 0; input_->seek_subimage(subimage, 0); ++subimage) {
@@ -94,6 +118,7 @@ ImageReader::ImageReader(const std::string& path) : path_(path) {
 }
 
 PixelBytes ImageReader::read(const Part& part, OIIO::TypeDesc type) {
+  const QuietLibraries quiet;
   const bool native = type == OIIO::TypeUnknown;
   const std::size_t pixel_bytes =
       native ? part.spec.pixel_bytes(true) : type.size() * static_cast<std::size_t>(part.spec.nchannels);
@@ -132,7 +157,18 @@ ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts)
   }
   // The TIFF writer of OpenImageIO 2.4 loses pages and tiles through a proxy. It notices a full disk by itself.
   if (format != "tiff") output_->set_ioproxy(&file_);
-  open(parts_.front());
+  const QuietLibraries quiet;
+  try {
+    open(parts_.front());
+  } catch (const Failure&) {
+    output_.reset();
+    throw;
+  }
+}
+
+ImageWriter::~ImageWriter() {
+  const QuietLibraries quiet;  // a writer that is given up complains of what it lacks
+  output_.reset();
 }
 
 void ImageWriter::fail_writing() {
@@ -176,12 +212,14 @@ void ImageWriter::open(const Part& part) {
 }
 
 void ImageWriter::write(const Part& part, const PixelBytes& pixels) {
+  const QuietLibraries quiet;
   const bool already_open = part.subimage == parts_.front().subimage && part.mip_level == parts_.front().mip_level;
   if (!already_open) open(part);
   if (!output_->write_image(native_type(part.spec), pixels.get())) fail_writing();
 }
 
 void ImageWriter::commit() {
+  const QuietLibraries quiet;
   if (!output_->close()) fail_writing();
   output_.reset();
   file_.commit();

@@ -54,6 +54,9 @@ class OutputFormat {
   [[nodiscard]] bool supports(const char* feature) const { return output_->supports(feature) != 0; }
   /// Whether colour is stored without being multiplied by alpha. TIFF can do either and keeps what the source does.
   [[nodiscard]] bool stores_unassociated_alpha(bool source_does) const;
+  /// Whether colour in files of this format is always linear, or always sRGB, so that they cannot say otherwise.
+  [[nodiscard]] bool is_always_linear() const { return name() == "openexr" || name() == "hdr"; }
+  [[nodiscard]] bool is_always_srgb() const { return name() == "jpeg" || name() == "webp"; }
 
  private:
   std::unique_ptr<OIIO::ImageOutput> output_;
@@ -63,6 +66,9 @@ class ImageWriter {
  public:
   /// Throws Failure when the format cannot hold all of the parts as they are.
   ImageWriter(const std::string& path, std::vector<Part> parts);
+  ~ImageWriter();
+  ImageWriter(const ImageWriter&) = delete;
+  ImageWriter& operator=(const ImageWriter&) = delete;
   /// In the order of the parts.
   void write(const Part& part, const PixelBytes& pixels);
   /// Until then nothing exists under the path.

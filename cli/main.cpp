@@ -41,6 +41,11 @@ int run(int argc, char** argv) {
   add_verify(app);
   add_bench(app);
 
+  const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
+    complain(fmt::format("{} is not a command; there are blur, plan, list, verify and bench", quoted(argv[1])));
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
     return 0;

@@ -36,6 +36,15 @@ std::string colour_name(const OIIO::ImageSpec& spec) {
   return space == "GammaCorrected" && gamma > 0 ? fmt::format("gamma {:.3g}", gamma) : space;
 }
 
+bool is_probably_srgb(const OIIO::ImageSpec& spec) {
+  return !spec.format.is_floating_point();
+}
+
+void set_colour_name(OIIO::ImageSpec& spec, const char* name) {
+  spec.erase_attribute("oiio:Gamma");
+  spec.attribute("oiio:ColorSpace", name);
+}
+
 bool has_unassociated_alpha(const OIIO::ImageSpec& spec) {
   return spec.alpha_channel >= 0 && spec.get_int_attribute("oiio:UnassociatedAlpha") != 0;
 }
@@ -47,6 +56,10 @@ void drop_stale_metadata(OIIO::ImageSpec& spec, bool same_format) {
   }
   if (OIIO::Strutil::istarts_with(spec.get_string_attribute("compression"), "ccitt")) {
     spec.erase_attribute("compression");  // for black and white only, which a blur does not leave
+  }
+  // The same fact under two names: the writers of OpenImageIO would join the two to "Ann; Ann".
+  if (spec.get_string_attribute("IPTC:Creator") == spec.get_string_attribute("Artist")) {
+    spec.erase_attribute("IPTC:Creator");
   }
   if (same_format) return;
   spec.erase_attribute("compression");

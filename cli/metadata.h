@@ -15,6 +15,11 @@ enum class ColourEncoding { srgb, linear, unnamed, other };
 /// As the file calls it: "sRGB", "GammaCorrected 1.8"; empty when it says nothing.
 [[nodiscard]] std::string colour_name(const OIIO::ImageSpec& spec);
 
+/// Whether the numbers are likely encoded, where the file says nothing: whole numbers are, floats are not.
+[[nodiscard]] bool is_probably_srgb(const OIIO::ImageSpec& spec);
+/// Makes the colour space say what the stored numbers now are.
+void set_colour_name(OIIO::ImageSpec& spec, const char* name);
+
 [[nodiscard]] bool has_unassociated_alpha(const OIIO::ImageSpec& spec);
 
 /// Removes what the blur makes untrue, and what only makes sense to the format that the file no longer has.

@@ -50,7 +50,7 @@ std::optional<PerAxis<T>> pair_of(std::string_view text, char separator) {
 std::string quoted(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   std::string result = "'";
-  for (const char c : text.substr(0, kLongest)) result += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  for (const char c : text.substr(0, kLongest)) result += c >= 0x20 && c < 0x7f ? c : '?';
   return result + (text.size() > kLongest ? "...'" : "'");
 }
 

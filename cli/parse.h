@@ -12,7 +12,7 @@
 
 namespace mollify::cli {
 
-/// The text in quotes, shortened and with control characters replaced, fit for an error line.
+/// The text in quotes, shortened and with all but plain characters replaced, fit for an error line.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 /// The whole text as a number, "nan" and "inf" included; nothing when it is none.

@@ -1,6 +1,7 @@
 #include "pixels.h"
 
 #include <array>
+#include <cmath>
 
 namespace mollify::cli {
 namespace {
@@ -21,16 +22,24 @@ std::byte* first_of(const NativePixels& pixels, int channel) {
   return pixels.data + pixels.spec->pixel_bytes(0, channel, true);
 }
 
-// `f(colours, alpha)` for every pixel.
+// `f(channels)` for every pixel.
 template <class F>
 void for_each_pixel(const ImageView& image, F f) {
-  const int channels = info(image.desc.format).channels;
+  const auto channels = static_cast<std::size_t>(info(image.desc.format).channels);
   for (std::int64_t y = 0; y < image.desc.height; ++y) {
     float* pixel = reinterpret_cast<float*>(image.row(y));
-    for (std::int32_t x = 0; x < image.desc.width; ++x, pixel += channels) {
-      f(std::span(pixel, static_cast<std::size_t>(channels) - 1), pixel[channels - 1]);
-    }
+    for (std::int32_t x = 0; x < image.desc.width; ++x, pixel += channels) f(std::span(pixel, channels));
   }
+}
+
+float decoded(float v) {
+  const float a = std::abs(v);
+  return std::copysign(a <= 0.04045F ? a / 12.92F : std::pow((a + 0.055F) / 1.055F, 2.4F), v);
+}
+
+float encoded(float v) {
+  const float a = std::abs(v);
+  return std::copysign(a <= 0.0031308F ? a * 12.92F : 1.055F * std::pow(a, 1.0F / 2.4F) - 0.055F, v);
 }
 
 }  // namespace
@@ -85,14 +94,27 @@ void scatter(const ImageView& from, std::span<const int> channels, const NativeP
 }
 
 void associate_alpha(const ImageView& image) {
-  for_each_pixel(image, [](std::span<float> colours, float alpha) {
-    for (float& colour : colours) colour *= alpha;
+  for_each_pixel(image, [](std::span<float> pixel) {
+    for (float& colour : pixel.first(pixel.size() - 1)) colour *= pixel.back();
   });
 }
 
 void unassociate_alpha(const ImageView& image) {
-  for_each_pixel(image, [](std::span<float> colours, float alpha) {
-    for (float& colour : colours) colour = alpha == 0.0F ? 0.0F : colour / alpha;
+  for_each_pixel(image, [](std::span<float> pixel) {
+    const float alpha = pixel.back();
+    for (float& colour : pixel.first(pixel.size() - 1)) colour = alpha == 0.0F ? 0.0F : colour / alpha;
+  });
+}
+
+void decode_srgb(const ImageView& image, int colours) {
+  for_each_pixel(image, [=](std::span<float> pixel) {
+    for (float& colour : pixel.first(colours)) colour = decoded(colour);
+  });
+}
+
+void encode_srgb(const ImageView& image, int colours) {
+  for_each_pixel(image, [=](std::span<float> pixel) {
+    for (float& colour : pixel.first(colours)) colour = encoded(colour);
   });
 }
 

@@ -31,8 +31,14 @@ void gather(const NativePixels& from, std::span<const int> channels, const Image
 /// Channel i of `from` becomes channel channels[i] of `to`.
 void scatter(const ImageView& from, std::span<const int> channels, const NativePixels& to);
 
-/// Multiplies colour by the last channel, or divides (0 where alpha is 0). Only for float formats of 32 bits.
+// The rest is for formats of 32-bit floats.
+
+/// Multiplies colour by the last channel, or divides (0 where alpha is 0).
 void associate_alpha(const ImageView& image);
 void unassociate_alpha(const ImageView& image);
+
+/// sRGB to linear light and back, for the first `colours` channels. Beyond 0 .. 1 the curves go on, odd about 0.
+void decode_srgb(const ImageView& image, int colours);
+void encode_srgb(const ImageView& image, int colours);
 
 }  // namespace mollify::cli

@@ -65,6 +65,12 @@ std::string_view text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// Some programs put the introduction of JPEG's Exif segment into the chunk.
+std::string_view without_introduction(std::string_view exif) {
+  constexpr std::string_view kIntroduction("Exif\0\0", 6);
+  return exif.starts_with(kIntroduction) ? exif.substr(kIntroduction.size()) : exif;
+}
+
 class WebpInput final : public OIIO::ImageInput {
  public:
   ~WebpInput() override { close(); }
@@ -123,7 +129,7 @@ class WebpInput final : public OIIO::ImageInput {
     // Decoded for a result in another format, as bytes for one in this.
     const Bytes exif = get_chunk(demuxer.get(), kExif);
     const Bytes xmp = get_chunk(demuxer.get(), kXmp);
-    if (!exif.empty()) OIIO::decode_exif(OIIO::string_view(text_of(exif)), m_spec);
+    if (!exif.empty()) OIIO::decode_exif(OIIO::string_view(without_introduction(text_of(exif))), m_spec);
     if (!xmp.empty()) OIIO::decode_xmp(OIIO::string_view(text_of(xmp)), m_spec);
     set_bytes(m_spec, kExif.attribute, exif);
     set_bytes(m_spec, kXmp.attribute, xmp);

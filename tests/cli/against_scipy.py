@@ -104,7 +104,8 @@ class AgainstScipy(unittest.TestCase):
         pixels = RANDOM.normal(0.5, 1.0, (30, 40, 3)).astype(np.float32)
         tool.write(self.folder / "m.exr", pixels)
         np.savetxt(self.folder / "k.txt", weights)
-        tool.blur(self.folder / "m.exr", self.folder / "n.exr", "--kernel", self.folder / "k.txt", "--border", "reflect")
+        tool.blur(self.folder / "m.exr", self.folder / "n.exr", "--kernel", self.folder / "k.txt",
+                  "--border", "reflect")
         exact = np.stack([correlate(pixels[..., c].astype(np.float64), weights, mode="reflect") for c in range(3)], -1)
         scale = np.abs(pixels).max() * np.abs(weights).sum()
         error = np.abs(tool.read(self.folder / "n.exr") - exact).max() / scale

@@ -89,7 +89,8 @@ class ErrorsTest(unittest.TestCase):
         self.refuses_blur(1, ["--threads"], "--gaussian", 2, "--threads", -1)
         self.refuses_blur(1, ["no.such"], "--gaussian", 2, "--algorithm", "no.such")
         self.refuses_blur(1, ["box.any"], "--gaussian", 2, "--algorithm", "box.any")
-        self.refuses_blur(1, ["3 channels", "2 values"], "--gaussian", 2, "--border", "constant", "--border-value", "1,2")
+        self.refuses_blur(1, ["3 channels", "2 values"], "--gaussian", 2, "--border", "constant",
+                          "--border-value", "1,2")
         self.refuses_blur(1, ["3 channels", "4"], "--gaussian", 2, "--format", "rgba8")
         self.refuses(1, ["0"], "plan", "0x10", "rgba8", "--gaussian", 2)
 
@@ -105,20 +106,19 @@ class ErrorsTest(unittest.TestCase):
         self.refuses_blur(1, ["in.png"], "--kernel", self.folder / "kernel.txt", "--normalize")
 
     def test_unreadable_images(self):
-        broken = self.folder / "broken.png"
         whole = self.image.read_bytes()
         for name, content, words in [("text.png", b"not an image\n", []), ("empty.png", b"", ["empty"]),
                                      ("cut.png", whole[: len(whole) // 2], [])]:
             (self.folder / name).write_bytes(content)
             self.refuses(1, [name, *words], "blur", self.folder / name, self.out, "--gaussian", 2)
-        self.assertFalse(broken.exists())
         self.refuses(1, ["missing.png", "No such file"], "blur", self.folder / "missing.png", self.out, "--gaussian", 2)
         self.refuses(2, ["folder"], "blur", self.folder, self.out, "--gaussian", 2)
 
     def test_cut_off_files_of_every_format(self):
         grey = np.repeat(RANDOM.integers(0, 256, (200, 200, 1), dtype=np.uint8), 3, axis=2)
         for name in ["a.png", "a.jpg", "a.tif", "a.exr", "a.hdr", "a.webp"]:
-            tool.write(self.folder / name, grey if name[2:] not in ("exr", "hdr") else (grey / 255).astype(np.float32))
+            is_float = name[2:] in ("exr", "hdr")
+            tool.write(self.folder / name, (grey / 255).astype(np.float32) if is_float else grey)
             content = (self.folder / name).read_bytes()
             (self.folder / name).write_bytes(content[: len(content) * 2 // 3])
             self.refuses(1, [name], "blur", self.folder / name, self.folder / ("out_" + name), "--gaussian", 2)
@@ -157,7 +157,8 @@ class ErrorsTest(unittest.TestCase):
         """A limit on the size of files stands in for the end of the disk."""
         pixels = RANDOM.integers(0, 256, (300, 300, 3), dtype=np.uint8)
         for name in ["a.png", "a.jpg", "a.tif", "a.exr", "a.hdr", "a.webp"]:
-            tool.write(self.folder / name, pixels if name[2:] not in ("exr", "hdr") else (pixels / 255).astype(np.float32))
+            is_float = name[2:] in ("exr", "hdr")
+            tool.write(self.folder / name, (pixels / 255).astype(np.float32) if is_float else pixels)
             before = self.files()
             for limit in [0, 500, 20000]:
                 with self.subTest(name=name, limit=limit):
@@ -190,7 +191,8 @@ class ErrorsTest(unittest.TestCase):
 
     def test_folder_without_images(self):
         (self.folder / "empty").mkdir()
-        self.refuses(1, ["empty", "no image"], "blur", self.folder / "empty", "-o", self.folder / "out", "--gaussian", 2)
+        self.refuses(1, ["empty", "no image"], "blur", self.folder / "empty", "-o", self.folder / "out",
+                     "--gaussian", 2)
 
     def test_progress_on_a_terminal(self):
         for i in range(3):
@@ -229,7 +231,8 @@ class ErrorsTest(unittest.TestCase):
             for row in rows:
                 self.assertIn(row.get("id") or row.get("open_name") or row["name"], text)
         plan = json.loads(tool.run("plan", "640x480", "rgba8", "--gaussian", 3, "--json").stdout)
-        self.assertIn(plan["algorithm"], [row["id"] for row in json.loads(tool.run("list", "algorithms", "--json").stdout)])
+        algorithms = json.loads(tool.run("list", "algorithms", "--json").stdout)
+        self.assertIn(plan["algorithm"], [row["id"] for row in algorithms])
         self.assertEqual(plan["min_bytes"], 2 * 640 * 480 * 4)
         self.assertLessEqual(plan["predicted_error"], plan["allowed_error"])
         self.assertGreater(len(plan["refusals"]), 0)

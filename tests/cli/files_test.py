@@ -1,4 +1,4 @@
-"""Round trips: what a file holds besides the pixels of its first image comes out again, and all of its pixels blurred."""
+"""Round trips: what a file holds besides its first image comes out again, and all of its pixels are blurred."""
 import tempfile
 import unittest
 from pathlib import Path
@@ -23,7 +23,8 @@ def fresh_profile():
     header[36:44] = b"acspAPPL"  # OpenImageIO gives Python a null pointer for a platform that it does not know
     header[48:56] = b"testtest"
     header[68:80] = bytes.fromhex("0000f6d6000100000000d32d")  # D50
-    return bytes(header) + (1).to_bytes(4, "big") + b"desc" + (144).to_bytes(4, "big") + len(tag).to_bytes(4, "big") + tag
+    table = (1).to_bytes(4, "big") + b"desc" + (144).to_bytes(4, "big") + len(tag).to_bytes(4, "big")
+    return bytes(header) + table + tag
 
 
 ICC = fresh_profile()
@@ -31,6 +32,14 @@ ICC = fresh_profile()
 
 def gaussian(pixels, sigma=2.0):
     return gaussian_filter(pixels.astype(np.float64), (sigma, sigma, 0), mode="nearest", truncate=9)
+
+
+def decode(v):
+    return np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4)
+
+
+def encode(v):
+    return np.where(v <= 0.0031308, v * 12.92, 1.055 * np.maximum(v, 0.0031308) ** (1 / 2.4) - 0.055)
 
 
 class FilesTest(unittest.TestCase):
@@ -132,8 +141,10 @@ class FilesTest(unittest.TestCase):
         pixels = self.random(np.float32, 6)
         tool.write(self.folder / "six.exr", pixels, names=names)
         result = self.blur("six.exr", "out.exr")
-        self.assertEqual(tuple(result.specs[0].channelnames), tuple(tool.File(self.folder / "six.exr").specs[0].channelnames))
-        self.assert_blurred(result.pixels[0], tool.read(self.folder / "six.exr"))
+        stored = tool.File(self.folder / "six.exr")
+        self.assertEqual(tuple(result.specs[0].channelnames), tuple(stored.specs[0].channelnames))
+        self.assertEqual(set(stored.specs[0].channelnames), set(names))
+        self.assert_blurred(result.pixels[0], stored.pixels[0])
 
     def test_mixed_types_in_one_exr(self):
         pixels = self.random(np.float32, 4)
@@ -253,13 +264,24 @@ class FilesTest(unittest.TestCase):
         twice = gaussian(gaussian(premultiplied))
         self.assertLess(np.abs(back[..., :3] * back[..., 3:] - twice[..., :3]).max(), 1e-4)
 
+    def test_colour_follows_the_format(self):
+        """OpenEXR and HDR are linear, WebP is sRGB; neither can say otherwise."""
+        pixels = self.random(np.uint8, 4)
+        tool.write(self.folder / "a.png", pixels)
+        alpha = pixels[..., 3:] / 255.0
+        blurred = gaussian(np.concatenate([pixels[..., :3] / 255.0 * alpha, alpha], axis=2))
+        straight = blurred[..., :3] / blurred[..., 3:]
+        got = self.blur("a.png", "a.exr", "--format", "f32").pixels[0]
+        self.assertIn("colour becomes linear for openexr", self.text)
+        self.assertLess(np.abs(got[..., :3] - decode(straight) * blurred[..., 3:]).max(), 5e-4)
+        tool.blur(self.folder / "a.exr", self.folder / "b.webp", "--gaussian", 0, "--format", "u8")
+        self.blur("b.webp", "c.png", "--radius", 0)
+        back = tool.read(self.folder / "c.png") / 255.0
+        self.assertLess(np.abs(back[..., :3] - straight).max(), 0.51 / 255 + 5e-4)
+        self.blur("a.png", "d.tif")
+        self.assertLess(np.abs(tool.read(self.folder / "d.tif")[..., :3] / 255 - straight).max(), 0.51 / 255 + 5e-4)
+
     def test_linear_light(self):
-        def decode(v):
-            return np.where(v <= 0.04045, v / 12.92, ((v + 0.055) / 1.055) ** 2.4)
-
-        def encode(v):
-            return np.where(v <= 0.0031308, v * 12.92, 1.055 * v ** (1 / 2.4) - 0.055)
-
         pixels = self.random(np.uint16, 3)
         tool.write(self.folder / "a.png", pixels)
         got = self.blur("a.png", "out.png", "--linear").pixels[0] / 65535.0
