@@ -66,14 +66,20 @@ TEST(CaseName, AnyNumbersRoundTrip) {
         c.spec.kernel = g;
         break;
       }
-      case 1: c.spec.kernel = Box{{{number(), number()}, {number(), number()}}}; break;
-      case 2: c.spec.kernel = Tent{{number(), number()}}; break;
+      case 1:
+        c.spec.kernel = Box{{{number(), number()}, {number(), number()}}};
+        break;
+      case 2:
+        c.spec.kernel = Tent{{number(), number()}};
+        break;
       case 3:
         c.spec.kernel = Taps{{numbers(random.below(4)), random.between(-2, 5)},
                              {numbers(3), random.between(-2, 5)},
                              random.one_in(2) ? Normalization::unit_sum : Normalization::none};
         break;
-      default: c.spec.kernel = Matrix{2, 3, numbers(6), {random.between(-1, 3), 0}, Normalization::none}; break;
+      default:
+        c.spec.kernel = Matrix{2, 3, numbers(6), {random.between(-1, 3), 0}, Normalization::none};
+        break;
     }
     for (double& v : c.spec.border.value) v = number();
     c.spec.border.mode = {random.pick(border_modes()).mode, random.pick(border_modes()).mode};
@@ -152,7 +158,9 @@ TEST(CaseList, EveryPairwiseCaseHasAPlan) {
   for (const Case& c : pairwise_cases()) EXPECT_TRUE(has_plan(c)) << name(c);
 }
 
-TEST(CaseList, IsTheSameEveryTime) { EXPECT_EQ(pairwise_cases(), pairwise_cases()); }
+TEST(CaseList, IsTheSameEveryTime) {
+  EXPECT_EQ(pairwise_cases(), pairwise_cases());
+}
 
 TEST(Canvas, SeesAByteChangedAnywhereAroundTheImage) {
   Canvas canvas({5, 4, PixelFormat::rgb8}, {1, 2, 1, 1}, std::byte{7});

@@ -8,7 +8,9 @@ namespace {
 
 class Conformance : public testing::TestWithParam<cases::Case> {};
 
-TEST_P(Conformance, ErrorStaysBelowThePromise) { expect_pass(GetParam()); }
+TEST_P(Conformance, ErrorStaysBelowThePromise) {
+  expect_pass(GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(Pairwise, Conformance, testing::ValuesIn(cases::pairwise_cases()));
 

@@ -49,8 +49,8 @@ TEST(Invariance, ThreadsDoNotChangeABit) {
 }
 
 TEST(Invariance, ARegionIsACropOfTheWhole) {
-  const Rect regions[] = {{0, 0, 150, 131}, {1, 1, 148, 129}, {13, 13, 124, 105}, {149, 130, 1, 1}, {37, 64, 50, 3},
-                          {0, 65, 150, 1},  {70, 0, 1, 131}};
+  const Rect regions[] = {{0, 0, 150, 131}, {1, 1, 148, 129}, {13, 13, 124, 105}, {149, 130, 1, 1},
+                          {37, 64, 50, 3},  {0, 65, 150, 1},  {70, 0, 1, 131}};
   for (const PixelFormat format : kFormats) {
     const Pixels src = Pixels::random({150, 131, format});
     for (const KernelSpec& kernel : kernels()) {

@@ -17,7 +17,9 @@ DeviceInfo fake_device(std::vector<std::string> kernels) {
 }
 
 /// Has whatever kernels the real one has.
-DeviceInfo full_device() { return fake_device(cpu().info().kernels); }
+DeviceInfo full_device() {
+  return fake_device(cpu().info().kernels);
+}
 
 Result<Plan> plan_with(const BlurSpec& spec, const DeviceInfo& device, std::string_view algorithm = "") {
   PlanOptions options;
@@ -84,8 +86,9 @@ TEST(Plan, AMissingKernelIsNamedInTheRefusal) {
 TEST(Plan, TheRightFamilyIsChosen) {
   EXPECT_EQ(plan_with(spec_of(Gaussian{{2, 2}, {}, {}}), full_device())->algorithm.id, "sep.fused");
   EXPECT_EQ(plan_with(spec_of(Box::of_radius(32, 32)), full_device())->algorithm.id, "box.any");
-  EXPECT_EQ(plan_with(spec_of(Matrix{2, 2, {1, 2, 3, 5}, {0, 0}, Normalization::unit_sum}), full_device())->algorithm.id,
-            "nxn.direct");
+  EXPECT_EQ(
+      plan_with(spec_of(Matrix{2, 2, {1, 2, 3, 5}, {0, 0}, Normalization::unit_sum}), full_device())->algorithm.id,
+      "nxn.direct");
 }
 
 TEST(Plan, AMatrixOfRankOneRunsAsTwoPassesOfTaps) {
@@ -157,8 +160,7 @@ TEST(Plan, EveryOptionValueIsAcceptedSomewhere) {
   for (const AlgorithmInfo& algorithm : algorithms()) {
     for (const OptionInfo& option : algorithm.options) {
       for (const std::string_view value : option.values) {
-        const std::string text =
-            std::string(algorithm.id) + ":" + std::string(option.name) + "=" + std::string(value);
+        const std::string text = std::string(algorithm.id) + ":" + std::string(option.name) + "=" + std::string(value);
         BlurSpec spec = spec_of(Box::of_radius(2, 2));
         spec.accuracy.max_error = 0.1;
         const Result<Plan> plan = plan_with(spec, full_device(), text);

@@ -88,8 +88,8 @@ TEST(Property, AnImpulseSumsToOne) {
 }
 
 TEST(Property, SymmetricKernelsAnswerAnImpulseSymmetrically) {
-  for (const KernelSpec& kernel : {KernelSpec(Gaussian{{2.5, 1.0}, {}, {}}), KernelSpec(Box::of_radius(3.5, 2)),
-                                   KernelSpec(Tent{{4.5, 2.0}})}) {
+  for (const KernelSpec& kernel :
+       {KernelSpec(Gaussian{{2.5, 1.0}, {}, {}}), KernelSpec(Box::of_radius(3.5, 2)), KernelSpec(Tent{{4.5, 2.0}})}) {
     Pixels src({61, 41, PixelFormat::r32f});
     src.set(30, 20, 0, 1.0);
     const Pixels result = blurred(spec_of(kernel), src.view(), {PixelFormat::r32f, {}, 2});

@@ -73,7 +73,7 @@ TEST(Reference, TentByHand) {
 TEST(Reference, GaussianIsTheSampledNormalisedOne) {
   const double w1 = std::exp(-0.125);
   expect_near(x_weights(Gaussian{{2, 2}, {{1, 1}}, {}}), {w1 / (1 + 2 * w1), 1 / (1 + 2 * w1), w1 / (1 + 2 * w1)});
-  EXPECT_EQ(x_weights(Gaussian{{3, 3}, {}, {}}).size(), 49U);  // 8 sigma on either side
+  EXPECT_EQ(x_weights(Gaussian{{3, 3}, {}, {}}).size(), 49U);              // 8 sigma on either side
   EXPECT_EQ(x_weights(Gaussian{{1.3, 1}, {}, 4.0}).size(), 2U * 5U + 1U);  // floor(5.2 + 0.5)
   EXPECT_EQ(x_weights(Gaussian{{1.4, 1}, {}, 4.0}).size(), 2U * 6U + 1U);  // floor(5.6 + 0.5)
   expect_near(x_weights(Gaussian{{0, 1}, {{4, 4}}, {}}), {1});
@@ -238,7 +238,8 @@ TEST(Reference, SrgbCurveIsOddContinuousAndInvertible) {
   EXPECT_EQ(reference::srgb_decode(1.0), 1.0);
   for (double v = -2.0; v <= 2.0; v += 0.01) {
     EXPECT_EQ(reference::srgb_decode(-v), -reference::srgb_decode(v));
-    EXPECT_NEAR(reference::srgb_encode(reference::srgb_decode(v)), v, 3e-8) << v;  // the standard's own rounded constants
+    EXPECT_NEAR(reference::srgb_encode(reference::srgb_decode(v)), v, 3e-8)
+        << v;  // the standard's own rounded constants
   }
 }
 

@@ -13,8 +13,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Bad {
-  const char* what;         ///< of the test
-  const char* named;        ///< what the message must name
+  const char* what;   ///< of the test
+  const char* named;  ///< what the message must name
   BlurSpec spec;
   ImageDesc src{16, 12, PixelFormat::rgba8};
   ImageDesc dst{16, 12, PixelFormat::rgba8};

@@ -19,7 +19,9 @@ class Pixels {
   static Pixels constant(const ImageDesc& desc, double value);
 
   [[nodiscard]] const ImageDesc& desc() const { return desc_; }
-  [[nodiscard]] ImageView view() { return {desc_, bytes_.data(), static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())}; }
+  [[nodiscard]] ImageView view() {
+    return {desc_, bytes_.data(), static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())};
+  }
   [[nodiscard]] ConstImageView view() const {
     return {desc_, bytes_.data(), static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())};
   }

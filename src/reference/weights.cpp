@@ -99,7 +99,8 @@ Kernel kernel_of(const KernelSpec& spec) {
 
 std::int64_t source_index(BorderMode mode, std::int64_t p, std::int64_t extent) {
   switch (mode) {
-    case BorderMode::clamp: return std::clamp<std::int64_t>(p, 0, extent - 1);
+    case BorderMode::clamp:
+      return std::clamp<std::int64_t>(p, 0, extent - 1);
     case BorderMode::mirror: {
       if (extent == 1) return 0;
       const std::int64_t m = modulo(p, 2 * extent - 2);
@@ -109,8 +110,10 @@ std::int64_t source_index(BorderMode mode, std::int64_t p, std::int64_t extent) 
       const std::int64_t m = modulo(p, 2 * extent);
       return m < extent ? m : 2 * extent - 1 - m;
     }
-    case BorderMode::wrap: return modulo(p, extent);
-    case BorderMode::constant: return p >= 0 && p < extent ? p : kOutside;
+    case BorderMode::wrap:
+      return modulo(p, extent);
+    case BorderMode::constant:
+      return p >= 0 && p < extent ? p : kOutside;
   }
   return kOutside;
 }

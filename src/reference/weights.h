@@ -29,8 +29,8 @@ struct Tap {
   std::int64_t index = 0;  ///< of the source pixel, or kOutside
   double weight = 0.0;
 };
-/// What an output at `position` sums up along one axis. A source pixel is named once however often the border repeats it
-/// when the kernel is longer than the axis.
+/// What an output at `position` sums up along one axis. A source pixel is named once however often the border repeats
+/// it when the kernel is longer than the axis.
 [[nodiscard]] std::vector<Tap> taps_at(const AxisKernel& kernel, BorderMode mode, std::int64_t position,
                                        std::int64_t extent);
 

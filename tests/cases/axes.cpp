@@ -36,8 +36,8 @@ Matrix whole_number_matrix(PerAxis<std::int32_t> size, PerAxis<std::int32_t> anc
 std::vector<KernelSpec> kernel_specs() {
   using enum Normalization;
   std::vector<KernelSpec> kernels;
-  for (const PerAxis<double> sigma : {PerAxis<double>{0, 0}, {0.3, 0.3}, {0.8, 0.8}, {1.5, 4}, {0, 3}, {5, 5}, {12, 0.5},
-                                      {40, 25}}) {
+  for (const PerAxis<double> sigma :
+       {PerAxis<double>{0, 0}, {0.3, 0.3}, {0.8, 0.8}, {1.5, 4}, {0, 3}, {5, 5}, {12, 0.5}, {40, 25}}) {
     kernels.emplace_back(Gaussian{sigma, {}, {}});
   }
   kernels.emplace_back(Gaussian{{2, 2}, {{0, 0}}, {}});
@@ -48,8 +48,17 @@ std::vector<KernelSpec> kernel_specs() {
   kernels.emplace_back(Gaussian{{2, 2}, {}, 4.0});
   kernels.emplace_back(Gaussian{{1, 6}, {}, 3.0});
 
-  for (const PerAxis<double> radius : {PerAxis<double>{0, 0}, {1, 1}, {2, 0}, {4, 4}, {9, 9}, {15, 32}, {1.5, 1.5},
-                                       {0.25, 3.75}, {100, 128}, {300, 1}, {2100.5, 5000}}) {
+  for (const PerAxis<double> radius : {PerAxis<double>{0, 0},
+                                       {1, 1},
+                                       {2, 0},
+                                       {4, 4},
+                                       {9, 9},
+                                       {15, 32},
+                                       {1.5, 1.5},
+                                       {0.25, 3.75},
+                                       {100, 128},
+                                       {300, 1},
+                                       {2100.5, 5000}}) {
     kernels.emplace_back(Box::of_radius(radius.x, radius.y));
   }
   kernels.emplace_back(Box::of_size({2, 2}, {0, 0}));
@@ -76,10 +85,10 @@ std::vector<KernelSpec> kernel_specs() {
 
 /// Edges of vectors, tiles and 16-bit indices; primes; both kinds of line.
 std::vector<PerAxis<std::int32_t>> image_sizes() {
-  return {{1, 1},    {1, 7},    {7, 1},     {1, 200},   {300, 1},  {2, 2},    {3, 5},   {8, 8},     {15, 17},
-          {16, 16},  {17, 3},   {31, 9},    {32, 33},   {33, 32},  {63, 5},   {64, 64}, {65, 7},    {100, 75},
-          {127, 33}, {128, 20}, {129, 130}, {255, 4},   {257, 19}, {640, 31}, {37, 641}, {1031, 67}, {65537, 2},
-          {2, 65537}};
+  return {{1, 1},   {1, 7},    {7, 1},    {1, 200},  {300, 1},   {2, 2},     {3, 5},
+          {8, 8},   {15, 17},  {16, 16},  {17, 3},   {31, 9},    {32, 33},   {33, 32},
+          {63, 5},  {64, 64},  {65, 7},   {100, 75}, {127, 33},  {128, 20},  {129, 130},
+          {255, 4}, {257, 19}, {640, 31}, {37, 641}, {1031, 67}, {65537, 2}, {2, 65537}};
 }
 
 std::int64_t gaussian_taps(double sigma) {
@@ -148,9 +157,9 @@ const Axes& axes() {
 }
 
 Choice Axes::counts() const {
-  return {algorithms.size(),    kernels.size(),       sizes.size(),         sources.size(),
-          destinations.size(),  border_modes.size(),  border_modes.size(),  border_values.size(),
-          layouts.size(),       insets.size(),        colours.size(),       max_errors.size()};
+  return {algorithms.size(),   kernels.size(),      sizes.size(),        sources.size(),
+          destinations.size(), border_modes.size(), border_modes.size(), border_values.size(),
+          layouts.size(),      insets.size(),       colours.size(),      max_errors.size()};
 }
 
 Case Axes::at(const Choice& choice, std::uint64_t seed) const {
@@ -167,8 +176,8 @@ Case Axes::at(const Choice& choice, std::uint64_t seed) const {
   c.spec.transfer = colours[choice[kColour]].transfer;
   if (const auto inset = insets[choice[kInset]]) c.spec.roi = inset_region(size, *inset);
   c.src = {size.x, size.y, source};
-  c.dst = destination_desc(
-      c.spec, c.src, find_format(destination.component_class, destination.bits, info(source).channels).value());
+  c.dst = destination_desc(c.spec, c.src,
+                           find_format(destination.component_class, destination.bits, info(source).channels).value());
   c.layout = layouts[choice[kLayout]];
   c.seed = seed;
   return c;

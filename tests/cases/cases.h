@@ -35,8 +35,8 @@ enum class Layout : std::uint8_t {
 ///               S, R, B and A are one number for both axes or two as in 1.5x2
 ///   BORDER      MODE or MODE_X+MODE_Y, then [:value=V_V_V_V]
 ///
-/// as in auto/127x33/rgba8-rgba16f/gaussian:sigma=1.5x2/clamp+wrap/premultiply. Numbers are printed as the shortest text
-/// that reads back as the same bits.
+/// as in auto/127x33/rgba8-rgba16f/gaussian:sigma=1.5x2/clamp+wrap/premultiply. Numbers are printed as the shortest
+/// text that reads back as the same bits.
 struct Case {
   AlgorithmChoice algorithm;  ///< an empty id lets the planner choose
   BlurSpec spec;
@@ -50,7 +50,8 @@ struct Case {
 [[nodiscard]] std::string name(const Case& c);
 [[nodiscard]] Result<Case> parse_case(std::string_view text);
 
-/// A pairwise covering array over algorithms, sizes, formats, borders, kernels, layouts and colour handling; fixed seed.
+/// A pairwise covering array over algorithms, sizes, formats, borders, kernels, layouts and colour handling; fixed
+/// seed.
 [[nodiscard]] std::vector<Case> pairwise_cases();
 /// The product of algorithms, kernels, sizes and source formats, the other axes drawn at random; hours.
 [[nodiscard]] std::vector<Case> all_cases();
@@ -68,7 +69,8 @@ struct CaseResult {
 };
 
 /// Fills a source with fresh random pixels, poisons the destination and its surroundings, runs the case, compares with
-/// the reference (whole up to a megapixel; above it edges, corners and 2,000 random pixels) and checks every guard byte.
+/// the reference (whole up to a megapixel; above it edges, corners and 2,000 random pixels) and checks every guard
+/// byte.
 [[nodiscard]] CaseResult run_case(const Device& device, const Case& c);
 
 }  // namespace mollify::cases

@@ -1,4 +1,5 @@
-// The measured error of a result: max(0, |out - exact| - half an output step) over full scale, as mollify::Accuracy says.
+// The measured error of a result: max(0, |out - exact| - half an output step) over full scale, as mollify::Accuracy
+// says.
 #pragma once
 
 #include <string>

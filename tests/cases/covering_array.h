@@ -13,8 +13,9 @@ namespace mollify::cases {
 using PairAllowed =
     std::function<bool(std::size_t axis_a, std::size_t value_a, std::size_t axis_b, std::size_t value_b)>;
 
-/// Greedy: every allowed pair occurs in a row, no row holds a forbidden one. A row that no value can complete is dropped
-/// together with the pair that it was to cover; give each axis a value that goes with everything and there is none.
+/// Greedy: every allowed pair occurs in a row, no row holds a forbidden one. A row that no value can complete is
+/// dropped together with the pair that it was to cover; give each axis a value that goes with everything and there is
+/// none.
 [[nodiscard]] std::vector<std::vector<std::size_t>> covering_array(std::span<const std::size_t> axis_sizes,
                                                                    const PairAllowed& allowed, std::uint64_t seed);
 

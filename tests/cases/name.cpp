@@ -75,9 +75,12 @@ std::string rect_text(const Rect& rect) {
 
 std::string_view layout_name(Layout layout) {
   switch (layout) {
-    case Layout::packed: return "packed";
-    case Layout::padded: return "padded";
-    case Layout::in_place: return "in_place";
+    case Layout::packed:
+      return "packed";
+    case Layout::padded:
+      return "padded";
+    case Layout::in_place:
+      return "in_place";
   }
   return "";
 }

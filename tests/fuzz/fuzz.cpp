@@ -1,9 +1,10 @@
-// Differential fuzz: every algorithm that has a plan for a random case agrees with the reference within the error that it
-// promises, hence with every other algorithm within the sum of both.
+// Differential fuzz: every algorithm that has a plan for a random case agrees with the reference within the error that
+// it promises, hence with every other algorithm within the sum of both.
 //
 //   mollify_fuzz [--seconds N] [--seed S]
 //
-// Each round has a seed of its own, so a failure needs no replay of those before it; `mollify verify --case NAME` runs it.
+// Each round has a seed of its own, so a failure needs no replay of those before it; `mollify verify --case NAME` runs
+// it.
 #include <charconv>
 #include <chrono>
 #include <cstdio>

@@ -50,8 +50,11 @@ KernelSpec random_kernel(Random& random) {
     default: {
       const std::int32_t width = 1 + skewed(random, 11);
       const std::int32_t height = 1 + skewed(random, 11);
-      return Matrix{width, height, weights(random, static_cast<std::size_t>(width * height), normalization),
-                    {random.between(0, width - 1), random.between(0, height - 1)}, normalization};
+      return Matrix{width,
+                    height,
+                    weights(random, static_cast<std::size_t>(width * height), normalization),
+                    {random.between(0, width - 1), random.between(0, height - 1)},
+                    normalization};
     }
   }
 }
