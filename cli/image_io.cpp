@@ -77,6 +77,14 @@ OIIO::TypeDesc native_type(const OIIO::ImageSpec& spec) {
   return spec.channelformats.empty() ? spec.format : OIIO::TypeUnknown;
 }
 
+// OpenImageIO takes the four inks for red, green, blue and alpha.
+void name_inks(OIIO::ImageSpec& spec) {
+  constexpr std::array kInks = {"C", "M", "Y", "K"};
+  if (spec.nchannels < static_cast<int>(kInks.size())) return;
+  std::copy(kInks.begin(), kInks.end(), spec.channelnames.begin());
+  if (spec.alpha_channel < static_cast<int>(kInks.size())) spec.alpha_channel = -1;
+}
+
 void require_plain_image(const std::string& path, const OIIO::ImageSpec& spec) {
   if (spec.deep) fail(fmt::format("{}: deep images cannot be blurred", path));
   if (spec.depth > 1) fail(fmt::format("{}: volumes cannot be blurred", path));
@@ -111,6 +119,7 @@ ImageReader::ImageReader(const std::string& path) : path_(path) {
     for (int level = 0; input_->seek_subimage(subimage, level); ++level) {
       require_plain_image(path, input_->spec());
       parts_.push_back({subimage, level, input_->spec()});
+      if (holds_ink(input_->spec())) name_inks(parts_.back().spec);
     }
   }
   if (parts_.empty()) fail_reading(path, input_->geterror());

@@ -172,6 +172,14 @@ class FilesTest(unittest.TestCase):
         exact = gaussian(pixels[..., :3] * alpha) / gaussian(alpha)
         self.assertLess((np.abs(got[..., :3] - exact) - 0.5).max(), 1.0)
 
+    def test_ink_stays_ink(self):
+        """CMYK is neither turned to RGB nor is its black taken for alpha."""
+        pixels = self.random(np.uint8, 4)
+        tool.write(self.folder / "ink.tif", pixels, {"tiff:ColorSpace": "CMYK"}, names=("C", "M", "Y", "K"))
+        self.blur("ink.tif", "out.tif")
+        self.assertNotIn("alpha", self.text)
+        self.assert_blurred(tool.File(self.folder / "out.tif", raw=True).pixels[0], pixels)
+
     def test_mip_levels(self):
         for name, kind in [("mip.exr", "openexr"), ("mip.tif", "tiff")]:
             with self.subTest(name=name):

@@ -69,8 +69,9 @@ def write_parts(path, parts, attributes=None, names=None):
 class File:
     """All images of a file: `specs` and `pixels`, in order, mip levels after their image."""
 
-    def __init__(self, path):
+    def __init__(self, path, raw=False):
         hints = oiio.ImageSpec()
+        hints.attribute("oiio:RawColor", int(raw))
         hints.attribute("oiio:UnassociatedAlpha", 1)
         source = oiio.ImageInput.open(str(path), hints)
         assert source, oiio.geterror()
