@@ -196,7 +196,7 @@ HWY_INLINE void mix_rows(const float* const* rows, const float* weights, std::in
 }
 
 /// Horizontal expansion repeats after `period` output components, which read `period / factor` coarse ones. Within a period,
-/// vector v of outputs reads its coarse components from one vector's width from base(v) on, through `indices`.
+/// each vector of outputs reads its coarse components within one vector's width of its base, through `indices`.
 struct Expansion {
   const GaussExpandScratch& s;
   const DecimatedAxis& axis;
@@ -210,7 +210,9 @@ struct Expansion {
     in_reach = lanes <= kExpandLanes;
     for (std::int64_t i = 0; i < period; ++i) {
       const std::int64_t pixel = i / channels;
-      const std::int64_t index = pixel / axis.factor * channels + i % channels - base(i / lanes * lanes);
+      const std::int64_t cell = pixel / axis.factor * channels;
+      if (i % lanes == 0) s.bases[i / lanes] = cell;
+      const std::int64_t index = cell + i % channels - s.bases[i / lanes];
       in_reach = in_reach && index >= 0 && index < lanes;
       s.indices[i] = static_cast<std::int32_t>(index);
       for (std::int64_t t = 0; t < axis.cells; ++t) {
@@ -219,8 +221,6 @@ struct Expansion {
     }
   }
 
-  /// Coarse component that the vector beginning at output component i reads from on.
-  [[nodiscard]] std::int64_t base(std::int64_t i) const { return i / channels / axis.factor * channels; }
   /// `cells` vectors for the vector that output component i is in.
   [[nodiscard]] float* weight_vectors(std::int64_t i) const { return s.weights + i / lanes * lanes * axis.cells; }
 
@@ -232,9 +232,10 @@ struct Expansion {
     for (std::int64_t begin = 0; begin < count; begin += period, coarse += period / axis.factor) {
       const std::int64_t end = std::min(period, count - begin);
       const float* w = s.weights;
+      const std::int64_t* base = s.bases;
       for (std::int64_t i = 0; i < end; i += lanes, w += kCells * lanes) {
         const auto indices = hn::IndicesFromVec(d, hn::LoadU(di, s.indices + i));
-        const float* p = coarse + base(i);
+        const float* p = coarse + *base++;
         VecF32 sum = hn::Mul(hn::TableLookupLanes(hn::LoadU(d, p), indices), hn::LoadU(d, w));
         for (int t = 1; t < kCells; ++t) {
           const VecF32 cell = hn::TableLookupLanes(hn::LoadU(d, p + t * channels), indices);
@@ -249,7 +250,7 @@ struct Expansion {
   HWY_INLINE void run_plain(const float* coarse, std::int64_t count, float* out) const {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t pixel = i / channels;
-      const float* p = coarse + base(i) + i % channels;
+      const float* p = coarse + pixel / axis.factor * channels + i % channels;
       float sum = 0.0F;
       for (std::int64_t t = 0; t < axis.cells; ++t) {
         sum += p[t * channels] * expand_weight(axis, pixel % axis.factor, t);

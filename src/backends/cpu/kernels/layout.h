@@ -151,8 +151,9 @@ struct GaussExpandScratch {
   float* blurred;               ///< a ring of them
   float* mixed;                 ///< one output row, still coarse horizontally
   float* out;
-  std::int32_t* indices;        ///< of the expansion: which coarse component each output component reads
-  float* weights;               ///< of the expansion: `cells` for each output component
+  std::int64_t* bases;          ///< of the expansion: the first coarse component that each vector of outputs reads
+  std::int32_t* indices;        ///< which from there on each output component reads
+  float* weights;               ///< `cells` for each output component
   std::int64_t bytes;
 
   GaussExpandScratch(std::byte* base, std::int64_t tile_columns, ExpandShape x, ExpandShape y, int channels) {
@@ -169,6 +170,7 @@ struct GaussExpandScratch {
     blurred = carver.take<float>(stride * blurred_rows);
     mixed = carver.take<float>(stride);
     out = carver.take<float>(row_stride((tile_columns + x.factor) * channels));
+    bases = carver.take<std::int64_t>(pattern_lanes);
     indices = carver.take<std::int32_t>(pattern_lanes);
     weights = carver.take<float>(pattern_lanes * x.cells);
     bytes = carver.used();
