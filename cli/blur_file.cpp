@@ -100,13 +100,13 @@ ColourChange choose_colour_change(const std::string& path, const std::string& in
   if (in_format == output.name() || !(output.is_always_linear() || output.is_always_srgb())) return ColourChange::none;
   const ColourEncoding encoding = colour_encoding(spec);
   if (encoding == ColourEncoding::other) {
-    fail(fmt::format("{}: its colour is {}, which a {} file cannot say", path, colour_name(spec), output.name()));
+    fail(fmt::format("{}: its colour is {}, which {} files cannot say", path, colour_name(spec), output.name()));
   }
   const bool is_srgb =
       encoding == ColourEncoding::srgb || (encoding == ColourEncoding::unnamed && is_probably_srgb(spec));
   if (is_srgb == output.is_always_srgb()) return ColourChange::none;
   if (spec.find_attribute("ICCProfile") != nullptr) {
-    fail(fmt::format("{}: its colour profile cannot be kept in a {} file", path, output.name()));
+    fail(fmt::format("{}: its colour profile cannot be kept in {} files", path, output.name()));
   }
   notes.push_back(fmt::format("colour becomes {} for {}", is_srgb ? "linear" : "sRGB", output.name()));
   return is_srgb ? ColourChange::decode : ColourChange::encode;

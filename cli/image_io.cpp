@@ -158,11 +158,11 @@ ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts)
   const bool mips = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.mip_level > 0; });
   const std::string format = output_->format_name();
   if (many && !output_->supports("multiimage")) {
-    fail(fmt::format("{}: a {} file holds one image, the source has {}", path_, format, parts_.back().subimage + 1));
+    fail(fmt::format("{}: {} files hold one image, the source has {}", path_, format, parts_.back().subimage + 1));
   }
   // TIFF textures keep their mip levels as further pages.
   if (mips && !output_->supports("mipmap") && format != "tiff") {
-    fail(fmt::format("{}: a {} file cannot hold mip levels", path_, format));
+    fail(fmt::format("{}: {} files cannot hold mip levels", path_, format));
   }
   // The TIFF writer of OpenImageIO 2.4 loses pages and tiles through a proxy. It notices a full disk by itself.
   if (format != "tiff") output_->set_ioproxy(&file_);
@@ -210,12 +210,13 @@ void ImageWriter::open(const Part& part) {
   const std::string format = output_->format_name();
   const bool drops_alpha = part.spec.alpha_channel >= 0 && !output_->supports("alpha");
   if (drops_alpha || actual.nchannels != part.spec.nchannels) {
-    fail(fmt::format("{}: a {} file cannot hold {} channels{}", path_, format, part.spec.nchannels,
+    fail(fmt::format("{}: {} files cannot hold {} channels{}", path_, format, part.spec.nchannels,
                      part.spec.alpha_channel >= 0 ? " with alpha" : ""));
   }
   for (int c = 0; c < part.spec.nchannels; ++c) {
     if (actual.channelformat(c) != part.spec.channelformat(c)) {
-      fail(fmt::format("{}: a {} file cannot hold {} numbers", path_, format, part.spec.channelformat(c).c_str()));
+      fail(fmt::format("{}: {} files cannot hold {} numbers; --format converts them", path_, format,
+                       part.spec.channelformat(c).c_str()));
     }
   }
 }
