@@ -140,7 +140,6 @@ struct CellRange {
 
 CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
                      std::int64_t length) {
-  const auto floor_div = [](std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; };
   const std::int64_t d = axis.factor;
   const auto taps = static_cast<std::int64_t>(axis.spline.size());
   const std::int64_t centre = spline_centre(axis.spline.size());
@@ -163,6 +162,13 @@ Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to decimate");
+
+  // The fit takes time with the cube of sigma and memory with its square.
+  constexpr double kLargestSigma = 400.0;
+  const double largest = std::max(gaussian->sigma.x, gaussian->sigma.y);
+  if (largest > kLargestSigma) {
+    return refusal("sigma " + number(largest) + " is beyond " + number(kLargestSigma) + ", where the fit takes too long");
+  }
 
   // Half of the error for each axis, less what rounding takes.
   constexpr double kRoundingShare = 0.15;
