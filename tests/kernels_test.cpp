@@ -7,6 +7,7 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "core/decimation.h"
 #include "support.h"
 
 namespace mollify::cpu {
@@ -53,7 +54,8 @@ enum class Match { same_bits, last_place };
 /// Runs both versions over a tile that begins inside the image, so that every border and no alignment is met.
 template <class Kernel>
 void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
-                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&)) {
+                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&),
+                  float* grid = nullptr) {
   const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
   const ImageDesc out{60, 22, formats.dst};
   Pixels a = Pixels::constant(out, 0.5);
@@ -61,7 +63,7 @@ void expect_twins(const Formats& formats, Match match, std::int64_t scratch_byte
   const std::vector<std::byte> memory(static_cast<std::size_t>(scratch_bytes) + 64, std::byte{0x7B});
   auto* scratch = const_cast<std::byte*>(memory.data());
   scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
-  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch};
+  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch, grid};
   simd(kernel, tile);
   Tile other = tile;
   other.dst = b.view();
@@ -130,6 +132,46 @@ TEST(Twins, BoxAnyMatches) {
     box.scale = 1.0 / (4.75 * 4.5);
     expect_twins(formats, Match::last_place, BoxFloatScratch<double>(nullptr, 60, 5, channels).bytes, box, box_any_f64,
                  scalar::box_any_f64);
+  });
+}
+
+DecimatedAxis decimated_axis(int factor, int order) {
+  const std::vector<double> spline = bspline(factor, order);
+  DecimatedAxis axis{factor, spline_centre(spline.size()), spline_cells(spline.size(), factor),
+                     {spline.begin(), spline.end()}};
+  axis.spline.resize(static_cast<std::size_t>(axis.cells * factor), 0.0F);
+  return axis;
+}
+
+TEST(Twins, GaussDecimateMatches) {
+  for_each_setting([](const Formats& formats, const RowPipeline& rows) {
+    const int channels = rows.source.channels;
+    const PerAxis<DecimatedAxis> axis{decimated_axis(3, 4), decimated_axis(10, 3)};
+    const CoarseGrid grid{{-4, -2}, {27, 7}, row_stride(27 * channels)};
+    const GaussDecimate in{rows, axis, grid};
+    const GaussExpand out{rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}};
+
+    const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
+    Pixels unused = Pixels::constant({1, 1, formats.dst}, 0.0);
+    const GaussDecimateScratch shape(nullptr, 26 * 3 + 12, axis.y.cells, channels);
+    std::vector<float> scratch(static_cast<std::size_t>(shape.bytes) / 4 + 16);
+    auto* aligned = reinterpret_cast<std::byte*>(scratch.data());
+    aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
+    std::vector<float> cells(static_cast<std::size_t>(grid.stride * grid.size.y));
+    std::vector<float> expected(cells.size());
+    Tile tile{src.view(), unused.view(), {0, 0, 27, 7}, 0, 0, aligned, cells.data()};
+    gauss_decimate(in, tile);
+    tile.grid = expected.data();
+    scalar::gauss_decimate(in, tile);
+    for (std::int64_t y = 0; y < grid.size.y; ++y) {
+      for (std::int64_t i = 0; i < grid.size.x * channels; ++i) {
+        const auto at = static_cast<std::size_t>(y * grid.stride + i);
+        ASSERT_NEAR(cells[at], expected[at], 2e-3F * std::max(1.0F, std::abs(expected[at]))) << "cell " << i << ", " << y;
+      }
+    }
+
+    const GaussExpandScratch back(nullptr, 60, {3, axis.x.cells, 3}, {10, axis.y.cells, 5}, channels);
+    expect_twins(formats, Match::last_place, back.bytes, out, gauss_expand, scalar::gauss_expand, cells.data());
   });
 }
 

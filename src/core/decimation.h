@@ -14,6 +14,9 @@
 
 namespace mollify {
 
+/// Rounds towards minus infinity; b > 0.
+[[nodiscard]] constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
+
 /// order * (factor - 1) + 1 taps that sum to one.
 [[nodiscard]] std::vector<double> bspline(int factor, int order);
 

@@ -187,16 +187,16 @@ std::string explain(const Plan& plan) {
                      plan.device.name + ")\n";
   for (const Pass& pass : plan.passes) {
     text += "  pass     " + pass.kernel + ": ";
-    if (pass.kernel == "box_any") {
-      text += "window " + number(pass.extent.x.before + 1 + pass.extent.x.after) + "x" +
-              number(pass.extent.y.before + 1 + pass.extent.y.after);
-    } else if (pass.matrix.weights.size() > 1) {
-      text += axes("matrix", pass.matrix.width, pass.matrix.height);
-    } else {
-      text += axes("taps", static_cast<std::int64_t>(pass.taps.x.weights.size()),
-                   static_cast<std::int64_t>(pass.taps.y.weights.size()));
+    const auto window = [](const BoxExtent& extent) { return extent.before + 1.0 + extent.after; };
+    if (window(pass.extent.x) * window(pass.extent.y) > 1.0) {
+      text += "window " + number(window(pass.extent.x)) + "x" + number(window(pass.extent.y)) + ", ";
     }
-    text += ", " + axes("tile", pass.tile.x, pass.tile.y) + "\n";
+    if (pass.matrix.weights.size() > 1) text += axes("matrix", pass.matrix.width, pass.matrix.height) + ", ";
+    if (pass.taps.x.weights.size() + pass.taps.y.weights.size() > 2) {
+      text += axes("taps", static_cast<std::int64_t>(pass.taps.x.weights.size()),
+                   static_cast<std::int64_t>(pass.taps.y.weights.size())) + ", ";
+    }
+    text += axes("makes", pass.size.x, pass.size.y) + axes(" in tiles of", pass.tile.x, pass.tile.y) + "\n";
   }
   text += "  bytes    moves " + std::to_string(plan.moved_bytes) + ", at least " + std::to_string(plan.min_bytes) +
           ", scratch " + std::to_string(plan.scratch_bytes) + "\n";

@@ -1,12 +1,18 @@
 #include "backends/cpu/executor.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/memory.h"
 
 namespace mollify::cpu {
+
+// More threads than processors gain nothing, and TBB would say so on stderr.
+Workers::Workers(std::int32_t threads)
+    : arena_(std::min<int>(threads, tbb::info::default_concurrency())), threads_(threads) {}
 
 template <class Task>
 void Workers::for_each(std::int64_t count, const Task& task) {

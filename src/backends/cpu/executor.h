@@ -14,7 +14,7 @@ namespace mollify::cpu {
 /// The threads of one device. A task learns which of them runs it, so that each has its own scratch memory.
 class Workers {
  public:
-  explicit Workers(std::int32_t threads) : arena_(threads), threads_(threads) {}
+  explicit Workers(std::int32_t threads);
   [[nodiscard]] std::int32_t threads() const { return threads_; }
 
   /// Calls task(index, worker) for every index below `count`; workers are numbered from 0 to threads() - 1.

@@ -6,6 +6,8 @@
 // a grid smaller by the factors. Cells are anchored to source coordinates, so bits do not depend on tiles.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pixel.h"
+#include "core/decimation.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_decimate.cpp"
@@ -16,9 +18,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
-
-/// Rounds towards minus infinity.
-HWY_INLINE std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
 
 /// Calls body(integral_constant) with `value`, 1 to kMaxCells, as a compile-time number.
 template <class Body>
@@ -163,12 +162,6 @@ void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
 
 // ---- expansion
 
-/// Weight of the t-th of the `cells` cells that reach an output `phase` pixels into its own.
-HWY_INLINE float expand_weight(const DecimatedAxis& axis, std::int64_t phase, std::int64_t t) {
-  const std::int64_t tap = phase + (axis.cells - 1 - t) * axis.factor;
-  return static_cast<float>(axis.factor) * axis.spline[static_cast<std::size_t>(tap)];
-}
-
 /// Columns [x, x + count) of coarse row y.
 HWY_INLINE void load_cells(const CoarseGrid& grid, const float* cells, int channels, std::int64_t y, std::int64_t x,
                            std::int64_t count, float* dst) {
@@ -216,7 +209,7 @@ struct Expansion {
       in_reach = in_reach && index >= 0 && index < lanes;
       s.indices[i] = static_cast<std::int32_t>(index);
       for (std::int64_t t = 0; t < axis.cells; ++t) {
-        weight_vectors(i)[t * lanes + i % lanes] = expand_weight(axis, pixel % axis.factor, t);
+        weight_vectors(i)[t * lanes + i % lanes] = axis.expand_weight(pixel % axis.factor, t);
       }
     }
   }
@@ -253,7 +246,7 @@ struct Expansion {
       const float* p = coarse + pixel / axis.factor * channels + i % channels;
       float sum = 0.0F;
       for (std::int64_t t = 0; t < axis.cells; ++t) {
-        sum += p[t * channels] * expand_weight(axis, pixel % axis.factor, t);
+        sum += p[t * channels] * axis.expand_weight(pixel % axis.factor, t);
       }
       out[i] = sum;
     }
@@ -306,7 +299,7 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
     float weights[kMaxCells];
     for (std::int64_t t = 0; t < ay.cells; ++t) {
       rows[t] = s.blurred + (from + t) % s.blurred_rows * s.stride;
-      weights[t] = expand_weight(ay, phase, t);
+      weights[t] = ay.expand_weight(phase, t);
     }
     with_cells(ay.cells, [&](auto cells) HWY_ATTR {
       mix_rows<decltype(cells)::value>(rows, weights, columns * channels, s.mixed);
@@ -331,5 +324,60 @@ HWY_EXPORT(gauss_expand);
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_decimate)(k, tile); }
 void gauss_expand(const GaussExpand& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_expand)(k, tile); }
 
+namespace scalar {
+
+void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
+  const auto channels = static_cast<std::size_t>(k.rows.source.channels);
+  const auto first = [](const DecimatedAxis& axis, std::int64_t cell) { return cell * axis.factor - axis.centre; };
+  for (std::int64_t cell_y = tile.out.y; cell_y < tile.out.y + tile.out.height; ++cell_y) {
+    for (std::int64_t cell_x = tile.out.x; cell_x < tile.out.x + tile.out.width; ++cell_x) {
+      std::array<float, 4> sum{};
+      for (std::size_t i = 0; i < k.axis.y.spline.size(); ++i) {
+        for (std::size_t j = 0; j < k.axis.x.spline.size(); ++j) {
+          const std::array<float, 4> in = read_pixel<float>(
+              k.rows, tile.src, first(k.axis.x, k.grid.first.x + cell_x) + static_cast<std::int64_t>(j),
+              first(k.axis.y, k.grid.first.y + cell_y) + static_cast<std::int64_t>(i));
+          for (std::size_t c = 0; c < channels; ++c) sum[c] += k.axis.y.spline[i] * k.axis.x.spline[j] * in[c];
+        }
+      }
+      std::copy_n(sum.begin(), channels, tile.grid + cell_y * k.grid.stride + cell_x * static_cast<std::int64_t>(channels));
+    }
+  }
+}
+
+void gauss_expand(const GaussExpand& k, const Tile& tile) {
+  const std::int64_t channels = k.rows.destination.channels;
+  /// The cell at (x, y) of the grid, blurred.
+  const auto blurred = [&](std::int64_t x, std::int64_t y) {
+    std::array<float, 4> sum{};
+    for (std::int64_t i = 0; i < k.y.size(); ++i) {
+      const std::int64_t row = std::clamp<std::int64_t>(y - k.y.before + i - k.grid.first.y, 0, k.grid.size.y - 1);
+      for (std::int64_t j = 0; j < k.x.size(); ++j) {
+        const std::int64_t column = std::clamp<std::int64_t>(x - k.x.before + j - k.grid.first.x, 0, k.grid.size.x - 1);
+        const float weight = k.y.weights[static_cast<std::size_t>(i)] * k.x.weights[static_cast<std::size_t>(j)];
+        const float* cell = tile.grid + row * k.grid.stride + column * channels;
+        for (std::int64_t c = 0; c < channels; ++c) sum[static_cast<std::size_t>(c)] += weight * cell[c];
+      }
+    }
+    return sum;
+  };
+  for_each_pixel<float>(k.rows, tile, [&](std::int64_t x, std::int64_t y) {
+    const auto cell_of = [](const DecimatedAxis& axis, std::int64_t p) { return floor_div(p + axis.centre, axis.factor); };
+    const PerAxis<std::int64_t> cell{cell_of(k.axis.x, x), cell_of(k.axis.y, y)};
+    const PerAxis<std::int64_t> phase{x + k.axis.x.centre - cell.x * k.axis.x.factor,
+                                      y + k.axis.y.centre - cell.y * k.axis.y.factor};
+    std::array<float, 4> out{};
+    for (std::int64_t s = 0; s < k.axis.y.cells; ++s) {
+      for (std::int64_t t = 0; t < k.axis.x.cells; ++t) {
+        const std::array<float, 4> in = blurred(cell.x - (k.axis.x.cells - 1) + t, cell.y - (k.axis.y.cells - 1) + s);
+        const float weight = k.axis.y.expand_weight(phase.y, s) * k.axis.x.expand_weight(phase.x, t);
+        for (std::size_t c = 0; c < 4; ++c) out[c] += weight * in[c];
+      }
+    }
+    return out;
+  });
+}
+
+}  // namespace scalar
 }  // namespace mollify::cpu
 #endif  // HWY_ONCE

@@ -92,6 +92,11 @@ struct DecimatedAxis {
   std::int64_t centre = 0;    ///< spline tap on pixel m * factor
   std::int64_t cells = 1;     ///< that one output is expanded from
   std::vector<float> spline;  ///< cells * factor taps, zeros at the end
+
+  /// Of the t-th of the `cells` cells that reach an output `phase` pixels into its own, which is the last.
+  [[nodiscard]] float expand_weight(std::int64_t phase, std::int64_t t) const {
+    return static_cast<float>(factor) * spline[static_cast<std::size_t>(phase + (cells - 1 - t) * factor)];
+  }
 };
 
 /// Where the coarse grid lies: cells [first, first + size), rows `stride` floats apart. Beyond it the outermost cells
@@ -128,7 +133,8 @@ void box_any_f32(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
 void box_any_f64(const BoxAny&, const Tile&);  ///< f64 pixels, f64 sums
 
 /// The same in plain C++, one pixel at a time, in the same order of operations: integers come out bit for bit the same,
-/// floats too where the processor fuses multiply-adds and no transfer function is involved (f64 sums: to an ulp).
+/// floats too where the processor fuses multiply-adds and no transfer function is involved. Not in the same order, and so
+/// equal to within rounding: f64 sums of boxes, decimated Gaussians.
 namespace scalar {
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
@@ -137,6 +143,8 @@ void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);
 void box_any_f32(const BoxAny&, const Tile&);
 void box_any_f64(const BoxAny&, const Tile&);
+void gauss_decimate(const GaussDecimate&, const Tile&);
+void gauss_expand(const GaussExpand&, const Tile&);
 }  // namespace scalar
 
 /// The instruction set that the SIMD versions run on here: "AVX3".
