@@ -76,7 +76,7 @@ HWY_INLINE void add_rows(const RowBlock& block, std::int64_t elements) {
   }
 }
 
-/// out[m] = sum_i w[i] * row[m * factor + i] for whole pixels of kChannels components; may write three floats more.
+/// out[m] = sum_i w[i] * row[m * factor + i] for whole pixels of kChannels components.
 template <int kChannels>
 HWY_INLINE void decimate_row(const std::vector<float>& w, std::int64_t factor, const float* row, std::int64_t cells,
                              float* out) {
@@ -98,7 +98,16 @@ HWY_INLINE void decimate_row(const std::vector<float>& w, std::int64_t factor, c
         }
         for (int k = 0; k < 4; ++k) total[k] = hn::Add(total[k], block[k]);
       }
-      for (int k = 0; k < 4 && m + k < cells; ++k) hn::StoreU(total[k], d, out + (m + k) * kChannels);
+      for (int k = 0; k < 4 && m + k < cells; ++k) {
+        float* cell = out + (m + k) * kChannels;
+        if (kChannels == 4 || m + k + 1 < cells) {
+          hn::StoreU(total[k], d, cell);
+        } else {  // what follows is another tile's, perhaps already written
+          HWY_ALIGN float lanes[4];
+          hn::Store(total[k], d, lanes);
+          std::copy_n(lanes, kChannels, cell);
+        }
+      }
     }
     return;
   }
@@ -132,8 +141,9 @@ void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
   const int channels = k.rows.source.channels;
   const DecimatedAxis& ax = k.axis.x;
   const DecimatedAxis& ay = k.axis.y;
-  const std::int64_t columns = (tile.out.width - 1) * ax.factor + static_cast<std::int64_t>(ax.spline.size());
-  const GaussDecimateScratch s(tile.scratch, columns, ay.cells, channels);
+  const auto taps = static_cast<std::int64_t>(ax.spline.size());
+  const std::int64_t columns = (tile.out.width - 1) * ax.factor + taps;
+  const GaussDecimateScratch s(tile.scratch, tile.out.width, ax.factor, taps, ay.cells, channels);
   const std::int64_t x = (k.grid.first.x + tile.out.x) * ax.factor - ax.centre;
   const std::int64_t first = k.grid.first.y + tile.out.y;  // cell row
 
