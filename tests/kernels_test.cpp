@@ -153,7 +153,7 @@ TEST(Twins, GaussDecimateMatches) {
 
     const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
     Pixels unused = Pixels::constant({1, 1, formats.dst}, 0.0);
-    const GaussDecimateScratch shape(nullptr, 26 * 3 + 12, axis.y.cells, channels);
+    const GaussDecimateScratch shape(nullptr, 27, 3, 12, axis.y.cells, channels);
     std::vector<float> scratch(static_cast<std::size_t>(shape.bytes) / 4 + 16);
     auto* aligned = reinterpret_cast<std::byte*>(scratch.data());
     aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;

@@ -201,7 +201,6 @@ Result<Proposal> propose(const Problem& p) {
   const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
   const CellRange rows = cell_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
   const int channels = info(p.src.format).channels;
-  const std::int64_t x_taps = x.cells() * x.factor;
 
   Pass decimate;
   decimate.kernel = kDecimateKernel;
@@ -215,7 +214,7 @@ Result<Proposal> propose(const Problem& p) {
   needs.column_bytes = x.factor * channels * 4 * (cpu::kDecimateRows + y.cells());
   needs.pixel_operations = static_cast<double>(x.factor * y.factor * channels) * (static_cast<double>(y.cells()) + 6.0);
   decimate.tile = cpu_tile(p.device, decimate.size, needs);
-  const cpu::GaussDecimateScratch in(nullptr, (decimate.tile.x - 1) * std::int64_t{x.factor} + x_taps, y.cells(), channels);
+  const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, y.cells(), channels);
 
   Pass expand = decimate;
   expand.kernel = kExpandKernel;

@@ -86,21 +86,21 @@ HWY_INLINE void decimate_row(const std::vector<float>& w, std::int64_t factor, c
     const hn::Simd<float, 4, 0> d;
     using V = hn::Vec<decltype(d)>;
     const std::int64_t step = factor * kChannels;
-    for (std::int64_t m = 0; m < cells; m += 4) {
+    for (std::int64_t m = 0; m < cells; m += kDecimateCells) {
       const float* p = row + m * step;
-      V total[4], block[4];
+      V total[kDecimateCells], block[kDecimateCells];
       for (V& v : total) v = hn::Zero(d);
       for (std::int64_t from = 0; from < taps; from += kDecimateRows) {
         for (V& v : block) v = hn::Zero(d);
         for (std::int64_t i = from; i < std::min(from + kDecimateRows, taps); ++i) {
           const V weight = hn::Set(d, w[static_cast<std::size_t>(i)]);
-          for (int k = 0; k < 4; ++k) block[k] = hn::MulAdd(hn::LoadU(d, p + i * kChannels + k * step), weight, block[k]);
+          for (int k = 0; k < kDecimateCells; ++k) block[k] = hn::MulAdd(hn::LoadU(d, p + i * kChannels + k * step), weight, block[k]);
         }
-        for (int k = 0; k < 4; ++k) total[k] = hn::Add(total[k], block[k]);
+        for (int k = 0; k < kDecimateCells; ++k) total[k] = hn::Add(total[k], block[k]);
       }
-      for (int k = 0; k < 4 && m + k < cells; ++k) {
+      for (int k = 0; k < kDecimateCells && m + k < cells; ++k) {
         float* cell = out + (m + k) * kChannels;
-        if (kChannels == 4 || m + k + 1 < cells) {
+        if (true) {
           hn::StoreU(total[k], d, cell);
         } else {  // what follows is another tile's, perhaps already written
           HWY_ALIGN float lanes[4];

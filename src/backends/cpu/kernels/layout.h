@@ -11,6 +11,7 @@ inline constexpr std::int64_t kRowBatch = 4;      ///< rows that a vertical filt
 inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that whole vectors may be stored at its end
 
 inline constexpr std::int64_t kDecimateRows = 8;  ///< source rows that are added to the sums at once
+inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kExpandLanes = 16;  ///< the widest vector that the expansion is laid out for
 inline constexpr int kMaxCells = 8;               ///< that one output is expanded from on an axis
 
@@ -124,9 +125,11 @@ struct GaussDecimateScratch {
   float* sums;  ///< a ring of `cells` rows, one for each cell row that the current source rows reach
   std::int64_t bytes;
 
-  GaussDecimateScratch(std::byte* base, std::int64_t columns, std::int64_t cells_y, int channels) {
+  GaussDecimateScratch(std::byte* base, std::int64_t tile_cells, std::int64_t factor_x, std::int64_t taps_x,
+                       std::int64_t cells_y, int channels) {
     Carver carver(base);
-    stride = row_stride(columns * channels);
+    const std::int64_t whole = (tile_cells + kDecimateCells - 1) / kDecimateCells * kDecimateCells;
+    stride = row_stride(((whole - 1) * factor_x + taps_x) * channels);
     rows = carver.take<float>(stride * kDecimateRows);
     sums = carver.take<float>(stride * cells_y);
     bytes = carver.used();
