@@ -100,7 +100,7 @@ HWY_INLINE void decimate_row(const std::vector<float>& w, std::int64_t factor, c
       }
       for (int k = 0; k < kDecimateCells && m + k < cells; ++k) {
         float* cell = out + (m + k) * kChannels;
-        if (true) {
+        if (kChannels == 4 || m + k + 1 < cells) {
           hn::StoreU(total[k], d, cell);
         } else {  // what follows is another tile's, perhaps already written
           HWY_ALIGN float lanes[4];
