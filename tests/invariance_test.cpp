@@ -48,6 +48,24 @@ TEST(Invariance, ThreadsDoNotChangeABit) {
   }
 }
 
+TEST(Invariance, TilesSideBySideDoNotTouchEachOther) {
+  // Wide enough for many columns of tiles; repeated, since what one thread spoils depends on the others' pace.
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rg16, PixelFormat::rgb32f, PixelFormat::rgba8}) {
+    const Pixels src = Pixels::random({60000, 3, format});
+    for (const KernelSpec& kernel : {KernelSpec(Gaussian{{12, 0.5}, {}, {}}), KernelSpec(Box::of_radius(9, 1))}) {
+      BlurSpec spec = spec_of(kernel);
+      spec.accuracy.max_error = 0.01;
+      for (const AlgorithmChoice& choice : choices(spec, src.desc(), format)) {
+        const Pixels one = blurred(spec, src.view(), {format, choice, 1});
+        int different = 0;
+        for (int round = 0; round < 8; ++round)
+          different += blurred(spec, src.view(), {format, choice, 2}) == one ? 0 : 1;
+        EXPECT_EQ(different, 0) << to_string(choice) << " " << info(format).name;
+      }
+    }
+  }
+}
+
 TEST(Invariance, ARegionIsACropOfTheWhole) {
   const Rect regions[] = {{0, 0, 150, 131}, {1, 1, 148, 129}, {13, 13, 124, 105}, {149, 130, 1, 1},
                           {37, 64, 50, 3},  {0, 65, 150, 1},  {70, 0, 1, 131}};
