@@ -68,7 +68,7 @@ void expect_twins(const Formats& formats, Match match, std::int64_t scratch_byte
   Tile other = tile;
   other.dst = b.view();
   twin(kernel, other);
-  const double slack = match == Match::same_bits ? 0.0 : info(formats.dst).is_unorm() ? 1.0 / info(formats.dst).unit() : 2e-3;
+  const double slack = match == Match::same_bits ? 0.0 : info(formats.dst).is_unorm() ? 1.5 / info(formats.dst).unit() : 2e-3;
   for (std::int32_t y = 0; y < out.height; ++y) {
     for (std::int32_t x = 0; x < out.width; ++x) {
       for (int c = 0; c < info(out.format).channels; ++c) {
