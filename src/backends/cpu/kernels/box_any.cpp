@@ -185,8 +185,14 @@ using VecF64 = hn::Vec<F64>;
 HWY_INLINE VecF64 load_f64(F64 d, const float* p) { return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, F64>(), p)); }
 HWY_INLINE VecF64 load_f64(F64 d, const double* p) { return hn::LoadU(d, p); }
 HWY_INLINE void store_f64(HWY_MAYBE_UNUSED F64 d, VecF64 v, float* p) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // Highway's emulation makes infinities finite
+  HWY_ALIGN double lanes[kMaxLanes];
+  hn::Store(v, d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) p[i] = static_cast<float>(lanes[i]);
+#else
   const hn::Rebind<float, F64> d32;
   hn::StoreU(hn::DemoteTo(d32, v), d32, p);
+#endif
 }
 HWY_INLINE void store_f64(F64 d, VecF64 v, double* p) { hn::StoreU(v, d, p); }
 
