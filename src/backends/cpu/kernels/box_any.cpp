@@ -325,6 +325,8 @@ struct FloatColumns {
 template <class T>
 HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
   const FloatColumns<T> columns(box, tile);
+  // step() looks at whole vectors: what lies behind the row must not pass for a NaN, whose removal costs a whole window.
+  std::fill_n(columns.s.leaving + columns.elements, hn::Lanes(F64()), T{0});
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   const std::int64_t top = tile.origin_y + tile.out.y;
   for (std::int64_t y = top - top % box.segment_rows; y < top + tile.out.height; ++y) {
