@@ -1,0 +1,73 @@
+# mollify_add_shaders(target name.comp...): compiles compute shaders of shaders/ into C++ sources of the target, one for
+# each shader and one that lists them all. The target must be of the calling directory.
+#
+# A release archive needs no shader compiler. It is packed with the folder that
+#   cmake --build --preset release --target shader_archive
+# leaves at build/release/shaders, and whoever builds it says -DMOLLIFY_SHADER_ARCHIVE=<that folder>.
+set(MOLLIFY_SHADER_ARCHIVE "" CACHE PATH "Folder with compiled shaders to use instead of compiling them")
+mark_as_advanced(MOLLIFY_SHADER_ARCHIVE)
+
+function(mollify_find_shader_tool variable program package)
+  find_program(${variable} ${program})
+  if(NOT ${variable})
+    message(FATAL_ERROR "${program}, which compiles the shaders, is missing: scripts/install-deps installs it "
+      "(Debian package ${package}). Compiled shaders can be given instead: -DMOLLIFY_SHADER_ARCHIVE=<folder>")
+  endif()
+  mark_as_advanced(${variable})
+endfunction()
+
+function(mollify_add_shaders target)
+  list(TRANSFORM ARGN REPLACE "\\.comp$" ".cpp" OUTPUT_VARIABLE sources)
+  list(APPEND sources shader_table.cpp)
+
+  if(MOLLIFY_SHADER_ARCHIVE)
+    list(TRANSFORM sources PREPEND "${MOLLIFY_SHADER_ARCHIVE}/")
+    foreach(source IN LISTS sources)
+      if(NOT EXISTS "${source}")
+        message(FATAL_ERROR "MOLLIFY_SHADER_ARCHIVE lacks ${source}; it was made from other sources than these")
+      endif()
+    endforeach()
+    target_sources(${target} PRIVATE ${sources})
+    return()
+  endif()
+
+  mollify_find_shader_tool(MOLLIFY_GLSLC glslc glslc)
+  mollify_find_shader_tool(MOLLIFY_SPIRV_VAL spirv-val spirv-tools)
+  # The same one as for the tests, which prefer Debian's own.
+  find_program(MOLLIFY_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+  mollify_find_shader_tool(MOLLIFY_PYTHON python3 python3)
+
+  set(folder "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../shaders")
+  cmake_path(NORMAL_PATH folder)
+  set(output_folder "${CMAKE_CURRENT_BINARY_DIR}/compiled_shaders")
+  file(MAKE_DIRECTORY "${output_folder}")
+  list(TRANSFORM sources PREPEND "${output_folder}/")
+  set(compile "${MOLLIFY_PYTHON}" "${folder}/compile.py")
+
+  foreach(shader IN LISTS ARGN)
+    cmake_path(GET shader STEM stem)
+    set(output "${output_folder}/${stem}")
+    add_custom_command(OUTPUT "${output}.cpp"
+      COMMAND ${compile} "${folder}/${shader}" --include "${folder}/lib" --output "${output}.cpp"
+        --depfile "${output}.d" --glslc "${MOLLIFY_GLSLC}" --spirv-val "${MOLLIFY_SPIRV_VAL}"
+      DEPENDS "${folder}/${shader}" "${folder}/compile.py" "${folder}/spirv.py"
+      DEPFILE "${output}.d"
+      COMMENT "Compiling shader ${stem}" VERBATIM)
+  endforeach()
+  add_custom_command(OUTPUT "${output_folder}/shader_table.cpp"
+    COMMAND ${compile} --table ${ARGN} --output "${output_folder}/shader_table.cpp"
+    DEPENDS "${folder}/compile.py" "${folder}/spirv.py"
+    COMMENT "Listing the shaders" VERBATIM)
+  target_sources(${target} PRIVATE ${sources})
+
+  if(PROJECT_IS_TOP_LEVEL)
+    # Emptied first, so that a shader that is gone is not packed.
+    set(archive "${PROJECT_BINARY_DIR}/shaders")
+    add_custom_target(shader_archive
+      COMMAND "${CMAKE_COMMAND}" -E rm -rf "${archive}"
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${archive}"
+      COMMAND "${CMAKE_COMMAND}" -E copy ${sources} "${archive}"
+      DEPENDS ${sources}
+      COMMENT "Compiled shaders in ${archive}" VERBATIM)
+  endif()
+endfunction()
