@@ -1,0 +1,320 @@
+"""shaders/compile.py on small shaders: what a C++ program finds in the generated source, and what fails the build."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILE = [sys.executable, "-B", ROOT / "shaders" / "compile.py"]
+GLSLC = os.environ.get("MOLLIFY_GLSLC", "glslc")
+CXX = [os.environ.get("CXX", "g++"), "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
+       f"-I{ROOT / 'src'}"]
+
+# Prints every shader as JSON, variants in their stored order and again as Shader::variant() finds them.
+DUMP = r"""
+#include <cstdio>
+#include <vector>
+#include "backends/vulkan/shader.h"
+using namespace mollify::vulkan;
+static void row(const char* name, auto&& each, auto&& list) {
+  std::printf(",\"%s\":[", name);
+  const char* comma = "";
+  for (const auto& one : list) { std::printf("%s", comma); comma = ","; each(one); }
+  std::printf("]");
+}
+static const char* s(std::string_view text) { return text.data(); }
+int main() {
+  const char* comma = "[";
+  for (const Shader* shader : shaders()) {
+    std::printf("%s{\"id\":\"%s\",\"found\":%d", comma, s(shader->id), find_shader(shader->id) == shader);
+    comma = ",";
+    row("axes", [](const ShaderAxis& a) {
+      std::printf("{\"name\":\"%s\"", s(a.name));
+      row("values", [](std::string_view v) { std::printf("\"%s\"", s(v)); }, a.values);
+      std::printf("}");
+    }, shader->axes);
+    row("variants", [](const ShaderVariant& v) {
+      const bool aligned = reinterpret_cast<std::uintptr_t>(v.words.data()) % 4 == 0;
+      std::printf("{\"magic\":%u,\"aligned\":%d", v.words.empty() ? 0 : v.words[0], aligned);
+      row("constants", [](const ShaderConstant& c) {
+        std::printf("[\"%s\",%u,%d,%u]", s(c.name), c.id, int(c.type), c.default_bits);
+      }, v.constants);
+      row("parameters", [](const ShaderParameter& p) {
+        std::printf("[\"%s\",%u,%d,%u]", s(p.name), p.offset, int(p.type), p.components);
+      }, v.parameters);
+      row("bindings", [](const ShaderBinding& b) {
+        std::printf("[\"%s\",%u,%d,%d]", s(b.name), b.binding, int(b.kind), b.read_only);
+      }, v.bindings);
+      row("capabilities", [](std::uint32_t c) { std::printf("%u", c); }, v.capabilities);
+      std::printf("}");
+    }, shader->variants);
+    // Where variant() finds 00, 01, 02, 10, 11, 12; -1 for null.
+    std::vector<long> places;
+    for (std::size_t a = 0; a < 2; ++a)
+      for (std::size_t b = 0; b < 3; ++b) {
+        const std::size_t key[] = {a, b};
+        const ShaderVariant* v = shader->variant(key);
+        places.push_back(v ? v - shader->variants.data() : -1);
+      }
+    row("places", [](long p) { std::printf("%ld", p); }, places);
+    const std::size_t key[] = {0};
+    std::printf(",\"wrong_key\":%d}", shader->variant(key) != nullptr);
+  }
+  std::printf("]");
+  return find_shader("") || find_shader("zzz") ? 1 : 0;
+}
+"""
+BOOLEAN, INT, UINT, FLOAT = range(4)
+SAMPLED, IMAGE, UNIFORM, STORAGE = range(4)
+READ_ONLY, WRITABLE = 1, 0
+
+GROUP = "layout(local_size_x_id = 0, local_size_y_id = 1) in;\n"
+OUT = "layout(set = 0, binding = 0) buffer Out { float result[]; };\n"
+
+
+def shader(declarations="", statements="", header="", group=GROUP):
+    return f"#version 460\n{header}{group}{OUT}{declarations}void main() {{ result[0] = 1.0; {statements} }}\n"
+
+
+class ShaderCompile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.programs = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.programs.cleanup)
+        dump = Path(cls.programs.name, "dump.cpp")
+        dump.write_text(DUMP)
+        cls.objects = []
+        for source in (dump, ROOT / "src/backends/vulkan/shader.cpp"):
+            cls.objects.append(Path(cls.programs.name, source.stem + ".o"))
+            subprocess.run([*CXX, "-c", source, "-o", cls.objects[-1]], check=True)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="with a space ")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "lib").mkdir()
+
+    def compile(self, source, name="probe", **tools):
+        path = self.folder / f"{name}.comp"
+        path.write_text(source)
+        tools = {"glslc": GLSLC, "spirv-val": os.environ.get("MOLLIFY_SPIRV_VAL", "spirv-val"), **tools}
+        return subprocess.run(
+            [*COMPILE, path, "--include", self.folder / "lib", "--output", path.with_suffix(".cpp"),
+             "--depfile", path.with_suffix(".d"), *(f"--{tool}={where}" for tool, where in tools.items())],
+            capture_output=True, text=True, check=False)
+
+    def load(self, **sources):
+        """Compiles shaders, then a program of them, and returns what that prints."""
+        for name, source in sources.items():
+            done = self.compile(source, name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        paths = [self.folder / f"{name}.comp" for name in sources]
+        table, program = self.folder / "table.cpp", self.folder / "program"
+        subprocess.run([*COMPILE, "--table", *paths, "--output", table], check=True)
+        subprocess.run([*CXX, *self.objects, table, *(path.with_suffix(".cpp") for path in paths), "-o", program],
+                       check=True)
+        return json.loads(subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout)
+
+    def load_variant(self, *parts, **more):
+        return self.load(probe=shader(*parts, **more))[0]["variants"][0]
+
+    def assert_refused(self, source, message, **tools):
+        done = self.compile(source, **tools)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, message)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertFalse((self.folder / "probe.cpp").exists())
+
+    def tool(self, script):
+        path = self.folder / "tool"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    # Variants
+
+    def test_no_axis_is_one_variant_of_aligned_words_that_begin_with_the_magic(self):
+        found, = self.load(probe=shader())
+        self.assertEqual((found["id"], found["axes"], len(found["variants"])), ("probe", [], 1))
+        self.assertEqual((found["variants"][0]["magic"], found["variants"][0]["aligned"]), (0x07230203, 1))
+
+    def test_last_axis_is_fastest_and_skipped_variants_keep_their_place(self):
+        found, = self.load(probe=shader(
+            header="//@ axis STORAGE buffer image\n//@ axis CACHE none unorm8 f16\n"
+                   "//@ skip STORAGE=image CACHE=unorm8\n",
+            declarations="layout(constant_id = 5) const int mark = STORAGE * 10 + CACHE;\n"
+                         "#if STORAGE == STORAGE_image && CACHE == CACHE_f16\n"
+                         "layout(constant_id = 6) const int last = 1;\n#endif\n"))
+        self.assertEqual(found["axes"], [{"name": "storage", "values": ["buffer", "image"]},
+                                         {"name": "cache", "values": ["none", "unorm8", "f16"]}])
+        constants = [{name: default for name, _, _, default in v["constants"]} for v in found["variants"]]
+        self.assertEqual([c.get("mark") for c in constants], [0, 1, 2, 10, None, 12])
+        self.assertEqual(["last" in c for c in constants], [False] * 5 + [True])
+        self.assertEqual(found["variants"][4]["magic"], 0)
+        self.assertEqual(found["places"], [0, 1, 2, 3, -1, 5])
+        self.assertEqual(found["wrong_key"], 0)
+
+    def test_table_is_sorted_by_id(self):
+        found = self.load(b_second=shader(), c=shader(), a=shader())
+        self.assertEqual([(s["id"], s["found"]) for s in found], [("a", 1), ("b_second", 1), ("c", 1)])
+
+    def test_bad_headers_are_refused(self):
+        for header, message in [("//@ axis storage buffer\n", "line 2.*UPPER_CASE"),
+                                ("//@ axis STORAGE\n", "line 2.*different values"),
+                                ("//@ axis STORAGE a a\n", "line 2.*different values"),
+                                ("//@ axis A b\n//@ axis A c\n", "line 3.*new word"),
+                                ("//@ sikp A=b\n", "line 2: expected"),
+                                ("//@ axis A b c\n//@ skip A=d\n", "'//@ skip A=d' is about no axis"),
+                                ("//@ axis A b\n//@ skip A=b\n", "every variant is skipped"),
+                                ("const int a = 1;\n//@ axis A b\n", "line 3: .* before the code")]:
+            with self.subTest(header=header):
+                self.assert_refused(shader(header=header), message)
+
+    # Reflection
+
+    def test_group_size_constants_are_named(self):
+        group = "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n"
+        self.assertEqual(self.load_variant()["constants"], [["group_x", 0, UINT, 1], ["group_y", 1, UINT, 1]])
+        self.assertEqual([c[:2] for c in self.load_variant(group=group)["constants"]],
+                         [["group_x", 0], ["group_y", 1], ["group_z", 2]])
+
+    def test_constants_have_name_id_type_and_default(self):
+        found = self.load_variant(
+            "layout(constant_id = 12) const float gain = 0.5;\nlayout(constant_id = 7) const int radius = -4;\n"
+            "layout(constant_id = 8) const uint mask = 0xfffffff0u;\nlayout(constant_id = 9) const bool yes = true;\n"
+            "layout(constant_id = 10) const bool no = false;\nlayout(constant_id = 11) const int unused = 3;\n"
+            "const int doubled = radius * 2;\n",
+            "if (yes || no) result[doubled] = gain + float(mask);")
+        self.assertEqual(found["constants"][2:], [
+            ["radius", 7, INT, 2**32 - 4], ["mask", 8, UINT, 0xfffffff0], ["yes", 9, BOOLEAN, 1],
+            ["no", 10, BOOLEAN, 0], ["unused", 11, INT, 3], ["gain", 12, FLOAT, 0x3f000000]])
+
+    def test_push_constants_have_offset_type_and_components(self):
+        found = self.load_variant(
+            "layout(push_constant, std430) uniform Push {\n"
+            "  ivec2 size; uint pitch; float gain; vec3 sum; int last; vec4 color; ivec4 box; bool flip; } push;\n",
+            "result[1] = push.gain;")
+        self.assertEqual(found["parameters"], [
+            ["size", 0, INT, 2], ["pitch", 8, UINT, 1], ["gain", 12, FLOAT, 1], ["sum", 16, FLOAT, 3],
+            ["last", 28, INT, 1], ["color", 32, FLOAT, 4], ["box", 48, INT, 4], ["flip", 64, UINT, 1]])
+
+    def test_bindings_have_name_number_kind_and_access(self):
+        found = self.load_variant(
+            "layout(set = 0, binding = 5) uniform sampler2D source;\n"
+            "layout(set = 0, binding = 4, rgba8) uniform writeonly image2D target;\n"
+            "layout(set = 0, binding = 3, rgba8) uniform readonly image2D seen;\n"
+            "layout(set = 0, binding = 2) uniform Weights { vec4 weights[16]; } taps;\n"
+            "layout(set = 0, binding = 1) readonly buffer In { float data[]; };\n",
+            "result[1] = data[0] + taps.weights[1].x; imageStore(target, ivec2(0), imageLoad(seen, ivec2(0)));\n"
+            "result[2] = textureLod(source, vec2(0), 0).x;")
+        self.assertEqual(found["bindings"], [
+            ["Out", 0, STORAGE, WRITABLE], ["In", 1, STORAGE, READ_ONLY], ["taps", 2, UNIFORM, READ_ONLY],
+            ["seen", 3, IMAGE, READ_ONLY], ["target", 4, IMAGE, WRITABLE], ["source", 5, SAMPLED, READ_ONLY]])
+
+    def test_aliases_are_one_binding_with_the_shortest_name(self):
+        found = self.load_variant(
+            "layout(set = 0, binding = 1) readonly buffer SrcWords { uint src_words[]; };\n"
+            "layout(set = 0, binding = 1) buffer Src { float src[]; };\n"
+            "layout(set = 0, binding = 1) readonly buffer SrcPairs { uvec2 src_pairs[]; };\n",
+            "result[1] = float(src_pairs[0].x) + src[1] + float(src_words[2]);")
+        self.assertEqual(found["bindings"][1:], [["Src", 1, STORAGE, WRITABLE]])
+
+    def test_capabilities(self):
+        plain = self.load_variant()["capabilities"]
+        found = self.load_variant("shared float sums[64];\n", "result[1] = subgroupAdd(result[1]);",
+                                  header="#extension GL_KHR_shader_subgroup_arithmetic : require\n")["capabilities"]
+        self.assertEqual(plain, [1])  # Shader
+        self.assertEqual(found, [1, 61, 63])  # GroupNonUniform, GroupNonUniformArithmetic
+
+    def test_uniform_blocks_may_be_packed(self):
+        found = self.load_variant("layout(set = 0, binding = 1, std430) uniform W { float w[9]; };\n",
+                                  "result[1] = w[8];", header="#extension GL_EXT_scalar_block_layout : require\n")
+        self.assertEqual(found["bindings"][1], ["W", 1, UNIFORM, READ_ONLY])
+
+    # Refusals
+
+    def test_compile_error_names_the_variant(self):
+        source = shader("#if B == B_q\nint x = nonsense;\n#endif\n", header="//@ axis A m n\n//@ axis B p q\n")
+        self.assert_refused(source, r"(?s)probe\.comp: variant A=m B=q: glslc failed\n.*nonsense")
+
+    def test_warnings_are_errors(self):
+        self.assert_refused(shader("#extension GL_EXT_nonsense : enable\n"), "(?s)glslc failed.*GL_EXT_nonsense")
+
+    def test_invalid_module_is_refused(self):
+        self.assert_refused(shader(), r"(?s)tool failed\nreason", **{"spirv-val": self.tool("echo reason; exit 1")})
+
+    def test_missing_tool_is_named(self):
+        self.assert_refused(shader(), "cannot run /nowhere/glslc: No such file", glslc="/nowhere/glslc")
+
+    def test_local_size_id_is_refused(self):
+        # Which a later target environment is known to emit; the validator would refuse that environment as a whole.
+        replace = 'for a; do shift; set -- "$@" "$(echo "$a" | sed s/vulkan1.2/vulkan1.3/)"; done'
+        newer = self.tool(f'{replace}; "{GLSLC}" "$@"')
+        self.assert_refused(shader(), "execution mode LocalSizeId", glslc=newer, **{"spirv-val": "true"})
+
+    def test_fixed_group_size_is_refused(self):
+        for group in ("layout(local_size_x = 64) in;\n", "layout(local_size_x_id = 0) in;\n",
+                      "layout(local_size_x_id = 0, local_size_z_id = 2) in;\n"):
+            with self.subTest(group=group):
+                self.assert_refused(shader(group=group), "declare layout")
+
+    def test_constant_without_a_name_is_refused(self):
+        group = "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 3) in;\n"
+        self.assert_refused(shader(group=group), "constant with id 3 has no name")
+
+    def test_constants_that_share_an_id_or_a_name_are_refused(self):
+        self.assert_refused(shader("layout(constant_id = 0) const uint width = 8;\n", "result[width] = 2;"),
+                            "two specialization constants have the id 0")
+        self.assert_refused(shader("layout(constant_id = 9) const uint group_x = 8;\n", "result[group_x] = 2;"),
+                            "two specialization constants have the name group_x")
+
+    def test_constant_of_another_width_is_refused(self):
+        self.assert_refused(shader("layout(constant_id = 9) const double wide = 8;\n", "result[1] = float(wide);"),
+                            "wide is not an int, uint, float or bool")
+
+    def test_push_constants_without_a_plain_type_are_refused(self):
+        for member in ("mat2 odd;", "float odd[2];", "double odd;"):
+            with self.subTest(member=member):
+                block = f"layout(push_constant) uniform Push {{ {member} }};\n"
+                self.assert_refused(shader(block), "push constant odd")
+
+    def test_aliases_of_two_kinds_are_refused(self):
+        also = "layout(set = 0, binding = 0) uniform Also { vec4 also; };\n"
+        self.assert_refused(shader(also, "result[1] = also.x;"),
+                            "share binding 0 but are storage_buffer and uniform_buffer|"
+                            "share binding 0 but are uniform_buffer and storage_buffer")
+
+    def test_bindings_of_other_kinds_and_sets_are_refused(self):
+        for declaration, message in [
+                ("layout(set = 1, binding = 1) uniform U { vec4 u; };\n", "U is not in descriptor set 0"),
+                ("layout(set = 0, binding = 1) uniform sampler2D odd[2];\n", "odd is not a sampled image"),
+                ("layout(set = 0, binding = 1) uniform texture2D odd;\n", "odd is not a sampled image"),
+                ("layout(set = 0, binding = 1) uniform samplerBuffer odd;\n", "odd is not a sampled image")]:
+            with self.subTest(declaration=declaration):
+                self.assert_refused(shader(declaration), message)
+
+    # Files
+
+    def test_depfile_lists_the_includes_of_every_variant(self):
+        for name, text in [("a.glsl", "const int a = 1;\n"), ("b.glsl", '#include "c.glsl"\n'), ("c.glsl", "\n")]:
+            (self.folder / "lib" / name).write_text(text)
+        source = shader(header="//@ axis A m n\n#extension GL_GOOGLE_include_directive : require\n"
+                               '#if A == A_m\n#include "a.glsl"\n#else\n#include "b.glsl"\n#endif\n')
+        self.assertEqual(self.compile(source).returncode, 0)
+        words = re.split(r"(?<!\\) ", (self.folder / "probe.d").read_text().strip())
+        target, *files = [word.replace("\\ ", " ") for word in words]
+        self.assertEqual(target, f"{self.folder / 'probe.cpp'}:")
+        self.assertEqual(set(files), {str(self.folder / "probe.comp"),
+                                      *(str(self.folder / "lib" / name) for name in ("a.glsl", "b.glsl", "c.glsl"))})
+
+    def test_generated_source_does_not_say_where_it_was_made(self):
+        self.assertEqual(self.compile(shader()).returncode, 0)
+        self.assertNotIn(str(self.folder), (self.folder / "probe.cpp").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
