@@ -61,8 +61,9 @@ int main() {
         places.push_back(v ? v - shader->variants.data() : -1);
       }
     row("places", [](long p) { std::printf("%ld", p); }, places);
-    const std::size_t key[] = {0};
-    std::printf(",\"wrong_key\":%d}", shader->variant(key) != nullptr);
+    const std::size_t too_long[] = {0, 0, 0};
+    std::printf(",\"wrong_key\":%d,\"empty_key\":%d}", shader->variant(too_long) != nullptr,
+                shader->variant({}) != nullptr);
   }
   std::printf("]");
   return find_shader("") || find_shader("zzz") ? 1 : 0;
@@ -141,6 +142,7 @@ class ShaderCompile(unittest.TestCase):
         found, = self.load(probe=shader())
         self.assertEqual((found["id"], found["axes"], len(found["variants"])), ("probe", [], 1))
         self.assertEqual((found["variants"][0]["magic"], found["variants"][0]["aligned"]), (0x07230203, 1))
+        self.assertEqual((found["wrong_key"], found["empty_key"]), (0, 1))
 
     def test_last_axis_is_fastest_and_skipped_variants_keep_their_place(self):
         found, = self.load(probe=shader(
@@ -156,7 +158,7 @@ class ShaderCompile(unittest.TestCase):
         self.assertEqual(["last" in c for c in constants], [False] * 5 + [True])
         self.assertEqual(found["variants"][4]["magic"], 0)
         self.assertEqual(found["places"], [0, 1, 2, 3, -1, 5])
-        self.assertEqual(found["wrong_key"], 0)
+        self.assertEqual((found["wrong_key"], found["empty_key"]), (0, 0))
 
     def test_table_is_sorted_by_id(self):
         found = self.load(b_second=shader(), c=shader(), a=shader())
