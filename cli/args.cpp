@@ -5,12 +5,25 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 
 #include "failure.h"
 #include "kernel_file.h"
 
 namespace mollify::cli {
 namespace {
+
+/// Where programs of this user keep what they can make again; empty where the system names no such place.
+std::string cache_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::filesystem::path(value ? value : "");
+  };
+  if (const auto cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return (cache / "mollify").string();
+  if (const auto home = variable("HOME"); home.is_absolute()) return (home / ".cache" / "mollify").string();
+  return {};
+}
 
 KernelSpec make_gaussian(const KernelArgs& args) {
   if (args.radius && args.truncate) fail_usage("--radius and --truncate say the same thing twice; give one");
@@ -177,7 +190,7 @@ std::vector<double> border_values(const BorderArgs& args) {
 }
 
 void add_device_options(CLI::App& command, DeviceArgs& args) {
-  command.add_option("--device", args.device, "Where to run: auto, cpu; see 'mollify list devices'")
+  command.add_option("--device", args.device, "Where to run: auto, cpu, vulkan:0, vulkan:NAME; see 'mollify list devices'")
       ->type_name("D")
       ->capture_default_str();
   command.add_option("--threads", args.threads, "CPU threads, 0 = all")->type_name("N")->capture_default_str();
@@ -185,7 +198,7 @@ void add_device_options(CLI::App& command, DeviceArgs& args) {
 
 Device open_device(const DeviceArgs& args) {
   if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
-  return value_or_fail(Device::open(args.device, {.threads = args.threads}));
+  return value_or_fail(Device::open(args.device, {.threads = args.threads, .cache_folder = cache_folder()}));
 }
 
 void add_plan_options(CLI::App& command, PlanArgs& args) {

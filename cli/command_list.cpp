@@ -92,7 +92,9 @@ Json devices_json() {
 
 void print_devices() {
   for (const DeviceEntry& entry : list_devices()) {
-    fmt::print("{:<10} {}, {}, {} threads\n", entry.open_name, entry.info.name, entry.info.driver, entry.info.threads);
+    const bool is_cpu = entry.info.backend == Backend::cpu;
+    const std::string threads = is_cpu ? fmt::format(", {} threads", entry.info.threads) : "";
+    fmt::print("{:<10} {}, {}{}\n", entry.open_name, entry.info.name, entry.info.driver, threads);
   }
 }
 

@@ -28,19 +28,25 @@ struct PlanCommand {
   PlanArgs plan;
 };
 
-const char* name_of(Binding binding) {
-  constexpr const char* kNames[] = {"source", "destination", "scratch"};
-  return kNames[static_cast<int>(binding)];
+std::string name_of(const Binding& binding) {
+  switch (binding.kind) {
+    case Binding::Kind::source: return "source";
+    case Binding::Kind::destination: return "destination";
+    case Binding::Kind::intermediate: break;
+  }
+  return fmt::format("intermediate {}", binding.index);
 }
 
 Json to_json(const Pass& pass) {
   Json constants = Json::object();
   for (const auto& [key, value] : pass.constants) constants[key] = value;
+  for (const auto& [key, value] : pass.parameters) constants[key] = value;
   return {{"kernel", pass.kernel},
           {"source", name_of(pass.source)},
           {"destination", name_of(pass.destination)},
           {"taps", {pass.taps.x.weights.size(), pass.taps.y.weights.size()}},
           {"tile", {pass.tile.x, pass.tile.y}},
+          {"group", {pass.group.x, pass.group.y}},
           {"constants", std::move(constants)}};
 }
 
@@ -71,6 +77,7 @@ Json to_json(const Plan& plan) {
           {"min_bytes", plan.min_bytes},
           {"moved_bytes", plan.moved_bytes},
           {"predicted_error", plan.predicted_error},
+          {"assumption", plan.assumption},
           {"allowed_error", plan.allowed_error},
           {"predicted_seconds", plan.predicted_seconds},
           {"predicted_copy_ratio", plan.predicted_copy_ratio},

@@ -49,13 +49,15 @@ class Executable {
 };
 
 struct DeviceOptions {
-  std::int32_t threads = 0;  ///< CPU: worker threads of one run, 0 = one for each hardware thread
+  std::int32_t threads = 0;    ///< CPU: worker threads of one run, 0 = one for each hardware thread
+  std::string cache_folder{};  ///< GPU: where compiled pipelines are kept for the next process; empty: nowhere
 };
 
 /// Cheap to copy: copies are the same device.
 class Device {
  public:
-  /// "auto", "cpu", or a backend with an index or part of a name: "vulkan:0".
+  /// "auto" is the CPU: images in host memory gain little from a trip to a GPU. Else "cpu", "vulkan", or with an index
+  /// or a part of a name as well: "vulkan:0", "vulkan:llvmpipe".
   [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
   [[nodiscard]] const DeviceInfo& info() const;
   /// May block and may fail: builds pipelines, converts weights.

@@ -19,6 +19,26 @@ namespace mollify {
 enum class Backend : std::uint8_t { cpu, vulkan, cuda };
 [[nodiscard]] std::string_view name(Backend backend);
 
+/// What the planner knows of a GPU; of no meaning for other backends.
+struct GpuInfo {
+  bool is_software = false;                ///< a driver that runs on the CPU
+  std::int32_t subgroup_size = 0;
+  bool quad_operations = false;            ///< subgroup quad swaps in compute shaders
+  bool float16_arithmetic = false;
+  bool small_storage = false;              ///< 8- and 16-bit loads and stores in storage buffers
+  std::int64_t shared_bytes = 0;           ///< of one work group
+  std::int32_t max_group_invocations = 0;
+  PerAxis<std::int32_t> max_group;
+  std::int32_t max_image_length = 0;       ///< pixels, either axis
+  std::int64_t max_buffer_bytes = 0;       ///< that one storage buffer binding can see
+  std::int64_t max_uniform_bytes = 0;
+  std::int32_t linear_fraction_bits = 0;   ///< of the position between two texels that a linear sampler distinguishes
+  std::uint32_t sampled_formats = 0;       ///< bit i: images of PixelFormat i can be read
+  std::uint32_t linear_formats = 0;        ///< ... through a linear sampler
+  std::uint32_t storage_formats = 0;       ///< ... written by shaders
+  bool operator==(const GpuInfo&) const = default;
+};
+
 /// What the planner knows of a device. A plain value: tests make devices that do not exist.
 struct DeviceInfo {
   Backend backend = Backend::cpu;
@@ -27,6 +47,7 @@ struct DeviceInfo {
   std::int32_t threads = 1;          ///< CPU: worker threads of one run
   std::int64_t l2_bytes = 1 << 20;   ///< CPU: cache of one core
   std::int64_t llc_bytes = 8 << 20;  ///< CPU: last-level cache
+  GpuInfo gpu;
   std::vector<std::string> kernels;  ///< ids of the kernels that the backend has
   [[nodiscard]] bool has_kernel(std::string_view id) const;
   bool operator==(const DeviceInfo&) const = default;
@@ -74,20 +95,33 @@ struct PlanOptions {
   bool operator==(const PlanOptions&) const = default;
 };
 
-/// Where a pass reads from and writes to.
-enum class Binding : std::uint8_t { source, destination, scratch };
+/// What a pass reads from or writes to.
+struct Binding {
+  enum class Kind : std::uint8_t { source, destination, intermediate };
+  Kind kind = Kind::source;
+  std::int32_t index = 0;  ///< of Plan::intermediates, for GPU backends
+  bool operator==(const Binding&) const = default;
+};
+inline constexpr Binding kSource{Binding::Kind::source};
+inline constexpr Binding kDestination{Binding::Kind::destination};
+[[nodiscard]] constexpr Binding intermediate(std::int32_t index = 0) { return {Binding::Kind::intermediate, index}; }
 
-/// One launch of one kernel. `constants` are numbers fixed for the pipeline; the taps and matrix are bulk data.
+/// One launch of one kernel. `constants` are whole numbers, `parameters` others; taps and matrix are bulk data.
 struct Pass {
   std::string kernel;                            ///< id of the kernel, "sep_fused"
   std::map<std::string, std::int64_t, std::less<>> constants;
+  std::map<std::string, double, std::less<>> parameters;
   PerAxis<AxisTaps> taps;                        ///< 1-D weights, for kernels that take them
   Matrix matrix;                                 ///< 2-D weights, for kernels that take them
   PerAxis<BoxExtent> extent{{0, 0}, {0, 0}};     ///< for kernels that take a window
-  Binding source = Binding::source;
-  Binding destination = Binding::destination;
+  Binding source = kSource;
+  Binding destination = kDestination;
+  PerAxis<std::int32_t> origin;                  ///< where (0, 0) of what the pass writes lies in what it reads
   PerAxis<std::int32_t> size;                    ///< what the pass writes: pixels, or cells of an intermediate grid
   PerAxis<std::int32_t> tile;                    ///< of them, in one task or work group
+  PerAxis<std::int32_t> group{1, 1};             ///< GPU: threads of one work group
+  bool linear = false;                           ///< GPU: reads through a linear sampler that knows the border
+  double outside_gain = 1.0;                     ///< GPU: what earlier passes made of the border's constant value
   bool operator==(const Pass&) const = default;
 };
 
@@ -107,11 +141,13 @@ struct Plan {
 
   AlgorithmChoice algorithm;          ///< with every option resolved
   std::vector<Pass> passes;
+  std::vector<ImageDesc> intermediates;  ///< GPU: images that passes leave for later ones
   std::int64_t scratch_bytes = 0;     ///< of one Workspace
   std::int64_t intermediate_bytes = 0;  ///< of that, what one pass leaves for the next
   std::int64_t min_bytes = 0;         ///< source region read once + destination written once
   std::int64_t moved_bytes = 0;       ///< what the passes read and write by design, caches aside
   double predicted_error = 0.0;       ///< an upper bound, in the units of Accuracy
+  std::string assumption;             ///< what the bound takes for granted of the pixels; empty: nothing
   double allowed_error = 0.0;         ///< what the accuracy asked for came to
   double predicted_seconds = 0.0;     ///< rough; only the order between algorithms matters
   double predicted_copy_ratio = 0.0;  ///< predicted time over the time of copying min_bytes, rough

@@ -24,8 +24,10 @@ struct Proposal {
   std::vector<Pass> passes;
   Options options;                 ///< every option, resolved
   double error = 0.0;              ///< an upper bound, full-scale units
+  std::string assumption;          ///< what the bound takes for granted of the pixels
   double seconds = 0.0;            ///< rough
   std::int64_t moved_bytes = 0;
+  std::vector<ImageDesc> intermediates;  ///< GPU
   std::int64_t scratch_bytes = 0;  ///< of one call in flight
   std::int64_t intermediate_bytes = 0;  ///< of that, what one pass leaves for the next
 };

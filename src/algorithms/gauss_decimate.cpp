@@ -204,7 +204,7 @@ Result<Proposal> propose(const Problem& p) {
 
   Pass decimate;
   decimate.kernel = kDecimateKernel;
-  decimate.destination = Binding::scratch;
+  decimate.destination = intermediate();
   decimate.constants = {{"columns", columns.size}, {"rows", rows.size},     {"first_x", columns.first},
                         {"first_y", rows.first},   {"factor_x", x.factor},  {"factor_y", y.factor},
                         {"order_x", x.order},      {"order_y", y.order}};
@@ -218,8 +218,8 @@ Result<Proposal> propose(const Problem& p) {
 
   Pass expand = decimate;
   expand.kernel = kExpandKernel;
-  expand.source = Binding::scratch;
-  expand.destination = Binding::destination;
+  expand.source = intermediate();
+  expand.destination = kDestination;
   expand.taps = {x.coarse, y.coarse};
   expand.size = {p.dst.width, p.dst.height};
   const auto nx = static_cast<std::int64_t>(x.coarse.weights.size());

@@ -3,6 +3,7 @@
 // the base line of "A Tale Of Too Many Blurs".
 #include <array>
 
+#include "algorithms/nxn.h"
 #include "algorithms/propose.h"
 #include "backends/cpu/kernels/layout.h"
 #include "core/weights.h"
@@ -14,42 +15,23 @@ namespace {
 constexpr std::string_view kKernel = "nxn_direct";
 constexpr std::int32_t kLargest = 128;
 constexpr std::array<std::string_view, 2> kAccumulators = {"f32", "f64"};
+constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "precision of rows, weights and sums"}};
-
-/// A matrix as given, or a separable kernel small enough to be multiplied out.
-Result<Matrix> as_matrix(const Problem& p, double cut_budget, double& cut_error) {
-  if (const auto* matrix = std::get_if<Matrix>(&p.spec.kernel)) return normalized(*matrix);
-  const std::optional<AxisWeights> x = axis_weights(p.spec.kernel, Axis::x, cut_budget);
-  const std::optional<AxisWeights> y = axis_weights(p.spec.kernel, Axis::y, cut_budget);
-  const std::size_t width = x->taps.weights.size();
-  const std::size_t height = y->taps.weights.size();
-  if (width > kLargest || height > kLargest) {
-    return refusal("the kernel has " + std::to_string(width) + "x" + std::to_string(height) +
-                   " taps, more than 128x128");
-  }
-  cut_error = kernel_distance_error(x->cut_error, p.src.format) + kernel_distance_error(y->cut_error, p.src.format);
-  Matrix out{static_cast<std::int32_t>(width), static_cast<std::int32_t>(height), {}, {x->taps.anchor, y->taps.anchor}};
-  out.weights.clear();
-  for (const double wy : y->taps.weights) {
-    for (const double wx : x->taps.weights) out.weights.push_back(wy * wx);
-  }
-  return out;
-}
+    OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "CPU: precision of rows, weights and sums"},
+    gpu::kStorageOption,
+    OptionInfo{"packing", gpu::kPackings, "struct", "GPU: samples as 16 bytes or as 4, their weights then in f16"},
+    OptionInfo{"samples", gpu::kSampleBuffers, "uniform where they fit", "GPU: which kind of buffer holds them"},
+    gpu::kLaneOrderOption,
+    gpu::group_option(kGroups, "16x16")};
 
 Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  const double gain = colour_gain(p.spec);
-  const double budget = p.allowed_error / (4.0 * gain) / kernel_distance_error(1.0, p.src.format);
-  double cut_error = 0.0;
-  Result<Matrix> matrix = as_matrix(p, budget, cut_error);
-  if (!matrix) return matrix.error();
-
-  const double largest = info(p.src.format).is_unorm() ? magnitude(matrix->weights) : 1.0;
-  const double rounding = gain * blocked_summation_growth(matrix->weights, static_cast<std::size_t>(matrix->width));
-  const auto error = [&](Accumulator a) {
-    return gain * cut_error + largest * (rounding * unit_roundoff(a) + colour_error(p.spec, a));
-  };
+  if (p.device.backend != Backend::cpu) return propose_nxn_direct_gpu(p);
+  if (Status s = only_options(p, {"accumulator"}); !s) return s.error();
+  Result<NxnMatrix> nxn = nxn_matrix(p);
+  if (!nxn) return nxn.error();
+  Matrix* const matrix = &nxn->matrix;
+  const auto error = [&](Accumulator a) { return nxn->error(p, a); };
   const Accumulator accumulator = choose_accumulator(p, error);
   const bool wide = accumulator == Accumulator::f64;
   const int channels = info(p.src.format).channels;
@@ -82,6 +64,33 @@ Result<Proposal> propose(const Problem& p) {
 }
 
 }  // namespace
+
+double NxnMatrix::error(const Problem& p, Accumulator a) const {
+  const double gain = colour_gain(p.spec);
+  const double largest = info(p.src.format).is_unorm() ? magnitude(matrix.weights) : 1.0;
+  const double rounding = gain * blocked_summation_growth(matrix.weights, static_cast<std::size_t>(matrix.width));
+  return cut_error + largest * (rounding * unit_roundoff(a) + colour_error(p.spec, a));
+}
+
+Result<NxnMatrix> nxn_matrix(const Problem& p) {
+  if (const auto* matrix = std::get_if<Matrix>(&p.spec.kernel)) return NxnMatrix{normalized(*matrix), 0.0};
+  const double gain = colour_gain(p.spec);
+  const double cut_budget = p.allowed_error / (4.0 * gain) / kernel_distance_error(1.0, p.src.format);
+  const std::optional<AxisWeights> x = axis_weights(p.spec.kernel, Axis::x, cut_budget);
+  const std::optional<AxisWeights> y = axis_weights(p.spec.kernel, Axis::y, cut_budget);
+  const std::size_t width = x->taps.weights.size();
+  const std::size_t height = y->taps.weights.size();
+  if (width > kLargest || height > kLargest) {
+    return refusal("the kernel has " + std::to_string(width) + "x" + std::to_string(height) +
+                   " taps, more than 128x128");
+  }
+  NxnMatrix out{{static_cast<std::int32_t>(width), static_cast<std::int32_t>(height), {}, {x->taps.anchor, y->taps.anchor}},
+                gain * (kernel_distance_error(x->cut_error, p.src.format) + kernel_distance_error(y->cut_error, p.src.format))};
+  for (const double wy : y->taps.weights) {
+    for (const double wx : x->taps.weights) out.matrix.weights.push_back(wy * wx);
+  }
+  return out;
+}
 
 constinit const Algorithm kNxnDirect = {
     {"nxn.direct", "any matrix, one multiply-add a weight", "A Tale Of Too Many Blurs, part 1", kOptions}, propose};

@@ -1,6 +1,8 @@
 // Small pieces that every algorithm's proposal is made of.
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 
 #include "algorithms/algorithm.h"
@@ -12,6 +14,16 @@ namespace mollify {
 
 [[nodiscard]] inline Error refusal_without_kernel(const Problem& problem, std::string_view kernel) {
   return refusal("the " + std::string(name(problem.device.backend)) + " backend has no kernel " + std::string(kernel));
+}
+
+/// Options of an algorithm that another backend's kernel has.
+[[nodiscard]] inline Status only_options(const Problem& problem, std::initializer_list<std::string_view> names) {
+  for (const auto& [key, value] : problem.options) {
+    if (std::find(names.begin(), names.end(), key) == names.end()) {
+      return refusal("option " + key + " is not for the " + std::string(name(problem.device.backend)) + " backend");
+    }
+  }
+  return {};
 }
 
 /// The option "accumulator" where it is given, else f32 where `error(f32)` is allowed, else f64.

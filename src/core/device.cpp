@@ -101,7 +101,7 @@ std::vector<DeviceEntry> list_devices() {
     const std::vector<DeviceInfo> devices = backend.list();
     for (std::size_t i = 0; i < devices.size(); ++i) {
       std::string open_name(name(backend.backend));
-      if (devices.size() > 1) open_name += ":" + std::to_string(i);
+      if (backend.backend != Backend::cpu) open_name += ":" + std::to_string(i);
       out.push_back({std::move(open_name), devices[i]});
     }
   }

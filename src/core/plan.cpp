@@ -65,7 +65,9 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.overlap = overlap;
   plan.algorithm = {std::string(winner.algorithm->info.id), std::move(winner.proposal.options)};
   plan.passes = std::move(winner.proposal.passes);
+  plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;
+  plan.assumption = std::move(winner.proposal.assumption);
   plan.allowed_error = problem.allowed_error;
   plan.predicted_seconds = winner.proposal.seconds;
   plan.moved_bytes = winner.proposal.moved_bytes;
@@ -205,6 +207,7 @@ std::string explain(const Plan& plan) {
     text += " (" + number(plan.predicted_error * info(plan.dst.format).unit(), 2) + " of a step)";
   }
   text += ", allowed " + number(plan.allowed_error, 2) + "\n";
+  if (!plan.assumption.empty()) text += "           for " + plan.assumption + "\n";
   text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " +
           number(plan.predicted_copy_ratio, 2) + " times a copy (rough)\n";
   for (const Refusal& refusal : plan.refusals) text += "  not      " + refusal.algorithm + ": " + refusal.reason + "\n";

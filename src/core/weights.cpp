@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/half.h"
+
 namespace mollify {
 namespace {
 
@@ -203,6 +205,23 @@ std::vector<T> rounded(const std::vector<double>& weights) {
   for (const T w : out) kept += static_cast<double>(w);
   const auto largest = std::max_element(out.begin(), out.end(), [](T a, T b) { return std::abs(a) < std::abs(b); });
   *largest = static_cast<T>(static_cast<double>(*largest) + (sum(weights) - kept));
+  return out;
+}
+
+HalfWeights rounded_to_half(const std::vector<double>& weights) {
+  HalfWeights out;
+  double largest = 0.0;
+  for (const double w : weights) largest = std::max(largest, std::abs(w));
+  if (largest > 0.0) out.scale = std::exp2(std::ilogb(largest) + 1);
+  const auto to_half = [](double w) { return static_cast<double>(half_to_float(double_to_half(w))); };
+  double kept = 0.0;
+  for (const double w : weights) {
+    out.weights.push_back(to_half(w / out.scale));
+    kept += out.weights.back() * out.scale;
+  }
+  const auto most = std::ranges::max_element(out.weights, {}, [](double w) { return std::abs(w); });
+  *most = to_half(*most + (sum(weights) - kept) / out.scale);
+  for (std::size_t i = 0; i < weights.size(); ++i) out.l1_distance += std::abs(out.weights[i] * out.scale - weights[i]);
   return out;
 }
 

@@ -48,4 +48,12 @@ struct AxisWeights {
 template <class T>
 [[nodiscard]] std::vector<T> rounded(const std::vector<double>& weights);
 
+/// Weights that f16 holds exactly, to be multiplied by `scale`, a power of two that makes the largest lie in [0.5, 1].
+struct HalfWeights {
+  std::vector<double> weights;
+  double scale = 1.0;
+  double l1_distance = 0.0;  ///< to the weights that were rounded
+};
+[[nodiscard]] HalfWeights rounded_to_half(const std::vector<double>& weights);
+
 }  // namespace mollify

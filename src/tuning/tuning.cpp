@@ -1,6 +1,7 @@
 #include "tuning/tuning.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace mollify {
@@ -15,12 +16,23 @@ struct CpuTuning {
 };
 constexpr CpuTuning kCpu;
 
+constexpr std::array kGpus = {
+    GpuTuning{"H200", 4.2e12, 1.0e12, 1.5e12, 2.5e12, 8e12, 2e13, 3e-6},
+    GpuTuning{"llvmpipe", 8e9, 8e7, 1.5e8, 4e8, 1e9, 1e9, 5e-5},
+    GpuTuning{"", 4e11, 2e11, 2e11, 5e11, 1.5e12, 4e12, 5e-6},
+};
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
 
 }  // namespace
 
+const GpuTuning& gpu_tuning(const DeviceInfo& device) {
+  return *std::ranges::find_if(kGpus, [&](const GpuTuning& row) { return device.name.find(row.device) != std::string::npos; });
+}
+
 double copy_seconds(const DeviceInfo& device, std::int64_t bytes) {
+  if (device.backend != Backend::cpu) return static_cast<double>(bytes) / gpu_tuning(device).bytes_per_second;
   const double threads = std::min<double>(device.threads, kCpu.memory_threads);
   return static_cast<double>(bytes) / (kCpu.bytes_per_second * threads);
 }

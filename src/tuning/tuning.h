@@ -25,4 +25,17 @@ struct TileNeeds {
 /// rows such that every thread has work but no halo is paid too often. Small images are one task.
 [[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs);
 
+/// How fast a GPU does what dispatches are made of; rough.
+struct GpuTuning {
+  std::string_view device;          ///< part of its name; empty: any
+  double bytes_per_second;          ///< of a copy, read + written
+  double texels_per_second;         ///< fetched through the texture path, cached
+  double pixel_loads_per_second;    ///< from storage buffers, cached
+  double shared_loads_per_second;   ///< of pixels
+  double operations_per_second;     ///< multiply-adds of pixels
+  double barriers_per_second;       ///< times threads that wait
+  double launch_seconds;            ///< of one dispatch
+};
+[[nodiscard]] const GpuTuning& gpu_tuning(const DeviceInfo& device);
+
 }  // namespace mollify

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "backends/cpu/kernels/half.h"
+#include "core/half.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "core/border.h"
 #include "core/transfer.h"

@@ -16,7 +16,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "backends/cpu/kernels/half.h"
+#include "core/half.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "core/border.h"
 #include "core/transfer.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace mollify::cpu {
+namespace mollify {
 
 [[nodiscard]] inline float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
@@ -48,4 +48,4 @@ namespace mollify::cpu {
   return float_to_half(std::bit_cast<float>(bits));
 }
 
-}  // namespace mollify::cpu
+}  // namespace mollify

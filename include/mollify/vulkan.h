@@ -1,0 +1,103 @@
+// For engines that have a VkDevice already: blurs recorded into their command buffers, between their images or buffers.
+// Not part of mollify.h: it includes the Vulkan headers, whose prototypes it neither needs nor calls.
+//
+//   Device device = vulkan::adopt(lent)            once
+//   Executable blur = device.prepare(make_plan(...))
+//   Recorder recorder = Recorder::create(blur, source, destination)   when images change; allocates
+//   recorder.record(commands)                      each frame; allocates nothing
+#pragma once
+
+#include <vulkan/vulkan_core.h>
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+
+#include "mollify/device.h"
+
+namespace mollify::vulkan {
+
+/// A device of the caller, which must outlive everything made from it. Vulkan 1.2 at least.
+struct LentDevice {
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+  VkInstance instance = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  /// Used by Executable::run() alone, which then must not run beside the caller's own submissions; may be null.
+  VkQueue queue = VK_NULL_HANDLE;
+  std::uint32_t queue_family = 0;
+  /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features and ...12Features, or the extension
+  /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
+  /// images, 8- and 16-bit storage for buffers of such pixels.
+  const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
+};
+[[nodiscard]] Result<Device> adopt(const LentDevice& lent);
+
+/// The handles of a device of the Vulkan backend, lent or not: for making images and buffers on it.
+struct Handles {
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+  VkInstance instance = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  std::uint32_t queue_family = 0;
+};
+[[nodiscard]] Result<Handles> handles(const Device& device);
+
+/// An image of the planned size and format. A source needs VK_IMAGE_USAGE_SAMPLED_BIT, a destination
+/// VK_IMAGE_USAGE_STORAGE_BIT.
+struct ImageResource {
+  VkImageView view = VK_NULL_HANDLE;
+  /// While the commands run: GENERAL or SHADER_READ_ONLY_OPTIMAL for a source; a destination is always in GENERAL.
+  VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;
+};
+
+/// Pixels in a buffer with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT.
+struct BufferResource {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;     ///< a multiple of minStorageBufferOffsetAlignment
+  std::int64_t row_bytes = 0;  ///< a multiple of the pixel; 0: rows without gaps
+};
+
+/// Which of the two a plan takes is its option "storage".
+using Resource = std::variant<ImageResource, BufferResource>;
+
+/// Memory for what one pass leaves for the next.
+struct ScratchNeeds {
+  VkDeviceSize size = 0;  ///< 0: none
+  VkDeviceSize alignment = 1;
+  std::uint32_t memory_type_bits = ~0U;
+};
+[[nodiscard]] Result<ScratchNeeds> scratch_needs(const Executable& executable);
+
+/// The caller's memory; used from the first recorded command to the last of each execution. Unset: the recorder has its own.
+struct Scratch {
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0;
+};
+
+class RecorderImpl;
+
+/// One executable bound to one source and one destination. Recorded commands use it while they run, one execution at a
+/// time where the plan has intermediates.
+class Recorder {
+ public:
+  [[nodiscard]] static Result<Recorder> create(const Executable& executable, const Resource& source,
+                                               const Resource& destination, const Scratch& scratch = {});
+  Recorder(Recorder&&) noexcept;
+  Recorder& operator=(Recorder&&) noexcept;
+  ~Recorder();
+
+  /// Writes dispatches and the barriers between them. Before: writes to the source must be visible to reads of compute
+  /// shaders (VK_ACCESS_SHADER_READ_BIT), and the destination must be free to write. After: the destination's writes are
+  /// VK_ACCESS_SHADER_WRITE_BIT of VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT; making them visible is the caller's.
+  void record(VkCommandBuffer commands) const;
+  /// The same with a timestamp at `first_query` before and one at `first_query` + 1 after the work.
+  void record(VkCommandBuffer commands, VkQueryPool queries, std::uint32_t first_query) const;
+
+ private:
+  explicit Recorder(std::unique_ptr<RecorderImpl> impl);
+  std::unique_ptr<RecorderImpl> impl_;
+};
+
+}  // namespace mollify::vulkan

@@ -1,0 +1,210 @@
+// Pixels in and out: from stored numbers to those that are blurred, and back, on images or on buffers.
+//
+// A kernel declares `//@ axis STORAGE buffer image`, defines KERNEL_PARAMETERS as the push constants that it has beside the
+// common ones (or leaves it out), and includes this first. Numbers are 0 to 1 for unorm pixels.
+
+#extension GL_GOOGLE_include_directive : require
+#if STORAGE == STORAGE_buffer
+#extension GL_EXT_shader_8bit_storage : require
+#extension GL_EXT_shader_16bit_storage : require
+#endif
+
+layout(local_size_x_id = 0, local_size_y_id = 1) in;
+
+#include "border.glsl"
+
+layout(constant_id = 4) const int source_bits = 8;
+layout(constant_id = 5) const bool source_is_float = false;
+layout(constant_id = 6) const int source_channels = 4;
+layout(constant_id = 7) const int destination_bits = 8;
+layout(constant_id = 8) const bool destination_is_float = false;
+layout(constant_id = 9) const int destination_channels = 4;
+layout(constant_id = 10) const bool decodes_alpha = false;
+layout(constant_id = 11) const bool decodes_srgb = false;
+layout(constant_id = 12) const bool encodes_alpha = false;
+layout(constant_id = 13) const bool encodes_srgb = false;
+
+#ifndef KERNEL_PARAMETERS
+#define KERNEL_PARAMETERS
+#endif
+
+layout(push_constant) uniform Parameters {
+  vec4 outside;           // a pixel beyond a constant border, decoded
+  ivec2 source_size;
+  ivec2 size;             // of what this pass writes
+  ivec2 origin;           // where its (0, 0) lies in the source
+  int source_pitch;       // pixels from one row of a buffer to the next
+  int destination_pitch;
+  KERNEL_PARAMETERS
+};
+
+#if STORAGE == STORAGE_image
+layout(binding = 0) uniform sampler2D source;
+layout(binding = 1) writeonly uniform image2D destination;
+#else
+layout(std430, binding = 0) readonly buffer Source8 { uint8_t source8[]; };
+layout(std430, binding = 0) readonly buffer Source16 { uint16_t source16[]; };
+layout(std430, binding = 0) readonly buffer Source32 { uint source32[]; };
+layout(std430, binding = 0) readonly buffer Source64 { uvec2 source64[]; };
+layout(std430, binding = 0) readonly buffer Source128 { uvec4 source128[]; };
+layout(std430, binding = 1) writeonly buffer Destination8 { uint8_t destination8[]; };
+layout(std430, binding = 1) writeonly buffer Destination16 { uint16_t destination16[]; };
+layout(std430, binding = 1) writeonly buffer Destination32 { uint destination32[]; };
+layout(std430, binding = 1) writeonly buffer Destination64 { uvec2 destination64[]; };
+layout(std430, binding = 1) writeonly buffer Destination128 { uvec4 destination128[]; };
+#endif
+
+// ---- sRGB, IEC 61966-2-1, odd about zero and continued above one
+
+float srgb_to_linear(float v) {
+  float a = abs(v);
+  return sign(v) * (a <= 0.04045 ? a / 12.92 : pow((a + 0.055) / 1.055, 2.4));
+}
+
+float linear_to_srgb(float v) {
+  float a = abs(v);
+  return sign(v) * (a <= 0.0031308 ? a * 12.92 : 1.055 * pow(a, 1.0 / 2.4) - 0.055);
+}
+
+vec4 decode(vec4 v) {
+  int colours = decodes_alpha ? source_channels - 1 : source_channels;
+  if (decodes_srgb) {
+    for (int c = 0; c < 4; ++c) v[c] = c < colours ? srgb_to_linear(v[c]) : v[c];
+  }
+  if (decodes_alpha) {
+    float alpha = source_channels == 2 ? v.y : v.w;
+    for (int c = 0; c < 4; ++c) v[c] = c < colours ? v[c] * alpha : v[c];
+  }
+  return v;
+}
+
+vec4 encode(vec4 v) {
+  int colours = encodes_alpha ? destination_channels - 1 : destination_channels;
+  if (encodes_alpha) {
+    float alpha = destination_channels == 2 ? v.y : v.w;
+    for (int c = 0; c < 4; ++c) v[c] = c < colours ? (alpha == 0.0 ? 0.0 : v[c] / alpha) : v[c];
+  }
+  if (encodes_srgb) {
+    for (int c = 0; c < 4; ++c) v[c] = c < colours ? linear_to_srgb(v[c]) : v[c];
+  }
+  return v;
+}
+
+// ---- Reading
+
+#if STORAGE == STORAGE_image
+vec4 fetch(ivec2 p) {
+  return texelFetch(source, p, 0);
+}
+#else
+float component(uint index) {
+  if (source_bits == 8) return float(uint(source8[index])) / 255.0;
+  if (source_bits == 32) return uintBitsToFloat(source32[index]);
+  uint word = uint(source16[index]);
+  return source_is_float ? unpackHalf2x16(word).x : float(word) / 65535.0;
+}
+
+vec4 fetch(ivec2 p) {
+  uint index = uint(p.y) * uint(source_pitch) + uint(p.x);
+  if (source_channels == 4) {
+    if (source_bits == 8) return unpackUnorm4x8(source32[index]);
+    if (source_bits == 32) return uintBitsToFloat(source128[index]);
+    uvec2 words = source64[index];
+    if (source_is_float) return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+    return vec4(unpackUnorm2x16(words.x), unpackUnorm2x16(words.y));
+  }
+  vec4 v = vec4(0.0);
+  index *= uint(source_channels);
+  v.x = component(index);
+  if (source_channels > 1) v.y = component(index + 1u);
+  if (source_channels > 2) v.z = component(index + 2u);
+  return v;
+}
+#endif
+
+// The pixel at p of the source, which may lie outside it.
+vec4 load_pixel(ivec2 p) {
+  ivec2 q = ivec2(map_index(border_x, p.x, source_size.x), map_index(border_y, p.y, source_size.y));
+  bool is_outside = (border_x == kConstant && q.x < 0) || (border_y == kConstant && q.y < 0);
+  return is_outside ? outside : decode(fetch(q));
+}
+
+// ---- Writing. Rounding is done here: what stores do themselves is the driver's choice.
+
+float largest_code() {
+  return destination_bits == 8 ? 255.0 : 65535.0;
+}
+
+// The whole number that stands for v. NaN becomes 0.
+float unorm_code(float v) {
+  return roundEven((v > 0.0 ? min(v, 1.0) : 0.0) * largest_code());
+}
+
+// To the nearest half, ties to even; beyond the largest half it is infinite.
+float rounded_to_half(float v) {
+  if (!(abs(v) < 65520.0)) return abs(v) >= 65520.0 ? sign(v) * uintBitsToFloat(0x7F800000u) : v;
+  if (abs(v) < 6.103515625e-5) {
+    // Subnormal halves are multiples of 2^-24, the unit of floats between a half and one.
+    precise float shifted = abs(v) + 0.5;
+    precise float kept = shifted - 0.5;
+    return sign(v) * kept;
+  }
+  uint bits = floatBitsToUint(v);
+  bits += 0xFFFu + ((bits >> 13) & 1u);
+  return uintBitsToFloat(bits & 0xFFFFE000u);
+}
+
+#if STORAGE == STORAGE_image
+float storable(float v) {
+  if (!destination_is_float) return unorm_code(v) / largest_code();
+  return destination_bits == 16 ? rounded_to_half(v) : v;
+}
+
+void put(ivec2 p, vec4 v) {
+  imageStore(destination, p, vec4(storable(v.x), storable(v.y), storable(v.z), storable(v.w)));
+}
+#else
+// One component as the format's bits.
+uint stored(float v) {
+  if (!destination_is_float) return uint(unorm_code(v));
+  return destination_bits == 16 ? packHalf2x16(vec2(rounded_to_half(v), 0.0)) : floatBitsToUint(v);
+}
+
+void put_component(uint index, uint bits) {
+  if (destination_bits == 8) {
+    destination8[index] = uint8_t(bits);
+  } else if (destination_bits == 16) {
+    destination16[index] = uint16_t(bits);
+  } else {
+    destination32[index] = bits;
+  }
+}
+
+void put(ivec2 p, vec4 v) {
+  uint index = uint(p.y) * uint(destination_pitch) + uint(p.x);
+  uvec4 bits = uvec4(stored(v.x), stored(v.y), stored(v.z), stored(v.w));
+  if (destination_channels == 4) {
+    if (destination_bits == 8) {
+      destination32[index] = bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24;
+    } else if (destination_bits == 16) {
+      destination64[index] = uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16);
+    } else {
+      destination128[index] = bits;
+    }
+    return;
+  }
+  index *= uint(destination_channels);
+  put_component(index, bits.x);
+  if (destination_channels > 1) put_component(index + 1u, bits.y);
+  if (destination_channels > 2) put_component(index + 2u, bits.z);
+}
+#endif
+
+bool is_inside(ivec2 p) {
+  return p.x < size.x && p.y < size.y;
+}
+
+// A blurred pixel at p of the destination; nothing where p lies beyond it.
+void store_pixel(ivec2 p, vec4 v) {
+  if (is_inside(p)) put(p, encode(v));
+}

@@ -1,0 +1,127 @@
+// What proposals for GPU backends share: options, limits, memory, the arithmetic of their errors, the cost model.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "algorithms/propose.h"
+#include "algorithms/separable.h"
+
+namespace mollify::gpu {
+
+// ---- Options that several algorithms have
+
+inline constexpr std::array<std::string_view, 2> kStorages = {"buffer", "image"};
+inline constexpr std::array<std::string_view, 3> kCaches = {"f32", "f16", "unorm8"};
+inline constexpr std::array<std::string_view, 3> kLaneOrders = {"row", "z_curve", "rotating_z"};
+inline constexpr std::array<std::string_view, 5> kIntermediates = {"same", "rgba8", "rgba16", "rgba16f", "rgba32f"};
+inline constexpr std::array<std::string_view, 2> kPackings = {"struct", "packed"};
+inline constexpr std::array<std::string_view, 2> kSampleBuffers = {"uniform", "storage"};
+
+inline constexpr OptionInfo kStorageOption{"storage", kStorages, "image where its format has them, else buffer",
+                                           "where pixels lie on the device"};
+inline constexpr OptionInfo kCacheOption{"cache", kCaches, "the narrowest within the error", "pixels in shared memory"};
+inline constexpr OptionInfo kLaneOrderOption{"lane_order", kLaneOrders, "row", "which pixel of a group a lane makes"};
+inline constexpr OptionInfo kIntermediateOption{"intermediate", kIntermediates, "the narrowest within the error",
+                                                "what the first pass leaves for the second; channels as the source has"};
+/// "16x16": any two numbers within the limits of the device.
+[[nodiscard]] constexpr OptionInfo group_option(std::span<const std::string_view> examples, std::string_view standard) {
+  return {"group", examples, standard, "threads of a work group", true};
+}
+
+/// The index of an option's value, or of `otherwise` where it is not given.
+[[nodiscard]] std::size_t choice(const Problem& p, std::string_view option, std::span<const std::string_view> values,
+                                 std::string_view otherwise);
+
+/// The option "group", or `standard`; a refusal where the device has no such groups.
+[[nodiscard]] Result<PerAxis<std::int32_t>> group(const Problem& p, PerAxis<std::int32_t> standard);
+/// The same for two passes along x and y: `standard` and what is given are along and across the pass.
+[[nodiscard]] std::string to_text(PerAxis<std::int32_t> group);
+
+/// A whole number from 1 to `largest` that an open option gives, or `otherwise`.
+[[nodiscard]] Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32_t largest,
+                                         std::int32_t otherwise);
+
+/// lane_order needs tiles of its own shape.
+[[nodiscard]] Status check_lane_order(std::size_t order, PerAxis<std::int32_t> tile);
+
+// ---- What the device can do
+
+enum class Storage : std::uint8_t { buffer, image };
+
+/// The kernel is there, and the device can hold these images; "storage" as given, else the first that can.
+/// `linear` asks for a linear sampler that treats the border as the spec does.
+[[nodiscard]] Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates = {},
+                                      bool linear = false);
+
+[[nodiscard]] Status check_shared(const Problem& p, std::int64_t bytes);
+/// Fits "weights[]" of taps.glsl.
+[[nodiscard]] Status check_taps(const SeparableTaps& taps);
+
+// ---- Errors, full-scale units
+
+/// Of pixels rounded to this precision once: f32 0, f16, unorm8 (which must hold what is stored).
+enum class Cache : std::uint8_t { f32, f16, unorm8 };
+[[nodiscard]] std::int64_t cache_bytes(Cache cache);
+[[nodiscard]] double rounding_step(Cache cache, PixelFormat source);
+
+/// What of the pixels the caller must see to for a reduced cache or intermediate.
+inline constexpr std::string_view kHalfRange = "pixels within +-65504, the range of f16";
+
+/// Chosen by name, or the cheapest of f32 and f16 with `error(cache)` allowed.
+template <class ErrorOf>
+[[nodiscard]] Cache choose_cache(const Problem& p, ErrorOf error) {
+  if (p.options.contains("cache")) return static_cast<Cache>(choice(p, "cache", kCaches, "f32"));
+  const bool fits = info(p.src.format).bits < 32 && error(Cache::f16) <= p.allowed_error;
+  return fits ? Cache::f16 : Cache::f32;
+}
+
+/// The format of an intermediate image: as the option says, else the narrowest whose rounding `error(format)` allows.
+struct Intermediate {
+  PixelFormat format = PixelFormat::rgba32f;
+  std::string_view name;   ///< the option's value
+  double error = 0.0;      ///< of rounding to it once
+};
+[[nodiscard]] Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage,
+                                                       double spent);
+
+// ---- Cost
+
+struct Work {
+  double pixels = 0.0;
+  double loads = 0.0;         ///< texels fetched from images or buffers, a pixel
+  double shared_loads = 0.0;  ///< from shared memory, a pixel
+  double operations = 0.0;    ///< multiply-adds of whole pixels, a pixel
+  double barriers = 0.0;      ///< that a group waits at, each
+  double bytes = 0.0;         ///< to and from memory, all pixels
+};
+/// Rough seconds of one dispatch.
+[[nodiscard]] double seconds(const DeviceInfo& device, const Work& work);
+
+// ---- Passes
+
+/// A pass with the constants of pixel.glsl and its group.
+[[nodiscard]] Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile,
+                             PerAxis<std::int32_t> group, Storage storage);
+
+/// Which pixels of the source a pass along one axis must leave for the pass along the other, whose taps may map to
+/// anywhere in the image at its border.
+struct Span {
+  std::int32_t first = 0;
+  std::int32_t length = 0;
+};
+[[nodiscard]] Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t length, std::int64_t before,
+                               std::int64_t after);
+
+[[nodiscard]] Rect region(const Problem& p);
+
+/// Bytes of a workspace: what lies on the device, and the host's staging of source and destination.
+[[nodiscard]] std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates);
+
+/// The least size of a shared array: sizes are constants of a pipeline, so that few different ones are compiled.
+[[nodiscard]] std::int32_t rounded_size(std::int64_t size);
+
+}  // namespace mollify::gpu

@@ -1,0 +1,89 @@
+// nxn.direct and nxn.shared on GPUs: a list of samples, one load and one multiply-add each. Loads come from the image, or
+// from a tile that the group has put into shared memory first. Taps^2 loads a pixel, so they win for small kernels that are
+// not separable and lose otherwise; the shared tile pays from about 5x5. Source: "A Tale Of Too Many Blurs", parts 1 and 2.
+#include "algorithms/nxn.h"
+#include "core/weights.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+struct NxnWish {
+  NxnMatrix matrix;
+  Storage storage;
+  std::size_t packing;
+  std::size_t samples;
+  std::size_t lane_order;
+  PerAxis<std::int32_t> group;
+  double weight_scale;  ///< of weights in f16
+  double error;
+};
+
+Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
+  if (Status s = only_options(p, {"storage", "packing", "samples", "lane_order", "group", "cache"}); !s) return s.error();
+  const Result<Storage> where = storage(p, kernel);
+  if (!where) return where.error();
+  Result<NxnMatrix> matrix = nxn_matrix(p);
+  if (!matrix) return matrix.error();
+  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  if (!shape) return shape.error();
+  NxnWish w{std::move(*matrix), *where, choice(p, "packing", kPackings, "struct"), 0, choice(p, "lane_order", kLaneOrders, "row"),
+            *shape, 1.0, 0.0};
+  if (Status s = check_lane_order(w.lane_order, w.group); !s) return s.error();
+
+  const bool packed = w.packing == 1;
+  const auto count = static_cast<std::int64_t>(w.matrix.matrix.weights.size());
+  const std::int64_t bytes = packed ? (count + 3) / 4 * 16 : count * 16;
+  const std::int64_t uniform_bytes = packed ? 65536 : 16384;
+  const bool fits = bytes <= uniform_bytes && uniform_bytes <= p.device.gpu.max_uniform_bytes;
+  w.samples = choice(p, "samples", kSampleBuffers, fits ? "uniform" : "storage");
+  if (kSampleBuffers[w.samples] == "uniform" && !fits) {
+    return refusal(std::to_string(count) + " samples do not fit a uniform buffer of " + std::to_string(uniform_bytes) + " bytes");
+  }
+  w.error = w.matrix.error(p, Accumulator::f32);
+  if (packed) {
+    const HalfWeights half = rounded_to_half(w.matrix.matrix.weights);
+    w.weight_scale = half.scale;
+    // Halves do not sum to what the weights summed to, so black and white move too.
+    w.error += colour_gain(p.spec) * half.l1_distance;
+  }
+  return w;
+}
+
+Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
+  Proposal out;
+  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(w.storage)])},
+                 {"packing", std::string(kPackings[w.packing])},
+                 {"samples", std::string(kSampleBuffers[w.samples])},
+                 {"lane_order", std::string(kLaneOrders[w.lane_order])},
+                 {"group", to_text(w.group)}};
+  out.error = w.error;
+  const Rect r = region(p);
+  pass.origin = {r.x, r.y};
+  pass.matrix = w.matrix.matrix;
+  pass.parameters["weight_scale"] = w.weight_scale;
+  pass.constants["packing"] = static_cast<std::int64_t>(w.packing);
+  pass.constants["samples"] = static_cast<std::int64_t>(w.samples);
+  pass.constants["lane_order"] = static_cast<std::int64_t>(w.lane_order);
+  out.passes.push_back(std::move(pass));
+  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
+  out.scratch_bytes = scratch_bytes(p, {});
+  return out;
+}
+
+}  // namespace
+
+Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
+  const Result<NxnWish> w = wish(p, "nxn_direct");
+  if (!w) return w.error();
+  Proposal out = proposal(p, *w, make_pass("nxn_direct", {p.dst.width, p.dst.height}, w->group, w->group, w->storage));
+  const auto taps = static_cast<double>(w->matrix.matrix.weights.size());
+  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                                   .loads = taps,
+                                   .operations = taps,
+                                   .bytes = static_cast<double>(out.moved_bytes)});
+  return out;
+}
+
+}  // namespace mollify

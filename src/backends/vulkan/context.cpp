@@ -1,0 +1,412 @@
+#include "backends/vulkan/context.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "backends/vulkan/executor.h"
+#include "backends/vulkan/formats.h"
+#include "backends/vulkan/pipeline.h"
+
+namespace mollify::vulkan {
+namespace {
+
+constexpr std::uint32_t kApiVersion = VK_API_VERSION_1_2;
+
+/// The first queue family that computes; one that also draws is the one that drivers tune.
+std::optional<std::uint32_t> compute_family(const InstanceFunctions& vk, VkPhysicalDevice physical) {
+  std::uint32_t count = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vk.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0) return i;
+  }
+  return std::nullopt;
+}
+
+bool is_usable(const InstanceFunctions& vk, VkPhysicalDevice physical) {
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, nullptr, {}};
+  vk.GetPhysicalDeviceProperties2(physical, &properties);
+  return properties.properties.apiVersion >= kApiVersion && compute_family(vk, physical);
+}
+
+/// One instance serves every device: making one costs tens of milliseconds.
+Result<std::shared_ptr<const Instance>> shared_instance() {
+  static const Result<std::shared_ptr<const Instance>> kInstance = Instance::create();
+  return kInstance;
+}
+
+std::string version(std::uint32_t v) {
+  return std::to_string(VK_API_VERSION_MAJOR(v)) + "." + std::to_string(VK_API_VERSION_MINOR(v)) + "." +
+         std::to_string(VK_API_VERSION_PATCH(v));
+}
+
+DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physical, const Features& enabled) {
+  VkPhysicalDeviceVulkan12Properties v12{};
+  v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+  VkPhysicalDeviceVulkan11Properties v11{};
+  v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+  v11.pNext = &v12;
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &v11, {}};
+  vk.GetPhysicalDeviceProperties2(physical, &all);
+  const VkPhysicalDeviceLimits& limits = all.properties.limits;
+  const auto most = [](std::uint64_t value) { return static_cast<std::int32_t>(std::min<std::uint64_t>(value, INT32_MAX)); };
+
+  DeviceInfo info;
+  info.backend = Backend::vulkan;
+  info.name = all.properties.deviceName;
+  info.driver = std::string(v12.driverName) + " " + v12.driverInfo + ", Vulkan " + version(all.properties.apiVersion);
+  GpuInfo& gpu = info.gpu;
+  gpu.is_software = all.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  gpu.subgroup_size = most(v11.subgroupSize);
+  gpu.quad_operations = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                        (v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0;
+  gpu.float16_arithmetic = enabled.v12.shaderFloat16 == VK_TRUE;
+  gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE;
+  gpu.shared_bytes = limits.maxComputeSharedMemorySize;
+  gpu.max_group_invocations = most(limits.maxComputeWorkGroupInvocations);
+  gpu.max_group = {most(limits.maxComputeWorkGroupSize[0]), most(limits.maxComputeWorkGroupSize[1])};
+  gpu.max_image_length = most(limits.maxImageDimension2D);
+  gpu.max_buffer_bytes = limits.maxStorageBufferRange;
+  gpu.max_uniform_bytes = limits.maxUniformBufferRange;
+  gpu.linear_fraction_bits = most(limits.subTexelPrecisionBits);
+  for (const FormatInfo& format : formats()) {
+    VkFormatProperties properties{};
+    vk.GetPhysicalDeviceFormatProperties(physical, vk_format(format.format), &properties);
+    const std::uint32_t bit = 1U << static_cast<unsigned>(format.format);
+    const auto has = [&](VkFormatFeatureFlags wanted) { return (properties.optimalTilingFeatures & wanted) == wanted; };
+    const VkFormatFeatureFlags copied = VK_FORMAT_FEATURE_TRANSFER_SRC_BIT | VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
+    if (has(VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT | copied)) gpu.sampled_formats |= bit;
+    if (has(VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT | copied)) gpu.linear_formats |= bit;
+    const bool unformatted = enabled.core.features.shaderStorageImageWriteWithoutFormat == VK_TRUE;
+    if (unformatted && has(VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT | copied)) gpu.storage_formats |= bit;
+  }
+  info.kernels = kernel_ids();
+  return info;
+}
+
+/// Of what a device offers, what the backend uses.
+void keep_used(Features& f) {
+  const auto only = [](auto& all, auto... used) {
+    auto kept = std::remove_reference_t<decltype(all)>{};
+    kept.sType = all.sType;
+    kept.pNext = all.pNext;
+    ((kept.*used = all.*used), ...);
+    all = kept;
+  };
+  using V12 = VkPhysicalDeviceVulkan12Features;
+  only(f.v12, &V12::storageBuffer8BitAccess, &V12::shaderFloat16, &V12::uniformBufferStandardLayout);
+  only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
+  VkPhysicalDeviceFeatures core{};
+  core.shaderStorageImageWriteWithoutFormat = f.core.features.shaderStorageImageWriteWithoutFormat;
+  f.core.features = core;
+}
+
+/// What a lender's chain says of the features that the backend looks at.
+void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
+  if (!chain) return;
+  enabled.core.features = chain->features;
+  const auto as = []<class T>(const VkBaseInStructure* item, T) { return reinterpret_cast<const T*>(item); };
+  for (auto* item = static_cast<const VkBaseInStructure*>(chain->pNext); item; item = item->pNext) {
+    switch (item->sType) {
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES: {
+        const auto* f = as(item, VkPhysicalDeviceVulkan12Features{});
+        enabled.v12.storageBuffer8BitAccess |= f->storageBuffer8BitAccess;
+        enabled.v12.shaderFloat16 |= f->shaderFloat16;
+        enabled.v12.uniformBufferStandardLayout |= f->uniformBufferStandardLayout;
+        break;
+      }
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES:
+        enabled.v11.storageBuffer16BitAccess |= as(item, VkPhysicalDeviceVulkan11Features{})->storageBuffer16BitAccess;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES:
+        enabled.v12.storageBuffer8BitAccess |= as(item, VkPhysicalDevice8BitStorageFeatures{})->storageBuffer8BitAccess;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES:
+        enabled.v11.storageBuffer16BitAccess |= as(item, VkPhysicalDevice16BitStorageFeatures{})->storageBuffer16BitAccess;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES:
+        enabled.v12.shaderFloat16 |= as(item, VkPhysicalDeviceShaderFloat16Int8Features{})->shaderFloat16;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_UNIFORM_BUFFER_STANDARD_LAYOUT_FEATURES:
+        enabled.v12.uniformBufferStandardLayout |=
+            as(item, VkPhysicalDeviceUniformBufferStandardLayoutFeatures{})->uniformBufferStandardLayout;
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+class VulkanDevice final : public DeviceImpl {
+ public:
+  explicit VulkanDevice(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  [[nodiscard]] const DeviceInfo& info() const override { return context_->info(); }
+  [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare(const Plan& plan) override {
+    return make_executable(plan, context_);
+  }
+  [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+};
+
+}  // namespace
+
+Features::Features() {
+  v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+  v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+  v11.pNext = &v12;
+  core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  core.pNext = &v11;
+}
+
+Result<std::shared_ptr<const Instance>> Instance::create() {
+  const PFN_vkGetInstanceProcAddr get = load_vulkan();
+  if (!get) return Error{ErrorCode::unsupported, "there is no Vulkan loader (libvulkan.so.1) on this machine", {}};
+  const auto create = reinterpret_cast<PFN_vkCreateInstance>(get(nullptr, "vkCreateInstance"));
+  VkApplicationInfo application{};
+  application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+  application.pEngineName = "mollify";
+  application.apiVersion = kApiVersion;
+  VkInstanceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+  info.pApplicationInfo = &application;
+  VkInstance instance = VK_NULL_HANDLE;
+  if (const VkResult r = create(&info, nullptr, &instance); r != VK_SUCCESS) {
+    if (r == VK_ERROR_INCOMPATIBLE_DRIVER) return Error{ErrorCode::unsupported, "there is no Vulkan driver on this machine", {}};
+    return to_error(r, "creating an instance");
+  }
+  return std::shared_ptr<const Instance>(new Instance(instance));
+}
+
+Instance::Instance(VkInstance instance) : instance_(instance), vk_(load_functions(load_vulkan(), instance)) {
+  std::uint32_t count = 0;
+  if (vk_.EnumeratePhysicalDevices(instance_, &count, nullptr) != VK_SUCCESS) return;
+  devices_.resize(count);
+  if (vk_.EnumeratePhysicalDevices(instance_, &count, devices_.data()) != VK_SUCCESS) count = 0;
+  devices_.resize(count);
+  std::erase_if(devices_, [&](VkPhysicalDevice physical) { return !is_usable(vk_, physical); });
+}
+
+Instance::~Instance() { vk_.DestroyInstance(instance_, nullptr); }
+
+Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> instance, VkPhysicalDevice physical,
+                                               const std::string& cache_folder) {
+  const InstanceFunctions& vk = instance->vk();
+  Features features;
+  vk.GetPhysicalDeviceFeatures2(physical, &features.core);
+  keep_used(features);
+
+  const std::uint32_t family = *compute_family(vk, physical);
+  const float priority = 1.0F;
+  VkDeviceQueueCreateInfo queue{};
+  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+  queue.queueFamilyIndex = family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkDeviceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+  info.pNext = &features.core;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  VkDevice device = VK_NULL_HANDLE;
+  if (const VkResult r = vk.CreateDevice(physical, &info, nullptr, &device); r != VK_SUCCESS) {
+    return to_error(r, "opening the device");
+  }
+
+  const std::shared_ptr<Context> context(new Context);
+  context->physical_ = physical;
+  context->device_ = device;
+  context->queue_family_ = family;
+  context->vk_ = load_functions(vk, device);
+  context->vk_.GetDeviceQueue(device, family, 0, &context->queue_);
+  context->describe(vk, features);
+  context->get_ = vk.GetInstanceProcAddr;
+  context->instance_handle_ = instance->handle();
+  context->instance_ = std::move(instance);
+  context->open_pipeline_cache(cache_folder);
+  return context;
+}
+
+Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
+  const InstanceFunctions vk = load_functions(lent.get_instance_proc_addr, lent.instance);
+  const std::shared_ptr<Context> context(new Context);
+  context->get_ = lent.get_instance_proc_addr;
+  context->instance_handle_ = lent.instance;
+  context->physical_ = lent.physical_device;
+  context->device_ = lent.device;
+  context->queue_ = lent.queue;
+  context->queue_family_ = lent.queue_family;
+  context->vk_ = load_functions(vk, lent.device);
+  Features enabled;
+  read_enabled(lent.enabled_features, enabled);
+  if (enabled.v12.uniformBufferStandardLayout != VK_TRUE) {
+    return Error{ErrorCode::unsupported, "the lent device was made without uniformBufferStandardLayout", {}};
+  }
+  context->describe(vk, enabled);
+  context->open_pipeline_cache({});
+  return context;
+}
+
+Handles Context::handles() const {
+  return {get_, instance_handle_, physical_, device_, queue_, queue_family_};
+}
+
+void Context::describe(const InstanceFunctions& instance, const Features& enabled) {
+  info_ = describe_device(instance, physical_, enabled);
+  instance.GetPhysicalDeviceMemoryProperties(physical_, &memory_);
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, nullptr, {}};
+  instance.GetPhysicalDeviceProperties2(physical_, &properties);
+  timestamp_period_ns_ = properties.properties.limits.timestampPeriod;
+  granularity_ = properties.properties.limits.bufferImageGranularity;
+  std::uint32_t count = 0;
+  instance.GetPhysicalDeviceQueueFamilyProperties(physical_, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  instance.GetPhysicalDeviceQueueFamilyProperties(physical_, &count, families.data());
+  const std::uint32_t bits = families[queue_family_].timestampValidBits;
+  timestamp_mask_ = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+
+  // A driver is known by its cache's UUID: a new version starts a new file.
+  std::string id;
+  for (const std::uint8_t byte : properties.properties.pipelineCacheUUID) {
+    char text[3];
+    std::snprintf(text, sizeof text, "%02x", byte);
+    id += text;
+  }
+  cache_path_ = "pipelines-" + id + ".bin";
+}
+
+Context::~Context() {
+  if (device_ == VK_NULL_HANDLE) return;
+  for (const auto& [key, pipeline] : pipelines_) vk_.DestroyPipeline(device_, pipeline, nullptr);
+  if (pipeline_cache_ != VK_NULL_HANDLE) {
+    save_pipeline_cache();
+    vk_.DestroyPipelineCache(device_, pipeline_cache_, nullptr);
+  }
+  if (!instance_) return;  // a lent device goes on living
+  vk_.DestroyDevice(device_, nullptr);
+}
+
+void Context::open_pipeline_cache(const std::string& folder) {
+  std::vector<char> data;
+  if (folder.empty()) {
+    cache_path_.clear();
+  } else {
+    cache_path_ = (std::filesystem::path(folder) / cache_path_).string();
+    std::ifstream file(cache_path_, std::ios::binary);
+    data.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  VkPipelineCacheCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = data.size();
+  info.pInitialData = data.data();
+  // A cache only saves time: without one everything still works.
+  if (vk_.CreatePipelineCache(device_, &info, nullptr, &pipeline_cache_) != VK_SUCCESS) pipeline_cache_ = VK_NULL_HANDLE;
+}
+
+void Context::save_pipeline_cache() const {
+  if (cache_path_.empty() || pipelines_.empty()) return;
+  std::size_t size = 0;
+  if (vk_.GetPipelineCacheData(device_, pipeline_cache_, &size, nullptr) != VK_SUCCESS) return;
+  std::vector<char> data(size);
+  if (vk_.GetPipelineCacheData(device_, pipeline_cache_, &size, data.data()) != VK_SUCCESS) return;
+  std::error_code ignored;
+  const std::filesystem::path path(cache_path_);
+  if (std::filesystem::file_size(path, ignored) == size) return;  // nothing new was compiled
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  // Another process may read or write the same file: it must never see half of one.
+  const std::filesystem::path fresh = cache_path_ + "." + std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  std::ofstream file(fresh, std::ios::binary);
+  file.write(data.data(), static_cast<std::streamsize>(size));
+  file.close();
+  if (file) std::filesystem::rename(fresh, path, ignored);
+  std::filesystem::remove(fresh, ignored);
+}
+
+Result<std::uint32_t> Context::memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
+                                           VkMemoryPropertyFlags liked) const {
+  std::optional<std::uint32_t> best;
+  for (std::uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
+    const VkMemoryPropertyFlags flags = memory_.memoryTypes[i].propertyFlags;
+    if ((allowed >> i & 1U) == 0 || (flags & wanted) != wanted) continue;
+    if ((flags & liked) == liked) return i;
+    if (!best) best = i;
+  }
+  if (best) return *best;
+  return Error{ErrorCode::internal, "the device has no memory of the kind needed", {}};
+}
+
+Status Context::submit(VkCommandBuffer commands, VkFence fence) const {
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands;
+  const std::scoped_lock lock(queue_mutex_);
+  if (const VkResult r = vk_.ResetFences(device_, 1, &fence); r != VK_SUCCESS) return to_error(r, "resetting a fence");
+  if (const VkResult r = vk_.QueueSubmit(queue_, 1, &info, fence); r != VK_SUCCESS) return to_error(r, "submitting work");
+  return {};
+}
+
+Status Context::wait(VkFence fence) const {
+  const VkResult r = vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
+  if (r != VK_SUCCESS) return to_error(r, "waiting for the device");
+  return {};
+}
+
+std::vector<DeviceInfo> list_devices() {
+  // Asked for again and again by whoever tries many plans.
+  static const std::vector<DeviceInfo> kDevices = [] {
+    std::vector<DeviceInfo> devices;
+    const Result<std::shared_ptr<const Instance>> instance = shared_instance();
+    if (!instance) return devices;
+    for (VkPhysicalDevice physical : (*instance)->devices()) {
+      Features features;
+      (*instance)->vk().GetPhysicalDeviceFeatures2(physical, &features.core);
+      devices.push_back(describe_device((*instance)->vk(), physical, features));
+    }
+    return devices;
+  }();
+  return kDevices;
+}
+
+Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const DeviceOptions& options) {
+  const Result<std::shared_ptr<const Instance>> instance = shared_instance();
+  if (!instance) return instance.error();
+  const std::vector<DeviceInfo> devices = list_devices();
+  if (devices.empty()) return Error{ErrorCode::unsupported, "there is no device with Vulkan 1.2 on this machine", {}};
+
+  std::size_t index = devices.size();
+  if (which.empty()) {
+    const auto hardware = std::ranges::find_if(devices, [](const DeviceInfo& d) { return !d.gpu.is_software; });
+    index = hardware == devices.end() ? 0 : static_cast<std::size_t>(hardware - devices.begin());
+  } else if (const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), index);
+             error != std::errc() || end != which.data() + which.size()) {
+    const auto named = std::ranges::find_if(devices, [&](const DeviceInfo& d) { return d.name.find(which) != std::string::npos; });
+    index = static_cast<std::size_t>(named - devices.begin());
+  }
+  if (index >= devices.size()) {
+    Error error{ErrorCode::invalid_argument, "there is no Vulkan device \"" + std::string(which) + "\"", {}};
+    for (const DeviceInfo& device : devices) error.reasons.push_back("there is " + device.name);
+    return error;
+  }
+  const Result<std::shared_ptr<Context>> context =
+      Context::open(*instance, (*instance)->devices()[index], options.cache_folder);
+  if (!context) return context.error();
+  return make_device(*context);
+}
+
+std::shared_ptr<Context> context_of(DeviceImpl& device) {
+  auto* vulkan = dynamic_cast<VulkanDevice*>(&device);
+  return vulkan ? vulkan->context() : nullptr;
+}
+
+std::shared_ptr<DeviceImpl> make_device(std::shared_ptr<Context> context) {
+  return std::make_shared<VulkanDevice>(std::move(context));
+}
+
+}  // namespace mollify::vulkan

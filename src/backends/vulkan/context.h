@@ -1,0 +1,131 @@
+// Vulkan devices: the loader's instance, what a device can do, its queue and the pipelines built for it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/vulkan/functions.h"
+#include "mollify/vulkan.h"
+
+namespace mollify::vulkan {
+
+[[nodiscard]] std::vector<DeviceInfo> list_devices();
+/// `which` is an index, part of a name, or empty: the first that is no software driver, else the first.
+[[nodiscard]] Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const DeviceOptions& options);
+
+/// A VkInstance of our own.
+class Instance {
+ public:
+  static Result<std::shared_ptr<const Instance>> create();
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  [[nodiscard]] const InstanceFunctions& vk() const { return vk_; }
+  [[nodiscard]] VkInstance handle() const { return instance_; }
+  /// Those with Vulkan 1.2 and a compute queue.
+  [[nodiscard]] const std::vector<VkPhysicalDevice>& devices() const { return devices_; }
+
+ private:
+  explicit Instance(VkInstance instance);
+  VkInstance instance_;
+  InstanceFunctions vk_;
+  std::vector<VkPhysicalDevice> devices_;
+};
+
+/// The feature structures that the backend looks at, chained.
+struct Features {
+  Features();
+  Features(const Features&) = delete;
+  Features& operator=(const Features&) = delete;
+  VkPhysicalDeviceVulkan12Features v12{};
+  VkPhysicalDeviceVulkan11Features v11{};
+  VkPhysicalDeviceFeatures2 core{};
+};
+
+/// A device with what was built for it. Everything that the backend makes holds one of these.
+class Context {
+ public:
+  static Result<std::shared_ptr<Context>> open(std::shared_ptr<const Instance> instance, VkPhysicalDevice physical,
+                                               const std::string& cache_folder);
+  static Result<std::shared_ptr<Context>> borrow(const LentDevice& lent);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  [[nodiscard]] const DeviceFunctions& vk() const { return vk_; }
+  [[nodiscard]] VkDevice device() const { return device_; }
+  [[nodiscard]] VkPhysicalDevice physical() const { return physical_; }
+  [[nodiscard]] const DeviceInfo& info() const { return info_; }
+  [[nodiscard]] std::uint32_t queue_family() const { return queue_family_; }
+  [[nodiscard]] VkQueue queue() const { return queue_; }
+  [[nodiscard]] Handles handles() const;
+  [[nodiscard]] double timestamp_period_ns() const { return timestamp_period_ns_; }
+  [[nodiscard]] std::uint64_t timestamp_mask() const { return timestamp_mask_; }
+  /// Images and buffers in one allocation must lie this far apart.
+  [[nodiscard]] VkDeviceSize granularity() const { return granularity_; }
+
+  /// A memory type out of `allowed` (a bit each) with all of `wanted` and as many of `liked` as can be had.
+  [[nodiscard]] Result<std::uint32_t> memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
+                                                  VkMemoryPropertyFlags liked) const;
+
+  /// Hands the commands to the queue and waits for them.
+  [[nodiscard]] Status submit(VkCommandBuffer commands, VkFence fence) const;
+  [[nodiscard]] Status wait(VkFence fence) const;
+
+  /// Pipelines by shader variant and constants. `make` runs outside the lock; where two threads make the same, the first
+  /// one's is kept.
+  template <class Make>
+  Result<VkPipeline> pipeline(const std::string& key, const Make& make);
+  [[nodiscard]] VkPipelineCache pipeline_cache() const { return pipeline_cache_; }
+
+ private:
+  Context() = default;
+  void describe(const InstanceFunctions& instance, const Features& enabled);
+  void open_pipeline_cache(const std::string& folder);
+  void save_pipeline_cache() const;
+
+  std::shared_ptr<const Instance> instance_;  ///< null where the device is lent
+  PFN_vkGetInstanceProcAddr get_ = nullptr;
+  VkInstance instance_handle_ = VK_NULL_HANDLE;
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+  VkDevice device_ = VK_NULL_HANDLE;
+  VkQueue queue_ = VK_NULL_HANDLE;
+  std::uint32_t queue_family_ = 0;
+  DeviceFunctions vk_;
+  DeviceInfo info_;
+  VkPhysicalDeviceMemoryProperties memory_{};
+  double timestamp_period_ns_ = 1.0;
+  std::uint64_t timestamp_mask_ = 0;
+  VkDeviceSize granularity_ = 1;
+  mutable std::mutex queue_mutex_;
+  std::mutex pipelines_mutex_;
+  std::map<std::string, VkPipeline> pipelines_;
+  VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
+  std::string cache_path_;  ///< empty: not kept on disk
+};
+
+template <class Make>
+Result<VkPipeline> Context::pipeline(const std::string& key, const Make& make) {
+  {
+    const std::scoped_lock lock(pipelines_mutex_);
+    if (const auto found = pipelines_.find(key); found != pipelines_.end()) return found->second;
+  }
+  Result<VkPipeline> made = make();
+  if (!made) return made;
+  const std::scoped_lock lock(pipelines_mutex_);
+  const auto [position, fresh] = pipelines_.emplace(key, *made);
+  if (!fresh) vk_.DestroyPipeline(device_, *made, nullptr);
+  return position->second;
+}
+
+/// The device of a public Device that a Vulkan backend opened; null for other backends.
+[[nodiscard]] std::shared_ptr<Context> context_of(DeviceImpl& device);
+[[nodiscard]] std::shared_ptr<DeviceImpl> make_device(std::shared_ptr<Context> context);
+
+}  // namespace mollify::vulkan

@@ -1,0 +1,263 @@
+#include "backends/vulkan/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace mollify::vulkan {
+namespace {
+
+constexpr VkDeviceSize kStagingAlignment = 256;  // enough for any pixel and any device
+
+VkBufferImageCopy whole_image(const ImageDesc& desc, VkDeviceSize offset) {
+  VkBufferImageCopy copy{};
+  copy.bufferOffset = offset;
+  copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+  copy.imageExtent = {static_cast<std::uint32_t>(desc.width), static_cast<std::uint32_t>(desc.height), 1};
+  return copy;
+}
+
+VkDeviceSize payload(const ImageDesc& desc) { return static_cast<VkDeviceSize>(desc.payload_bytes()); }
+
+void copy_rows(const ConstImageView& from, const ImageView& to) {
+  const auto bytes = static_cast<std::size_t>(from.desc.row_payload_bytes());
+  for (std::int32_t y = 0; y < from.desc.height; ++y) std::memcpy(to.row(y), from.row(y), bytes);
+}
+
+ImageView packed(const ImageDesc& desc, std::byte* data) { return {desc, data, desc.row_payload_bytes()}; }
+
+/// One image in flight: everything is recorded once, so that a run only copies pixels and submits.
+class Slot {
+ public:
+  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared) {
+    std::unique_ptr<Slot> slot(new Slot(prepared));
+    if (Status s = slot->allocate(); !s) return s.error();
+    return slot;
+  }
+
+  [[nodiscard]] Status start(const ConstImageView& src) {
+    copy_rows(src, packed(prepared_->plan().src, staging_.data(0)));
+    return commands_->submit();
+  }
+
+  [[nodiscard]] Status finish(const ImageView& dst) {
+    if (Status s = commands_->wait(); !s) return s;
+    copy_rows(packed(prepared_->plan().dst, staging_.data(0) + download_), dst);
+    return {};
+  }
+
+ private:
+  explicit Slot(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), staging_(prepared_->context()) {}
+
+  Status allocate() {
+    const Plan& plan = prepared_->plan();
+    download_ = (payload(plan.src) + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+    const Result<std::size_t> buffer = staging_.add_buffer(
+        download_ + payload(plan.dst), VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    if (!buffer) return buffer.error();
+    constexpr auto kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    // Reading back from memory that the host does not cache is ten times slower.
+    if (Status s = staging_.allocate(kHost, VK_MEMORY_PROPERTY_HOST_CACHED_BIT); !s) return s;
+
+    Result<std::unique_ptr<DeviceImages>> images = DeviceImages::create(prepared_);
+    if (!images) return images.error();
+    images_ = std::move(*images);
+    Result<std::unique_ptr<RecorderImpl>> recorder =
+        RecorderImpl::create(prepared_, images_->source(), images_->destination(), {});
+    if (!recorder) return recorder.error();
+    recorder_ = std::move(*recorder);
+    Result<std::unique_ptr<Commands>> commands = Commands::create(prepared_->context());
+    if (!commands) return commands.error();
+    commands_ = std::move(*commands);
+    return commands_->record([&](VkCommandBuffer out) {
+      images_->record_begin(out);
+      images_->record_upload(out, staging_.buffer(0), 0);
+      full_barrier(*prepared_->context(), out);
+      recorder_->record(out);
+      full_barrier(*prepared_->context(), out);
+      images_->record_download(out, staging_.buffer(0), download_);
+      host_barrier(out);
+    });
+  }
+
+  void host_barrier(VkCommandBuffer out) const {
+    VkMemoryBarrier barrier{};
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    prepared_->context()->vk().CmdPipelineBarrier(out, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                                                  &barrier, 0, nullptr, 0, nullptr);
+  }
+
+  std::shared_ptr<const Prepared> prepared_;
+  Arena staging_;  ///< one buffer: source, then destination
+  VkDeviceSize download_ = 0;
+  std::unique_ptr<DeviceImages> images_;
+  std::unique_ptr<RecorderImpl> recorder_;
+  std::unique_ptr<Commands> commands_;
+};
+
+class VulkanWorkspace final : public WorkspaceImpl {
+ public:
+  explicit VulkanWorkspace(std::vector<std::unique_ptr<Slot>> slots) : slots_(std::move(slots)) {}
+  [[nodiscard]] const std::vector<std::unique_ptr<Slot>>& slots() const { return slots_; }
+
+ private:
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+class VulkanExecutable final : public ExecutableImpl {
+ public:
+  explicit VulkanExecutable(std::shared_ptr<const Prepared> prepared)
+      : ExecutableImpl(prepared->plan()), prepared_(std::move(prepared)) {}
+
+  [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
+
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
+    // In a batch, one image is copied by the host while another is on the device. Large images are not worth two slots.
+    constexpr std::int64_t kLarge = 256 << 20;
+    const std::size_t count = plan().min_bytes < kLarge ? 2 : 1;
+    std::vector<std::unique_ptr<Slot>> slots;
+    for (std::size_t i = 0; i < count; ++i) {
+      Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_);
+      if (!slot) return slot.error();
+      slots.push_back(std::move(*slot));
+    }
+    return std::unique_ptr<WorkspaceImpl>(std::make_unique<VulkanWorkspace>(std::move(slots)));
+  }
+
+  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
+                           WorkspaceImpl& workspace) const override {
+    const auto& slots = static_cast<VulkanWorkspace&>(workspace).slots();
+    const std::size_t in_flight = slots.size();
+    Status status;
+    std::size_t started = 0;
+    std::size_t finished = 0;
+    while (finished < started || (status && started < src.size())) {
+      // What was started must be waited for, also after a failure: the device would go on writing.
+      if (status && started < src.size() && started - finished < in_flight) {
+        status = slots[started % in_flight]->start(src[started]);
+        if (status) ++started;
+        continue;
+      }
+      const Status done = slots[finished % in_flight]->finish(dst[finished]);
+      if (status && !done) status = done;
+      ++finished;
+    }
+    return status;
+  }
+
+ private:
+  std::shared_ptr<const Prepared> prepared_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context) {
+  Result<std::shared_ptr<const Prepared>> prepared = Prepared::create(plan, std::move(context));
+  if (!prepared) return prepared.error();
+  return std::shared_ptr<const ExecutableImpl>(std::make_shared<VulkanExecutable>(std::move(*prepared)));
+}
+
+std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable) {
+  const auto* vulkan = dynamic_cast<const VulkanExecutable*>(&executable);
+  return vulkan ? vulkan->prepared() : nullptr;
+}
+
+Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr<const Prepared>& prepared) {
+  std::unique_ptr<DeviceImages> images(new DeviceImages(prepared));
+  const auto add = [&](const ImageDesc& desc, VkImageUsageFlags image_usage) {
+    if (prepared->uses_images()) {
+      return images->arena_.add_image(desc, image_usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    }
+    // Kernels read and write whole words.
+    return images->arena_.add_buffer((payload(desc) + 15) / 16 * 16, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  };
+  if (const auto source = add(prepared->plan().src, VK_IMAGE_USAGE_SAMPLED_BIT); !source) return source.error();
+  if (const auto destination = add(prepared->plan().dst, VK_IMAGE_USAGE_STORAGE_BIT); !destination) {
+    return destination.error();
+  }
+  if (Status s = images->arena_.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT); !s) return s.error();
+  return images;
+}
+
+Resource DeviceImages::resource(std::size_t index) const {
+  if (prepared_->uses_images()) return ImageResource{arena_.view(index), VK_IMAGE_LAYOUT_GENERAL};
+  return BufferResource{arena_.buffer(index), 0, 0};
+}
+
+void DeviceImages::record_begin(VkCommandBuffer commands) const {
+  if (!prepared_->uses_images()) return;
+  for (const std::size_t index : {0, 1}) begin_image(*prepared_->context(), commands, arena_.image(index));
+}
+
+void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset) const {
+  const DeviceFunctions& vk = prepared_->context()->vk();
+  const ImageDesc& desc = prepared_->plan().src;
+  if (prepared_->uses_images()) {
+    const VkBufferImageCopy copy = whole_image(desc, offset);
+    vk.CmdCopyBufferToImage(commands, from, arena_.image(0), VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+  } else {
+    const VkBufferCopy copy{offset, 0, payload(desc)};
+    vk.CmdCopyBuffer(commands, from, arena_.buffer(0), 1, &copy);
+  }
+}
+
+void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const {
+  const DeviceFunctions& vk = prepared_->context()->vk();
+  const ImageDesc& desc = prepared_->plan().dst;
+  if (prepared_->uses_images()) {
+    const VkBufferImageCopy copy = whole_image(desc, offset);
+    vk.CmdCopyImageToBuffer(commands, arena_.image(1), VK_IMAGE_LAYOUT_GENERAL, to, 1, &copy);
+  } else {
+    const VkBufferCopy copy{0, offset, payload(desc)};
+    vk.CmdCopyBuffer(commands, arena_.buffer(1), to, 1, &copy);
+  }
+}
+
+Result<std::unique_ptr<Commands>> Commands::create(std::shared_ptr<const Context> context) {
+  std::unique_ptr<Commands> commands(new Commands(std::move(context)));
+  const Context& c = *commands->context_;
+  VkCommandPoolCreateInfo pool{};
+  pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  pool.queueFamilyIndex = c.queue_family();
+  if (const VkResult r = c.vk().CreateCommandPool(c.device(), &pool, nullptr, &commands->pool_); r != VK_SUCCESS) {
+    return to_error(r, "making a command pool");
+  }
+  VkCommandBufferAllocateInfo buffer{};
+  buffer.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  buffer.commandPool = commands->pool_;
+  buffer.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  buffer.commandBufferCount = 1;
+  if (const VkResult r = c.vk().AllocateCommandBuffers(c.device(), &buffer, &commands->buffer_); r != VK_SUCCESS) {
+    return to_error(r, "making a command buffer");
+  }
+  VkFenceCreateInfo fence{};
+  fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  if (const VkResult r = c.vk().CreateFence(c.device(), &fence, nullptr, &commands->fence_); r != VK_SUCCESS) {
+    return to_error(r, "making a fence");
+  }
+  return commands;
+}
+
+Commands::~Commands() {
+  if (fence_ != VK_NULL_HANDLE) context_->vk().DestroyFence(context_->device(), fence_, nullptr);
+  if (pool_ != VK_NULL_HANDLE) context_->vk().DestroyCommandPool(context_->device(), pool_, nullptr);
+}
+
+Status Commands::begin() {
+  VkCommandBufferBeginInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  const VkResult r = context_->vk().BeginCommandBuffer(buffer_, &info);
+  return r == VK_SUCCESS ? Status() : Status(to_error(r, "recording commands"));
+}
+
+Status Commands::end() {
+  const VkResult r = context_->vk().EndCommandBuffer(buffer_);
+  return r == VK_SUCCESS ? Status() : Status(to_error(r, "recording commands"));
+}
+
+}  // namespace mollify::vulkan

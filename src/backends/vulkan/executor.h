@@ -1,0 +1,68 @@
+// Runs plans on images in host memory: staging, transfers, submission.
+#pragma once
+
+#include <memory>
+
+#include "backends/backend.h"
+#include "backends/vulkan/recorder.h"
+
+namespace mollify::vulkan {
+
+[[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context);
+
+/// What a public Executable of this backend holds; null for other backends.
+[[nodiscard]] std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable);
+
+/// A source and a destination on the device, images or buffers as the plan wants them.
+class DeviceImages {
+ public:
+  static Result<std::unique_ptr<DeviceImages>> create(const std::shared_ptr<const Prepared>& prepared);
+
+  [[nodiscard]] Resource source() const { return resource(0); }
+  [[nodiscard]] Resource destination() const { return resource(1); }
+  /// Commands that fill the source from packed rows in a buffer, and that fetch the destination into one.
+  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset) const;
+  void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const;
+  /// Makes images ready to be written; their contents are lost.
+  void record_begin(VkCommandBuffer commands) const;
+  /// The driver's copy of the source to the destination, as far as both are equally large.
+  void record_copy(VkCommandBuffer commands) const;
+
+ private:
+  explicit DeviceImages(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), arena_(prepared_->context()) {}
+  [[nodiscard]] Resource resource(std::size_t index) const;
+
+  std::shared_ptr<const Prepared> prepared_;
+  Arena arena_;  ///< source, destination
+};
+
+/// A command buffer of its own pool, and the fence that says when its commands have run.
+class Commands {
+ public:
+  static Result<std::unique_ptr<Commands>> create(std::shared_ptr<const Context> context);
+  ~Commands();
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+
+  /// Begin, record, end: once, for many submissions.
+  template <class Record>
+  [[nodiscard]] Status record(const Record& record_commands) {
+    if (Status s = begin(); !s) return s;
+    record_commands(buffer_);
+    return end();
+  }
+  [[nodiscard]] Status submit() const { return context_->submit(buffer_, fence_); }
+  [[nodiscard]] Status wait() const { return context_->wait(fence_); }
+
+ private:
+  explicit Commands(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  [[nodiscard]] Status begin();
+  [[nodiscard]] Status end();
+
+  std::shared_ptr<const Context> context_;
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkCommandBuffer buffer_ = VK_NULL_HANDLE;
+  VkFence fence_ = VK_NULL_HANDLE;
+};
+
+}  // namespace mollify::vulkan

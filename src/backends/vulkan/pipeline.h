@@ -1,0 +1,58 @@
+// From a pass of a plan to a pipeline, its push constants and its weights.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/vulkan/context.h"
+#include "backends/vulkan/shader.h"
+#include "mollify/plan.h"
+
+namespace mollify::vulkan {
+
+/// The numbers of the bindings that every kernel agrees on.
+enum BindingNumber : std::uint32_t { kSourceBinding = 0, kDestinationBinding = 1, kWeightsBinding = 2 };
+
+struct Pipeline {
+  const ShaderVariant* variant = nullptr;
+  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  std::vector<std::byte> parameters;  ///< push constants; pitches are filled in for each image
+  std::vector<std::byte> weights;     ///< for kWeightsBinding
+  PerAxis<std::uint32_t> groups;      ///< work groups to dispatch
+
+  [[nodiscard]] const ShaderBinding& binding(std::uint32_t number) const;
+  [[nodiscard]] bool reads_image() const { return binding(kSourceBinding).kind == BindingKind::sampled_image; }
+  [[nodiscard]] bool writes_image() const { return binding(kDestinationBinding).kind == BindingKind::storage_image; }
+  /// Sets "source_pitch" or "destination_pitch": pixels from one row of a buffer to the next.
+  static void set_pitch(const ShaderVariant& variant, std::vector<std::byte>& parameters, std::string_view name,
+                        std::int32_t pixels);
+};
+
+/// The pipelines of one plan and the layouts they need.
+class Pipelines {
+ public:
+  static Result<std::unique_ptr<Pipelines>> create(const Plan& plan, std::shared_ptr<Context> context);
+  ~Pipelines();
+  Pipelines(const Pipelines&) = delete;
+  Pipelines& operator=(const Pipelines&) = delete;
+
+  [[nodiscard]] const std::vector<Pipeline>& passes() const { return passes_; }
+
+ private:
+  explicit Pipelines(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  [[nodiscard]] Status add(const Plan& plan, const Pass& pass);
+
+  std::shared_ptr<Context> context_;
+  std::vector<Pipeline> passes_;
+};
+
+[[nodiscard]] VkDescriptorType descriptor_type(BindingKind kind);
+
+/// The ids of the kernels that this backend has.
+[[nodiscard]] std::vector<std::string> kernel_ids();
+
+}  // namespace mollify::vulkan

@@ -1,0 +1,263 @@
+#include "backends/vulkan/recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/vulkan/executor.h"
+#include "backends/vulkan/formats.h"
+
+namespace mollify::vulkan {
+namespace {
+
+constexpr VkDeviceSize kWeightsAlignment = 256;  // no device asks for more
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
+
+/// The sampler's way past the edge that does what the border does. Planners ask for no other.
+VkSamplerAddressMode address_mode(BorderMode mode) {
+  switch (mode) {
+    case BorderMode::reflect: return VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT;
+    case BorderMode::wrap: return VK_SAMPLER_ADDRESS_MODE_REPEAT;
+    case BorderMode::constant: return VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
+    case BorderMode::clamp:
+    case BorderMode::mirror: break;
+  }
+  return VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+}
+
+Result<VkSampler> make_sampler(const Context& context, VkFilter filter, const Border& border) {
+  VkSamplerCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO;
+  info.magFilter = info.minFilter = filter;
+  info.addressModeU = address_mode(border.mode.x);
+  info.addressModeV = address_mode(border.mode.y);
+  info.addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+  info.borderColor = border.value == std::array{1.0, 1.0, 1.0, 1.0} ? VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE
+                                                                    : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+  VkSampler sampler = VK_NULL_HANDLE;
+  if (const VkResult r = context.vk().CreateSampler(context.device(), &info, nullptr, &sampler); r != VK_SUCCESS) {
+    return to_error(r, "making a sampler");
+  }
+  return sampler;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context) {
+  const std::shared_ptr<Prepared> prepared(new Prepared(plan, std::move(context)));
+  Result<std::unique_ptr<Pipelines>> pipelines = Pipelines::create(prepared->plan_, prepared->context_);
+  if (!pipelines) return pipelines.error();
+  prepared->pipelines_ = std::move(*pipelines);
+  if (Status s = prepared->upload_weights(); !s) return s.error();
+  if (Status s = prepared->make_samplers(); !s) return s.error();
+  return std::shared_ptr<const Prepared>(prepared);
+}
+
+Prepared::~Prepared() {
+  for (VkSampler sampler : {nearest_, linear_}) {
+    if (sampler != VK_NULL_HANDLE) context_->vk().DestroySampler(context_->device(), sampler, nullptr);
+  }
+}
+
+Status Prepared::upload_weights() {
+  VkDeviceSize total = 0;
+  for (const Pipeline& pass : passes()) {
+    weights_offsets_.push_back(total);
+    total = (total + pass.weights.size() + kWeightsAlignment - 1) / kWeightsAlignment * kWeightsAlignment;
+  }
+  // A kernel may see more of its block than it has weights for.
+  total += static_cast<VkDeviceSize>(std::min<std::int64_t>(context_->info().gpu.max_uniform_bytes, 1 << 16));
+  const Result<std::size_t> buffer =
+      weights_.add_buffer(total, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+  if (!buffer) return buffer.error();
+  if (Status s = weights_.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                                   VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+      !s) {
+    return s;
+  }
+  for (std::size_t i = 0; i < passes().size(); ++i) {
+    const std::vector<std::byte>& bytes = passes()[i].weights;
+    std::memcpy(weights_.data(0) + weights_offsets_[i], bytes.data(), bytes.size());
+  }
+  return {};
+}
+
+Status Prepared::make_samplers() {
+  const Result<VkSampler> nearest = make_sampler(*context_, VK_FILTER_NEAREST, {});
+  if (!nearest) return nearest.error();
+  nearest_ = *nearest;
+  if (std::ranges::none_of(plan_.passes, &Pass::linear)) return {};
+  const Result<VkSampler> linear = make_sampler(*context_, VK_FILTER_LINEAR, plan_.spec.border);
+  if (!linear) return linear.error();
+  linear_ = *linear;
+  return {};
+}
+
+Status add_intermediates(const Prepared& prepared, Arena& arena) {
+  for (const ImageDesc& desc : prepared.plan().intermediates) {
+    const auto bytes = static_cast<VkDeviceSize>(desc.payload_bytes());
+    const Result<std::size_t> index =
+        prepared.uses_images() ? arena.add_image(desc, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT)
+                               : arena.add_buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+    if (!index) return index.error();
+  }
+  return {};
+}
+
+Result<std::unique_ptr<RecorderImpl>> RecorderImpl::create(std::shared_ptr<const Prepared> prepared, const Resource& source,
+                                                           const Resource& destination, const Scratch& scratch) {
+  std::unique_ptr<RecorderImpl> recorder(new RecorderImpl(std::move(prepared)));
+  if (Status s = recorder->make_intermediates(scratch); !s) return s.error();
+  if (Status s = recorder->make_descriptors(source, destination); !s) return s.error();
+  return recorder;
+}
+
+RecorderImpl::~RecorderImpl() {
+  if (pool_ != VK_NULL_HANDLE) context().vk().DestroyDescriptorPool(context().device(), pool_, nullptr);
+}
+
+Status RecorderImpl::make_intermediates(const Scratch& scratch) {
+  if (Status s = add_intermediates(*prepared_, scratch_); !s) return s;
+  if (scratch.memory != VK_NULL_HANDLE) return scratch_.bind(scratch.memory, scratch.offset);
+  return scratch_.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+}
+
+Status RecorderImpl::make_descriptors(const Resource& source, const Resource& destination) {
+  const std::vector<Pipeline>& passes = prepared_->passes();
+  const DeviceFunctions& vk = context().vk();
+  const auto count = static_cast<std::uint32_t>(passes.size());
+  const std::array<VkDescriptorPoolSize, 4> sizes{{{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, count},
+                                                   {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, count},
+                                                   {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, count},
+                                                   {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3 * count}}};
+  VkDescriptorPoolCreateInfo pool{};
+  pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+  pool.maxSets = count;
+  pool.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
+  pool.pPoolSizes = sizes.data();
+  if (const VkResult r = vk.CreateDescriptorPool(context().device(), &pool, nullptr, &pool_); r != VK_SUCCESS) {
+    return to_error(r, "making a descriptor pool");
+  }
+  std::vector<VkDescriptorSetLayout> layouts;
+  for (const Pipeline& pass : passes) layouts.push_back(pass.set_layout);
+  sets_.resize(passes.size());
+  VkDescriptorSetAllocateInfo allocate{};
+  allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+  allocate.descriptorPool = pool_;
+  allocate.descriptorSetCount = count;
+  allocate.pSetLayouts = layouts.data();
+  if (const VkResult r = vk.AllocateDescriptorSets(context().device(), &allocate, sets_.data()); r != VK_SUCCESS) {
+    return to_error(r, "making descriptor sets");
+  }
+
+  const Plan& plan = prepared_->plan();
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const Pipeline& pass = passes[i];
+    parameters_.push_back(pass.parameters);
+    const auto bind = [&](std::uint32_t number, const Binding& planned) -> Status {
+      const bool is_source = number == kSourceBinding;
+      VkDescriptorImageInfo image{prepared_->sampler(i), VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL};
+      VkDescriptorBufferInfo buffer{VK_NULL_HANDLE, 0, VK_WHOLE_SIZE};
+      if (planned.kind == Binding::Kind::intermediate) {
+        const auto index = static_cast<std::size_t>(planned.index);
+        image.imageView = scratch_.view(index);
+        buffer.buffer = scratch_.buffer(index);
+      } else {
+        const Resource& given = planned.kind == Binding::Kind::source ? source : destination;
+        const ImageDesc& desc = planned.kind == Binding::Kind::source ? plan.src : plan.dst;
+        if (std::holds_alternative<ImageResource>(given) != prepared_->uses_images()) {
+          return invalid(std::string("the plan works on ") + (prepared_->uses_images() ? "images" : "buffers"));
+        }
+        if (const auto* lent = std::get_if<ImageResource>(&given)) {
+          image.imageView = lent->view;
+          if (is_source) image.imageLayout = lent->layout;
+        } else {
+          const auto& lent_buffer = std::get<BufferResource>(given);
+          buffer.buffer = lent_buffer.buffer;
+          buffer.offset = lent_buffer.offset;
+          const std::int64_t row_bytes = lent_buffer.row_bytes == 0 ? desc.row_payload_bytes() : lent_buffer.row_bytes;
+          const int pixel = mollify::info(desc.format).pixel_bytes();
+          if (row_bytes % pixel != 0 || row_bytes < desc.row_payload_bytes()) {
+            return invalid("rows of a buffer must be whole pixels apart, as many as the image is wide at least");
+          }
+          buffer.range = static_cast<VkDeviceSize>(row_bytes * (desc.height - 1) + desc.row_payload_bytes());
+          Pipeline::set_pitch(*pass.variant, parameters_.back(), is_source ? "source_pitch" : "destination_pitch",
+                              static_cast<std::int32_t>(row_bytes / pixel));
+        }
+      }
+      VkWriteDescriptorSet write{};
+      write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+      write.dstSet = sets_[i];
+      write.dstBinding = number;
+      write.descriptorCount = 1;
+      write.descriptorType = descriptor_type(pass.binding(number).kind);
+      write.pImageInfo = &image;
+      write.pBufferInfo = &buffer;
+      vk.UpdateDescriptorSets(context().device(), 1, &write, 0, nullptr);
+      return {};
+    };
+    if (Status s = bind(kSourceBinding, plan.passes[i].source); !s) return s;
+    if (Status s = bind(kDestinationBinding, plan.passes[i].destination); !s) return s;
+    const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
+    if (weights == pass.variant->bindings.end()) continue;
+    const bool uniform = weights->kind == BindingKind::uniform_buffer;
+    const VkDeviceSize range = uniform ? std::min<VkDeviceSize>(1 << 16, context().info().gpu.max_uniform_bytes)
+                                       : (pass.weights.size() + 15) / 16 * 16;
+    const VkDescriptorBufferInfo buffer{prepared_->weights(), prepared_->weights_offset(i), range};
+    VkWriteDescriptorSet write{};
+    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    write.dstSet = sets_[i];
+    write.dstBinding = kWeightsBinding;
+    write.descriptorCount = 1;
+    write.descriptorType = descriptor_type(weights->kind);
+    write.pBufferInfo = &buffer;
+    vk.UpdateDescriptorSets(context().device(), 1, &write, 0, nullptr);
+  }
+  return {};
+}
+
+void RecorderImpl::record(VkCommandBuffer commands) const {
+  const DeviceFunctions& vk = context().vk();
+  const std::vector<Pipeline>& passes = prepared_->passes();
+  if (prepared_->uses_images()) {
+    for (std::size_t i = 0; i < prepared_->plan().intermediates.size(); ++i) {
+      begin_image(context(), commands, scratch_.image(i));
+    }
+  } else if (!prepared_->plan().intermediates.empty()) {
+    full_barrier(context(), commands);  // the last execution may still read what this one overwrites
+  }
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    if (i > 0) full_barrier(context(), commands);
+    const Pipeline& pass = passes[i];
+    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.pipeline);
+    vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.layout, 0, 1, &sets_[i], 0, nullptr);
+    vk.CmdPushConstants(commands, pass.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                        static_cast<std::uint32_t>(parameters_[i].size()), parameters_[i].data());
+    vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, 1);
+  }
+}
+
+void full_barrier(const Context& context, VkCommandBuffer commands) {
+  constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                          VK_ACCESS_TRANSFER_WRITE_BIT;
+  context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void begin_image(const Context& context, VkCommandBuffer commands, VkImage image) {
+  constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  VkImageMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+  barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+  barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+  barrier.image = image;
+  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 0, nullptr, 0, nullptr, 1, &barrier);
+}
+
+}  // namespace mollify::vulkan

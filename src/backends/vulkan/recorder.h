@@ -1,0 +1,78 @@
+// An executable bound to a source and a destination: descriptors, intermediates, and the commands that use them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/vulkan/memory.h"
+#include "backends/vulkan/pipeline.h"
+#include "mollify/vulkan.h"
+
+namespace mollify::vulkan {
+
+/// A plan's pipelines, weights and samplers: what an Executable of this backend holds.
+class Prepared {
+ public:
+  static Result<std::shared_ptr<const Prepared>> create(const Plan& plan, std::shared_ptr<Context> context);
+  ~Prepared();
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
+  [[nodiscard]] const std::vector<Pipeline>& passes() const { return pipelines_->passes(); }
+  /// Bound at kWeightsBinding by every pass that has one.
+  [[nodiscard]] VkBuffer weights() const { return weights_.buffer(0); }
+  [[nodiscard]] VkDeviceSize weights_offset(std::size_t pass) const { return weights_offsets_[pass]; }
+  [[nodiscard]] VkSampler sampler(std::size_t pass) const { return plan_.passes[pass].linear ? linear_ : nearest_; }
+  /// The first pass reads an image, so all images of the plan are images and not buffers.
+  [[nodiscard]] bool uses_images() const { return passes().front().reads_image(); }
+
+ private:
+  Prepared(Plan plan, std::shared_ptr<Context> context)
+      : plan_(std::move(plan)), context_(std::move(context)), weights_(context_) {}
+  [[nodiscard]] Status upload_weights();
+  [[nodiscard]] Status make_samplers();
+
+  Plan plan_;
+  std::shared_ptr<Context> context_;
+  std::unique_ptr<Pipelines> pipelines_;
+  Arena weights_;
+  std::vector<VkDeviceSize> weights_offsets_;
+  VkSampler nearest_ = VK_NULL_HANDLE;
+  VkSampler linear_ = VK_NULL_HANDLE;
+};
+
+class RecorderImpl {
+ public:
+  static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared, const Resource& source,
+                                                      const Resource& destination, const Scratch& scratch);
+  ~RecorderImpl();
+  RecorderImpl(const RecorderImpl&) = delete;
+  RecorderImpl& operator=(const RecorderImpl&) = delete;
+
+  void record(VkCommandBuffer commands) const;
+  [[nodiscard]] const Context& context() const { return *prepared_->context(); }
+
+ private:
+  explicit RecorderImpl(std::shared_ptr<const Prepared> prepared)
+      : prepared_(std::move(prepared)), scratch_(prepared_->context()) {}
+  [[nodiscard]] Status make_intermediates(const Scratch& scratch);
+  [[nodiscard]] Status make_descriptors(const Resource& source, const Resource& destination);
+
+  std::shared_ptr<const Prepared> prepared_;
+  Arena scratch_;
+  VkDescriptorPool pool_ = VK_NULL_HANDLE;
+  std::vector<VkDescriptorSet> sets_;                ///< of each pass
+  std::vector<std::vector<std::byte>> parameters_;  ///< of each pass, with the pitches of these buffers
+};
+
+/// Adds a plan's intermediates to an arena; they are not usable before it has memory.
+[[nodiscard]] Status add_intermediates(const Prepared& prepared, Arena& arena);
+
+/// Everything that shaders or copies wrote is visible to what shaders or copies do next.
+void full_barrier(const Context& context, VkCommandBuffer commands);
+/// Contents undefined before, VK_IMAGE_LAYOUT_GENERAL after.
+void begin_image(const Context& context, VkCommandBuffer commands, VkImage image);
+
+}  // namespace mollify::vulkan
