@@ -14,6 +14,7 @@
 
 namespace mollify {
 
+struct Access;
 class DeviceImpl;
 class ExecutableImpl;
 class WorkspaceImpl;
@@ -45,6 +46,7 @@ class Executable {
                            Workspace& workspace) const;
 
  private:
+  friend struct Access;
   std::shared_ptr<const ExecutableImpl> impl_;
 };
 
@@ -64,6 +66,7 @@ class Device {
   [[nodiscard]] Result<Executable> prepare(const Plan& plan) const;
 
  private:
+  friend struct Access;
   explicit Device(std::shared_ptr<DeviceImpl> impl);
   std::shared_ptr<DeviceImpl> impl_;
 };

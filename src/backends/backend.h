@@ -38,6 +38,13 @@ class ExecutableImpl {
   Plan plan_;
 };
 
+/// From the public types to what they hold, for the interfaces that one backend alone has.
+struct Access {
+  [[nodiscard]] static Device device(std::shared_ptr<DeviceImpl> impl) { return Device(std::move(impl)); }
+  [[nodiscard]] static DeviceImpl& impl(const Device& device) { return *device.impl_; }
+  [[nodiscard]] static const ExecutableImpl& impl(const Executable& executable) { return *executable.impl_; }
+};
+
 struct BackendInfo {
   Backend backend;
   std::vector<DeviceInfo> (*list)();
