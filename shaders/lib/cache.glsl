@@ -6,9 +6,11 @@
 #define unpack_pixel(v) (v)
 #elif CACHE == CACHE_f16
 #define CACHED uvec2
-// Beyond the largest half it would be infinite, and an infinity spreads.
+// packHalf2x16 may cut off; with its last 13 bits rounded away a number is a half already, as long as it is no subnormal
+// one. Beyond the largest half it would be infinite, and an infinity spreads.
 uvec2 pack_pixel(vec4 v) {
-  v = clamp(v, -65504.0, 65504.0);
+  uvec4 bits = floatBitsToUint(clamp(v, -65504.0, 65504.0));
+  v = uintBitsToFloat((bits + 0xFFFu + ((bits >> 13) & 1u)) & 0xFFFFE000u);
   return uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw));
 }
 vec4 unpack_pixel(uvec2 v) {

@@ -41,9 +41,17 @@ struct Algorithm {
 [[nodiscard]] std::span<const Algorithm* const> registry();
 
 // Families, one file each.
-extern const Algorithm kSepFused;
 extern const Algorithm kBoxAny;
 extern const Algorithm kGaussDecimate;
 extern const Algorithm kNxnDirect;
+extern const Algorithm kNxnShared;
+extern const Algorithm kSepDirect;
+extern const Algorithm kSepFused;
+extern const Algorithm kSepInline;
+extern const Algorithm kSepInlineShared;
+extern const Algorithm kSepInlineSliding;
+extern const Algorithm kSepInlineSlidingShared;
+extern const Algorithm kSepShared;
+extern const Algorithm kSepSliding;
 
 }  // namespace mollify

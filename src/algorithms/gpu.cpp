@@ -245,6 +245,11 @@ std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermed
   return bytes;
 }
 
+std::int32_t shared_size(const Problem& p, std::int64_t size, std::int64_t item_bytes, std::int64_t other_bytes) {
+  const std::int32_t rounded = rounded_size(size);
+  return rounded * item_bytes + other_bytes <= p.device.gpu.shared_bytes ? rounded : static_cast<std::int32_t>(size);
+}
+
 std::int32_t rounded_size(std::int64_t size) {
   std::int64_t step = 4;
   while (step * 8 < size) step *= 2;

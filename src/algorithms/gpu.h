@@ -121,7 +121,11 @@ struct Span {
 /// Bytes of a workspace: what lies on the device, and the host's staging of source and destination.
 [[nodiscard]] std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates);
 
-/// The least size of a shared array: sizes are constants of a pipeline, so that few different ones are compiled.
+/// The size of a shared array of at least `size`: sizes are constants of a pipeline, so that few different ones are
+/// compiled.
 [[nodiscard]] std::int32_t rounded_size(std::int64_t size);
+/// The same, but `size` itself where the rounded one does not fit beside `other_bytes` of shared memory.
+[[nodiscard]] std::int32_t shared_size(const Problem& p, std::int64_t size, std::int64_t item_bytes,
+                                       std::int64_t other_bytes = 0);
 
 }  // namespace mollify::gpu

@@ -72,7 +72,55 @@ Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
   return out;
 }
 
+Result<Proposal> propose_shared(const Problem& p) {
+  const Result<NxnWish> w = wish(p, "nxn_shared");
+  if (!w) return w.error();
+  const Matrix& matrix = w->matrix.matrix;
+  // Source pixels, at most 1 or relative to the largest.
+  const auto cached = [&](Cache cache) {
+    const bool unorm8 = info(p.src.format).is_unorm() && info(p.src.format).bits == 8;
+    const bool as_stored = p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
+    if (cache == Cache::unorm8 && unorm8 && as_stored) return 0.0;
+    const double largest = info(p.src.format).is_unorm() ? magnitude(matrix.weights) : 1.0;
+    return rounding_step(cache, p.src.format) * largest * colour_gain(p.spec);
+  };
+  const Cache cache = choose_cache(p, [&](Cache c) { return w->error + cached(c); });
+  if (cache == Cache::unorm8 && !info(p.src.format).is_unorm()) {
+    return refusal("float pixels do not lie between 0 and 1, as a unorm8 cache needs");
+  }
+  const PerAxis<std::int32_t> extent{w->group.x + matrix.width - 1, w->group.y + matrix.height - 1};
+  const std::int64_t pixels = std::int64_t{extent.x} * extent.y;
+  if (Status s = check_shared(p, pixels * cache_bytes(cache)); !s) return s.error();
+
+  Pass pass = make_pass("nxn_shared", {p.dst.width, p.dst.height}, w->group, w->group, w->storage);
+  pass.constants["cache"] = static_cast<std::int64_t>(cache);
+  pass.constants["tile_size"] = shared_size(p, pixels, cache_bytes(cache));
+  Proposal out = proposal(p, *w, std::move(pass));
+  out.options["cache"] = kCaches[static_cast<std::size_t>(cache)];
+  out.error += cached(cache);
+  if (cache == Cache::f16 && info(p.src.format).bits == 32) out.assumption = kHalfRange;
+  const auto taps = static_cast<double>(matrix.weights.size());
+  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                                   .loads = static_cast<double>(pixels) / (w->group.x * w->group.y),
+                                   .shared_loads = taps,
+                                   .operations = taps,
+                                   .barriers = 1.0,
+                                   .bytes = static_cast<double>(out.moved_bytes)});
+  return out;
+}
+
+constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
+constexpr std::array kSharedOptions = {
+    kStorageOption, kCacheOption,
+    OptionInfo{"packing", kPackings, "struct", "samples as 16 bytes or as 4, their weights then in f16"},
+    OptionInfo{"samples", kSampleBuffers, "uniform where they fit", "which kind of buffer holds them"},
+    kLaneOrderOption, group_option(kGroups, "16x16")};
+
 }  // namespace
+
+constinit const Algorithm kNxnShared = {
+    {"nxn.shared", "any matrix, from a tile in shared memory", "A Tale Of Too Many Blurs, part 2", kSharedOptions},
+    propose_shared};
 
 Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
   const Result<NxnWish> w = wish(p, "nxn_direct");

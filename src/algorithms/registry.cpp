@@ -5,7 +5,20 @@
 namespace mollify {
 namespace {
 
-constexpr std::array kRegistry = {&kBoxAny, &kSepFused, &kGaussDecimate, &kNxnDirect};
+constexpr std::array kRegistry = {
+    &kBoxAny,
+    &kSepFused,
+    &kGaussDecimate,
+    &kSepInlineSlidingShared,
+    &kSepInlineSliding,
+    &kSepInlineShared,
+    &kSepInline,
+    &kSepSliding,
+    &kSepShared,
+    &kSepDirect,
+    &kNxnShared,
+    &kNxnDirect,
+};
 
 }  // namespace
 

@@ -17,9 +17,9 @@ struct CpuTuning {
 constexpr CpuTuning kCpu;
 
 constexpr std::array kGpus = {
-    GpuTuning{"H200", 4.2e12, 1.0e12, 1.5e12, 2.5e12, 8e12, 2e13, 3e-6},
-    GpuTuning{"llvmpipe", 8e9, 8e7, 1.5e8, 4e8, 1e9, 1e9, 5e-5},
-    GpuTuning{"", 4e11, 2e11, 2e11, 5e11, 1.5e12, 4e12, 5e-6},
+    GpuTuning{"H200", 4.2e12, 1.0e12, 1.5e12, 2.5e12, 8e12, 2e13, 3e-6, 1056},
+    GpuTuning{"llvmpipe", 8e9, 8e7, 1.5e8, 4e8, 1e9, 1e9, 5e-5, 16},
+    GpuTuning{"", 4e11, 2e11, 2e11, 5e11, 1.5e12, 4e12, 5e-6, 512},
 };
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }

@@ -35,6 +35,7 @@ struct GpuTuning {
   double operations_per_second;     ///< multiply-adds of pixels
   double barriers_per_second;       ///< times threads that wait
   double launch_seconds;            ///< of one dispatch
+  std::int32_t groups_to_fill;      ///< work groups of 256 threads that keep every processor busy
 };
 [[nodiscard]] const GpuTuning& gpu_tuning(const DeviceInfo& device);
 

@@ -1,0 +1,64 @@
+#include "algorithms/sep_gpu.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "tuning/tuning.h"
+
+namespace mollify::gpu {
+
+Result<Separable> separable(const Problem& p, std::string_view kernel) {
+  const Result<Storage> where = storage(p, kernel);
+  if (!where) return where.error();
+  std::optional<SeparableTaps> taps = separable_taps(p);
+  if (!taps) return refusal("the matrix is no product of a column and a row");
+  if (Status s = check_taps(*taps); !s) return s.error();
+  Separable s;
+  s.storage = *where;
+  s.region = region(p);
+  s.error = taps->cut_error + rounding_error(p, *taps, Accumulator::f32);
+  const std::vector<double>& x = taps->taps.x.weights;
+  s.unorm_rows = info(p.src.format).is_unorm() && std::ranges::all_of(x, [](double w) { return w >= 0.0; }) &&
+                 std::accumulate(x.begin(), x.end(), 0.0) <= 1.0 + 1e-9;
+  s.taps = std::move(*taps);
+  return s;
+}
+
+double cache_error(const Problem& p, const Separable& s, Cache cache, PixelFormat format, bool rows) {
+  const bool as_stored = !rows && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
+  const FormatInfo& f = info(format);
+  if (as_stored && cache == Cache::unorm8 && f.is_unorm() && f.bits == 8) return 0.0;
+  if (as_stored && cache == Cache::f16 && !f.is_unorm() && f.bits == 16) return 0.0;
+  const bool at_most_one = rows ? s.unorm_rows : info(p.src.format).is_unorm();
+  return rounding_step(cache, at_most_one ? p.src.format : PixelFormat::rgba16f) * colour_gain(p.spec) * s.taps.magnitude;
+}
+
+Status check_cache(const Problem& p, const Separable& s, Cache cache, bool rows) {
+  if (cache != Cache::unorm8) return {};
+  if (!info(p.src.format).is_unorm()) return refusal("float pixels do not lie between 0 and 1, as a unorm8 cache needs");
+  if (rows && !s.unorm_rows) return refusal("filtered rows can leave 0 to 1, which a unorm8 cache cannot hold");
+  return {};
+}
+
+std::string half_assumption(const Problem& p, const Separable& s, bool uses_half) {
+  const bool may_overflow = !info(p.src.format).is_unorm() && (info(p.src.format).bits == 32 || s.taps.magnitude > 1.0);
+  return uses_half && may_overflow ? std::string(kHalfRange) : std::string();
+}
+
+std::int32_t power_of_two_above(std::int64_t size) {
+  return static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
+}
+
+std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {
+  const std::int32_t length = (size + pieces - 1) / pieces;
+  return (length + step - 1) / step * step;
+}
+
+std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps) {
+  const std::int64_t wanted = (gpu_tuning(p.device).groups_to_fill + groups_across - 1) / groups_across;
+  const std::int64_t most = std::max<std::int64_t>(1, size / (8 * std::max(taps, 1)));
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, 1, most));
+}
+
+}  // namespace mollify::gpu
