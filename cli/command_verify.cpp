@@ -39,12 +39,12 @@ struct Finding {
   double predicted_error = 0.0;
 };
 
-std::vector<cases::Case> select(const VerifyCommand& args) {
+std::vector<cases::Case> select(const VerifyCommand& args, const DeviceInfo& device) {
   if (args.case_name) {
     if (args.filter || args.full) fail_usage("--case names one case; leave --filter and --full out");
     return {value_or_fail(cases::parse_case(*args.case_name))};
   }
-  std::vector<cases::Case> selected = args.full ? cases::all_cases() : cases::pairwise_cases();
+  std::vector<cases::Case> selected = args.full ? cases::all_cases(device) : cases::pairwise_cases(device);
   if (args.filter) {
     std::erase_if(selected, [&](const cases::Case& c) { return !bench::matches(*args.filter, cases::name(c)); });
     if (selected.empty()) fail(fmt::format("--filter \"{}\": no case has such a name", *args.filter));
@@ -158,9 +158,9 @@ Json to_json(const VerifyCommand& args, const DeviceInfo& device, const Findings
 }
 
 void run(const VerifyCommand& args) {
-  const std::vector<cases::Case> selected = select(args);
   const Device device = open_device(args.device);
   const DeviceInfo& info = device.info();
+  const std::vector<cases::Case> selected = select(args, info);
   if (!args.json) fmt::print("{}: {}, {}, threads: {}\n", name(info.backend), info.name, info.driver, info.threads);
   std::fflush(stdout);
 

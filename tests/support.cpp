@@ -10,6 +10,9 @@
 
 #include "cases/source.h"
 #include "reference/pixel.h"
+#ifdef MOLLIFY_VULKAN
+#include "backends/vulkan/pipeline.h"
+#endif
 
 namespace mollify::test {
 namespace {
@@ -58,6 +61,33 @@ const Device& cpu(std::int32_t threads) {
   return devices.emplace(threads, must(Device::open("cpu", {threads}))).first->second;
 }
 
+DeviceInfo fake_gpu(bool is_software) {
+  DeviceInfo device;
+  device.backend = Backend::vulkan;
+  device.name = is_software ? "Imaginary software GPU" : "Imaginary GPU";
+  device.driver = "none";
+  GpuInfo& gpu = device.gpu;
+  gpu.is_software = is_software;
+  gpu.subgroup_size = 8;
+  gpu.quad_operations = true;
+  gpu.small_storage = true;
+  gpu.shared_bytes = 32 << 10;
+  gpu.max_group_invocations = 1024;
+  gpu.max_group = {1024, 1024};
+  gpu.max_image_length = 16384;
+  gpu.max_buffer_bytes = 128 << 20;
+  gpu.max_uniform_bytes = 64 << 10;
+  gpu.linear_fraction_bits = 8;
+  for (const FormatInfo& format : formats()) {
+    if (format.channels != 3) gpu.sampled_formats |= 1U << static_cast<unsigned>(format.format);
+  }
+  gpu.linear_formats = gpu.storage_formats = gpu.sampled_formats;
+#ifdef MOLLIFY_VULKAN
+  device.kernels = vulkan::kernel_ids();
+#endif
+  return device;
+}
+
 Executable prepared(const BlurSpec& spec, const ImageDesc& src, const How& how) {
   PlanOptions options;
   if (!how.algorithm.id.empty()) options.algorithm = how.algorithm;
@@ -85,8 +115,8 @@ Pixels cropped(const Pixels& image, const Rect& rect) {
   return result;
 }
 
-void expect_pass(const cases::Case& c) {
-  const cases::CaseResult result = cases::run_case(cpu(), c);
+void expect_pass(const cases::Case& c, const Device& device) {
+  const cases::CaseResult result = cases::run_case(device, c);
   EXPECT_EQ(result.outcome, cases::Outcome::pass) << cases::name(c) << "\n  " << result.message;
 }
 

@@ -37,6 +37,10 @@ class Pixels {
 /// The CPU with `threads` threads; the same device each time.
 [[nodiscard]] const Device& cpu(std::int32_t threads = 2);
 
+/// A GPU that does not exist, with every kernel that the Vulkan backend has: images and buffers of all formats but those of three
+/// channels, 32 KiB of shared memory. A software one is slow.
+[[nodiscard]] DeviceInfo fake_gpu(bool is_software);
+
 /// How a test wants its blur run.
 struct How {
   PixelFormat format = PixelFormat::rgba8;  ///< of the result
@@ -51,7 +55,7 @@ struct How {
 /// The part of `image` inside `rect`.
 [[nodiscard]] Pixels cropped(const Pixels& image, const Rect& rect);
 
-void expect_pass(const cases::Case& c);
+void expect_pass(const cases::Case& c, const Device& device = cpu());
 
 /// A spec per kind of kernel, small and asymmetric.
 [[nodiscard]] std::vector<KernelSpec> sample_kernels();

@@ -92,7 +92,8 @@ class Recorder {
   /// shaders (VK_ACCESS_SHADER_READ_BIT), and the destination must be free to write. After: the destination's writes are
   /// VK_ACCESS_SHADER_WRITE_BIT of VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT; making them visible is the caller's.
   void record(VkCommandBuffer commands) const;
-  /// The same with a timestamp at `first_query` before and one at `first_query` + 1 after the work.
+  /// The same with a timestamp at `first_query` before and one at `first_query` + 1 after the work; both queries must have
+  /// been reset.
   void record(VkCommandBuffer commands, VkQueryPool queries, std::uint32_t first_query) const;
 
  private:

@@ -2,27 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "cases/random.h"
 
 namespace mollify::cases {
 namespace {
-
-std::vector<AlgorithmChoice> algorithm_choices() {
-  std::vector<AlgorithmChoice> choices{{}};
-  for (const AlgorithmInfo& algorithm : algorithms()) {
-    const std::string id(algorithm.id);
-    choices.push_back({id, {}});
-    for (const OptionInfo& option : algorithm.options) {
-      std::vector<std::string> values(option.values.begin(), option.values.end());
-      if (values.empty()) values = {"1", "3"};
-      for (const std::string& value : values) {
-        if (value != option.default_value) choices.push_back({id, {{std::string(option.name), value}}});
-      }
-    }
-  }
-  return choices;
-}
 
 /// Small whole numbers keep the names of matrices short.
 Matrix whole_number_matrix(PerAxis<std::int32_t> size, PerAxis<std::int32_t> anchor, Normalization normalization,
@@ -33,62 +18,62 @@ Matrix whole_number_matrix(PerAxis<std::int32_t> size, PerAxis<std::int32_t> anc
   return matrix;
 }
 
-std::vector<KernelSpec> kernel_specs() {
+/// The simplest first. `few` are enough to meet each way in which an algorithm treats kernels.
+std::vector<KernelSpec> kernel_specs(bool few) {
   using enum Normalization;
   std::vector<KernelSpec> kernels;
-  for (const PerAxis<double> sigma :
-       {PerAxis<double>{0, 0}, {0.3, 0.3}, {0.8, 0.8}, {1.5, 4}, {0, 3}, {5, 5}, {12, 0.5}, {40, 25}}) {
+  kernels.emplace_back(Box::of_radius(1, 1));
+  for (const PerAxis<double> sigma : {PerAxis<double>{0.8, 0.8}, {1.5, 4}, {0, 3}, {12, 0.5}, {40, 25}}) {
+    kernels.emplace_back(Gaussian{sigma, {}, {}});
+  }
+  kernels.emplace_back(Gaussian{{1, 1}, {{1, 1}}, {}});
+  kernels.emplace_back(Gaussian{{3, 3}, {{9, 9}}, {}});
+  kernels.emplace_back(Gaussian{{11, 1}, {{32, 3}}, {}});
+  for (const PerAxis<double> radius : {PerAxis<double>{2, 0}, {4, 4}, {15, 32}, {0.25, 3.75}, {300, 1}, {2100.5, 5000}}) {
+    kernels.emplace_back(Box::of_radius(radius.x, radius.y));
+  }
+  kernels.emplace_back(Box::of_size({4, 7}, {1, 6}));
+  kernels.emplace_back(Box{{{0.5, 3}, {2.25, 0}}});
+  kernels.emplace_back(Tent{{2.5, 4}});
+  kernels.emplace_back(Taps{{{-0.25, 1.5, -0.25}, 1}, {{-0.1, 0.4, 0.8, 0.1, -0.2}, 4}, none});
+  kernels.emplace_back(Taps{{{1, 0, -1}, 0}, {{1}, 0}, none});
+  kernels.emplace_back(Matrix{1, 1, {0.5}, {0, 0}, none});
+  kernels.emplace_back(Matrix{3, 3, {0, -1, 0, -1, 5, -1, 0, -1, 0}, {1, 1}, none});
+  kernels.emplace_back(whole_number_matrix({2, 5}, {1, 0}, unit_sum, 0, 9));
+  kernels.emplace_back(whole_number_matrix({9, 9}, {8, 2}, unit_sum, 0, 9));
+  kernels.emplace_back(whole_number_matrix({33, 17}, {16, 8}, unit_sum, 0, 9));
+  if (few) return kernels;
+
+  for (const PerAxis<double> sigma : {PerAxis<double>{0, 0}, {0.3, 0.3}, {5, 5}}) {
     kernels.emplace_back(Gaussian{sigma, {}, {}});
   }
   kernels.emplace_back(Gaussian{{2, 2}, {{0, 0}}, {}});
-  kernels.emplace_back(Gaussian{{1, 1}, {{1, 1}}, {}});
   kernels.emplace_back(Gaussian{{2, 2}, {{2, 5}}, {}});
-  kernels.emplace_back(Gaussian{{3, 3}, {{9, 9}}, {}});
-  kernels.emplace_back(Gaussian{{11, 1}, {{32, 3}}, {}});
   kernels.emplace_back(Gaussian{{2, 2}, {}, 4.0});
   kernels.emplace_back(Gaussian{{1, 6}, {}, 3.0});
-
-  for (const PerAxis<double> radius : {PerAxis<double>{0, 0},
-                                       {1, 1},
-                                       {2, 0},
-                                       {4, 4},
-                                       {9, 9},
-                                       {15, 32},
-                                       {1.5, 1.5},
-                                       {0.25, 3.75},
-                                       {100, 128},
-                                       {300, 1},
-                                       {2100.5, 5000}}) {
+  for (const PerAxis<double> radius : {PerAxis<double>{0, 0}, {9, 9}, {1.5, 1.5}, {100, 128}}) {
     kernels.emplace_back(Box::of_radius(radius.x, radius.y));
   }
   kernels.emplace_back(Box::of_size({2, 2}, {0, 0}));
-  kernels.emplace_back(Box::of_size({4, 7}, {1, 6}));
-  kernels.emplace_back(Box{{{0.5, 3}, {2.25, 0}}});
-
-  for (const PerAxis<double> radius : {PerAxis<double>{1, 1}, {2.5, 4}, {20, 20}}) kernels.emplace_back(Tent{radius});
-
+  for (const PerAxis<double> radius : {PerAxis<double>{1, 1}, {20, 20}}) kernels.emplace_back(Tent{radius});
   kernels.emplace_back(Taps{{{1, 4, 6, 4, 1}, 2}, {{1, 2, 1}, 1}, unit_sum});
-  kernels.emplace_back(Taps{{{-0.25, 1.5, -0.25}, 1}, {{-0.1, 0.4, 0.8, 0.1, -0.2}, 4}, none});
-  kernels.emplace_back(Taps{{{1, 0, -1}, 0}, {{1}, 0}, none});
   kernels.emplace_back(Taps{{{0.1, 0.2, 0.3, 0.4}, 3}, {{0.7, 0.3}, 0}, none});
-
-  kernels.emplace_back(Matrix{1, 1, {0.5}, {0, 0}, none});
   kernels.emplace_back(Matrix{3, 3, {1, 2, 1, 2, 4, 2, 1, 2, 1}, {1, 1}, unit_sum});
-  kernels.emplace_back(Matrix{3, 3, {0, -1, 0, -1, 5, -1, 0, -1, 0}, {1, 1}, none});
-  kernels.emplace_back(whole_number_matrix({2, 5}, {1, 0}, unit_sum, 0, 9));
   kernels.emplace_back(whole_number_matrix({7, 7}, {3, 3}, none, -2, 2));
-  kernels.emplace_back(whole_number_matrix({9, 9}, {8, 2}, unit_sum, 0, 9));
-  kernels.emplace_back(whole_number_matrix({33, 17}, {16, 8}, unit_sum, 0, 9));
   kernels.emplace_back(whole_number_matrix({1, 128}, {0, 64}, unit_sum, 0, 9));
   return kernels;
 }
 
-/// Edges of vectors, tiles and 16-bit indices; primes; both kinds of line.
-std::vector<PerAxis<std::int32_t>> image_sizes() {
-  return {{1, 1},   {1, 7},    {7, 1},    {1, 200},  {300, 1},   {2, 2},     {3, 5},
-          {8, 8},   {15, 17},  {16, 16},  {17, 3},   {31, 9},    {32, 33},   {33, 32},
-          {63, 5},  {64, 64},  {65, 7},   {100, 75}, {127, 33},  {128, 20},  {129, 130},
-          {255, 4}, {257, 19}, {640, 31}, {37, 641}, {1031, 67}, {65537, 2}, {2, 65537}};
+/// A plain one first. Edges of vectors, tiles and 16-bit indices; primes; both kinds of line.
+std::vector<PerAxis<std::int32_t>> image_sizes(bool few) {
+  std::vector<PerAxis<std::int32_t>> sizes{{64, 64},  {1, 1},    {1, 200}, {300, 1},  {3, 5},     {16, 16},  {31, 9},
+                                           {33, 32},  {127, 33}, {65, 7},  {257, 19}, {129, 130}, {37, 641}, {65537, 2},
+                                           {2, 65537}};
+  if (!few) {
+    sizes.insert(sizes.end(), {{1, 7}, {7, 1}, {2, 2}, {8, 8}, {15, 17}, {17, 3}, {32, 33}, {63, 5}, {100, 75},
+                               {128, 20}, {255, 4}, {640, 31}, {1031, 67}});
+  }
+  return sizes;
 }
 
 std::int64_t gaussian_taps(double sigma) {
@@ -129,45 +114,71 @@ Rect inset_region(PerAxis<std::int32_t> size, std::int32_t inset) {
   return {x, y, size.x - 2 * x, size.y - 2 * y};
 }
 
+/// Drivers that run on the processor take tens of milliseconds to compile a pipeline, and nearly each case has its own.
+/// There half of the kernels and sizes must do, with all algorithms, options and formats.
+bool is_slow(const DeviceInfo& device) { return device.gpu.is_software; }
+
+/// What to try on an axis: where it is open, enough values that an algorithm with a plan for any has one for these.
+std::vector<std::size_t> candidates(const Axes& axes, const Choice& choice, Axis axis) {
+  if (choice[axis] != kOpen) return {choice[axis]};
+  if (axis == kSource) return {static_cast<std::size_t>(PixelFormat::rgba8), static_cast<std::size_t>(PixelFormat::rgba32f)};
+  if (axis == kMaxError) return {axes.max_errors.size() - 1, 0};
+  std::vector<std::size_t> all(axes.counts()[axis]);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+bool contradicts(const Axes& axes, const Choice& choice) {
+  const FormatInfo& source = info(axes.sources[choice[kSource]]);
+  if (source.channels % 2 != 0 && axes.colours[choice[kColour]].alpha != AlphaMode::ignore) return true;
+  const auto& value = axes.border_values[choice[kBorderValue]];
+  const bool in_range = std::all_of(value.begin(), value.end(), [](double v) { return v >= 0.0 && v <= 1.0; });
+  if (source.is_unorm() && !in_range) return true;
+  return !affordable(axes.kernels[choice[kKernel]], axes.sizes[choice[kSize]]);
+}
+
+Result<Plan> plan_of(const Case& c, const DeviceInfo& device) {
+  const PlanOptions options{c.algorithm.id.empty() ? std::nullopt : std::optional(c.algorithm),
+                            c.layout == Layout::in_place ? Overlap::in_place : Overlap::none};
+  return make_plan(c.spec, c.src, c.dst, device, options);
+}
+
 }  // namespace
 
-const Axes& axes() {
-  static const Axes kAxes = [] {
-    Axes a;
-    a.algorithms = algorithm_choices();
-    a.kernels = kernel_specs();
-    a.sizes = image_sizes();
-    for (const FormatInfo& format : formats()) a.sources.push_back(format.format);
-    a.destinations = {{ComponentClass::unorm, 8},
-                      {ComponentClass::unorm, 16},
-                      {ComponentClass::floating, 16},
-                      {ComponentClass::floating, 32}};
-    for (const BorderModeInfo& mode : border_modes()) a.border_modes.push_back(mode.mode);
-    a.border_values = {{0, 0, 0, 0}, {0.25, 0.8, 0.1, 0.6}, {-0.5, 1.75, 0.3, 1}};
-    a.layouts = {Layout::packed, Layout::padded, Layout::in_place};
-    a.insets = {{}, 0, 1, 13};
-    a.colours = {{AlphaMode::ignore, TransferFunction::none},
-                 {AlphaMode::ignore, TransferFunction::srgb},
-                 {AlphaMode::premultiply, TransferFunction::none},
-                 {AlphaMode::premultiply, TransferFunction::srgb}};
-    a.max_errors = {{}, 0.0, 0.01};
-    return a;
-  }();
-  return kAxes;
+Axes axes(const DeviceInfo& device) {
+  Axes a;
+  a.device = device;
+  a.kernels = kernel_specs(is_slow(device));
+  a.sizes = image_sizes(is_slow(device));
+  for (const FormatInfo& format : formats()) a.sources.push_back(format.format);
+  a.destinations = {{ComponentClass::unorm, 8},
+                    {ComponentClass::unorm, 16},
+                    {ComponentClass::floating, 16},
+                    {ComponentClass::floating, 32}};
+  for (const BorderModeInfo& mode : border_modes()) a.border_modes.push_back(mode.mode);
+  a.border_values = {{0, 0, 0, 0}, {0.25, 0.8, 0.1, 0.6}, {-0.5, 1.75, 0.3, 1}};
+  a.layouts = {Layout::packed, Layout::padded, Layout::in_place};
+  a.insets = {{}, 0, 1, 13};
+  a.colours = {{AlphaMode::ignore, TransferFunction::none},
+               {AlphaMode::ignore, TransferFunction::srgb},
+               {AlphaMode::premultiply, TransferFunction::none},
+               {AlphaMode::premultiply, TransferFunction::srgb}};
+  a.max_errors = {{}, 0.0, 0.01, 0.1};
+  return a;
 }
 
 Choice Axes::counts() const {
-  return {algorithms.size(),   kernels.size(),      sizes.size(),        sources.size(),
-          destinations.size(), border_modes.size(), border_modes.size(), border_values.size(),
-          layouts.size(),      insets.size(),       colours.size(),      max_errors.size()};
+  return {kernels.size(),      sizes.size(),         sources.size(), destinations.size(), border_modes.size(),
+          border_modes.size(), border_values.size(), layouts.size(), insets.size(),       colours.size(),
+          max_errors.size()};
 }
 
-Case Axes::at(const Choice& choice, std::uint64_t seed) const {
+Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const {
   const auto size = sizes[choice[kSize]];
   const PixelFormat source = sources[choice[kSource]];
   const ComponentType destination = destinations[choice[kDestination]];
   Case c;
-  c.algorithm = algorithms[choice[kAlgorithm]];
+  c.algorithm = algorithm;
   c.spec.kernel = kernels[choice[kKernel]];
   c.spec.border.mode = {border_modes[choice[kBorderX]], border_modes[choice[kBorderY]]};
   c.spec.border.value = border_values[choice[kBorderValue]];
@@ -183,42 +194,30 @@ Case Axes::at(const Choice& choice, std::uint64_t seed) const {
   return c;
 }
 
-bool has_plan(const Case& c) {
-  const PlanOptions options{c.algorithm.id.empty() ? std::nullopt : std::optional(c.algorithm),
-                            c.layout == Layout::in_place ? Overlap::in_place : Overlap::none};
-  const auto devices = list_devices();
-  return std::any_of(devices.begin(), devices.end(), [&](const DeviceEntry& device) {
-    return make_plan(c.spec, c.src, c.dst, device.info, options).ok();
-  });
-}
+bool has_plan(const Case& c, const DeviceInfo& device) { return plan_of(c, device).ok(); }
 
-bool compatible(const Axes& axes, Axis a, std::size_t index_a, Axis b, std::size_t index_b) {
-  if (a > b) return compatible(axes, b, index_b, a, index_a);
-  if (a == kSource && b == kColour) {
-    const bool has_alpha = info(axes.sources[index_a]).channels % 2 == 0;
-    return has_alpha || axes.colours[index_b].alpha == AlphaMode::ignore;
-  }
-  if (a == kSource && b == kBorderValue) {
-    const auto& value = axes.border_values[index_b];
-    const bool in_range = std::all_of(value.begin(), value.end(), [](double v) { return v >= 0.0 && v <= 1.0; });
-    return in_range || !info(axes.sources[index_a]).is_unorm();
-  }
-  if (a == kKernel && b == kSize && !affordable(axes.kernels[index_a], axes.sizes[index_b])) return false;
-  if (a != kAlgorithm || index_a == 0) return true;
-
-  // An algorithm and a value go together where a plain case with both has a plan for some kernel.
-  const auto plans_with = [&](std::size_t kernel) {
-    Choice choice{};
-    choice[kAlgorithm] = index_a;
-    choice[kKernel] = kernel;
-    choice[kSize] = 15;
-    choice[kSource] = static_cast<std::size_t>(PixelFormat::rgba8);
-    choice[b] = index_b;
-    return has_plan(axes.at(choice, 1));
+bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice) {
+  constexpr double kMostSeconds = 0.3;
+  const auto runs = [&](const Choice& full) {
+    if (contradicts(axes, full)) return false;
+    // The CPU backend promises a plan for everything, and a test holds it to that.
+    if (algorithm.id.empty() && axes.device.backend == Backend::cpu) return true;
+    const Result<Plan> plan = plan_of(axes.at(algorithm, full, 1), axes.device);
+    return plan && !(is_slow(axes.device) && plan->predicted_seconds > kMostSeconds);
   };
-  if (b == kKernel) return plans_with(index_b);
-  for (std::size_t kernel = 0; kernel < axes.kernels.size(); ++kernel) {
-    if (plans_with(kernel)) return true;
+  Choice full = choice;
+  for (std::size_t axis = 0; axis < kAxisCount; ++axis) {
+    if (full[axis] == kOpen) full[axis] = 0;
+  }
+  for (const std::size_t kernel : candidates(axes, choice, kKernel)) {
+    for (const std::size_t source : candidates(axes, choice, kSource)) {
+      for (const std::size_t max_error : candidates(axes, choice, kMaxError)) {
+        full[kKernel] = kernel;
+        full[kSource] = source;
+        full[kMaxError] = max_error;
+        if (runs(full)) return true;
+      }
+    }
   }
   return false;
 }

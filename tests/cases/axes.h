@@ -1,4 +1,4 @@
-// The values that cases are made of, one list an axis.
+// The values that the cases of a device are made of, one list an axis.
 #pragma once
 
 #include <array>
@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "cases/cases.h"
+#include "cases/covering_array.h"
 
 namespace mollify::cases {
 
 /// The axes, in the order of a Choice.
 enum Axis : std::size_t {
-  kAlgorithm,
   kKernel,
   kSize,
   kSource,       ///< source format
@@ -27,7 +27,7 @@ enum Axis : std::size_t {
   kAxisCount,
 };
 
-/// An index into each axis.
+/// An index into each axis, or kOpen.
 using Choice = std::array<std::size_t, kAxisCount>;
 
 struct ComponentType {
@@ -40,8 +40,9 @@ struct Colour {
   TransferFunction transfer;
 };
 
+/// The first value of each goes with everything.
 struct Axes {
-  std::vector<AlgorithmChoice> algorithms;  ///< the planner's choice first
+  DeviceInfo device;
   std::vector<KernelSpec> kernels;
   std::vector<PerAxis<std::int32_t>> sizes;
   std::vector<PixelFormat> sources;
@@ -51,18 +52,18 @@ struct Axes {
   std::vector<Layout> layouts;
   std::vector<std::optional<std::int32_t>> insets;  ///< of the region of interest; unset: no region
   std::vector<Colour> colours;
-  std::vector<std::optional<double>> max_errors;
+  std::vector<std::optional<double>> max_errors;  ///< the last is the largest
 
   [[nodiscard]] Choice counts() const;
-  [[nodiscard]] Case at(const Choice& choice, std::uint64_t seed) const;
+  [[nodiscard]] Case at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const;
 };
 
-[[nodiscard]] const Axes& axes();
+[[nodiscard]] Axes axes(const DeviceInfo& device);
 
-/// Could a case hold both? False where the two contradict each other or would take seconds.
-[[nodiscard]] bool compatible(const Axes& axes, Axis a, std::size_t index_a, Axis b, std::size_t index_b);
+/// Can the algorithm, with some value on each open axis, run on the device? Not where values contradict each other or
+/// would take seconds.
+[[nodiscard]] bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice);
 
-/// Does any device present have a plan?
-[[nodiscard]] bool has_plan(const Case& c);
+[[nodiscard]] bool has_plan(const Case& c, const DeviceInfo& device);
 
 }  // namespace mollify::cases

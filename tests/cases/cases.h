@@ -50,11 +50,11 @@ struct Case {
 [[nodiscard]] std::string name(const Case& c);
 [[nodiscard]] Result<Case> parse_case(std::string_view text);
 
-/// A pairwise covering array over algorithms, sizes, formats, borders, kernels, layouts and colour handling; fixed
-/// seed.
-[[nodiscard]] std::vector<Case> pairwise_cases();
+/// What the device can run; fixed seed. A pairwise covering array over sizes, formats, borders, kernels, layouts and colour
+/// handling by the planner's choice, and one for each algorithm of its options with one another and with all of these.
+[[nodiscard]] std::vector<Case> pairwise_cases(const DeviceInfo& device);
 /// The product of algorithms, kernels, sizes and source formats, the other axes drawn at random; hours.
-[[nodiscard]] std::vector<Case> all_cases();
+[[nodiscard]] std::vector<Case> all_cases(const DeviceInfo& device);
 /// What the benchmark times by default: the common formats and kernels at `size`.
 [[nodiscard]] std::vector<Case> bench_cases(PerAxis<std::int32_t> size);
 

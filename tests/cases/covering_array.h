@@ -1,4 +1,4 @@
-// Rows that hold every pair of values of every two axes.
+// Rows that hold every pair of values of two axes.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,16 @@
 
 namespace mollify::cases {
 
-/// May `value_a` of `axis_a` and `value_b` of `axis_b` (axis_a < axis_b) occur in one row?
-using PairAllowed =
-    std::function<bool(std::size_t axis_a, std::size_t value_a, std::size_t axis_b, std::size_t value_b)>;
+/// Where a row has no value yet.
+inline constexpr std::size_t kOpen = SIZE_MAX;
 
-/// Greedy: every allowed pair occurs in a row, no row holds a forbidden one. A row that no value can complete is
-/// dropped together with the pair that it was to cover; give each axis a value that goes with everything and there is
-/// none.
+/// Is there a complete row with these values?
+using RowAllowed = std::function<bool(std::span<const std::size_t> row)>;
+
+/// Greedy: of every two axes of which one at least is among the first `leading`, every pair of values that an allowed row
+/// can hold occurs in a row. All rows are allowed.
 [[nodiscard]] std::vector<std::vector<std::size_t>> covering_array(std::span<const std::size_t> axis_sizes,
-                                                                   const PairAllowed& allowed, std::uint64_t seed);
+                                                                   std::size_t leading, const RowAllowed& allowed,
+                                                                   std::uint64_t seed);
 
 }  // namespace mollify::cases

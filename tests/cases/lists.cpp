@@ -1,4 +1,7 @@
 // The lists of cases that the axes give.
+#include <algorithm>
+#include <string>
+
 #include "cases/axes.h"
 #include "cases/cases.h"
 #include "cases/covering_array.h"
@@ -9,46 +12,105 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20240229;
 
-/// Three values that do not go together may still meet in a row: the planner's choice then takes the algorithm's place,
-/// so that every case of a list runs.
-void ensure_plan(Case& c) {
-  if (!c.algorithm.id.empty() && !has_plan(c)) c.algorithm = {};
+/// What an option may be: unset first.
+std::vector<std::string> values_of(const OptionInfo& option) {
+  std::vector<std::string> values{""};
+  values.insert(values.end(), option.values.begin(), option.values.end());
+  if (option.values.empty()) values.insert(values.end(), {"1", "3"});
+  return values;
+}
+
+/// The cases of one algorithm, or of the planner's choice for an empty id. A row is first a value of each option.
+class Rows {
+ public:
+  Rows(const Axes& axes, std::string id, std::span<const OptionInfo> options) : axes_(axes), id_(std::move(id)) {
+    for (const OptionInfo& option : options) {
+      names_.emplace_back(option.name);
+      values_.push_back(values_of(option));
+    }
+  }
+
+  void append_to(std::vector<Case>& cases) const {
+    std::vector<std::size_t> sizes;
+    for (const std::vector<std::string>& values : values_) sizes.push_back(values.size());
+    sizes.push_back(1);  // the algorithm, which is to meet every value where it has no options
+    const std::size_t leading = sizes.size();
+    const Choice counts = axes_.counts();
+    sizes.insert(sizes.end(), counts.begin(), counts.end());
+    const auto allowed = [&](std::span<const std::size_t> row) { return can_run(axes_, algorithm(row), choice(row)); };
+    for (const auto& row : covering_array(sizes, id_.empty() ? sizes.size() : leading, allowed, kSeed)) {
+      cases.push_back(axes_.at(algorithm(row), choice(row), cases.size() + 1));
+    }
+  }
+
+ private:
+  [[nodiscard]] AlgorithmChoice algorithm(std::span<const std::size_t> row) const {
+    AlgorithmChoice out{id_, {}};
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (row[i] != kOpen && row[i] != 0) out.options[names_[i]] = values_[i][row[i]];
+    }
+    return out;
+  }
+  [[nodiscard]] static Choice choice(std::span<const std::size_t> row) {
+    Choice out{};
+    std::copy(row.end() - kAxisCount, row.end(), out.begin());
+    return out;
+  }
+
+  const Axes& axes_;
+  std::string id_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::string>> values_;
+};
+
+/// Each algorithm as it is and with each value of each option alone.
+std::vector<AlgorithmChoice> algorithm_choices() {
+  std::vector<AlgorithmChoice> choices{{}};
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    const std::string id(algorithm.id);
+    choices.push_back({id, {}});
+    for (const OptionInfo& option : algorithm.options) {
+      for (const std::string& value : values_of(option)) {
+        if (!value.empty() && value != option.default_value) choices.push_back({id, {{std::string(option.name), value}}});
+      }
+    }
+  }
+  return choices;
 }
 
 }  // namespace
 
-std::vector<Case> pairwise_cases() {
-  const Axes& a = axes();
-  const auto allowed = [&](std::size_t axis_a, std::size_t value_a, std::size_t axis_b, std::size_t value_b) {
-    return compatible(a, static_cast<Axis>(axis_a), value_a, static_cast<Axis>(axis_b), value_b);
-  };
+std::vector<Case> pairwise_cases(const DeviceInfo& device) {
+  const Axes a = axes(device);
   std::vector<Case> cases;
-  for (const std::vector<std::size_t>& row : covering_array(a.counts(), allowed, kSeed)) {
-    Choice choice{};
-    std::copy(row.begin(), row.end(), choice.begin());
-    cases.push_back(a.at(choice, cases.size() + 1));
-    ensure_plan(cases.back());
+  Rows(a, "", {}).append_to(cases);
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    Rows(a, std::string(algorithm.id), algorithm.options).append_to(cases);
   }
   return cases;
 }
 
-std::vector<Case> all_cases() {
-  const Axes& a = axes();
+std::vector<Case> all_cases(const DeviceInfo& device) {
+  const Axes a = axes(device);
   const Choice counts = a.counts();
   Random random(kSeed);
   std::vector<Case> cases;
-  Choice choice{};
-  for (choice[kAlgorithm] = 0; choice[kAlgorithm] < counts[kAlgorithm]; ++choice[kAlgorithm]) {
+  for (const AlgorithmChoice& algorithm : algorithm_choices()) {
+    Choice choice;
+    choice.fill(kOpen);
     for (choice[kKernel] = 0; choice[kKernel] < counts[kKernel]; ++choice[kKernel]) {
-      if (!compatible(a, kAlgorithm, choice[kAlgorithm], kKernel, choice[kKernel])) continue;
+      choice[kSize] = choice[kSource] = kOpen;
+      if (!can_run(a, algorithm, choice)) continue;
       for (choice[kSize] = 0; choice[kSize] < counts[kSize]; ++choice[kSize]) {
-        if (!compatible(a, kKernel, choice[kKernel], kSize, choice[kSize])) continue;
         for (choice[kSource] = 0; choice[kSource] < counts[kSource]; ++choice[kSource]) {
-          for (std::size_t axis = kSource + 1; axis < kAxisCount; ++axis) choice[axis] = random.below(counts[axis]);
-          for (const Axis axis : {kColour, kBorderValue}) {
-            if (!compatible(a, kSource, choice[kSource], axis, choice[axis])) choice[axis] = 0;
+          if (!can_run(a, algorithm, choice)) continue;
+          Choice full = choice;
+          for (int attempt = 0; attempt < 20; ++attempt) {  // of those that can run
+            for (std::size_t axis = kSource + 1; axis < kAxisCount; ++axis) full[axis] = random.below(counts[axis]);
+            if (!can_run(a, algorithm, full)) continue;
+            cases.push_back(a.at(algorithm, full, cases.size() + 1));
+            break;
           }
-          cases.push_back(a.at(choice, cases.size() + 1));
         }
       }
     }

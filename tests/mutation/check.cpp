@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kEvery = 3;  // of the pairwise cases
 
 bool conforms(const Device& device) {
-  const std::vector<Case> cases = pairwise_cases();
+  const std::vector<Case> cases = pairwise_cases(device.info());
   for (std::size_t i = 0; i < cases.size(); i += kEvery) {
     const CaseResult result = run_case(device, cases[i]);
     if (result.outcome == Outcome::pass) continue;

@@ -16,14 +16,26 @@ namespace {
 
 constexpr std::uint32_t kApiVersion = VK_API_VERSION_1_2;
 
-/// The first queue family that computes; one that also draws is the one that drivers tune.
-std::optional<std::uint32_t> compute_family(const InstanceFunctions& vk, VkPhysicalDevice physical) {
+std::vector<VkQueueFamilyProperties> queue_families(const InstanceFunctions& vk, VkPhysicalDevice physical) {
   std::uint32_t count = 0;
   vk.GetPhysicalDeviceQueueFamilyProperties(physical, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
   vk.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families.data());
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0) return i;
+  return families;
+}
+
+bool computes(const VkQueueFamilyProperties& family) { return (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; }
+
+bool computes(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t family) {
+  const std::vector<VkQueueFamilyProperties> families = queue_families(vk, physical);
+  return family < families.size() && computes(families[family]);
+}
+
+/// The first queue family that computes; one that also draws is the one that drivers tune.
+std::optional<std::uint32_t> compute_family(const InstanceFunctions& vk, VkPhysicalDevice physical) {
+  const std::vector<VkQueueFamilyProperties> families = queue_families(vk, physical);
+  for (std::uint32_t i = 0; i < families.size(); ++i) {
+    if (computes(families[i])) return i;
   }
   return std::nullopt;
 }
@@ -234,7 +246,21 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
 }
 
 Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
+  const auto lacks = [](const std::string& what) {
+    return Error{ErrorCode::invalid_argument, "the lent device lacks " + what, {}};
+  };
+  if (lent.get_instance_proc_addr == nullptr) return lacks("its vkGetInstanceProcAddr");
+  if (lent.instance == VK_NULL_HANDLE || lent.physical_device == VK_NULL_HANDLE || lent.device == VK_NULL_HANDLE) {
+    return lacks("one of instance, physical device and device");
+  }
   const InstanceFunctions vk = load_functions(lent.get_instance_proc_addr, lent.instance);
+  if (vk.GetPhysicalDeviceProperties2 == nullptr || !is_usable(vk, lent.physical_device)) {
+    return Error{ErrorCode::unsupported, "the lent device is not one with Vulkan 1.2 and a compute queue", {}};
+  }
+  if (!computes(vk, lent.physical_device, lent.queue_family)) {
+    return Error{ErrorCode::invalid_argument,
+                 "queue family " + std::to_string(lent.queue_family) + " of the lent device does not compute", {}};
+  }
   const std::shared_ptr<Context> context(new Context);
   context->get_ = lent.get_instance_proc_addr;
   context->instance_handle_ = lent.instance;
@@ -264,11 +290,8 @@ void Context::describe(const InstanceFunctions& instance, const Features& enable
   instance.GetPhysicalDeviceProperties2(physical_, &properties);
   timestamp_period_ns_ = properties.properties.limits.timestampPeriod;
   granularity_ = properties.properties.limits.bufferImageGranularity;
-  std::uint32_t count = 0;
-  instance.GetPhysicalDeviceQueueFamilyProperties(physical_, &count, nullptr);
-  std::vector<VkQueueFamilyProperties> families(count);
-  instance.GetPhysicalDeviceQueueFamilyProperties(physical_, &count, families.data());
-  const std::uint32_t bits = families[queue_family_].timestampValidBits;
+  buffer_alignment_ = properties.properties.limits.minStorageBufferOffsetAlignment;
+  const std::uint32_t bits = queue_families(instance, physical_)[queue_family_].timestampValidBits;
   timestamp_mask_ = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 
   // A driver is known by its cache's UUID: a new version starts a new file.
@@ -342,6 +365,7 @@ Result<std::uint32_t> Context::memory_type(std::uint32_t allowed, VkMemoryProper
 }
 
 Status Context::submit(VkCommandBuffer commands, VkFence fence) const {
+  if (queue_ == VK_NULL_HANDLE) return Error{ErrorCode::invalid_argument, "the device was lent without a queue", {}};
   VkSubmitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;

@@ -69,6 +69,8 @@ class Context {
   [[nodiscard]] std::uint64_t timestamp_mask() const { return timestamp_mask_; }
   /// Images and buffers in one allocation must lie this far apart.
   [[nodiscard]] VkDeviceSize granularity() const { return granularity_; }
+  /// What the offset of pixels in a buffer must be a multiple of.
+  [[nodiscard]] VkDeviceSize buffer_alignment() const { return buffer_alignment_; }
 
   /// A memory type out of `allowed` (a bit each) with all of `wanted` and as many of `liked` as can be had.
   [[nodiscard]] Result<std::uint32_t> memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
@@ -103,6 +105,7 @@ class Context {
   double timestamp_period_ns_ = 1.0;
   std::uint64_t timestamp_mask_ = 0;
   VkDeviceSize granularity_ = 1;
+  VkDeviceSize buffer_alignment_ = 1;
   mutable std::mutex queue_mutex_;
   std::mutex pipelines_mutex_;
   std::map<std::string, VkPipeline> pipelines_;

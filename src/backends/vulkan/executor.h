@@ -25,8 +25,6 @@ class DeviceImages {
   void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const;
   /// Makes images ready to be written; their contents are lost.
   void record_begin(VkCommandBuffer commands) const;
-  /// The driver's copy of the source to the destination, as far as both are equally large.
-  void record_copy(VkCommandBuffer commands) const;
 
  private:
   explicit DeviceImages(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), arena_(prepared_->context()) {}

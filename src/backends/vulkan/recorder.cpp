@@ -11,8 +11,6 @@ namespace {
 
 constexpr VkDeviceSize kWeightsAlignment = 256;  // no device asks for more
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
-
 /// The sampler's way past the edge that does what the border does. Planners ask for no other.
 VkSamplerAddressMode address_mode(BorderMode mode) {
   switch (mode) {
@@ -118,7 +116,13 @@ RecorderImpl::~RecorderImpl() {
 
 Status RecorderImpl::make_intermediates(const Scratch& scratch) {
   if (Status s = add_intermediates(*prepared_, scratch_); !s) return s;
-  if (scratch.memory != VK_NULL_HANDLE) return scratch_.bind(scratch.memory, scratch.offset);
+  if (scratch.memory != VK_NULL_HANDLE) {
+    if (scratch.offset % scratch_.needs().alignment != 0) {
+      return Error{ErrorCode::invalid_argument, "scratch begins at byte " + std::to_string(scratch.offset) +
+                                                    ", it needs a multiple of " + std::to_string(scratch_.needs().alignment), {}};
+    }
+    return scratch_.bind(scratch.memory, scratch.offset);
+  }
   return scratch_.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 }
 
@@ -154,7 +158,7 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
   for (std::size_t i = 0; i < passes.size(); ++i) {
     const Pipeline& pass = passes[i];
     parameters_.push_back(pass.parameters);
-    const auto bind = [&](std::uint32_t number, const Binding& planned) -> Status {
+    const auto bind = [&](std::uint32_t number, const Binding& planned) {
       const bool is_source = number == kSourceBinding;
       VkDescriptorImageInfo image{prepared_->sampler(i), VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL};
       VkDescriptorBufferInfo buffer{VK_NULL_HANDLE, 0, VK_WHOLE_SIZE};
@@ -165,9 +169,6 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
       } else {
         const Resource& given = planned.kind == Binding::Kind::source ? source : destination;
         const ImageDesc& desc = planned.kind == Binding::Kind::source ? plan.src : plan.dst;
-        if (std::holds_alternative<ImageResource>(given) != prepared_->uses_images()) {
-          return invalid(std::string("the plan works on ") + (prepared_->uses_images() ? "images" : "buffers"));
-        }
         if (const auto* lent = std::get_if<ImageResource>(&given)) {
           image.imageView = lent->view;
           if (is_source) image.imageLayout = lent->layout;
@@ -177,9 +178,6 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
           buffer.offset = lent_buffer.offset;
           const std::int64_t row_bytes = lent_buffer.row_bytes == 0 ? desc.row_payload_bytes() : lent_buffer.row_bytes;
           const int pixel = mollify::info(desc.format).pixel_bytes();
-          if (row_bytes % pixel != 0 || row_bytes < desc.row_payload_bytes()) {
-            return invalid("rows of a buffer must be whole pixels apart, as many as the image is wide at least");
-          }
           buffer.range = static_cast<VkDeviceSize>(row_bytes * (desc.height - 1) + desc.row_payload_bytes());
           Pipeline::set_pitch(*pass.variant, parameters_.back(), is_source ? "source_pitch" : "destination_pitch",
                               static_cast<std::int32_t>(row_bytes / pixel));
@@ -194,10 +192,9 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
       write.pImageInfo = &image;
       write.pBufferInfo = &buffer;
       vk.UpdateDescriptorSets(context().device(), 1, &write, 0, nullptr);
-      return {};
     };
-    if (Status s = bind(kSourceBinding, plan.passes[i].source); !s) return s;
-    if (Status s = bind(kDestinationBinding, plan.passes[i].destination); !s) return s;
+    bind(kSourceBinding, plan.passes[i].source);
+    bind(kDestinationBinding, plan.passes[i].destination);
     const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
     if (weights == pass.variant->bindings.end()) continue;
     const bool uniform = weights->kind == BindingKind::uniform_buffer;

@@ -45,6 +45,7 @@ class Prepared {
 
 class RecorderImpl {
  public:
+  /// The resources are of the plan's kind and size.
   static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared, const Resource& source,
                                                       const Resource& destination, const Scratch& scratch);
   ~RecorderImpl();

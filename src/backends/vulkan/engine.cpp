@@ -1,0 +1,124 @@
+// mollify/vulkan.h: devices of the caller, and blurs recorded into the caller's command buffers. What the caller gets
+// wrong and a driver would not report is refused here.
+#include <algorithm>
+
+#include "backends/vulkan/executor.h"
+#include "mollify/vulkan.h"
+
+namespace mollify::vulkan {
+namespace {
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
+
+Error not_vulkan(const char* what) { return invalid(std::string(what) + " is not one of the Vulkan backend"); }
+
+Result<std::shared_ptr<const Prepared>> prepared(const Executable& executable) {
+  std::shared_ptr<const Prepared> prepared = prepared_of(Access::impl(executable));
+  if (!prepared) return not_vulkan("the executable");
+  return prepared;
+}
+
+/// Bytes from the first pixel to the last.
+std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc) {
+  const std::int64_t row_bytes = buffer.row_bytes == 0 ? desc.row_payload_bytes() : buffer.row_bytes;
+  return row_bytes * (desc.height - 1) + desc.row_payload_bytes();
+}
+
+Status check(std::string_view what, const ImageResource& image, bool is_source) {
+  if (image.view == VK_NULL_HANDLE) return invalid("the " + std::string(what) + " has no view");
+  if (image.layout == VK_IMAGE_LAYOUT_GENERAL) return {};
+  if (is_source && image.layout == VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL) return {};
+  return invalid("the " + std::string(what) + " must be in VK_IMAGE_LAYOUT_GENERAL" +
+                 (is_source ? " or VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL" : ""));
+}
+
+Status check(std::string_view what, const BufferResource& buffer, const ImageDesc& desc, const Context& context) {
+  if (buffer.buffer == VK_NULL_HANDLE) return invalid("the " + std::string(what) + " has no buffer");
+  if (buffer.offset % context.buffer_alignment() != 0) {
+    return invalid("the " + std::string(what) + " begins at byte " + std::to_string(buffer.offset) +
+                   ", which is no multiple of the device's " + std::to_string(context.buffer_alignment()));
+  }
+  const std::int64_t row_bytes = buffer.row_bytes == 0 ? desc.row_payload_bytes() : buffer.row_bytes;
+  if (row_bytes < desc.row_payload_bytes() || row_bytes % info(desc.format).pixel_bytes() != 0) {
+    return invalid("rows of the " + std::string(what) + " are " + std::to_string(row_bytes) +
+                   " bytes apart: it must be whole pixels, as many as a row has at least");
+  }
+  const std::int64_t most = context.info().gpu.max_buffer_bytes;
+  if (row_bytes > most || extent(buffer, desc) > most) {
+    return invalid("the " + std::string(what) + " is larger than the " + std::to_string(most) +
+                   " bytes that one binding of the device can see");
+  }
+  return {};
+}
+
+Status check(std::string_view what, const Resource& resource, const ImageDesc& desc, const Prepared& prepared) {
+  if (std::holds_alternative<ImageResource>(resource) != prepared.uses_images()) {
+    return invalid("the " + std::string(what) + " is " + (prepared.uses_images() ? "a buffer" : "an image") +
+                   ", the plan works on " + (prepared.uses_images() ? "images" : "buffers"));
+  }
+  if (const auto* image = std::get_if<ImageResource>(&resource)) return check(what, *image, what == "source");
+  return check(what, std::get<BufferResource>(resource), desc, *prepared.context());
+}
+
+bool overlap(const Resource& source, const Resource& destination, const Plan& plan) {
+  if (const auto* image = std::get_if<ImageResource>(&source)) {
+    return image->view == std::get<ImageResource>(destination).view;
+  }
+  const auto& from = std::get<BufferResource>(source);
+  const auto& to = std::get<BufferResource>(destination);
+  return from.buffer == to.buffer && from.offset < to.offset + static_cast<VkDeviceSize>(extent(to, plan.dst)) &&
+         to.offset < from.offset + static_cast<VkDeviceSize>(extent(from, plan.src));
+}
+
+}  // namespace
+
+Result<Device> adopt(const LentDevice& lent) {
+  Result<std::shared_ptr<Context>> context = Context::borrow(lent);
+  if (!context) return context.error();
+  return Access::device(make_device(std::move(*context)));
+}
+
+Result<Handles> handles(const Device& device) {
+  const std::shared_ptr<Context> context = context_of(Access::impl(device));
+  if (!context) return not_vulkan("the device");
+  return context->handles();
+}
+
+Result<ScratchNeeds> scratch_needs(const Executable& executable) {
+  const Result<std::shared_ptr<const Prepared>> ready = prepared(executable);
+  if (!ready) return ready.error();
+  Arena arena((*ready)->context());
+  if (Status s = add_intermediates(**ready, arena); !s) return s.error();
+  const VkMemoryRequirements& needs = arena.needs();
+  return ScratchNeeds{needs.size, needs.alignment, needs.memoryTypeBits};
+}
+
+Recorder::Recorder(std::unique_ptr<RecorderImpl> impl) : impl_(std::move(impl)) {}
+Recorder::Recorder(Recorder&&) noexcept = default;
+Recorder& Recorder::operator=(Recorder&&) noexcept = default;
+Recorder::~Recorder() = default;
+
+Result<Recorder> Recorder::create(const Executable& executable, const Resource& source, const Resource& destination,
+                                  const Scratch& scratch) {
+  const Result<std::shared_ptr<const Prepared>> ready = prepared(executable);
+  if (!ready) return ready.error();
+  const Plan& plan = (*ready)->plan();
+  if (Status s = check("source", source, plan.src, **ready); !s) return s.error();
+  if (Status s = check("destination", destination, plan.dst, **ready); !s) return s.error();
+  if (overlap(source, destination, plan)) return invalid("source and destination overlap; a recorder copies neither");
+  Result<std::unique_ptr<RecorderImpl>> impl = RecorderImpl::create(*ready, source, destination, scratch);
+  if (!impl) return impl.error();
+  return Recorder(std::move(*impl));
+}
+
+void Recorder::record(VkCommandBuffer commands) const { impl_->record(commands); }
+
+void Recorder::record(VkCommandBuffer commands, VkQueryPool queries, std::uint32_t first_query) const {
+  const DeviceFunctions& vk = impl_->context().vk();
+  // Each is written when everything before it is done, so that the first does not count what the caller does earlier.
+  vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, first_query);
+  impl_->record(commands);
+  vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, first_query + 1);
+}
+
+}  // namespace mollify::vulkan
