@@ -45,5 +45,10 @@ extern const Algorithm kSepFused;
 extern const Algorithm kBoxAny;
 extern const Algorithm kGaussDecimate;
 extern const Algorithm kNxnDirect;
+extern const Algorithm kQuad3x3;
+extern const Algorithm kBoxNxn;
+extern const Algorithm kBoxNxnLinear;
+extern const Algorithm kBoxSep;
+extern const Algorithm kBoxSepLinear;
 
 }  // namespace mollify

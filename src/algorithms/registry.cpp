@@ -5,7 +5,8 @@
 namespace mollify {
 namespace {
 
-constexpr std::array kRegistry = {&kBoxAny, &kSepFused, &kGaussDecimate, &kNxnDirect};
+constexpr std::array kRegistry = {&kBoxAny, &kSepFused,    &kGaussDecimate, &kNxnDirect,
+                                 &kQuad3x3, &kBoxNxn, &kBoxNxnLinear, &kBoxSep, &kBoxSepLinear};
 
 }  // namespace
 
