@@ -44,7 +44,12 @@ struct Algorithm {
 extern const Algorithm kBoxAny;
 extern const Algorithm kGaussDecimate;
 extern const Algorithm kNxnDirect;
+extern const Algorithm kBoxNxn;
+extern const Algorithm kBoxNxnLinear;
+extern const Algorithm kBoxSep;
+extern const Algorithm kBoxSepLinear;
 extern const Algorithm kNxnShared;
+extern const Algorithm kQuad3x3;
 extern const Algorithm kSepDirect;
 extern const Algorithm kSepFused;
 extern const Algorithm kSepInline;

@@ -16,6 +16,11 @@ constexpr std::array kRegistry = {
     &kSepSliding,
     &kSepShared,
     &kSepDirect,
+    &kQuad3x3,
+    &kBoxSepLinear,
+    &kBoxSep,
+    &kBoxNxnLinear,
+    &kBoxNxn,
     &kNxnShared,
     &kNxnDirect,
 };
