@@ -5,7 +5,10 @@
 namespace mollify {
 namespace {
 
-constexpr std::array kRegistry = {&kBoxAny, &kSepFused, &kGaussDecimate, &kNxnDirect};
+constexpr std::array kRegistry = {
+    &kBoxAny,        &kSepFused,    &kGaussDecimate, &kNxnDirect,
+    &kGaussBoxes,    &kGaussHalfRes, &kGaussLerpTaps, &kGaussLinear, &kMatrixLowrank,
+};
 
 }  // namespace
 
