@@ -42,7 +42,12 @@ struct Algorithm {
 
 // Families, one file each.
 extern const Algorithm kBoxAny;
+extern const Algorithm kGaussBoxes;
 extern const Algorithm kGaussDecimate;
+extern const Algorithm kGaussHalfRes;
+extern const Algorithm kGaussLerpTaps;
+extern const Algorithm kGaussLinear;
+extern const Algorithm kMatrixLowrank;
 extern const Algorithm kNxnDirect;
 extern const Algorithm kBoxNxn;
 extern const Algorithm kBoxNxnLinear;
