@@ -106,6 +106,8 @@ Json to_json(const Record& record, const Environment& environment) {
           {"time_ns", {{"median", record.time_ns.median}, {"p10", record.time_ns.p10}, {"p90", record.time_ns.p90}}},
           {"copy_ns", record.copy_ns},
           {"copy_ratio", record.time_ns.median / record.copy_ns},
+          {"end_to_end_ns", or_null(record.end_to_end_ns)},
+          {"nothing_ns", or_null(record.nothing_ns)},
           {"min_bytes", record.min_bytes},
           {"max_error", or_null(record.max_error)},
           {"predicted_error", or_null(record.predicted_error)},

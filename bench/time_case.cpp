@@ -6,6 +6,7 @@
 
 #include "bench/buffers.h"
 #include "bench/copy.h"
+#include "bench/gpu_timing.h"
 #include "bench/peers/peer.h"
 
 namespace mollify::bench {
@@ -52,6 +53,7 @@ Result<Timing> time_case(const Device& device, const cases::Case& c, const Timin
 
   const Result<Executable> executable = device.prepare(plan);
   if (!executable) return executable.error();
+  if (plan.device.backend != Backend::cpu) return time_on_gpu(*executable, *verified, c, options);
   Result<Workspace> workspace = executable->make_workspace();
   if (!workspace) return workspace.error();
   const Sharing sharing = c.layout == cases::Layout::in_place ? Sharing::in_place : Sharing::separate;
@@ -97,6 +99,8 @@ Result<Timing> time_case(const Device& device, const cases::Case& c, const Timin
                 .threads = threads,
                 .time_ns = measured->front(),
                 .copy_ns = std::ranges::min(copies, {}, &Statistics::median).median,
+                .end_to_end_ns = std::nullopt,
+                .nothing_ns = std::nullopt,
                 .min_bytes = plan.min_bytes,
                 .max_error = verified->max_error,
                 .predicted_error = plan.predicted_error,
