@@ -13,7 +13,13 @@ install(TARGETS mollify EXPORT mollifyTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
   INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mollify" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# Without the backend the library has nothing of what its header declares.
+set(mollify_not_installed PATTERN nothing EXCLUDE)
+if(NOT MOLLIFY_VULKAN)
+  set(mollify_not_installed PATTERN vulkan.h EXCLUDE)
+endif()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mollify" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  ${mollify_not_installed})
 install(EXPORT mollifyTargets NAMESPACE mollify:: DESTINATION "${mollify_package_dir}")
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/mollifyConfig.cmake.in"
@@ -27,9 +33,14 @@ install(FILES "${PROJECT_BINARY_DIR}/mollifyConfig.cmake" "${PROJECT_BINARY_DIR}
 get_target_property(mollify_type mollify TYPE)
 set(mollify_pc_requires "libhwy tbb")
 set(mollify_pc_requires_private "")
+set(mollify_pc_libs "")
+if(MOLLIFY_VULKAN)
+  list(TRANSFORM CMAKE_DL_LIBS PREPEND " -l" OUTPUT_VARIABLE mollify_pc_libs)
+endif()
 if(mollify_type STREQUAL "SHARED_LIBRARY")
   set(mollify_pc_requires "")
   set(mollify_pc_requires_private "libhwy tbb")
+  set(mollify_pc_libs "")
 endif()
 # The prefix is found from the place of the .pc file, so that an install tree can be moved.
 set(mollify_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -48,7 +48,7 @@ int main() {
   const mollify::ImageDesc desc{200, 120, mollify::PixelFormat::rgba8};
   const auto bytes = static_cast<VkDeviceSize>(desc.payload_bytes());
   mollify::BlurSpec spec;
-  spec.kernel = mollify::Gaussian{{3.0, 3.0}, {}, {}};
+  spec.kernel = mollify::Gaussian{{1.5, 1.5}, {}, {}};
 
   // A small image made by code, and room for the result behind it; 256 is as much alignment as any device asks for.
   const VkDeviceSize after = (bytes + 255) / 256 * 256;

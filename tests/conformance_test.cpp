@@ -33,7 +33,8 @@ int main_of(const std::string& name) {
   const std::vector<cases::Case> cases = cases::pairwise_cases(device->info());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const auto make = [&device, c = cases[i]]() -> testing::Test* { return new Conformance(*device, c); };
-    testing::RegisterTest("Conformance", std::to_string(i).c_str(), nullptr, nullptr, __FILE__, __LINE__, make);
+    testing::RegisterTest("Conformance", std::to_string(i).c_str(), nullptr, cases::name(cases[i]).c_str(), __FILE__,
+                          __LINE__, make);
   }
   return RUN_ALL_TESTS();
 }

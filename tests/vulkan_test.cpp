@@ -1,12 +1,15 @@
 // What the Vulkan backend promises beside right pixels: refusals that say why, batches, threads, devices of others. Runs on
 // the first Vulkan device there is, which the tests make a software driver under the validation layer.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "examples/tiny_engine.h"
@@ -285,6 +288,24 @@ TEST(Vulkan, ARegionHasTheBitsOfTheWhole) {
     }
   }
   EXPECT_GT(compared, 0);
+}
+
+/// Pass counters, group counts and indices beyond 16 bits.
+TEST(Vulkan, ImagesOf65537Pixels) {
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    for (const PerAxis<std::int32_t> size : {PerAxis<std::int32_t>{65537, 1}, {1, 65537}}) {
+      for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{3.5, 3.5}, {}, {}})}) {
+        cases::Case c;
+        c.algorithm.id = algorithm.id;
+        c.spec = spec_of(kernel, BorderMode::wrap);
+        c.spec.accuracy.max_error = 0.1;
+        c.src = c.dst = {size.x, size.y, PixelFormat::r8};
+        if (!make_plan(c.spec, c.src, c.dst, gpu().info(), with(algorithm.id))) continue;
+        expect_pass(c, gpu());
+        break;  // one kernel is enough
+      }
+    }
+  }
 }
 
 // ---- Opening

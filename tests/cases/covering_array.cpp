@@ -93,6 +93,7 @@ std::vector<std::vector<std::size_t>> covering_array(std::span<const std::size_t
   PairTable table(axis_sizes, leading);
   Random random(seed);
   std::vector<Row> rows;
+  if (!allowed(Row(axis_sizes.size(), kOpen))) return rows;
   for (std::size_t a = 0; a < axis_sizes.size(); ++a) {
     for (std::size_t b = a + 1; b < axis_sizes.size(); ++b) {
       for (std::size_t i = 0; i < axis_sizes[a]; ++i) {
