@@ -50,5 +50,7 @@ extern const Algorithm kBoxNxn;
 extern const Algorithm kBoxNxnLinear;
 extern const Algorithm kBoxSep;
 extern const Algorithm kBoxSepLinear;
+extern const Algorithm kBoxRunning;
+extern const Algorithm kBoxScan;
 
 }  // namespace mollify

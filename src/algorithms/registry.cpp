@@ -6,7 +6,8 @@ namespace mollify {
 namespace {
 
 constexpr std::array kRegistry = {&kBoxAny, &kSepFused,    &kGaussDecimate, &kNxnDirect,
-                                 &kQuad3x3, &kBoxNxn, &kBoxNxnLinear, &kBoxSep, &kBoxSepLinear};
+                                 &kQuad3x3, &kBoxNxn, &kBoxNxnLinear, &kBoxSep, &kBoxSepLinear,
+                                 &kBoxRunning, &kBoxScan};
 
 }  // namespace
 
