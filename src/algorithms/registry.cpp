@@ -9,6 +9,8 @@ constexpr std::array kRegistry = {
     &kBoxAny,
     &kSepFused,
     &kGaussDecimate,
+    &kBoxRunning,
+    &kBoxScan,
     &kSepInlineSlidingShared,
     &kSepInlineSliding,
     &kSepInlineShared,
