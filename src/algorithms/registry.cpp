@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::array kRegistry = {
     &kBoxAny,        &kSepFused,    &kGaussDecimate, &kNxnDirect,
-    &kGaussBoxes,    &kGaussHalfRes, &kGaussLerpTaps, &kGaussLinear, &kMatrixLowrank,
+    &kGaussBoxes,    &kGaussHalfRes, &kGaussLerpTaps, &kGaussLinear,
+    &kGaussRecursive, &kKawaseDual, &kMatrixLowrank,
 };
 
 }  // namespace
