@@ -53,6 +53,8 @@ extern const Algorithm kGaussDecimate;
 extern const Algorithm kGaussHalfRes;
 extern const Algorithm kGaussLerpTaps;
 extern const Algorithm kGaussLinear;
+extern const Algorithm kGaussRecursive;
+extern const Algorithm kKawaseDual;
 extern const Algorithm kMatrixLowrank;
 extern const Algorithm kNxnDirect;
 extern const Algorithm kNxnShared;

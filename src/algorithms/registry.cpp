@@ -6,6 +6,7 @@ namespace mollify {
 namespace {
 
 constexpr std::array kRegistry = {
+constexpr std::array kRegistry = {
     &kBoxAny,
     &kSepFused,
     &kGaussDecimate,
@@ -18,10 +19,12 @@ constexpr std::array kRegistry = {
     &kSepSliding,
     &kSepShared,
     &kSepDirect,
+    &kGaussRecursive,
     &kGaussHalfRes,
     &kGaussLinear,
     &kGaussLerpTaps,
     &kGaussBoxes,
+    &kKawaseDual,
     &kQuad3x3,
     &kBoxSepLinear,
     &kBoxSep,
