@@ -6,7 +6,6 @@ namespace mollify {
 namespace {
 
 constexpr std::array kRegistry = {
-constexpr std::array kRegistry = {
     &kBoxAny,
     &kSepFused,
     &kGaussDecimate,
