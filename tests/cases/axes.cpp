@@ -150,7 +150,7 @@ const Axes& axes() {
                  {AlphaMode::ignore, TransferFunction::srgb},
                  {AlphaMode::premultiply, TransferFunction::none},
                  {AlphaMode::premultiply, TransferFunction::srgb}};
-    a.max_errors = {{}, 0.0, 0.01};
+    a.max_errors = {{}, 0.0, 0.01, 0.5};
     return a;
   }();
   return kAxes;
@@ -206,7 +206,8 @@ bool compatible(const Axes& axes, Axis a, std::size_t index_a, Axis b, std::size
   if (a == kKernel && b == kSize && !affordable(axes.kernels[index_a], axes.sizes[index_b])) return false;
   if (a != kAlgorithm || index_a == 0) return true;
 
-  // An algorithm and a value go together where a plain case with both has a plan for some kernel.
+  // An algorithm and a value go together where a plain case with both has a plan for some kernel, with the default
+  // accuracy or, for approximations, with the loosest.
   const auto plans_with = [&](std::size_t kernel) {
     Choice choice{};
     choice[kAlgorithm] = index_a;
@@ -214,6 +215,8 @@ bool compatible(const Axes& axes, Axis a, std::size_t index_a, Axis b, std::size
     choice[kSize] = 15;
     choice[kSource] = static_cast<std::size_t>(PixelFormat::rgba8);
     choice[b] = index_b;
+    if (has_plan(axes.at(choice, 1))) return true;
+    if (b != kMaxError) choice[kMaxError] = axes.max_errors.size() - 1;
     return has_plan(axes.at(choice, 1));
   };
   if (b == kKernel) return plans_with(index_b);
