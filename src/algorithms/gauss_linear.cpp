@@ -1,9 +1,9 @@
-// gauss.linear and gauss.lerp_taps: a Gaussian by fewer taps than pixels, because a tap between two pixels reads both at
-// once. gauss.linear lets the sampler mix: half as many fetches as taps on each axis, at the precision of the sampler;
-// where the pixels' format is narrow or the image long, that is too coarse for more than pictures to look at.
-// gauss.lerp_taps mixes in shared memory: 17 taps a pixel and axis for any sigma, which are exact to a sigma of about 2 and
-// leave gaps from about 4 on. Source: the pairs are folklore of games (Rakos 2010); the stretched table is from "A Tale Of
-// Too Many Blurs"' companions on shared memory and interpolation, its weights are fitted here.
+// gauss.linear and gauss.lerp_taps: a Gaussian by fewer taps than pixels, because a tap between two pixels reads both
+// at once. gauss.linear lets the sampler mix: half as many fetches as taps on each axis, at the precision of the
+// sampler; where the pixels' format is narrow or the image long, that is too coarse for more than pictures to look at.
+// gauss.lerp_taps mixes in shared memory: 17 taps a pixel and axis for any sigma, which are exact to a sigma of about 2
+// and leave gaps from about 4 on. Source: the pairs are folklore of games (Rakos 2010); the stretched table is from "A
+// Tale Of Too Many Blurs"' companions on shared memory and interpolation, its weights are fitted here.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,8 +31,8 @@ constexpr double kRoundoff = 0x1p-24;
 
 /// How far a linear sampler may read from where it was asked to.
 struct Sampling {
-  double nudge = 0.0;   ///< pixels that every position is moved by
-  double along = 0.0;   ///< pixels, at most
+  double nudge = 0.0;  ///< pixels that every position is moved by
+  double along = 0.0;  ///< pixels, at most
   double across = 0.0;
 };
 
@@ -198,7 +198,8 @@ Result<Proposal> propose_lerp(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kGaussLinear = {
-    {"gauss.linear", "taps in pairs through the linear sampler", "folklore; Rakos 2010", kLinearOptions}, propose_linear};
+    {"gauss.linear", "taps in pairs through the linear sampler", "folklore; Rakos 2010", kLinearOptions},
+    propose_linear};
 
 constinit const Algorithm kGaussLerpTaps = {
     {"gauss.lerp_taps", "17 taps stretched to sigma, between pixels in shared memory",

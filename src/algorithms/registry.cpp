@@ -6,9 +6,8 @@ namespace mollify {
 namespace {
 
 constexpr std::array kRegistry = {
-    &kBoxAny,        &kSepFused,    &kGaussDecimate, &kNxnDirect,
-    &kGaussBoxes,    &kGaussHalfRes, &kGaussLerpTaps, &kGaussLinear,
-    &kGaussRecursive, &kKawaseDual, &kMatrixLowrank,
+    &kBoxAny,        &kSepFused,    &kGaussDecimate,  &kNxnDirect,  &kGaussBoxes,    &kGaussHalfRes,
+    &kGaussLerpTaps, &kGaussLinear, &kGaussRecursive, &kKawaseDual, &kMatrixLowrank,
 };
 
 }  // namespace
