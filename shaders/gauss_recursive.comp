@@ -1,7 +1,7 @@
 //@ axis STORAGE buffer image
-// gauss.recursive: Deriche's Gaussian along one axis. A lane makes a segment of pixels: it runs the recursion forwards from
-// `warm_up` pixels before it and backwards from as many after it. Segments start on multiples of their length, whatever
-// the region. A lane uses no shared memory but its own, so nobody waits.
+// gauss.recursive: Deriche's Gaussian along one axis. A lane makes a segment of pixels: it runs the recursion forwards
+// from `warm_up` pixels before it and backwards from as many after it. Segments start on multiples of their length,
+// whatever the region. A lane uses no shared memory but its own, so nobody waits.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #define KERNEL_PARAMETERS vec4 poles; vec4 amplitudes; int warm_up; int lead;

@@ -1,7 +1,7 @@
 //@ axis STEP down up
 //@ axis STORAGE buffer image
-// kawase.dual, one level down or up; see core/dual_filter.h for where the taps lie. Interpolation is done here, in f32, so
-// that it is as exact as the plan says. `origin` is minus the first cell of what is read.
+// kawase.dual, one level down or up; see core/dual_filter.h for where the taps lie. Interpolation is done here, in f32,
+// so that it is as exact as the plan says. `origin` is minus the first cell of what is read.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #define KERNEL_PARAMETERS ivec2 first; float offset;

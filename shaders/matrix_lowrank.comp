@@ -1,7 +1,7 @@
 //@ axis STORAGE buffer image
 //@ axis CACHE f32 f16
-// matrix.lowrank: a matrix as a sum of separable terms. Each is filtered along rows from the image into shared memory, then
-// along columns from there into a register.
+// matrix.lowrank: a matrix as a sum of separable terms. Each is filtered along rows from the image into shared memory,
+// then along columns from there into a register.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "taps.glsl"

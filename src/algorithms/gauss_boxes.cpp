@@ -1,9 +1,9 @@
-// gauss.boxes: a Gaussian as 3 to 5 extended boxes one after another on each axis, each a running sum: 3 loads a pixel and
-// box whatever sigma. The weights of the outermost taps are fractions, so that the variance is right for any sigma; what is
-// left is the distance between the boxes' spline and a Gaussian, which falls with their number and hardly with sigma.
-// Loses to gauss.decimate wherever that runs, in time as in error: twice as many passes as boxes, each through memory.
-// Source: Gwosdek, Grewenig, Bruhn and Weickert 2011, "Theoretical Foundations of Gaussian Convolution by Extended Box
-// Filtering".
+// gauss.boxes: a Gaussian as 3 to 5 extended boxes one after another on each axis, each a running sum: 3 loads a pixel
+// and box whatever sigma. The weights of the outermost taps are fractions, so that the variance is right for any sigma;
+// what is left is the distance between the boxes' spline and a Gaussian, which falls with their number and hardly with
+// sigma. Loses to gauss.decimate wherever that runs, in time as in error: twice as many passes as boxes, each through
+// memory. Source: Gwosdek, Grewenig, Bruhn and Weickert 2011, "Theoretical Foundations of Gaussian Convolution by
+// Extended Box Filtering".
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -25,8 +25,7 @@ constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr std::int32_t kSegment = 64;
 constexpr std::int64_t kMostRadius = 8192;
 constexpr std::array kOptions = {
-    OptionInfo{"boxes", kCounts, "the fewest within the error, else 5", "boxes on each axis"},
-    kStorageOption,
+    OptionInfo{"boxes", kCounts, "the fewest within the error, else 5", "boxes on each axis"}, kStorageOption,
     OptionInfo{"intermediate", kFloats, "rgba16f where its error fits", "between passes; channels as the source has"}};
 
 /// A number of boxes on both axes.
@@ -37,7 +36,9 @@ struct Boxes {
 
   [[nodiscard]] double error(const Problem& p, Cache between) const {
     // A window's sum is built up and slid along; its partial sums are at most two windows.
-    const auto growth = [](const ExtendedBox& b) { return 2.0 * (2.0 * static_cast<double>(b.radius) + 1.0 + 2.0 * kSegment + 6.0); };
+    const auto growth = [](const ExtendedBox& b) {
+      return 2.0 * (2.0 * static_cast<double>(b.radius) + 1.0 + 2.0 * kSegment + 6.0);
+    };
     const double rounding = count * (growth(box.x) + growth(box.y)) * unit_roundoff(Accumulator::f32) +
                             (2.0 * count - 1.0) * rounding_step(between, p.src.format);
     return colour_gain(p.spec) * (kernel_distance_error(l1_distance, p.src.format) + rounding) +
@@ -111,7 +112,8 @@ Result<Proposal> propose(const Problem& p) {
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();
 
-  PerAxis<Range> read = {{0, p.src.width}, {0, p.src.height}};  // what the pass before has left, in pixels of the source
+  PerAxis<Range> read = {{0, p.src.width},
+                         {0, p.src.height}};  // what the pass before has left, in pixels of the source
   const auto add = [&](bool vertical, PerAxis<Range> made) {
     const auto index = static_cast<int>(out.passes.size());
     const bool is_last = index == 2 * n - 1;
@@ -120,7 +122,8 @@ Result<Proposal> propose(const Problem& p) {
     const PerAxis<std::int32_t> lanes = vertical ? PerAxis<std::int32_t>{64, 1} : PerAxis<std::int32_t>{4, 16};
     const PerAxis<std::int32_t> tile = vertical ? PerAxis<std::int32_t>{lanes.x, lanes.y * kSegment}
                                                 : PerAxis<std::int32_t>{lanes.x * kSegment, lanes.y};
-    const PerAxis<std::int32_t> covered = {static_cast<std::int32_t>(made.x.length), static_cast<std::int32_t>(made.y.length)};
+    const PerAxis<std::int32_t> covered = {static_cast<std::int32_t>(made.x.length),
+                                           static_cast<std::int32_t>(made.y.length)};
     const ExtendedBox& box = vertical ? chosen.box.y : chosen.box.x;
     Pass pass = make_pass(kKernel, covered, tile, lanes, *where);
     pass.origin = {static_cast<std::int32_t>(made.x.first - read.x.first),
@@ -138,9 +141,8 @@ Result<Proposal> propose(const Problem& p) {
     if (index > 0) pass.source = intermediate((index - 1) % 2);
     pass.destination = is_last ? kDestination : intermediate(index % 2);
     const std::int64_t pixel_bytes = info(format).pixel_bytes();
-    const std::int64_t bytes =
-        (index == 0 ? p.src.payload_bytes() : read.x.length * read.y.length * pixel_bytes) +
-        (is_last ? p.dst.payload_bytes() : made.x.length * made.y.length * pixel_bytes);
+    const std::int64_t bytes = (index == 0 ? p.src.payload_bytes() : read.x.length * read.y.length * pixel_bytes) +
+                               (is_last ? p.dst.payload_bytes() : made.x.length * made.y.length * pixel_bytes);
     const double loads = 3.0 + (2.0 * static_cast<double>(box.radius) + 1.0) / kSegment;
     out.seconds += seconds(p.device, {.pixels = static_cast<double>(made.x.length) * static_cast<double>(made.y.length),
                                       .loads = loads,

@@ -1,9 +1,9 @@
-// gauss.half_res: a Gaussian on an image of half, a quarter or an eighth the size: a tent filter reduces it, a small blur
-// runs along both axes, linear interpolation brings it back. The small blur is fitted so that the three together are as
-// near the Gaussian as linear interpolation allows, at every phase of a pixel between two cells; that distance is the
-// declared error. 4 loads a pixel to reduce, 4 to expand, and a share of 1 / factor^2 of a small Gaussian: cheap for large
-// sigma, but coarse below a sigma of about three times the factor, and on images small against sigma, whose margins are
-// blurred too. Source: folklore of games; B-spline grids since Unser, Aldroubi and Eden 1993.
+// gauss.half_res: a Gaussian on an image of half, a quarter or an eighth the size: a tent filter reduces it, a small
+// blur runs along both axes, linear interpolation brings it back. The small blur is fitted so that the three together
+// are as near the Gaussian as linear interpolation allows, at every phase of a pixel between two cells; that distance
+// is the declared error. 4 loads a pixel to reduce, 4 to expand, and a share of 1 / factor^2 of a small Gaussian: cheap
+// for large sigma, but coarse below a sigma of about three times the factor, and on images small against sigma, whose
+// margins are blurred too. Source: folklore of games; B-spline grids since Unser, Aldroubi and Eden 1993.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -41,11 +41,11 @@ double error_of(const Problem& p, const PerAxis<std::shared_ptr<const Decimation
   const double reach = magnitude(fit.x->coarse.weights) * grown;
   const double spline = blocked_summation_growth(fit.x->spline, fit.x->spline.size());
   constexpr double kMixing = 8.0;  // roundings of an interpolation, of a tent's weights and of scaling
-  const double growth = 2.0 * spline + summation_growth(fit.x->coarse.weights) +
-                        summation_growth(fit.y->coarse.weights) + 2.0 * kMixing;
+  const double growth =
+      2.0 * spline + summation_growth(fit.x->coarse.weights) + summation_growth(fit.y->coarse.weights) + 2.0 * kMixing;
   // Cells are stored three times; the blur can enlarge what the earlier times have rounded.
-  const double rounding = reach * growth * unit_roundoff(Accumulator::f32) +
-                          rounding_step(cells, PixelFormat::rgba16f) * reach * 3.0;
+  const double rounding =
+      reach * growth * unit_roundoff(Accumulator::f32) + rounding_step(cells, PixelFormat::rgba16f) * reach * 3.0;
   return gain * (kernel_distance_error(fit.x->l1_distance * grown + fit.y->l1_distance, p.src.format) + rounding) +
          colour_error(p.spec, Accumulator::f32);
 }
@@ -64,7 +64,8 @@ CellRange cells_of(std::int32_t first, std::int32_t length, std::int64_t factor)
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
-  if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to reduce");
+  if (gaussian->radius || gaussian->truncate)
+    return refusal("a Gaussian cut at a given radius is not smooth enough to reduce");
   const PerAxis<double>& sigma = gaussian->sigma;
   if (sigma.x == 0.0 || sigma.y == 0.0) return refusal("an axis that is left as it is cannot be reduced");
   const Result<Storage> where = storage(p, kKernel);
@@ -76,7 +77,8 @@ Result<Proposal> propose(const Problem& p) {
   if (const auto given = p.options.find("factor"); given != p.options.end()) {
     factor = given->second[0] - '0';
     if (too_wide(factor)) {
-      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is more than 16 cells, where the fit takes too long");
+      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) +
+                     " is more than 16 cells, where the fit takes too long");
     }
   } else {
     double least = 0.0;
@@ -88,7 +90,8 @@ Result<Proposal> propose(const Problem& p) {
       least = error;
       if (error <= p.allowed_error) break;
     }
-    if (factor == 0) return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is beyond 128, where the fit takes too long");
+    if (factor == 0)
+      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is beyond 128, where the fit takes too long");
   }
   const PerAxis<std::shared_ptr<const Decimation>> fit = fits(*gaussian, factor);
   for (const auto& axis : {fit.x, fit.y}) {

@@ -1,9 +1,9 @@
-// gauss.linear and gauss.lerp_taps: a Gaussian by fewer taps than pixels, because a tap between two pixels reads both at
-// once. gauss.linear lets the sampler mix: half as many fetches as taps on each axis, at the precision of the sampler;
-// where the pixels' format is narrow or the image long, that is too coarse for more than pictures to look at.
-// gauss.lerp_taps mixes in shared memory: 17 taps a pixel and axis for any sigma, which are exact to a sigma of about 2 and
-// leave gaps from about 4 on. Source: the pairs are folklore of games (Rakos 2010); the stretched table is from "A Tale Of
-// Too Many Blurs"' companions on shared memory and interpolation, its weights are fitted here.
+// gauss.linear and gauss.lerp_taps: a Gaussian by fewer taps than pixels, because a tap between two pixels reads both
+// at once. gauss.linear lets the sampler mix: half as many fetches as taps on each axis, at the precision of the
+// sampler; where the pixels' format is narrow or the image long, that is too coarse for more than pictures to look at.
+// gauss.lerp_taps mixes in shared memory: 17 taps a pixel and axis for any sigma, which are exact to a sigma of about 2
+// and leave gaps from about 4 on. Source: the pairs are folklore of games (Rakos 2010); the stretched table is from "A
+// Tale Of Too Many Blurs"' companions on shared memory and interpolation, its weights are fitted here.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,8 +31,8 @@ constexpr double kRoundoff = 0x1p-24;
 
 /// How far a linear sampler may read from where it was asked to.
 struct Sampling {
-  double nudge = 0.0;   ///< pixels that every position is moved by
-  double along = 0.0;   ///< pixels, at most
+  double nudge = 0.0;  ///< pixels that every position is moved by
+  double along = 0.0;  ///< pixels, at most
   double across = 0.0;
 };
 
@@ -65,7 +65,10 @@ Result<Proposal> propose_linear(const Problem& p) {
   if (Result<Storage> s = storage(p, kLinearKernel, {}, true); !s) return s.error();
   const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
   if (!shape) return shape.error();
-  SeparableTaps taps = *separable_taps(p);
+  // A large error is allowed for the sampler's sake, not to be spent on short kernels.
+  Problem strict = p;
+  strict.allowed_error = std::min(p.allowed_error, default_max_error(p.dst.format));
+  const SeparableTaps taps = *separable_taps(strict);
   if (Status s = check_taps(taps); !s) return s.error();
 
   const int bits = p.device.gpu.linear_fraction_bits;
@@ -88,17 +91,20 @@ Result<Proposal> propose_linear(const Problem& p) {
   out.intermediates = {{p.src.width, p.src.height, between->format}};
   if (Result<Storage> s = storage(p, kLinearKernel, out.intermediates, true); !s) return s.error();
   const Rect r = region(p);
+  // A nudged sampler may also touch the texel after the one that it is asked for.
+  const Span columns = needed_span(p.src.width, r.x, r.width, 0, 1);
   const Span rows = needed_span(p.src.height, r.y, r.height, taps.taps.y.anchor,
-                                static_cast<std::int64_t>(taps.taps.y.weights.size()) - 1 - taps.taps.y.anchor);
+                                static_cast<std::int64_t>(taps.taps.y.weights.size()) - taps.taps.y.anchor);
   const auto pass = [&](bool vertical, const PairedTaps& pairs, const Sampling& at) {
-    const PerAxis<std::int32_t> size{r.width, vertical ? r.height : rows.length};
+    const Rect part = vertical ? r : Rect{columns.first, rows.first, columns.length, rows.length};
+    const PerAxis<std::int32_t> size{part.width, part.height};
     Pass made = make_pass(kLinearKernel, size, *shape, *shape, Storage::image);
     made.linear = true;
     made.taps = {{pairs.weights, 0}, {pairs.positions, 0}};
-    made.origin = {r.x, vertical ? r.y : rows.first};
+    made.origin = {part.x, part.y};
     made.constants["vertical"] = vertical ? 1 : 0;
-    made.constants["target_x"] = vertical ? 0 : r.x;
-    made.constants["target_y"] = vertical ? 0 : rows.first;
+    made.constants["target_x"] = vertical ? 0 : part.x;
+    made.constants["target_y"] = vertical ? 0 : part.y;
     made.parameters["nudge_x"] = made.parameters["nudge_y"] = 0.5 + at.nudge;
     made.parameters["inverse_size_x"] = 1.0 / p.src.width;
     made.parameters["inverse_size_y"] = 1.0 / p.src.height;
@@ -108,7 +114,7 @@ Result<Proposal> propose_linear(const Problem& p) {
   out.passes[0].destination = out.passes[1].source = intermediate();
   out.options = {{"storage", "image"}, {"intermediate", std::string(between->name)}, {"group", to_text(*shape)}};
 
-  const double middle = static_cast<double>(r.width) * rows.length;
+  const double middle = static_cast<double>(columns.length) * rows.length;
   const double pixels = static_cast<double>(r.width) * r.height;
   const auto middle_bytes = static_cast<std::int64_t>(middle) * info(between->format).pixel_bytes();
   const auto cost = [&](double count, std::size_t samples, std::int64_t bytes) {
@@ -192,7 +198,8 @@ Result<Proposal> propose_lerp(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kGaussLinear = {
-    {"gauss.linear", "taps in pairs through the linear sampler", "folklore; Rakos 2010", kLinearOptions}, propose_linear};
+    {"gauss.linear", "taps in pairs through the linear sampler", "folklore; Rakos 2010", kLinearOptions},
+    propose_linear};
 
 constinit const Algorithm kGaussLerpTaps = {
     {"gauss.lerp_taps", "17 taps stretched to sigma, between pixels in shared memory",

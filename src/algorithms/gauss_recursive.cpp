@@ -1,9 +1,9 @@
 // gauss.recursive: Deriche's Gaussian of order 4, two complex recursions forwards and two backwards on each axis, in
 // segments that warm up before their first pixel and so need nothing of each other. Some 2 + 2 * warm_up / 32 loads a
-// pixel and axis, the warm-up being about 4 sigma: what is saved by recursion is spent on being parallel, so it loses to
-// gauss.decimate at any sigma, and to taps below a sigma of about 5. Its shape is fixed, a few thousandths of a Gaussian
-// away whatever sigma; rounding in f32 grows with sigma. Source: Deriche 1993, "Recursively implementing the Gaussian and
-// its derivatives"; the form of two first-order complex recursions keeps rounding small.
+// pixel and axis, the warm-up being about 4 sigma: what is saved by recursion is spent on being parallel, so it loses
+// to gauss.decimate at any sigma, and to taps below a sigma of about 5. Its shape is fixed, a few thousandths of a
+// Gaussian away whatever sigma; rounding in f32 grows with sigma. Source: Deriche 1993, "Recursively implementing the
+// Gaussian and its derivatives"; the form of two first-order complex recursions keeps rounding small.
 #include <algorithm>
 #include <array>
 
@@ -22,24 +22,27 @@ constexpr std::string_view kKernel = "gauss_recursive";
 constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr std::int32_t kSegment = 32;
 constexpr std::int32_t kLanes = 32;
-constexpr double kLeastSigma = 0.8;      // below it the recursions oscillate between pixels
+constexpr double kLeastSigma = 0.8;  // below it the recursions oscillate between pixels
 constexpr double kLargestSigma = 1000.0;
-constexpr std::array kOptions = {
-    kStorageOption,
-    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits", "between passes; channels as the source has"}};
+constexpr std::array kOptions = {kStorageOption, OptionInfo{"intermediate", kFloats, "rgba16f where its error fits",
+                                                            "between passes; channels as the source has"}};
 
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("recursion cannot cut a Gaussian at a given radius");
-  if (std::min(gaussian->sigma.x, gaussian->sigma.y) < kLeastSigma) return refusal("a sigma below 0.8 is too sharp to recur");
+  if (std::min(gaussian->sigma.x, gaussian->sigma.y) < kLeastSigma)
+    return refusal("a sigma below 0.8 is too sharp to recur");
   if (std::max(gaussian->sigma.x, gaussian->sigma.y) > kLargestSigma) {
     return refusal("f32 does not hold the recursions of a sigma beyond 1000");
   }
   if (Result<Storage> s = storage(p, kKernel); !s) return s.error();
   if (Status s = check_shared(p, std::int64_t{kSegment} * kLanes * 16); !s) return s.error();
-  if (p.device.gpu.max_group.x < kLanes || p.device.gpu.max_group.y < kLanes) return refusal("the device has no groups of 1x32");
-  const auto fitted = [&](Axis axis) { return fit_deriche(on(gaussian->sigma, axis), axis_weights(p.spec.kernel, axis, 0.0)->taps); };
+  if (p.device.gpu.max_group.x < kLanes || p.device.gpu.max_group.y < kLanes)
+    return refusal("the device has no groups of 1x32");
+  const auto fitted = [&](Axis axis) {
+    return fit_deriche(on(gaussian->sigma, axis), axis_weights(p.spec.kernel, axis, 0.0)->taps);
+  };
   const std::shared_ptr<const Deriche> x = fitted(Axis::x);
   const std::shared_ptr<const Deriche> y = fitted(Axis::y);
 
@@ -64,8 +67,8 @@ Result<Proposal> propose(const Problem& p) {
   const auto start = [](std::int64_t first) { return floor_div(first, kSegment) * kSegment; };
   const std::int64_t first_y = start(r.y);
   const std::int64_t end_y = start(std::int64_t{r.y} + r.height - 1) + kSegment;
-  const Span rows = needed_span(p.src.height, static_cast<std::int32_t>(first_y), static_cast<std::int32_t>(end_y - first_y),
-                                y->warm_up, y->warm_up);
+  const Span rows = needed_span(p.src.height, static_cast<std::int32_t>(first_y),
+                                static_cast<std::int32_t>(end_y - first_y), y->warm_up, y->warm_up);
   out.intermediates = {{r.width, rows.length, format}};
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();
@@ -73,7 +76,8 @@ Result<Proposal> propose(const Problem& p) {
     const auto lead = static_cast<std::int32_t>(vertical ? r.y - first_y : r.x - start(r.x));
     const PerAxis<std::int32_t> covered = {size.x + (vertical ? 0 : lead), size.y + (vertical ? lead : 0)};
     const PerAxis<std::int32_t> lanes = vertical ? PerAxis<std::int32_t>{kLanes, 1} : PerAxis<std::int32_t>{1, kLanes};
-    const PerAxis<std::int32_t> tile = vertical ? PerAxis<std::int32_t>{kLanes, kSegment} : PerAxis<std::int32_t>{kSegment, kLanes};
+    const PerAxis<std::int32_t> tile =
+        vertical ? PerAxis<std::int32_t>{kLanes, kSegment} : PerAxis<std::int32_t>{kSegment, kLanes};
     Pass made = make_pass(kKernel, covered, tile, lanes, *where);
     made.constants["vertical"] = vertical ? 1 : 0;
     made.constants["lead"] = lead;

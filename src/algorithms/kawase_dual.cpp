@@ -1,8 +1,8 @@
 // kawase.dual: a Gaussian as games make it for glow: down a pyramid with 5 taps a level, up again with 8, both between
-// cells and a fitted offset away. About 20 loads a pixel down, 32 up, whatever sigma, four a tap, which a linear sampler
-// would do in one; but the shape is a Gaussian's only roughly, tens of 8-bit steps away in the worst case, and depends on
-// where a pixel lies in its cell. Loses to gauss.decimate in all but habit. Source: Bjorge 2015, "Bandwidth-Efficient
-// Rendering", after Kawase 2003.
+// cells and a fitted offset away. About 20 loads a pixel down, 32 up, whatever sigma, four a tap, which a linear
+// sampler would do in one; but the shape is a Gaussian's only roughly, tens of 8-bit steps away in the worst case, and
+// depends on where a pixel lies in its cell. Loses to gauss.decimate in all but habit. Source: Bjorge 2015,
+// "Bandwidth-Efficient Rendering", after Kawase 2003.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,13 +24,15 @@ constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {
     OptionInfo{"levels", kLevels, "those whose taps lie about a cell apart", "halvings of the image"}, kStorageOption,
-    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits", "levels of the pyramid; channels as the source has"}};
+    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits",
+               "levels of the pyramid; channels as the source has"}};
 
-double error_of(const Problem& p, const DualFilter& filter, Cache cells) {
+double error_of(const Problem& p, const DualFilter& filter, double l1_distance, Cache cells) {
   constexpr double kRoundings = 24.0;  // of a level: positions, interpolations, eight taps
   const double steps = 2.0 * filter.levels;
-  const double rounding = steps * kRoundings * unit_roundoff(Accumulator::f32) + (steps - 1.0) * rounding_step(cells, p.src.format);
-  return colour_gain(p.spec) * (kernel_distance_error(filter.l1_distance, p.src.format) + rounding) +
+  const double rounding =
+      steps * kRoundings * unit_roundoff(Accumulator::f32) + (steps - 1.0) * rounding_step(cells, p.src.format);
+  return colour_gain(p.spec) * (kernel_distance_error(l1_distance, p.src.format) + rounding) +
          colour_error(p.spec, Accumulator::f32);
 }
 
@@ -70,23 +72,26 @@ Levels levels_of(std::int64_t first, std::int64_t length, const DualFilter& filt
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
-  if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not what the pyramid makes");
+  if (gaussian->radius || gaussian->truncate)
+    return refusal("a Gaussian cut at a given radius is not what the pyramid makes");
   if (gaussian->sigma.x != gaussian->sigma.y) return refusal("the pyramid blurs both axes alike");
   if (Result<Storage> s = storage(p, kKernel); !s) return s.error();
   const auto given = p.options.find("levels");
   const int wanted = given == p.options.end() ? 0 : given->second[0] - '0';
   const std::optional<DualFilter> filter = fit_dual_filter(gaussian->sigma.x, wanted);
   if (!filter) {
-    return refusal("no taps 0.25 to 2.5 cells apart make sigma " + number(gaussian->sigma.x) +
+    return refusal("no taps 0.25 to 2 cells apart make sigma " + number(gaussian->sigma.x) +
                    (wanted == 0 ? " on 1 to 5 levels" : " on " + given->second + " levels"));
   }
 
+  const double enough = p.allowed_error / (colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format));
+  const double l1_distance = dual_filter_distance(*filter, gaussian->sigma.x, enough);
   Proposal out;
   const FormatInfo& source = info(p.src.format);
   const bool half = p.options.contains("intermediate")
                         ? choice(p, "intermediate", kFloats, "rgba32f") == 0
-                        : source.bits < 32 && error_of(p, *filter, Cache::f16) <= p.allowed_error;
-  out.error = error_of(p, *filter, half ? Cache::f16 : Cache::f32);
+                        : source.bits < 32 && error_of(p, *filter, l1_distance, Cache::f16) <= p.allowed_error;
+  out.error = error_of(p, *filter, l1_distance, half ? Cache::f16 : Cache::f32);
   if (half && !source.is_unorm()) out.assumption = kHalfRange;
   const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
 
@@ -94,7 +99,8 @@ Result<Proposal> propose(const Problem& p) {
   const Rect r = region(p);
   const Levels x = levels_of(r.x, r.width, *filter);
   const Levels y = levels_of(r.y, r.height, *filter);
-  for (std::size_t i = 0; i < x.down.size(); ++i) out.intermediates.push_back({x.down[i].length(), y.down[i].length(), format});
+  for (std::size_t i = 0; i < x.down.size(); ++i)
+    out.intermediates.push_back({x.down[i].length(), y.down[i].length(), format});
   for (std::size_t i = x.up.size(); i-- > 1;) out.intermediates.push_back({x.up[i].length(), y.up[i].length(), format});
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();

@@ -1,8 +1,8 @@
-// matrix.lowrank: a matrix as the sum of a few separable kernels, its largest singular parts; the terms that are left out
-// are the declared error. terms * (width + height) multiply-adds a pixel and component instead of width * height, so it
-// wins for large smooth matrices, whose singular values fall fast, and loses where terms times the mean side come near the
-// matrix's side, as they do for noise and sharp outlines. Source: singular value decomposition of filters is textbook;
-// one-sided Jacobi after Hestenes 1958.
+// matrix.lowrank: a matrix as the sum of a few separable kernels, its largest singular parts; the terms that are left
+// out are the declared error. terms * (width + height) multiply-adds a pixel and component instead of width * height,
+// so it wins for large smooth matrices, whose singular values fall fast, and loses where terms times the mean side come
+// near the matrix's side, as they do for noise and sharp outlines. Source: singular value decomposition of filters is
+// textbook; one-sided Jacobi after Hestenes 1958.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +31,8 @@ constexpr std::array kOptions = {
 /// What so many terms of a matrix cost; full-scale units.
 class Errors {
  public:
-  Errors(const Problem& p, const Matrix& matrix) : p_(p), is_unorm_(info(p.src.format).is_unorm()), rest_(matrix.weights) {
+  Errors(const Problem& p, const Matrix& matrix)
+      : p_(p), is_unorm_(info(p.src.format).is_unorm()), rest_(matrix.weights) {
     total_ = magnitude(rest_);
   }
 
@@ -49,8 +50,8 @@ class Errors {
     double up = 0.0;
     double down = 0.0;
     for (const double r : rest_) (r > 0.0 ? up : down) += std::abs(r);
-    const double rounding = (growth_ + partial_) * unit_roundoff(Accumulator::f32) +
-                            reach_ * rounding_step(cache, PixelFormat::rgba16f);
+    const double rounding =
+        (growth_ + partial_) * unit_roundoff(Accumulator::f32) + reach_ * rounding_step(cache, PixelFormat::rgba16f);
     // Pixels of 0 to 1 meet either sign of what is left out alone; others both.
     const double left_out = is_unorm_ ? std::max(up, down) : up + down;
     const double full_scale = is_unorm_ ? 1.0 : std::max(total_, 1e-300);
@@ -144,6 +145,7 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kMatrixLowrank = {
-    {"matrix.lowrank", "a matrix as the sum of its largest separable parts", "textbook; Hestenes 1958", kOptions}, propose};
+    {"matrix.lowrank", "a matrix as the sum of its largest separable parts", "textbook; Hestenes 1958", kOptions},
+    propose};
 
 }  // namespace mollify

@@ -20,8 +20,12 @@ struct Term {
 };
 constexpr std::array<Term, 2> kTerms = {{{1.6800, 3.7350, 1.7830, 0.6318}, {-0.6803, -0.2598, 1.7230, 1.9970}}};
 
-std::complex<double> exact(const Deriche::Complex& c) { return {static_cast<double>(c.re), static_cast<double>(c.im)}; }
-Deriche::Complex rounded(const std::complex<double>& c) { return {static_cast<float>(c.real()), static_cast<float>(c.imag())}; }
+std::complex<double> exact(const Deriche::Complex& c) {
+  return {static_cast<double>(c.re), static_cast<double>(c.im)};
+}
+Deriche::Complex rounded(const std::complex<double>& c) {
+  return {static_cast<float>(c.real()), static_cast<float>(c.imag())};
+}
 
 Deriche fit(double sigma, const AxisTaps& wanted) {
   constexpr double kReach = 9.0;  // sigmas; what is beyond it is below the distance by orders

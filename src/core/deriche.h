@@ -17,9 +17,9 @@ struct Deriche {
   };
   std::array<Complex, 2> pole;
   std::array<Complex, 2> amplitude;
-  std::int32_t warm_up = 0;    ///< pixels before a segment from which its recursions start at zero
-  double l1_distance = 0.0;    ///< to the kernel that was asked for, what is before the warm-up included
-  double growth = 0.0;         ///< of rounding errors, in unit roundoffs of the largest pixel
+  std::int32_t warm_up = 0;  ///< pixels before a segment from which its recursions start at zero
+  double l1_distance = 0.0;  ///< to the kernel that was asked for, what is before the warm-up included
+  double growth = 0.0;       ///< of rounding errors, in unit roundoffs of the largest pixel
 };
 
 /// For symmetric taps that sum to one, those of a Gaussian of `sigma` > 0.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace mollify {
 namespace {
 
 constexpr float kLeastOffset = 0.25F;
-constexpr float kMostOffset = 2.5F;
+constexpr float kMostOffset = 2.0F;
 
 /// Weights of cells from (first, first) on, `size` on both axes.
 struct Grid {
@@ -24,7 +25,9 @@ struct Grid {
   std::int64_t size = 1;
   std::vector<double> weights{1.0};
 
-  [[nodiscard]] double& at(std::int64_t x, std::int64_t y) { return weights[static_cast<std::size_t>((y - first) * size + x - first)]; }
+  [[nodiscard]] double& at(std::int64_t x, std::int64_t y) {
+    return weights[static_cast<std::size_t>((y - first) * size + x - first)];
+  }
 };
 
 /// Adds `weight` times a linear interpolation at (base + offset) on both axes.
@@ -97,7 +100,9 @@ double interpolation_variance(double position) {
 double variance(int levels, double offset) {
   const double o2 = offset * offset;
   const double down = 0.5 * interpolation_variance(0.5) + 0.5 * (o2 + interpolation_variance(0.5 + offset));
-  const auto around = [](double d) { return 0.5 * (interpolation_variance(0.25 + d) + interpolation_variance(0.25 - d)); };
+  const auto around = [](double d) {
+    return 0.5 * (interpolation_variance(0.25 + d) + interpolation_variance(0.25 - d));
+  };
   const double up = (2.0 * (o2 + around(offset)) + 2.0 * around(0.0) + 8.0 * (o2 / 4.0 + around(offset / 2.0))) / 12.0;
   double sum = 0.0;
   for (int level = 1; level <= levels; ++level) sum += std::exp2(2 * level - 2) * down + std::exp2(2 * level) * up;
@@ -120,11 +125,13 @@ std::optional<float> offset_for(double sigma, int levels) {
 }
 
 /// Phases that are mirror images or transposes of each other are alike.
-double distance(double sigma, int levels, float offset) {
+double distance(double sigma, int levels, float offset, double enough) {
   const AxisTaps exact = axis_weights(Gaussian{{sigma, sigma}, {}, {}}, Axis::x, 0.0)->taps;
   const auto gaussian = [&](std::int64_t i) {
     const std::int64_t index = i + exact.anchor;
-    return index >= 0 && index < static_cast<std::int64_t>(exact.weights.size()) ? exact.weights[static_cast<std::size_t>(index)] : 0.0;
+    return index >= 0 && index < static_cast<std::int64_t>(exact.weights.size())
+               ? exact.weights[static_cast<std::size_t>(index)]
+               : 0.0;
   };
   double worst = 0.0;
   const std::int64_t half = std::int64_t{1} << (levels - 1);
@@ -144,38 +151,39 @@ double distance(double sigma, int levels, float offset) {
         }
       }
       worst = std::max(worst, l1 + std::max(0.0, 1.0 - inside));
+      if (worst > enough) return worst;
     }
   }
   return worst;
 }
 
-std::optional<DualFilter> fit(double sigma, int levels) {
+}  // namespace
+
+std::optional<DualFilter> fit_dual_filter(double sigma, int levels) {
   std::optional<DualFilter> best;
   for (int n = levels > 0 ? levels : 1; n <= (levels > 0 ? levels : kMostDualLevels); ++n) {
     const std::optional<float> offset = offset_for(sigma, n);
     if (!offset) continue;
     const auto from_one = [](float o) { return std::abs(std::log(o)); };
-    if (!best || from_one(*offset) < from_one(best->offset)) best = DualFilter{n, *offset, 0.0};
+    if (!best || from_one(*offset) < from_one(best->offset)) best = DualFilter{n, *offset};
   }
-  if (best) best->l1_distance = distance(sigma, best->levels, best->offset);
   return best;
 }
 
-}  // namespace
-
-std::optional<DualFilter> fit_dual_filter(double sigma, int levels) {
+double dual_filter_distance(const DualFilter& filter, double sigma, double enough) {
   static std::mutex mutex;
-  static std::map<std::pair<double, int>, std::optional<DualFilter>> fits;
+  static std::map<std::tuple<double, int, float>, double> distances;
   constexpr std::size_t kRemembered = 512;
-  const std::pair key{sigma, levels};
+  const std::tuple key{sigma, filter.levels, filter.offset};
   {
     const std::scoped_lock lock(mutex);
-    if (const auto known = fits.find(key); known != fits.end()) return known->second;
+    if (const auto known = distances.find(key); known != distances.end()) return known->second;
   }
-  const std::optional<DualFilter> fresh = fit(sigma, levels);
+  const double fresh = distance(sigma, filter.levels, filter.offset, enough);
+  if (fresh > enough) return fresh;  // of some phases only
   const std::scoped_lock lock(mutex);
-  if (fits.size() >= kRemembered) fits.clear();
-  return fits.emplace(key, fresh).first->second;
+  if (distances.size() >= kRemembered) distances.clear();
+  return distances.emplace(key, fresh).first->second;
 }
 
 }  // namespace mollify

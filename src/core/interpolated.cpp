@@ -31,9 +31,8 @@ Column basis(double offset) {
 /// Solves the normal equations by elimination with pivots; taps a pixel or more apart make them benign.
 std::array<double, kUnknowns> solve(std::array<std::array<double, kUnknowns + 1>, kUnknowns> m) {
   for (std::size_t k = 0; k < kUnknowns; ++k) {
-    const auto pivot = std::max_element(m.begin() + static_cast<std::ptrdiff_t>(k), m.end(), [&](const auto& a, const auto& b) {
-      return std::abs(a[k]) < std::abs(b[k]);
-    });
+    const auto pivot = std::max_element(m.begin() + static_cast<std::ptrdiff_t>(k), m.end(),
+                                        [&](const auto& a, const auto& b) { return std::abs(a[k]) < std::abs(b[k]); });
     std::swap(m[k], *pivot);
     for (std::size_t i = k + 1; i < kUnknowns; ++i) {
       const double factor = m[i][k] / m[k][k];
@@ -51,7 +50,8 @@ std::array<double, kUnknowns> solve(std::array<std::array<double, kUnknowns + 1>
 
 LerpTaps fit_at(float spacing, const std::vector<double>& wanted) {
   std::array<Column, kUnknowns> columns{};
-  for (int i = 0; i < kUnknowns; ++i) columns[static_cast<std::size_t>(i)] = basis(static_cast<double>(static_cast<float>(i) * spacing));
+  for (int i = 0; i < kUnknowns; ++i)
+    columns[static_cast<std::size_t>(i)] = basis(static_cast<double>(static_cast<float>(i) * spacing));
   const auto at = [&](std::size_t i) { return i < wanted.size() ? wanted[i] : 0.0; };
   std::array<std::array<double, kUnknowns + 1>, kUnknowns> equations{};
   for (std::size_t p = 0; p < std::tuple_size_v<Column>; ++p) {

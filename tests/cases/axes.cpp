@@ -163,7 +163,7 @@ Axes axes(const DeviceInfo& device) {
                {AlphaMode::ignore, TransferFunction::srgb},
                {AlphaMode::premultiply, TransferFunction::none},
                {AlphaMode::premultiply, TransferFunction::srgb}};
-  a.max_errors = {{}, 0.0, 0.01, 0.1};
+  a.max_errors = {{}, 0.0, 0.01, 0.5};
   return a;
 }
 
