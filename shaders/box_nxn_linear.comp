@@ -1,7 +1,7 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=buffer
-// box.nxn_linear: a fetch in the corner between four pixels is their mean, so it weighs four. A row or column that is left
-// over, and those that count in part, are fetched in pairs along the other axis.
+// box.nxn_linear: a fetch in the corner between four pixels is their mean, so it weighs four. A row or column that is
+// left over, and those that count in part, are fetched in pairs along the other axis.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #define KERNEL_PARAMETERS ivec2 before; ivec2 after; vec2 before_fraction; vec2 after_fraction; vec2 scale;

@@ -1,8 +1,8 @@
 //@ axis STORAGE buffer image
 //@ axis ACCUMULATOR i32 f32 f16
-// box.running: one lane walks along a row or a column and keeps the sum of the window, adding the pixel that enters it and
-// taking away the one that leaves. Sums that round begin anew at every multiple of `segment`, counted from the source's
-// own corner, so that neither the region nor the split into groups shows in the result.
+// box.running: one lane walks along a row or a column and keeps the sum of the window, adding the pixel that enters it
+// and taking away the one that leaves. Sums that round begin anew at every multiple of `segment`, counted from the
+// source's own corner, so that neither the region nor the split into groups shows in the result.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -16,6 +16,7 @@
 
 layout(constant_id = 20) const int is_vertical = 0;  // 1: along columns
 layout(constant_id = 21) const int unroll = 8;       // pixels a step
+layout(constant_id = 22) const bool is_whole = false;  // no fractions; what they load would double the code of a step
 
 #if ACCUMULATOR == ACCUMULATOR_i32
 #define SUM ivec4
@@ -43,8 +44,8 @@ SUM change(int along, int across) {
 
 void finish(int along, int across, int first, SUM sum) {
   vec4 v = vec4(sum);
-  if (before_fraction > 0.0) v += before_fraction * scaled(along - before - 1, across);
-  if (after_fraction > 0.0) v += after_fraction * scaled(along + after + 1, across);
+  if (!is_whole && before_fraction > 0.0) v += before_fraction * scaled(along - before - 1, across);
+  if (!is_whole && after_fraction > 0.0) v += after_fraction * scaled(along + after + 1, across);
   if (along >= first) store_pixel(place(along, across) - origin, v * out_scale);
 }
 

@@ -1,7 +1,7 @@
 //@ axis STORAGE buffer image
-// box.scan, along columns: 16 lanes share a column and make 16 rows at a time. What changes from one row to the next is
-// summed over the lanes before, in shared memory; with the window that the last 16 rows ended on that is each row's window.
-// Sums begin anew at every multiple of `segment`, counted from the source's own corner.
+// box.scan, along columns: 16 lanes share a column and make 16 rows at a time. What changes from one row to the next
+// is summed over the lanes before, in shared memory; with the window that the last 16 rows ended on that is each row's
+// window. Sums begin anew at every multiple of `segment`, counted from the source's own corner.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #define KERNEL_PARAMETERS \

@@ -8,7 +8,8 @@ namespace {
 BoxAxis box_axis(const BoxExtent& extent) {
   const double before = std::floor(extent.before);
   const double after = std::floor(extent.after);
-  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after), extent.before - before, extent.after - after};
+  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after), extent.before - before,
+          extent.after - after};
 }
 
 }  // namespace

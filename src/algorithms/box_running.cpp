@@ -1,8 +1,8 @@
-// box.running and box.scan: a window's sum follows from its neighbour's by the pixel that enters and the one that leaves,
-// first along rows, then along columns. One lane walks alone (running), or 16 share a column and sum their changes as
-// prefixes (scan); two loads a pixel and pass at any radius. Loses to taps at the smallest radii, and wherever so few
-// lanes leave the device idle. Source: "Reverse Engineering MPS Box Blur"; the scan is derived here, as no code of it is
-// public.
+// box.running and box.scan: a window's sum follows from its neighbour's by the pixel that enters and the one that
+// leaves, first along rows, then along columns. One lane walks alone (running), or 16 share a column and sum their
+// changes as prefixes (scan); two loads a pixel and pass at any radius. Loses to taps at the smallest radii, and
+// wherever so few lanes leave the device idle. Source: "Reverse Engineering MPS Box Blur"; the scan is derived here,
+// as no code of it is public.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -21,6 +21,9 @@ constexpr std::int32_t kScanLanes = 16;
 constexpr std::int64_t kScanShared = (2 * kScanLanes + 2) * kScanLanes * 16;
 constexpr std::int32_t kLongestSegment = 1 << 24;
 constexpr double kExactInFloat = 0x1p24;
+
+/// A sum that held a NaN or an infinity stays one.
+constexpr std::string_view kFinite = "finite pixels";
 
 /// What a lane sums in, in the order of the kernel's axis.
 enum class Sum : std::uint8_t { i32, f32, f16 };
@@ -52,8 +55,8 @@ std::string integer_obstacle(const Problem& p, const PerAxis<BoxAxis>& box) {
   return {};
 }
 
-/// Of one pass that walks `steps` pixels from a fresh sum, full-scale units. Each step rounds the sum, a mean, once, and
-/// both of the pixels that change it, which are parts of it, twice.
+/// Of one pass that walks `steps` pixels from a fresh sum, full-scale units. Each step rounds the sum, a mean, once,
+/// and both of the pixels that change it, which are parts of it, twice.
 double walk_error(Sum sum, const BoxAxis& axis, double steps) {
   if (sum == Sum::i32) return 0.0;
   const double step = 1.0 + 4.0 / axis.length();
@@ -85,7 +88,8 @@ struct Walks {
 double error_of(const Problem& p, const Walks& w, std::int32_t segment) {
   const auto steps = [&](std::int32_t length) { return static_cast<double>(std::min(segment, length)); };
   const double first = walk_error(w.sum.x, w.box.x, steps(p.src.width));
-  const double second = w.is_scan ? scan_error(w.box.y, steps(p.src.height)) : walk_error(w.sum.y, w.box.y, steps(p.src.height));
+  const double rows = steps(p.src.height);
+  const double second = w.is_scan ? scan_error(w.box.y, rows) : walk_error(w.sum.y, w.box.y, rows);
   const bool is_integer = w.sum.x == Sum::i32 && w.sum.y == Sum::i32;
   const double u = unit_roundoff(Accumulator::f32);
   // Integers round when they become floats, are scaled twice, and before a reduced intermediate once more each.
@@ -191,9 +195,10 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
   }
   const bool source_is_float = !info(p.src.format).is_unorm();
   const bool is_half = w.sum.x == Sum::f16 || (w.between.format != p.src.format && info(w.between.format).bits == 16);
-  if (source_is_float) out.assumption = is_half ? kHalfRange : "finite pixels: a sum that held a NaN or an infinity stays one";
+  if (source_is_float) out.assumption = is_half ? kHalfRange : kFinite;
 
-  Pass first = make_pass(kRunning, {passes.between.width, passes.between.height}, {w.segment, kLanes}, {kLanes, 1}, w.storage);
+  const PerAxis<std::int32_t> between{passes.between.width, passes.between.height};
+  Pass first = make_pass(kRunning, between, {w.segment, kLanes}, {kLanes, 1}, w.storage);
   first.destination = intermediate();
   first.origin = passes.first_origin;
   first.extent = {extent.x, {0, 0}};
@@ -227,12 +232,14 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
   }
   first.constants["is_vertical"] = 0;
   second.constants["is_vertical"] = 1;
+  first.constants["is_whole"] = w.box.x.is_whole() ? 1 : 0;
+  second.constants["is_whole"] = w.box.y.is_whole() ? 1 : 0;
   for (Pass* pass : {&first, &second}) {
     pass->constants["segment"] = w.segment;
     pass->constants["unroll"] = unroll;
   }
   if (w.is_scan) {
-    for (const std::string_view unused : {"accumulator", "is_vertical", "unroll"}) second.constants.erase(std::string(unused));
+    for (const char* unused : {"accumulator", "is_vertical", "is_whole", "unroll"}) second.constants.erase(unused);
     second.parameters.erase("out_scale");
   }
 

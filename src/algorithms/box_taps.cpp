@@ -1,7 +1,7 @@
-// box.nxn, box.nxn_linear, box.sep, box.sep_linear: every pixel of the window is loaded, in one pass or two, one by one or
-// through a linear sampler, which gives the mean of two (or, in one pass, four) pixels for one fetch. (2r+1)^2 loads a
-// pixel or twice 2r+1, a quarter and half of that when linear; they win for the smallest radii and lose to running sums.
-// Source: the base lines of "Reverse Engineering MPS Box Blur".
+// box.nxn, box.nxn_linear, box.sep, box.sep_linear: every pixel of the window is loaded, in one pass or two, one by
+// one or through a linear sampler, which gives the mean of two (or, in one pass, four) pixels for one fetch. (2r+1)^2
+// loads a pixel or twice 2r+1, a quarter and half of that when linear; they win for the smallest radii and lose to
+// running sums. Source: the base lines of "Reverse Engineering MPS Box Blur".
 #include <array>
 #include <cmath>
 
@@ -41,8 +41,8 @@ Status check_reach(const Problem& p, const PerAxis<BoxAxis>& box) {
   return {};
 }
 
-/// Of fetching `desc` halfway between pixels or on them. A sampler rounds the place on both axes to its grid, either way
-/// and after f32 has rounded it, and that much of a neighbour's pixel takes the place of the pixel's own.
+/// Of fetching `desc` halfway between pixels or on them. A sampler rounds the place on both axes to its grid, either
+/// way and after f32 has rounded it, and that much of a neighbour's pixel takes the place of the pixel's own.
 double fetch_error(const Problem& p, const ImageDesc& desc) {
   const double grid = std::exp2(-p.device.gpu.linear_fraction_bits);
   const double place = 2.0 * grid + (desc.width + desc.height) * 0x1p-22;
@@ -112,7 +112,12 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   out.error = summing_error(p, *box) + (linear ? fetch_error(p, p.src) : 0.0);
   const Result<Intermediate> between = choose_intermediate(p, box_taps(*box), *where, out.error);
   if (!between) return between.error();
-  const TwoPasses passes = two_passes(p, box->y, between->format);
+  TwoPasses passes = two_passes(p, box->y, between->format);
+  if (linear) {
+    // A sampler's coordinates are fractions of the whole image: with any other they would round differently.
+    const Rect r = region(p);
+    passes = {{0, p.src.height}, {p.src.width, p.src.height, between->format}, {0, 0}, {r.x, r.y}};
+  }
   out.intermediates = {passes.between};
   where = storage(p, kernel, out.intermediates, linear);
   if (!where) return where.error();

@@ -1,7 +1,7 @@
-// quad.3x3: four lanes of a subgroup make a 2x2 quad of pixels and swap what they loaded, so that a 3x3 neighbourhood costs
-// a lane four loads instead of nine. 4 loads and 5 swaps a pixel, no barrier, no shared memory; loses where loads hit a
-// cache that is faster than swaps, and to two passes nowhere, as it takes no kernel beyond 3x3. Source: the quad exchange
-// of "A Tale Of Too Many Blurs".
+// quad.3x3: four lanes of a subgroup make a 2x2 quad of pixels and swap what they loaded, so that a 3x3 neighbourhood
+// costs a lane four loads instead of nine. 4 loads and 5 swaps a pixel, no barrier, no shared memory; loses where
+// loads hit a cache that is faster than swaps, and to two passes nowhere, as it takes no kernel beyond 3x3. Source:
+// the quad exchange of "A Tale Of Too Many Blurs".
 #include <array>
 
 #include "algorithms/nxn.h"
@@ -47,9 +47,12 @@ Result<Proposal> propose(const Problem& p) {
   const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
   if (!shape) return shape.error();
   const std::size_t order = choice(p, "lane_order", kOrders, "z_curve");
-  const auto lane_order = static_cast<std::size_t>(std::ranges::find(kLaneOrders, kOrders[order]) - kLaneOrders.begin());
+  const auto* const place = std::ranges::find(kLaneOrders, kOrders[order]);
+  const auto lane_order = static_cast<std::size_t>(place - kLaneOrders.begin());
   if (Status s = check_lane_order(lane_order, *shape); !s) return s.error();
-  if (shape->x % 2 != 0 || shape->y % 2 != 0) return refusal("groups of " + to_text(*shape) + " are not made of 2x2 quads");
+  if (shape->x % 2 != 0 || shape->y % 2 != 0) {
+    return refusal("groups of " + to_text(*shape) + " are not made of 2x2 quads");
+  }
   if (device.subgroup_size < 4 || shape->x * shape->y % device.subgroup_size != 0) {
     return refusal("groups of " + to_text(*shape) + " threads leave lanes of a subgroup of " +
                    std::to_string(device.subgroup_size) + " without a pixel");
@@ -79,7 +82,8 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kQuad3x3 = {
-    {"quad.3x3", "a 3x3 matrix by swaps between the four lanes of a quad", "A Tale Of Too Many Blurs, part 1", kOptions},
+    {"quad.3x3", "a 3x3 matrix by swaps between the four lanes of a quad", "A Tale Of Too Many Blurs, part 1",
+     kOptions},
     propose};
 
 }  // namespace mollify
