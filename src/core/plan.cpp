@@ -40,12 +40,30 @@ Result<const Algorithm*> find_algorithm(std::string_view id) {
   return error;
 }
 
-/// A proposal, or the reason why there is none for this accuracy.
+/// Narrow tiles of long images are more work groups than some devices dispatch.
+Status check_groups(const Proposal& proposal, const GpuInfo& gpu) {
+  for (const Pass& pass : proposal.passes) {
+    const auto groups = [](std::int32_t size, std::int32_t tile) { return (std::int64_t{size} + tile - 1) / tile; };
+    const std::int64_t x = groups(pass.size.x, pass.tile.x);
+    const std::int64_t y = groups(pass.size.y, pass.tile.y);
+    if (x > gpu.max_groups.x || y > gpu.max_groups.y) {
+      return Error{ErrorCode::unsupported, "it would need " + std::to_string(x) + "x" + std::to_string(y) +
+                                               " work groups, the device has at most " + std::to_string(gpu.max_groups.x) +
+                                               "x" + std::to_string(gpu.max_groups.y), {}};
+    }
+  }
+  return {};
+}
+
+/// A proposal, or the reason why there is none for this device and this accuracy.
 Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
   Result<Proposal> proposal = algorithm.propose(problem);
   if (proposal && proposal->error > problem.allowed_error) {
     return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, 2) + " is above the allowed " +
                                              number(problem.allowed_error, 2), {}};
+  }
+  if (proposal && problem.device.backend != Backend::cpu) {
+    if (Status s = check_groups(*proposal, problem.device.gpu); !s) return s.error();
   }
   return proposal;
 }
