@@ -28,6 +28,7 @@ struct VerifyCommand {
   std::optional<std::string> filter;
   std::optional<std::string> case_name;
   bool full = false;
+  int repeat = 1;
   bool json = false;
 };
 
@@ -115,9 +116,9 @@ class Findings {
   std::vector<Finding> failures_;
 };
 
-Finding check(const Device& device, const cases::Case& c) {
+Finding check(const Device& device, const cases::Case& c, int runs) {
   try {
-    cases::CaseResult result = cases::run_case(device, c);
+    cases::CaseResult result = cases::run_case(device, c, runs);
     return {cases::name(c), result.outcome, std::move(result.message), result.max_error, result.predicted_error};
   } catch (const std::exception& error) {
     return {cases::name(c), cases::Outcome::failed, std::string("threw ") + error.what(), 0.0, 0.0};
@@ -125,11 +126,11 @@ Finding check(const Device& device, const cases::Case& c) {
 }
 
 // The reference is most of the work and runs on one thread, so the cases run side by side.
-void run_all(const Device& device, const std::vector<cases::Case>& selected, Findings& findings) {
+void run_all(const Device& device, const std::vector<cases::Case>& selected, int runs, Findings& findings) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < selected.size(); i = next++) {
-      findings.add(check(device, selected[i]));
+      findings.add(check(device, selected[i], runs));
     }
   };
   const std::size_t workers = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, selected.size());
@@ -165,7 +166,7 @@ void run(const VerifyCommand& args) {
   std::fflush(stdout);
 
   Findings findings(args, selected.size());
-  run_all(device, selected, findings);
+  run_all(device, selected, args.repeat, findings);
   findings.clear_progress();
 
   if (args.json) {
@@ -187,6 +188,10 @@ void add_verify(CLI::App& app) {
       ->type_name("PATTERN");
   command->add_option("--case", args->case_name, "This one, as a failure names it")->type_name("NAME");
   command->add_flag("--full", args->full, "Every combination instead of every pair: hours");
+  command->add_option("--repeat", args->repeat, "Run each so often; all runs must leave the same bits")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   add_device_options(*command, args->device);
   add_json_flag(*command, args->json);
   command->footer(R"(Examples:

@@ -74,6 +74,7 @@ DeviceInfo fake_gpu(bool is_software) {
   gpu.shared_bytes = 32 << 10;
   gpu.max_group_invocations = 1024;
   gpu.max_group = {1024, 1024};
+  gpu.max_group_count = {65535, 65535};
   gpu.max_image_length = 16384;
   gpu.max_buffer_bytes = 128 << 20;
   gpu.max_uniform_bytes = 64 << 10;

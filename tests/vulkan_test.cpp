@@ -98,9 +98,9 @@ TEST(VulkanPlan, GroupsFitTheDevice) {
 
 TEST(VulkanPlan, DispatchesHaveNoMoreGroupsThanTheDeviceTakes) {
   DeviceInfo device = fake_gpu(false);
-  device.gpu.max_groups = {4, 2};  // 61x47 in groups of 16x16 are 4x3
+  device.gpu.max_group_count = {4, 2};  // 61x47 in groups of 16x16 are 4x3
   EXPECT_EQ(refusal(device, "nxn.direct"),
-            "nxn.direct cannot do this: it would need 4x3 work groups, the device has at most 4x2");
+            "nxn.direct cannot do this: it would need more work groups than the device takes in one dispatch");
   EXPECT_EQ(refusal(device, "nxn.direct:group=16x32"), "no error");
 }
 

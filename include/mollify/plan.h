@@ -29,7 +29,7 @@ struct GpuInfo {
   std::int64_t shared_bytes = 0;           ///< of one work group
   std::int32_t max_group_invocations = 0;
   PerAxis<std::int32_t> max_group;
-  PerAxis<std::int32_t> max_groups{65535, 65535};  ///< of one dispatch
+  PerAxis<std::int32_t> max_group_count;   ///< work groups of one dispatch
   std::int32_t max_image_length = 0;       ///< pixels, either axis
   std::int64_t max_buffer_bytes = 0;       ///< that one storage buffer binding can see
   std::int64_t max_uniform_bytes = 0;

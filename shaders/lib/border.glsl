@@ -18,8 +18,8 @@ int positive_remainder(int value, int period) {
 
 // The index in [0, length) that stands in for i, any distance away, or kOutside.
 int map_index(int mode, int i, int length) {
-  if (i >= 0 && i < length) return i;
-  if (mode == kClamp) return i < 0 ? 0 : length - 1;
+  if (mode == kClamp) return clamp(i, 0, length - 1);
+  if (uint(i) < uint(length)) return i;
   if (mode == kMirror) {
     if (length == 1) return 0;
     int p = positive_remainder(i, 2 * (length - 1));

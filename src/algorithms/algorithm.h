@@ -42,17 +42,21 @@ struct Algorithm {
 
 // Families, one file each.
 extern const Algorithm kBoxAny;
+extern const Algorithm kBoxNxn;
+extern const Algorithm kBoxNxnLinear;
+extern const Algorithm kBoxRunning;
+extern const Algorithm kBoxScan;
+extern const Algorithm kBoxSep;
+extern const Algorithm kBoxSepLinear;
 extern const Algorithm kGaussBoxes;
 extern const Algorithm kGaussDecimate;
 extern const Algorithm kGaussHalfRes;
 extern const Algorithm kGaussLerpTaps;
 extern const Algorithm kGaussLinear;
+extern const Algorithm kGaussRecursive;
+extern const Algorithm kKawaseDual;
 extern const Algorithm kMatrixLowrank;
 extern const Algorithm kNxnDirect;
-extern const Algorithm kBoxNxn;
-extern const Algorithm kBoxNxnLinear;
-extern const Algorithm kBoxSep;
-extern const Algorithm kBoxSepLinear;
 extern const Algorithm kNxnShared;
 extern const Algorithm kQuad3x3;
 extern const Algorithm kSepDirect;

@@ -22,7 +22,7 @@ constexpr std::string_view kKernel = "gauss_half_res";
 constexpr std::array<std::string_view, 3> kFactors = {"2", "4", "8"};
 constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr int kTent = 2;             // a tent is a spline of order two
-constexpr double kLargestSpan = 40;  // cells in a sigma; beyond it the fit takes seconds
+constexpr double kLargestSpan = 16;  // cells in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one cell to the next"},
@@ -76,7 +76,7 @@ Result<Proposal> propose(const Problem& p) {
   if (const auto given = p.options.find("factor"); given != p.options.end()) {
     factor = given->second[0] - '0';
     if (too_wide(factor)) {
-      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is more than 40 cells, where the fit takes too long");
+      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is more than 16 cells, where the fit takes too long");
     }
   } else {
     double least = 0.0;
@@ -88,7 +88,7 @@ Result<Proposal> propose(const Problem& p) {
       least = error;
       if (error <= p.allowed_error) break;
     }
-    if (factor == 0) return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is beyond 320, where the fit takes too long");
+    if (factor == 0) return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is beyond 128, where the fit takes too long");
   }
   const PerAxis<std::shared_ptr<const Decimation>> fit = fits(*gaussian, factor);
   for (const auto& axis : {fit.x, fit.y}) {

@@ -106,7 +106,11 @@ Result<Proposal> propose(const Problem& p) {
   pass.origin = {r.x, r.y};
   pass.taps = {{{}, 0}, {{}, 0}};
   for (std::int32_t k = 0; k < rank; ++k) {
-    const OuterProduct& term = all[static_cast<std::size_t>(k)];
+    OuterProduct term = all[static_cast<std::size_t>(k)];
+    // Rows that are at most as large as the source fit where it fits.
+    const double row_magnitude = magnitude(term.x);
+    for (double& w : term.x) w /= row_magnitude;
+    for (double& w : term.y) w *= row_magnitude;
     // Rounded here, each term for itself.
     for (const float w : rounded<float>(term.x)) pass.taps.x.weights.push_back(static_cast<double>(w));
     for (const float w : rounded<float>(term.y)) pass.taps.y.weights.push_back(static_cast<double>(w));

@@ -40,30 +40,25 @@ Result<const Algorithm*> find_algorithm(std::string_view id) {
   return error;
 }
 
-/// Narrow tiles of long images are more work groups than some devices dispatch.
-Status check_groups(const Proposal& proposal, const GpuInfo& gpu) {
-  for (const Pass& pass : proposal.passes) {
-    const auto groups = [](std::int32_t size, std::int32_t tile) { return (std::int64_t{size} + tile - 1) / tile; };
-    const std::int64_t x = groups(pass.size.x, pass.tile.x);
-    const std::int64_t y = groups(pass.size.y, pass.tile.y);
-    if (x > gpu.max_groups.x || y > gpu.max_groups.y) {
-      return Error{ErrorCode::unsupported, "it would need " + std::to_string(x) + "x" + std::to_string(y) +
-                                               " work groups, the device has at most " + std::to_string(gpu.max_groups.x) +
-                                               "x" + std::to_string(gpu.max_groups.y), {}};
-    }
-  }
-  return {};
+/// More work groups along an axis than a GPU takes in one dispatch.
+bool has_too_many_groups(const Pass& pass, const DeviceInfo& device) {
+  if (device.backend == Backend::cpu) return false;
+  const auto groups = [](std::int32_t size, std::int32_t tile) { return (std::int64_t{size} + tile - 1) / tile; };
+  const PerAxis<std::int32_t>& most = device.gpu.max_group_count;
+  return groups(pass.size.x, pass.tile.x) > most.x || groups(pass.size.y, pass.tile.y) > most.y;
 }
 
-/// A proposal, or the reason why there is none for this device and this accuracy.
+/// A proposal, or the reason why there is none for this device and accuracy.
 Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
   Result<Proposal> proposal = algorithm.propose(problem);
-  if (proposal && proposal->error > problem.allowed_error) {
+  if (!proposal) return proposal;
+  for (const Pass& pass : proposal->passes) {
+    if (!has_too_many_groups(pass, problem.device)) continue;
+    return Error{ErrorCode::unsupported, "it would need more work groups than the device takes in one dispatch", {}};
+  }
+  if (proposal->error > problem.allowed_error) {
     return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, 2) + " is above the allowed " +
                                              number(problem.allowed_error, 2), {}};
-  }
-  if (proposal && problem.device.backend != Backend::cpu) {
-    if (Status s = check_groups(*proposal, problem.device.gpu); !s) return s.error();
   }
   return proposal;
 }

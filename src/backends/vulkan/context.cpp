@@ -82,7 +82,7 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
   gpu.max_group_invocations = most(limits.maxComputeWorkGroupInvocations);
   gpu.max_group = {most(limits.maxComputeWorkGroupSize[0]), most(limits.maxComputeWorkGroupSize[1])};
-  gpu.max_groups = {most(limits.maxComputeWorkGroupCount[0]), most(limits.maxComputeWorkGroupCount[1])};
+  gpu.max_group_count = {most(limits.maxComputeWorkGroupCount[0]), most(limits.maxComputeWorkGroupCount[1])};
   gpu.max_image_length = most(limits.maxImageDimension2D);
   gpu.max_buffer_bytes = limits.maxStorageBufferRange;
   gpu.max_uniform_bytes = limits.maxUniformBufferRange;

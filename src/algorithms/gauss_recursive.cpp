@@ -1,0 +1,122 @@
+// gauss.recursive: Deriche's Gaussian of order 4, two complex recursions forwards and two backwards on each axis, in
+// segments that warm up before their first pixel and so need nothing of each other. Some 2 + 2 * warm_up / 32 loads a
+// pixel and axis, the warm-up being about 4 sigma: what is saved by recursion is spent on being parallel, so it loses to
+// gauss.decimate at any sigma, and to taps below a sigma of about 5. Its shape is fixed, a few thousandths of a Gaussian
+// away whatever sigma; rounding in f32 grows with sigma. Source: Deriche 1993, "Recursively implementing the Gaussian and
+// its derivatives"; the form of two first-order complex recursions keeps rounding small.
+#include <algorithm>
+#include <array>
+
+#include "algorithms/gpu.h"
+#include "core/decimation.h"
+#include "core/deriche.h"
+#include "core/text.h"
+#include "core/weights.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "gauss_recursive";
+constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
+constexpr std::int32_t kSegment = 32;
+constexpr std::int32_t kLanes = 32;
+constexpr double kLeastSigma = 0.8;      // below it the recursions oscillate between pixels
+constexpr double kLargestSigma = 1000.0;
+constexpr std::array kOptions = {
+    kStorageOption,
+    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits", "between passes; channels as the source has"}};
+
+Result<Proposal> propose(const Problem& p) {
+  const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
+  if (!gaussian) return refusal("the kernel is no Gaussian");
+  if (gaussian->radius || gaussian->truncate) return refusal("recursion cannot cut a Gaussian at a given radius");
+  if (std::min(gaussian->sigma.x, gaussian->sigma.y) < kLeastSigma) return refusal("a sigma below 0.8 is too sharp to recur");
+  if (std::max(gaussian->sigma.x, gaussian->sigma.y) > kLargestSigma) {
+    return refusal("f32 does not hold the recursions of a sigma beyond 1000");
+  }
+  if (Result<Storage> s = storage(p, kKernel); !s) return s.error();
+  if (Status s = check_shared(p, std::int64_t{kSegment} * kLanes * 16); !s) return s.error();
+  if (p.device.gpu.max_group.x < kLanes || p.device.gpu.max_group.y < kLanes) return refusal("the device has no groups of 1x32");
+  const auto fitted = [&](Axis axis) { return fit_deriche(on(gaussian->sigma, axis), axis_weights(p.spec.kernel, axis, 0.0)->taps); };
+  const std::shared_ptr<const Deriche> x = fitted(Axis::x);
+  const std::shared_ptr<const Deriche> y = fitted(Axis::y);
+
+  const double grown = 1.0 + y->l1_distance;  // what the second pass makes of the first one's errors
+  const auto error = [&](Cache between) {
+    const double rounding = (x->growth * grown + y->growth) * unit_roundoff(Accumulator::f32) +
+                            rounding_step(between, PixelFormat::rgba16f) * grown;
+    const double moved = x->l1_distance * grown + y->l1_distance;
+    return colour_gain(p.spec) * (kernel_distance_error(moved, p.src.format) + rounding) +
+           colour_error(p.spec, Accumulator::f32);
+  };
+  Proposal out;
+  const FormatInfo& source = info(p.src.format);
+  const bool half = p.options.contains("intermediate") ? choice(p, "intermediate", kFloats, "rgba32f") == 0
+                                                       : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
+  out.error = error(half ? Cache::f16 : Cache::f32);
+  if (half && !source.is_unorm()) out.assumption = kHalfRange;
+  const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+
+  // Segments are whole, so rows are needed from the start of the first segment's warm-up to the end of the last one's.
+  const Rect r = region(p);
+  const auto start = [](std::int64_t first) { return floor_div(first, kSegment) * kSegment; };
+  const std::int64_t first_y = start(r.y);
+  const std::int64_t end_y = start(std::int64_t{r.y} + r.height - 1) + kSegment;
+  const Span rows = needed_span(p.src.height, static_cast<std::int32_t>(first_y), static_cast<std::int32_t>(end_y - first_y),
+                                y->warm_up, y->warm_up);
+  out.intermediates = {{r.width, rows.length, format}};
+  const Result<Storage> where = storage(p, kKernel, out.intermediates);
+  if (!where) return where.error();
+  const auto pass = [&](bool vertical, const Deriche& d, PerAxis<std::int32_t> size) {
+    const auto lead = static_cast<std::int32_t>(vertical ? r.y - first_y : r.x - start(r.x));
+    const PerAxis<std::int32_t> covered = {size.x + (vertical ? 0 : lead), size.y + (vertical ? lead : 0)};
+    const PerAxis<std::int32_t> lanes = vertical ? PerAxis<std::int32_t>{kLanes, 1} : PerAxis<std::int32_t>{1, kLanes};
+    const PerAxis<std::int32_t> tile = vertical ? PerAxis<std::int32_t>{kLanes, kSegment} : PerAxis<std::int32_t>{kSegment, kLanes};
+    Pass made = make_pass(kKernel, covered, tile, lanes, *where);
+    made.constants["vertical"] = vertical ? 1 : 0;
+    made.constants["lead"] = lead;
+    made.constants["warm_up"] = d.warm_up;
+    made.constants["size_x"] = size.x;
+    made.constants["size_y"] = size.y;
+    const auto set = [&](const std::string& name, const std::array<Deriche::Complex, 2>& v) {
+      made.parameters[name + "_x"] = static_cast<double>(v[0].re);
+      made.parameters[name + "_y"] = static_cast<double>(v[0].im);
+      made.parameters[name + "_z"] = static_cast<double>(v[1].re);
+      made.parameters[name + "_w"] = static_cast<double>(v[1].im);
+    };
+    set("poles", d.pole);
+    set("amplitudes", d.amplitude);
+    return made;
+  };
+  out.passes = {pass(false, *x, {r.width, rows.length}), pass(true, *y, {r.width, r.height})};
+  out.passes[0].destination = out.passes[1].source = intermediate();
+  out.passes[0].origin = {r.x, rows.first};
+  out.passes[1].origin = {0, r.y - rows.first};
+  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
+                 {"intermediate", std::string(kFloats[half ? 0 : 1])}};
+
+  const std::int64_t middle_bytes = out.intermediates[0].payload_bytes();
+  const auto cost = [&](const Pass& made, const Deriche& d, std::int64_t bytes) {
+    const double loads = 2.0 * (1.0 + static_cast<double>(d.warm_up) / kSegment);
+    return seconds(p.device, {.pixels = static_cast<double>(made.size.x) * made.size.y,
+                              .loads = loads,
+                              .shared_loads = 2.0,
+                              .operations = 8.0 * loads,
+                              .bytes = static_cast<double>(bytes)});
+  };
+  out.seconds = cost(out.passes[0], *x, p.src.payload_bytes() + middle_bytes) +
+                cost(out.passes[1], *y, p.dst.payload_bytes() + middle_bytes);
+  out.moved_bytes = p.src.payload_bytes() + 2 * middle_bytes + p.dst.payload_bytes();
+  out.scratch_bytes = scratch_bytes(p, out.intermediates);
+  out.intermediate_bytes = middle_bytes;
+  return out;
+}
+
+}  // namespace
+
+constinit const Algorithm kGaussRecursive = {
+    {"gauss.recursive", "Deriche's recursion of order 4 in parallel segments", "Deriche 1993", kOptions}, propose};
+
+}  // namespace mollify

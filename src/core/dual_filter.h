@@ -1,0 +1,26 @@
+// The dual filter of games: a pyramid that halves an image with 5 taps and doubles it with 8, all between cells.
+//   down  cell m of a level reads the level below around its own centre, 2 * m + 0.5 there:
+//         half of it from the centre, an eighth from each of the four points `offset` away on both axes
+//   up    cell m of a level reads the level above around m / 2 - 0.25: a twelfth from each of the points `offset` away on
+//         one axis, a sixth from each of those half as far away on both
+// Cells lie on whole multiples of 2^level pixels, whatever the region.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+namespace mollify {
+
+inline constexpr int kMostDualLevels = 5;
+
+struct DualFilter {
+  int levels = 1;
+  float offset = 1.0F;       ///< cells of the level that is read
+  double l1_distance = 0.0;  ///< in two dimensions, to the true Gaussian, at the worst phase
+};
+
+/// The offset that gives the pyramid the variance sigma^2, where there is one; `levels` 0 takes those whose offset is
+/// nearest to one.
+[[nodiscard]] std::optional<DualFilter> fit_dual_filter(double sigma, int levels);
+
+}  // namespace mollify
