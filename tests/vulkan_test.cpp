@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -93,6 +94,14 @@ TEST(VulkanPlan, GroupsFitTheDevice) {
     EXPECT_NE(refusal(fake_gpu(false), "nxn.direct:group=" + text).find("two sizes such as 16x16"), std::string::npos)
         << text;
   }
+}
+
+TEST(VulkanPlan, DispatchesHaveNoMoreGroupsThanTheDeviceTakes) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.max_group_count = {4, 2};  // 61x47 in groups of 16x16 are 4x3
+  EXPECT_EQ(refusal(device, "nxn.direct"),
+            "nxn.direct cannot do this: it would need more work groups than the device takes in one dispatch");
+  EXPECT_EQ(refusal(device, "nxn.direct:group=16x32"), "no error");
 }
 
 TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
@@ -290,23 +299,29 @@ TEST(Vulkan, ARegionHasTheBitsOfTheWhole) {
   EXPECT_GT(compared, 0);
 }
 
-/// Pass counters, group counts and indices beyond 16 bits.
-TEST(Vulkan, ImagesOf65537Pixels) {
-  for (const AlgorithmInfo& algorithm : algorithms()) {
-    for (const PerAxis<std::int32_t> size : {PerAxis<std::int32_t>{65537, 1}, {1, 65537}}) {
-      for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{3.5, 3.5}, {}, {}})}) {
-        cases::Case c;
-        c.algorithm.id = algorithm.id;
-        c.spec = spec_of(kernel, BorderMode::wrap);
-        c.spec.accuracy.max_error = 0.1;
-        c.src = c.dst = {size.x, size.y, PixelFormat::r8};
-        if (!make_plan(c.spec, c.src, c.dst, gpu().info(), with(algorithm.id))) continue;
-        expect_pass(c, gpu());
-        break;  // one kernel is enough
-      }
+class LongImages : public testing::TestWithParam<AlgorithmInfo> {};
+
+/// Group counts and indices beyond 16 bits.
+TEST_P(LongImages, Of65537Pixels) {
+  for (const PerAxis<std::int32_t> size : {PerAxis<std::int32_t>{65537, 1}, {1, 65537}}) {
+    for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{3.5, 3.5}, {}, {}})}) {
+      cases::Case c;
+      c.algorithm.id = GetParam().id;
+      c.spec = spec_of(kernel, BorderMode::wrap);
+      c.spec.accuracy.max_error = 0.1;
+      c.src = c.dst = {size.x, size.y, PixelFormat::r8};
+      if (!make_plan(c.spec, c.src, c.dst, gpu().info(), with(c.algorithm.id))) continue;
+      expect_pass(c, gpu());
+      break;  // one kernel is enough
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Every, LongImages, testing::ValuesIn(algorithms()), [](const auto& test) {
+  std::string name(test.param.id);
+  std::ranges::replace(name, '.', '_');
+  return name;
+});
 
 // ---- Opening
 

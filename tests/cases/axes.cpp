@@ -113,11 +113,6 @@ Rect inset_region(PerAxis<std::int32_t> size, std::int32_t inset) {
   return {x, y, size.x - 2 * x, size.y - 2 * y};
 }
 
-/// Drivers that run on the processor take tens of milliseconds to compile a pipeline, and nearly each case has its own.
-/// There half of the kernels and sizes must do, with all algorithms, options and formats: about 0.1 s a case under the
-/// validation layer. Images beyond 16 bits, which take seconds each, are tested with each algorithm alone, not each option.
-bool is_slow(const DeviceInfo& device) { return device.gpu.is_software; }
-
 /// What to try on an axis: where it is open, enough values that an algorithm with a plan for any has one for these.
 std::vector<std::size_t> candidates(const Axes& axes, const Choice& choice, Axis axis) {
   if (choice[axis] != kOpen) return {choice[axis]};
@@ -148,8 +143,12 @@ Result<Plan> plan_of(const Case& c, const DeviceInfo& device) {
 Axes axes(const DeviceInfo& device) {
   Axes a;
   a.device = device;
-  a.kernels = kernel_specs(is_slow(device));
-  a.sizes = image_sizes(is_slow(device));
+  // A driver that runs on the processor takes tens of milliseconds to compile a pipeline, and nearly each case has its own:
+  // 0.1 to 0.3 s a case under the validation layer. Half of the kernels and sizes must do there, with all algorithms, options
+  // and formats. Images beyond 16 bits take seconds: another test has one for each algorithm.
+  a.is_slow = device.gpu.is_software;
+  a.kernels = kernel_specs(a.is_slow);
+  a.sizes = image_sizes(a.is_slow);
   for (const FormatInfo& format : formats()) a.sources.push_back(format.format);
   a.destinations = {{ComponentClass::unorm, 8},
                     {ComponentClass::unorm, 16},
@@ -203,7 +202,7 @@ bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& c
     // The CPU backend promises a plan for everything, and a test holds it to that.
     if (algorithm.id.empty() && axes.device.backend == Backend::cpu) return true;
     const Result<Plan> plan = plan_of(axes.at(algorithm, full, 1), axes.device);
-    return plan && !(is_slow(axes.device) && plan->predicted_seconds > kMostSeconds);
+    return plan && !(axes.is_slow && plan->predicted_seconds > kMostSeconds);
   };
   Choice full = choice;
   for (std::size_t axis = 0; axis < kAxisCount; ++axis) {

@@ -43,6 +43,7 @@ struct Colour {
 /// The first value of each goes with everything.
 struct Axes {
   DeviceInfo device;
+  bool is_slow = false;  ///< a driver that runs on the processor
   std::vector<KernelSpec> kernels;
   std::vector<PerAxis<std::int32_t>> sizes;
   std::vector<PixelFormat> sources;
