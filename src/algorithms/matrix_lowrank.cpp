@@ -110,8 +110,10 @@ Result<Proposal> propose(const Problem& p) {
     OuterProduct term = all[static_cast<std::size_t>(k)];
     // Rows that are at most as large as the source fit where it fits.
     const double row_magnitude = magnitude(term.x);
-    for (double& w : term.x) w /= row_magnitude;
-    for (double& w : term.y) w *= row_magnitude;
+    if (row_magnitude > 0.0) {  // beyond the matrix's rank there is nothing
+      for (double& w : term.x) w /= row_magnitude;
+      for (double& w : term.y) w *= row_magnitude;
+    }
     // Rounded here, each term for itself.
     for (const float w : rounded<float>(term.x)) pass.taps.x.weights.push_back(static_cast<double>(w));
     for (const float w : rounded<float>(term.y)) pass.taps.y.weights.push_back(static_cast<double>(w));

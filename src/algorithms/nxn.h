@@ -9,7 +9,7 @@ namespace mollify {
 struct NxnMatrix {
   Matrix matrix;
   double cut_error = 0.0;  ///< full-scale units, colour handling included
-  /// With rounding in this arithmetic, rows of the matrix summed one after another.
+  /// With rounding in this arithmetic.
   [[nodiscard]] double error(const Problem& p, Accumulator accumulator) const;
 };
 [[nodiscard]] Result<NxnMatrix> nxn_matrix(const Problem& p);

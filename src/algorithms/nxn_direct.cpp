@@ -68,7 +68,9 @@ Result<Proposal> propose(const Problem& p) {
 double NxnMatrix::error(const Problem& p, Accumulator a) const {
   const double gain = colour_gain(p.spec);
   const double largest = info(p.src.format).is_unorm() ? magnitude(matrix.weights) : 1.0;
-  const double rounding = gain * blocked_summation_growth(matrix.weights, static_cast<std::size_t>(matrix.width));
+  // GPUs add one sample after another.
+  const auto row = static_cast<std::size_t>(p.device.backend == Backend::cpu ? matrix.width : matrix.width * matrix.height);
+  const double rounding = gain * blocked_summation_growth(matrix.weights, row);
   return cut_error + largest * (rounding * unit_roundoff(a) + colour_error(p.spec, a));
 }
 
