@@ -210,12 +210,13 @@ Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& 
 
 double seconds(const DeviceInfo& device, const Work& work) {
   const GpuTuning& t = gpu_tuning(device);
+  const double load_rate = t.loads_per_second[work.load_bytes <= 4.0 ? 0 : work.load_bytes <= 8.0 ? 1 : 2];
   const double memory = work.bytes / t.bytes_per_second;
-  const double loads = work.pixels * work.loads / t.texels_per_second;
+  const double access = work.pixels * (work.loads / load_rate + 1.0 / t.stores_per_second);
   const double shared = work.pixels * work.shared_loads / t.shared_loads_per_second;
   const double arithmetic = work.pixels * work.operations / t.operations_per_second;
   const double barriers = work.pixels * work.barriers / t.barriers_per_second;
-  return t.launch_seconds + std::max(memory, loads) + shared + arithmetic + barriers;
+  return t.launch_seconds + std::max(memory, access) + shared + arithmetic + barriers;
 }
 
 Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile, PerAxis<std::int32_t> group,

@@ -92,7 +92,8 @@ struct Intermediate {
 
 struct Work {
   double pixels = 0.0;
-  double loads = 0.0;         ///< texels fetched from images or buffers, a pixel
+  double loads = 0.0;         ///< pixels fetched from images or buffers, for each that is written
+  double load_bytes = 8.0;    ///< of one of them
   double shared_loads = 0.0;  ///< from shared memory, a pixel
   double operations = 0.0;    ///< multiply-adds of whole pixels, a pixel
   double barriers = 0.0;      ///< that a group waits at, each

@@ -102,6 +102,7 @@ Result<Proposal> propose_shared(const Problem& p) {
   const auto taps = static_cast<double>(matrix.weights.size());
   out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
                                    .loads = static_cast<double>(pixels) / (w->group.x * w->group.y),
+                                   .load_bytes = static_cast<double>(info(p.src.format).pixel_bytes()),
                                    .shared_loads = taps,
                                    .operations = taps,
                                    .barriers = 1.0,
@@ -129,6 +130,7 @@ Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
   const auto taps = static_cast<double>(w->matrix.matrix.weights.size());
   out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
                                    .loads = taps,
+                                   .load_bytes = static_cast<double>(info(p.src.format).pixel_bytes()),
                                    .operations = taps,
                                    .bytes = static_cast<double>(out.moved_bytes)});
   return out;

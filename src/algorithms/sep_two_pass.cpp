@@ -93,6 +93,7 @@ class TwoPasses {
     Work work;
     work.pixels = static_cast<double>(axis.size.x) * axis.size.y;
     work.operations = axis.taps;
+    work.load_bytes = info(axis.vertical ? between_.format : p_.src.format).pixel_bytes();
     switch (method_) {
       case Method::direct:
         pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order_);

@@ -1,6 +1,7 @@
 // With which numbers: tile shapes and the rough cost model. Pure functions of the device and the work.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "mollify/plan.h"
@@ -29,8 +30,8 @@ struct TileNeeds {
 struct GpuTuning {
   std::string_view device;          ///< part of its name; empty: any
   double bytes_per_second;          ///< of a copy, read + written
-  double texels_per_second;         ///< fetched through the texture path, cached
-  double pixel_loads_per_second;    ///< from storage buffers, cached
+  std::array<double, 3> loads_per_second;  ///< of cached pixels of up to 4, 8 and 16 bytes
+  double stores_per_second;         ///< of pixels
   double shared_loads_per_second;   ///< of pixels
   double operations_per_second;     ///< multiply-adds of pixels
   double barriers_per_second;       ///< times threads that wait
