@@ -27,8 +27,8 @@ struct Record {
   int threads = 1;
   Statistics time_ns;
   double copy_ns = 0.0;
-  std::optional<double> end_to_end_ns;    ///< GPU: from host memory to host memory, where time_ns is the device's alone
-  std::optional<double> nothing_ns;       ///< GPU: what the device's clock sees of no work at all
+  std::optional<double> end_to_end_ns{};    ///< GPU: from host memory to host memory, where time_ns is the device's alone
+  std::optional<double> nothing_ns{};       ///< GPU: what the device's clock sees of no work at all
   std::int64_t min_bytes = 0;
   std::optional<double> max_error;        ///< measured in the same process; unset for peers
   std::optional<double> predicted_error;  ///< unset for peers

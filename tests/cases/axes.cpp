@@ -23,7 +23,8 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   using enum Normalization;
   std::vector<KernelSpec> kernels;
   kernels.emplace_back(Box::of_radius(1, 1));
-  for (const PerAxis<double> sigma : {PerAxis<double>{0.8, 0.8}, {1.5, 4}, {0, 3}, {12, 0.5}, {40, 25}}) {
+  for (const PerAxis<double> sigma :
+       {PerAxis<double>{0.8, 0.8}, {2, 2}, {3, 3}, {8, 8}, {20, 20}, {1.5, 4}, {0, 3}, {12, 0.5}, {40, 25}}) {
     kernels.emplace_back(Gaussian{sigma, {}, {}});
   }
   kernels.emplace_back(Gaussian{{1, 1}, {{1, 1}}, {}});
