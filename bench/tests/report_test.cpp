@@ -42,7 +42,7 @@ TEST(Json, HasExactlyTheDocumentedFieldsInOrder) {
   EXPECT_EQ(keys, (std::vector<std::string>{"case",    "algorithm",  "options",    "backend",    "device",
                                             "width",   "height",     "src_format", "dst_format", "kernel",
                                             "sigma",   "radius",     "border",     "threads",    "time_ns",
-                                            "copy_ns", "copy_ratio", "min_bytes",  "max_error",  "predicted_error",
+                                            "copy_ns", "copy_ratio", "end_to_end_ns", "nothing_ns", "min_bytes",  "max_error",  "predicted_error",
                                             "peer",    "environment"}));
 }
 
