@@ -96,6 +96,7 @@ Result<Proposal> propose(const Problem& p) {
   const PerAxis<std::shared_ptr<const Decimation>> fit = fits(*gaussian, factor);
   for (const auto& axis : {fit.x, fit.y}) {
     if (axis->coarse.weights.size() > 2048) return refusal("the blur of cells has too many taps");
+    if (Status s = check_division(p, axis->coarse.weights); !s) return s.error();
   }
 
   Proposal out;

@@ -145,6 +145,9 @@ Result<Proposal> propose_lerp(const Problem& p) {
   const auto fitted = [&](Axis axis) { return fit_lerp_taps(axis_weights(p.spec.kernel, axis, 0.0)->taps); };
   const std::shared_ptr<const LerpTaps> x = fitted(Axis::x);
   const std::shared_ptr<const LerpTaps> y = fitted(Axis::y);
+  for (const auto& fit : {x, y}) {
+    if (Status s = check_division(p, fit->weights); !s) return s.error();
+  }
   SeparableTaps taps;
   taps.taps = {{x->weights, kLerpTaps / 2}, {y->weights, kLerpTaps / 2}};
   constexpr double kMixing = 3.0;  // roundings of an interpolation

@@ -37,6 +37,8 @@ Result<Proposal> propose(const Problem& p) {
     return refusal("f32 does not hold the recursions of a sigma beyond 1000");
   }
   if (Result<Storage> s = storage(p, kKernel); !s) return s.error();
+  constexpr std::array kOscillates = {-1.0};
+  if (Status s = check_division(p, kOscillates); !s) return s.error();
   if (Status s = check_shared(p, std::int64_t{kSegment} * kLanes * 16); !s) return s.error();
   if (p.device.gpu.max_group.x < kLanes || p.device.gpu.max_group.y < kLanes)
     return refusal("the device has no groups of 1x32");

@@ -153,6 +153,15 @@ Status check_taps(const SeparableTaps& taps) {
   return refusal("the kernel has " + std::to_string(count) + " taps, more than " + std::to_string(kMost));
 }
 
+bool divides_unbounded(const Problem& p) {
+  return p.spec.alpha == AlphaMode::premultiply && !info(p.dst.format).is_unorm();
+}
+
+Status check_division(const Problem& p, std::span<const double> weights) {
+  if (!divides_unbounded(p) || std::ranges::all_of(weights, [](double w) { return w >= 0.0; })) return {};
+  return refusal("the approximation has negative weights; dividing float colours by their alpha would magnify its error");
+}
+
 std::int64_t cache_bytes(Cache cache) {
   switch (cache) {
     case Cache::f32: return 16;

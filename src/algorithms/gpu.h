@@ -61,6 +61,12 @@ enum class Storage : std::uint8_t { buffer, image };
 /// Fits "weights[]" of taps.glsl.
 [[nodiscard]] Status check_taps(const SeparableTaps& taps);
 
+/// An approximation with negative weights can bring alpha near zero where it is not, or below; dividing by it then knows
+/// no bound. Unorm destinations cut off what that makes.
+[[nodiscard]] bool divides_unbounded(const Problem& p);
+/// Refuses these for weights of which some are negative.
+[[nodiscard]] Status check_division(const Problem& p, std::span<const double> weights);
+
 // ---- Errors, full-scale units
 
 /// Of pixels rounded to this precision once: f32 0, f16, unorm8 (which must hold what is stored).

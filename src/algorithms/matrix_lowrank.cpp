@@ -46,6 +46,9 @@ class Errors {
     growth_ += reach * (summation_growth(term.x) + summation_growth(term.y));
   }
 
+  /// Nothing is left out but what rounding to f32 loses anyway.
+  [[nodiscard]] bool is_complete() const { return magnitude(rest_) <= total_ * unit_roundoff(Accumulator::f32); }
+
   [[nodiscard]] double operator()(Cache cache) const {
     double up = 0.0;
     double down = 0.0;
@@ -87,15 +90,26 @@ Result<Proposal> propose(const Problem& p) {
   if (*forced > most) return refusal("the matrix has no rank above " + std::to_string(most));
   Errors errors(p, matrix);
   std::int32_t rank = 0;
+  const auto fits = [&] {
+    return errors(Cache::f32) <= p.allowed_error && (!divides_unbounded(p) || errors.is_complete());
+  };
   do {
     errors.add(all[static_cast<std::size_t>(rank++)]);
-  } while (rank < most && (*forced != 0 ? rank < *forced : errors(Cache::f32) > p.allowed_error));
+  } while (rank < most && (*forced != 0 ? rank < *forced : !fits()));
+  if (divides_unbounded(p) && !errors.is_complete()) {
+    return refusal("dividing float colours by their alpha would magnify what is left out");
+  }
   const std::int64_t weights = std::int64_t{rank} * (matrix.width + matrix.height);
   if (weights > kMostWeights) {
     return refusal("rank " + std::to_string(rank) + " is " + std::to_string(weights) + " weights, more than " +
                    std::to_string(kMostWeights));
   }
-  const Cache cache = choose_cache(p, errors);
+  // Nor may terms that cancel be rounded to f16 then.
+  const bool keeps_f32 = divides_unbounded(p);
+  if (keeps_f32 && choice(p, "cache", kRowCaches, "f32") != 0) {
+    return refusal("dividing float colours by their alpha would magnify the rounding of rows to f16");
+  }
+  const Cache cache = keeps_f32 ? Cache::f32 : choose_cache(p, errors);
   const std::int32_t cache_size = rounded_size(std::int64_t{shape->x} * (shape->y + matrix.height - 1));
   if (Status s = check_shared(p, cache_size * cache_bytes(cache)); !s) return s.error();
 
