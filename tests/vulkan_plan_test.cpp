@@ -1,0 +1,102 @@
+// Planning for GPUs that do not exist: what is refused, and why.
+#include <gtest/gtest.h>
+
+#include "vulkan_support.h"
+
+namespace mollify::test {
+namespace {
+
+std::string refusal(const DeviceInfo& device, std::string_view algorithm, const ImageDesc& desc = kDesc) {
+  return message_of(make_plan(kSpec, desc, desc, device, with(algorithm)));
+}
+
+std::string storage_of(const DeviceInfo& device, const ImageDesc& desc = kDesc) {
+  const Result<Plan> plan = make_plan(kSpec, desc, desc, device, with("nxn.direct"));
+  return plan ? plan->algorithm.options.at("storage") : message_of(plan);
+}
+
+TEST(VulkanPlan, ImagesWhereTheFormatHasThemElseBuffers) {
+  EXPECT_EQ(storage_of(fake_gpu(false)), "image");
+  EXPECT_EQ(storage_of(fake_gpu(false), {61, 47, PixelFormat::rgb8}), "buffer");
+  EXPECT_EQ(refusal(fake_gpu(false), kStorages[0], {61, 47, PixelFormat::rgb8}),
+            "nxn.direct cannot do this: the device reads no images of format rgb8");
+}
+
+TEST(VulkanPlan, WithoutSmallStorageThereAreNoBuffers) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.small_storage = false;
+  EXPECT_EQ(storage_of(device), "image");
+  EXPECT_EQ(refusal(device, kStorages[1]), "nxn.direct cannot do this: the device has no 8- and 16-bit storage in buffers");
+  EXPECT_EQ(storage_of(device, {61, 47, PixelFormat::rgb8}),
+            "nxn.direct cannot do this: the device has no 8- and 16-bit storage in buffers");
+}
+
+TEST(VulkanPlan, WithoutStorageImagesThereAreNoImages) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.storage_formats = 0;
+  EXPECT_EQ(storage_of(device), "buffer");
+  EXPECT_EQ(refusal(device, kStorages[0]), "nxn.direct cannot do this: the device writes no images of format rgba8");
+}
+
+TEST(VulkanPlan, LongImagesAreBuffers) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.max_image_length = 60;
+  EXPECT_EQ(storage_of(device), "buffer");
+  EXPECT_EQ(refusal(device, kStorages[0]),
+            "nxn.direct cannot do this: an image is longer than the 60 pixels of the device");
+  device.gpu.max_buffer_bytes = 1000;
+  EXPECT_EQ(storage_of(device),
+            "nxn.direct cannot do this: an image is larger than the 1000 bytes that one binding of the device can see");
+}
+
+TEST(VulkanPlan, GroupsFitTheDevice) {
+  EXPECT_EQ(refusal(fake_gpu(false), "nxn.direct:group=64x32"),
+            "nxn.direct cannot do this: the device has no work groups of 64x32 threads");
+  for (const std::string text : {"16", "0x4", "-1x4", "16x", "4x4x4", "16x16 "}) {
+    EXPECT_NE(refusal(fake_gpu(false), "nxn.direct:group=" + text).find("two sizes such as 16x16"), std::string::npos)
+        << text;
+  }
+}
+
+TEST(VulkanPlan, DispatchesHaveNoMoreGroupsThanTheDeviceTakes) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.max_group_count = {4, 2};  // 61x47 in groups of 16x16 are 4x3
+  EXPECT_EQ(refusal(device, "nxn.direct"),
+            "nxn.direct cannot do this: it would need more work groups than the device takes in one dispatch");
+  EXPECT_EQ(refusal(device, "nxn.direct:group=16x32"), "no error");
+}
+
+TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
+  DeviceInfo small = fake_gpu(false);
+  small.gpu.shared_bytes = 16 << 10;
+  DeviceInfo none = fake_gpu(false);
+  none.gpu.shared_bytes = 0;
+  int refused = 0;
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    for (const KernelSpec& kernel : sample_kernels()) {
+      const BlurSpec spec = spec_of(kernel);
+      const auto plan = [&](const DeviceInfo& device) { return make_plan(spec, kDesc, kDesc, device, with(algorithm.id)); };
+      if (!plan(fake_gpu(false))) continue;
+      for (const DeviceInfo& device : {small, none}) {
+        const Result<Plan> here = plan(device);
+        if (here) continue;
+        ++refused;
+        EXPECT_NE(here.error().message.find("shared memory, the device has " + std::to_string(device.gpu.shared_bytes)),
+                  std::string::npos)
+            << here.error().message;
+      }
+    }
+  }
+  RecordProperty("refused", refused);
+}
+
+TEST(VulkanPlan, WithoutKernelsEveryAlgorithmRefuses) {
+  DeviceInfo device = fake_gpu(false);
+  device.kernels.clear();
+  const Result<Plan> plan = make_plan(kSpec, kDesc, kDesc, device);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().reasons.size(), algorithms().size());
+}
+
+}  // namespace
+}  // namespace mollify::test

@@ -1,0 +1,54 @@
+// What the tests of the Vulkan backend share: the first Vulkan device there is, which ctest makes a software driver under
+// the validation layer, and one small blur to run on it.
+#pragma once
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "support.h"
+
+namespace mollify::test {
+
+inline constexpr std::array kStorages = {"nxn.direct:storage=image", "nxn.direct:storage=buffer"};
+inline const ImageDesc kDesc{61, 47, PixelFormat::rgba8};
+inline const BlurSpec kSpec = spec_of(Gaussian{{1.0, 1.5}, {}, {}});
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(result).value();
+}
+
+template <class T>
+std::string message_of(const Result<T>& result) {
+  return result.ok() ? "no error" : result.error().message;
+}
+
+inline PlanOptions with(std::string_view algorithm, Overlap overlap = Overlap::none) {
+  PlanOptions options;
+  if (!algorithm.empty()) options.algorithm = must(parse_algorithm(algorithm));
+  options.overlap = overlap;
+  return options;
+}
+
+inline const Device& gpu() {
+  static const Device kDevice = must(Device::open("vulkan"));
+  return kDevice;
+}
+
+inline Executable prepared_on(const Device& device, std::string_view algorithm, const BlurSpec& spec = kSpec,
+                              const ImageDesc& desc = kDesc, Overlap overlap = Overlap::none) {
+  const ImageDesc dst = destination_desc(spec, desc, desc.format);
+  return must(device.prepare(must(make_plan(spec, desc, dst, device.info(), with(algorithm, overlap)))));
+}
+
+inline Pixels run(const Executable& executable, const Pixels& src) {
+  Workspace workspace = must(executable.make_workspace());
+  Pixels result(executable.plan().dst);
+  if (Status s = executable.run(src.view(), result.view(), workspace); !s) throw std::runtime_error(s.error().message);
+  return result;
+}
+
+}  // namespace mollify::test
