@@ -90,43 +90,77 @@ vec4 encode(vec4 v) {
   return v;
 }
 
-// ---- Reading
+// ---- Reading. What is stored and the numbers it stands for are two steps, so that kernels can fetch ahead.
 
 #if STORAGE == STORAGE_image
-vec4 fetch(ivec2 p) {
-  return texelFetch(source, p, 0);
-}
-#else
-float component(uint index) {
-  if (source_bits == 8) return float(uint(source8[index])) / 255.0;
-  if (source_bits == 32) return uintBitsToFloat(source32[index]);
-  uint word = uint(source16[index]);
-  return source_is_float ? unpackHalf2x16(word).x : float(word) / 65535.0;
+uvec4 fetch_stored(ivec2 p) {
+  return floatBitsToUint(texelFetch(source, p, 0));
 }
 
-vec4 fetch(ivec2 p) {
+vec4 unpack_stored(uvec4 stored) {
+  return uintBitsToFloat(stored);
+}
+#else
+uint stored_component(uint index) {
+  if (source_bits == 8) return uint(source8[index]);
+  if (source_bits == 32) return source32[index];
+  return uint(source16[index]);
+}
+
+// Four channels fill as many words as they need; fewer have a word each.
+uvec4 fetch_stored(ivec2 p) {
   uint index = uint(p.y) * uint(source_pitch) + uint(p.x);
   if (source_channels == 4) {
-    if (source_bits == 8) return unpackUnorm4x8(source32[index]);
-    if (source_bits == 32) return uintBitsToFloat(source128[index]);
-    uvec2 words = source64[index];
-    if (source_is_float) return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
-    return vec4(unpackUnorm2x16(words.x), unpackUnorm2x16(words.y));
+    if (source_bits == 8) return uvec4(source32[index], 0u, 0u, 0u);
+    if (source_bits == 32) return source128[index];
+    return uvec4(source64[index], 0u, 0u);
+  }
+  uvec4 stored = uvec4(0u);
+  index *= uint(source_channels);
+  stored.x = stored_component(index);
+  if (source_channels > 1) stored.y = stored_component(index + 1u);
+  if (source_channels > 2) stored.z = stored_component(index + 2u);
+  return stored;
+}
+
+float unpack_component(uint stored) {
+  if (source_bits == 8) return float(stored) / 255.0;
+  if (source_bits == 32) return uintBitsToFloat(stored);
+  return source_is_float ? unpackHalf2x16(stored).x : float(stored) / 65535.0;
+}
+
+vec4 unpack_stored(uvec4 stored) {
+  if (source_channels == 4) {
+    if (source_bits == 8) return unpackUnorm4x8(stored.x);
+    if (source_bits == 32) return uintBitsToFloat(stored);
+    if (source_is_float) return vec4(unpackHalf2x16(stored.x), unpackHalf2x16(stored.y));
+    return vec4(unpackUnorm2x16(stored.x), unpackUnorm2x16(stored.y));
   }
   vec4 v = vec4(0.0);
-  index *= uint(source_channels);
-  v.x = component(index);
-  if (source_channels > 1) v.y = component(index + 1u);
-  if (source_channels > 2) v.z = component(index + 2u);
+  v.x = unpack_component(stored.x);
+  if (source_channels > 1) v.y = unpack_component(stored.y);
+  if (source_channels > 2) v.z = unpack_component(stored.z);
   return v;
 }
 #endif
 
+vec4 fetch(ivec2 p) {
+  return unpack_stored(fetch_stored(p));
+}
+
+// Where p, which may lie outside the source, reads from; a negative coordinate where that is `outside`.
+ivec2 map_place(ivec2 p) {
+  return ivec2(map_index(border_x, p.x, source_size.x), map_index(border_y, p.y, source_size.y));
+}
+
+bool is_beyond(ivec2 mapped) {
+  return (border_x == kConstant && mapped.x < 0) || (border_y == kConstant && mapped.y < 0);
+}
+
 // The pixel at p of the source, which may lie outside it.
 vec4 load_pixel(ivec2 p) {
-  ivec2 q = ivec2(map_index(border_x, p.x, source_size.x), map_index(border_y, p.y, source_size.y));
-  bool is_outside = (border_x == kConstant && q.x < 0) || (border_y == kConstant && q.y < 0);
-  return is_outside ? outside : decode(fetch(q));
+  ivec2 q = map_place(p);
+  return is_beyond(q) ? outside : decode(fetch(q));
 }
 
 // ---- Writing. Rounding is done here: what stores do themselves is the driver's choice.
@@ -135,9 +169,10 @@ float largest_code() {
   return destination_bits == 8 ? 255.0 : 65535.0;
 }
 
-// The whole number that stands for v. NaN becomes 0.
-float unorm_code(float v) {
-  return roundEven((v > 0.0 ? min(v, 1.0) : 0.0) * largest_code());
+// The whole number that stands for v, ties to even. NaN becomes 0. Between 2^23 and 2^24 floats are whole numbers, so that
+// one addition rounds; the number lies in the low bits.
+uint unorm_code(float v) {
+  return floatBitsToUint((v > 0.0 ? min(v, 1.0) : 0.0) * largest_code() + 8388608.0) & 0xFFFFu;
 }
 
 // To the nearest half, ties to even; beyond the largest half it is infinite.
@@ -156,7 +191,7 @@ float rounded_to_half(float v) {
 
 #if STORAGE == STORAGE_image
 float storable(float v) {
-  if (!destination_is_float) return unorm_code(v) / largest_code();
+  if (!destination_is_float) return float(unorm_code(v)) / largest_code();
   return destination_bits == 16 ? rounded_to_half(v) : v;
 }
 
@@ -166,7 +201,7 @@ void put(ivec2 p, vec4 v) {
 #else
 // One component as the format's bits.
 uint stored(float v) {
-  if (!destination_is_float) return uint(unorm_code(v));
+  if (!destination_is_float) return unorm_code(v);
   return destination_bits == 16 ? packHalf2x16(vec2(rounded_to_half(v), 0.0)) : floatBitsToUint(v);
 }
 

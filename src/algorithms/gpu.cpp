@@ -140,6 +140,13 @@ Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<con
   return Storage::buffer;
 }
 
+Result<Storage> buffer_or_image(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
+  Problem wish = p;
+  wish.options.try_emplace("storage", "buffer");
+  Result<Storage> buffers = storage(wish, kernel, intermediates);
+  return buffers || p.options.contains("storage") ? buffers : storage(p, kernel, intermediates);
+}
+
 Status check_shared(const Problem& p, std::int64_t bytes) {
   if (bytes <= p.device.gpu.shared_bytes) return {};
   return refusal("it would need " + std::to_string(bytes) + " bytes of shared memory, the device has " +

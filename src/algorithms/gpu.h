@@ -57,6 +57,10 @@ enum class Storage : std::uint8_t { buffer, image };
 [[nodiscard]] Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates = {},
                                       bool linear = false);
 
+/// The other way round, for kernels that are faster on buffers: they load more than a pixel at once.
+[[nodiscard]] Result<Storage> buffer_or_image(const Problem& p, std::string_view kernel,
+                                              std::span<const ImageDesc> intermediates = {});
+
 [[nodiscard]] Status check_shared(const Problem& p, std::int64_t bytes);
 /// Fits "weights[]" of taps.glsl.
 [[nodiscard]] Status check_taps(const SeparableTaps& taps);

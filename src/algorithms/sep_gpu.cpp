@@ -9,8 +9,8 @@
 
 namespace mollify::gpu {
 
-Result<Separable> separable(const Problem& p, std::string_view kernel) {
-  const Result<Storage> where = storage(p, kernel);
+Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred) {
+  const Result<Storage> where = preferred == Storage::image ? storage(p, kernel) : buffer_or_image(p, kernel);
   if (!where) return where.error();
   std::optional<SeparableTaps> taps = separable_taps(p);
   if (!taps) return refusal("the matrix is no product of a column and a row");
