@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -22,15 +23,17 @@ namespace {
 constexpr std::string_view kDecimateKernel = "gauss_decimate";
 constexpr std::string_view kExpandKernel = "gauss_expand";
 
-constexpr std::array kFactors = {2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64};
+constexpr std::array kFactors = {2,  3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
+                                 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
 constexpr std::array kOrders = {3, 4, 5, 6, 7};
-constexpr int kMaxFactor = 64;
+constexpr int kMaxFactor = kFactors.back();
+constexpr double kMostSpan = 32.0;  // cells a sigma: what a fit takes grows with the cube of that
 constexpr int kMaxOrder = 8;
 constexpr std::array<std::string_view, 4> kFactorExamples = {"2", "5", "1x4", "8x3"};
 constexpr std::array<std::string_view, 4> kOrderExamples = {"3", "4", "7", "6x5"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::array kOptions = {
-    OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 64, both axes or XxY", true},
+    OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true}};
 
 /// One axis: how it is decimated, and what that costs.
@@ -70,21 +73,28 @@ AxisPlan decimated(double sigma, int factor, int order) {
   return axis;
 }
 
-/// The largest factor for this order that stays within the budget. The distance falls steeply and steadily with the
-/// cells a sigma spans, so a few fits around a first guess find it.
+/// The largest factor for this order that stays within the budget. The distance falls with the cells a sigma spans, at
+/// most as fast as their 1.5 * order-th power: a fit that misses tells which smaller factors must miss, too.
 std::optional<AxisPlan> widest(double sigma, int order, double l1_budget) {
   constexpr double kLeastSpan = 1.4;  // cells; below it no order helps
-  const auto last = std::upper_bound(kFactors.begin(), kFactors.end(), sigma / kLeastSpan);
-  const auto fits = [&](int factor) { return fit_decimation(sigma, factor, order)->l1_distance <= l1_budget; };
-  const auto end = std::partition_point(kFactors.begin(), last, fits);
-  if (end == kFactors.begin()) return std::nullopt;
-  return decimated(sigma, *(end - 1), order);
+  constexpr double kUsualSpan = 9.0;  // beyond it another order is cheaper, unless there is no larger factor
+  double least_span = kLeastSpan;
+  for (auto factor = kFactors.rbegin(); factor != kFactors.rend(); ++factor) {
+    const double span = sigma / *factor;
+    if (span < least_span) continue;
+    if (span > (factor == kFactors.rbegin() ? kMostSpan : kUsualSpan)) break;
+    const double distance = fit_decimation(sigma, *factor, order)->l1_distance;
+    if (distance <= l1_budget) return decimated(sigma, *factor, order);
+    least_span = span * std::pow(distance / l1_budget, 1.0 / (1.5 * order));
+  }
+  return std::nullopt;
 }
 
 /// The cheapest way for one axis, which may be not to decimate.
 AxisPlan cheapest(const Problem& p, double sigma, Axis axis, double l1_budget) {
   AxisPlan best = undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
   for (const int order : kOrders) {
+    if (2.0 * order >= best.cost) break;  // whatever the factor
     const std::optional<AxisPlan> other = widest(sigma, order, l1_budget);
     if (other && other->cost < best.cost) best = *other;
   }
@@ -163,13 +173,6 @@ Result<Proposal> propose(const Problem& p) {
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to decimate");
 
-  // The fit takes time with the cube of sigma and memory with its square.
-  constexpr double kLargestSigma = 400.0;
-  const double largest = std::max(gaussian->sigma.x, gaussian->sigma.y);
-  if (largest > kLargestSigma) {
-    return refusal("sigma " + number(largest) + " is beyond " + number(kLargestSigma) + ", where the fit takes too long");
-  }
-
   // Half of the error for each axis, less what rounding takes.
   constexpr double kRoundingShare = 0.15;
   const double gain = colour_gain(p.spec);
@@ -179,6 +182,15 @@ Result<Proposal> propose(const Problem& p) {
   if (!factor) return factor.error();
   const auto order = option(p, "order", kMaxOrder);
   if (!order) return order.error();
+  const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
+  for (const Axis axis : {Axis::x, Axis::y}) {
+    const double sigma = on(gaussian->sigma, axis);
+    const int d = on(coarsest, axis);
+    if (d > 1 && sigma > kMostSpan * d) {
+      return refusal("sigma " + number(sigma) + " would span more than " + number(kMostSpan) + " cells of " +
+                     std::to_string(d) + " pixels");
+    }
+  }
   const auto wish = [&](Axis axis) {
     return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt,
                 *order ? std::optional(on(**order, axis)) : std::nullopt};

@@ -4,18 +4,19 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <numbers>
 #include <numeric>
 #include <tuple>
-
-#include "core/weights.h"
+#include <utility>
 
 namespace mollify {
 namespace {
 
-constexpr int kFittedPhases = 8;       // of a cell, evenly chosen: more do not move the fit
-constexpr double kCutShare = 0.02;     // of the distance, that cutting the coarse kernel may add
+constexpr std::int64_t kFittedPhases = 4;     // of a cell, evenly chosen: more do not move the fit
+constexpr std::int64_t kFittedSamples = 4;    // of the kernel, in a cell: the same
+constexpr std::int64_t kCheckedSamples = 32;  // in a cell, and phases, where the distance is taken; all of them up to here
+constexpr double kCutShare = 0.02;            // of the distance, that cutting the coarse kernel may add
 constexpr double kCutLeast = 1e-8;
-
 
 /// Solves min |A x - b| by Householder reflections; destroys its arguments.
 std::vector<double> least_squares(std::vector<std::vector<double>>& a, std::vector<double>& b) {
@@ -49,39 +50,164 @@ std::vector<double> least_squares(std::vector<std::vector<double>>& a, std::vect
   return x;
 }
 
-/// The three steps as one kernel on the fine grid.
-class Steps {
- public:
-  Steps(int factor, const std::vector<double>& spline, std::int64_t half)
-      : factor_(factor), spline_(spline), half_(half) {}
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return floor_div(a + b - 1, b); }
 
-  /// Adds weight * what an output at `phase` sees if the coarse kernel is one at offset j and zero elsewhere.
-  void add(int phase, std::int64_t j, double weight, std::vector<double>& kernel) const {
-    const auto n = static_cast<std::int64_t>(spline_.size());
-    const std::int64_t centre = spline_centre(spline_.size());
-    for (std::int64_t i = (phase + centre) % factor_; i < n; i += factor_) {  // taps of the cells that reach this phase
-      const std::int64_t cell = (phase + centre - i) / factor_ + j;
-      const std::int64_t first = cell * factor_ - centre - phase + half_;
-      const double w = weight * factor_ * spline_[static_cast<std::size_t>(i)];
-      for (std::int64_t t = 0; t < n; ++t) kernel[static_cast<std::size_t>(first + t)] += w * spline_[static_cast<std::size_t>(t)];
-    }
+/// A kernel or a part of one at every `step`-th pixel from -reach * step to +reach * step. The step divides the factor.
+struct Samples {
+  std::int64_t step;
+  std::int64_t reach;
+
+  Samples(std::int64_t factor, std::int64_t per_cell, double pixels) : step(std::max<std::int64_t>(1, factor / per_cell)) {
+    while (factor % step != 0) --step;
+    reach = static_cast<std::int64_t>(std::ceil(pixels / static_cast<double>(step)));
   }
 
-  /// As add(), for +j and -j alike.
-  void add_pair(int phase, std::int64_t j, double weight, std::vector<double>& kernel) const {
-    add(phase, j, weight, kernel);
-    if (j != 0) add(phase, -j, weight, kernel);
+  template <class Of>
+  [[nodiscard]] std::vector<double> of(const Of& at, std::int64_t beyond = 0) const {
+    std::vector<double> values;
+    values.reserve(static_cast<std::size_t>(2 * (reach + beyond) + 1));
+    for (std::int64_t i = -reach - beyond; i <= reach + beyond; ++i) values.push_back(at(i * step));
+    return values;
+  }
+};
+
+/// The three steps as one kernel on the fine grid, at samples of it: what that costs does not depend on the factor.
+class Steps {
+ public:
+  Steps(int factor, const std::vector<double>& spline)
+      : factor_(factor), spline_(spline), taps_(static_cast<std::int64_t>(spline.size())), centre_(spline_centre(spline.size())) {}
+
+  /// What an output at `phase`, a multiple of the samples' step, sees where `decimated` tells the weight that a cell has
+  /// of the pixel at an offset from its own.
+  template <class Decimated>
+  [[nodiscard]] std::vector<std::vector<double>> kernels(const std::vector<std::int64_t>& phases, const Samples& samples,
+                                                         const Decimated& decimated) const {
+    const std::int64_t beyond = (taps_ + factor_) / samples.step + 1;
+    const std::vector<double> table = samples.of(decimated, beyond);
+    std::vector<std::vector<double>> kernels;
+    for (const std::int64_t phase : phases) {
+      std::vector<double> kernel(static_cast<std::size_t>(2 * samples.reach + 1), 0.0);
+      for (std::int64_t i = (phase + centre_) % factor_; i < taps_; i += factor_) {  // taps of the cells that reach it
+        const double w = static_cast<double>(factor_) * spline_[static_cast<std::size_t>(i)];
+        const double* shifted = table.data() + beyond + (i - centre_) / samples.step;
+        for (std::size_t s = 0; s < kernel.size(); ++s) kernel[s] += w * shifted[s];
+      }
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
+  /// Tap of the spline that lies `offset` pixels from the pixel of its cell.
+  [[nodiscard]] double tap(std::int64_t offset) const {
+    const std::int64_t i = offset + centre_;
+    return i >= 0 && i < taps_ ? spline_[static_cast<std::size_t>(i)] : 0.0;
+  }
+
+  /// The same after the coarse kernel, of which `half` is the part from its middle on.
+  [[nodiscard]] double blurred_tap(const std::vector<double>& half, std::int64_t offset) const {
+    const auto last = static_cast<std::int64_t>(half.size()) - 1;
+    const std::int64_t i = offset + centre_;
+    const std::int64_t from = std::max(ceil_div(i - taps_ + 1, factor_), -last);  // cells whose spline covers the offset
+    const std::int64_t to = std::min(floor_div(i, factor_), last);
+    double sum = 0.0;
+    for (std::int64_t j = from; j <= to; ++j) {
+      sum += half[static_cast<std::size_t>(std::abs(j))] * spline_[static_cast<std::size_t>(i - j * factor_)];
+    }
+    return sum;
   }
 
  private:
-  int factor_;
+  std::int64_t factor_;
   const std::vector<double>& spline_;
-  std::int64_t half_;
+  std::int64_t taps_;
+  std::int64_t centre_;
 };
+
+/// About `wanted` phases, evenly chosen among those that the samples allow.
+std::vector<std::int64_t> some_phases(std::int64_t factor, const Samples& samples, std::int64_t wanted) {
+  const std::int64_t all = factor / samples.step;
+  std::vector<std::int64_t> phases;
+  for (std::int64_t p = 0; p < std::min(all, wanted); ++p) phases.push_back(p * all / std::min(all, wanted) * samples.step);
+  return phases;
+}
 
 void keep_constants(std::vector<double>& half_kernel) {
   const double sum = 2.0 * std::accumulate(half_kernel.begin() + 1, half_kernel.end(), half_kernel[0] / 2.0);
   for (double& g : half_kernel) g /= sum;
+}
+
+/// Weights of the true Gaussian.
+class Target {
+ public:
+  explicit Target(double sigma) : sigma_(sigma) {
+    // The sum over all pixels; for a wide Gaussian that is its integral, to the last bit.
+    constexpr double kWide = 4.0;
+    if (sigma >= kWide) {
+      sum_ = sigma * std::sqrt(2.0 * std::numbers::pi);
+    } else {
+      for (int i = static_cast<int>(std::ceil(reach())); i > 0; --i) sum_ += 2.0 * density(i);
+      sum_ += 1.0;
+    }
+  }
+  [[nodiscard]] double operator()(std::int64_t offset) const { return density(static_cast<double>(offset)) / sum_; }
+  [[nodiscard]] double reach() const { return 8.5 * sigma_; }
+
+ private:
+  [[nodiscard]] double density(double x) const { return std::exp(-0.5 * (x / sigma_) * (x / sigma_)); }
+  double sigma_;
+  double sum_ = 0.0;
+};
+
+/// The coarse kernel from its middle on, by least squares at evenly chosen phases and samples.
+std::vector<double> fitted(const Steps& steps, const Target& target, int factor, std::int64_t radius, double reach) {
+  const Samples samples(factor, kFittedSamples, reach);
+  const std::vector<std::int64_t> phases = some_phases(factor, samples, kFittedPhases);
+  std::vector<std::vector<double>> columns;
+  for (std::int64_t j = 0; j <= radius; ++j) {
+    const auto pair = [&](std::int64_t x) {
+      return steps.tap(x - j * factor) + (j == 0 ? 0.0 : steps.tap(x + j * factor));
+    };
+    std::vector<double>& column = columns.emplace_back();
+    for (const std::vector<double>& kernel : steps.kernels(phases, samples, pair)) {
+      column.insert(column.end(), kernel.begin(), kernel.end());
+    }
+  }
+  const std::vector<double> exact = samples.of(target);
+  std::vector<double> right;
+  for (std::size_t p = 0; p < phases.size(); ++p) right.insert(right.end(), exact.begin(), exact.end());
+  std::vector<double> half = least_squares(columns, right);
+  keep_constants(half);
+  return half;
+}
+
+/// An upper bound on the L1 distance between the kernel that the steps make and the true one, at the worst phase. Small
+/// factors are looked at pixel by pixel. For large ones, what lies between two samples of the difference is within an
+/// eighth of the curvature of their chord, and so is what lies between two phases.
+double l1_distance(const Steps& steps, const Target& target, int factor, const std::vector<double>& half, double reach) {
+  const Samples samples(factor, kCheckedSamples, reach);
+  const std::vector<std::int64_t> phases = some_phases(factor, samples, factor);
+  // Twice an eighth, as the curvature itself is read off second differences of samples.
+  const double curved = samples.step == 1 ? 0.0 : 0.25;
+  const std::vector<double> exact = samples.of(target);
+  std::vector<double> distances;
+  for (const std::vector<double>& kernel :
+       steps.kernels(phases, samples, [&](std::int64_t x) { return steps.blurred_tap(half, x); })) {
+    double l1 = 0.0;
+    double before = 0.0;
+    double difference = 0.0;
+    for (std::size_t s = 0; s < kernel.size(); ++s) {
+      const double next = kernel[s] - exact[s];
+      l1 += std::abs(next) + curved * std::abs(next - 2.0 * difference + before);
+      before = std::exchange(difference, next);
+    }
+    distances.push_back(static_cast<double>(samples.step) * l1);
+  }
+  double bend = 0.0;  // of the distance from phase to phase, which is periodic
+  for (std::size_t p = 0; p < distances.size(); ++p) {
+    const double next = distances[(p + 1) % distances.size()];
+    bend = std::max(bend, std::abs(distances[(p + 2) % distances.size()] - 2.0 * next + distances[p]));
+  }
+  return *std::ranges::max_element(distances) + curved * bend;
 }
 
 Decimation fit(double sigma, int factor, int order) {
@@ -89,56 +215,25 @@ Decimation fit(double sigma, int factor, int order) {
   out.factor = factor;
   out.order = order;
   out.spline = bspline(factor, order);
-  const AxisWeights target = *axis_weights(Gaussian{.sigma = {sigma, sigma}, .radius = {}, .truncate = {}}, Axis::x, 0.0);
+  const Target target(sigma);
+  const Steps steps(factor, out.spline);
 
   const double per_cell = sigma / factor;
   const double spread = order * (1.0 - 1.0 / (factor * static_cast<double>(factor))) / 12.0;  // of one spline, in cells
   const double variance = std::max(per_cell * per_cell - 2.0 * spread, 0.02);
   const auto radius = static_cast<std::int64_t>(std::ceil(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell))) + 2;
-  const auto taps = static_cast<std::int64_t>(out.spline.size());
-  const std::int64_t half = std::max<std::int64_t>(target.taps.anchor, (radius + 2) * factor + 2 * taps);
-  const auto length = static_cast<std::size_t>(2 * half + 1);
-  const Steps steps(factor, out.spline, half);
-  std::vector<double> exact(length, 0.0);
-  std::copy(target.taps.weights.begin(), target.taps.weights.end(),
-            exact.begin() + static_cast<std::ptrdiff_t>(half - target.taps.anchor));
+  const auto taps = static_cast<double>(out.spline.size());
+  const double reach = std::max(target.reach(), static_cast<double>(radius + 2) * factor + 2.0 * taps);
+  std::vector<double> g = fitted(steps, target, factor, radius, reach);
 
-  const int phases = std::min(factor, kFittedPhases);
-  std::vector<std::vector<double>> columns;
-  for (std::int64_t j = 0; j <= radius; ++j) {
-    std::vector<double> column;
-    column.reserve(length * static_cast<std::size_t>(phases));
-    for (int p = 0; p < phases; ++p) {
-      std::vector<double> kernel(length, 0.0);
-      steps.add_pair(p * factor / phases, j, 1.0, kernel);
-      column.insert(column.end(), kernel.begin(), kernel.end());
-    }
-    columns.push_back(std::move(column));
-  }
-  std::vector<double> right;
-  for (int p = 0; p < phases; ++p) right.insert(right.end(), exact.begin(), exact.end());
-  std::vector<double> g = least_squares(columns, right);
-  keep_constants(g);
-
-  const auto distance = [&] {
-    double worst = 0.0;
-    for (int phase = 0; phase < factor; ++phase) {
-      std::vector<double> kernel(length, 0.0);
-      for (std::size_t j = 0; j < g.size(); ++j) steps.add_pair(phase, static_cast<std::int64_t>(j), g[j], kernel);
-      double l1 = 0.0;
-      for (std::size_t s = 0; s < length; ++s) l1 += std::abs(kernel[s] - exact[s]);
-      worst = std::max(worst, l1);
-    }
-    return worst;
-  };
-  const double allowed_cut = std::max(kCutLeast, kCutShare * distance());
+  const double allowed_cut = std::max(kCutLeast, kCutShare * l1_distance(steps, target, factor, g, reach));
   double tail = 0.0;
   while (g.size() > 1 && tail + 2.0 * std::abs(g.back()) <= allowed_cut) {
     tail += 2.0 * std::abs(g.back());
     g.pop_back();
   }
   keep_constants(g);
-  out.l1_distance = distance();
+  out.l1_distance = l1_distance(steps, target, factor, g, reach);
 
   out.coarse.anchor = static_cast<std::int32_t>(g.size()) - 1;
   out.coarse.weights.assign(g.rbegin(), g.rend());
@@ -149,14 +244,20 @@ Decimation fit(double sigma, int factor, int order) {
 }  // namespace
 
 std::vector<double> bspline(int factor, int order) {
+  // Sums over a sliding window of whole numbers, divided once at the end.
   std::vector<double> taps{1.0};
   for (int k = 0; k < order; ++k) {
-    std::vector<double> wider(taps.size() + static_cast<std::size_t>(factor) - 1, 0.0);
-    for (std::size_t i = 0; i < taps.size(); ++i) {
-      for (std::size_t j = 0; j < static_cast<std::size_t>(factor); ++j) wider[i + j] += taps[i] / factor;
+    std::vector<double> wider(taps.size() + static_cast<std::size_t>(factor) - 1);
+    double window = 0.0;
+    for (std::size_t i = 0; i < wider.size(); ++i) {
+      if (i < taps.size()) window += taps[i];
+      if (i >= static_cast<std::size_t>(factor)) window -= taps[i - static_cast<std::size_t>(factor)];
+      wider[i] = window;
     }
     taps = std::move(wider);
   }
+  const double sum = std::pow(factor, order);
+  for (double& tap : taps) tap /= sum;
   return taps;
 }
 
