@@ -10,7 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/propose.h"
+#include "algorithms/gauss_decimate.h"
+#include "algorithms/gpu.h"
 #include "backends/cpu/kernels/layout.h"
 #include "core/decimation.h"
 #include "core/text.h"
@@ -34,27 +35,16 @@ constexpr std::array<std::string_view, 4> kOrderExamples = {"3", "4", "7", "6x5"
 constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
-    OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true}};
-
-/// One axis: how it is decimated, and what that costs.
-struct AxisPlan {
-  int factor = 1;
-  int order = 1;
-  std::vector<double> spline{1.0};
-  AxisTaps coarse;
-  double l1_distance = 0.0;
-  double cost = 0.0;  ///< multiply-adds a component
-  double growth = 0.0;
-
-  [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
-};
+    OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true},
+    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"}};
 
 void finish(AxisPlan& axis) {
   const double d = axis.factor;
   const auto cells = static_cast<double>(axis.cells());
   axis.cost = 2.0 * cells + 3.0 * cells / d + 2.0 * static_cast<double>(axis.coarse.weights.size()) / (d * d);
   constexpr double kExpanding = 2.0;  // weights and products of the expansion
-  axis.growth = blocked_summation_growth(axis.spline, cpu::kDecimateRows) +
+  // CPUs sum blocks of rows; GPUs one row after another, in whatever order their splines are walked.
+  axis.growth = std::max(blocked_summation_growth(axis.spline, cpu::kDecimateRows), summation_growth(axis.spline)) +
                 magnitude(axis.coarse.weights) * (summation_growth(axis.coarse.weights) + cells + kExpanding);
 }
 
@@ -142,33 +132,13 @@ AxisPlan plan_axis(const Problem& p, double sigma, Axis axis, const Wish& wish, 
   return cheapest(p, sigma, axis, l1_budget);
 }
 
-/// The cells that an output of `length` pixels from `first` on needs on one axis, of those that can differ.
-struct CellRange {
-  std::int64_t first;
-  std::int64_t size;
-};
-
-CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
-                     std::int64_t length) {
-  const std::int64_t d = axis.factor;
-  const auto taps = static_cast<std::int64_t>(axis.spline.size());
-  const std::int64_t centre = spline_centre(axis.spline.size());
-  const std::int64_t reach = axis.coarse.anchor;
-  std::int64_t begin = floor_div(first + centre, d) - (axis.cells() - 1) - reach;
-  std::int64_t end = floor_div(first + length - 1 + centre, d) + reach + 1;
-  if (mode == BorderMode::clamp || mode == BorderMode::constant) {
-    // Cells wholly outside the image are all alike: the kernel repeats the nearest.
-    begin = std::max(begin, floor_div(centre - taps, d));
-    end = std::min(end, floor_div(source_length + centre + d - 1, d) + 1);
-  }
-  return {begin, end - begin};
-}
-
 /// "4", or "4x6" where the axes differ.
 std::string both(const std::string& x, const std::string& y) { return x == y ? x : x + "x" + y; }
 
 Result<Proposal> propose(const Problem& p) {
+  const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
+  if (Status s = is_cpu ? only_options(p, {"factor", "order"}) : Status(); !s) return s.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to decimate");
@@ -208,6 +178,9 @@ Result<Proposal> propose(const Problem& p) {
   out.error = gain * (kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format) +
                       reach * (x.growth + y.growth) * unit_roundoff(Accumulator::f32)) +
               colour_error(p.spec, Accumulator::f32);
+  out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
+                 {"order", both(std::to_string(x.order), std::to_string(y.order))}};
+  if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
 
   const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
   const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
@@ -252,13 +225,27 @@ Result<Proposal> propose(const Problem& p) {
   constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
   out.seconds = arithmetic_seconds(p.device, (read * (y.cost + kRowCost) + written * (x.cost + kRowCost)) * channels) +
                 copy_seconds(p.device, out.moved_bytes);
-  out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
-                 {"order", both(std::to_string(x.order), std::to_string(y.order))}};
   out.passes = {std::move(decimate), std::move(expand)};
   return out;
 }
 
 }  // namespace
+
+CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
+                     std::int64_t length) {
+  const std::int64_t d = axis.factor;
+  const auto taps = static_cast<std::int64_t>(axis.spline.size());
+  const std::int64_t centre = spline_centre(axis.spline.size());
+  const std::int64_t reach = axis.coarse.anchor;
+  std::int64_t begin = floor_div(first + centre, d) - (axis.cells() - 1) - reach;
+  std::int64_t end = floor_div(first + length - 1 + centre, d) + reach + 1;
+  if (mode == BorderMode::clamp || mode == BorderMode::constant) {
+    // Cells wholly outside the image are all alike: the kernel repeats the nearest.
+    begin = std::max(begin, floor_div(centre - taps, d));
+    end = std::min(end, floor_div(source_length + centre + d - 1, d) + 1);
+  }
+  return {begin, end - begin};
+}
 
 constinit const Algorithm kGaussDecimate = {
     {"gauss.decimate", "any sigma at nearly constant cost: decimate, blur, expand", "this project, after Unser et al. 1993",

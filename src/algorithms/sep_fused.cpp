@@ -3,7 +3,6 @@
 // to decimated Gaussians when R is large. Source: this project.
 #include <array>
 
-#include "algorithms/gpu.h"
 #include "algorithms/sep_fused.h"
 #include "algorithms/separable.h"
 #include "backends/cpu/kernels/layout.h"
@@ -14,14 +13,13 @@ namespace {
 
 constexpr std::string_view kKernel = "sep_fused";
 constexpr std::array<std::string_view, 2> kAccumulators = {"f32", "f64"};
-constexpr std::array<std::string_view, 3> kSpans = {"1", "2", "4"};
 constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
 constexpr std::array<std::string_view, 3> kBatches = {"1", "2", "3"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "CPU: precision of rows, weights and sums"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"span", kSpans, "4, or 2 for more than 25 rows of taps", "GPU: neighbouring pixels that a thread makes"},
+    OptionInfo{"span", kFusedSpans, "4, or 2 for more than 25 rows of taps", "GPU: neighbouring pixels that a thread makes"},
     OptionInfo{"threads", kThreads, "128, or 256 for more than 25 taps", "GPU: threads of a work group", true},
     OptionInfo{"batch", kBatches, "2", "GPU: rows from one turn to the next", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",

@@ -1,6 +1,6 @@
 // sep.fused on GPUs: groups walk down strips of columns, filter rows out of shared memory and sum them up in registers.
-// The image is read once, but for what strips share, and written once: (taps_x + taps_y) multiply-adds a component, about
-// taps_x / span + 1 shared loads, one barrier for a batch of rows. Registers end it: sums of all taps_y rows lie in them.
+// The image is read once, but for what strips share, and written once; a component costs taps_x + taps_y multiply-adds and
+// 2 + taps_x / span shared loads. Loses where the sums of all taps_y rows no longer fit into registers.
 #include <array>
 
 #include "algorithms/sep_fused.h"
@@ -14,7 +14,8 @@ using namespace gpu;
 constexpr std::string_view kKernel = "sep_fused";
 constexpr std::int32_t kMostTaps = 45;        // sums of more rows do not fit into registers
 constexpr std::int32_t kMostTapsOfFour = 25;  // ... nor those of so many, four pixels wide
-constexpr std::array<std::string_view, 3> kSpans = {"1", "2", "4"};
+
+std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
 
 /// How one group works.
 struct Shape {
@@ -29,23 +30,26 @@ struct Shape {
   }
 };
 
-Result<Shape> shape(const Problem& p, const Separable& s) {
+Result<Shape> shape(const Problem& p, const FusedWork& work) {
+  const std::int32_t nx = count_of(work.taps.x);
+  const bool is_tall = count_of(work.taps.y) > kMostTapsOfFour;
   Shape out;
-  out.channels = info(p.src.format).channels;
-  const bool is_tall = s.ny() > kMostTapsOfFour;
-  out.span = 1 << choice(p, "span", kSpans, is_tall ? "2" : "4");
-  const std::int32_t usual = is_tall || s.nx() > kMostTapsOfFour ? 256 : 128;
+  out.channels = info(work.source).channels;
+  // A driver that runs on the processor takes seconds to compile what four pixels and two rows unroll to.
+  const bool is_software = p.device.gpu.is_software;
+  out.span = 1 << choice(p, "span", kFusedSpans, is_software ? "1" : is_tall ? "2" : "4");
+  const std::int32_t usual = is_tall || nx > kMostTapsOfFour ? 256 : 128;
   const Result<std::int32_t> threads =
       count(p, "threads", p.device.gpu.max_group_invocations, usual / out.channels * out.channels);
   if (!threads) return threads.error();
   out.threads = *threads;
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
-  out.width = out.reach() - (s.nx() - 1 + out.span - 1) / out.span * out.span;
+  out.width = out.reach() - (nx - 1 + out.span - 1) / out.span * out.span;
   if (out.width <= 0) {
-    return refusal(std::to_string(s.nx()) + " taps reach further than the columns of a group of " +
+    return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " +
                    std::to_string(out.threads) + " threads");
   }
-  const Result<std::int32_t> batch = count(p, "batch", 16, 2);
+  const Result<std::int32_t> batch = count(p, "batch", 16, is_software ? 1 : 2);
   if (!batch) return batch.error();
   out.batch = *batch;
   if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
@@ -54,51 +58,63 @@ Result<Shape> shape(const Problem& p, const Separable& s) {
 
 }  // namespace
 
-Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
-  if (Status s = only_options(p, {"storage", "span", "threads", "batch", "vertical_groups"}); !s) return s.error();
-  const Result<Separable> s = separable(p, kKernel, Storage::buffer);
-  if (!s) return s.error();
-  if (s->nx() > kMostTaps || s->ny() > kMostTaps) {
-    return refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) + " taps, more than " +
+Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
+  const std::int32_t nx = count_of(work.taps.x);
+  const std::int32_t ny = count_of(work.taps.y);
+  if (nx > kMostTaps || ny > kMostTaps) {
+    return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " +
                    std::to_string(kMostTaps) + " on an axis");
   }
-  const Result<Shape> form = shape(p, *s);
+  const Result<Shape> form = shape(p, work);
   if (!form) return form.error();
-
-  const std::int64_t across = (p.dst.width + form->width - 1) / form->width;
+  const std::int64_t across = (work.size.x + form->width - 1) / form->width;
+  const std::int64_t across_of_256 = across * form->threads / 256 + 1;  // threads, which tuning counts in
   const Result<std::int32_t> pieces =
-      count(p, "vertical_groups", 1 << 16, pieces_to_fill(p, across * form->threads / 256 + 1, p.dst.height, s->ny()));
+      count(p, "vertical_groups", 1 << 16, pieces_to_fill(p, across_of_256, work.size.y, ny));
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p.dst.height, *pieces, form->batch);
+  const std::int32_t segment = walk_length(work.size.y, *pieces, form->batch);
 
-  Proposal out;
-  out.error = s->error;
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s->storage)])},
+  FusedPass out;
+  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(work.storage)])},
                  {"span", std::to_string(form->span)},
                  {"threads", std::to_string(form->threads)},
                  {"batch", std::to_string(form->batch)},
                  {"vertical_groups", std::to_string(*pieces)}};
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {form->width, segment}, {form->threads, 1}, s->storage);
-  pass.origin = {s->region.x, s->region.y};
-  pass.taps = s->taps.taps;
-  pass.constants["span"] = form->span;
-  pass.constants["batch"] = form->batch;
-  pass.constants["segment"] = segment;
+  out.pass = make_pass(kKernel, work.size, {form->width, segment}, {form->threads, 1}, work.storage);
+  out.pass.taps = work.taps;
+  out.pass.constants["span"] = form->span;
+  out.pass.constants["batch"] = form->batch;
+  out.pass.constants["segment"] = segment;
 
-  const double rows = (segment + s->ny() - 1.0) / segment;
-  const double columns = static_cast<double>(form->reach()) / form->width;
-  Work work;
-  work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  work.loads = rows * columns;
-  work.load_bytes = info(p.src.format).pixel_bytes();
-  work.shared_loads = rows * columns * (2.0 + static_cast<double>(s->nx()) / form->span);
-  work.operations = rows * columns * (s->nx() + s->ny());
-  work.barriers = rows / form->batch;
-  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * rows * columns) + p.dst.payload_bytes();
-  work.bytes = static_cast<double>(out.moved_bytes);
-  out.seconds = seconds(p.device, work);
+  out.reads = (segment + ny - 1.0) / segment * form->reach() / form->width;
+  Work cost;
+  cost.pixels = static_cast<double>(work.size.x) * work.size.y;
+  cost.loads = out.reads;
+  cost.load_bytes = info(work.source).pixel_bytes();
+  cost.shared_loads = out.reads * (2.0 + static_cast<double>(nx) / form->span);
+  cost.operations = out.reads * (nx + ny);
+  cost.barriers = out.reads / form->batch;
+  cost.bytes = cost.pixels * cost.load_bytes * (out.reads + 1.0);
+  out.seconds = seconds(p.device, cost);
+  return out;
+}
+
+Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
+  if (Status s = only_options(p, {"storage", "span", "threads", "batch", "vertical_groups"}); !s) return s.error();
+  const Result<Separable> s = separable(p, kKernel, Storage::buffer);
+  if (!s) return s.error();
+  Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage});
+  if (!fused) return fused.error();
+
+  Proposal out;
+  out.error = s->error;
+  out.options = std::move(fused->options);
+  out.seconds = fused->seconds;
+  out.moved_bytes =
+      static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * fused->reads) + p.dst.payload_bytes();
   out.scratch_bytes = scratch_bytes(p, {});
-  out.passes.push_back(std::move(pass));
+  fused->pass.origin = {s->region.x, s->region.y};
+  out.passes.push_back(std::move(fused->pass));
   return out;
 }
 

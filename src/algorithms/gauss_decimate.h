@@ -1,0 +1,37 @@
+// What gauss.decimate for CPUs and for GPUs share: how an axis is decimated.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/propose.h"
+#include "core/decimation.h"
+
+namespace mollify {
+
+/// One axis: how it is decimated, and what that costs.
+struct AxisPlan {
+  int factor = 1;
+  int order = 1;
+  std::vector<double> spline{1.0};
+  AxisTaps coarse;
+  double l1_distance = 0.0;
+  double cost = 0.0;    ///< multiply-adds a component
+  double growth = 0.0;  ///< of rounding errors, see summation_growth()
+
+  [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
+};
+
+/// The cells that an output of `length` pixels from `first` on needs on one axis, of those that can differ.
+struct CellRange {
+  std::int64_t first;
+  std::int64_t size;
+};
+[[nodiscard]] CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
+                                   std::int64_t length);
+
+/// The passes of GPUs, added to what is known of the proposal already.
+[[nodiscard]] Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y,
+                                                             Proposal out);
+
+}  // namespace mollify
