@@ -12,6 +12,7 @@
 
 #include "algorithms/gauss_decimate.h"
 #include "algorithms/gpu.h"
+#include "algorithms/sep_fused.h"
 #include "backends/cpu/kernels/layout.h"
 #include "core/decimation.h"
 #include "core/text.h"
@@ -80,13 +81,18 @@ std::optional<AxisPlan> widest(double sigma, int order, double l1_budget) {
   return std::nullopt;
 }
 
+/// GPUs blur grids with a kernel of limited reach.
+bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
+  return p.device.backend == Backend::cpu || axis.coarse.weights.size() <= kMostFusedTaps;
+}
+
 /// The cheapest way for one axis, which may be not to decimate.
 AxisPlan cheapest(const Problem& p, double sigma, Axis axis, double l1_budget) {
   AxisPlan best = undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
   for (const int order : kOrders) {
-    if (2.0 * order >= best.cost) break;  // whatever the factor
+    if (2.0 * order >= best.cost && has_kernel_for(p, best)) break;  // whatever the factor
     const std::optional<AxisPlan> other = widest(sigma, order, l1_budget);
-    if (other && other->cost < best.cost) best = *other;
+    if (other && (other->cost < best.cost || !has_kernel_for(p, best)) && has_kernel_for(p, *other)) best = *other;
   }
   return best;
 }

@@ -79,7 +79,7 @@ Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan
   if (Status s = check_shared(p, shared); !s) return s.error();
 
   const std::int64_t across = (size.x + cells - 1) / cells;
-  const std::int32_t pieces = pieces_to_fill(p, across * threads / 256 + 1, size.y, static_cast<std::int32_t>(y.cells()));
+  const std::int32_t pieces = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
   Pass pass = make_pass(kDecimate, size, {cells, walk_length(size.y, pieces, 1)}, {threads, 1}, where);
   pass.destination = intermediate(0);
   pass.taps = {padded(x, 1.0), padded(y, 1.0)};
@@ -104,7 +104,7 @@ Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan
 Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where, double& cost) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t across = (p.dst.width + kThreads - 1) / kThreads;
-  const std::int32_t pieces = pieces_to_fill(p, across * kThreads / 256 + 1, p.dst.height, static_cast<std::int32_t>(y.cells()));
+  const std::int32_t pieces = pieces_of_walk(p, std::int64_t{across} * kThreads, p.dst.height, static_cast<double>(y.cells()));
   Pass pass = make_pass(kExpand, {p.dst.width, p.dst.height}, {kThreads, walk_length(p.dst.height, pieces, y.factor)},
                         {kThreads, 1}, where);
   pass.source = intermediate(1);

@@ -9,6 +9,9 @@ inline constexpr std::array<std::string_view, 3> kFusedSpans = {"1", "2", "4"};
 
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
 
+/// On an axis: sums of more rows do not fit into registers.
+inline constexpr std::size_t kMostFusedTaps = 45;
+
 /// What one dispatch of the kernel "sep_fused" filters.
 struct FusedWork {
   PerAxis<AxisTaps> taps;

@@ -12,8 +12,8 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused";
-constexpr std::int32_t kMostTaps = 45;        // sums of more rows do not fit into registers
-constexpr std::int32_t kMostTapsOfFour = 25;  // ... nor those of so many, four pixels wide
+constexpr std::int32_t kMostTaps = kMostFusedTaps;
+constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
 
 std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
 
@@ -68,9 +68,8 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   const Result<Shape> form = shape(p, work);
   if (!form) return form.error();
   const std::int64_t across = (work.size.x + form->width - 1) / form->width;
-  const std::int64_t across_of_256 = across * form->threads / 256 + 1;  // threads, which tuning counts in
   const Result<std::int32_t> pieces =
-      count(p, "vertical_groups", 1 << 16, pieces_to_fill(p, across_of_256, work.size.y, ny));
+      count(p, "vertical_groups", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(work.size.y, *pieces, form->batch);
 

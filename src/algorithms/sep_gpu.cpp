@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "core/weights.h"
@@ -66,6 +67,15 @@ std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::i
   const std::int64_t wanted = (gpu_tuning(p.device).groups_to_fill + groups_across - 1) / groups_across;
   const std::int64_t most = std::max<std::int64_t>(1, size / (8 * std::max(taps, 1)));
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, 1, most));
+}
+
+std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up) {
+  // A group makes a row in (latency + what all groups of the device need for theirs), so n pieces take
+  // (size / n + run_up) * (latency + n * threads_across * share). Measured on an H200: the latency is what a sixth of the
+  // threads that fill the device need.
+  const double latency_threads = gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0;
+  const double pieces = std::sqrt(size * latency_threads / (std::max(run_up, 1.0) * static_cast<double>(threads_across)));
+  return static_cast<std::int32_t>(std::clamp(pieces, 1.0, static_cast<double>(size)));
 }
 
 }  // namespace mollify::gpu
