@@ -26,7 +26,8 @@ struct Entrant {
 
 class Tuner {
  public:
-  Tuner(Contest& contest, const TuneTask& task, double seconds) : contest_(contest), task_(task), seconds_(seconds) {}
+  Tuner(Contest& contest, const TuneTask& task, const TuneOptions& options)
+      : contest_(contest), task_(task), options_(options) {}
 
   Result<TuneResult> run() {
     Entrant own = prepare({});
@@ -34,7 +35,7 @@ class Tuner {
     if (!own.wrong.empty()) return Error{ErrorCode::internal, "wrong here: " + own.wrong, {}};
     predicted_seconds_ = own.executable->plan().predicted_seconds;
     Entrant best = own;
-    for (const OptionInfo& option : options()) {
+    for (const OptionInfo& option : algorithm_options()) {
       if (Status s = improve(best, option); !s) return s.error();
     }
     if (Status s = decide(own, best); !s) return s.error();
@@ -42,7 +43,7 @@ class Tuner {
   }
 
  private:
-  [[nodiscard]] std::span<const OptionInfo> options() const {
+  [[nodiscard]] std::span<const OptionInfo> algorithm_options() const {
     for (const AlgorithmInfo& algorithm : algorithms()) {
       if (algorithm.id == task_.request.algorithm.id) return algorithm.options;
     }
@@ -101,12 +102,13 @@ class Tuner {
       combinations.back()[std::string(option.name)] = value;
     }
     for (std::size_t first = 0; first < combinations.size(); first += kAtOnce) {
+      if (options_.stop && options_.stop()) return {};
       const std::size_t count = std::min(kAtOnce, combinations.size() - first);
       std::vector<Entrant> entrants = prepare_all(std::span(combinations).subspan(first, count));
       if (entrants.empty()) continue;
       entrants.insert(entrants.begin(), best);
       const Result<std::vector<Statistics>> times =
-          time(entrants, {.seconds = seconds_ * kScreeningPart, .min_runs = kScreeningRuns});
+          time(entrants, {.seconds = options_.seconds * kScreeningPart, .min_runs = kScreeningRuns});
       if (!times) return times.error();
       result_.tried += static_cast<int>(entrants.size()) - 1;
       const auto fastest = std::ranges::min_element(*times, {}, &Statistics::median);
@@ -118,7 +120,7 @@ class Tuner {
   [[nodiscard]] Status decide(const Entrant& own, const Entrant& best) {
     std::vector<Entrant> entrants{own};
     if (!best.options.empty()) entrants.push_back(best);
-    const Result<std::vector<Statistics>> times = time(entrants, {.seconds = seconds_, .min_runs = kDecidingRuns});
+    const Result<std::vector<Statistics>> times = time(entrants, {.seconds = options_.seconds, .min_runs = kDecidingRuns});
     if (!times) return times.error();
     result_.before = times->front();
     result_.after = times->back();
@@ -138,7 +140,7 @@ class Tuner {
 
   Contest& contest_;
   const TuneTask& task_;
-  double seconds_;
+  const TuneOptions& options_;
   double predicted_seconds_ = 0.0;
   TuneResult result_;
 };
@@ -149,6 +151,8 @@ bool beats(const Statistics& after, const Statistics& before) {
   return after.p75 < before.p25 && after.median * kWorthwhile < before.median;
 }
 
-Result<TuneResult> tune(Contest& contest, const TuneTask& task, double seconds) { return Tuner(contest, task, seconds).run(); }
+Result<TuneResult> tune(Contest& contest, const TuneTask& task, const TuneOptions& options) {
+  return Tuner(contest, task, options).run();
+}
 
 }  // namespace mollify::bench

@@ -1,6 +1,7 @@
 // Finding, by measurement, the options with which an algorithm is fastest on a device, and how right its cost model is.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct TuneTask {
 /// The values of an option to try: only of options that choose speed, not what is computed or where pixels lie.
 [[nodiscard]] std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& task, const DeviceInfo& device);
 
+struct TuneOptions {
+  double seconds = 0.2;            ///< for the decision; for each value of an option a part of it
+  std::function<bool()> stop{};  ///< asked in between: no more values are tried once it says yes
+};
+
 struct TuneResult {
   TuningRow row;      ///< options where they beat the algorithm's own choice beyond noise, else none
   Statistics before;  ///< ns of the algorithm's own choice
@@ -36,9 +42,9 @@ struct TuneResult {
 };
 
 /// Takes each option's values in turn, the other options at their best so far; what remains then runs against the
-/// algorithm's own choice for `seconds`. What is timed has left right pixels before, with these options and this kernel on a
+/// algorithm's own choice. What is timed has left right pixels before, with these options and this kernel on a
 /// small image. The error is that the task cannot run at all.
-[[nodiscard]] Result<TuneResult> tune(Contest& contest, const TuneTask& task, double seconds);
+[[nodiscard]] Result<TuneResult> tune(Contest& contest, const TuneTask& task, const TuneOptions& options);
 
 /// Whether `after` beats `before` by more than noise: the three faster quarters of its runs are all faster than the three
 /// slower quarters of the other's,

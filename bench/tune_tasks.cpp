@@ -48,7 +48,7 @@ class BestSeconds {
     const std::string key = cases::name({{}, c.spec, c.src, c.dst});
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
-    const Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device_, {.tuning = Tuning::none});
+    const Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device_, {.algorithm = {}, .tuning = Tuning::none});
     return known_[key] = plan ? plan->predicted_seconds : 0.0;
   }
 

@@ -61,6 +61,10 @@ class Budget {
  public:
   explicit Budget(double seconds) : seconds_(seconds) {}
   [[nodiscard]] bool spent() const { return seconds_ > 0.0 && elapsed() >= seconds_; }
+  /// "at most 120 s more: ", or nothing without a limit.
+  [[nodiscard]] std::string left() const {
+    return seconds_ > 0.0 ? fmt::format("at most {:.0f} s more: ", std::max(0.0, seconds_ - elapsed())) : "";
+  }
   [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:
@@ -131,16 +135,17 @@ Outcome measure(const TuneCommand& args, const Device& device, const std::vector
     fmt::print(where, "{}\n", line);
     std::fflush(where);
   };
+  const bench::TuneOptions options{.seconds = args.seconds, .stop = [&] { return StopRequest::came() || budget.spent(); }};
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (StopRequest::came() || budget.spent()) {
+    if (options.stop()) {
       say(stderr, fmt::format("mollify: stopped after {} of {} measurements, {:.0f} s{}", i, tasks.size(), budget.elapsed(),
                               StopRequest::came() ? "" : "; --budget 0 measures them all"));
       outcome.complete = false;
       break;
     }
     const std::string name = cases::name(tasks[i].request);
-    progress.show(i, name.substr(0, 60));
-    const Result<bench::TuneResult> result = bench::tune(contest, tasks[i], args.seconds);
+    progress.show(i, budget.left() + name.substr(0, 60));
+    const Result<bench::TuneResult> result = bench::tune(contest, tasks[i], options);
     if (!result) {
       say(stderr, fmt::format("mollify: {}: {}", name.substr(0, 160), one_line(result.error())));
       if (result.error().code == ErrorCode::internal) ++outcome.wrong;

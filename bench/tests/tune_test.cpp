@@ -44,7 +44,8 @@ TEST(Tune, RangesOfTapsMeetWithoutGapOrOverlap) {
   std::map<std::pair<std::string, int>, std::map<int, int>> ranges;
   for (const TuneTask& task : tasks) {
     const TuningRow& row = task.row;
-    EXPECT_TRUE(ranges[{row.algorithm, row.pixel_bytes}].emplace(row.min_taps, row.max_taps).second);
+    const bool is_new = ranges[{row.algorithm, row.pixel_bytes}].emplace(row.min_taps, row.max_taps).second;
+    EXPECT_TRUE(is_new) << row.algorithm;
     const std::int64_t taps = tuning_taps(task.request.spec.kernel);
     EXPECT_TRUE(row.min_taps <= taps && taps <= row.max_taps) << row.algorithm << " " << taps;
     EXPECT_EQ(row.min_pixels, 50000);
@@ -71,9 +72,14 @@ TEST(Tune, OnlySpeedIsTuned) {
       task.is_approximate = true;
       const bool is_still = !tune_values(option, task, device).empty();
       task.is_approximate = false;
-      if (option.name == "storage" || option.name == "factor" || option.name == "rank") EXPECT_FALSE(is_speed) << option.name;
-      if (option.name == "group") EXPECT_TRUE(is_speed && is_still);
-      if (option.name == "cache") EXPECT_TRUE(is_speed && !is_still);
+      const std::pair both{is_speed, is_still};
+      if (option.name == "storage" || option.name == "factor" || option.name == "rank") {
+        EXPECT_EQ(both, std::pair(false, false)) << option.name;
+      } else if (option.name == "group") {
+        EXPECT_EQ(both, std::pair(true, true));
+      } else if (option.name == "cache") {
+        EXPECT_EQ(both, std::pair(true, false));
+      }
     }
   }
 }
@@ -82,13 +88,14 @@ TEST(Tune, MeasuresTheOwnChoiceBesideTheBest) {
   Contest contest(one_thread());
   for (const TuneTask& task : tune_tasks(contest.device().info(), {64, 48})) {
     if (task.row.algorithm != "sep.fused" || task.row.pixel_bytes != 4) continue;
-    const Result<TuneResult> result = tune(contest, task, 0.0);
+    const Result<TuneResult> result = tune(contest, task, {.seconds = 0.0});
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(result->tried, 1);  // the accumulator that is not its own choice
     EXPECT_GE(result->before.count, 15);
     EXPECT_GT(result->row.cost, 0.0);
     EXPECT_TRUE(result->wrong.empty());
     EXPECT_EQ(result->row.options.empty(), result->row.gain == 1.0);
+    EXPECT_EQ(tune(contest, task, {.seconds = 0.0, .stop = [] { return true; }}).value().tried, 0);
     return;
   }
   FAIL() << "nothing to tune";
@@ -100,7 +107,7 @@ TEST(Tune, WhatCannotRunIsAnError) {
   task.request.algorithm.id = "box.any";
   task.request.spec.kernel = Gaussian{};
   task.request.src = task.request.dst = {64, 48, PixelFormat::rgba8};
-  const Result<TuneResult> result = tune(contest, task, 0.0);
+  const Result<TuneResult> result = tune(contest, task, {.seconds = 0.0});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::unsupported);
 }
