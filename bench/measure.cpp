@@ -64,6 +64,8 @@ Statistics summarize(std::vector<double> samples) {
   std::ranges::sort(samples);
   return {.median = percentile(samples, 0.5),
           .p10 = percentile(samples, 0.1),
+          .p25 = percentile(samples, 0.25),
+          .p75 = percentile(samples, 0.75),
           .p90 = percentile(samples, 0.9),
           .count = static_cast<int>(samples.size())};
 }

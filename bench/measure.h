@@ -15,6 +15,8 @@ namespace mollify::bench {
 struct Statistics {
   double median = 0.0;
   double p10 = 0.0;
+  double p25 = 0.0;
+  double p75 = 0.0;
   double p90 = 0.0;
   int count = 0;
 };

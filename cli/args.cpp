@@ -14,17 +14,6 @@
 namespace mollify::cli {
 namespace {
 
-/// Where programs of this user keep what they can make again; empty where the system names no such place.
-std::string cache_folder() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::filesystem::path(value ? value : "");
-  };
-  if (const auto cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return (cache / "mollify").string();
-  if (const auto home = variable("HOME"); home.is_absolute()) return (home / ".cache" / "mollify").string();
-  return {};
-}
-
 KernelSpec make_gaussian(const KernelArgs& args) {
   if (args.radius && args.truncate) fail_usage("--radius and --truncate say the same thing twice; give one");
   Gaussian gaussian{.sigma = parse_number_pair(*args.gaussian, "--gaussian"), .radius = {}, .truncate = {}};
@@ -196,7 +185,25 @@ void add_device_options(CLI::App& command, DeviceArgs& args) {
   command.add_option("--threads", args.threads, "CPU threads, 0 = all")->type_name("N")->capture_default_str();
 }
 
+std::string cache_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::filesystem::path(value ? value : "");
+  };
+  if (const auto cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return (cache / "mollify").string();
+  if (const auto home = variable("HOME"); home.is_absolute()) return (home / ".cache" / "mollify").string();
+  return {};
+}
+
 Device open_device(const DeviceArgs& args) {
+  Device device = open_device_quietly(args);
+  if (const auto rows = stored_tuning(cache_folder(), device.info()); !rows) {
+    fmt::print(stderr, "mollify: {}; not used, 'mollify tune' makes it anew\n", one_line(rows.error()));
+  }
+  return device;
+}
+
+Device open_device_quietly(const DeviceArgs& args) {
   if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
   return value_or_fail(Device::open(args.device, {.threads = args.threads, .cache_folder = cache_folder()}));
 }

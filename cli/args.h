@@ -50,7 +50,12 @@ struct DeviceArgs {
   std::int32_t threads = 0;
 };
 void add_device_options(CLI::App& command, DeviceArgs& args);
+/// Warns in one line where what `mollify tune` stored for the device cannot be used.
 [[nodiscard]] Device open_device(const DeviceArgs& args);
+/// Without the warning.
+[[nodiscard]] Device open_device_quietly(const DeviceArgs& args);
+/// Where programs of this user keep what they can make again; empty where the system names no such place.
+[[nodiscard]] std::string cache_folder();
 
 // --algorithm --max-error
 struct PlanArgs {

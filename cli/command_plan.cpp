@@ -50,6 +50,14 @@ Json to_json(const Pass& pass) {
           {"constants", std::move(constants)}};
 }
 
+/// Null where no option came from a measurement.
+Json to_json(const std::optional<TuningRow>& row) {
+  if (!row) return nullptr;
+  return {{"options", row->options},
+          {"gain", row->gain},
+          {"origin", row->origin == TuningOrigin::user ? "user" : "shipped"}};
+}
+
 Json to_json(const Plan& plan) {
   Json options = Json::object();
   for (const auto& [key, value] : plan.algorithm.options) options[key] = value;
@@ -61,6 +69,7 @@ Json to_json(const Plan& plan) {
   }
   return {{"algorithm", plan.algorithm.id},
           {"options", std::move(options)},
+          {"tuning", to_json(plan.tuning)},
           {"backend", name(plan.device.backend)},
           {"device", plan.device.name},
           {"threads", plan.device.threads},

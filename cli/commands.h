@@ -16,5 +16,6 @@ void add_plan(CLI::App& app);
 void add_list(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_tune(CLI::App& app);
 
 }  // namespace mollify::cli

@@ -17,6 +17,7 @@ constexpr const char* kExamples = R"(Examples:
   mollify list algorithms                             what there is to choose from
   mollify verify                                      check every algorithm on this machine
   mollify bench --size 3840x2160 --gaussian 3         measure it on this machine
+  mollify tune --device vulkan:0                      find what is fastest on this device, and keep it
 'mollify blur --help' explains every option.)";
 
 void complain(const std::string& message) {
@@ -40,10 +41,11 @@ int run(int argc, char** argv) {
   add_list(app);
   add_verify(app);
   add_bench(app);
+  add_tune(app);
 
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    complain(fmt::format("{} is not a command; there are blur, plan, list, verify and bench", quoted(argv[1])));
+    complain(fmt::format("{} is not a command; there are blur, plan, list, verify, bench and tune", quoted(argv[1])));
     return kExitUsage;
   }
   try {

@@ -52,7 +52,9 @@ class Executable {
 
 struct DeviceOptions {
   std::int32_t threads = 0;    ///< CPU: worker threads of one run, 0 = one for each hardware thread
-  std::string cache_folder{};  ///< GPU: where compiled pipelines are kept for the next process; empty: nowhere
+  /// What `mollify tune` stored for the device is read from here, and a GPU's compiled pipelines are kept here for the
+  /// next process; empty: nowhere.
+  std::string cache_folder{};
 };
 
 /// Cheap to copy: copies are the same device.

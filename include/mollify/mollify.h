@@ -10,6 +10,7 @@
 #include "mollify/plan.h"    // IWYU pragma: export
 #include "mollify/result.h"  // IWYU pragma: export
 #include "mollify/spec.h"    // IWYU pragma: export
+#include "mollify/tuning.h"  // IWYU pragma: export
 
 namespace mollify {
 

@@ -40,6 +40,29 @@ struct GpuInfo {
   bool operator==(const GpuInfo&) const = default;
 };
 
+/// Algorithm options by name: `accumulator=f64`.
+using Options = std::map<std::string, std::string, std::less<>>;
+
+/// Who measured a TuningRow.
+enum class TuningOrigin : std::uint8_t {
+  user,     ///< `mollify tune` on this machine
+  shipped,  ///< the authors, on a device of that name; part of the library
+};
+
+/// What was measured of an algorithm on a device, for requests of a kind: see mollify/tuning.h.
+struct TuningRow {
+  std::string algorithm;
+  std::int32_t pixel_bytes = 4;  ///< of the source: 4 for up to 4 bytes, 8 for 5 to 8, 16 for more
+  std::int32_t min_taps = 1;     ///< of the kernel's longer axis, inclusive
+  std::int32_t max_taps = 1;     ///< inclusive
+  std::int64_t min_pixels = 1;   ///< of the whole source; larger images behave alike
+  Options options;               ///< faster than what the algorithm would choose itself; may be none
+  double gain = 1.0;             ///< time with the algorithm's own choice over time with these options
+  double cost = 1.0;             ///< time with the algorithm's own choice over the time that its cost model predicts
+  TuningOrigin origin = TuningOrigin::user;
+  bool operator==(const TuningRow&) const = default;
+};
+
 /// What the planner knows of a device. A plain value: tests make devices that do not exist.
 struct DeviceInfo {
   Backend backend = Backend::cpu;
@@ -50,12 +73,10 @@ struct DeviceInfo {
   std::int64_t llc_bytes = 8 << 20;  ///< CPU: last-level cache
   GpuInfo gpu;
   std::vector<std::string> kernels;  ///< ids of the kernels that the backend has
+  std::vector<TuningRow> tuning;     ///< measured here; they come before those that the library ships
   [[nodiscard]] bool has_kernel(std::string_view id) const;
   bool operator==(const DeviceInfo&) const = default;
 };
-
-/// Algorithm options by name: `accumulator=f64`.
-using Options = std::map<std::string, std::string, std::less<>>;
 
 /// One option that an algorithm understands.
 struct OptionInfo {
@@ -90,9 +111,15 @@ enum class Overlap : std::uint8_t {
   in_place,  ///< they may: the plan keeps a scratch copy of the source
 };
 
+enum class Tuning : std::uint8_t {
+  measured,  ///< options and times as tuning rows have them, where there are any
+  none,      ///< what the algorithms and their cost models say without measurement
+};
+
 struct PlanOptions {
   std::optional<AlgorithmChoice> algorithm;  ///< force this one; unset: the planner chooses
   Overlap overlap = Overlap::none;
+  Tuning tuning = Tuning::measured;
   bool operator==(const PlanOptions&) const = default;
 };
 
@@ -141,6 +168,7 @@ struct Plan {
   Overlap overlap = Overlap::none;
 
   AlgorithmChoice algorithm;          ///< with every option resolved
+  std::optional<TuningRow> tuning;    ///< where options came from a measurement: from this one
   std::vector<Pass> passes;
   std::vector<ImageDesc> intermediates;  ///< GPU: images that passes leave for later ones
   std::int64_t scratch_bytes = 0;     ///< of one Workspace

@@ -7,6 +7,7 @@
 #include "algorithms/algorithm.h"
 #include "core/accuracy.h"
 #include "core/text.h"
+#include "tuning/rows.h"
 #include "tuning/tuning.h"
 
 namespace mollify {
@@ -63,11 +64,73 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
   return proposal;
 }
 
+/// The problem of the whole image on one thread: what decisions go by that neither the region nor the threads may change,
+/// since they would change bits of the result.
+class WholeProblem {
+ public:
+  explicit WholeProblem(const Problem& p)
+      : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error} {
+    spec_.roi.reset();
+    device_.threads = 1;
+    problem_.dst = destination_desc(spec_, p.src, p.dst.format);
+  }
+  WholeProblem(const WholeProblem&) = delete;
+  WholeProblem& operator=(const WholeProblem&) = delete;
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+
+ private:
+  BlurSpec spec_;
+  DeviceInfo device_;
+  Problem problem_;
+};
+
 struct Candidate {
   const Algorithm* algorithm;
   Proposal proposal;
-  double rank = 0.0;  ///< seconds for the whole image on one thread
+  double measured = 1.0;           ///< seconds over those that the cost model says of the algorithm's own options
+  double rank = 0.0;               ///< seconds for the whole image on one thread
+  std::optional<TuningRow> row{};  ///< whose options the proposal has
 };
+
+/// The problem with the options of a row. Nothing where the algorithm does not know them, or where the caller gave some of
+/// them: those win, and what the rest does without the row's own was never measured.
+std::optional<Problem> with_options(const Algorithm& algorithm, const Problem& problem, const TuningRow& row) {
+  Problem tuned = problem;
+  tuned.options.insert(row.options.begin(), row.options.end());
+  const bool all_new = tuned.options.size() == problem.options.size() + row.options.size();
+  if (row.options.empty() || !all_new || !check_options(algorithm.info, tuned.options)) return std::nullopt;
+  return tuned;
+}
+
+/// Measured options are a choice among what is right, never a reason to fail or to ask more of the pixels: a row that the
+/// algorithm refuses for this request is passed over.
+std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& problem, const Problem& whole,
+                                  const Proposal& plain, const TuningRow& row) {
+  const std::optional<Problem> tuned_whole = with_options(algorithm, whole, row);
+  if (!tuned_whole || !ask(algorithm, *tuned_whole)) return std::nullopt;
+  Result<Proposal> tuned = ask(algorithm, *with_options(algorithm, problem, row));
+  if (!tuned || tuned->assumption != plain.assumption) return std::nullopt;
+  return std::move(*tuned);
+}
+
+/// What the algorithm proposes, with measured options where there are any, and how long that takes as far as was measured.
+Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& problem, const Problem& whole,
+                                const TuningRows& rows) {
+  Result<Proposal> plain = ask(algorithm, problem);
+  if (!plain) return plain.error();
+  Candidate candidate{&algorithm, std::move(*plain), rows.cost(algorithm.info.id)};
+  const double seconds = candidate.proposal.seconds;
+  for (const TuningRow* row : rows.of(algorithm.info.id)) {
+    std::optional<Proposal> tuned = ask_tuned(algorithm, problem, whole, candidate.proposal, *row);
+    if (!tuned) continue;
+    candidate.proposal = std::move(*tuned);
+    candidate.measured /= row->gain;
+    candidate.row = *row;
+    break;
+  }
+  candidate.proposal.seconds = seconds * candidate.measured;
+  return candidate;
+}
 
 Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   Plan plan;
@@ -77,6 +140,7 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.device = problem.device;
   plan.overlap = overlap;
   plan.algorithm = {std::string(winner.algorithm->info.id), std::move(winner.proposal.options)};
+  plan.tuning = std::move(winner.row);
   plan.passes = std::move(winner.proposal.passes);
   plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;
@@ -98,6 +162,12 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
 
 std::string slower_by(double factor) {
   return "predicted to take " + number(factor, 2) + " times as long";
+}
+
+std::string tuning_text(const TuningRow& row) {
+  std::string options = to_string(AlgorithmChoice{"", row.options}).substr(1);
+  return options + ", " + number(row.gain, 3) + " times as fast as the defaults, measured " +
+         (row.origin == TuningOrigin::user ? "here" : "on such a device by the authors");
 }
 
 std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
@@ -145,39 +215,34 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
                        const PlanOptions& options) {
   if (Status s = validate(spec, src, dst); !s) return s.error();
   Problem problem{spec, src, dst, device, {}, allowed_error(spec.accuracy, dst.format)};
+  const TuningRows rows = options.tuning == Tuning::measured ? TuningRows(spec, src, device) : TuningRows();
 
   if (options.algorithm) {
     const Result<const Algorithm*> forced = find_algorithm(options.algorithm->id);
     if (!forced) return forced.error();
     problem.options = options.algorithm->options;
     if (Status s = check_options((*forced)->info, problem.options); !s) return s.error();
-    Result<Proposal> proposal = ask(**forced, problem);
-    if (!proposal) {
-      Error error = proposal.error();
+    Result<Candidate> candidate = ask_candidate(**forced, problem, WholeProblem(problem).problem(), rows);
+    if (!candidate) {
+      Error error = candidate.error();
       error.message = options.algorithm->id + " cannot do this: " + error.message;
       return error;
     }
-    return assemble(problem, {*forced, std::move(*proposal), 0.0}, options.overlap);
+    return assemble(problem, std::move(*candidate), options.overlap);
   }
 
-  // Algorithms are ranked on the whole image and one thread: neither the region nor the threads may change which one
-  // runs, or they would change bits of the result.
-  BlurSpec whole = spec;
-  whole.roi.reset();
-  DeviceInfo one_thread = device;
-  one_thread.threads = 1;
-  const Problem ranking{whole, src, destination_desc(whole, src, dst.format), one_thread, {}, problem.allowed_error};
-
+  const WholeProblem whole(problem);
   std::vector<Candidate> candidates;
   std::vector<Refusal> refusals;
   for (const Algorithm* algorithm : registry()) {
-    Result<Proposal> proposal = ask(*algorithm, problem);
-    if (proposal) {
-      const Result<Proposal> ranked = ask(*algorithm, ranking);
-      candidates.push_back({algorithm, std::move(*proposal), ranked ? ranked->seconds : proposal->seconds});
-    } else {
-      refusals.push_back({std::string(algorithm->info.id), proposal.error().message});
+    Result<Candidate> candidate = ask_candidate(*algorithm, problem, whole.problem(), rows);
+    if (!candidate) {
+      refusals.push_back({std::string(algorithm->info.id), candidate.error().message});
+      continue;
     }
+    const Result<Proposal> ranked = ask(*algorithm, whole.problem());
+    candidate->rank = ranked ? ranked->seconds * candidate->measured : candidate->proposal.seconds;
+    candidates.push_back(std::move(*candidate));
   }
   if (candidates.empty()) {
     Error error{ErrorCode::unsupported, "no algorithm of the " + std::string(name(device.backend)) +
@@ -221,6 +286,7 @@ std::string explain(const Plan& plan) {
   }
   text += ", allowed " + number(plan.allowed_error, 2) + "\n";
   if (!plan.assumption.empty()) text += "           for " + plan.assumption + "\n";
+  if (plan.tuning) text += "  tuned    " + tuning_text(*plan.tuning) + "\n";
   text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " +
           number(plan.predicted_copy_ratio, 2) + " times a copy (rough)\n";
   for (const Refusal& refusal : plan.refusals) text += "  not      " + refusal.algorithm + ": " + refusal.reason + "\n";

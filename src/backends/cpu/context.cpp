@@ -13,6 +13,7 @@
 #include "backends/cpu/executor.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/pipeline.h"
+#include "mollify/tuning.h"
 
 namespace mollify::cpu {
 namespace {
@@ -59,7 +60,10 @@ DeviceInfo describe(std::int32_t threads) {
 
 class CpuDevice final : public DeviceImpl {
  public:
-  explicit CpuDevice(std::int32_t threads) : info_(describe(threads)), workers_(std::make_shared<Workers>(threads)) {}
+  CpuDevice(std::int32_t threads, std::string_view cache_folder)
+      : info_(describe(threads)), workers_(std::make_shared<Workers>(threads)) {
+    if (auto rows = stored_tuning(cache_folder, info_)) info_.tuning = std::move(*rows);
+  }
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
 
@@ -83,7 +87,7 @@ Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const De
   if (!which.empty() && which != "0" && processor_name().find(which) == std::string::npos) {
     return Error{ErrorCode::invalid_argument, "there is no CPU \"" + std::string(which) + "\"", {}};
   }
-  return std::shared_ptr<DeviceImpl>(std::make_shared<CpuDevice>(threads));
+  return std::shared_ptr<DeviceImpl>(std::make_shared<CpuDevice>(threads, options.cache_folder));
 }
 
 }  // namespace mollify::cpu

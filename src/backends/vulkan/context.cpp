@@ -10,6 +10,7 @@
 #include "backends/vulkan/executor.h"
 #include "backends/vulkan/formats.h"
 #include "backends/vulkan/pipeline.h"
+#include "mollify/tuning.h"
 
 namespace mollify::vulkan {
 namespace {
@@ -243,6 +244,7 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
   context->instance_handle_ = instance->handle();
   context->instance_ = std::move(instance);
   context->open_pipeline_cache(cache_folder);
+  if (auto rows = stored_tuning(cache_folder, context->info_)) context->info_.tuning = std::move(*rows);
   return context;
 }
 

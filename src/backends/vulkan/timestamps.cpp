@@ -7,7 +7,6 @@ namespace mollify::vulkan {
 namespace {
 
 constexpr int kKinds = 4;  // what DeviceSamples holds
-constexpr std::uint32_t kQueries = 2 * kKinds * DeviceTimer::kMaxRuns;
 
 /// Enough sets that together they are several times larger than any cache, within reason.
 std::size_t set_count(std::int64_t bytes, bool is_software) {
@@ -16,7 +15,73 @@ std::size_t set_count(std::int64_t bytes, bool is_software) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(wanted, 2, 16));
 }
 
+/// Noise into the source; `more` records what else is to be done with the packed rows.
+template <class More>
+Status fill(const std::shared_ptr<const Context>& context, Commands& commands, const DeviceImages& images,
+            const ConstImageView& noise, const More& more) {
+  const std::int64_t bytes = noise.desc.payload_bytes();
+  Arena staging(context);
+  const Result<std::size_t> buffer = staging.add_buffer(static_cast<VkDeviceSize>(bytes), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
+  if (!buffer) return buffer.error();
+  if (Status s = staging.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0); !s) return s;
+  for (std::int32_t y = 0; y < noise.desc.height; ++y) {
+    std::memcpy(staging.data(0) + y * noise.desc.row_payload_bytes(), noise.row(y),
+                static_cast<std::size_t>(noise.desc.row_payload_bytes()));
+  }
+  const Status recorded = commands.record([&](VkCommandBuffer out) {
+    images.record_begin(out);
+    images.record_upload(out, staging.buffer(0), 0);
+    more(out, staging.buffer(0));
+  });
+  if (!recorded) return recorded;
+  if (Status s = commands.submit(); !s) return s;
+  return commands.wait();
+}
+
 }  // namespace
+
+Result<std::unique_ptr<Stopwatch>> Stopwatch::create(std::shared_ptr<const Context> context, std::uint32_t capacity) {
+  if (context->timestamp_mask() == 0) return Error{ErrorCode::unsupported, "the device's queue has no timestamps", {}};
+  std::unique_ptr<Stopwatch> stopwatch(new Stopwatch(std::move(context), capacity));
+  const Context& c = *stopwatch->context_;
+  VkQueryPoolCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  info.queryCount = stopwatch->count_;
+  if (const VkResult r = c.vk().CreateQueryPool(c.device(), &info, nullptr, &stopwatch->queries_); r != VK_SUCCESS) {
+    return to_error(r, "making timestamps");
+  }
+  return stopwatch;
+}
+
+Stopwatch::~Stopwatch() {
+  if (queries_ != VK_NULL_HANDLE) context_->vk().DestroyQueryPool(context_->device(), queries_, nullptr);
+}
+
+void Stopwatch::reset(VkCommandBuffer commands) {
+  context_->vk().CmdResetQueryPool(commands, queries_, 0, count_);
+  next_ = 0;
+}
+
+void Stopwatch::mark(VkCommandBuffer commands) {
+  full_barrier(*context_, commands);
+  context_->vk().CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, next_++);
+}
+
+Result<std::vector<double>> Stopwatch::read() const {
+  std::vector<std::uint64_t> ticks(next_);
+  const VkResult r = context_->vk().GetQueryPoolResults(context_->device(), queries_, 0, next_,
+                                                        ticks.size() * sizeof(std::uint64_t), ticks.data(),
+                                                        sizeof(std::uint64_t),
+                                                        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  if (r != VK_SUCCESS) return to_error(r, "reading timestamps");
+  std::vector<double> times;
+  for (std::size_t i = 0; i < ticks.size(); i += 2) {
+    const std::uint64_t elapsed = (ticks[i + 1] - ticks[i]) & context_->timestamp_mask();
+    times.push_back(static_cast<double>(elapsed) * context_->timestamp_period_ns());
+  }
+  return times;
+}
 
 struct DeviceTimer::Set {
   explicit Set(const std::shared_ptr<const Prepared>& prepared) : buffers(prepared->context()) {}
@@ -28,29 +93,20 @@ struct DeviceTimer::Set {
 
 DeviceTimer::DeviceTimer(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)) {}
 
-DeviceTimer::~DeviceTimer() {
-  const Context& context = *prepared_->context();
-  if (queries_ != VK_NULL_HANDLE) context.vk().DestroyQueryPool(context.device(), queries_, nullptr);
-}
+DeviceTimer::~DeviceTimer() = default;
 
 Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const Prepared> prepared,
                                                          const ConstImageView& noise) {
   const std::shared_ptr<Context> context = prepared->context();
-  if (context->timestamp_mask() == 0) return Error{ErrorCode::unsupported, "the device's queue has no timestamps", {}};
   std::unique_ptr<DeviceTimer> timer(new DeviceTimer(std::move(prepared)));
+  Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kKinds * kMaxRuns);
+  if (!stopwatch) return stopwatch.error();
+  timer->stopwatch_ = std::move(*stopwatch);
   if (Status s = timer->make_copy_plan(); !s) return s.error();
   Result<std::unique_ptr<Commands>> commands = Commands::create(context);
   if (!commands) return commands.error();
   timer->commands_ = std::move(*commands);
   if (Status s = timer->make_sets(noise); !s) return s.error();
-
-  VkQueryPoolCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
-  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-  info.queryCount = kQueries;
-  if (const VkResult r = context->vk().CreateQueryPool(context->device(), &info, nullptr, &timer->queries_); r != VK_SUCCESS) {
-    return to_error(r, "making timestamps");
-  }
   return timer;
 }
 
@@ -80,6 +136,7 @@ Status DeviceTimer::make_copy_plan() {
 
 Status DeviceTimer::make_sets(const ConstImageView& noise) {
   const Plan& plan = prepared_->plan();
+  const std::shared_ptr<const Context> context = prepared_->context();
   const std::size_t count = set_count(2 * plan.min_bytes, plan.device.gpu.is_software);
   const auto bytes = static_cast<VkDeviceSize>(copy_->plan().src.payload_bytes());
   for (std::size_t i = 0; i < count; ++i) {
@@ -102,76 +159,87 @@ Status DeviceTimer::make_sets(const ConstImageView& noise) {
         copy_, BufferResource{set->buffers.buffer(0), 0, 0}, BufferResource{set->buffers.buffer(1), 0, 0}, {});
     if (!copy) return copy.error();
     set->copy = std::move(*copy);
-    if (Status s = fill(*set, noise); !s) return s;
+    // As much of the noise as there is into what the copies read.
+    const Status filled = fill(context, *commands_, *set->images, noise, [&](VkCommandBuffer out, VkBuffer staging) {
+      const VkBufferCopy part{0, 0, static_cast<VkDeviceSize>(std::min(noise.desc.payload_bytes(), copy_bytes_))};
+      context->vk().CmdCopyBuffer(out, staging, set->buffers.buffer(0), 1, &part);
+    });
+    if (!filled) return filled;
     sets_.push_back(std::move(set));
   }
   return {};
 }
 
-/// Noise into the source, and as much of it as there is into what the copies read.
-Status DeviceTimer::fill(Set& set, const ConstImageView& noise) {
-  const std::shared_ptr<Context> context = prepared_->context();
-  const std::int64_t bytes = noise.desc.payload_bytes();
-  Arena staging(context);
-  const Result<std::size_t> buffer = staging.add_buffer(static_cast<VkDeviceSize>(bytes), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
-  if (!buffer) return buffer.error();
-  if (Status s = staging.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0); !s) return s;
-  for (std::int32_t y = 0; y < noise.desc.height; ++y) {
-    std::memcpy(staging.data(0) + y * noise.desc.row_payload_bytes(), noise.row(y),
-                static_cast<std::size_t>(noise.desc.row_payload_bytes()));
-  }
-  const Status recorded = commands_->record([&](VkCommandBuffer out) {
-    set.images->record_begin(out);
-    set.images->record_upload(out, staging.buffer(0), 0);
-    const VkBufferCopy copy{0, 0, static_cast<VkDeviceSize>(std::min(bytes, copy_bytes_))};
-    context->vk().CmdCopyBuffer(out, staging.buffer(0), set.buffers.buffer(0), 1, &copy);
-  });
-  if (!recorded) return recorded;
-  if (Status s = commands_->submit(); !s) return s;
-  return commands_->wait();
-}
-
 Result<DeviceSamples> DeviceTimer::measure(int runs) {
-  const Context& context = *prepared_->context();
-  const DeviceFunctions& vk = context.vk();
+  const DeviceFunctions& vk = prepared_->context()->vk();
   runs = std::clamp(runs, 1, kMaxRuns);
   const Status recorded = commands_->record([&](VkCommandBuffer out) {
-    vk.CmdResetQueryPool(out, queries_, 0, kQueries);
-    std::uint32_t query = 0;
-    const auto timed = [&](const auto& work) {
-      full_barrier(context, out);
-      vk.CmdWriteTimestamp(out, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, query++);
-      work();
-      full_barrier(context, out);
-      vk.CmdWriteTimestamp(out, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_, query++);
-    };
+    stopwatch_->reset(out);
     for (int run = 0; run < runs; ++run) {
       const Set& set = *sets_[next_++ % sets_.size()];
-      timed([&] { set.blur->record(out); });
-      timed([&] {
+      stopwatch_->time(out, [&] { set.blur->record(out); });
+      stopwatch_->time(out, [&] {
         const VkBufferCopy copy{0, 0, static_cast<VkDeviceSize>(copy_bytes_)};
         vk.CmdCopyBuffer(out, set.buffers.buffer(0), set.buffers.buffer(1), 1, &copy);
       });
-      timed([&] { set.copy->record(out); });
-      timed([] {});
+      stopwatch_->time(out, [&] { set.copy->record(out); });
+      stopwatch_->time(out, [] {});
     }
   });
   if (!recorded) return recorded.error();
   if (Status s = commands_->submit(); !s) return s.error();
   if (Status s = commands_->wait(); !s) return s.error();
-
-  std::vector<std::uint64_t> ticks(static_cast<std::size_t>(2 * kKinds * runs));
-  const VkResult r = vk.GetQueryPoolResults(context.device(), queries_, 0, static_cast<std::uint32_t>(ticks.size()),
-                                            ticks.size() * sizeof(std::uint64_t), ticks.data(), sizeof(std::uint64_t),
-                                            VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-  if (r != VK_SUCCESS) return to_error(r, "reading timestamps");
+  const Result<std::vector<double>> times = stopwatch_->read();
+  if (!times) return times.error();
   DeviceSamples samples;
   std::vector<double>* const kinds[kKinds] = {&samples.blur, &samples.driver_copy, &samples.kernel_copy, &samples.nothing};
-  for (std::size_t i = 0; i < ticks.size(); i += 2) {
-    const std::uint64_t elapsed = (ticks[i + 1] - ticks[i]) & context.timestamp_mask();
-    kinds[i / 2 % kKinds]->push_back(static_cast<double>(elapsed) * context.timestamp_period_ns());
-  }
+  for (std::size_t i = 0; i < times->size(); ++i) kinds[i % kKinds]->push_back((*times)[i]);
   return samples;
+}
+
+DeviceContest::~DeviceContest() = default;
+
+Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_ptr<const Prepared>& prepared,
+                                                             const ConstImageView& noise) {
+  const std::shared_ptr<const Context> context = prepared->context();
+  std::unique_ptr<DeviceContest> contest(new DeviceContest(context));
+  Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kMaxExecutables);
+  if (!stopwatch) return stopwatch.error();
+  contest->stopwatch_ = std::move(*stopwatch);
+  Result<std::unique_ptr<Commands>> commands = Commands::create(context);
+  if (!commands) return commands.error();
+  contest->commands_ = std::move(*commands);
+  const Plan& plan = prepared->plan();
+  for (std::size_t i = set_count(plan.min_bytes, plan.device.gpu.is_software); i > 0; --i) {
+    Result<std::unique_ptr<DeviceImages>> images = DeviceImages::create(prepared);
+    if (!images) return images.error();
+    if (Status s = fill(context, *contest->commands_, **images, noise, [](VkCommandBuffer, VkBuffer) {}); !s) return s.error();
+    contest->images_.push_back(std::move(*images));
+  }
+  return contest;
+}
+
+Status DeviceContest::enter(std::span<const std::shared_ptr<const Prepared>> executables) {
+  recorders_.clear();
+  // One set of images each, in turn: by the time a set comes up again, others have taken its place in the caches.
+  for (const auto& prepared : executables.first(std::min(executables.size(), kMaxExecutables))) {
+    const DeviceImages& images = *images_[recorders_.size() % images_.size()];
+    Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared, images.source(), images.destination(), {});
+    if (!recorder) return recorder.error();
+    recorders_.push_back(std::move(*recorder));
+  }
+  return {};
+}
+
+Result<std::vector<double>> DeviceContest::round() {
+  const Status recorded = commands_->record([&](VkCommandBuffer out) {
+    stopwatch_->reset(out);
+    for (const auto& recorder : recorders_) stopwatch_->time(out, [&] { recorder->record(out); });
+  });
+  if (!recorded) return recorded.error();
+  if (Status s = commands_->submit(); !s) return s.error();
+  if (Status s = commands_->wait(); !s) return s.error();
+  return stopwatch_->read();
 }
 
 }  // namespace mollify::vulkan

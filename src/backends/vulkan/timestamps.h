@@ -2,11 +2,43 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/vulkan/executor.h"
 
 namespace mollify::vulkan {
+
+/// Pairs of timestamps in a command buffer, and the nanoseconds between them.
+class Stopwatch {
+ public:
+  /// For at most `capacity` works in one command buffer. The error says that the device has no clock.
+  static Result<std::unique_ptr<Stopwatch>> create(std::shared_ptr<const Context> context, std::uint32_t capacity);
+  ~Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  /// At the start of each command buffer.
+  void reset(VkCommandBuffer commands);
+  /// All work before has ended when this one starts.
+  template <class Work>
+  void time(VkCommandBuffer commands, const Work& work) {
+    mark(commands);
+    work();
+    mark(commands);
+  }
+  /// Nanoseconds of each work, in order, once the commands have run.
+  [[nodiscard]] Result<std::vector<double>> read() const;
+
+ private:
+  Stopwatch(std::shared_ptr<const Context> context, std::uint32_t capacity) : context_(std::move(context)), count_(2 * capacity) {}
+  void mark(VkCommandBuffer commands);
+
+  std::shared_ptr<const Context> context_;
+  std::uint32_t count_;
+  std::uint32_t next_ = 0;
+  VkQueryPool queries_ = VK_NULL_HANDLE;
+};
 
 /// Nanoseconds of each run. They took turns, so that a disturbance hits all alike.
 struct DeviceSamples {
@@ -34,15 +66,40 @@ class DeviceTimer {
   explicit DeviceTimer(std::shared_ptr<const Prepared> prepared);
   [[nodiscard]] Status make_sets(const ConstImageView& noise);
   [[nodiscard]] Status make_copy_plan();
-  [[nodiscard]] Status fill(Set& set, const ConstImageView& noise);
 
   std::shared_ptr<const Prepared> prepared_;
   std::shared_ptr<const Prepared> copy_;  ///< the copy kernel, on buffers
   std::vector<std::unique_ptr<Set>> sets_;
   std::unique_ptr<Commands> commands_;
-  VkQueryPool queries_ = VK_NULL_HANDLE;
+  std::unique_ptr<Stopwatch> stopwatch_;
   std::int64_t copy_bytes_ = 0;
   std::size_t next_ = 0;
+};
+
+/// Times executables of the same shapes and storage on the same images, taking turns.
+class DeviceContest {
+ public:
+  /// `noise` fills the sources. The executables to come have the shapes and the storage of this one.
+  static Result<std::unique_ptr<DeviceContest>> create(const std::shared_ptr<const Prepared>& prepared,
+                                                       const ConstImageView& noise);
+  ~DeviceContest();
+  DeviceContest(const DeviceContest&) = delete;
+  DeviceContest& operator=(const DeviceContest&) = delete;
+
+  /// Binds these to the images, instead of those before.
+  [[nodiscard]] Status enter(std::span<const std::shared_ptr<const Prepared>> executables);
+  /// Nanoseconds of one run of each, in one submission.
+  [[nodiscard]] Result<std::vector<double>> round();
+  static constexpr std::size_t kMaxExecutables = 64;
+
+ private:
+  explicit DeviceContest(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+
+  std::shared_ptr<const Context> context_;
+  std::vector<std::unique_ptr<DeviceImages>> images_;
+  std::vector<std::unique_ptr<RecorderImpl>> recorders_;
+  std::unique_ptr<Commands> commands_;
+  std::unique_ptr<Stopwatch> stopwatch_;
 };
 
 }  // namespace mollify::vulkan

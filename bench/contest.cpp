@@ -1,0 +1,129 @@
+#include "bench/contest.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "bench/buffers.h"
+
+#ifdef MOLLIFY_VULKAN
+#include "backends/vulkan/timestamps.h"
+#endif
+
+namespace mollify::bench {
+
+struct Contest::Cpu {
+  ImageDesc src;
+  ImageDesc dst;
+  std::optional<BufferRing> ring;
+
+  Result<std::vector<Statistics>> time(std::span<const Executable> executables, const ContestOptions& options) {
+    const Plan& plan = executables.front().plan();
+    if (!ring || src != plan.src || dst != plan.dst) {
+      Result<BufferRing> fresh = BufferRing::create(plan.src, plan.dst, Sharing::separate, plan.device.llc_bytes);
+      if (!fresh) return fresh.error();
+      ring.emplace(std::move(*fresh));
+      src = plan.src;
+      dst = plan.dst;
+    }
+    std::vector<Workspace> workspaces;
+    for (const Executable& executable : executables) {
+      Result<Workspace> workspace = executable.make_workspace();
+      if (!workspace) return workspace.error();
+      workspaces.push_back(std::move(*workspace));
+    }
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < executables.size(); ++i) {
+      candidates.push_back({executables[i].plan().algorithm.id, [&, i](std::size_t pair) {
+                              return executables[i].run((*ring)[pair].src, (*ring)[pair].dst, workspaces[i]);
+                            }});
+    }
+    const double each = options.seconds / static_cast<double>(executables.size());
+    return measure(candidates, {.seconds = each, .min_runs = options.min_runs, .pairs = ring->size()});
+  }
+};
+
+#ifdef MOLLIFY_VULKAN
+
+/// Sources and destinations for either storage.
+struct Contest::Gpu {
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kMaxRuns = 200;  // more say nothing new of a kernel that takes microseconds
+
+  ImageDesc src;
+  ImageDesc dst;
+  std::optional<Image> noise;
+  std::unique_ptr<vulkan::DeviceContest> storages[2];  ///< buffers, images
+
+  Result<vulkan::DeviceContest*> contest(const std::shared_ptr<const vulkan::Prepared>& prepared) {
+    const Plan& plan = prepared->plan();
+    if (!noise || src != plan.src || dst != plan.dst) {
+      storages[0].reset();
+      storages[1].reset();
+      Result<Image> image = Image::create(plan.src);
+      if (!image) return image.error();
+      noise.emplace(std::move(*image));
+      src = plan.src;
+      dst = plan.dst;
+      fill_noise(packed(), 1);
+    }
+    std::unique_ptr<vulkan::DeviceContest>& contest = storages[prepared->uses_images() ? 1 : 0];
+    if (!contest) {
+      Result<std::unique_ptr<vulkan::DeviceContest>> fresh = vulkan::DeviceContest::create(prepared, packed());
+      if (!fresh) return fresh.error();
+      contest = std::move(*fresh);
+    }
+    return contest.get();
+  }
+  [[nodiscard]] ImageView packed() { return {src, noise->view().data, src.row_payload_bytes()}; }
+
+  Result<std::vector<Statistics>> time(std::span<const Executable> executables, const ContestOptions& options) {
+    std::vector<std::shared_ptr<const vulkan::Prepared>> prepared;
+    for (const Executable& executable : executables) prepared.push_back(vulkan::prepared_of(Access::impl(executable)));
+    const Result<vulkan::DeviceContest*> found = contest(prepared.front());
+    if (!found) return found.error();
+    vulkan::DeviceContest& turns = **found;
+    if (Status s = turns.enter(prepared); !s) return s.error();
+    if (const auto warm_up = turns.round(); !warm_up) return warm_up.error();
+
+    std::vector<std::vector<double>> samples(executables.size());
+    const auto start = Clock::now();
+    const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    for (int run = 0; run < options.min_runs || (run < kMaxRuns && spent() < options.seconds); ++run) {
+      const Result<std::vector<double>> round = turns.round();
+      if (!round) return round.error();
+      for (std::size_t i = 0; i < samples.size(); ++i) samples[i].push_back((*round)[i]);
+    }
+    // What they hold beyond the images is for the next ones.
+    if (Status s = turns.enter({}); !s) return s.error();
+    std::vector<Statistics> statistics;
+    for (std::vector<double>& times : samples) statistics.push_back(summarize(std::move(times)));
+    return statistics;
+  }
+};
+
+#else
+
+struct Contest::Gpu {
+  Result<std::vector<Statistics>> time(std::span<const Executable>, const ContestOptions&) {
+    return Error{ErrorCode::unsupported, "this build has no GPU backend", {}};
+  }
+};
+
+#endif
+
+Contest::Contest(Device device) : device_(std::move(device)) {}
+Contest::~Contest() = default;
+
+Result<std::vector<Statistics>> Contest::time(std::span<const Executable> executables, const ContestOptions& options) {
+  if (executables.empty()) return std::vector<Statistics>();
+  if (device_.info().backend == Backend::cpu) {
+    if (!cpu_) cpu_ = std::make_unique<Cpu>();
+    return cpu_->time(executables, options);
+  }
+  if (!gpu_) gpu_ = std::make_unique<Gpu>();
+  return gpu_->time(executables, options);
+}
+
+}  // namespace mollify::bench
