@@ -17,6 +17,7 @@ layout(constant_id = 20) const int factor_x = 2;
 layout(constant_id = 21) const int factor_y = 2;
 layout(constant_id = 22) const int cells_x = 4;  // that a pixel is mixed from
 layout(constant_id = 23) const int cells_y = 4;
+layout(constant_id = 24) const int batch = 2;    // rows whose weights the compiler may know; divides factor_y
 
 // The splines of x and of y times their factors, filled up with zeros to cells * factor taps.
 layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
@@ -35,21 +36,25 @@ void main() {
   float mix_x[cells_x];
   [[unroll]] for (int j = 0; j < cells_x; ++j) mix_x[j] = weights[x - cell_x * factor_x + factor_x * j];
 
-  // rows[j]: the row of cells cell_y - j.
+  // rows[j]: the row of cells cell - j.
   vec4 rows[cells_y];
   [[unroll]] for (int j = 0; j < cells_y; ++j) rows[j] = vec4(0.0);
-  int phase = y - cell_y * factor_y;
-  for (int cell = cell_y - (cells_y - 1), at = start; at < end; ++cell) {
+  int top = start - (y - cell_y * factor_y);  // the first pixel whose newest cell is cell_y; it may lie above the segment
+  for (int cell = cell_y - (cells_y - 1); top < end; ++cell) {
     [[unroll]] for (int j = cells_y - 1; j > 0; --j) rows[j] = rows[j - 1];
     vec4 row = vec4(0.0);
     [[unroll]] for (int j = 0; j < cells_x; ++j) row = fma(vec4(mix_x[j]), fetch(ivec2(cell_x - j, cell)), row);
     rows[0] = row;
-    if (cell < cell_y) continue;
-    for (; phase < factor_y && at < end; ++phase, ++at) {
-      vec4 v = vec4(0.0);
-      [[unroll]] for (int j = 0; j < cells_y; ++j) v = fma(vec4(weights[kTaps + phase + factor_y * j]), rows[j], v);
-      store_pixel(ivec2(column, at), v);
+    if (cell >= cell_y) {
+      for (int phase = 0; phase < factor_y; phase += batch) {
+        [[unroll]] for (int i = 0; i < batch; ++i) {
+          vec4 v = vec4(0.0);
+          [[unroll]] for (int j = 0; j < cells_y; ++j) v = fma(vec4(weights[kTaps + phase + i + factor_y * j]), rows[j], v);
+          int at = top + phase + i;
+          if (at >= start && at < end) store_pixel(ivec2(column, at), v);
+        }
+      }
+      top += factor_y;
     }
-    phase = 0;
   }
 }

@@ -109,6 +109,7 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
                         {kThreads, 1}, where);
   pass.source = intermediate(1);
   pass.taps = {padded(x, x.factor), padded(y, y.factor)};
+  pass.constants["batch"] = rows_ahead(y.factor);
   pass.constants["corner_x"] = region(p).x;
   pass.constants["corner_y"] = region(p).y;
   set_axes(pass, grids.blurred, x, y);
