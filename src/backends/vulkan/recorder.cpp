@@ -198,8 +198,9 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
     const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
     if (weights == pass.variant->bindings.end()) continue;
     const bool uniform = weights->kind == BindingKind::uniform_buffer;
+    // A matrix of zeros has no weights at all, and no buffer is empty.
     const VkDeviceSize range = uniform ? std::min<VkDeviceSize>(1 << 16, context().info().gpu.max_uniform_bytes)
-                                       : (pass.weights.size() + 15) / 16 * 16;
+                                       : std::max<VkDeviceSize>(16, (pass.weights.size() + 15) / 16 * 16);
     const VkDescriptorBufferInfo buffer{prepared_->weights(), prepared_->weights_offset(i), range};
     VkWriteDescriptorSet write{};
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
