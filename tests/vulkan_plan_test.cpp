@@ -66,6 +66,32 @@ TEST(VulkanPlan, DispatchesHaveNoMoreGroupsThanTheDeviceTakes) {
   EXPECT_EQ(refusal(device, "nxn.direct:group=16x32"), "no error");
 }
 
+TEST(VulkanPlan, NothingRoundedIsDividedByAFloatAlphaThatMayPassThroughZero) {
+  const Taps sharpening{{{-0.25, 1.5, -0.25}, 1}, {{-0.25, 1.5, -0.25}, 1}, Normalization::none};
+  const auto plan = [&](std::string_view algorithm, PixelFormat dst, AlphaMode alpha, double max_error) {
+    BlurSpec spec = spec_of(sharpening);
+    spec.alpha = alpha;
+    spec.accuracy.max_error = max_error;
+    return make_plan(spec, kDesc, {kDesc.width, kDesc.height, dst}, fake_gpu(false), with(algorithm));
+  };
+  for (const std::string_view algorithm :
+       {"sep.direct:intermediate=rgba16f", "sep.shared:cache=f16", "sep.sliding:cache=f16", "sep.inline:cache=f16",
+        "sep.inline_shared:cache=f16", "nxn.shared:cache=f16", "nxn.shared:cache=unorm8", "nxn.shared:packing=packed",
+        "nxn.direct:packing=packed"}) {
+    EXPECT_EQ(message_of(plan(algorithm, PixelFormat::rgba16f, AlphaMode::premultiply, 0.05)),
+              std::string(algorithm.substr(0, algorithm.find(':'))) + " cannot do this: the kernel has negative weights; "
+              "dividing float colours by their alpha would magnify a reduced precision");
+    EXPECT_TRUE(plan(algorithm, PixelFormat::rgba8, AlphaMode::premultiply, 0.05).ok()) << algorithm;
+    EXPECT_TRUE(plan(algorithm, PixelFormat::rgba16f, AlphaMode::ignore, 0.05).ok()) << algorithm;
+  }
+  const Plan direct = must(plan("sep.direct", PixelFormat::rgba16f, AlphaMode::premultiply, 0.05));
+  EXPECT_EQ(direct.algorithm.options.at("intermediate"), "rgba32f");
+  for (const std::string_view algorithm : {"sep.shared", "sep.inline", "nxn.shared"}) {
+    const Plan chosen = must(plan(algorithm, PixelFormat::rgba16f, AlphaMode::premultiply, 0.05));
+    EXPECT_EQ(chosen.algorithm.options.at("cache"), "f32") << algorithm;
+  }
+}
+
 TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
   DeviceInfo small = fake_gpu(false);
   small.gpu.shared_bytes = 16 << 10;

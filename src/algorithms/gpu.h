@@ -65,10 +65,10 @@ enum class Storage : std::uint8_t { buffer, image };
 /// Fits "weights[]" of taps.glsl.
 [[nodiscard]] Status check_taps(const SeparableTaps& taps);
 
-/// An approximation with negative weights can bring alpha near zero where it is not, or below; dividing by it then knows
-/// no bound. Unorm destinations cut off what that makes.
+/// Negative weights can bring alpha near zero where colours are not, and then dividing by it magnifies what an approximation
+/// or a reduced precision has moved beyond any bound. Unorm destinations cut off what that makes.
 [[nodiscard]] bool divides_unbounded(const Problem& p);
-/// Refuses these for weights of which some are negative.
+/// Refuses that for weights of which some are negative.
 [[nodiscard]] Status check_division(const Problem& p, std::span<const double> weights);
 
 // ---- Errors, full-scale units
@@ -77,6 +77,12 @@ enum class Storage : std::uint8_t { buffer, image };
 enum class Cache : std::uint8_t { f32, f16, unorm8 };
 [[nodiscard]] std::int64_t cache_bytes(Cache cache);
 [[nodiscard]] double rounding_step(Cache cache, PixelFormat source);
+
+/// What rounding the pixels or weights of a sum by `step` comes to in the result: infinite where check_division() refuses.
+[[nodiscard]] double rounding_between(const Problem& p, std::span<const double> weights, double step);
+[[nodiscard]] double rounding_between(const Problem& p, const SeparableTaps& taps, double step);
+/// Refuses an infinite one, which only an option can have asked for.
+[[nodiscard]] Status check_rounding(double error);
 
 /// What of the pixels the caller must see to for a reduced cache or intermediate.
 inline constexpr std::string_view kHalfRange = "pixels within +-65504, the range of f16";

@@ -43,10 +43,12 @@ Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
   }
   w.error = w.matrix.error(p, Accumulator::f32);
   if (packed) {
-    const HalfWeights half = rounded_to_half(w.matrix.matrix.weights);
+    const std::vector<double>& weights = w.matrix.matrix.weights;
+    const HalfWeights half = rounded_to_half(weights);
     w.weight_scale = half.scale;
     // Halves do not sum to what the weights summed to, so black and white move too.
-    w.error += colour_gain(p.spec) * half.l1_distance;
+    w.error += rounding_between(p, weights, half.l1_distance);
+    if (Status s = check_rounding(w.error); !s) return s.error();
   }
   return w;
 }
@@ -82,12 +84,13 @@ Result<Proposal> propose_shared(const Problem& p) {
     const bool as_stored = p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
     if (cache == Cache::unorm8 && unorm8 && as_stored) return 0.0;
     const double largest = info(p.src.format).is_unorm() ? magnitude(matrix.weights) : 1.0;
-    return rounding_step(cache, p.src.format) * largest * colour_gain(p.spec);
+    return rounding_between(p, matrix.weights, rounding_step(cache, p.src.format) * largest);
   };
   const Cache cache = choose_cache(p, [&](Cache c) { return w->error + cached(c); });
   if (cache == Cache::unorm8 && !info(p.src.format).is_unorm()) {
     return refusal("float pixels do not lie between 0 and 1, as a unorm8 cache needs");
   }
+  if (Status s = check_rounding(cached(cache)); !s) return s.error();
   const PerAxis<std::int32_t> extent{w->group.x + matrix.width - 1, w->group.y + matrix.height - 1};
   const std::int64_t pixels = std::int64_t{extent.x} * extent.y;
   if (Status s = check_shared(p, pixels * cache_bytes(cache)); !s) return s.error();

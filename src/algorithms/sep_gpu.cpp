@@ -39,7 +39,8 @@ double cache_error(const Problem& p, const Separable& s, Cache cache, PixelForma
   if (as_stored && cache == Cache::unorm8 && f.is_unorm() && f.bits == 8) return 0.0;
   if (as_stored && cache == Cache::f16 && !f.is_unorm() && f.bits == 16) return 0.0;
   const bool at_most_one = rows ? s.unorm_rows : info(p.src.format).is_unorm();
-  return rounding_step(cache, at_most_one ? p.src.format : PixelFormat::rgba16f) * colour_gain(p.spec) * s.taps.magnitude;
+  const double step = rounding_step(cache, at_most_one ? p.src.format : PixelFormat::rgba16f);
+  return rounding_between(p, s.taps, step * s.taps.magnitude);
 }
 
 Status check_cache(const Problem& p, const Separable& s, Cache cache, bool rows) {

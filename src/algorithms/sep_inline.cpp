@@ -48,6 +48,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   };
   const Cache cache = choose_cache(p, error);
   if (Status status = check_cache(p, *s, cache, true); !status) return status.error();
+  if (Status status = check_rounding(error(cache)); !status) return status.error();
   const SharedPixels shared = shared_pixels(form, *s, *shape);
   const std::int64_t row_bytes = std::int64_t{shared.rows} * shape->x * cache_bytes(cache);
   const std::int64_t bytes = row_bytes + shared.tile * cache_bytes(cache);

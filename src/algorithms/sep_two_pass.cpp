@@ -53,6 +53,7 @@ class TwoPasses {
       cache_ = choose_cache(p_, [&](Cache c) { return error(c); });
       if (Status status = check_cache(p_, s_, cache_, true); !status) return status.error();
     }
+    if (Status status = check_rounding(error(cache_)); !status) return status.error();
     const Span rows = needed_span(p_.src.height, s_.region.y, s_.region.height, s_.taps.taps.y.anchor,
                                   s_.ny() - 1 - s_.taps.taps.y.anchor);
     const ImageDesc image{s_.region.width, rows.length, between_.format};
