@@ -46,8 +46,10 @@ Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
     const std::vector<double>& weights = w.matrix.matrix.weights;
     const HalfWeights half = rounded_to_half(weights);
     w.weight_scale = half.scale;
-    // Halves do not sum to what the weights summed to, so black and white move too.
-    w.error += rounding_between(p, weights, half.l1_distance);
+    // Halves do not sum to what the weights summed to, so black and white move too. What float pixels move by is held
+    // against the largest that they can become.
+    const double full_scale = info(p.src.format).is_unorm() ? 1.0 : std::max(magnitude(weights), 1e-300);
+    w.error += rounding_between(p, weights, half.l1_distance / full_scale);
     if (Status s = check_rounding(w.error); !s) return s.error();
   }
   return w;
