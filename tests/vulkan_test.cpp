@@ -131,15 +131,23 @@ TEST(Vulkan, WhatADeviceMadeOutlivesItsHandle) {
   EXPECT_EQ(run(executable, Pixels::random(kDesc)), run(prepared_on(gpu(), kStorages[0]), Pixels::random(kDesc)));
 }
 
-TEST(Vulkan, ARegionHasTheBitsOfTheWhole) {
-  const Rect region{13, 7, 31, 26};
+struct ImageAndRegion {
+  ImageDesc desc;
+  Rect region;
+};
+
+class Regions : public testing::TestWithParam<ImageAndRegion> {};
+
+TEST_P(Regions, HaveTheBitsOfTheWhole) {
+  const ImageDesc& desc = GetParam().desc;
+  const Rect& region = GetParam().region;
   int compared = 0;
   for (const AlgorithmInfo& algorithm : algorithms()) {
     for (const KernelSpec& kernel : sample_kernels()) {
       BlurSpec spec = spec_of(kernel, BorderMode::mirror);
       spec.accuracy.max_error = 0.5;
       const auto plan = [&] {
-        return make_plan(spec, kDesc, destination_desc(spec, kDesc, kDesc.format), gpu().info(), with(algorithm.id));
+        return make_plan(spec, desc, destination_desc(spec, desc, desc.format), gpu().info(), with(algorithm.id));
       };
       const Result<Plan> whole = plan();
       spec.roi = region;
@@ -147,13 +155,18 @@ TEST(Vulkan, ARegionHasTheBitsOfTheWhole) {
       ASSERT_EQ(whole.ok(), part.ok()) << algorithm.id << ": " << message_of(whole) << ", " << message_of(part);
       if (!whole) continue;
       ++compared;
-      const Pixels src = Pixels::random(kDesc);
+      const Pixels src = Pixels::random(desc);
       const Pixels expected = cropped(run(must(gpu().prepare(*whole)), src), region);
       EXPECT_EQ(run(must(gpu().prepare(*part)), src), expected) << to_string(whole->algorithm) << "\n" << explain(*part);
     }
   }
   EXPECT_GT(compared, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
+                         testing::Values(ImageAndRegion{kDesc, {13, 7, 31, 26}},
+                                         // Far enough from every edge that passes need none of the border.
+                                         ImageAndRegion{{60, 300, PixelFormat::rgba32f}, {5, 128, 40, 64}}));
 
 /// Negative weights, float destinations and a large error allowed seldom meet in one of the cases.
 TEST(Vulkan, ReducedPrecisionKeepsItsPromise) {
