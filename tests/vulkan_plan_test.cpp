@@ -92,6 +92,16 @@ TEST(VulkanPlan, NothingRoundedIsDividedByAFloatAlphaThatMayPassThroughZero) {
   }
 }
 
+TEST(VulkanPlan, RunningSumsAndRecursionsAssumeFinitePixels) {
+  const ImageDesc floats{61, 47, PixelFormat::rgba32f};
+  for (const std::string_view algorithm : {"gauss.boxes", "gauss.recursive", "box.running"}) {
+    BlurSpec spec = spec_of(algorithm == "box.running" ? KernelSpec(Box::of_radius(2, 2)) : kSpec.kernel);
+    spec.accuracy.max_error = 0.1;
+    EXPECT_EQ(must(make_plan(spec, floats, floats, fake_gpu(false), with(algorithm))).assumption, "finite pixels");
+    EXPECT_EQ(must(make_plan(spec, kDesc, kDesc, fake_gpu(false), with(algorithm))).assumption, "");
+  }
+}
+
 TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
   DeviceInfo small = fake_gpu(false);
   small.gpu.shared_bytes = 16 << 10;

@@ -22,9 +22,6 @@ constexpr std::int64_t kScanShared = (2 * kScanLanes + 2) * kScanLanes * 16;
 constexpr std::int32_t kLongestSegment = 1 << 24;
 constexpr double kExactInFloat = 0x1p24;
 
-/// A sum that held a NaN or an infinity stays one.
-constexpr std::string_view kFinite = "finite pixels";
-
 /// What a lane sums in, in the order of the kernel's axis.
 enum class Sum : std::uint8_t { i32, f32, f16 };
 

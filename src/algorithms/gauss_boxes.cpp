@@ -93,7 +93,7 @@ Result<Proposal> propose(const Problem& p) {
                         ? choice(p, "intermediate", kFloats, "rgba32f") == 0
                         : source.bits < 32 && chosen.error(p, Cache::f16) <= p.allowed_error;
   out.error = chosen.error(p, half ? Cache::f16 : Cache::f32);
-  if (half && !source.is_unorm()) out.assumption = kHalfRange;
+  if (!source.is_unorm()) out.assumption = half ? kHalfRange : kFinite;
   const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
 
   // Each pass of an axis leaves what the later ones reach for, so that the border is applied to the source only; rows

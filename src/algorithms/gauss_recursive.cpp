@@ -61,7 +61,7 @@ Result<Proposal> propose(const Problem& p) {
   const bool half = p.options.contains("intermediate") ? choice(p, "intermediate", kFloats, "rgba32f") == 0
                                                        : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
   out.error = error(half ? Cache::f16 : Cache::f32);
-  if (half && !source.is_unorm()) out.assumption = kHalfRange;
+  if (!source.is_unorm()) out.assumption = half ? kHalfRange : kFinite;
   const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
 
   // Segments are whole, so rows are needed from the start of the first segment's warm-up to the end of the last one's.

@@ -86,6 +86,8 @@ enum class Cache : std::uint8_t { f32, f16, unorm8 };
 
 /// What of the pixels the caller must see to for a reduced cache or intermediate.
 inline constexpr std::string_view kHalfRange = "pixels within +-65504, the range of f16";
+/// The same for running sums and recursions: one that held a NaN or an infinity stays one.
+inline constexpr std::string_view kFinite = "finite pixels";
 
 /// Chosen by name, or the cheapest of f32 and f16 with `error(cache)` allowed.
 template <class ErrorOf>
