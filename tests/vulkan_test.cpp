@@ -124,6 +124,18 @@ TEST(Vulkan, ExecutablesOfOneDeviceDoNotDisturbEachOther) {
   }
 }
 
+TEST(Vulkan, WorkspacesOfOthersAreRefused) {
+  const Executable one = prepared_on(gpu(), kStorages[0]);
+  const Executable other = prepared_on(gpu(), kStorages[0], kSpec, {7, 5, PixelFormat::r8});
+  const Executable on_cpu = prepared(kSpec, kDesc, {kDesc.format, {}, 2});
+  const Pixels src = Pixels::random(kDesc);
+  Pixels result(kDesc);
+  for (const Executable* owner : {&other, &on_cpu}) {
+    Workspace foreign = must(owner->make_workspace());
+    EXPECT_EQ(message_of(one.run(src.view(), result.view(), foreign)), "the workspace was made for another executable");
+  }
+}
+
 TEST(Vulkan, WhatADeviceMadeOutlivesItsHandle) {
   std::optional<Device> device = must(Device::open("vulkan"));
   const Executable executable = prepared_on(*device, kStorages[0]);
