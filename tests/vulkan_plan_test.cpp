@@ -102,6 +102,27 @@ TEST(VulkanPlan, RunningSumsAndRecursionsAssumeFinitePixels) {
   }
 }
 
+/// Each image in flight has staging, images of its own on the device, and intermediates.
+TEST(VulkanPlan, ScratchIsThatOfTheImagesInFlight) {
+  BlurSpec spec = spec_of(kSpec.kernel);
+  spec.accuracy.max_error = 0.5;
+  const ImageDesc large{8192, 4096, PixelFormat::rgba8};  // 256 MiB in and out
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    for (const ImageDesc& desc : {kDesc, large}) {
+      const Result<Plan> plan = make_plan(spec, desc, desc, fake_gpu(false), with(algorithm.id));
+      if (!plan) continue;
+      std::int64_t intermediates = 0;
+      for (const ImageDesc& between : plan->intermediates) intermediates += between.payload_bytes();
+      EXPECT_EQ(plan->intermediate_bytes, intermediates) << algorithm.id;
+      EXPECT_EQ(plan->scratch_bytes, (desc == large ? 1 : 2) * (4 * desc.payload_bytes() + intermediates)) << algorithm.id;
+      // The source is copied to the device in any case.
+      const Plan in_place = must(make_plan(spec, desc, desc, fake_gpu(false), with(algorithm.id, Overlap::in_place)));
+      EXPECT_EQ(in_place.scratch_bytes, plan->scratch_bytes) << algorithm.id;
+      EXPECT_EQ(in_place.moved_bytes, plan->moved_bytes) << algorithm.id;
+    }
+  }
+}
+
 TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
   DeviceInfo small = fake_gpu(false);
   small.gpu.shared_bytes = 16 << 10;

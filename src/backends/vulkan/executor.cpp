@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/in_flight.h"
+
 namespace mollify::vulkan {
 namespace {
 
@@ -114,11 +116,8 @@ class VulkanExecutable final : public ExecutableImpl {
   [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
-    // In a batch, one image is copied by the host while another is on the device. Large images are not worth two slots.
-    constexpr std::int64_t kLarge = 256 << 20;
-    const std::size_t count = plan().min_bytes < kLarge ? 2 : 1;
     std::vector<std::unique_ptr<Slot>> slots;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; i < images_in_flight(plan().min_bytes); ++i) {
       Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_);
       if (!slot) return slot.error();
       slots.push_back(std::move(*slot));
