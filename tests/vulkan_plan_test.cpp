@@ -92,6 +92,17 @@ TEST(VulkanPlan, NothingRoundedIsDividedByAFloatAlphaThatMayPassThroughZero) {
   }
 }
 
+TEST(VulkanPlan, ImagesThatCannotHoldTheIntermediateAreBuffers) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.storage_formats &= ~(1U << static_cast<unsigned>(PixelFormat::rgba16));
+  for (const std::string_view algorithm : {"sep.direct", "sep.shared", "sep.sliding", "gauss.lerp_taps", "box.sep"}) {
+    const BlurSpec spec = spec_of(algorithm == "box.sep" ? KernelSpec(Box::of_radius(2, 2)) : kSpec.kernel);
+    const Plan plan = must(make_plan(spec, kDesc, kDesc, device, with(std::string(algorithm) + ":intermediate=rgba16")));
+    EXPECT_EQ(plan.algorithm.options.at("storage"), "buffer") << algorithm;
+    for (const Pass& pass : plan.passes) EXPECT_EQ(pass.constants.at("storage"), 0) << algorithm;
+  }
+}
+
 TEST(VulkanPlan, RunningSumsAndRecursionsAssumeFinitePixels) {
   const ImageDesc floats{61, 47, PixelFormat::rgba32f};
   for (const std::string_view algorithm : {"gauss.boxes", "gauss.recursive", "box.running"}) {

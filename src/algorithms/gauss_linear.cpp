@@ -131,7 +131,7 @@ Result<Proposal> propose_linear(const Problem& p) {
 
 Result<Proposal> propose_lerp(const Problem& p) {
   if (!std::holds_alternative<Gaussian>(p.spec.kernel)) return refusal("the kernel is no Gaussian");
-  const Result<Storage> where = storage(p, kLerpKernel);
+  Result<Storage> where = storage(p, kLerpKernel);
   if (!where) return where.error();
   constexpr std::int32_t kGroup = 64;
   constexpr std::int64_t kSharedBytes = (kGroup + 2 * kLerpReach) * 16;
@@ -165,7 +165,8 @@ Result<Proposal> propose_lerp(const Problem& p) {
   const Rect r = region(p);
   const Span rows = needed_span(p.src.height, r.y, r.height, kLerpReach, kLerpReach);
   out.intermediates = {{r.width, rows.length, between->format}};
-  if (Result<Storage> s = storage(p, kLerpKernel, out.intermediates); !s) return s.error();
+  where = storage(p, kLerpKernel, out.intermediates);
+  if (!where) return where.error();
   const auto pass = [&](bool vertical, const LerpTaps& fit, PerAxis<std::int32_t> size) {
     const PerAxis<std::int32_t> shape = vertical ? PerAxis<std::int32_t>{1, kGroup} : PerAxis<std::int32_t>{kGroup, 1};
     Pass made = make_pass(kLerpKernel, size, shape, shape, *where);

@@ -57,7 +57,9 @@ class TwoPasses {
     const Span rows = needed_span(p_.src.height, s_.region.y, s_.region.height, s_.taps.taps.y.anchor,
                                   s_.ny() - 1 - s_.taps.taps.y.anchor);
     const ImageDesc image{s_.region.width, rows.length, between_.format};
-    if (const auto fits = storage(p_, kernel_.kernel, std::span(&image, 1)); !fits) return fits.error();
+    const Result<Storage> fits = storage(p_, kernel_.kernel, std::span(&image, 1));
+    if (!fits) return fits.error();
+    s_.storage = *fits;
 
     Proposal out;
     out.intermediates = {image};
