@@ -309,13 +309,19 @@ void Context::describe(const InstanceFunctions& instance, const Features& enable
 
 Context::~Context() {
   if (device_ == VK_NULL_HANDLE) return;
-  for (const auto& [key, pipeline] : pipelines_) vk_.DestroyPipeline(device_, pipeline, nullptr);
+  for (const auto& [key, objects] : pipelines_) destroy(objects);
   if (pipeline_cache_ != VK_NULL_HANDLE) {
     save_pipeline_cache();
     vk_.DestroyPipelineCache(device_, pipeline_cache_, nullptr);
   }
   if (!instance_) return;  // a lent device goes on living
   vk_.DestroyDevice(device_, nullptr);
+}
+
+void Context::destroy(const PipelineObjects& objects) const {
+  vk_.DestroyPipeline(device_, objects.pipeline, nullptr);
+  vk_.DestroyPipelineLayout(device_, objects.layout, nullptr);
+  vk_.DestroyDescriptorSetLayout(device_, objects.set_layout, nullptr);
 }
 
 void Context::open_pipeline_cache(const std::string& folder) {

@@ -48,6 +48,13 @@ struct Features {
   VkPhysicalDeviceFeatures2 core{};
 };
 
+/// A pipeline and what it was made with, which it must not outlive.
+struct PipelineObjects {
+  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+};
+
 /// A device with what was built for it. Everything that the backend makes holds one of these.
 class Context {
  public:
@@ -83,7 +90,8 @@ class Context {
   /// Pipelines by shader variant and constants. `make` runs outside the lock; where two threads make the same, the first
   /// one's is kept.
   template <class Make>
-  Result<VkPipeline> pipeline(const std::string& key, const Make& make);
+  Result<PipelineObjects> pipeline(const std::string& key, const Make& make);
+  void destroy(const PipelineObjects& objects) const;
   [[nodiscard]] VkPipelineCache pipeline_cache() const { return pipeline_cache_; }
 
  private:
@@ -108,22 +116,22 @@ class Context {
   VkDeviceSize buffer_alignment_ = 1;
   mutable std::mutex queue_mutex_;
   std::mutex pipelines_mutex_;
-  std::map<std::string, VkPipeline> pipelines_;
+  std::map<std::string, PipelineObjects> pipelines_;
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   std::string cache_path_;  ///< empty: not kept on disk
 };
 
 template <class Make>
-Result<VkPipeline> Context::pipeline(const std::string& key, const Make& make) {
+Result<PipelineObjects> Context::pipeline(const std::string& key, const Make& make) {
   {
     const std::scoped_lock lock(pipelines_mutex_);
     if (const auto found = pipelines_.find(key); found != pipelines_.end()) return found->second;
   }
-  Result<VkPipeline> made = make();
+  Result<PipelineObjects> made = make();
   if (!made) return made;
   const std::scoped_lock lock(pipelines_mutex_);
   const auto [position, fresh] = pipelines_.emplace(key, *made);
-  if (!fresh) vk_.DestroyPipeline(device_, *made, nullptr);
+  if (!fresh) destroy(*made);
   return position->second;
 }
 

@@ -43,7 +43,7 @@ Result<VkSampler> make_sampler(const Context& context, VkFilter filter, const Bo
 
 Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context) {
   const std::shared_ptr<Prepared> prepared(new Prepared(plan, std::move(context)));
-  Result<std::unique_ptr<Pipelines>> pipelines = Pipelines::create(prepared->plan_, prepared->context_);
+  Result<std::vector<Pipeline>> pipelines = make_pipelines(prepared->plan_, *prepared->context_);
   if (!pipelines) return pipelines.error();
   prepared->pipelines_ = std::move(*pipelines);
   if (Status s = prepared->upload_weights(); !s) return s.error();
@@ -143,7 +143,7 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
     return to_error(r, "making a descriptor pool");
   }
   std::vector<VkDescriptorSetLayout> layouts;
-  for (const Pipeline& pass : passes) layouts.push_back(pass.set_layout);
+  for (const Pipeline& pass : passes) layouts.push_back(pass.objects.set_layout);
   sets_.resize(passes.size());
   VkDescriptorSetAllocateInfo allocate{};
   allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
@@ -227,9 +227,9 @@ void RecorderImpl::record(VkCommandBuffer commands) const {
   for (std::size_t i = 0; i < passes.size(); ++i) {
     if (i > 0) full_barrier(context(), commands);
     const Pipeline& pass = passes[i];
-    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.pipeline);
-    vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.layout, 0, 1, &sets_[i], 0, nullptr);
-    vk.CmdPushConstants(commands, pass.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.pipeline);
+    vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.layout, 0, 1, &sets_[i], 0, nullptr);
+    vk.CmdPushConstants(commands, pass.objects.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                         static_cast<std::uint32_t>(parameters_[i].size()), parameters_[i].data());
     vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, 1);
   }

@@ -20,7 +20,7 @@ class Prepared {
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
-  [[nodiscard]] const std::vector<Pipeline>& passes() const { return pipelines_->passes(); }
+  [[nodiscard]] const std::vector<Pipeline>& passes() const { return pipelines_; }
   /// Bound at kWeightsBinding by every pass that has one.
   [[nodiscard]] VkBuffer weights() const { return weights_.buffer(0); }
   [[nodiscard]] VkDeviceSize weights_offset(std::size_t pass) const { return weights_offsets_[pass]; }
@@ -36,7 +36,7 @@ class Prepared {
 
   Plan plan_;
   std::shared_ptr<Context> context_;
-  std::unique_ptr<Pipelines> pipelines_;
+  std::vector<Pipeline> pipelines_;
   Arena weights_;
   std::vector<VkDeviceSize> weights_offsets_;
   VkSampler nearest_ = VK_NULL_HANDLE;
