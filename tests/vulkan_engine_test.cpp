@@ -125,6 +125,19 @@ TEST(VulkanEngine, PipelinesDoNotOutliveTheirLayouts) {
   EXPECT_TRUE(Spy::layouts.empty());
 }
 
+TEST(VulkanEngine, SwapsBetweenLanesAskForFullSubgroups) {
+  Engine engine;
+  const Spy spy(engine);
+  const Device device = must(vulkan::adopt(engine.lent));
+  const BlurSpec spec = spec_of(Box::of_radius(1, 1));
+  static_cast<void>(prepared_on(device, "quad.3x3", spec));
+  static_cast<void>(prepared_on(device, "nxn.direct", spec));
+  const std::vector<VkPipelineShaderStageCreateFlags> expected{VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, 0};
+  EXPECT_EQ(Spy::flags, expected);
+  engine.subgroups.computeFullSubgroups = VK_FALSE;
+  EXPECT_FALSE(must(vulkan::adopt(engine.lent)).info().gpu.quad_operations);
+}
+
 TEST(VulkanEngine, WithoutAQueueNothingRunsButRecordingWorks) {
   Engine engine;
   const VkQueue queue = engine.lent.queue;

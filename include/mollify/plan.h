@@ -23,7 +23,7 @@ enum class Backend : std::uint8_t { cpu, vulkan, cuda };
 struct GpuInfo {
   bool is_software = false;                ///< a driver that runs on the CPU
   std::int32_t subgroup_size = 0;
-  bool quad_operations = false;            ///< subgroup quad swaps in compute shaders
+  bool quad_operations = false;            ///< quad swaps in compute shaders, whose subgroups can be asked to be full
   bool float16_arithmetic = false;
   bool small_storage = false;              ///< 8- and 16-bit loads and stores in storage buffers
   std::int64_t shared_bytes = 0;           ///< of one work group

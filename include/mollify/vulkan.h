@@ -26,9 +26,9 @@ struct LentDevice {
   /// Used by Executable::run() alone, which then must not run beside the caller's own submissions; may be null.
   VkQueue queue = VK_NULL_HANDLE;
   std::uint32_t queue_family = 0;
-  /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features and ...12Features, or the extension
+  /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features to ...13Features, or the extension
   /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
-  /// images, 8- and 16-bit storage for buffers of such pixels.
+  /// images, 8- and 16-bit storage for buffers of such pixels, computeFullSubgroups for swaps between lanes.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
 };
 [[nodiscard]] Result<Device> adopt(const LentDevice& lent);

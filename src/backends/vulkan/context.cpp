@@ -16,6 +16,15 @@ namespace mollify::vulkan {
 namespace {
 
 constexpr std::uint32_t kApiVersion = VK_API_VERSION_1_2;
+constexpr const char* kSubgroupExtension = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+
+bool has_extension(const InstanceFunctions& vk, VkPhysicalDevice physical, std::string_view name) {
+  std::uint32_t count = 0;
+  if (vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkExtensionProperties> extensions(count);
+  if (vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(extensions, [&](const VkExtensionProperties& e) { return e.extensionName == name; });
+}
 
 std::vector<VkQueueFamilyProperties> queue_families(const InstanceFunctions& vk, VkPhysicalDevice physical) {
   std::uint32_t count = 0;
@@ -77,7 +86,8 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.is_software = all.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   gpu.subgroup_size = most(v11.subgroupSize);
   gpu.quad_operations = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                        (v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0;
+                        (v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0 &&
+                        enabled.subgroups.computeFullSubgroups == VK_TRUE;
   gpu.float16_arithmetic = enabled.v12.shaderFloat16 == VK_TRUE;
   gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE;
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
@@ -115,6 +125,7 @@ void keep_used(Features& f) {
   using V12 = VkPhysicalDeviceVulkan12Features;
   only(f.v12, &V12::storageBuffer8BitAccess, &V12::shaderFloat16, &V12::uniformBufferStandardLayout);
   only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
+  only(f.subgroups, &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
   VkPhysicalDeviceFeatures core{};
   core.shaderStorageImageWriteWithoutFormat = f.core.features.shaderStorageImageWriteWithoutFormat;
   f.core.features = core;
@@ -136,6 +147,13 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES:
         enabled.v11.storageBuffer16BitAccess |= as(item, VkPhysicalDeviceVulkan11Features{})->storageBuffer16BitAccess;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
+        enabled.subgroups.computeFullSubgroups |= as(item, VkPhysicalDeviceVulkan13Features{})->computeFullSubgroups;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES:
+        enabled.subgroups.computeFullSubgroups |=
+            as(item, VkPhysicalDeviceSubgroupSizeControlFeatures{})->computeFullSubgroups;
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES:
         enabled.v12.storageBuffer8BitAccess |= as(item, VkPhysicalDevice8BitStorageFeatures{})->storageBuffer8BitAccess;
@@ -172,11 +190,17 @@ class VulkanDevice final : public DeviceImpl {
 }  // namespace
 
 Features::Features() {
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   v11.pNext = &v12;
   core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   core.pNext = &v11;
+}
+
+Features::Features(const InstanceFunctions& vk, VkPhysicalDevice physical) : Features() {
+  if (has_extension(vk, physical, kSubgroupExtension)) v12.pNext = &subgroups;
+  vk.GetPhysicalDeviceFeatures2(physical, &core);
 }
 
 Result<std::shared_ptr<const Instance>> Instance::create() {
@@ -212,8 +236,7 @@ Instance::~Instance() { vk_.DestroyInstance(instance_, nullptr); }
 Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> instance, VkPhysicalDevice physical,
                                                const std::string& cache_folder) {
   const InstanceFunctions& vk = instance->vk();
-  Features features;
-  vk.GetPhysicalDeviceFeatures2(physical, &features.core);
+  Features features(vk, physical);
   keep_used(features);
 
   const std::uint32_t family = *compute_family(vk, physical);
@@ -228,6 +251,8 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
   info.pNext = &features.core;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = features.has_subgroups() ? 1 : 0;
+  info.ppEnabledExtensionNames = &kSubgroupExtension;
   VkDevice device = VK_NULL_HANDLE;
   if (const VkResult r = vk.CreateDevice(physical, &info, nullptr, &device); r != VK_SUCCESS) {
     return to_error(r, "opening the device");
@@ -398,8 +423,7 @@ std::vector<DeviceInfo> list_devices() {
     const Result<std::shared_ptr<const Instance>> instance = shared_instance();
     if (!instance) return devices;
     for (VkPhysicalDevice physical : (*instance)->devices()) {
-      Features features;
-      (*instance)->vk().GetPhysicalDeviceFeatures2(physical, &features.core);
+      const Features features((*instance)->vk(), physical);
       devices.push_back(describe_device((*instance)->vk(), physical, features));
     }
     return devices;

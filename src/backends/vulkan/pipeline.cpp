@@ -247,6 +247,8 @@ Status make_layouts(const Context& context, const ShaderVariant& variant, Pipeli
   return {};
 }
 
+constexpr std::uint32_t kQuadCapability = 68;  // GroupNonUniformQuad
+
 /// Values of specialization constants.
 struct Specialization {
   std::vector<VkSpecializationMapEntry> map;
@@ -280,6 +282,10 @@ Status make_pipeline(const Context& context, const ShaderVariant& variant, const
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";
+  // Lanes that do not exist would have no pixels for those that ask them.
+  if (std::ranges::find(variant.capabilities, kQuadCapability) != variant.capabilities.end()) {
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.stage.pSpecializationInfo = &constants;
   info.layout = out.layout;
   const VkResult r =
