@@ -240,9 +240,8 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
     second.parameters.erase("out_scale");
   }
 
-  out.intermediate_bytes = passes.between.payload_bytes();
-  out.moved_bytes = p.src.payload_bytes() + 2 * out.intermediate_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
+  out.moved_bytes = moved_bytes(p, out.intermediates);
+  const std::int64_t between_bytes = passes.between.payload_bytes();
   const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes, bool scans) {
     const double pixels = static_cast<double>(pass.size.x) * pass.size.y;
     const std::int32_t length = scans || pass.source.kind == Binding::Kind::intermediate ? pass.size.y : pass.size.x;
@@ -254,8 +253,8 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
                               .barriers = scans ? 4.0 : 0.0,
                               .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(first, w.box.x, p.src.payload_bytes() + out.intermediate_bytes, false) +
-                cost(second, w.box.y, out.intermediate_bytes + p.dst.payload_bytes(), w.is_scan);
+  out.seconds = cost(first, w.box.x, p.src.payload_bytes() + between_bytes, false) +
+                cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);
   out.passes = {std::move(first), std::move(second)};
   return out;
 }

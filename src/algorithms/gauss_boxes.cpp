@@ -21,12 +21,11 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_boxes";
 constexpr std::array<std::string_view, 3> kCounts = {"3", "4", "5"};
-constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr std::int32_t kSegment = 64;
 constexpr std::int64_t kMostRadius = 8192;
 constexpr std::array kOptions = {
     OptionInfo{"boxes", kCounts, "the fewest within the error, else 5", "boxes on each axis"}, kStorageOption,
-    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits", "between passes; channels as the source has"}};
+    float_intermediate_option("between passes; channels as the source has")};
 
 /// A number of boxes on both axes.
 struct Boxes {
@@ -88,13 +87,8 @@ Result<Proposal> propose(const Problem& p) {
     }
   }
   Proposal out;
-  const FormatInfo& source = info(p.src.format);
-  const bool half = p.options.contains("intermediate")
-                        ? choice(p, "intermediate", kFloats, "rgba32f") == 0
-                        : source.bits < 32 && chosen.error(p, Cache::f16) <= p.allowed_error;
-  out.error = chosen.error(p, half ? Cache::f16 : Cache::f32);
-  if (!source.is_unorm()) out.assumption = half ? kHalfRange : kFinite;
-  const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+  const PixelFormat format =
+      choose_float_intermediate(p, [&](Cache between) { return chosen.error(p, between); }, out, kFinite);
 
   // Each pass of an axis leaves what the later ones reach for, so that the border is applied to the source only; rows
   // of the source are mapped when the first vertical pass reads them, which comes to the same. All start on whole
@@ -154,11 +148,8 @@ Result<Proposal> propose(const Problem& p) {
   };
   for (const Range& range : columns) add(false, {range, {rows.first, rows.length}});
   for (const Range& range : lines) add(true, {{r.x, r.width}, range});
-  out.options = {{"boxes", std::to_string(n)},
-                 {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"intermediate", std::string(kFloats[half ? 0 : 1])}};
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
-  out.intermediate_bytes = 2 * any.payload_bytes();
+  out.options["boxes"] = std::to_string(n);
+  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
   return out;
 }
 

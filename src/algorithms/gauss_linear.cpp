@@ -123,9 +123,7 @@ Result<Proposal> propose_linear(const Problem& p) {
   };
   out.seconds = cost(middle, x.weights.size(), p.src.payload_bytes() + middle_bytes) +
                 cost(pixels, y.weights.size(), p.dst.payload_bytes() + middle_bytes);
-  out.moved_bytes = p.src.payload_bytes() + 2 * middle_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
-  out.intermediate_bytes = out.intermediates[0].payload_bytes();
+  out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }
 
@@ -193,9 +191,7 @@ Result<Proposal> propose_lerp(const Problem& p) {
   };
   out.seconds = cost(out.passes[0], p.src.payload_bytes() + middle_bytes) +
                 cost(out.passes[1], p.dst.payload_bytes() + middle_bytes);
-  out.moved_bytes = p.src.payload_bytes() + 2 * middle_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
-  out.intermediate_bytes = middle_bytes;
+  out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }
 

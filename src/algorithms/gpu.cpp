@@ -272,6 +272,12 @@ Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t le
 
 Rect region(const Problem& p) { return p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height}); }
 
+std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
+  std::int64_t bytes = p.src.payload_bytes() + p.dst.payload_bytes();
+  for (const ImageDesc& desc : intermediates) bytes += 2 * desc.payload_bytes();
+  return bytes;
+}
+
 std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
   std::int64_t bytes = 2 * (p.src.payload_bytes() + p.dst.payload_bytes());
   for (const ImageDesc& desc : intermediates) bytes += desc.payload_bytes();

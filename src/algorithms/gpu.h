@@ -27,6 +27,12 @@ inline constexpr OptionInfo kCacheOption{"cache", kCaches, "the narrowest within
 inline constexpr OptionInfo kLaneOrderOption{"lane_order", kLaneOrders, "row", "which pixel of a group a lane makes"};
 inline constexpr OptionInfo kIntermediateOption{"intermediate", kIntermediates, "the narrowest within the error",
                                                 "what the first pass leaves for the second; channels as the source has"};
+inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f", "rgba32f"};
+
+/// For what can lie outside 0 to 1 even where the source does not.
+[[nodiscard]] constexpr OptionInfo float_intermediate_option(std::string_view summary) {
+  return {"intermediate", kFloatIntermediates, "rgba16f where its error fits", summary};
+}
 /// "16x16": any two numbers within the limits of the device.
 [[nodiscard]] constexpr OptionInfo group_option(std::span<const std::string_view> examples, std::string_view standard) {
   return {"group", examples, standard, "threads of a work group", true};
@@ -106,6 +112,21 @@ struct Intermediate {
 [[nodiscard]] Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage,
                                                        double spent);
 
+/// The format that a float_intermediate_option() asks for, else f16 where its error is allowed. Sets the option and, from
+/// error(Cache), the proposal's error; `f32_assumption` is what f32 takes for granted of float pixels.
+template <class ErrorOf>
+[[nodiscard]] PixelFormat choose_float_intermediate(const Problem& p, ErrorOf error, Proposal& out,
+                                                    std::string_view f32_assumption = {}) {
+  const FormatInfo& source = info(p.src.format);
+  const bool half = p.options.contains("intermediate")
+                        ? choice(p, "intermediate", kFloatIntermediates, "rgba32f") == 0
+                        : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
+  out.error = error(half ? Cache::f16 : Cache::f32);
+  if (!source.is_unorm()) out.assumption = half ? kHalfRange : f32_assumption;
+  out.options["intermediate"] = kFloatIntermediates[half ? 0 : 1];
+  return *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+}
+
 // ---- Cost
 
 struct Work {
@@ -136,6 +157,9 @@ struct Span {
                                std::int64_t after);
 
 [[nodiscard]] Rect region(const Problem& p);
+
+/// Bytes of passes that read the source once, write the destination once, and write and read each intermediate once.
+[[nodiscard]] std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates);
 
 /// Bytes of a workspace: what lies on the device, and the host's staging of source and destination.
 [[nodiscard]] std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates);

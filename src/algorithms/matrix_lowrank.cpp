@@ -144,8 +144,7 @@ Result<Proposal> propose(const Problem& p) {
                  {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
                  {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
                  {"group", to_text(*shape)}};
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
+  out.moved_bytes = moved_bytes(p, {});
   const double apron = (shape->y + matrix.height - 1.0) / shape->y;
   const double rows = rank * apron * matrix.width;
   const double columns = static_cast<double>(rank) * matrix.height;

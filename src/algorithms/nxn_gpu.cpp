@@ -71,8 +71,7 @@ Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
   pass.constants["samples"] = static_cast<std::int64_t>(w.samples);
   pass.constants["lane_order"] = static_cast<std::int64_t>(w.lane_order);
   out.passes.push_back(std::move(pass));
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
+  out.moved_bytes = moved_bytes(p, {});
   return out;
 }
 

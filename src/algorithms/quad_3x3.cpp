@@ -73,8 +73,7 @@ Result<Proposal> propose(const Problem& p) {
   pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order);
   pass.taps.x = {std::move(nxn->matrix.weights), 0};  // row after row
   out.passes.push_back(std::move(pass));
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
+  out.moved_bytes = moved_bytes(p, {});
   out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
                                    .loads = 4.0,
                                    .shared_loads = 5.0,

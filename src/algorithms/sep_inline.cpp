@@ -91,10 +91,9 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   work.load_bytes = info(p.src.format).pixel_bytes();
   work.operations = s->ny() + rows * s->nx();
   work.barriers = form.rows == Rows::sliding ? 2.0 : 1.0 + (form.loads == Loads::shared ? 1.0 : 0.0);
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
+  out.moved_bytes = moved_bytes(p, {});
   work.bytes = static_cast<double>(out.moved_bytes);
   out.seconds = seconds(p.device, work);
-  out.scratch_bytes = scratch_bytes(p, {});
   out.passes.push_back(std::move(pass));
   return out;
 }

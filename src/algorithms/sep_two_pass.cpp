@@ -70,7 +70,7 @@ class TwoPasses {
       return status.error();
     }
     connect(out);
-    fill_in(out, image);
+    fill_in(out);
     return out;
   }
 
@@ -151,7 +151,7 @@ class TwoPasses {
     y.outside_gain -= 1.0;
   }
 
-  void fill_in(Proposal& out, const ImageDesc& image) const {
+  void fill_in(Proposal& out) const {
     out.error = error(cache_);
     const bool half = (method_ != Method::direct && cache_ == Cache::f16) || between_.name == "rgba16f";
     out.assumption = half_assumption(p_, s_, half);
@@ -161,7 +161,6 @@ class TwoPasses {
     if (method_ == Method::direct) out.options["lane_order"] = kLaneOrders[lane_order_];
     if (method_ != Method::direct) out.options["cache"] = kCaches[static_cast<std::size_t>(cache_)];
     if (method_ == Method::sliding) out.options["columns"] = std::to_string(columns_);
-    out.scratch_bytes = scratch_bytes(p_, std::span(&image, 1));
   }
 
   const Problem& p_;
