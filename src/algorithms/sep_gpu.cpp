@@ -50,8 +50,9 @@ Status check_cache(const Problem& p, const Separable& s, Cache cache, bool rows)
   return {};
 }
 
-std::string half_assumption(const Problem& p, const Separable& s, bool uses_half) {
-  const bool may_overflow = !info(p.src.format).is_unorm() && (info(p.src.format).bits == 32 || s.taps.magnitude > 1.0);
+std::string half_assumption(const Problem& p, bool uses_half) {
+  // Rows are at most as large as the source: see separable().
+  const bool may_overflow = !info(p.src.format).is_unorm() && info(p.src.format).bits == 32;
   return uses_half && may_overflow ? std::string(kHalfRange) : std::string();
 }
 

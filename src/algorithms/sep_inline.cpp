@@ -56,7 +56,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
 
   Proposal out;
   out.error = error(cache);
-  out.assumption = half_assumption(p, *s, cache == Cache::f16);
+  out.assumption = half_assumption(p, cache == Cache::f16);
   out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s->storage)])},
                  {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
                  {"group", to_text(*shape)}};

@@ -4,6 +4,7 @@
 // so they cost two copies at least and lose to one-pass forms where memory is the limit. Source: "A Tale Of Too Many
 // Blurs", parts 1 to 3.
 #include <array>
+#include <numeric>
 
 #include "algorithms/sep_gpu.h"
 
@@ -147,14 +148,13 @@ class TwoPasses {
     x.destination = intermediate();
     y.taps.y = s_.taps.taps.y;
     y.source = intermediate();
-    for (const double w : s_.taps.taps.x.weights) y.outside_gain += w;
-    y.outside_gain -= 1.0;
+    y.outside_gain = std::accumulate(s_.taps.taps.x.weights.begin(), s_.taps.taps.x.weights.end(), 0.0);
   }
 
   void fill_in(Proposal& out) const {
     out.error = error(cache_);
     const bool half = (method_ != Method::direct && cache_ == Cache::f16) || between_.name == "rgba16f";
-    out.assumption = half_assumption(p_, s_, half);
+    out.assumption = half_assumption(p_, half);
     out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s_.storage)])},
                    {"intermediate", std::string(between_.name)},
                    {"group", to_text(group_)}};
