@@ -246,12 +246,13 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
     const double pixels = static_cast<double>(pass.size.x) * pass.size.y;
     const std::int32_t length = scans || pass.source.kind == Binding::Kind::intermediate ? pass.size.y : pass.size.x;
     const double seed = static_cast<double>(axis.taps()) / std::min(w.segment, length);
-    return seconds(p.device, {.pixels = pixels,
-                              .loads = 2.0 + seed,
-                              .shared_loads = scans ? 9.0 : 0.0,
-                              .operations = (scans ? 7.0 : 3.0) + seed,
-                              .barriers = scans ? 4.0 : 0.0,
-                              .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, pass, w.between.format),
+                   {.pixels = pixels,
+                    .loads = 2.0 + seed,
+                    .shared_loads = scans ? 9.0 : 0.0,
+                    .operations = (scans ? 7.0 : 3.0) + seed,
+                    .barriers = scans ? 4.0 : 0.0,
+                    .bytes = static_cast<double>(bytes)});
   };
   out.seconds = cost(first, w.box.x, p.src.payload_bytes() + between_bytes, false) +
                 cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);

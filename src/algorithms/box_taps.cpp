@@ -87,10 +87,11 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
   out.moved_bytes = moved_bytes(p, {});
   const double taps = static_cast<double>(box->x.taps()) * box->y.taps();
   const double fetches = linear ? (box->x.taps() + 1) / 2.0 * ((box->y.taps() + 1) / 2.0) : taps;
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = fetches,
-                                   .operations = fetches,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = fetches,
+                         .operations = fetches,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 
@@ -149,10 +150,11 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   const std::int64_t between_bytes = passes.between.payload_bytes();
   const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes) {
     const double fetches = linear ? (axis.taps() + 1) / 2.0 : axis.taps();
-    return seconds(p.device, {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
-                              .loads = fetches,
-                              .operations = fetches,
-                              .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, pass, between->format),
+                   {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
+                    .loads = fetches,
+                    .operations = fetches,
+                    .bytes = static_cast<double>(bytes)});
   };
   out.seconds = cost(first, box->x, p.src.payload_bytes() + between_bytes) +
                 cost(second, box->y, between_bytes + p.dst.payload_bytes());

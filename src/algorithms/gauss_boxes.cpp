@@ -138,10 +138,11 @@ Result<Proposal> propose(const Problem& p) {
     const std::int64_t bytes = (index == 0 ? p.src.payload_bytes() : read.x.length * read.y.length * pixel_bytes) +
                                (is_last ? p.dst.payload_bytes() : made.x.length * made.y.length * pixel_bytes);
     const double loads = 3.0 + (2.0 * static_cast<double>(box.radius) + 1.0) / kSegment;
-    out.seconds += seconds(p.device, {.pixels = static_cast<double>(made.x.length) * static_cast<double>(made.y.length),
-                                      .loads = loads,
-                                      .operations = loads,
-                                      .bytes = static_cast<double>(bytes)});
+    out.seconds += seconds(p.device, read_format(p, pass, format),
+                           {.pixels = static_cast<double>(made.x.length) * static_cast<double>(made.y.length),
+                            .loads = loads,
+                            .operations = loads,
+                            .bytes = static_cast<double>(bytes)});
     out.moved_bytes += bytes;
     out.passes.push_back(std::move(pass));
     read = made;

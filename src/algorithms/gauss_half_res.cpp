@@ -141,10 +141,11 @@ Result<Proposal> propose(const Problem& p) {
   const std::array<std::int64_t, 3> bytes = {out.intermediates[0].payload_bytes(), out.intermediates[1].payload_bytes(),
                                              out.intermediates[2].payload_bytes()};
   const auto cost = [&](const Pass& made, double loads, std::int64_t moved) {
-    return seconds(p.device, {.pixels = static_cast<double>(made.size.x) * made.size.y,
-                              .loads = loads,
-                              .operations = loads,
-                              .bytes = static_cast<double>(moved)});
+    return seconds(p.device, read_format(p, made, format),
+                   {.pixels = static_cast<double>(made.size.x) * made.size.y,
+                    .loads = loads,
+                    .operations = loads,
+                    .bytes = static_cast<double>(moved)});
   };
   const double tent = 2.0 * factor - 1.0;
   out.seconds = cost(out.passes[0], tent * tent, p.src.payload_bytes() + bytes[0]) +

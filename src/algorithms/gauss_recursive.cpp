@@ -98,11 +98,12 @@ Result<Proposal> propose(const Problem& p) {
   const std::int64_t middle_bytes = out.intermediates[0].payload_bytes();
   const auto cost = [&](const Pass& made, const Deriche& d, std::int64_t bytes) {
     const double loads = 2.0 * (1.0 + static_cast<double>(d.warm_up) / kSegment);
-    return seconds(p.device, {.pixels = static_cast<double>(made.size.x) * made.size.y,
-                              .loads = loads,
-                              .shared_loads = 2.0,
-                              .operations = 8.0 * loads,
-                              .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, made, format),
+                   {.pixels = static_cast<double>(made.size.x) * made.size.y,
+                    .loads = loads,
+                    .shared_loads = 2.0,
+                    .operations = 8.0 * loads,
+                    .bytes = static_cast<double>(bytes)});
   };
   out.seconds = cost(out.passes[0], *x, p.src.payload_bytes() + middle_bytes) +
                 cost(out.passes[1], *y, p.dst.payload_bytes() + middle_bytes);

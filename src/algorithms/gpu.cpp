@@ -240,6 +240,15 @@ Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& 
   return Intermediate{formats[4], kIntermediates[4], 0.0};
 }
 
+PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates) {
+  return pass.source.kind == Binding::Kind::source ? p.src.format : intermediates;
+}
+
+double seconds(const DeviceInfo& device, PixelFormat read, Work work) {
+  work.load_bytes = info(read).pixel_bytes();
+  return seconds(device, work);
+}
+
 double seconds(const DeviceInfo& device, const Work& work) {
   const GpuTuning& t = gpu_tuning(device);
   const double load_rate = t.loads_per_second[work.load_bytes <= 4.0 ? 0 : work.load_bytes <= 8.0 ? 1 : 2];

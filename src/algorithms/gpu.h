@@ -138,8 +138,12 @@ struct Work {
   double barriers = 0.0;      ///< that a group waits at, each
   double bytes = 0.0;         ///< to and from memory, all pixels
 };
-/// Rough seconds of one dispatch.
+/// Rough seconds of one dispatch that reads pixels of this format.
+[[nodiscard]] double seconds(const DeviceInfo& device, PixelFormat read, Work work);
+/// The same, with load_bytes set by the caller.
 [[nodiscard]] double seconds(const DeviceInfo& device, const Work& work);
+/// What a pass reads where all intermediates have one format.
+[[nodiscard]] PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates);
 
 // ---- Passes
 

@@ -114,10 +114,11 @@ Result<Proposal> propose(const Problem& p) {
         (index == 0 ? p.src.payload_bytes() : out.intermediates[static_cast<std::size_t>(index - 1)].payload_bytes()) +
         (is_last ? p.dst.payload_bytes() : out.intermediates[static_cast<std::size_t>(index)].payload_bytes());
     const double loads = up ? 32.0 : 20.0;
-    out.seconds += seconds(p.device, {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
-                                      .loads = loads,
-                                      .operations = loads,
-                                      .bytes = static_cast<double>(bytes)});
+    out.seconds += seconds(p.device, read_format(p, pass, format),
+                           {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
+                            .loads = loads,
+                            .operations = loads,
+                            .bytes = static_cast<double>(bytes)});
     out.passes.push_back(std::move(pass));
     read_first = {columns.first, rows.first};
   };

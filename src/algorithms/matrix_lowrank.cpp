@@ -148,12 +148,13 @@ Result<Proposal> propose(const Problem& p) {
   const double apron = (shape->y + matrix.height - 1.0) / shape->y;
   const double rows = rank * apron * matrix.width;
   const double columns = static_cast<double>(rank) * matrix.height;
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = rows,
-                                   .shared_loads = columns + rank * apron,
-                                   .operations = rows + columns,
-                                   .barriers = 2.0 * rank,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = rows,
+                         .shared_loads = columns + rank * apron,
+                         .operations = rows + columns,
+                         .barriers = 2.0 * rank,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 

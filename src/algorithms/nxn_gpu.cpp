@@ -104,13 +104,13 @@ Result<Proposal> propose_shared(const Problem& p) {
   out.error += cached(cache);
   if (cache == Cache::f16 && info(p.src.format).bits == 32) out.assumption = kHalfRange;
   const auto taps = static_cast<double>(matrix.weights.size());
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = static_cast<double>(pixels) / (w->group.x * w->group.y),
-                                   .load_bytes = static_cast<double>(info(p.src.format).pixel_bytes()),
-                                   .shared_loads = taps,
-                                   .operations = taps,
-                                   .barriers = 1.0,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = static_cast<double>(pixels) / (w->group.x * w->group.y),
+                         .shared_loads = taps,
+                         .operations = taps,
+                         .barriers = 1.0,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 
@@ -132,11 +132,11 @@ Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
   if (!w) return w.error();
   Proposal out = proposal(p, *w, make_pass("nxn_direct", {p.dst.width, p.dst.height}, w->group, w->group, w->storage));
   const auto taps = static_cast<double>(w->matrix.matrix.weights.size());
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = taps,
-                                   .load_bytes = static_cast<double>(info(p.src.format).pixel_bytes()),
-                                   .operations = taps,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = taps,
+                         .operations = taps,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 

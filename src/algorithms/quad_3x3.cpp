@@ -74,11 +74,12 @@ Result<Proposal> propose(const Problem& p) {
   pass.taps.x = {std::move(nxn->matrix.weights), 0};  // row after row
   out.passes.push_back(std::move(pass));
   out.moved_bytes = moved_bytes(p, {});
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = 4.0,
-                                   .shared_loads = 5.0,
-                                   .operations = 9.0,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = 4.0,
+                         .shared_loads = 5.0,
+                         .operations = 9.0,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 

@@ -88,12 +88,11 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   work.shared_loads = s->ny() + (form.loads == Loads::shared ? rows * s->nx() : 0.0);
   // Neighbouring threads read a tile's rows at strides that meet in the same banks: measured on an H200.
   if (form.loads == Loads::shared) work.shared_loads *= cache == Cache::f32 ? 5.0 : 2.5;
-  work.load_bytes = info(p.src.format).pixel_bytes();
   work.operations = s->ny() + rows * s->nx();
   work.barriers = form.rows == Rows::sliding ? 2.0 : 1.0 + (form.loads == Loads::shared ? 1.0 : 0.0);
   out.moved_bytes = moved_bytes(p, {});
   work.bytes = static_cast<double>(out.moved_bytes);
-  out.seconds = seconds(p.device, work);
+  out.seconds = seconds(p.device, p.src.format, work);
   out.passes.push_back(std::move(pass));
   return out;
 }

@@ -97,7 +97,6 @@ class TwoPasses {
     Work work;
     work.pixels = static_cast<double>(axis.size.x) * axis.size.y;
     work.operations = axis.taps;
-    work.load_bytes = info(axis.vertical ? between_.format : p_.src.format).pixel_bytes();
     switch (method_) {
       case Method::direct:
         pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order_);
@@ -135,7 +134,7 @@ class TwoPasses {
     const int from = axis.vertical ? info(between_.format).pixel_bytes() : info(p_.src.format).pixel_bytes();
     const int to = axis.vertical ? info(p_.dst.format).pixel_bytes() : info(between_.format).pixel_bytes();
     work.bytes = work.pixels * (from + to);
-    out.seconds += seconds(p_.device, work);
+    out.seconds += seconds(p_.device, axis.vertical ? between_.format : p_.src.format, work);
     out.moved_bytes += static_cast<std::int64_t>(work.bytes);
     out.passes.push_back(std::move(pass));
     return {};
