@@ -259,14 +259,10 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
   }
 
   const std::shared_ptr<Context> context(new Context);
-  context->physical_ = physical;
-  context->device_ = device;
-  context->queue_family_ = family;
+  context->handles_ = {vk.GetInstanceProcAddr, instance->handle(), physical, device, VK_NULL_HANDLE, family};
   context->vk_ = load_functions(vk, device);
-  context->vk_.GetDeviceQueue(device, family, 0, &context->queue_);
+  context->vk_.GetDeviceQueue(device, family, 0, &context->handles_.queue);
   context->describe(vk, features);
-  context->get_ = vk.GetInstanceProcAddr;
-  context->instance_handle_ = instance->handle();
   context->instance_ = std::move(instance);
   context->open_pipeline_cache(cache_folder);
   if (auto rows = stored_tuning(cache_folder, context->info_)) context->info_.tuning = std::move(*rows);
@@ -290,12 +286,7 @@ Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
                  "queue family " + std::to_string(lent.queue_family) + " of the lent device does not compute", {}};
   }
   const std::shared_ptr<Context> context(new Context);
-  context->get_ = lent.get_instance_proc_addr;
-  context->instance_handle_ = lent.instance;
-  context->physical_ = lent.physical_device;
-  context->device_ = lent.device;
-  context->queue_ = lent.queue;
-  context->queue_family_ = lent.queue_family;
+  context->handles_ = lent;
   context->vk_ = load_functions(vk, lent.device);
   Features enabled;
   read_enabled(lent.enabled_features, enabled);
@@ -307,19 +298,15 @@ Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
   return context;
 }
 
-Handles Context::handles() const {
-  return {get_, instance_handle_, physical_, device_, queue_, queue_family_};
-}
-
 void Context::describe(const InstanceFunctions& instance, const Features& enabled) {
-  info_ = describe_device(instance, physical_, enabled);
-  instance.GetPhysicalDeviceMemoryProperties(physical_, &memory_);
+  info_ = describe_device(instance, physical(), enabled);
+  instance.GetPhysicalDeviceMemoryProperties(physical(), &memory_);
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, nullptr, {}};
-  instance.GetPhysicalDeviceProperties2(physical_, &properties);
+  instance.GetPhysicalDeviceProperties2(physical(), &properties);
   timestamp_period_ns_ = properties.properties.limits.timestampPeriod;
   granularity_ = properties.properties.limits.bufferImageGranularity;
   buffer_alignment_ = properties.properties.limits.minStorageBufferOffsetAlignment;
-  const std::uint32_t bits = queue_families(instance, physical_)[queue_family_].timestampValidBits;
+  const std::uint32_t bits = queue_families(instance, physical())[queue_family()].timestampValidBits;
   timestamp_mask_ = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 
   // A driver is known by its cache's UUID: a new version starts a new file.
@@ -333,20 +320,20 @@ void Context::describe(const InstanceFunctions& instance, const Features& enable
 }
 
 Context::~Context() {
-  if (device_ == VK_NULL_HANDLE) return;
+  if (device() == VK_NULL_HANDLE) return;
   for (const auto& [key, objects] : pipelines_) destroy(objects);
   if (pipeline_cache_ != VK_NULL_HANDLE) {
     save_pipeline_cache();
-    vk_.DestroyPipelineCache(device_, pipeline_cache_, nullptr);
+    vk_.DestroyPipelineCache(device(), pipeline_cache_, nullptr);
   }
   if (!instance_) return;  // a lent device goes on living
-  vk_.DestroyDevice(device_, nullptr);
+  vk_.DestroyDevice(device(), nullptr);
 }
 
 void Context::destroy(const PipelineObjects& objects) const {
-  vk_.DestroyPipeline(device_, objects.pipeline, nullptr);
-  vk_.DestroyPipelineLayout(device_, objects.layout, nullptr);
-  vk_.DestroyDescriptorSetLayout(device_, objects.set_layout, nullptr);
+  vk_.DestroyPipeline(device(), objects.pipeline, nullptr);
+  vk_.DestroyPipelineLayout(device(), objects.layout, nullptr);
+  vk_.DestroyDescriptorSetLayout(device(), objects.set_layout, nullptr);
 }
 
 void Context::open_pipeline_cache(const std::string& folder) {
@@ -363,15 +350,15 @@ void Context::open_pipeline_cache(const std::string& folder) {
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
   // A cache only saves time: without one everything still works.
-  if (vk_.CreatePipelineCache(device_, &info, nullptr, &pipeline_cache_) != VK_SUCCESS) pipeline_cache_ = VK_NULL_HANDLE;
+  if (vk_.CreatePipelineCache(device(), &info, nullptr, &pipeline_cache_) != VK_SUCCESS) pipeline_cache_ = VK_NULL_HANDLE;
 }
 
 void Context::save_pipeline_cache() const {
   if (cache_path_.empty() || pipelines_.empty()) return;
   std::size_t size = 0;
-  if (vk_.GetPipelineCacheData(device_, pipeline_cache_, &size, nullptr) != VK_SUCCESS) return;
+  if (vk_.GetPipelineCacheData(device(), pipeline_cache_, &size, nullptr) != VK_SUCCESS) return;
   std::vector<char> data(size);
-  if (vk_.GetPipelineCacheData(device_, pipeline_cache_, &size, data.data()) != VK_SUCCESS) return;
+  if (vk_.GetPipelineCacheData(device(), pipeline_cache_, &size, data.data()) != VK_SUCCESS) return;
   std::error_code ignored;
   const std::filesystem::path path(cache_path_);
   if (std::filesystem::file_size(path, ignored) == size) return;  // nothing new was compiled
@@ -399,19 +386,19 @@ Result<std::uint32_t> Context::memory_type(std::uint32_t allowed, VkMemoryProper
 }
 
 Status Context::submit(VkCommandBuffer commands, VkFence fence) const {
-  if (queue_ == VK_NULL_HANDLE) return Error{ErrorCode::invalid_argument, "the device was lent without a queue", {}};
+  if (queue() == VK_NULL_HANDLE) return Error{ErrorCode::invalid_argument, "the device was lent without a queue", {}};
   VkSubmitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
   const std::scoped_lock lock(queue_mutex_);
-  if (const VkResult r = vk_.ResetFences(device_, 1, &fence); r != VK_SUCCESS) return to_error(r, "resetting a fence");
-  if (const VkResult r = vk_.QueueSubmit(queue_, 1, &info, fence); r != VK_SUCCESS) return to_error(r, "submitting work");
+  if (const VkResult r = vk_.ResetFences(device(), 1, &fence); r != VK_SUCCESS) return to_error(r, "resetting a fence");
+  if (const VkResult r = vk_.QueueSubmit(queue(), 1, &info, fence); r != VK_SUCCESS) return to_error(r, "submitting work");
   return {};
 }
 
 Status Context::wait(VkFence fence) const {
-  const VkResult r = vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
+  const VkResult r = vk_.WaitForFences(device(), 1, &fence, VK_TRUE, UINT64_MAX);
   if (r != VK_SUCCESS) return to_error(r, "waiting for the device");
   return {};
 }

@@ -70,12 +70,12 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   [[nodiscard]] const DeviceFunctions& vk() const { return vk_; }
-  [[nodiscard]] VkDevice device() const { return device_; }
-  [[nodiscard]] VkPhysicalDevice physical() const { return physical_; }
+  [[nodiscard]] VkDevice device() const { return handles_.device; }
+  [[nodiscard]] VkPhysicalDevice physical() const { return handles_.physical_device; }
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
-  [[nodiscard]] std::uint32_t queue_family() const { return queue_family_; }
-  [[nodiscard]] VkQueue queue() const { return queue_; }
-  [[nodiscard]] Handles handles() const;
+  [[nodiscard]] std::uint32_t queue_family() const { return handles_.queue_family; }
+  [[nodiscard]] VkQueue queue() const { return handles_.queue; }
+  [[nodiscard]] const Handles& handles() const { return handles_; }
   [[nodiscard]] double timestamp_period_ns() const { return timestamp_period_ns_; }
   [[nodiscard]] std::uint64_t timestamp_mask() const { return timestamp_mask_; }
   /// Images and buffers in one allocation must lie this far apart.
@@ -105,12 +105,7 @@ class Context {
   void save_pipeline_cache() const;
 
   std::shared_ptr<const Instance> instance_;  ///< null where the device is lent
-  PFN_vkGetInstanceProcAddr get_ = nullptr;
-  VkInstance instance_handle_ = VK_NULL_HANDLE;
-  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
-  VkDevice device_ = VK_NULL_HANDLE;
-  VkQueue queue_ = VK_NULL_HANDLE;
-  std::uint32_t queue_family_ = 0;
+  Handles handles_;
   DeviceFunctions vk_;
   DeviceInfo info_;
   VkPhysicalDeviceMemoryProperties memory_{};

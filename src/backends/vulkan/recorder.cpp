@@ -91,6 +91,14 @@ Status Prepared::make_samplers() {
   return {};
 }
 
+std::int64_t row_bytes(const BufferResource& buffer, const ImageDesc& desc) {
+  return buffer.row_bytes == 0 ? desc.row_payload_bytes() : buffer.row_bytes;
+}
+
+std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc) {
+  return row_bytes(buffer, desc) * (desc.height - 1) + desc.row_payload_bytes();
+}
+
 Status add_intermediates(const Prepared& prepared, Arena& arena) {
   for (const ImageDesc& desc : prepared.plan().intermediates) {
     const auto bytes = static_cast<VkDeviceSize>(desc.payload_bytes());
@@ -176,11 +184,10 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
           const auto& lent_buffer = std::get<BufferResource>(given);
           buffer.buffer = lent_buffer.buffer;
           buffer.offset = lent_buffer.offset;
-          const std::int64_t row_bytes = lent_buffer.row_bytes == 0 ? desc.row_payload_bytes() : lent_buffer.row_bytes;
           const int pixel = mollify::info(desc.format).pixel_bytes();
-          buffer.range = static_cast<VkDeviceSize>(row_bytes * (desc.height - 1) + desc.row_payload_bytes());
+          buffer.range = static_cast<VkDeviceSize>(extent(lent_buffer, desc));
           Pipeline::set_pitch(*pass.variant, parameters_.back(), is_source ? "source_pitch" : "destination_pitch",
-                              static_cast<std::int32_t>(row_bytes / pixel));
+                              static_cast<std::int32_t>(row_bytes(lent_buffer, desc) / pixel));
         }
       }
       VkWriteDescriptorSet write{};

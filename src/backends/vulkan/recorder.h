@@ -68,6 +68,11 @@ class RecorderImpl {
   std::vector<std::vector<std::byte>> parameters_;  ///< of each pass, with the pitches of these buffers
 };
 
+/// From one row of pixels in a buffer to the next.
+[[nodiscard]] std::int64_t row_bytes(const BufferResource& buffer, const ImageDesc& desc);
+/// Bytes from the first pixel to the last.
+[[nodiscard]] std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc);
+
 /// Adds a plan's intermediates to an arena; they are not usable before it has memory.
 [[nodiscard]] Status add_intermediates(const Prepared& prepared, Arena& arena);
 
