@@ -85,7 +85,8 @@ Result<Proposal> propose(const Problem& p) {
   if (!forced) return forced.error();
 
   const Matrix matrix = normalized(*given);
-  const std::vector<OuterProduct> all = singular_products(matrix);
+  const std::shared_ptr<const std::vector<OuterProduct>> products = singular_products(matrix);
+  const std::vector<OuterProduct>& all = *products;
   const auto most = static_cast<std::int32_t>(all.size());
   if (*forced > most) return refusal("the matrix has no rank above " + std::to_string(most));
   Errors errors(p, matrix);
