@@ -1,5 +1,7 @@
 #include "backends/vulkan/context.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -363,8 +365,9 @@ void Context::save_pipeline_cache() const {
   const std::filesystem::path path(cache_path_);
   if (std::filesystem::file_size(path, ignored) == size) return;  // nothing new was compiled
   std::filesystem::create_directories(path.parent_path(), ignored);
-  // Another process may read or write the same file: it must never see half of one.
-  const std::filesystem::path fresh = cache_path_ + "." + std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  // Another process, or another device of this one, may read or write the same file: it must never see half of one.
+  const std::filesystem::path fresh = cache_path_ + "." + std::to_string(::getpid()) + "." +
+                                      std::to_string(reinterpret_cast<std::uintptr_t>(this));
   std::ofstream file(fresh, std::ios::binary);
   file.write(data.data(), static_cast<std::streamsize>(size));
   file.close();

@@ -9,7 +9,7 @@
 namespace mollify::vulkan {
 namespace {
 
-constexpr VkDeviceSize kStagingAlignment = 256;  // enough for any pixel and any device
+constexpr VkDeviceSize kStagingAlignment = 768;  // whole pixels of any format, of 3 and 6 bytes too, for any device
 
 VkBufferImageCopy whole_image(const ImageDesc& desc, VkDeviceSize offset) {
   VkBufferImageCopy copy{};
@@ -169,10 +169,8 @@ Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr
     if (prepared->uses_images()) {
       return images->arena_.add_image(desc, image_usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     }
-    // Kernels read and write whole words.
-    return images->arena_.add_buffer((payload(desc) + 15) / 16 * 16, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    return images->arena_.add_buffer(payload(desc), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   };
   if (const auto source = add(prepared->plan().src, VK_IMAGE_USAGE_SAMPLED_BIT); !source) return source.error();
   if (const auto destination = add(prepared->plan().dst, VK_IMAGE_USAGE_STORAGE_BIT); !destination) {

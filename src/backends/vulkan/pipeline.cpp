@@ -327,7 +327,7 @@ Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Context&
   }
   if (Status s = resolver.all_used(); !s) return s.error();
 
-  if (pass.matrix.weights.size() > 1 || pass.kernel.starts_with("nxn")) {
+  if (std::ranges::find(p.variant->parameters, "sample_count", &ShaderParameter::name) != p.variant->parameters.end()) {
     const auto packing = pass.constants.find("packing");
     p.weights = packed_samples(pass.matrix, packing != pass.constants.end() && packing->second != 0);
   } else {

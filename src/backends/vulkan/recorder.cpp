@@ -124,6 +124,9 @@ RecorderImpl::~RecorderImpl() {
 
 Status RecorderImpl::make_intermediates(const Scratch& scratch) {
   if (Status s = add_intermediates(*prepared_, scratch_); !s) return s;
+  for (std::size_t i = 0; prepared_->uses_images() && i < prepared_->plan().intermediates.size(); ++i) {
+    images_begin_.push_back(beginning_of(scratch_.image(i), VK_ACCESS_SHADER_WRITE_BIT));
+  }
   if (scratch.memory != VK_NULL_HANDLE) {
     if (scratch.offset % scratch_.needs().alignment != 0) {
       return Error{ErrorCode::invalid_argument, "scratch begins at byte " + std::to_string(scratch.offset) +
@@ -224,15 +227,10 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
 void RecorderImpl::record(VkCommandBuffer commands) const {
   const DeviceFunctions& vk = context().vk();
   const std::vector<Pipeline>& passes = prepared_->passes();
-  if (prepared_->uses_images()) {
-    for (std::size_t i = 0; i < prepared_->plan().intermediates.size(); ++i) {
-      begin_image(context(), commands, scratch_.image(i));
-    }
-  } else if (!prepared_->plan().intermediates.empty()) {
-    full_barrier(context(), commands);  // the last execution may still read what this one overwrites
-  }
+  // The last execution may still read what this one overwrites. Images are begun anew: nothing of them is kept.
+  if (!prepared_->plan().intermediates.empty()) compute_barrier(commands, images_begin_);
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    if (i > 0) full_barrier(context(), commands);
+    if (i > 0) compute_barrier(commands, {});
     const Pipeline& pass = passes[i];
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.pipeline);
     vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.layout, 0, 1, &sets_[i], 0, nullptr);
@@ -240,6 +238,17 @@ void RecorderImpl::record(VkCommandBuffer commands) const {
                         static_cast<std::uint32_t>(parameters_[i].size()), parameters_[i].data());
     vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, 1);
   }
+}
+
+/// Everything that shaders wrote is visible to what shaders do next.
+void RecorderImpl::compute_barrier(VkCommandBuffer commands, std::span<const VkImageMemoryBarrier> images) const {
+  constexpr VkPipelineStageFlags kStage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  context().vk().CmdPipelineBarrier(commands, kStage, kStage, 0, 1, &barrier, 0, nullptr,
+                                    static_cast<std::uint32_t>(images.size()), images.data());
 }
 
 void full_barrier(const Context& context, VkCommandBuffer commands) {
@@ -252,16 +261,21 @@ void full_barrier(const Context& context, VkCommandBuffer commands) {
   context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
-void begin_image(const Context& context, VkCommandBuffer commands, VkImage image) {
-  constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by) {
   VkImageMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
-  barrier.dstAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = written_by;
   barrier.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
   barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
   barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image;
   barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  return barrier;
+}
+
+void begin_image(const Context& context, VkCommandBuffer commands, VkImage image) {
+  constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  const VkImageMemoryBarrier barrier = beginning_of(image, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
   context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 0, nullptr, 0, nullptr, 1, &barrier);
 }
 

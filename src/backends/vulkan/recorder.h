@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/vulkan/memory.h"
@@ -60,9 +61,11 @@ class RecorderImpl {
       : prepared_(std::move(prepared)), scratch_(prepared_->context()) {}
   [[nodiscard]] Status make_intermediates(const Scratch& scratch);
   [[nodiscard]] Status make_descriptors(const Resource& source, const Resource& destination);
+  void compute_barrier(VkCommandBuffer commands, std::span<const VkImageMemoryBarrier> images) const;
 
   std::shared_ptr<const Prepared> prepared_;
   Arena scratch_;
+  std::vector<VkImageMemoryBarrier> images_begin_;   ///< of each intermediate, where these are images
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
   std::vector<VkDescriptorSet> sets_;                ///< of each pass
   std::vector<std::vector<std::byte>> parameters_;  ///< of each pass, with the pitches of these buffers
@@ -79,6 +82,7 @@ class RecorderImpl {
 /// Everything that shaders or copies wrote is visible to what shaders or copies do next.
 void full_barrier(const Context& context, VkCommandBuffer commands);
 /// Contents undefined before, VK_IMAGE_LAYOUT_GENERAL after.
+[[nodiscard]] VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by);
 void begin_image(const Context& context, VkCommandBuffer commands, VkImage image);
 
 }  // namespace mollify::vulkan
