@@ -67,7 +67,7 @@ TEST(VulkanPlan, DispatchesHaveNoMoreGroupsThanTheDeviceTakes) {
 }
 
 TEST(VulkanPlan, NothingRoundedIsDividedByAFloatAlphaThatMayPassThroughZero) {
-  const Taps sharpening{{{-0.25, 1.5, -0.25}, 1}, {{-0.25, 1.5, -0.25}, 1}, Normalization::none};
+  const Taps sharpening{{{-0.3, 1.6, -0.3}, 1}, {{-0.3, 1.6, -0.3}, 1}, Normalization::none};
   const auto plan = [&](std::string_view algorithm, PixelFormat dst, AlphaMode alpha, double max_error) {
     BlurSpec spec = spec_of(sharpening);
     spec.alpha = alpha;
