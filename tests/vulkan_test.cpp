@@ -180,6 +180,16 @@ INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
                                          // Far enough from every edge that passes need none of the border.
                                          ImageAndRegion{{60, 300, PixelFormat::rgba32f}, {5, 128, 40, 64}}));
 
+TEST(Vulkan, AMatrixOfZerosMakesZeros) {
+  for (const char* algorithm : {"nxn.direct", "nxn.direct:samples=storage", "nxn.direct:packing=packed", "nxn.shared"}) {
+    cases::Case c;
+    c.algorithm = must(parse_algorithm(algorithm));
+    c.spec = spec_of(Matrix{2, 2, {0, 0, 0, 0}, {0, 0}, Normalization::none});
+    c.src = c.dst = kDesc;
+    expect_pass(c, gpu());
+  }
+}
+
 /// Negative weights, float destinations and a large error allowed seldom meet in one of the cases.
 TEST(Vulkan, ReducedPrecisionKeepsItsPromise) {
   for (const char* text :
