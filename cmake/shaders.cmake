@@ -11,7 +11,8 @@ function(mollify_find_shader_tool variable program package)
   find_program(${variable} ${program})
   if(NOT ${variable})
     message(FATAL_ERROR "${program}, which compiles the shaders, is missing: scripts/install-deps installs it "
-      "(Debian package ${package}). Compiled shaders can be given instead: -DMOLLIFY_SHADER_ARCHIVE=<folder>")
+      "(Debian package ${package}). Without a Vulkan backend it is not needed: -DMOLLIFY_VULKAN=OFF. Compiled shaders can be "
+      "given instead: -DMOLLIFY_SHADER_ARCHIVE=<folder>")
   endif()
   mark_as_advanced(${variable})
 endfunction()

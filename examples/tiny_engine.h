@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -24,14 +25,16 @@ inline void must(VkResult result) {
   X(DestroyDevice) X(DestroyImage) X(DestroyImageView) X(DestroyQueryPool) X(EndCommandBuffer) X(FreeMemory)         \
   X(GetBufferMemoryRequirements) X(GetDeviceQueue) X(GetImageMemoryRequirements) X(GetQueryPoolResults) X(MapMemory) \
   X(QueueSubmit) X(QueueWaitIdle)                                                                                    \
-  X(CreateDevice) X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceFeatures2)                       \
-  X(GetPhysicalDeviceMemoryProperties) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceQueueFamilyProperties)
+  X(CreateDevice) X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(EnumeratePhysicalDevices)               \
+  X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties)                                                 \
+  X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceQueueFamilyProperties)
 
 struct Engine {
 #define MEMBER(name) PFN_vk##name name = nullptr;
   ENGINE_FUNCTIONS(MEMBER)
 #undef MEMBER
   mollify::vulkan::LentDevice lent;
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan11Features v11{};
   VkPhysicalDeviceFeatures2 features{};
@@ -77,7 +80,15 @@ inline Engine::Engine() {
   while ((families.at(lent.queue_family).queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) ++lent.queue_family;
 
   // Every feature that the device has. mollify needs uniformBufferStandardLayout; it uses 8- and 16-bit storage for
-  // buffers and shaderStorageImageWriteWithoutFormat for images.
+  // buffers, shaderStorageImageWriteWithoutFormat for images and computeFullSubgroups for swaps between lanes.
+  const char* const kFullSubgroups = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+  EnumerateDeviceExtensionProperties(lent.physical_device, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  EnumerateDeviceExtensionProperties(lent.physical_device, nullptr, &count, extensions.data());
+  bool has_full_subgroups = false;
+  for (const VkExtensionProperties& e : extensions) has_full_subgroups |= std::strcmp(e.extensionName, kFullSubgroups) == 0;
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+  if (has_full_subgroups) v12.pNext = &subgroups;
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   v11.pNext = &v12;
@@ -95,6 +106,8 @@ inline Engine::Engine() {
   device_info.pNext = &features;
   device_info.queueCreateInfoCount = 1;
   device_info.pQueueCreateInfos = &queue;
+  device_info.enabledExtensionCount = has_full_subgroups ? 1 : 0;
+  device_info.ppEnabledExtensionNames = &kFullSubgroups;
   must(CreateDevice(lent.physical_device, &device_info, nullptr, &lent.device));
   undo.emplace_back([this] { DestroyDevice(lent.device, nullptr); });
   GetDeviceQueue(lent.device, lent.queue_family, 0, &lent.queue);

@@ -44,8 +44,8 @@ void main() {
     q += along;
   }
   s = States(zero, zero, zero, zero);
-  q = origin + p + along * (kSegment + warm_up);
-  for (int i = kSegment + warm_up; i > 0; --i) {
+  q = origin + p + along * (kSegment + warm_up - 1);
+  for (int i = kSegment + warm_up - 1; i > 0; --i) {
     s = next(s, load_pixel(q));
     q -= along;
     if (i > kSegment) continue;

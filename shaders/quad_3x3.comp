@@ -8,6 +8,10 @@
 #include "pixel.glsl"
 #include "lanes.glsl"
 
+// Groups are rows of lanes, as full subgroups have to be; the lanes of one make a tile of this size.
+layout(constant_id = 20) const int tile_x = 16;
+layout(constant_id = 21) const int tile_y = 16;
+
 // A weight of zero is no neighbour: what lies there may be infinite.
 vec4 weighted(int index, vec4 v) {
   float w = weights[index];
@@ -24,7 +28,8 @@ vec4 row_sum(int first, bool is_left, vec4 outer, vec4 middle, vec4 inner) {
 void main() {
   // By subgroup, not by local index: quads are four lanes that follow each other in a subgroup.
   uint lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
-  ivec2 p = ivec2(gl_WorkGroupID.xy * gl_WorkGroupSize.xy + lane_position(lane, gl_WorkGroupSize.xy));
+  uvec2 tile = uvec2(tile_x, tile_y);
+  ivec2 p = ivec2(gl_WorkGroupID.xy * tile + lane_position(lane, tile));
   bool is_left = (lane & 1u) == 0u;
   bool is_top = (lane & 2u) == 0u;
   ivec2 away = ivec2(is_left ? -1 : 1, is_top ? -1 : 1);

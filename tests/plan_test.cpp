@@ -347,6 +347,24 @@ TEST(Device, AKernelThatItLacksIsAnError) {
   EXPECT_NE(executable.error().message.find("warp_drive"), std::string::npos) << executable.error().message;
 }
 
+TEST(Executable, RefusesTheWorkspaceOfAnother) {
+  const ImageDesc small{8, 8, PixelFormat::r8};
+  const ImageDesc large{300, 300, PixelFormat::rgba32f};
+  const Executable executable = prepared(spec_of(Gaussian{{9, 9}, {}, {}}), large, {large.format, {}, 2});
+  Workspace foreign = prepared(spec_of(Box::of_radius(1, 1)), small, {small.format, {}, 2}).make_workspace().value();
+  const Pixels src = Pixels::random(large);
+  Pixels out(large);
+  const auto error = [&](Workspace& workspace) {
+    const Status status = executable.run(src.view(), out.view(), workspace);
+    return status ? "no error" : status.error().message;
+  };
+  EXPECT_EQ(error(foreign), "the workspace was made for another executable");
+  Workspace own = Executable(executable).make_workspace().value();  // a copy is the same executable
+  EXPECT_EQ(error(own), "no error");
+  const Workspace taken = std::move(own);
+  EXPECT_EQ(error(own), "the workspace was made for another executable");
+}
+
 TEST(Executable, RefusesImagesOfAnotherShape) {
   const BlurSpec spec = spec_of(Box::of_radius(1, 1));
   const Executable executable = prepared(spec, {8, 8, PixelFormat::r8}, {PixelFormat::r8, {}, 2});

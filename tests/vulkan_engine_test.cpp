@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "examples/tiny_engine.h"
 #include "mollify/vulkan.h"
@@ -47,6 +51,91 @@ TEST(VulkanEngine, FeaturesThatAreNotEnabledAreNotUsed) {
   EXPECT_EQ(must(vulkan::adopt(engine.lent)).info().gpu.storage_formats, 0U);
   engine.v12.storageBuffer8BitAccess = VK_FALSE;
   EXPECT_FALSE(must(vulkan::adopt(engine.lent)).info().gpu.small_storage);
+}
+
+/// Stands between the backend and the device, and looks at how pipelines are made and what they outlive.
+struct Spy {
+  inline static PFN_vkGetInstanceProcAddr instance_functions = nullptr;
+  inline static PFN_vkGetDeviceProcAddr device_functions = nullptr;
+  inline static PFN_vkCreateComputePipelines make_pipelines = nullptr;
+  inline static PFN_vkDestroyPipelineLayout destroy_layout = nullptr;
+  inline static PFN_vkDestroyPipeline destroy_pipeline = nullptr;
+  inline static std::map<VkPipeline, VkPipelineLayout> layouts;  // of pipelines that live
+  inline static std::vector<VkPipelineShaderStageCreateFlags> flags;
+  inline static int outlived = 0;
+
+  explicit Spy(Engine& engine) {
+    instance_functions = engine.lent.get_instance_proc_addr;
+    engine.lent.get_instance_proc_addr = &instance_function;
+    layouts.clear();
+    flags.clear();
+    outlived = 0;
+  }
+
+  static PFN_vkVoidFunction instance_function(VkInstance instance, const char* name) {
+    const PFN_vkVoidFunction real = instance_functions(instance, name);
+    if (std::string_view(name) != "vkGetDeviceProcAddr") return real;
+    device_functions = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
+    return reinterpret_cast<PFN_vkVoidFunction>(&device_function);
+  }
+
+  static PFN_vkVoidFunction device_function(VkDevice device, const char* name) {
+    const PFN_vkVoidFunction real = device_functions(device, name);
+    const auto instead = [&](auto& kept, auto own) {
+      kept = reinterpret_cast<std::remove_reference_t<decltype(kept)>>(real);
+      return reinterpret_cast<PFN_vkVoidFunction>(own);
+    };
+    if (std::string_view(name) == "vkCreateComputePipelines") return instead(make_pipelines, &made);
+    if (std::string_view(name) == "vkDestroyPipelineLayout") return instead(destroy_layout, &layout_gone);
+    if (std::string_view(name) == "vkDestroyPipeline") return instead(destroy_pipeline, &pipeline_gone);
+    return real;
+  }
+
+  static VkResult made(VkDevice device, VkPipelineCache cache, std::uint32_t count, const VkComputePipelineCreateInfo* infos,
+                       const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+    const VkResult result = make_pipelines(device, cache, count, infos, allocator, pipelines);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      layouts[pipelines[i]] = infos[i].layout;
+      flags.push_back(infos[i].stage.flags);
+    }
+    return result;
+  }
+  static void layout_gone(VkDevice device, VkPipelineLayout layout, const VkAllocationCallbacks* allocator) {
+    for (const auto& [pipeline, its_layout] : layouts) outlived += its_layout == layout ? 1 : 0;
+    destroy_layout(device, layout, allocator);
+  }
+  static void pipeline_gone(VkDevice device, VkPipeline pipeline, const VkAllocationCallbacks* allocator) {
+    layouts.erase(pipeline);
+    destroy_pipeline(device, pipeline, allocator);
+  }
+};
+
+TEST(VulkanEngine, PipelinesDoNotOutliveTheirLayouts) {
+  Engine engine;
+  const Spy spy(engine);
+  {
+    const Device device = must(vulkan::adopt(engine.lent));
+    const Pixels src = Pixels::random(kDesc);
+    const Pixels first = run(prepared_on(device, kStorages[0]), src);
+    EXPECT_EQ(Spy::layouts.size(), 1U);
+    EXPECT_EQ(run(prepared_on(device, kStorages[0]), src), first);  // the pipeline that is kept, its first user gone
+    EXPECT_EQ(Spy::layouts.size(), 1U);
+  }
+  EXPECT_EQ(Spy::outlived, 0);
+  EXPECT_TRUE(Spy::layouts.empty());
+}
+
+TEST(VulkanEngine, SwapsBetweenLanesAskForFullSubgroups) {
+  Engine engine;
+  const Spy spy(engine);
+  const Device device = must(vulkan::adopt(engine.lent));
+  const BlurSpec spec = spec_of(Box::of_radius(1, 1));
+  static_cast<void>(prepared_on(device, "quad.3x3", spec));
+  static_cast<void>(prepared_on(device, "nxn.direct", spec));
+  const std::vector<VkPipelineShaderStageCreateFlags> expected{VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, 0};
+  EXPECT_EQ(Spy::flags, expected);
+  engine.subgroups.computeFullSubgroups = VK_FALSE;
+  EXPECT_FALSE(must(vulkan::adopt(engine.lent)).info().gpu.quad_operations);
 }
 
 TEST(VulkanEngine, WithoutAQueueNothingRunsButRecordingWorks) {

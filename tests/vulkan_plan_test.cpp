@@ -66,6 +66,74 @@ TEST(VulkanPlan, DispatchesHaveNoMoreGroupsThanTheDeviceTakes) {
   EXPECT_EQ(refusal(device, "nxn.direct:group=16x32"), "no error");
 }
 
+TEST(VulkanPlan, NothingRoundedIsDividedByAFloatAlphaThatMayPassThroughZero) {
+  const Taps sharpening{{{-0.3, 1.6, -0.3}, 1}, {{-0.3, 1.6, -0.3}, 1}, Normalization::none};
+  const auto plan = [&](std::string_view algorithm, PixelFormat dst, AlphaMode alpha, double max_error) {
+    BlurSpec spec = spec_of(sharpening);
+    spec.alpha = alpha;
+    spec.accuracy.max_error = max_error;
+    return make_plan(spec, kDesc, {kDesc.width, kDesc.height, dst}, fake_gpu(false), with(algorithm));
+  };
+  for (const std::string_view algorithm :
+       {"sep.direct:intermediate=rgba16f", "sep.shared:cache=f16", "sep.sliding:cache=f16", "sep.inline:cache=f16",
+        "sep.inline_shared:cache=f16", "nxn.shared:cache=f16", "nxn.shared:cache=unorm8", "nxn.shared:packing=packed",
+        "nxn.direct:packing=packed"}) {
+    EXPECT_EQ(message_of(plan(algorithm, PixelFormat::rgba16f, AlphaMode::premultiply, 0.05)),
+              std::string(algorithm.substr(0, algorithm.find(':'))) + " cannot do this: the kernel has negative weights; "
+              "dividing float colours by their alpha would magnify a reduced precision");
+    EXPECT_TRUE(plan(algorithm, PixelFormat::rgba8, AlphaMode::premultiply, 0.05).ok()) << algorithm;
+    EXPECT_TRUE(plan(algorithm, PixelFormat::rgba16f, AlphaMode::ignore, 0.05).ok()) << algorithm;
+  }
+  const Plan direct = must(plan("sep.direct", PixelFormat::rgba16f, AlphaMode::premultiply, 0.05));
+  EXPECT_EQ(direct.algorithm.options.at("intermediate"), "rgba32f");
+  for (const std::string_view algorithm : {"sep.shared", "sep.inline", "nxn.shared"}) {
+    const Plan chosen = must(plan(algorithm, PixelFormat::rgba16f, AlphaMode::premultiply, 0.05));
+    EXPECT_EQ(chosen.algorithm.options.at("cache"), "f32") << algorithm;
+  }
+}
+
+TEST(VulkanPlan, ImagesThatCannotHoldTheIntermediateAreBuffers) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.storage_formats &= ~(1U << static_cast<unsigned>(PixelFormat::rgba16));
+  for (const std::string_view algorithm : {"sep.direct", "sep.shared", "sep.sliding", "gauss.lerp_taps", "box.sep"}) {
+    const BlurSpec spec = spec_of(algorithm == "box.sep" ? KernelSpec(Box::of_radius(2, 2)) : kSpec.kernel);
+    const Plan plan = must(make_plan(spec, kDesc, kDesc, device, with(std::string(algorithm) + ":intermediate=rgba16")));
+    EXPECT_EQ(plan.algorithm.options.at("storage"), "buffer") << algorithm;
+    for (const Pass& pass : plan.passes) EXPECT_EQ(pass.constants.at("storage"), 0) << algorithm;
+  }
+}
+
+TEST(VulkanPlan, RunningSumsAndRecursionsAssumeFinitePixels) {
+  const ImageDesc floats{61, 47, PixelFormat::rgba32f};
+  for (const std::string_view algorithm : {"gauss.boxes", "gauss.recursive", "box.running"}) {
+    BlurSpec spec = spec_of(algorithm == "box.running" ? KernelSpec(Box::of_radius(2, 2)) : kSpec.kernel);
+    spec.accuracy.max_error = 0.1;
+    EXPECT_EQ(must(make_plan(spec, floats, floats, fake_gpu(false), with(algorithm))).assumption, "finite pixels");
+    EXPECT_EQ(must(make_plan(spec, kDesc, kDesc, fake_gpu(false), with(algorithm))).assumption, "");
+  }
+}
+
+/// Each image in flight has staging, images of its own on the device, and intermediates.
+TEST(VulkanPlan, ScratchIsThatOfTheImagesInFlight) {
+  BlurSpec spec = spec_of(kSpec.kernel);
+  spec.accuracy.max_error = 0.5;
+  const ImageDesc large{8192, 4096, PixelFormat::rgba8};  // 256 MiB in and out
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    for (const ImageDesc& desc : {kDesc, large}) {
+      const Result<Plan> plan = make_plan(spec, desc, desc, fake_gpu(false), with(algorithm.id));
+      if (!plan) continue;
+      std::int64_t intermediates = 0;
+      for (const ImageDesc& between : plan->intermediates) intermediates += between.payload_bytes();
+      EXPECT_EQ(plan->intermediate_bytes, intermediates) << algorithm.id;
+      EXPECT_EQ(plan->scratch_bytes, (desc == large ? 1 : 2) * (4 * desc.payload_bytes() + intermediates)) << algorithm.id;
+      // The source is copied to the device in any case.
+      const Plan in_place = must(make_plan(spec, desc, desc, fake_gpu(false), with(algorithm.id, Overlap::in_place)));
+      EXPECT_EQ(in_place.scratch_bytes, plan->scratch_bytes) << algorithm.id;
+      EXPECT_EQ(in_place.moved_bytes, plan->moved_bytes) << algorithm.id;
+    }
+  }
+}
+
 TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
   DeviceInfo small = fake_gpu(false);
   small.gpu.shared_bytes = 16 << 10;

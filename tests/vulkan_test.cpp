@@ -124,6 +124,18 @@ TEST(Vulkan, ExecutablesOfOneDeviceDoNotDisturbEachOther) {
   }
 }
 
+TEST(Vulkan, WorkspacesOfOthersAreRefused) {
+  const Executable one = prepared_on(gpu(), kStorages[0]);
+  const Executable other = prepared_on(gpu(), kStorages[0], kSpec, {7, 5, PixelFormat::r8});
+  const Executable on_cpu = prepared(kSpec, kDesc, {kDesc.format, {}, 2});
+  const Pixels src = Pixels::random(kDesc);
+  Pixels result(kDesc);
+  for (const Executable* owner : {&other, &on_cpu}) {
+    Workspace foreign = must(owner->make_workspace());
+    EXPECT_EQ(message_of(one.run(src.view(), result.view(), foreign)), "the workspace was made for another executable");
+  }
+}
+
 TEST(Vulkan, WhatADeviceMadeOutlivesItsHandle) {
   std::optional<Device> device = must(Device::open("vulkan"));
   const Executable executable = prepared_on(*device, kStorages[0]);
@@ -131,15 +143,23 @@ TEST(Vulkan, WhatADeviceMadeOutlivesItsHandle) {
   EXPECT_EQ(run(executable, Pixels::random(kDesc)), run(prepared_on(gpu(), kStorages[0]), Pixels::random(kDesc)));
 }
 
-TEST(Vulkan, ARegionHasTheBitsOfTheWhole) {
-  const Rect region{13, 7, 31, 26};
+struct ImageAndRegion {
+  ImageDesc desc;
+  Rect region;
+};
+
+class Regions : public testing::TestWithParam<ImageAndRegion> {};
+
+TEST_P(Regions, HaveTheBitsOfTheWhole) {
+  const ImageDesc& desc = GetParam().desc;
+  const Rect& region = GetParam().region;
   int compared = 0;
   for (const AlgorithmInfo& algorithm : algorithms()) {
     for (const KernelSpec& kernel : sample_kernels()) {
       BlurSpec spec = spec_of(kernel, BorderMode::mirror);
       spec.accuracy.max_error = 0.5;
       const auto plan = [&] {
-        return make_plan(spec, kDesc, destination_desc(spec, kDesc, kDesc.format), gpu().info(), with(algorithm.id));
+        return make_plan(spec, desc, destination_desc(spec, desc, desc.format), gpu().info(), with(algorithm.id));
       };
       const Result<Plan> whole = plan();
       spec.roi = region;
@@ -147,12 +167,39 @@ TEST(Vulkan, ARegionHasTheBitsOfTheWhole) {
       ASSERT_EQ(whole.ok(), part.ok()) << algorithm.id << ": " << message_of(whole) << ", " << message_of(part);
       if (!whole) continue;
       ++compared;
-      const Pixels src = Pixels::random(kDesc);
+      const Pixels src = Pixels::random(desc);
       const Pixels expected = cropped(run(must(gpu().prepare(*whole)), src), region);
       EXPECT_EQ(run(must(gpu().prepare(*part)), src), expected) << to_string(whole->algorithm) << "\n" << explain(*part);
     }
   }
   EXPECT_GT(compared, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
+                         testing::Values(ImageAndRegion{kDesc, {13, 7, 31, 26}},
+                                         // Far enough from every edge that passes need none of the border.
+                                         ImageAndRegion{{60, 300, PixelFormat::rgba32f}, {5, 128, 40, 64}}));
+
+TEST(Vulkan, AMatrixOfZerosMakesZeros) {
+  for (const char* algorithm : {"nxn.direct", "nxn.direct:samples=storage", "nxn.direct:packing=packed", "nxn.shared"}) {
+    cases::Case c;
+    c.algorithm = must(parse_algorithm(algorithm));
+    c.spec = spec_of(Matrix{2, 2, {0, 0, 0, 0}, {0, 0}, Normalization::none});
+    c.src = c.dst = kDesc;
+    expect_pass(c, gpu());
+  }
+}
+
+/// Negative weights, float destinations and a large error allowed seldom meet in one of the cases.
+TEST(Vulkan, ReducedPrecisionKeepsItsPromise) {
+  for (const char* text :
+       {"sep.direct/900x900/rgba16-rgba16f/taps:x=0.25_0.5_0.25@1,y=-0.45_1.9_-0.45@1/clamp/premultiply",
+        "nxn.direct:packing=packed/61x47/rgba32f/"
+        "matrix:size=3x3,anchor=1x1,weights=1e-05_3e-05_2e-05_4e-05_7e-05_1e-05_3e-05_2e-05_5e-05/clamp/max_error=0.001"}) {
+    const Result<cases::Case> c = cases::parse_case(text);
+    ASSERT_TRUE(c.ok()) << message_of(c);
+    expect_pass(*c, gpu());
+  }
 }
 
 /// The cases leave out the steps that a software driver compiles slowly.

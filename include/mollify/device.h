@@ -19,16 +19,19 @@ class DeviceImpl;
 class ExecutableImpl;
 class WorkspaceImpl;
 
-/// The scratch memory of one call in flight. Reuse it for the next call; never share it between two at once.
+/// The scratch memory of one call in flight of the executable that made it, or of a copy of that. Reuse it for the next call;
+/// never share it between two at once.
 class Workspace {
  public:
-  explicit Workspace(std::unique_ptr<WorkspaceImpl> impl);
+  Workspace(std::unique_ptr<WorkspaceImpl> impl, std::shared_ptr<const ExecutableImpl> owner);
   Workspace(Workspace&&) noexcept;
   Workspace& operator=(Workspace&&) noexcept;
   ~Workspace();
   [[nodiscard]] WorkspaceImpl& impl() const { return *impl_; }
+  [[nodiscard]] bool belongs_to(const ExecutableImpl& executable) const { return owner_.get() == &executable; }
 
  private:
+  std::shared_ptr<const ExecutableImpl> owner_;  ///< null once moved from
   std::unique_ptr<WorkspaceImpl> impl_;
 };
 
@@ -39,7 +42,8 @@ class Executable {
   [[nodiscard]] const Plan& plan() const;
   /// Allocates plan().scratch_bytes.
   [[nodiscard]] Result<Workspace> make_workspace() const;
-  /// Blurs host memory. The views must have the shapes that were planned for. Allocates nothing of its own.
+  /// Blurs host memory. The views must have the shapes that were planned for, the workspace must be one of this
+  /// executable's. Allocates nothing of its own.
   [[nodiscard]] Status run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const;
   /// A batch of images of one shape: src[i] to dst[i].
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,

@@ -23,7 +23,7 @@ enum class Backend : std::uint8_t { cpu, vulkan, cuda };
 struct GpuInfo {
   bool is_software = false;                ///< a driver that runs on the CPU
   std::int32_t subgroup_size = 0;
-  bool quad_operations = false;            ///< subgroup quad swaps in compute shaders
+  bool quad_operations = false;            ///< quad swaps in compute shaders, whose subgroups can be asked to be full
   bool float16_arithmetic = false;
   bool small_storage = false;              ///< 8- and 16-bit loads and stores in storage buffers
   std::int64_t shared_bytes = 0;           ///< of one work group
@@ -172,7 +172,7 @@ struct Plan {
   std::vector<Pass> passes;
   std::vector<ImageDesc> intermediates;  ///< GPU: images that passes leave for later ones
   std::int64_t scratch_bytes = 0;     ///< of one Workspace
-  std::int64_t intermediate_bytes = 0;  ///< of that, what one pass leaves for the next
+  std::int64_t intermediate_bytes = 0;  ///< of that, for each image in flight, what one pass leaves for the next
   std::int64_t min_bytes = 0;         ///< source region read once + destination written once
   std::int64_t moved_bytes = 0;       ///< what the passes read and write by design, caches aside
   double predicted_error = 0.0;       ///< an upper bound, in the units of Accuracy

@@ -17,31 +17,28 @@
 
 namespace mollify::vulkan {
 
-/// A device of the caller, which must outlive everything made from it. Vulkan 1.2 at least.
-struct LentDevice {
-  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
-  VkInstance instance = VK_NULL_HANDLE;
-  VkPhysicalDevice physical_device = VK_NULL_HANDLE;
-  VkDevice device = VK_NULL_HANDLE;
-  /// Used by Executable::run() alone, which then must not run beside the caller's own submissions; may be null.
-  VkQueue queue = VK_NULL_HANDLE;
-  std::uint32_t queue_family = 0;
-  /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features and ...12Features, or the extension
-  /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
-  /// images, 8- and 16-bit storage for buffers of such pixels.
-  const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
-};
-[[nodiscard]] Result<Device> adopt(const LentDevice& lent);
-
-/// The handles of a device of the Vulkan backend, lent or not: for making images and buffers on it.
+/// What is needed to work on a device.
 struct Handles {
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
   VkDevice device = VK_NULL_HANDLE;
+  /// Of a lent device, used by Executable::run() alone, which then must not run beside the caller's own submissions; may be
+  /// null.
   VkQueue queue = VK_NULL_HANDLE;
   std::uint32_t queue_family = 0;
 };
+
+/// A device of the caller, which must outlive everything made from it. Vulkan 1.2 at least.
+struct LentDevice : Handles {
+  /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features to ...13Features, or the extension
+  /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
+  /// images, 8- and 16-bit storage for buffers of such pixels, computeFullSubgroups for swaps between lanes.
+  const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
+};
+[[nodiscard]] Result<Device> adopt(const LentDevice& lent);
+
+/// Of a device of the Vulkan backend, lent or not: for making images and buffers on it.
 [[nodiscard]] Result<Handles> handles(const Device& device);
 
 /// An image of the planned size and format. A source needs VK_IMAGE_USAGE_SAMPLED_BIT, a destination

@@ -27,9 +27,9 @@ struct Proposal {
   std::string assumption;          ///< what the bound takes for granted of the pixels
   double seconds = 0.0;            ///< rough
   std::int64_t moved_bytes = 0;
-  std::vector<ImageDesc> intermediates;  ///< GPU
-  std::int64_t scratch_bytes = 0;  ///< of one call in flight
-  std::int64_t intermediate_bytes = 0;  ///< of that, what one pass leaves for the next
+  std::vector<ImageDesc> intermediates;  ///< GPU: the planner counts their bytes, and those of a workspace
+  std::int64_t scratch_bytes = 0;        ///< CPU: of one call in flight
+  std::int64_t intermediate_bytes = 0;   ///< CPU: of that, what one pass leaves for the next
 };
 
 struct Algorithm {

@@ -22,9 +22,6 @@ constexpr std::int64_t kScanShared = (2 * kScanLanes + 2) * kScanLanes * 16;
 constexpr std::int32_t kLongestSegment = 1 << 24;
 constexpr double kExactInFloat = 0x1p24;
 
-/// A sum that held a NaN or an infinity stays one.
-constexpr std::string_view kFinite = "finite pixels";
-
 /// What a lane sums in, in the order of the kernel's axis.
 enum class Sum : std::uint8_t { i32, f32, f16 };
 
@@ -243,22 +240,22 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
     second.parameters.erase("out_scale");
   }
 
-  out.intermediate_bytes = passes.between.payload_bytes();
-  out.moved_bytes = p.src.payload_bytes() + 2 * out.intermediate_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
+  out.moved_bytes = moved_bytes(p, out.intermediates);
+  const std::int64_t between_bytes = passes.between.payload_bytes();
   const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes, bool scans) {
     const double pixels = static_cast<double>(pass.size.x) * pass.size.y;
     const std::int32_t length = scans || pass.source.kind == Binding::Kind::intermediate ? pass.size.y : pass.size.x;
     const double seed = static_cast<double>(axis.taps()) / std::min(w.segment, length);
-    return seconds(p.device, {.pixels = pixels,
-                              .loads = 2.0 + seed,
-                              .shared_loads = scans ? 9.0 : 0.0,
-                              .operations = (scans ? 7.0 : 3.0) + seed,
-                              .barriers = scans ? 4.0 : 0.0,
-                              .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, pass, w.between.format),
+                   {.pixels = pixels,
+                    .loads = 2.0 + seed,
+                    .shared_loads = scans ? 9.0 : 0.0,
+                    .operations = (scans ? 7.0 : 3.0) + seed,
+                    .barriers = scans ? 4.0 : 0.0,
+                    .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(first, w.box.x, p.src.payload_bytes() + out.intermediate_bytes, false) +
-                cost(second, w.box.y, out.intermediate_bytes + p.dst.payload_bytes(), w.is_scan);
+  out.seconds = cost(first, w.box.x, p.src.payload_bytes() + between_bytes, false) +
+                cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);
   out.passes = {std::move(first), std::move(second)};
   return out;
 }

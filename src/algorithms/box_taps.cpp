@@ -84,14 +84,14 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
                      {"scale_x", 1.0 / box->x.length()},            {"scale_y", 1.0 / box->y.length()}};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   out.passes.push_back(std::move(pass));
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
+  out.moved_bytes = moved_bytes(p, {});
   const double taps = static_cast<double>(box->x.taps()) * box->y.taps();
   const double fetches = linear ? (box->x.taps() + 1) / 2.0 * ((box->y.taps() + 1) / 2.0) : taps;
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = fetches,
-                                   .operations = fetches,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = fetches,
+                         .operations = fetches,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 
@@ -146,18 +146,18 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   first.constants["is_vertical"] = 0;
   first.linear = second.linear = linear;
 
-  out.intermediate_bytes = passes.between.payload_bytes();
-  out.moved_bytes = p.src.payload_bytes() + 2 * out.intermediate_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
+  out.moved_bytes = moved_bytes(p, out.intermediates);
+  const std::int64_t between_bytes = passes.between.payload_bytes();
   const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes) {
     const double fetches = linear ? (axis.taps() + 1) / 2.0 : axis.taps();
-    return seconds(p.device, {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
-                              .loads = fetches,
-                              .operations = fetches,
-                              .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, pass, between->format),
+                   {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
+                    .loads = fetches,
+                    .operations = fetches,
+                    .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(first, box->x, p.src.payload_bytes() + out.intermediate_bytes) +
-                cost(second, box->y, out.intermediate_bytes + p.dst.payload_bytes());
+  out.seconds = cost(first, box->x, p.src.payload_bytes() + between_bytes) +
+                cost(second, box->y, between_bytes + p.dst.payload_bytes());
   out.passes = {std::move(first), std::move(second)};
   return out;
 }

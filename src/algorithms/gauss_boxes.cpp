@@ -21,12 +21,11 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_boxes";
 constexpr std::array<std::string_view, 3> kCounts = {"3", "4", "5"};
-constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr std::int32_t kSegment = 64;
 constexpr std::int64_t kMostRadius = 8192;
 constexpr std::array kOptions = {
     OptionInfo{"boxes", kCounts, "the fewest within the error, else 5", "boxes on each axis"}, kStorageOption,
-    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits", "between passes; channels as the source has"}};
+    float_intermediate_option("between passes; channels as the source has")};
 
 /// A number of boxes on both axes.
 struct Boxes {
@@ -88,13 +87,8 @@ Result<Proposal> propose(const Problem& p) {
     }
   }
   Proposal out;
-  const FormatInfo& source = info(p.src.format);
-  const bool half = p.options.contains("intermediate")
-                        ? choice(p, "intermediate", kFloats, "rgba32f") == 0
-                        : source.bits < 32 && chosen.error(p, Cache::f16) <= p.allowed_error;
-  out.error = chosen.error(p, half ? Cache::f16 : Cache::f32);
-  if (half && !source.is_unorm()) out.assumption = kHalfRange;
-  const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+  const PixelFormat format =
+      choose_float_intermediate(p, [&](Cache between) { return chosen.error(p, between); }, out, kFinite);
 
   // Each pass of an axis leaves what the later ones reach for, so that the border is applied to the source only; rows
   // of the source are mapped when the first vertical pass reads them, which comes to the same. All start on whole
@@ -144,21 +138,19 @@ Result<Proposal> propose(const Problem& p) {
     const std::int64_t bytes = (index == 0 ? p.src.payload_bytes() : read.x.length * read.y.length * pixel_bytes) +
                                (is_last ? p.dst.payload_bytes() : made.x.length * made.y.length * pixel_bytes);
     const double loads = 3.0 + (2.0 * static_cast<double>(box.radius) + 1.0) / kSegment;
-    out.seconds += seconds(p.device, {.pixels = static_cast<double>(made.x.length) * static_cast<double>(made.y.length),
-                                      .loads = loads,
-                                      .operations = loads,
-                                      .bytes = static_cast<double>(bytes)});
+    out.seconds += seconds(p.device, read_format(p, pass, format),
+                           {.pixels = static_cast<double>(made.x.length) * static_cast<double>(made.y.length),
+                            .loads = loads,
+                            .operations = loads,
+                            .bytes = static_cast<double>(bytes)});
     out.moved_bytes += bytes;
     out.passes.push_back(std::move(pass));
     read = made;
   };
   for (const Range& range : columns) add(false, {range, {rows.first, rows.length}});
   for (const Range& range : lines) add(true, {{r.x, r.width}, range});
-  out.options = {{"boxes", std::to_string(n)},
-                 {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"intermediate", std::string(kFloats[half ? 0 : 1])}};
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
-  out.intermediate_bytes = 2 * any.payload_bytes();
+  out.options["boxes"] = std::to_string(n);
+  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
   return out;
 }
 

@@ -20,14 +20,13 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_half_res";
 constexpr std::array<std::string_view, 3> kFactors = {"2", "4", "8"};
-constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr int kTent = 2;             // a tent is a spline of order two
 constexpr double kLargestSpan = 16;  // cells in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one cell to the next"},
     kStorageOption,
-    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits", "cells; channels as the source has"}};
+    float_intermediate_option("cells; channels as the source has")};
 
 enum class Step : std::uint8_t { reduce, blur, expand };
 
@@ -100,13 +99,8 @@ Result<Proposal> propose(const Problem& p) {
   }
 
   Proposal out;
-  const FormatInfo& source = info(p.src.format);
-  const bool half = p.options.contains("intermediate")
-                        ? choice(p, "intermediate", kFloats, "rgba32f") == 0
-                        : source.bits < 32 && error_of(p, fit, Cache::f16) <= p.allowed_error;
-  out.error = error_of(p, fit, half ? Cache::f16 : Cache::f32);
-  if (half && !source.is_unorm()) out.assumption = kHalfRange;
-  const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+  const PixelFormat format =
+      choose_float_intermediate(p, [&](Cache cells) { return error_of(p, fit, cells); }, out);
 
   const Rect r = region(p);
   const CellRange x = cells_of(r.x, r.width, factor);
@@ -141,26 +135,24 @@ Result<Proposal> propose(const Problem& p) {
   out.passes[2].taps.x = fit.y->coarse;
   out.passes[2].constants["vertical"] = 1;
   out.passes[3].origin = {r.x, r.y};
-  out.options = {{"factor", std::to_string(factor)},
-                 {"storage", std::string(kStorages[static_cast<std::size_t>(*on)])},
-                 {"intermediate", std::string(kFloats[half ? 0 : 1])}};
+  out.options["factor"] = std::to_string(factor);
+  out.options["storage"] = kStorages[static_cast<std::size_t>(*on)];
 
   const std::array<std::int64_t, 3> bytes = {out.intermediates[0].payload_bytes(), out.intermediates[1].payload_bytes(),
                                              out.intermediates[2].payload_bytes()};
   const auto cost = [&](const Pass& made, double loads, std::int64_t moved) {
-    return seconds(p.device, {.pixels = static_cast<double>(made.size.x) * made.size.y,
-                              .loads = loads,
-                              .operations = loads,
-                              .bytes = static_cast<double>(moved)});
+    return seconds(p.device, read_format(p, made, format),
+                   {.pixels = static_cast<double>(made.size.x) * made.size.y,
+                    .loads = loads,
+                    .operations = loads,
+                    .bytes = static_cast<double>(moved)});
   };
   const double tent = 2.0 * factor - 1.0;
   out.seconds = cost(out.passes[0], tent * tent, p.src.payload_bytes() + bytes[0]) +
                 cost(out.passes[1], static_cast<double>(fit.x->coarse.weights.size()), bytes[0] + bytes[1]) +
                 cost(out.passes[2], static_cast<double>(fit.y->coarse.weights.size()), bytes[1] + bytes[2]) +
                 cost(out.passes[3], 4.0, bytes[2] + p.dst.payload_bytes());
-  out.intermediate_bytes = bytes[0] + bytes[1] + bytes[2];
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes() + 2 * out.intermediate_bytes;
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
+  out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }
 

@@ -117,21 +117,20 @@ Result<Proposal> propose_linear(const Problem& p) {
   const double middle = static_cast<double>(columns.length) * rows.length;
   const double pixels = static_cast<double>(r.width) * r.height;
   const auto middle_bytes = static_cast<std::int64_t>(middle) * info(between->format).pixel_bytes();
-  const auto cost = [&](double count, std::size_t samples, std::int64_t bytes) {
+  const auto cost = [&](const Pass& made, double count, std::size_t samples, std::int64_t bytes) {
     const auto n = static_cast<double>(samples);
-    return seconds(p.device, {.pixels = count, .loads = n, .operations = n, .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, made, between->format),
+                   {.pixels = count, .loads = n, .operations = n, .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(middle, x.weights.size(), p.src.payload_bytes() + middle_bytes) +
-                cost(pixels, y.weights.size(), p.dst.payload_bytes() + middle_bytes);
+  out.seconds = cost(out.passes[0], middle, x.weights.size(), p.src.payload_bytes() + middle_bytes) +
+                cost(out.passes[1], pixels, y.weights.size(), p.dst.payload_bytes() + middle_bytes);
   out.moved_bytes = p.src.payload_bytes() + 2 * middle_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
-  out.intermediate_bytes = out.intermediates[0].payload_bytes();
   return out;
 }
 
 Result<Proposal> propose_lerp(const Problem& p) {
   if (!std::holds_alternative<Gaussian>(p.spec.kernel)) return refusal("the kernel is no Gaussian");
-  const Result<Storage> where = storage(p, kLerpKernel);
+  Result<Storage> where = storage(p, kLerpKernel);
   if (!where) return where.error();
   constexpr std::int32_t kGroup = 64;
   constexpr std::int64_t kSharedBytes = (kGroup + 2 * kLerpReach) * 16;
@@ -165,7 +164,8 @@ Result<Proposal> propose_lerp(const Problem& p) {
   const Rect r = region(p);
   const Span rows = needed_span(p.src.height, r.y, r.height, kLerpReach, kLerpReach);
   out.intermediates = {{r.width, rows.length, between->format}};
-  if (Result<Storage> s = storage(p, kLerpKernel, out.intermediates); !s) return s.error();
+  where = storage(p, kLerpKernel, out.intermediates);
+  if (!where) return where.error();
   const auto pass = [&](bool vertical, const LerpTaps& fit, PerAxis<std::int32_t> size) {
     const PerAxis<std::int32_t> shape = vertical ? PerAxis<std::int32_t>{1, kGroup} : PerAxis<std::int32_t>{kGroup, 1};
     Pass made = make_pass(kLerpKernel, size, shape, shape, *where);
@@ -183,18 +183,17 @@ Result<Proposal> propose_lerp(const Problem& p) {
 
   const std::int64_t middle_bytes = out.intermediates[0].payload_bytes();
   const auto cost = [&](const Pass& made, std::int64_t bytes) {
-    return seconds(p.device, {.pixels = static_cast<double>(made.size.x) * made.size.y,
-                              .loads = 1.0 + 2.0 * kLerpReach / kGroup,
-                              .shared_loads = 2.0 * kLerpTaps,
-                              .operations = 2.0 * kLerpTaps,
-                              .barriers = 1.0,
-                              .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, made, between->format),
+                   {.pixels = static_cast<double>(made.size.x) * made.size.y,
+                    .loads = 1.0 + 2.0 * kLerpReach / kGroup,
+                    .shared_loads = 2.0 * kLerpTaps,
+                    .operations = 2.0 * kLerpTaps,
+                    .barriers = 1.0,
+                    .bytes = static_cast<double>(bytes)});
   };
   out.seconds = cost(out.passes[0], p.src.payload_bytes() + middle_bytes) +
                 cost(out.passes[1], p.dst.payload_bytes() + middle_bytes);
-  out.moved_bytes = p.src.payload_bytes() + 2 * middle_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
-  out.intermediate_bytes = middle_bytes;
+  out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }
 

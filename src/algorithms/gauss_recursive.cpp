@@ -19,13 +19,11 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_recursive";
-constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr std::int32_t kSegment = 32;
 constexpr std::int32_t kLanes = 32;
 constexpr double kLeastSigma = 0.8;  // below it the recursions oscillate between pixels
 constexpr double kLargestSigma = 1000.0;
-constexpr std::array kOptions = {kStorageOption, OptionInfo{"intermediate", kFloats, "rgba16f where its error fits",
-                                                            "between passes; channels as the source has"}};
+constexpr std::array kOptions = {kStorageOption, float_intermediate_option("between passes; channels as the source has")};
 
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
@@ -57,12 +55,7 @@ Result<Proposal> propose(const Problem& p) {
            colour_error(p.spec, Accumulator::f32);
   };
   Proposal out;
-  const FormatInfo& source = info(p.src.format);
-  const bool half = p.options.contains("intermediate") ? choice(p, "intermediate", kFloats, "rgba32f") == 0
-                                                       : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
-  out.error = error(half ? Cache::f16 : Cache::f32);
-  if (half && !source.is_unorm()) out.assumption = kHalfRange;
-  const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+  const PixelFormat format = choose_float_intermediate(p, error, out, kFinite);
 
   // Segments are whole, so rows are needed from the start of the first segment's warm-up to the end of the last one's.
   const Rect r = region(p);
@@ -100,23 +93,21 @@ Result<Proposal> propose(const Problem& p) {
   out.passes[0].destination = out.passes[1].source = intermediate();
   out.passes[0].origin = {r.x, rows.first};
   out.passes[1].origin = {0, r.y - rows.first};
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"intermediate", std::string(kFloats[half ? 0 : 1])}};
+  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
 
   const std::int64_t middle_bytes = out.intermediates[0].payload_bytes();
   const auto cost = [&](const Pass& made, const Deriche& d, std::int64_t bytes) {
     const double loads = 2.0 * (1.0 + static_cast<double>(d.warm_up) / kSegment);
-    return seconds(p.device, {.pixels = static_cast<double>(made.size.x) * made.size.y,
-                              .loads = loads,
-                              .shared_loads = 2.0,
-                              .operations = 8.0 * loads,
-                              .bytes = static_cast<double>(bytes)});
+    return seconds(p.device, read_format(p, made, format),
+                   {.pixels = static_cast<double>(made.size.x) * made.size.y,
+                    .loads = loads,
+                    .shared_loads = 2.0,
+                    .operations = 8.0 * loads,
+                    .bytes = static_cast<double>(bytes)});
   };
   out.seconds = cost(out.passes[0], *x, p.src.payload_bytes() + middle_bytes) +
                 cost(out.passes[1], *y, p.dst.payload_bytes() + middle_bytes);
-  out.moved_bytes = p.src.payload_bytes() + 2 * middle_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
-  out.intermediate_bytes = middle_bytes;
+  out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 #include "core/text.h"
 #include "core/weights.h"
@@ -187,6 +189,20 @@ double rounding_step(Cache cache, PixelFormat source) {
   return 0.5 / 255.0;
 }
 
+double rounding_between(const Problem& p, std::span<const double> weights, double step) {
+  if (step == 0.0) return 0.0;
+  return check_division(p, weights) ? step * colour_gain(p.spec) : std::numeric_limits<double>::infinity();
+}
+
+double rounding_between(const Problem& p, const SeparableTaps& taps, double step) {
+  return std::max(rounding_between(p, taps.taps.x.weights, step), rounding_between(p, taps.taps.y.weights, step));
+}
+
+Status check_rounding(double error) {
+  if (std::isfinite(error)) return {};
+  return refusal("the kernel has negative weights; dividing float colours by their alpha would magnify a reduced precision");
+}
+
 Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage, double spent) {
   const FormatInfo& source = info(p.src.format);
   const auto unorm = [&](int bits) { return *find_format(ComponentClass::unorm, bits, source.channels); };
@@ -201,7 +217,7 @@ Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& 
     double step = 0.0;
     if (to.is_unorm()) step = 0.5 / to.unit();
     else if (to.bits == 16) step = rounding_step(Cache::f16, in_range ? p.src.format : PixelFormat::rgba16f);
-    return step * colour_gain(p.spec) * taps.magnitude;
+    return rounding_between(p, taps, step * taps.magnitude);
   };
   const auto usable = [&](PixelFormat format) {
     const bool image_exists = storage == Storage::buffer ||
@@ -222,6 +238,15 @@ Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& 
     }
   }
   return Intermediate{formats[4], kIntermediates[4], 0.0};
+}
+
+PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates) {
+  return pass.source.kind == Binding::Kind::source ? p.src.format : intermediates;
+}
+
+double seconds(const DeviceInfo& device, PixelFormat read, Work work) {
+  work.load_bytes = info(read).pixel_bytes();
+  return seconds(device, work);
 }
 
 double seconds(const DeviceInfo& device, const Work& work) {
@@ -255,6 +280,12 @@ Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t le
 }
 
 Rect region(const Problem& p) { return p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height}); }
+
+std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
+  std::int64_t bytes = p.src.payload_bytes() + p.dst.payload_bytes();
+  for (const ImageDesc& desc : intermediates) bytes += 2 * desc.payload_bytes();
+  return bytes;
+}
 
 std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
   std::int64_t bytes = 2 * (p.src.payload_bytes() + p.dst.payload_bytes());

@@ -27,6 +27,12 @@ inline constexpr OptionInfo kCacheOption{"cache", kCaches, "the narrowest within
 inline constexpr OptionInfo kLaneOrderOption{"lane_order", kLaneOrders, "row", "which pixel of a group a lane makes"};
 inline constexpr OptionInfo kIntermediateOption{"intermediate", kIntermediates, "the narrowest within the error",
                                                 "what the first pass leaves for the second; channels as the source has"};
+inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f", "rgba32f"};
+
+/// For what can lie outside 0 to 1 even where the source does not.
+[[nodiscard]] constexpr OptionInfo float_intermediate_option(std::string_view summary) {
+  return {"intermediate", kFloatIntermediates, "rgba16f where its error fits", summary};
+}
 /// "16x16": any two numbers within the limits of the device.
 [[nodiscard]] constexpr OptionInfo group_option(std::span<const std::string_view> examples, std::string_view standard) {
   return {"group", examples, standard, "threads of a work group", true};
@@ -65,10 +71,10 @@ enum class Storage : std::uint8_t { buffer, image };
 /// Fits "weights[]" of taps.glsl.
 [[nodiscard]] Status check_taps(const SeparableTaps& taps);
 
-/// An approximation with negative weights can bring alpha near zero where it is not, or below; dividing by it then knows
-/// no bound. Unorm destinations cut off what that makes.
+/// Negative weights can bring alpha near zero where colours are not, and then dividing by it magnifies what an approximation
+/// or a reduced precision has moved beyond any bound. Unorm destinations cut off what that makes.
 [[nodiscard]] bool divides_unbounded(const Problem& p);
-/// Refuses these for weights of which some are negative.
+/// Refuses that for weights of which some are negative.
 [[nodiscard]] Status check_division(const Problem& p, std::span<const double> weights);
 
 // ---- Errors, full-scale units
@@ -78,8 +84,16 @@ enum class Cache : std::uint8_t { f32, f16, unorm8 };
 [[nodiscard]] std::int64_t cache_bytes(Cache cache);
 [[nodiscard]] double rounding_step(Cache cache, PixelFormat source);
 
+/// What rounding the pixels or weights of a sum by `step` comes to in the result: infinite where check_division() refuses.
+[[nodiscard]] double rounding_between(const Problem& p, std::span<const double> weights, double step);
+[[nodiscard]] double rounding_between(const Problem& p, const SeparableTaps& taps, double step);
+/// Refuses an infinite one, which only an option can have asked for.
+[[nodiscard]] Status check_rounding(double error);
+
 /// What of the pixels the caller must see to for a reduced cache or intermediate.
 inline constexpr std::string_view kHalfRange = "pixels within +-65504, the range of f16";
+/// The same for running sums and recursions: one that held a NaN or an infinity stays one.
+inline constexpr std::string_view kFinite = "finite pixels";
 
 /// Chosen by name, or the cheapest of f32 and f16 with `error(cache)` allowed.
 template <class ErrorOf>
@@ -98,6 +112,21 @@ struct Intermediate {
 [[nodiscard]] Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage,
                                                        double spent);
 
+/// The format that a float_intermediate_option() asks for, else f16 where its error is allowed. Sets the option and, from
+/// error(Cache), the proposal's error; `f32_assumption` is what f32 takes for granted of float pixels.
+template <class ErrorOf>
+[[nodiscard]] PixelFormat choose_float_intermediate(const Problem& p, ErrorOf error, Proposal& out,
+                                                    std::string_view f32_assumption = {}) {
+  const FormatInfo& source = info(p.src.format);
+  const bool half = p.options.contains("intermediate")
+                        ? choice(p, "intermediate", kFloatIntermediates, "rgba32f") == 0
+                        : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
+  out.error = error(half ? Cache::f16 : Cache::f32);
+  if (!source.is_unorm()) out.assumption = half ? kHalfRange : f32_assumption;
+  out.options["intermediate"] = kFloatIntermediates[half ? 0 : 1];
+  return *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+}
+
 // ---- Cost
 
 struct Work {
@@ -109,8 +138,12 @@ struct Work {
   double barriers = 0.0;      ///< that a group waits at, each
   double bytes = 0.0;         ///< to and from memory, all pixels
 };
-/// Rough seconds of one dispatch.
+/// Rough seconds of one dispatch that reads pixels of this format.
+[[nodiscard]] double seconds(const DeviceInfo& device, PixelFormat read, Work work);
+/// The same, with load_bytes set by the caller.
 [[nodiscard]] double seconds(const DeviceInfo& device, const Work& work);
+/// What a pass reads where all intermediates have one format.
+[[nodiscard]] PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates);
 
 // ---- Passes
 
@@ -128,6 +161,9 @@ struct Span {
                                std::int64_t after);
 
 [[nodiscard]] Rect region(const Problem& p);
+
+/// Bytes of passes that read the source once, write the destination once, and write and read each intermediate once.
+[[nodiscard]] std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates);
 
 /// Bytes of a workspace: what lies on the device, and the host's staging of source and destination.
 [[nodiscard]] std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates);

@@ -20,12 +20,10 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "kawase_dual";
 constexpr std::array<std::string_view, 5> kLevels = {"1", "2", "3", "4", "5"};
-constexpr std::array<std::string_view, 2> kFloats = {"rgba16f", "rgba32f"};
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {
     OptionInfo{"levels", kLevels, "those whose taps lie about a cell apart", "halvings of the image"}, kStorageOption,
-    OptionInfo{"intermediate", kFloats, "rgba16f where its error fits",
-               "levels of the pyramid; channels as the source has"}};
+    float_intermediate_option("levels of the pyramid; channels as the source has")};
 
 double error_of(const Problem& p, const DualFilter& filter, double l1_distance, Cache cells) {
   constexpr double kRoundings = 24.0;  // of a level: positions, interpolations, eight taps
@@ -87,13 +85,8 @@ Result<Proposal> propose(const Problem& p) {
   const double enough = p.allowed_error / (colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format));
   const double l1_distance = dual_filter_distance(*filter, gaussian->sigma.x, enough);
   Proposal out;
-  const FormatInfo& source = info(p.src.format);
-  const bool half = p.options.contains("intermediate")
-                        ? choice(p, "intermediate", kFloats, "rgba32f") == 0
-                        : source.bits < 32 && error_of(p, *filter, l1_distance, Cache::f16) <= p.allowed_error;
-  out.error = error_of(p, *filter, l1_distance, half ? Cache::f16 : Cache::f32);
-  if (half && !source.is_unorm()) out.assumption = kHalfRange;
-  const PixelFormat format = *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
+  const auto error = [&](Cache cells) { return error_of(p, *filter, l1_distance, cells); };
+  const PixelFormat format = choose_float_intermediate(p, error, out);
 
   // Levels are as large as the later ones reach, so that the border is applied to the source only.
   const Rect r = region(p);
@@ -121,21 +114,19 @@ Result<Proposal> propose(const Problem& p) {
         (index == 0 ? p.src.payload_bytes() : out.intermediates[static_cast<std::size_t>(index - 1)].payload_bytes()) +
         (is_last ? p.dst.payload_bytes() : out.intermediates[static_cast<std::size_t>(index)].payload_bytes());
     const double loads = up ? 32.0 : 20.0;
-    out.seconds += seconds(p.device, {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
-                                      .loads = loads,
-                                      .operations = loads,
-                                      .bytes = static_cast<double>(bytes)});
-    out.moved_bytes += bytes;
+    out.seconds += seconds(p.device, read_format(p, pass, format),
+                           {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
+                            .loads = loads,
+                            .operations = loads,
+                            .bytes = static_cast<double>(bytes)});
     out.passes.push_back(std::move(pass));
     read_first = {columns.first, rows.first};
   };
   for (std::size_t i = 0; i < x.down.size(); ++i) add(false, x.down[i], y.down[i]);
   for (std::size_t i = x.up.size(); i-- > 0;) add(true, x.up[i], y.up[i]);
-  out.options = {{"levels", std::to_string(filter->levels)},
-                 {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"intermediate", std::string(kFloats[half ? 0 : 1])}};
-  for (const ImageDesc& desc : out.intermediates) out.intermediate_bytes += desc.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
+  out.options["levels"] = std::to_string(filter->levels);
+  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }
 

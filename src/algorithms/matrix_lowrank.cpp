@@ -85,7 +85,8 @@ Result<Proposal> propose(const Problem& p) {
   if (!forced) return forced.error();
 
   const Matrix matrix = normalized(*given);
-  const std::vector<OuterProduct> all = singular_products(matrix);
+  const std::shared_ptr<const std::vector<OuterProduct>> products = singular_products(matrix);
+  const std::vector<OuterProduct>& all = *products;
   const auto most = static_cast<std::int32_t>(all.size());
   if (*forced > most) return refusal("the matrix has no rank above " + std::to_string(most));
   Errors errors(p, matrix);
@@ -144,17 +145,17 @@ Result<Proposal> propose(const Problem& p) {
                  {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
                  {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
                  {"group", to_text(*shape)}};
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
+  out.moved_bytes = moved_bytes(p, {});
   const double apron = (shape->y + matrix.height - 1.0) / shape->y;
   const double rows = rank * apron * matrix.width;
   const double columns = static_cast<double>(rank) * matrix.height;
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = rows,
-                                   .shared_loads = columns + rank * apron,
-                                   .operations = rows + columns,
-                                   .barriers = 2.0 * rank,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = rows,
+                         .shared_loads = columns + rank * apron,
+                         .operations = rows + columns,
+                         .barriers = 2.0 * rank,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 

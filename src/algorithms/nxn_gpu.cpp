@@ -43,10 +43,14 @@ Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
   }
   w.error = w.matrix.error(p, Accumulator::f32);
   if (packed) {
-    const HalfWeights half = rounded_to_half(w.matrix.matrix.weights);
+    const std::vector<double>& weights = w.matrix.matrix.weights;
+    const HalfWeights half = rounded_to_half(weights);
     w.weight_scale = half.scale;
-    // Halves do not sum to what the weights summed to, so black and white move too.
-    w.error += colour_gain(p.spec) * half.l1_distance;
+    // Halves do not sum to what the weights summed to, so black and white move too. What float pixels move by is held
+    // against the largest that they can become.
+    const double full_scale = info(p.src.format).is_unorm() ? 1.0 : std::max(magnitude(weights), 1e-300);
+    w.error += rounding_between(p, weights, half.l1_distance / full_scale);
+    if (Status s = check_rounding(w.error); !s) return s.error();
   }
   return w;
 }
@@ -67,8 +71,7 @@ Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
   pass.constants["samples"] = static_cast<std::int64_t>(w.samples);
   pass.constants["lane_order"] = static_cast<std::int64_t>(w.lane_order);
   out.passes.push_back(std::move(pass));
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
+  out.moved_bytes = moved_bytes(p, {});
   return out;
 }
 
@@ -82,12 +85,13 @@ Result<Proposal> propose_shared(const Problem& p) {
     const bool as_stored = p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none;
     if (cache == Cache::unorm8 && unorm8 && as_stored) return 0.0;
     const double largest = info(p.src.format).is_unorm() ? magnitude(matrix.weights) : 1.0;
-    return rounding_step(cache, p.src.format) * largest * colour_gain(p.spec);
+    return rounding_between(p, matrix.weights, rounding_step(cache, p.src.format) * largest);
   };
   const Cache cache = choose_cache(p, [&](Cache c) { return w->error + cached(c); });
   if (cache == Cache::unorm8 && !info(p.src.format).is_unorm()) {
     return refusal("float pixels do not lie between 0 and 1, as a unorm8 cache needs");
   }
+  if (Status s = check_rounding(cached(cache)); !s) return s.error();
   const PerAxis<std::int32_t> extent{w->group.x + matrix.width - 1, w->group.y + matrix.height - 1};
   const std::int64_t pixels = std::int64_t{extent.x} * extent.y;
   if (Status s = check_shared(p, pixels * cache_bytes(cache)); !s) return s.error();
@@ -100,13 +104,13 @@ Result<Proposal> propose_shared(const Problem& p) {
   out.error += cached(cache);
   if (cache == Cache::f16 && info(p.src.format).bits == 32) out.assumption = kHalfRange;
   const auto taps = static_cast<double>(matrix.weights.size());
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = static_cast<double>(pixels) / (w->group.x * w->group.y),
-                                   .load_bytes = static_cast<double>(info(p.src.format).pixel_bytes()),
-                                   .shared_loads = taps,
-                                   .operations = taps,
-                                   .barriers = 1.0,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = static_cast<double>(pixels) / (w->group.x * w->group.y),
+                         .shared_loads = taps,
+                         .operations = taps,
+                         .barriers = 1.0,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 
@@ -128,11 +132,11 @@ Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
   if (!w) return w.error();
   Proposal out = proposal(p, *w, make_pass("nxn_direct", {p.dst.width, p.dst.height}, w->group, w->group, w->storage));
   const auto taps = static_cast<double>(w->matrix.matrix.weights.size());
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = taps,
-                                   .load_bytes = static_cast<double>(info(p.src.format).pixel_bytes()),
-                                   .operations = taps,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = taps,
+                         .operations = taps,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 

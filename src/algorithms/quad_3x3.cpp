@@ -53,7 +53,9 @@ Result<Proposal> propose(const Problem& p) {
   if (shape->x % 2 != 0 || shape->y % 2 != 0) {
     return refusal("groups of " + to_text(*shape) + " are not made of 2x2 quads");
   }
-  if (device.subgroup_size < 4 || shape->x * shape->y % device.subgroup_size != 0) {
+  const PerAxis<std::int32_t> lanes{shape->x * shape->y, 1};
+  if (lanes.x > device.max_group.x) return refusal("the device has no work groups of " + to_text(lanes) + " threads");
+  if (device.subgroup_size < 4 || lanes.x % device.subgroup_size != 0) {
     return refusal("groups of " + to_text(*shape) + " threads leave lanes of a subgroup of " +
                    std::to_string(device.subgroup_size) + " without a pixel");
   }
@@ -64,18 +66,20 @@ Result<Proposal> propose(const Problem& p) {
                  {"group", to_text(*shape)}};
   out.error = nxn->error(p, Accumulator::f32);
   const Rect r = region(p);
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
+  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, *shape, lanes, *where);
+  pass.constants["tile_x"] = shape->x;
+  pass.constants["tile_y"] = shape->y;
   pass.origin = {r.x, r.y};
   pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order);
   pass.taps.x = {std::move(nxn->matrix.weights), 0};  // row after row
   out.passes.push_back(std::move(pass));
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
-  out.seconds = seconds(p.device, {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
-                                   .loads = 4.0,
-                                   .shared_loads = 5.0,
-                                   .operations = 9.0,
-                                   .bytes = static_cast<double>(out.moved_bytes)});
+  out.moved_bytes = moved_bytes(p, {});
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = 4.0,
+                         .shared_loads = 5.0,
+                         .operations = 9.0,
+                         .bytes = static_cast<double>(out.moved_bytes)});
   return out;
 }
 

@@ -39,7 +39,8 @@ double cache_error(const Problem& p, const Separable& s, Cache cache, PixelForma
   if (as_stored && cache == Cache::unorm8 && f.is_unorm() && f.bits == 8) return 0.0;
   if (as_stored && cache == Cache::f16 && !f.is_unorm() && f.bits == 16) return 0.0;
   const bool at_most_one = rows ? s.unorm_rows : info(p.src.format).is_unorm();
-  return rounding_step(cache, at_most_one ? p.src.format : PixelFormat::rgba16f) * colour_gain(p.spec) * s.taps.magnitude;
+  const double step = rounding_step(cache, at_most_one ? p.src.format : PixelFormat::rgba16f);
+  return rounding_between(p, s.taps, step * s.taps.magnitude);
 }
 
 Status check_cache(const Problem& p, const Separable& s, Cache cache, bool rows) {
@@ -49,8 +50,9 @@ Status check_cache(const Problem& p, const Separable& s, Cache cache, bool rows)
   return {};
 }
 
-std::string half_assumption(const Problem& p, const Separable& s, bool uses_half) {
-  const bool may_overflow = !info(p.src.format).is_unorm() && (info(p.src.format).bits == 32 || s.taps.magnitude > 1.0);
+std::string half_assumption(const Problem& p, bool uses_half) {
+  // Rows are at most as large as the source: see separable().
+  const bool may_overflow = !info(p.src.format).is_unorm() && info(p.src.format).bits == 32;
   return uses_half && may_overflow ? std::string(kHalfRange) : std::string();
 }
 

@@ -48,6 +48,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   };
   const Cache cache = choose_cache(p, error);
   if (Status status = check_cache(p, *s, cache, true); !status) return status.error();
+  if (Status status = check_rounding(error(cache)); !status) return status.error();
   const SharedPixels shared = shared_pixels(form, *s, *shape);
   const std::int64_t row_bytes = std::int64_t{shared.rows} * shape->x * cache_bytes(cache);
   const std::int64_t bytes = row_bytes + shared.tile * cache_bytes(cache);
@@ -55,7 +56,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
 
   Proposal out;
   out.error = error(cache);
-  out.assumption = half_assumption(p, *s, cache == Cache::f16);
+  out.assumption = half_assumption(p, cache == Cache::f16);
   out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s->storage)])},
                  {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
                  {"group", to_text(*shape)}};
@@ -87,13 +88,11 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   work.shared_loads = s->ny() + (form.loads == Loads::shared ? rows * s->nx() : 0.0);
   // Neighbouring threads read a tile's rows at strides that meet in the same banks: measured on an H200.
   if (form.loads == Loads::shared) work.shared_loads *= cache == Cache::f32 ? 5.0 : 2.5;
-  work.load_bytes = info(p.src.format).pixel_bytes();
   work.operations = s->ny() + rows * s->nx();
   work.barriers = form.rows == Rows::sliding ? 2.0 : 1.0 + (form.loads == Loads::shared ? 1.0 : 0.0);
-  out.moved_bytes = p.src.payload_bytes() + p.dst.payload_bytes();
+  out.moved_bytes = moved_bytes(p, {});
   work.bytes = static_cast<double>(out.moved_bytes);
-  out.seconds = seconds(p.device, work);
-  out.scratch_bytes = scratch_bytes(p, {});
+  out.seconds = seconds(p.device, p.src.format, work);
   out.passes.push_back(std::move(pass));
   return out;
 }

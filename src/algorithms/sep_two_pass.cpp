@@ -4,6 +4,7 @@
 // so they cost two copies at least and lose to one-pass forms where memory is the limit. Source: "A Tale Of Too Many
 // Blurs", parts 1 to 3.
 #include <array>
+#include <numeric>
 
 #include "algorithms/sep_gpu.h"
 
@@ -53,10 +54,13 @@ class TwoPasses {
       cache_ = choose_cache(p_, [&](Cache c) { return error(c); });
       if (Status status = check_cache(p_, s_, cache_, true); !status) return status.error();
     }
+    if (Status status = check_rounding(error(cache_)); !status) return status.error();
     const Span rows = needed_span(p_.src.height, s_.region.y, s_.region.height, s_.taps.taps.y.anchor,
                                   s_.ny() - 1 - s_.taps.taps.y.anchor);
     const ImageDesc image{s_.region.width, rows.length, between_.format};
-    if (const auto fits = storage(p_, kernel_.kernel, std::span(&image, 1)); !fits) return fits.error();
+    const Result<Storage> fits = storage(p_, kernel_.kernel, std::span(&image, 1));
+    if (!fits) return fits.error();
+    s_.storage = *fits;
 
     Proposal out;
     out.intermediates = {image};
@@ -67,7 +71,7 @@ class TwoPasses {
       return status.error();
     }
     connect(out);
-    fill_in(out, image);
+    fill_in(out);
     return out;
   }
 
@@ -93,7 +97,6 @@ class TwoPasses {
     Work work;
     work.pixels = static_cast<double>(axis.size.x) * axis.size.y;
     work.operations = axis.taps;
-    work.load_bytes = info(axis.vertical ? between_.format : p_.src.format).pixel_bytes();
     switch (method_) {
       case Method::direct:
         pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order_);
@@ -131,7 +134,7 @@ class TwoPasses {
     const int from = axis.vertical ? info(between_.format).pixel_bytes() : info(p_.src.format).pixel_bytes();
     const int to = axis.vertical ? info(p_.dst.format).pixel_bytes() : info(between_.format).pixel_bytes();
     work.bytes = work.pixels * (from + to);
-    out.seconds += seconds(p_.device, work);
+    out.seconds += seconds(p_.device, axis.vertical ? between_.format : p_.src.format, work);
     out.moved_bytes += static_cast<std::int64_t>(work.bytes);
     out.passes.push_back(std::move(pass));
     return {};
@@ -144,21 +147,19 @@ class TwoPasses {
     x.destination = intermediate();
     y.taps.y = s_.taps.taps.y;
     y.source = intermediate();
-    for (const double w : s_.taps.taps.x.weights) y.outside_gain += w;
-    y.outside_gain -= 1.0;
+    y.outside_gain = std::accumulate(s_.taps.taps.x.weights.begin(), s_.taps.taps.x.weights.end(), 0.0);
   }
 
-  void fill_in(Proposal& out, const ImageDesc& image) const {
+  void fill_in(Proposal& out) const {
     out.error = error(cache_);
     const bool half = (method_ != Method::direct && cache_ == Cache::f16) || between_.name == "rgba16f";
-    out.assumption = half_assumption(p_, s_, half);
+    out.assumption = half_assumption(p_, half);
     out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s_.storage)])},
                    {"intermediate", std::string(between_.name)},
                    {"group", to_text(group_)}};
     if (method_ == Method::direct) out.options["lane_order"] = kLaneOrders[lane_order_];
     if (method_ != Method::direct) out.options["cache"] = kCaches[static_cast<std::size_t>(cache_)];
     if (method_ == Method::sliding) out.options["columns"] = std::to_string(columns_);
-    out.scratch_bytes = scratch_bytes(p_, std::span(&image, 1));
   }
 
   const Problem& p_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "core/remembered.h"
 
 namespace mollify {
 namespace {
@@ -87,18 +87,8 @@ Deriche fit(double sigma, const AxisTaps& wanted) {
 }  // namespace
 
 std::shared_ptr<const Deriche> fit_deriche(double sigma, const AxisTaps& wanted) {
-  static std::mutex mutex;
-  static std::map<std::pair<double, std::int32_t>, std::shared_ptr<const Deriche>> fits;
-  constexpr std::size_t kRemembered = 512;
-  const std::pair key{sigma, wanted.anchor};
-  {
-    const std::scoped_lock lock(mutex);
-    if (const auto known = fits.find(key); known != fits.end()) return known->second;
-  }
-  auto fresh = std::make_shared<const Deriche>(fit(sigma, wanted));
-  const std::scoped_lock lock(mutex);
-  if (fits.size() >= kRemembered) fits.clear();
-  return fits.emplace(key, std::move(fresh)).first->second;
+  static Remembered<std::pair<double, std::int32_t>, std::shared_ptr<const Deriche>> fits(512);
+  return fits.get({sigma, wanted.anchor}, [&] { return std::make_shared<const Deriche>(fit(sigma, wanted)); });
 }
 
 }  // namespace mollify

@@ -36,7 +36,8 @@ Status check_view(std::string_view what, const ConstImageView& view, const Image
 
 }  // namespace
 
-Workspace::Workspace(std::unique_ptr<WorkspaceImpl> impl) : impl_(std::move(impl)) {}
+Workspace::Workspace(std::unique_ptr<WorkspaceImpl> impl, std::shared_ptr<const ExecutableImpl> owner)
+    : owner_(std::move(owner)), impl_(std::move(impl)) {}
 Workspace::Workspace(Workspace&&) noexcept = default;
 Workspace& Workspace::operator=(Workspace&&) noexcept = default;
 Workspace::~Workspace() = default;
@@ -48,7 +49,7 @@ const Plan& Executable::plan() const { return impl_->plan(); }
 Result<Workspace> Executable::make_workspace() const {
   Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace();
   if (!workspace) return workspace.error();
-  return Workspace(std::move(*workspace));
+  return Workspace(std::move(*workspace), impl_);
 }
 
 Status Executable::run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const {
@@ -56,6 +57,7 @@ Status Executable::run(const ConstImageView& src, const ImageView& dst, Workspac
 }
 
 Status Executable::run(std::span<const ConstImageView> src, std::span<const ImageView> dst, Workspace& workspace) const {
+  if (!workspace.belongs_to(*impl_)) return invalid("the workspace was made for another executable");
   if (src.size() != dst.size()) {
     return invalid(std::to_string(src.size()) + " sources do not go with " + std::to_string(dst.size()) + " destinations");
   }

@@ -4,13 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/decimation.h"
+#include "core/remembered.h"
 #include "core/weights.h"
 
 namespace mollify {
@@ -171,19 +170,16 @@ std::optional<DualFilter> fit_dual_filter(double sigma, int levels) {
 }
 
 double dual_filter_distance(const DualFilter& filter, double sigma, double enough) {
-  static std::mutex mutex;
-  static std::map<std::tuple<double, int, float>, double> distances;
-  constexpr std::size_t kRemembered = 512;
+  // A distance beyond `enough` is that of the phases looked at until then: another `enough` would stop at another.
+  static Remembered<std::tuple<double, int, float>, double> whole(512);
+  static Remembered<std::tuple<double, int, float, double>, double> stopped(512);
   const std::tuple key{sigma, filter.levels, filter.offset};
-  {
-    const std::scoped_lock lock(mutex);
-    if (const auto known = distances.find(key); known != distances.end()) return known->second;
-  }
-  const double fresh = distance(sigma, filter.levels, filter.offset, enough);
-  if (fresh > enough) return fresh;  // of some phases only
-  const std::scoped_lock lock(mutex);
-  if (distances.size() >= kRemembered) distances.clear();
-  return distances.emplace(key, fresh).first->second;
+  if (const std::optional<double> known = whole.find(key); known && *known <= enough) return *known;
+  return stopped.get({sigma, filter.levels, filter.offset, enough}, [&] {
+    const double fresh = distance(sigma, filter.levels, filter.offset, enough);
+    if (fresh <= enough) whole.put(key, fresh);
+    return fresh;
+  });
 }
 
 }  // namespace mollify

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <numeric>
 
+#include "core/remembered.h"
 #include "core/weights.h"
 
 namespace mollify {
@@ -107,18 +106,9 @@ PairedTaps paired(const AxisTaps& taps, int fraction_bits) {
 }
 
 std::shared_ptr<const LerpTaps> fit_lerp_taps(const AxisTaps& wanted) {
-  static std::mutex mutex;
-  static std::map<std::vector<double>, std::shared_ptr<const LerpTaps>> fits;
-  constexpr std::size_t kRemembered = 64;
+  static Remembered<std::vector<double>, std::shared_ptr<const LerpTaps>> fits(64);
   const std::vector<double> right(wanted.weights.begin() + wanted.anchor, wanted.weights.end());
-  {
-    const std::scoped_lock lock(mutex);
-    if (const auto known = fits.find(right); known != fits.end()) return known->second;
-  }
-  auto fresh = std::make_shared<const LerpTaps>(fit(right));
-  const std::scoped_lock lock(mutex);
-  if (fits.size() >= kRemembered) fits.clear();
-  return fits.emplace(right, std::move(fresh)).first->second;
+  return fits.get(right, [&] { return std::make_shared<const LerpTaps>(fit(right)); });
 }
 
 }  // namespace mollify

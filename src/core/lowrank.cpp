@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
+
+#include "core/remembered.h"
 
 namespace mollify {
 namespace {
@@ -46,9 +49,7 @@ void orthogonalise(Columns& columns, Columns& turns) {
   }
 }
 
-}  // namespace
-
-std::vector<OuterProduct> singular_products(const Matrix& matrix) {
+std::vector<OuterProduct> decompose(const Matrix& matrix) {
   const auto width = static_cast<std::size_t>(matrix.width);
   const auto height = static_cast<std::size_t>(matrix.height);
   const bool tall = height >= width;  // fewer columns are fewer pairs
@@ -81,6 +82,14 @@ std::vector<OuterProduct> singular_products(const Matrix& matrix) {
     }
   }
   return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const std::vector<OuterProduct>> singular_products(const Matrix& matrix) {
+  using Products = std::vector<OuterProduct>;
+  static Remembered<std::pair<std::int32_t, std::vector<double>>, std::shared_ptr<const Products>> known(64);
+  return known.get({matrix.width, matrix.weights}, [&] { return std::make_shared<const Products>(decompose(matrix)); });
 }
 
 }  // namespace mollify

@@ -1,6 +1,7 @@
 // A matrix as a sum of products of 1-D kernels: its singular value decomposition.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "mollify/spec.h"
@@ -15,6 +16,6 @@ struct OuterProduct {
 
 /// min(width, height) products that sum to the matrix, the largest first: the first few are the nearest to it, in the
 /// sense of least squares, that so few can be. The normalisation must be none.
-[[nodiscard]] std::vector<OuterProduct> singular_products(const Matrix& matrix);
+[[nodiscard]] std::shared_ptr<const std::vector<OuterProduct>> singular_products(const Matrix& matrix);
 
 }  // namespace mollify

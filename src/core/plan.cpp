@@ -6,6 +6,7 @@
 
 #include "algorithms/algorithm.h"
 #include "core/accuracy.h"
+#include "core/in_flight.h"
 #include "core/text.h"
 #include "tuning/rows.h"
 #include "tuning/tuning.h"
@@ -132,6 +133,14 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
   return candidate;
 }
 
+/// Source and destination lie on the device and, for the host, beside it: source and destination may overlap there.
+void set_gpu_memory(Plan& plan) {
+  plan.intermediate_bytes = 0;
+  for (const ImageDesc& desc : plan.intermediates) plan.intermediate_bytes += desc.payload_bytes();
+  const std::int64_t image = 2 * (plan.src.payload_bytes() + plan.dst.payload_bytes()) + plan.intermediate_bytes;
+  plan.scratch_bytes = images_in_flight(plan.min_bytes) * image;
+}
+
 Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   Plan plan;
   plan.spec = problem.spec;
@@ -152,7 +161,9 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.intermediate_bytes = winner.proposal.intermediate_bytes;
   const std::int64_t pixels = std::int64_t{problem.dst.width} * problem.dst.height;
   plan.min_bytes = pixels * (info(problem.src.format).pixel_bytes() + info(problem.dst.format).pixel_bytes());
-  if (overlap == Overlap::in_place) {
+  if (problem.device.backend != Backend::cpu) {
+    set_gpu_memory(plan);
+  } else if (overlap == Overlap::in_place) {
     plan.scratch_bytes += problem.src.payload_bytes();
     plan.moved_bytes += 2 * problem.src.payload_bytes();
   }

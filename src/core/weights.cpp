@@ -201,6 +201,7 @@ double blocked_summation_growth(const std::vector<double>& weights, std::size_t 
 template <class T>
 std::vector<T> rounded(const std::vector<double>& weights) {
   std::vector<T> out(weights.begin(), weights.end());
+  if (out.empty()) return out;
   double kept = 0.0;
   for (const T w : out) kept += static_cast<double>(w);
   const auto largest = std::max_element(out.begin(), out.end(), [](T a, T b) { return std::abs(a) < std::abs(b); });
@@ -210,6 +211,7 @@ std::vector<T> rounded(const std::vector<double>& weights) {
 
 HalfWeights rounded_to_half(const std::vector<double>& weights) {
   HalfWeights out;
+  if (weights.empty()) return out;
   double largest = 0.0;
   for (const double w : weights) largest = std::max(largest, std::abs(w));
   if (largest > 0.0) out.scale = std::exp2(std::ilogb(largest) + 1);

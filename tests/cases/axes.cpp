@@ -39,6 +39,7 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   kernels.emplace_back(Taps{{{-0.25, 1.5, -0.25}, 1}, {{-0.1, 0.4, 0.8, 0.1, -0.2}, 4}, none});
   kernels.emplace_back(Taps{{{1, 0, -1}, 0}, {{1}, 0}, none});
   kernels.emplace_back(Matrix{1, 1, {0.5}, {0, 0}, none});
+  kernels.emplace_back(Matrix{2, 2, {0, 0, 0, 0}, {0, 0}, none});
   kernels.emplace_back(Matrix{3, 3, {0, -1, 0, -1, 5, -1, 0, -1, 0}, {1, 1}, none});
   kernels.emplace_back(whole_number_matrix({2, 5}, {1, 0}, unit_sum, 0, 9));
   kernels.emplace_back(whole_number_matrix({9, 9}, {8, 2}, unit_sum, 0, 9));

@@ -53,6 +53,8 @@ struct Case {
 /// What the device can run; fixed seed. A pairwise covering array over sizes, formats, borders, kernels, layouts and colour
 /// handling by the planner's choice, and one for each algorithm of its options with one another and with all of these.
 [[nodiscard]] std::vector<Case> pairwise_cases(const DeviceInfo& device);
+/// Those of one algorithm, other seeds.
+[[nodiscard]] std::vector<Case> pairwise_cases(const DeviceInfo& device, std::string_view algorithm);
 /// The product of algorithms, kernels, sizes and source formats, the other axes drawn at random; hours.
 [[nodiscard]] std::vector<Case> all_cases(const DeviceInfo& device);
 /// What the benchmark times by default: the common formats and kernels at `size`.

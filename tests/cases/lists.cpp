@@ -100,6 +100,15 @@ std::vector<Case> pairwise_cases(const DeviceInfo& device) {
   return cases;
 }
 
+std::vector<Case> pairwise_cases(const DeviceInfo& device, std::string_view algorithm) {
+  const Axes a = axes(device);
+  std::vector<Case> cases;
+  for (const AlgorithmInfo& info : algorithms()) {
+    if (info.id == algorithm) Rows(a, std::string(info.id), info.options).append_to(cases);
+  }
+  return cases;
+}
+
 std::vector<Case> all_cases(const DeviceInfo& device) {
   const Axes a = axes(device);
   const Choice counts = a.counts();

@@ -1,4 +1,5 @@
-// A short run over what the test suite checks at length; exits with 1 and the first failure.
+// A short run over what the test suite checks at length; exits with 1 and the first failure. Without arguments it is about
+// the CPU backend, else about these algorithms of the Vulkan backend.
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -11,9 +12,8 @@ namespace {
 
 constexpr std::size_t kEvery = 3;  // of the pairwise cases
 
-bool conforms(const Device& device) {
-  const std::vector<Case> cases = pairwise_cases(device.info());
-  for (std::size_t i = 0; i < cases.size(); i += kEvery) {
+bool conforms(const Device& device, const std::vector<Case>& cases, std::size_t every) {
+  for (std::size_t i = 0; i < cases.size(); i += every) {
     const CaseResult result = run_case(device, cases[i]);
     if (result.outcome == Outcome::pass) continue;
     std::printf("%s\n  %s\n", name(cases[i]).c_str(), result.message.c_str());
@@ -59,12 +59,22 @@ bool rows_do_not_depend_on_the_region(const Device& device) {
 }  // namespace
 }  // namespace mollify::cases
 
-int main() {
+int main(int count, char** arguments) {
   using namespace mollify;
-  const Result<Device> device = Device::open("cpu", {2});
+  const bool on_gpu = count > 1;
+  const Result<Device> device = Device::open(on_gpu ? "vulkan" : "cpu", {2});
   if (!device) {
     std::printf("%s\n", device.error().message.c_str());
     return 1;
   }
-  return cases::rows_do_not_depend_on_the_region(*device) && cases::conforms(*device) ? 0 : 1;
+  if (!on_gpu) {
+    const std::vector<cases::Case> cases = cases::pairwise_cases(device->info());
+    return cases::rows_do_not_depend_on_the_region(*device) && cases::conforms(*device, cases, cases::kEvery) ? 0 : 1;
+  }
+  for (int i = 1; i < count; ++i) {
+    const std::vector<cases::Case> cases = cases::pairwise_cases(device->info(), arguments[i]);
+    if (cases.empty()) std::printf("there are no cases of %s\n", arguments[i]);
+    if (cases.empty() || !cases::conforms(*device, cases, cases::kEvery)) return 1;
+  }
+  return 0;
 }

@@ -1,5 +1,7 @@
 #include "backends/vulkan/context.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -16,6 +18,15 @@ namespace mollify::vulkan {
 namespace {
 
 constexpr std::uint32_t kApiVersion = VK_API_VERSION_1_2;
+constexpr const char* kSubgroupExtension = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+
+bool has_extension(const InstanceFunctions& vk, VkPhysicalDevice physical, std::string_view name) {
+  std::uint32_t count = 0;
+  if (vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkExtensionProperties> extensions(count);
+  if (vk.EnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(extensions, [&](const VkExtensionProperties& e) { return e.extensionName == name; });
+}
 
 std::vector<VkQueueFamilyProperties> queue_families(const InstanceFunctions& vk, VkPhysicalDevice physical) {
   std::uint32_t count = 0;
@@ -77,7 +88,8 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.is_software = all.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   gpu.subgroup_size = most(v11.subgroupSize);
   gpu.quad_operations = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                        (v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0;
+                        (v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0 &&
+                        enabled.subgroups.computeFullSubgroups == VK_TRUE;
   gpu.float16_arithmetic = enabled.v12.shaderFloat16 == VK_TRUE;
   gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE;
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
@@ -115,6 +127,7 @@ void keep_used(Features& f) {
   using V12 = VkPhysicalDeviceVulkan12Features;
   only(f.v12, &V12::storageBuffer8BitAccess, &V12::shaderFloat16, &V12::uniformBufferStandardLayout);
   only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
+  only(f.subgroups, &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
   VkPhysicalDeviceFeatures core{};
   core.shaderStorageImageWriteWithoutFormat = f.core.features.shaderStorageImageWriteWithoutFormat;
   f.core.features = core;
@@ -136,6 +149,13 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES:
         enabled.v11.storageBuffer16BitAccess |= as(item, VkPhysicalDeviceVulkan11Features{})->storageBuffer16BitAccess;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
+        enabled.subgroups.computeFullSubgroups |= as(item, VkPhysicalDeviceVulkan13Features{})->computeFullSubgroups;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES:
+        enabled.subgroups.computeFullSubgroups |=
+            as(item, VkPhysicalDeviceSubgroupSizeControlFeatures{})->computeFullSubgroups;
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES:
         enabled.v12.storageBuffer8BitAccess |= as(item, VkPhysicalDevice8BitStorageFeatures{})->storageBuffer8BitAccess;
@@ -172,11 +192,17 @@ class VulkanDevice final : public DeviceImpl {
 }  // namespace
 
 Features::Features() {
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   v11.pNext = &v12;
   core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   core.pNext = &v11;
+}
+
+Features::Features(const InstanceFunctions& vk, VkPhysicalDevice physical) : Features() {
+  if (has_extension(vk, physical, kSubgroupExtension)) v12.pNext = &subgroups;
+  vk.GetPhysicalDeviceFeatures2(physical, &core);
 }
 
 Result<std::shared_ptr<const Instance>> Instance::create() {
@@ -212,8 +238,7 @@ Instance::~Instance() { vk_.DestroyInstance(instance_, nullptr); }
 Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> instance, VkPhysicalDevice physical,
                                                const std::string& cache_folder) {
   const InstanceFunctions& vk = instance->vk();
-  Features features;
-  vk.GetPhysicalDeviceFeatures2(physical, &features.core);
+  Features features(vk, physical);
   keep_used(features);
 
   const std::uint32_t family = *compute_family(vk, physical);
@@ -228,20 +253,18 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
   info.pNext = &features.core;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = features.has_subgroups() ? 1 : 0;
+  info.ppEnabledExtensionNames = &kSubgroupExtension;
   VkDevice device = VK_NULL_HANDLE;
   if (const VkResult r = vk.CreateDevice(physical, &info, nullptr, &device); r != VK_SUCCESS) {
     return to_error(r, "opening the device");
   }
 
   const std::shared_ptr<Context> context(new Context);
-  context->physical_ = physical;
-  context->device_ = device;
-  context->queue_family_ = family;
+  context->handles_ = {vk.GetInstanceProcAddr, instance->handle(), physical, device, VK_NULL_HANDLE, family};
   context->vk_ = load_functions(vk, device);
-  context->vk_.GetDeviceQueue(device, family, 0, &context->queue_);
+  context->vk_.GetDeviceQueue(device, family, 0, &context->handles_.queue);
   context->describe(vk, features);
-  context->get_ = vk.GetInstanceProcAddr;
-  context->instance_handle_ = instance->handle();
   context->instance_ = std::move(instance);
   context->open_pipeline_cache(cache_folder);
   if (auto rows = stored_tuning(cache_folder, context->info_)) context->info_.tuning = std::move(*rows);
@@ -265,12 +288,7 @@ Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
                  "queue family " + std::to_string(lent.queue_family) + " of the lent device does not compute", {}};
   }
   const std::shared_ptr<Context> context(new Context);
-  context->get_ = lent.get_instance_proc_addr;
-  context->instance_handle_ = lent.instance;
-  context->physical_ = lent.physical_device;
-  context->device_ = lent.device;
-  context->queue_ = lent.queue;
-  context->queue_family_ = lent.queue_family;
+  context->handles_ = lent;
   context->vk_ = load_functions(vk, lent.device);
   Features enabled;
   read_enabled(lent.enabled_features, enabled);
@@ -282,19 +300,15 @@ Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
   return context;
 }
 
-Handles Context::handles() const {
-  return {get_, instance_handle_, physical_, device_, queue_, queue_family_};
-}
-
 void Context::describe(const InstanceFunctions& instance, const Features& enabled) {
-  info_ = describe_device(instance, physical_, enabled);
-  instance.GetPhysicalDeviceMemoryProperties(physical_, &memory_);
+  info_ = describe_device(instance, physical(), enabled);
+  instance.GetPhysicalDeviceMemoryProperties(physical(), &memory_);
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, nullptr, {}};
-  instance.GetPhysicalDeviceProperties2(physical_, &properties);
+  instance.GetPhysicalDeviceProperties2(physical(), &properties);
   timestamp_period_ns_ = properties.properties.limits.timestampPeriod;
   granularity_ = properties.properties.limits.bufferImageGranularity;
   buffer_alignment_ = properties.properties.limits.minStorageBufferOffsetAlignment;
-  const std::uint32_t bits = queue_families(instance, physical_)[queue_family_].timestampValidBits;
+  const std::uint32_t bits = queue_families(instance, physical())[queue_family()].timestampValidBits;
   timestamp_mask_ = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 
   // A driver is known by its cache's UUID: a new version starts a new file.
@@ -308,14 +322,20 @@ void Context::describe(const InstanceFunctions& instance, const Features& enable
 }
 
 Context::~Context() {
-  if (device_ == VK_NULL_HANDLE) return;
-  for (const auto& [key, pipeline] : pipelines_) vk_.DestroyPipeline(device_, pipeline, nullptr);
+  if (device() == VK_NULL_HANDLE) return;
+  for (const auto& [key, objects] : pipelines_) destroy(objects);
   if (pipeline_cache_ != VK_NULL_HANDLE) {
     save_pipeline_cache();
-    vk_.DestroyPipelineCache(device_, pipeline_cache_, nullptr);
+    vk_.DestroyPipelineCache(device(), pipeline_cache_, nullptr);
   }
   if (!instance_) return;  // a lent device goes on living
-  vk_.DestroyDevice(device_, nullptr);
+  vk_.DestroyDevice(device(), nullptr);
+}
+
+void Context::destroy(const PipelineObjects& objects) const {
+  vk_.DestroyPipeline(device(), objects.pipeline, nullptr);
+  vk_.DestroyPipelineLayout(device(), objects.layout, nullptr);
+  vk_.DestroyDescriptorSetLayout(device(), objects.set_layout, nullptr);
 }
 
 void Context::open_pipeline_cache(const std::string& folder) {
@@ -332,21 +352,22 @@ void Context::open_pipeline_cache(const std::string& folder) {
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
   // A cache only saves time: without one everything still works.
-  if (vk_.CreatePipelineCache(device_, &info, nullptr, &pipeline_cache_) != VK_SUCCESS) pipeline_cache_ = VK_NULL_HANDLE;
+  if (vk_.CreatePipelineCache(device(), &info, nullptr, &pipeline_cache_) != VK_SUCCESS) pipeline_cache_ = VK_NULL_HANDLE;
 }
 
 void Context::save_pipeline_cache() const {
   if (cache_path_.empty() || pipelines_.empty()) return;
   std::size_t size = 0;
-  if (vk_.GetPipelineCacheData(device_, pipeline_cache_, &size, nullptr) != VK_SUCCESS) return;
+  if (vk_.GetPipelineCacheData(device(), pipeline_cache_, &size, nullptr) != VK_SUCCESS) return;
   std::vector<char> data(size);
-  if (vk_.GetPipelineCacheData(device_, pipeline_cache_, &size, data.data()) != VK_SUCCESS) return;
+  if (vk_.GetPipelineCacheData(device(), pipeline_cache_, &size, data.data()) != VK_SUCCESS) return;
   std::error_code ignored;
   const std::filesystem::path path(cache_path_);
   if (std::filesystem::file_size(path, ignored) == size) return;  // nothing new was compiled
   std::filesystem::create_directories(path.parent_path(), ignored);
-  // Another process may read or write the same file: it must never see half of one.
-  const std::filesystem::path fresh = cache_path_ + "." + std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  // Another process, or another device of this one, may read or write the same file: it must never see half of one.
+  const std::filesystem::path fresh = cache_path_ + "." + std::to_string(::getpid()) + "." +
+                                      std::to_string(reinterpret_cast<std::uintptr_t>(this));
   std::ofstream file(fresh, std::ios::binary);
   file.write(data.data(), static_cast<std::streamsize>(size));
   file.close();
@@ -368,19 +389,19 @@ Result<std::uint32_t> Context::memory_type(std::uint32_t allowed, VkMemoryProper
 }
 
 Status Context::submit(VkCommandBuffer commands, VkFence fence) const {
-  if (queue_ == VK_NULL_HANDLE) return Error{ErrorCode::invalid_argument, "the device was lent without a queue", {}};
+  if (queue() == VK_NULL_HANDLE) return Error{ErrorCode::invalid_argument, "the device was lent without a queue", {}};
   VkSubmitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands;
   const std::scoped_lock lock(queue_mutex_);
-  if (const VkResult r = vk_.ResetFences(device_, 1, &fence); r != VK_SUCCESS) return to_error(r, "resetting a fence");
-  if (const VkResult r = vk_.QueueSubmit(queue_, 1, &info, fence); r != VK_SUCCESS) return to_error(r, "submitting work");
+  if (const VkResult r = vk_.ResetFences(device(), 1, &fence); r != VK_SUCCESS) return to_error(r, "resetting a fence");
+  if (const VkResult r = vk_.QueueSubmit(queue(), 1, &info, fence); r != VK_SUCCESS) return to_error(r, "submitting work");
   return {};
 }
 
 Status Context::wait(VkFence fence) const {
-  const VkResult r = vk_.WaitForFences(device_, 1, &fence, VK_TRUE, UINT64_MAX);
+  const VkResult r = vk_.WaitForFences(device(), 1, &fence, VK_TRUE, UINT64_MAX);
   if (r != VK_SUCCESS) return to_error(r, "waiting for the device");
   return {};
 }
@@ -392,8 +413,7 @@ std::vector<DeviceInfo> list_devices() {
     const Result<std::shared_ptr<const Instance>> instance = shared_instance();
     if (!instance) return devices;
     for (VkPhysicalDevice physical : (*instance)->devices()) {
-      Features features;
-      (*instance)->vk().GetPhysicalDeviceFeatures2(physical, &features.core);
+      const Features features((*instance)->vk(), physical);
       devices.push_back(describe_device((*instance)->vk(), physical, features));
     }
     return devices;

@@ -38,14 +38,25 @@ class Instance {
   std::vector<VkPhysicalDevice> devices_;
 };
 
-/// The feature structures that the backend looks at, chained.
+/// The feature structures that the backend looks at, chained: `subgroups` only where the device knows of it.
 struct Features {
   Features();
+  /// What the device offers.
+  Features(const InstanceFunctions& vk, VkPhysicalDevice physical);
   Features(const Features&) = delete;
   Features& operator=(const Features&) = delete;
+  [[nodiscard]] bool has_subgroups() const { return v12.pNext != nullptr; }
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};  ///< of VK_EXT_subgroup_size_control
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan11Features v11{};
   VkPhysicalDeviceFeatures2 core{};
+};
+
+/// A pipeline and what it was made with, which it must not outlive.
+struct PipelineObjects {
+  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkPipeline pipeline = VK_NULL_HANDLE;
 };
 
 /// A device with what was built for it. Everything that the backend makes holds one of these.
@@ -59,12 +70,12 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   [[nodiscard]] const DeviceFunctions& vk() const { return vk_; }
-  [[nodiscard]] VkDevice device() const { return device_; }
-  [[nodiscard]] VkPhysicalDevice physical() const { return physical_; }
+  [[nodiscard]] VkDevice device() const { return handles_.device; }
+  [[nodiscard]] VkPhysicalDevice physical() const { return handles_.physical_device; }
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
-  [[nodiscard]] std::uint32_t queue_family() const { return queue_family_; }
-  [[nodiscard]] VkQueue queue() const { return queue_; }
-  [[nodiscard]] Handles handles() const;
+  [[nodiscard]] std::uint32_t queue_family() const { return handles_.queue_family; }
+  [[nodiscard]] VkQueue queue() const { return handles_.queue; }
+  [[nodiscard]] const Handles& handles() const { return handles_; }
   [[nodiscard]] double timestamp_period_ns() const { return timestamp_period_ns_; }
   [[nodiscard]] std::uint64_t timestamp_mask() const { return timestamp_mask_; }
   /// Images and buffers in one allocation must lie this far apart.
@@ -83,7 +94,8 @@ class Context {
   /// Pipelines by shader variant and constants. `make` runs outside the lock; where two threads make the same, the first
   /// one's is kept.
   template <class Make>
-  Result<VkPipeline> pipeline(const std::string& key, const Make& make);
+  Result<PipelineObjects> pipeline(const std::string& key, const Make& make);
+  void destroy(const PipelineObjects& objects) const;
   [[nodiscard]] VkPipelineCache pipeline_cache() const { return pipeline_cache_; }
 
  private:
@@ -93,12 +105,7 @@ class Context {
   void save_pipeline_cache() const;
 
   std::shared_ptr<const Instance> instance_;  ///< null where the device is lent
-  PFN_vkGetInstanceProcAddr get_ = nullptr;
-  VkInstance instance_handle_ = VK_NULL_HANDLE;
-  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
-  VkDevice device_ = VK_NULL_HANDLE;
-  VkQueue queue_ = VK_NULL_HANDLE;
-  std::uint32_t queue_family_ = 0;
+  Handles handles_;
   DeviceFunctions vk_;
   DeviceInfo info_;
   VkPhysicalDeviceMemoryProperties memory_{};
@@ -108,22 +115,22 @@ class Context {
   VkDeviceSize buffer_alignment_ = 1;
   mutable std::mutex queue_mutex_;
   std::mutex pipelines_mutex_;
-  std::map<std::string, VkPipeline> pipelines_;
+  std::map<std::string, PipelineObjects> pipelines_;
   VkPipelineCache pipeline_cache_ = VK_NULL_HANDLE;
   std::string cache_path_;  ///< empty: not kept on disk
 };
 
 template <class Make>
-Result<VkPipeline> Context::pipeline(const std::string& key, const Make& make) {
+Result<PipelineObjects> Context::pipeline(const std::string& key, const Make& make) {
   {
     const std::scoped_lock lock(pipelines_mutex_);
     if (const auto found = pipelines_.find(key); found != pipelines_.end()) return found->second;
   }
-  Result<VkPipeline> made = make();
+  Result<PipelineObjects> made = make();
   if (!made) return made;
   const std::scoped_lock lock(pipelines_mutex_);
   const auto [position, fresh] = pipelines_.emplace(key, *made);
-  if (!fresh) vk_.DestroyPipeline(device_, *made, nullptr);
+  if (!fresh) destroy(*made);
   return position->second;
 }
 

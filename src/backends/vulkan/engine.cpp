@@ -18,12 +18,6 @@ Result<std::shared_ptr<const Prepared>> prepared(const Executable& executable) {
   return prepared;
 }
 
-/// Bytes from the first pixel to the last.
-std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc) {
-  const std::int64_t row_bytes = buffer.row_bytes == 0 ? desc.row_payload_bytes() : buffer.row_bytes;
-  return row_bytes * (desc.height - 1) + desc.row_payload_bytes();
-}
-
 Status check(std::string_view what, const ImageResource& image, bool is_source) {
   if (image.view == VK_NULL_HANDLE) return invalid("the " + std::string(what) + " has no view");
   if (image.layout == VK_IMAGE_LAYOUT_GENERAL) return {};
@@ -38,13 +32,13 @@ Status check(std::string_view what, const BufferResource& buffer, const ImageDes
     return invalid("the " + std::string(what) + " begins at byte " + std::to_string(buffer.offset) +
                    ", which is no multiple of the device's " + std::to_string(context.buffer_alignment()));
   }
-  const std::int64_t row_bytes = buffer.row_bytes == 0 ? desc.row_payload_bytes() : buffer.row_bytes;
-  if (row_bytes < desc.row_payload_bytes() || row_bytes % info(desc.format).pixel_bytes() != 0) {
-    return invalid("rows of the " + std::string(what) + " are " + std::to_string(row_bytes) +
+  const std::int64_t row = row_bytes(buffer, desc);
+  if (row < desc.row_payload_bytes() || row % info(desc.format).pixel_bytes() != 0) {
+    return invalid("rows of the " + std::string(what) + " are " + std::to_string(row) +
                    " bytes apart: it must be whole pixels, as many as a row has at least");
   }
   const std::int64_t most = context.info().gpu.max_buffer_bytes;
-  if (row_bytes > most || extent(buffer, desc) > most) {
+  if (row > most || extent(buffer, desc) > most) {
     return invalid("the " + std::string(what) + " is larger than the " + std::to_string(most) +
                    " bytes that one binding of the device can see");
   }

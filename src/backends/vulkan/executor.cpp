@@ -4,10 +4,12 @@
 #include <cstring>
 #include <vector>
 
+#include "core/in_flight.h"
+
 namespace mollify::vulkan {
 namespace {
 
-constexpr VkDeviceSize kStagingAlignment = 256;  // enough for any pixel and any device
+constexpr VkDeviceSize kStagingAlignment = 768;  // whole pixels of any format, of 3 and 6 bytes too, for any device
 
 VkBufferImageCopy whole_image(const ImageDesc& desc, VkDeviceSize offset) {
   VkBufferImageCopy copy{};
@@ -114,11 +116,8 @@ class VulkanExecutable final : public ExecutableImpl {
   [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
-    // In a batch, one image is copied by the host while another is on the device. Large images are not worth two slots.
-    constexpr std::int64_t kLarge = 256 << 20;
-    const std::size_t count = plan().min_bytes < kLarge ? 2 : 1;
     std::vector<std::unique_ptr<Slot>> slots;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; i < images_in_flight(plan().min_bytes); ++i) {
       Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_);
       if (!slot) return slot.error();
       slots.push_back(std::move(*slot));
@@ -170,10 +169,8 @@ Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr
     if (prepared->uses_images()) {
       return images->arena_.add_image(desc, image_usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     }
-    // Kernels read and write whole words.
-    return images->arena_.add_buffer((payload(desc) + 15) / 16 * 16, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    return images->arena_.add_buffer(payload(desc), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   };
   if (const auto source = add(prepared->plan().src, VK_IMAGE_USAGE_SAMPLED_BIT); !source) return source.error();
   if (const auto destination = add(prepared->plan().dst, VK_IMAGE_USAGE_STORAGE_BIT); !destination) {

@@ -65,7 +65,6 @@ namespace mollify::vulkan {
   X(DestroyQueryPool)                      \
   X(DestroySampler)                        \
   X(DestroyShaderModule)                   \
-  X(DeviceWaitIdle)                        \
   X(EndCommandBuffer)                      \
   X(FreeMemory)                            \
   X(GetBufferMemoryRequirements)           \

@@ -221,62 +221,128 @@ std::uint32_t parameter_bytes(const ShaderVariant& variant) {
   return last.offset + last.components * 4;
 }
 
-Status make_layouts(const Context& context, Pipeline& p) {
+Status make_layouts(const Context& context, const ShaderVariant& variant, PipelineObjects& out) {
   const DeviceFunctions& vk = context.vk();
   std::vector<VkDescriptorSetLayoutBinding> bindings;
-  for (const ShaderBinding& b : p.variant->bindings) {
+  for (const ShaderBinding& b : variant.bindings) {
     bindings.push_back({b.binding, descriptor_type(b.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   }
   VkDescriptorSetLayoutCreateInfo set{};
   set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
   set.bindingCount = static_cast<std::uint32_t>(bindings.size());
   set.pBindings = bindings.data();
-  if (const VkResult r = vk.CreateDescriptorSetLayout(context.device(), &set, nullptr, &p.set_layout); r != VK_SUCCESS) {
+  if (const VkResult r = vk.CreateDescriptorSetLayout(context.device(), &set, nullptr, &out.set_layout); r != VK_SUCCESS) {
     return to_error(r, "describing bindings");
   }
-  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, parameter_bytes(*p.variant)};
+  const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, parameter_bytes(variant)};
   VkPipelineLayoutCreateInfo layout{};
   layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
   layout.setLayoutCount = 1;
-  layout.pSetLayouts = &p.set_layout;
+  layout.pSetLayouts = &out.set_layout;
   layout.pushConstantRangeCount = range.size == 0 ? 0 : 1;
   layout.pPushConstantRanges = &range;
-  if (const VkResult r = vk.CreatePipelineLayout(context.device(), &layout, nullptr, &p.layout); r != VK_SUCCESS) {
+  if (const VkResult r = vk.CreatePipelineLayout(context.device(), &layout, nullptr, &out.layout); r != VK_SUCCESS) {
     return to_error(r, "making a pipeline layout");
   }
   return {};
 }
 
-Result<VkPipeline> make_pipeline(const Context& context, const Pipeline& p, const std::vector<VkSpecializationMapEntry>& map,
-                                 const std::vector<std::uint32_t>& values) {
+constexpr std::uint32_t kQuadCapability = 68;  // GroupNonUniformQuad
+
+/// Values of specialization constants.
+struct Specialization {
+  std::vector<VkSpecializationMapEntry> map;
+  std::vector<std::uint32_t> values;
+
+  void add(std::uint32_t id, std::uint32_t bits) {
+    map.push_back({id, static_cast<std::uint32_t>(values.size() * sizeof bits), sizeof bits});
+    values.push_back(bits);
+  }
+};
+
+Status make_pipeline(const Context& context, const ShaderVariant& variant, const Specialization& specialization,
+                     PipelineObjects& out) {
   const DeviceFunctions& vk = context.vk();
   VkShaderModuleCreateInfo code{};
   code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  code.codeSize = p.variant->words.size_bytes();
-  code.pCode = p.variant->words.data();
+  code.codeSize = variant.words.size_bytes();
+  code.pCode = variant.words.data();
   VkShaderModule module = VK_NULL_HANDLE;
   if (const VkResult r = vk.CreateShaderModule(context.device(), &code, nullptr, &module); r != VK_SUCCESS) {
     return to_error(r, "loading a shader");
   }
   VkSpecializationInfo constants{};
-  constants.mapEntryCount = static_cast<std::uint32_t>(map.size());
-  constants.pMapEntries = map.data();
-  constants.dataSize = values.size() * sizeof(std::uint32_t);
-  constants.pData = values.data();
+  constants.mapEntryCount = static_cast<std::uint32_t>(specialization.map.size());
+  constants.pMapEntries = specialization.map.data();
+  constants.dataSize = specialization.values.size() * sizeof(std::uint32_t);
+  constants.pData = specialization.values.data();
   VkComputePipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";
+  // Lanes that do not exist would have no pixels for those that ask them.
+  if (std::ranges::find(variant.capabilities, kQuadCapability) != variant.capabilities.end()) {
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   info.stage.pSpecializationInfo = &constants;
-  info.layout = p.layout;
-  VkPipeline pipeline = VK_NULL_HANDLE;
+  info.layout = out.layout;
   const VkResult r =
-      vk.CreateComputePipelines(context.device(), context.pipeline_cache(), 1, &info, nullptr, &pipeline);
+      vk.CreateComputePipelines(context.device(), context.pipeline_cache(), 1, &info, nullptr, &out.pipeline);
   vk.DestroyShaderModule(context.device(), module, nullptr);
-  if (r != VK_SUCCESS) return to_error(r, "compiling a pipeline");
-  return pipeline;
+  return r == VK_SUCCESS ? Status() : Status(to_error(r, "compiling a pipeline"));
+}
+
+/// All of a pipeline or nothing.
+Result<PipelineObjects> make_objects(const Context& context, const ShaderVariant& variant, const Specialization& constants) {
+  PipelineObjects out;
+  Status made = make_layouts(context, variant, out);
+  if (made) made = make_pipeline(context, variant, constants, out);
+  if (made) return out;
+  context.destroy(out);
+  return made.error();
+}
+
+Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Context& context) {
+  Resolver resolver(plan, pass);
+  const Result<const ShaderVariant*> variant = select_variant(pass, resolver);
+  if (!variant) return variant.error();
+  Pipeline p;
+  p.variant = *variant;
+
+  Specialization constants;
+  for (const ShaderConstant& constant : p.variant->constants) {
+    const Result<std::uint32_t> bits = resolver.bits(std::string(constant.name), constant.type);
+    if (!bits) return bits.error();
+    constants.add(constant.id, *bits);
+  }
+  p.parameters.resize(parameter_bytes(*p.variant));
+  for (const ShaderParameter& parameter : p.variant->parameters) {
+    for (std::uint32_t i = 0; i < parameter.components; ++i) {
+      const Result<std::uint32_t> bits = resolver.component_bits(parameter, i);
+      if (!bits) return bits.error();
+      std::memcpy(p.parameters.data() + parameter.offset + std::size_t{4} * i, &*bits, sizeof(std::uint32_t));
+    }
+  }
+  if (Status s = resolver.all_used(); !s) return s.error();
+
+  if (std::ranges::find(p.variant->parameters, "sample_count", &ShaderParameter::name) != p.variant->parameters.end()) {
+    const auto packing = pass.constants.find("packing");
+    p.weights = packed_samples(pass.matrix, packing != pass.constants.end() && packing->second != 0);
+  } else {
+    p.weights = packed_taps(pass);
+  }
+  const auto count = [](std::int32_t size, std::int32_t tile) { return static_cast<std::uint32_t>((size + tile - 1) / tile); };
+  p.groups = {count(pass.size.x, pass.tile.x), count(pass.size.y, pass.tile.y)};
+
+  std::string key(reinterpret_cast<const char*>(&p.variant), sizeof p.variant);
+  key.append(reinterpret_cast<const char*>(constants.values.data()), constants.values.size() * sizeof(std::uint32_t));
+  const Result<PipelineObjects> objects =
+      context.pipeline(key, [&] { return make_objects(context, *p.variant, constants); });
+  if (!objects) return objects.error();
+  p.objects = *objects;
+  return p;
 }
 
 }  // namespace
@@ -291,63 +357,14 @@ void Pipeline::set_pitch(const ShaderVariant& variant, std::vector<std::byte>& p
   if (found != variant.parameters.end()) std::memcpy(parameters.data() + found->offset, &pixels, sizeof pixels);
 }
 
-Result<std::unique_ptr<Pipelines>> Pipelines::create(const Plan& plan, std::shared_ptr<Context> context) {
-  std::unique_ptr<Pipelines> pipelines(new Pipelines(std::move(context)));
+Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Context& context) {
+  std::vector<Pipeline> pipelines;
   for (const Pass& pass : plan.passes) {
-    if (Status s = pipelines->add(plan, pass); !s) return s.error();
+    Result<Pipeline> made = make_pass_pipeline(plan, pass, context);
+    if (!made) return made.error();
+    pipelines.push_back(std::move(*made));
   }
   return pipelines;
-}
-
-Pipelines::~Pipelines() {
-  for (const Pipeline& p : passes_) {
-    context_->vk().DestroyPipelineLayout(context_->device(), p.layout, nullptr);
-    context_->vk().DestroyDescriptorSetLayout(context_->device(), p.set_layout, nullptr);
-  }
-}
-
-Status Pipelines::add(const Plan& plan, const Pass& pass) {
-  Resolver resolver(plan, pass);
-  const Result<const ShaderVariant*> variant = select_variant(pass, resolver);
-  if (!variant) return variant.error();
-  Pipeline& p = passes_.emplace_back();
-  p.variant = *variant;
-
-  std::vector<VkSpecializationMapEntry> map;
-  std::vector<std::uint32_t> values;
-  for (const ShaderConstant& constant : p.variant->constants) {
-    const Result<std::uint32_t> bits = resolver.bits(std::string(constant.name), constant.type);
-    if (!bits) return bits.error();
-    map.push_back({constant.id, static_cast<std::uint32_t>(values.size() * sizeof(std::uint32_t)), sizeof(std::uint32_t)});
-    values.push_back(*bits);
-  }
-  p.parameters.resize(parameter_bytes(*p.variant));
-  for (const ShaderParameter& parameter : p.variant->parameters) {
-    for (std::uint32_t i = 0; i < parameter.components; ++i) {
-      const Result<std::uint32_t> bits = resolver.component_bits(parameter, i);
-      if (!bits) return bits.error();
-      std::memcpy(p.parameters.data() + parameter.offset + std::size_t{4} * i, &*bits, sizeof(std::uint32_t));
-    }
-  }
-  if (Status s = resolver.all_used(); !s) return s;
-
-  if (pass.matrix.weights.size() > 1 || pass.kernel.starts_with("nxn")) {
-    const auto packing = pass.constants.find("packing");
-    p.weights = packed_samples(pass.matrix, packing != pass.constants.end() && packing->second != 0);
-  } else {
-    p.weights = packed_taps(pass);
-  }
-  const auto count = [](std::int32_t size, std::int32_t tile) { return static_cast<std::uint32_t>((size + tile - 1) / tile); };
-  p.groups = {count(pass.size.x, pass.tile.x), count(pass.size.y, pass.tile.y)};
-
-  if (Status s = make_layouts(*context_, p); !s) return s;
-  std::string key(reinterpret_cast<const char*>(&p.variant), sizeof p.variant);
-  key.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::uint32_t));
-  const Result<VkPipeline> pipeline =
-      context_->pipeline(key, [&] { return make_pipeline(*context_, p, map, values); });
-  if (!pipeline) return pipeline.error();
-  p.pipeline = *pipeline;
-  return {};
 }
 
 std::vector<std::string> kernel_ids() {

@@ -1,7 +1,6 @@
 // From a pass of a plan to a pipeline, its push constants and its weights.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,11 +14,10 @@ namespace mollify::vulkan {
 /// The numbers of the bindings that every kernel agrees on.
 enum BindingNumber : std::uint32_t { kSourceBinding = 0, kDestinationBinding = 1, kWeightsBinding = 2 };
 
+/// The context owns `objects`, for every executable that needs the same.
 struct Pipeline {
   const ShaderVariant* variant = nullptr;
-  VkDescriptorSetLayout set_layout = VK_NULL_HANDLE;
-  VkPipelineLayout layout = VK_NULL_HANDLE;
-  VkPipeline pipeline = VK_NULL_HANDLE;
+  PipelineObjects objects;
   std::vector<std::byte> parameters;  ///< push constants; pitches are filled in for each image
   std::vector<std::byte> weights;     ///< for kWeightsBinding
   PerAxis<std::uint32_t> groups;      ///< work groups to dispatch
@@ -32,23 +30,8 @@ struct Pipeline {
                         std::int32_t pixels);
 };
 
-/// The pipelines of one plan and the layouts they need.
-class Pipelines {
- public:
-  static Result<std::unique_ptr<Pipelines>> create(const Plan& plan, std::shared_ptr<Context> context);
-  ~Pipelines();
-  Pipelines(const Pipelines&) = delete;
-  Pipelines& operator=(const Pipelines&) = delete;
-
-  [[nodiscard]] const std::vector<Pipeline>& passes() const { return passes_; }
-
- private:
-  explicit Pipelines(std::shared_ptr<Context> context) : context_(std::move(context)) {}
-  [[nodiscard]] Status add(const Plan& plan, const Pass& pass);
-
-  std::shared_ptr<Context> context_;
-  std::vector<Pipeline> passes_;
-};
+/// One for each pass.
+[[nodiscard]] Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Context& context);
 
 [[nodiscard]] VkDescriptorType descriptor_type(BindingKind kind);
 

@@ -43,7 +43,7 @@ Result<VkSampler> make_sampler(const Context& context, VkFilter filter, const Bo
 
 Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context) {
   const std::shared_ptr<Prepared> prepared(new Prepared(plan, std::move(context)));
-  Result<std::unique_ptr<Pipelines>> pipelines = Pipelines::create(prepared->plan_, prepared->context_);
+  Result<std::vector<Pipeline>> pipelines = make_pipelines(prepared->plan_, *prepared->context_);
   if (!pipelines) return pipelines.error();
   prepared->pipelines_ = std::move(*pipelines);
   if (Status s = prepared->upload_weights(); !s) return s.error();
@@ -91,6 +91,14 @@ Status Prepared::make_samplers() {
   return {};
 }
 
+std::int64_t row_bytes(const BufferResource& buffer, const ImageDesc& desc) {
+  return buffer.row_bytes == 0 ? desc.row_payload_bytes() : buffer.row_bytes;
+}
+
+std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc) {
+  return row_bytes(buffer, desc) * (desc.height - 1) + desc.row_payload_bytes();
+}
+
 Status add_intermediates(const Prepared& prepared, Arena& arena) {
   for (const ImageDesc& desc : prepared.plan().intermediates) {
     const auto bytes = static_cast<VkDeviceSize>(desc.payload_bytes());
@@ -116,6 +124,9 @@ RecorderImpl::~RecorderImpl() {
 
 Status RecorderImpl::make_intermediates(const Scratch& scratch) {
   if (Status s = add_intermediates(*prepared_, scratch_); !s) return s;
+  for (std::size_t i = 0; prepared_->uses_images() && i < prepared_->plan().intermediates.size(); ++i) {
+    images_begin_.push_back(beginning_of(scratch_.image(i), VK_ACCESS_SHADER_WRITE_BIT));
+  }
   if (scratch.memory != VK_NULL_HANDLE) {
     if (scratch.offset % scratch_.needs().alignment != 0) {
       return Error{ErrorCode::invalid_argument, "scratch begins at byte " + std::to_string(scratch.offset) +
@@ -143,7 +154,7 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
     return to_error(r, "making a descriptor pool");
   }
   std::vector<VkDescriptorSetLayout> layouts;
-  for (const Pipeline& pass : passes) layouts.push_back(pass.set_layout);
+  for (const Pipeline& pass : passes) layouts.push_back(pass.objects.set_layout);
   sets_.resize(passes.size());
   VkDescriptorSetAllocateInfo allocate{};
   allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
@@ -176,11 +187,10 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
           const auto& lent_buffer = std::get<BufferResource>(given);
           buffer.buffer = lent_buffer.buffer;
           buffer.offset = lent_buffer.offset;
-          const std::int64_t row_bytes = lent_buffer.row_bytes == 0 ? desc.row_payload_bytes() : lent_buffer.row_bytes;
           const int pixel = mollify::info(desc.format).pixel_bytes();
-          buffer.range = static_cast<VkDeviceSize>(row_bytes * (desc.height - 1) + desc.row_payload_bytes());
+          buffer.range = static_cast<VkDeviceSize>(extent(lent_buffer, desc));
           Pipeline::set_pitch(*pass.variant, parameters_.back(), is_source ? "source_pitch" : "destination_pitch",
-                              static_cast<std::int32_t>(row_bytes / pixel));
+                              static_cast<std::int32_t>(row_bytes(lent_buffer, desc) / pixel));
         }
       }
       VkWriteDescriptorSet write{};
@@ -198,8 +208,9 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
     const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
     if (weights == pass.variant->bindings.end()) continue;
     const bool uniform = weights->kind == BindingKind::uniform_buffer;
+    // A matrix of zeros has no weights at all, and no buffer is empty.
     const VkDeviceSize range = uniform ? std::min<VkDeviceSize>(1 << 16, context().info().gpu.max_uniform_bytes)
-                                       : (pass.weights.size() + 15) / 16 * 16;
+                                       : std::max<VkDeviceSize>(16, (pass.weights.size() + 15) / 16 * 16);
     const VkDescriptorBufferInfo buffer{prepared_->weights(), prepared_->weights_offset(i), range};
     VkWriteDescriptorSet write{};
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -216,22 +227,28 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
 void RecorderImpl::record(VkCommandBuffer commands) const {
   const DeviceFunctions& vk = context().vk();
   const std::vector<Pipeline>& passes = prepared_->passes();
-  if (prepared_->uses_images()) {
-    for (std::size_t i = 0; i < prepared_->plan().intermediates.size(); ++i) {
-      begin_image(context(), commands, scratch_.image(i));
-    }
-  } else if (!prepared_->plan().intermediates.empty()) {
-    full_barrier(context(), commands);  // the last execution may still read what this one overwrites
-  }
+  // The last execution may still read what this one overwrites. Images are begun anew: nothing of them is kept.
+  if (!prepared_->plan().intermediates.empty()) compute_barrier(commands, images_begin_);
   for (std::size_t i = 0; i < passes.size(); ++i) {
-    if (i > 0) full_barrier(context(), commands);
+    if (i > 0) compute_barrier(commands, {});
     const Pipeline& pass = passes[i];
-    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.pipeline);
-    vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.layout, 0, 1, &sets_[i], 0, nullptr);
-    vk.CmdPushConstants(commands, pass.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+    vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.pipeline);
+    vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.layout, 0, 1, &sets_[i], 0, nullptr);
+    vk.CmdPushConstants(commands, pass.objects.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                         static_cast<std::uint32_t>(parameters_[i].size()), parameters_[i].data());
     vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, 1);
   }
+}
+
+/// Everything that shaders wrote is visible to what shaders do next.
+void RecorderImpl::compute_barrier(VkCommandBuffer commands, std::span<const VkImageMemoryBarrier> images) const {
+  constexpr VkPipelineStageFlags kStage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+  context().vk().CmdPipelineBarrier(commands, kStage, kStage, 0, 1, &barrier, 0, nullptr,
+                                    static_cast<std::uint32_t>(images.size()), images.data());
 }
 
 void full_barrier(const Context& context, VkCommandBuffer commands) {
@@ -244,16 +261,21 @@ void full_barrier(const Context& context, VkCommandBuffer commands) {
   context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
-void begin_image(const Context& context, VkCommandBuffer commands, VkImage image) {
-  constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by) {
   VkImageMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
-  barrier.dstAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = written_by;
   barrier.oldLayout = VK_IMAGE_LAYOUT_UNDEFINED;
   barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
   barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image;
   barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+  return barrier;
+}
+
+void begin_image(const Context& context, VkCommandBuffer commands, VkImage image) {
+  constexpr VkPipelineStageFlags kStages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  const VkImageMemoryBarrier barrier = beginning_of(image, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
   context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 0, nullptr, 0, nullptr, 1, &barrier);
 }
 

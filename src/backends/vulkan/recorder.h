@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/vulkan/memory.h"
@@ -20,7 +21,7 @@ class Prepared {
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
-  [[nodiscard]] const std::vector<Pipeline>& passes() const { return pipelines_->passes(); }
+  [[nodiscard]] const std::vector<Pipeline>& passes() const { return pipelines_; }
   /// Bound at kWeightsBinding by every pass that has one.
   [[nodiscard]] VkBuffer weights() const { return weights_.buffer(0); }
   [[nodiscard]] VkDeviceSize weights_offset(std::size_t pass) const { return weights_offsets_[pass]; }
@@ -36,7 +37,7 @@ class Prepared {
 
   Plan plan_;
   std::shared_ptr<Context> context_;
-  std::unique_ptr<Pipelines> pipelines_;
+  std::vector<Pipeline> pipelines_;
   Arena weights_;
   std::vector<VkDeviceSize> weights_offsets_;
   VkSampler nearest_ = VK_NULL_HANDLE;
@@ -60,13 +61,20 @@ class RecorderImpl {
       : prepared_(std::move(prepared)), scratch_(prepared_->context()) {}
   [[nodiscard]] Status make_intermediates(const Scratch& scratch);
   [[nodiscard]] Status make_descriptors(const Resource& source, const Resource& destination);
+  void compute_barrier(VkCommandBuffer commands, std::span<const VkImageMemoryBarrier> images) const;
 
   std::shared_ptr<const Prepared> prepared_;
   Arena scratch_;
+  std::vector<VkImageMemoryBarrier> images_begin_;   ///< of each intermediate, where these are images
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
   std::vector<VkDescriptorSet> sets_;                ///< of each pass
   std::vector<std::vector<std::byte>> parameters_;  ///< of each pass, with the pitches of these buffers
 };
+
+/// From one row of pixels in a buffer to the next.
+[[nodiscard]] std::int64_t row_bytes(const BufferResource& buffer, const ImageDesc& desc);
+/// Bytes from the first pixel to the last.
+[[nodiscard]] std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc);
 
 /// Adds a plan's intermediates to an arena; they are not usable before it has memory.
 [[nodiscard]] Status add_intermediates(const Prepared& prepared, Arena& arena);
@@ -74,6 +82,7 @@ class RecorderImpl {
 /// Everything that shaders or copies wrote is visible to what shaders or copies do next.
 void full_barrier(const Context& context, VkCommandBuffer commands);
 /// Contents undefined before, VK_IMAGE_LAYOUT_GENERAL after.
+[[nodiscard]] VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by);
 void begin_image(const Context& context, VkCommandBuffer commands, VkImage image);
 
 }  // namespace mollify::vulkan
