@@ -270,7 +270,6 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
   const GaussExpandScratch s(tile.scratch, tile.out.width, {ax.factor, ax.cells, k.x.size()},
                              {ay.factor, ay.cells, k.y.size()}, channels);
   const Expansion expansion(s, ax, channels);
-  const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
 
   // Columns are expanded from the start of the cell that the tile begins in.
   const std::int64_t x = tile.origin_x + tile.out.x;
@@ -317,9 +316,9 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
     with_cells(ax.cells, [&](auto cells) HWY_ATTR {
       expansion.template run<decltype(cells)::value>(s.mixed, (skip + tile.out.width) * channels, s.out);
     });
-    encode_pixels(k.rows.destination, s.out + skip * channels, tile.out.width,
-                  tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes);
+    store_pixels(k.rows.destination, tile, s.out + skip * channels, tile.out.width, tile.out.x, tile.out.y + row);
   }
+  finish_stores(tile);
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE

@@ -59,6 +59,27 @@ struct SepFusedScratch {
   }
 };
 
+struct SepFusedU8Scratch {
+  std::int64_t stride;  ///< elements between rows of `ring` and of `vertical`
+  std::int64_t ring_rows;
+  std::uint16_t* ring;
+  std::uint16_t* vertical;  ///< kRowBatch rows
+  std::uint8_t* out;        ///< one row
+  const std::uint16_t** rows;
+  std::int64_t bytes;
+
+  SepFusedU8Scratch(std::byte* base, std::int64_t tile_columns, std::int64_t radius_x, std::int64_t radius_y, int channels) {
+    Carver carver(base);
+    stride = row_stride((tile_columns + 2 * radius_x) * channels + kPadElements);  // four vectors more
+    ring_rows = 2 * radius_y + kRowBatch;
+    ring = carver.take<std::uint16_t>(stride * ring_rows);
+    vertical = carver.take<std::uint16_t>(stride * kRowBatch);
+    out = carver.take<std::uint8_t>(stride);
+    rows = carver.take<const std::uint16_t*>(ring_rows);
+    bytes = carver.used();
+  }
+};
+
 template <class T>
 struct NxnDirectScratch {
   std::int64_t stride;
@@ -78,15 +99,13 @@ struct NxnDirectScratch {
 };
 
 struct BoxIntegerScratch {
-  std::int32_t* sums;    ///< vertical sums, the tile's columns with their halo
-  std::int32_t* prefix;  ///< prefix[i] = the sum of all before i
-  float* out;
+  std::uint32_t* sums;  ///< vertical sums: zeros, then the tile's columns with their halo; of 16 bits where they suffice
+  float* out;           ///< of finished bytes, in the end
   std::int64_t bytes;
 
   BoxIntegerScratch(std::byte* base, std::int64_t tile_columns, std::int64_t window_x, int channels) {
     Carver carver(base);
-    sums = carver.take<std::int32_t>(row_stride((tile_columns + window_x - 1) * channels));
-    prefix = carver.take<std::int32_t>(row_stride((tile_columns + window_x) * channels));
+    sums = carver.take<std::uint32_t>(kPadElements + row_stride((tile_columns + window_x - 1) * channels));
     out = carver.take<float>(row_stride(tile_columns * channels));
     bytes = carver.used();
   }
