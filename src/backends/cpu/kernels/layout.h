@@ -13,6 +13,7 @@ inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that 
 inline constexpr std::int64_t kDecimateRows = 8;  ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kExpandLanes = 16;  ///< the widest vector that the expansion is laid out for
+inline constexpr std::int64_t kExpandPattern = 128; ///< components: shorter patterns are repeated up to here
 inline constexpr int kMaxCells = 8;               ///< that one output is expanded from on an axis
 
 /// Hands out 64-byte aligned pieces; with a null base it only measures.
@@ -185,6 +186,7 @@ struct GaussExpandScratch {
     ring_rows = y.coarse_taps + kRowBatch - 1;
     blurred_rows = y.cells + kRowBatch - 1;
     pattern_lanes = std::lcm(x.factor * channels, kExpandLanes);
+    if (pattern_lanes < kExpandPattern) pattern_lanes *= kExpandPattern / pattern_lanes;
     loaded = carver.take<float>(stride);
     ring = carver.take<float>(stride * ring_rows);
     rows = carver.take<const float*>(ring_rows);

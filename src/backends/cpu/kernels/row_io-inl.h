@@ -339,7 +339,7 @@ HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std
       const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
       T* pixel = dst + i * channels;
       if (inside >= x + first && inside < x + last) {
-        std::copy_n(dst + (inside - x) * channels, channels, pixel);
+        for (int c = 0; c < channels; ++c) pixel[c] = dst[(inside - x) * channels + c];
       } else {
         T decoded[kMaxLanes * 2];
         decode_pixels(rows.source, stored + inside * pixel_bytes, 1, decoded);
