@@ -51,55 +51,76 @@ struct IntegerColumns {
 
   [[nodiscard]] Sum outside(int c) const { return static_cast<Sum>(box.rows.outside[static_cast<std::size_t>(c)]); }
 
-  /// sums[i] = f(sums[i], component of row y). Sums wrap around; what is left at the end fits.
-  template <class F>
-  HWY_INLINE void for_each(std::int64_t y, Sum* sums, F f) const {
-    const S* stored = row(y);
-    const auto border = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
+  /// Sums of the columns outside the image, and of all if the row is (null): plus or minus what stands for them.
+  template <int kSign>
+  HWY_INLINE void add_border(const S* stored, Sum* sums) const {
+    const auto range = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
       for (std::int64_t i = from; i < to; ++i) {
         const std::int64_t inside = stored ? map_index(box.rows.border.mode.x, x + i, src.desc.width) : kOutside;
         for (int c = 0; c < channels; ++c) {
-          Sum& sum = sums[i * channels + c];
-          sum = f(sum, inside == kOutside ? outside(c) : static_cast<Sum>(stored[inside * channels + c]));
+          const Sum value = inside == kOutside ? outside(c) : static_cast<Sum>(stored[inside * channels + c]);
+          sums[i * channels + c] = static_cast<Sum>(sums[i * channels + c] + kSign * value);
         }
       }
     };
-    if (!stored) return border(0, pixels);
-    const S* p = stored + x * channels;
-    for (std::int64_t i = first * channels; i < last * channels; ++i) sums[i] = f(sums[i], static_cast<Sum>(p[i]));
-    border(0, first);
-    border(last, pixels);
+    if (!stored) return range(0, pixels);
+    range(0, first);
+    range(last, pixels);
   }
 
-  HWY_INLINE void add(std::int64_t y, Sum* sums) const {
-    for_each(y, sums, [](Sum sum, Sum value) { return static_cast<Sum>(sum + value); });
+  /// Calls change(vector of sums, component index) for those inside the image, then rest(sum, index) for single ones.
+  template <class Change, class Rest>
+  HWY_INLINE void for_inside(Sum* sums, const Change& change, const Rest& rest) const {
+    const hn::ScalableTag<Sum> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    std::int64_t i = first * channels;
+    for (; i + lanes <= last * channels; i += lanes) hn::StoreU(change(hn::LoadU(d, sums + i), i), d, sums + i);
+    for (; i < last * channels; ++i) sums[i] = rest(sums[i], i);
   }
-  HWY_INLINE void subtract(std::int64_t y, Sum* sums) const {
-    for_each(y, sums, [](Sum sum, Sum value) { return static_cast<Sum>(sum - value); });
+
+  /// sums += kSign * row y. Sums wrap around; what is left at the end fits.
+  template <int kSign>
+  HWY_INLINE void add(std::int64_t y, Sum* sums) const {
+    using V = hn::Vec<hn::ScalableTag<Sum>>;
+    const hn::ScalableTag<Sum> d;
+    const hn::Rebind<S, decltype(d)> narrow;
+    const S* stored = row(y);
+    if (stored) {
+      const S* p = stored + x * channels;
+      for_inside(
+          sums,
+          [&](V sum, std::int64_t i) HWY_ATTR {
+            const V value = hn::PromoteTo(d, hn::LoadU(narrow, p + i));
+            return kSign > 0 ? hn::Add(sum, value) : hn::Sub(sum, value);
+          },
+          [&](Sum sum, std::int64_t i) { return static_cast<Sum>(sum + kSign * static_cast<Sum>(p[i])); });
+    }
+    add_border<kSign>(stored, sums);
   }
 
   /// sums += row `entering` - row `leaving`
   HWY_INLINE void step(std::int64_t entering, std::int64_t leaving, Sum* sums) const {
+    using V = hn::Vec<hn::ScalableTag<Sum>>;
+    const hn::ScalableTag<Sum> d;
+    const hn::Rebind<S, decltype(d)> narrow;
     const S* in = row(entering);
     const S* out = row(leaving);
-    if (!in || !out || first != 0 || last != pixels) {
-      add(entering, sums);
-      subtract(leaving, sums);
+    if (!in || !out) {
+      add<1>(entering, sums);
+      add<-1>(leaving, sums);
       return;
     }
-    const hn::ScalableTag<Sum> d;
-    const hn::Rebind<S, decltype(d)> stored;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     const S* p = in + x * channels;
     const S* q = out + x * channels;
-    const std::int64_t count = pixels * channels;
-    std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      const auto entered = hn::PromoteTo(d, hn::LoadU(stored, p + i));
-      const auto left = hn::PromoteTo(d, hn::LoadU(stored, q + i));
-      hn::StoreU(hn::Add(hn::LoadU(d, sums + i), hn::Sub(entered, left)), d, sums + i);
-    }
-    for (; i < count; ++i) sums[i] = static_cast<Sum>(sums[i] + (static_cast<Sum>(p[i]) - static_cast<Sum>(q[i])));
+    for_inside(
+        sums,
+        [&](V sum, std::int64_t i) HWY_ATTR {
+          const V entered = hn::PromoteTo(d, hn::LoadU(narrow, p + i));
+          return hn::Add(sum, hn::Sub(entered, hn::PromoteTo(d, hn::LoadU(narrow, q + i))));
+        },
+        [&](Sum sum, std::int64_t i) { return static_cast<Sum>(sum + static_cast<Sum>(p[i]) - static_cast<Sum>(q[i])); });
+    add_border<1>(in, sums);
+    add_border<-1>(out, sums);
   }
 };
 
@@ -189,7 +210,7 @@ HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
   std::fill_n(before_sums, kPadElements + columns.pixels * channels, Sum{0});
 
   const std::int64_t top = tile.origin_y + tile.out.y;
-  for (std::int64_t y = top - box.y.before; y <= top + box.y.after; ++y) columns.add(y, sums);
+  for (std::int64_t y = top - box.y.before; y <= top + box.y.after; ++y) columns.template add<1>(y, sums);
   for (std::int64_t row = 0; row < tile.out.height; ++row) {
     if (row > 0) columns.step(top + row + box.y.after, top + row - 1 - box.y.before, sums);
     const std::byte* ahead = stored_row(box.rows, tile.src, top + row + 1 + box.y.after, columns.x);
