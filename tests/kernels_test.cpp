@@ -65,7 +65,11 @@ void expect_twins(const Formats& formats, Match match, std::int64_t scratch_byte
   scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
   const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch, grid};
   simd(kernel, tile);
+  Pixels streamed = Pixels::constant(out, 0.75);
   Tile other = tile;
+  other.dst = streamed.view();
+  other.streams = true;
+  simd(kernel, other);
   other.dst = b.view();
   twin(kernel, other);
   const double slack = match == Match::same_bits ? 0.0 : info(formats.dst).is_unorm() ? 1.5 / info(formats.dst).unit() : 2e-3;
@@ -73,6 +77,7 @@ void expect_twins(const Formats& formats, Match match, std::int64_t scratch_byte
     for (std::int32_t x = 0; x < out.width; ++x) {
       for (int c = 0; c < info(out.format).channels; ++c) {
         const double expected = b.at(x, y, c);
+        ASSERT_EQ(a.at(x, y, c), streamed.at(x, y, c)) << "past the cache, " << info(formats.dst).name;
         ASSERT_NEAR(a.at(x, y, c), expected, slack * std::max(1.0, std::abs(expected)))
             << info(formats.src).name << " to " << info(formats.dst).name << ", pixel " << x << ", " << y << ", channel " << c;
       }
@@ -99,6 +104,20 @@ TEST(Twins, SepFusedMatches) {
                  scalar::sep_fused_f32);
     expect_twins(formats, match, SepFusedScratch<double>(nullptr, 60, 4, 2, channels).bytes, wide, sep_fused_f64,
                  scalar::sep_fused_f64);
+  });
+}
+
+TEST(Twins, SepFusedU8Matches) {
+  for_each_setting([](const Formats& formats, const RowPipeline& rows) {
+    if (formats.src != formats.dst || rows.source.component != Component::u8) return;
+    const SepFusedU8 kernels[] = {{rows, {40000, 12768}, {20000, 15000, 5000, 2768}},
+                                  {rows, {16384, 12288, 8192, 2048, 2048}, {65535}},
+                                  {rows, {65535}, {5042, 5041, 5041, 5041, 5041, 5041, 5041}}};
+    for (const SepFusedU8& kernel : kernels) {
+      const auto radius = [](const std::vector<std::uint16_t>& half) { return static_cast<std::int64_t>(half.size()) - 1; };
+      const SepFusedU8Scratch shape(nullptr, 60, radius(kernel.x), radius(kernel.y), rows.source.channels);
+      expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8, scalar::sep_fused_u8);
+    }
   });
 }
 

@@ -36,7 +36,7 @@ struct Home {
   BlurSpec spec;
 };
 
-std::vector<Home> homes_of(std::string_view algorithm) {
+[[maybe_unused]] std::vector<Home> homes_of(std::string_view algorithm) {
   std::vector<Home> homes;
   for (const DeviceInfo& device : {full_device(), fake_gpu(false)}) {
     for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(2, 2)), KernelSpec(Box::of_radius(1, 1)),

@@ -44,10 +44,10 @@ std::string accumulator(const DeviceInfo& device, const BlurSpec& spec, const Im
 
 TEST(TuningPlan, ARowHoldsFromItsFirstTapToItsLast) {
   const DeviceInfo device = tuned({kDouble});
-  EXPECT_EQ(accumulator(device, gaussian(2)), "f32");
+  EXPECT_EQ(accumulator(device, gaussian(2)), "u16");
   EXPECT_EQ(accumulator(device, gaussian(3)), "f64");
   EXPECT_EQ(accumulator(device, gaussian(6)), "f64");
-  EXPECT_EQ(accumulator(device, gaussian(7)), "f32");
+  EXPECT_EQ(accumulator(device, gaussian(7)), "u16");
 }
 
 TEST(TuningPlan, TheLongerAxisCounts) {
@@ -55,12 +55,12 @@ TEST(TuningPlan, TheLongerAxisCounts) {
   const auto axes = [](std::int32_t x, std::int32_t y) { return spec_of(Gaussian{{1, 1}, {{x, y}}, {}}); };
   EXPECT_EQ(accumulator(device, axes(0, 6)), "f64");
   EXPECT_EQ(accumulator(device, axes(6, 0)), "f64");
-  EXPECT_EQ(accumulator(device, axes(3, 7)), "f32");
+  EXPECT_EQ(accumulator(device, axes(3, 7)), "u16");
 }
 
 TEST(TuningPlan, ARowHoldsForItsPixels) {
   const DeviceInfo device = tuned({kDouble});
-  EXPECT_EQ(accumulator(device, gaussian(4), {100, 99, PixelFormat::rgba8}), "f32");
+  EXPECT_EQ(accumulator(device, gaussian(4), {100, 99, PixelFormat::rgba8}), "u16");
   EXPECT_EQ(accumulator(device, gaussian(4), {1000, 1000, PixelFormat::rgba8}), "f64");
   EXPECT_EQ(accumulator(device, gaussian(4), {100, 100, PixelFormat::r8}), "f64");
   EXPECT_EQ(accumulator(device, gaussian(4), {100, 100, PixelFormat::rg32f}), "f32");
@@ -86,7 +86,7 @@ TEST(TuningPlan, TheCallersOptionsWin) {
 TEST(TuningPlan, WithoutTuningThereIsNone) {
   const PlanOptions options{.algorithm = AlgorithmChoice{"sep.fused", {}}, .tuning = Tuning::none};
   const Plan plan = make_plan(gaussian(4), kImage, kImage, tuned({kDouble}), options).value();
-  EXPECT_EQ(plan.algorithm.options.at("accumulator"), "f32");
+  EXPECT_EQ(plan.algorithm.options.at("accumulator"), "u16");
   EXPECT_FALSE(plan.tuning);
 }
 
@@ -94,7 +94,7 @@ TEST(TuningPlan, RefusedRowsArePassedOver) {
   for (const Options& options : {Options{{"no such option", "1"}}, Options{{"accumulator", "f1000"}},
                                  Options{{"accumulator", "f64"}, {"no such option", "1"}}}) {
     const Plan plan = planned(tuned({row("sep.fused", options)}), gaussian(4), kImage, "sep.fused");
-    EXPECT_EQ(plan.algorithm.options.at("accumulator"), "f32");
+    EXPECT_EQ(plan.algorithm.options.at("accumulator"), "u16");
     EXPECT_FALSE(plan.tuning);
   }
   // The next one is not.

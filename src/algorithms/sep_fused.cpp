@@ -1,23 +1,30 @@
 // sep.fused: any separable taps in one pass. On CPUs source rows are filtered vertically and, while a row is in cache,
 // horizontally; no intermediate image is written. 2R + 1 multiply-adds a component and axis, so it loses to box.any and
-// to decimated Gaussians when R is large. Source: this project.
+// to decimated Gaussians when R is large. Small symmetric kernels on 8-bit images are summed in 16-bit integers on CPUs.
+// Source: this project.
+#include <algorithm>
 #include <array>
+#include <variant>
 
 #include "algorithms/sep_fused.h"
 #include "algorithms/separable.h"
+#include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "core/weights.h"
 #include "tuning/tuning.h"
 
 namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "sep_fused";
-constexpr std::array<std::string_view, 2> kAccumulators = {"f32", "f64"};
+constexpr std::string_view kIntegerKernel = "sep_fused_u8";
+constexpr std::array<std::string_view, 3> kAccumulators = {"u16", "f32", "f64"};
 constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
 constexpr std::array<std::string_view, 3> kBatches = {"1", "2", "3"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "CPU: precision of rows, weights and sums"},
+    OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
+               "CPU: precision of rows, weights and sums"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"span", kFusedSpans, "4, or 2 for more than 25 rows of taps", "GPU: neighbouring pixels that a thread makes"},
     OptionInfo{"threads", kThreads, "128, or 256 for more than 25 taps", "GPU: threads of a work group", true},
@@ -25,10 +32,73 @@ constexpr std::array kOptions = {
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
                true}};
 
+// Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
+constexpr double kIntegerCost = 0.4;
+
+Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, const auto& scratch_bytes) {
+  Proposal out;
+  const int channels = info(p.src.format).channels;
+  pass.size = {p.dst.width, p.dst.height};
+  pass.tile = cpu_tile(p.device, pass.size, needs);
+  out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
+  out.scratch_bytes = p.device.threads * scratch_bytes(pass.tile.x);
+  // Columns of the halo are filtered vertically with the tile's own.
+  const double overlap = needs.pixel_operations / 2.0 * static_cast<double>(needs.halo.x) / pass.tile.x;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  out.seconds = arithmetic_seconds(p.device, pixels * (needs.pixel_operations + overlap + row_cost * channels)) +
+                copy_seconds(p.device, out.moved_bytes);
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+/// In 16-bit integers, where the image is one of 8 bits that is only blurred. Cutting an endless kernel may take the
+/// share `cut_share` of the error.
+Result<Proposal> propose_integer(const Problem& p, double cut_share) {
+  const FormatInfo& source = info(p.src.format);
+  if (!p.device.has_kernel(kIntegerKernel)) return refusal_without_kernel(p, kIntegerKernel);
+  if (!source.is_unorm() || source.bits != 8 || p.dst.format != p.src.format) {
+    return refusal("16-bit sums need 8-bit images of one format");
+  }
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("16-bit sums cannot handle alpha or transfer functions");
+  }
+  std::optional<SeparableTaps> s = separable_taps(p, cut_share);
+  if (!s) return refusal("the matrix is no product of a column and a row");
+  const std::optional<FixedWeights> x = rounded_to_fixed(s->taps.x);
+  const std::optional<FixedWeights> y = rounded_to_fixed(s->taps.y);
+  if (!x || !y) return refusal("16-bit sums need symmetric taps, none negative, that sum to one");
+  const auto nx = static_cast<std::int64_t>(x->half.size());
+  const auto ny = static_cast<std::int64_t>(y->half.size());
+  const int channels = source.channels;
+  TileNeeds needs;
+  needs.halo = {2 * (nx - 1), 2 * (ny - 1)};
+  needs.column_bytes = (2 * ny + 2 * cpu::kRowBatch) * channels * 2;
+  needs.pixel_operations = static_cast<double>(2 * (nx + ny) * channels) * kIntegerCost;
+  Pass pass;
+  pass.kernel = kIntegerKernel;
+  pass.taps = std::move(s->taps);
+  constexpr double kRowCost = 2.0;
+  Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
+    return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes;
+  });
+  // Of the nx + ny products, each loses less than one unit; half of that, rounded down, is given back.
+  const double units = static_cast<double>((nx + ny + 1) / 2);
+  out.error = s->cut_error + x->distance + y->distance + units / (source.unit() * (1 << cpu::kFixedBits));
+  out.options = {{"accumulator", "u16"}};
+  return out;
+}
+
 Result<Proposal> propose(const Problem& p) {
   if (p.device.backend != Backend::cpu) return propose_sep_fused_gpu(p);
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
+  const auto given = p.options.find("accumulator");
+  const bool asked = given != p.options.end() && given->second == "u16";
+  if (asked || (given == p.options.end() && !std::holds_alternative<Box>(p.spec.kernel))) {
+    Result<Proposal> rough = propose_integer(p, 0.5);
+    if (rough && rough->error > p.allowed_error) rough = propose_integer(p, 0.1);
+    if (asked || (rough && rough->error <= p.allowed_error)) return rough;
+  }
   std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
 
@@ -39,33 +109,23 @@ Result<Proposal> propose(const Problem& p) {
   const int channels = info(p.src.format).channels;
   const auto nx = static_cast<std::int64_t>(s->taps.x.weights.size());
   const auto ny = static_cast<std::int64_t>(s->taps.y.weights.size());
-
-  Proposal out;
-  out.options = {{"accumulator", wide ? "f64" : "f32"}};
-  out.error = s->cut_error + rounding_error(p, *s, accumulator);
+  const double error = s->cut_error + rounding_error(p, *s, accumulator);
 
   TileNeeds needs;
   needs.halo = {nx - 1, ny - 1};
   needs.column_bytes = (ny + 2 * cpu::kRowBatch) * channels * (wide ? 8 : 4);
   needs.pixel_operations = static_cast<double>((nx + ny) * channels) * (wide ? 2.0 : 1.0);
-  const PerAxis<std::int32_t> tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
-
   Pass pass;
   pass.kernel = kKernel;
   pass.constants = {{"wide", wide ? 1 : 0}};
   pass.taps = std::move(s->taps);
-  pass.size = {p.dst.width, p.dst.height};
-  pass.tile = tile;
-  out.moved_bytes = moved_bytes(p, tile, needs.halo);
-  out.scratch_bytes = p.device.threads * (wide ? cpu::SepFusedScratch<double>(nullptr, tile.x, nx, ny, channels).bytes
-                                               : cpu::SepFusedScratch<float>(nullptr, tile.x, nx, ny, channels).bytes);
-  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  // Columns of the halo are filtered vertically with the tile's own.
-  const double overlap = static_cast<double>((nx - 1) * ny * channels) / tile.x;
   constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
-  out.seconds = arithmetic_seconds(p.device, pixels * (needs.pixel_operations + overlap + kRowCost * channels)) +
-                copy_seconds(p.device, out.moved_bytes);
-  out.passes.push_back(std::move(pass));
+  Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
+    return wide ? cpu::SepFusedScratch<double>(nullptr, columns, nx, ny, channels).bytes
+                : cpu::SepFusedScratch<float>(nullptr, columns, nx, ny, channels).bytes;
+  });
+  out.options = {{"accumulator", wide ? "f64" : "f32"}};
+  out.error = error;
   return out;
 }
 

@@ -4,9 +4,9 @@
 
 namespace mollify {
 
-std::optional<SeparableTaps> separable_taps(const Problem& problem) {
+std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_share) {
   const double gain = colour_gain(problem.spec);
-  const double per_axis = problem.allowed_error / (4.0 * gain);
+  const double per_axis = cut_share * problem.allowed_error / (2.0 * gain);
   const double budget = per_axis / kernel_distance_error(1.0, problem.src.format);
   const std::optional<AxisWeights> x = axis_weights(problem.spec.kernel, Axis::x, budget);
   const std::optional<AxisWeights> y = axis_weights(problem.spec.kernel, Axis::y, budget);

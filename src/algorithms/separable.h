@@ -16,8 +16,8 @@ struct SeparableTaps {
 };
 
 /// Nothing for a matrix that is no product of two 1-D kernels. Spends up to half of the allowed error on cutting an
-/// endless kernel.
-[[nodiscard]] std::optional<SeparableTaps> separable_taps(const Problem& problem);
+/// endless kernel, or another share of it.
+[[nodiscard]] std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_share = 0.5);
 
 /// The rounding error of summing them with this accumulator, both axes, full-scale units, colour handling included.
 [[nodiscard]] double rounding_error(const Problem& problem, const SeparableTaps& taps, Accumulator accumulator);

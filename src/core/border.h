@@ -14,6 +14,8 @@ inline constexpr std::int64_t kOutside = -1;
 [[nodiscard]] inline std::int64_t map_index(BorderMode mode, std::int64_t i, std::int64_t length) {
   if (i >= 0 && i < length) return i;
   const auto wrapped = [](std::int64_t value, std::int64_t period) {
+    if (value >= 0 && value < period) return value;  // divisions are slow, and the next period is the usual case
+    if (value < 0 && value >= -period) return value + period;
     const std::int64_t rest = value % period;
     return rest < 0 ? rest + period : rest;
   };

@@ -227,6 +227,33 @@ HalfWeights rounded_to_half(const std::vector<double>& weights) {
   return out;
 }
 
+std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps) {
+  constexpr double kOne = 65536.0;
+  constexpr double kSumSlack = 1e-9;
+  const auto middle = static_cast<std::size_t>(taps.anchor);
+  const std::vector<double>& w = taps.weights;
+  if (w.size() != 2 * middle + 1 || std::abs(sum(w) - 1.0) > kSumSlack) return std::nullopt;
+  FixedWeights out;
+  double rest = kOne;
+  for (std::size_t k = 0; k <= middle; ++k) {
+    if (w[middle + k] != w[middle - k] || w[middle + k] < 0.0) return std::nullopt;
+    const double tap = std::min(std::nearbyint(w[middle + k] * kOne), kOne - 1.0);
+    out.half.push_back(static_cast<std::uint16_t>(tap));
+    rest -= k == 0 ? tap : 2.0 * tap;
+  }
+  // What rounding left over goes to the middle, where there is room for it.
+  out.half[0] = static_cast<std::uint16_t>(std::clamp(out.half[0] + rest, 0.0, kOne - 1.0));
+  double moved = 0.0;
+  double missing = 0.0;
+  for (std::size_t k = 0; k <= middle; ++k) {
+    const double change = (k == 0 ? 1.0 : 2.0) * (out.half[k] / kOne - w[middle + k]);
+    moved += std::abs(change);
+    missing += change;
+  }
+  out.distance = 0.5 * (moved + std::abs(missing));
+  return out;
+}
+
 template std::vector<float> rounded(const std::vector<double>&);
 template std::vector<double> rounded(const std::vector<double>&);
 

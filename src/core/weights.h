@@ -56,4 +56,13 @@ struct HalfWeights {
 };
 [[nodiscard]] HalfWeights rounded_to_half(const std::vector<double>& weights);
 
+/// Symmetric taps in 16 bits, times 65536.
+struct FixedWeights {
+  std::vector<std::uint16_t> half;  ///< from the middle on
+  double distance = 0.0;            ///< what replacing the weights does to an image of numbers between 0 and 1, at most
+};
+
+/// Nothing where the taps are not symmetric, not all between 0 and 1 or do not sum to one.
+[[nodiscard]] std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps);
+
 }  // namespace mollify

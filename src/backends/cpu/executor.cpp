@@ -44,6 +44,7 @@ class CpuExecutable final : public ExecutableImpl {
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
       : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)) {
     const std::int64_t copy = plan.overlap == Overlap::in_place ? plan.src.payload_bytes() : 0;
+    streams_ = plan.dst.payload_bytes() > plan.device.llc_bytes / 2;
     worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - copy) / workers_->threads();
   }
 
@@ -88,6 +89,7 @@ class CpuExecutable final : public ExecutableImpl {
         }
         tile.scratch = workspace.of_worker(worker);
         tile.grid = reinterpret_cast<float*>(workspace.of_worker(workers_->threads()));
+        tile.streams = streams_;
         pipeline.run(tile);
       });
     }
@@ -109,6 +111,7 @@ class CpuExecutable final : public ExecutableImpl {
   std::vector<Pipeline> pipelines_;
   std::shared_ptr<Workers> workers_;
   std::int64_t worker_bytes_ = 0;
+  bool streams_ = false;
 };
 
 }  // namespace

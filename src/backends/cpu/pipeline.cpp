@@ -46,6 +46,11 @@ std::function<void(const Tile&)> make_sep_fused(const Plan& plan, const Pass& pa
                                         : sep_fused<float>(plan, pass, sep_fused_f32);
 }
 
+std::function<void(const Tile&)> make_sep_fused_u8(const Plan& plan, const Pass& pass) {
+  SepFusedU8 k{row_pipeline(plan), rounded_to_fixed(pass.taps.x)->half, rounded_to_fixed(pass.taps.y)->half};
+  return [k = std::move(k)](const Tile& tile) { sep_fused_u8(k, tile); };
+}
+
 template <class T>
 std::function<void(const Tile&)> nxn_direct(const Plan& plan, const Pass& pass,
                                             void (*kernel)(const NxnDirect<T>&, const Tile&)) {
@@ -125,6 +130,7 @@ constexpr std::array kKernels = {
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
     KernelRow{"gauss_expand", kDecimationConstants, make_gauss_expand},
     KernelRow{"sep_fused", kWide, make_sep_fused},
+    KernelRow{"sep_fused_u8", {}, make_sep_fused_u8},
     KernelRow{"nxn_direct", kWide, make_nxn_direct},
     KernelRow{"box_any", kBoxConstants, make_box_any},
 };

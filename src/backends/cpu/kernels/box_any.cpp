@@ -1,6 +1,7 @@
 // Exact box of any radius at constant cost a pixel: a vertical sum per column that takes in the entering row and drops
 // the leaving one, then horizontal windows over the row of sums.
-//   i32: modular integers, exact; a window is the difference of two prefix sums.
+//   i32: modular integers, exact; a window is the one before plus the sum that enters minus the one that leaves, summed up
+//        for a whole vector of pixels at once. Vertical sums of 8-bit pixels take 16 bits where they fit.
 //   f64: vertical sums in f64, begun anew every segment; a window is the rest of one block plus the start of the next,
 //        so nothing is ever subtracted horizontally and neither drift nor a NaN leaves its window.
 // Segments and blocks are anchored to source coordinates, so bits do not depend on tiles.
@@ -20,17 +21,11 @@ namespace mollify::cpu::HWY_NAMESPACE {
 using I32 = hn::RebindToSigned<F32>;
 using VecI32 = hn::Vec<I32>;
 
-HWY_INLINE VecI32 load_i32(I32 d, const std::uint8_t* p) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, I32>(), p));
-}
-HWY_INLINE VecI32 load_i32(I32 d, const std::uint16_t* p) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint16_t, I32>(), p));
-}
-
 // ---- integers
 
-/// The columns of one tile with their halo, and where each reads from.
-template <class S>
+/// The columns of one tile with their halo, and where each reads from. `S` is what is stored, `Sum` what a vertical sum
+/// takes.
+template <class S, class Sum>
 struct IntegerColumns {
   const BoxAny& box;
   const ConstImageView& src;
@@ -54,42 +49,60 @@ struct IntegerColumns {
     return inside == kOutside ? nullptr : reinterpret_cast<const S*>(src.row(inside));
   }
 
-  [[nodiscard]] std::int32_t outside(int c) const {
-    return static_cast<std::int32_t>(box.rows.outside[static_cast<std::size_t>(c)]);
-  }
+  [[nodiscard]] Sum outside(int c) const { return static_cast<Sum>(box.rows.outside[static_cast<std::size_t>(c)]); }
 
-  /// Calls f(index into sums, index into a stored row or kOutside) for every component of the border columns.
-  template <class F>
-  HWY_INLINE void for_border(F f) const {
+  /// Sums of the columns outside the image, and of all if the row is (null): plus or minus what stands for them.
+  template <int kSign>
+  HWY_INLINE void add_border(const S* stored, Sum* sums) const {
     const auto range = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
       for (std::int64_t i = from; i < to; ++i) {
-        const std::int64_t inside = map_index(box.rows.border.mode.x, x + i, src.desc.width);
-        for (int c = 0; c < channels; ++c) f(i * channels + c, inside == kOutside ? kOutside : inside * channels + c, c);
+        const std::int64_t inside = stored ? map_index(box.rows.border.mode.x, x + i, src.desc.width) : kOutside;
+        for (int c = 0; c < channels; ++c) {
+          const Sum value = inside == kOutside ? outside(c) : static_cast<Sum>(stored[inside * channels + c]);
+          sums[i * channels + c] = static_cast<Sum>(sums[i * channels + c] + kSign * value);
+        }
       }
     };
+    if (!stored) return range(0, pixels);
     range(0, first);
     range(last, pixels);
   }
 
-  /// sums += sign * row y
+  /// Calls change(vector of sums, component index) for those inside the image, then rest(sum, index) for single ones.
+  template <class Change, class Rest>
+  HWY_INLINE void for_inside(Sum* sums, const Change& change, const Rest& rest) const {
+    const hn::ScalableTag<Sum> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    std::int64_t i = first * channels;
+    for (; i + lanes <= last * channels; i += lanes) hn::StoreU(change(hn::LoadU(d, sums + i), i), d, sums + i);
+    for (; i < last * channels; ++i) sums[i] = rest(sums[i], i);
+  }
+
+  /// sums += kSign * row y. Sums wrap around; what is left at the end fits.
   template <int kSign>
-  HWY_INLINE void add(std::int64_t y, std::int32_t* sums) const {
+  HWY_INLINE void add(std::int64_t y, Sum* sums) const {
+    using V = hn::Vec<hn::ScalableTag<Sum>>;
+    const hn::ScalableTag<Sum> d;
+    const hn::Rebind<S, decltype(d)> narrow;
     const S* stored = row(y);
-    if (!stored) {
-      for (std::int64_t i = 0; i < pixels; ++i) {
-        for (int c = 0; c < channels; ++c) sums[i * channels + c] += kSign * outside(c);
-      }
-      return;
+    if (stored) {
+      const S* p = stored + x * channels;
+      for_inside(
+          sums,
+          [&](V sum, std::int64_t i) HWY_ATTR {
+            const V value = hn::PromoteTo(d, hn::LoadU(narrow, p + i));
+            return kSign > 0 ? hn::Add(sum, value) : hn::Sub(sum, value);
+          },
+          [&](Sum sum, std::int64_t i) { return static_cast<Sum>(sum + kSign * static_cast<Sum>(p[i])); });
     }
-    const S* p = stored + x * channels;
-    for (std::int64_t i = first * channels; i < last * channels; ++i) sums[i] += kSign * static_cast<std::int32_t>(p[i]);
-    for_border([&](std::int64_t i, std::int64_t from, int c) HWY_ATTR {
-      sums[i] += kSign * (from == kOutside ? outside(c) : static_cast<std::int32_t>(stored[from]));
-    });
+    add_border<kSign>(stored, sums);
   }
 
   /// sums += row `entering` - row `leaving`
-  HWY_INLINE void step(std::int64_t entering, std::int64_t leaving, std::int32_t* sums) const {
+  HWY_INLINE void step(std::int64_t entering, std::int64_t leaving, Sum* sums) const {
+    using V = hn::Vec<hn::ScalableTag<Sum>>;
+    const hn::ScalableTag<Sum> d;
+    const hn::Rebind<S, decltype(d)> narrow;
     const S* in = row(entering);
     const S* out = row(leaving);
     if (!in || !out) {
@@ -97,84 +110,130 @@ struct IntegerColumns {
       add<-1>(leaving, sums);
       return;
     }
-    const I32 d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     const S* p = in + x * channels;
     const S* q = out + x * channels;
-    std::int64_t i = first * channels;
-    for (; i + lanes <= last * channels; i += lanes) {
-      const VecI32 change = hn::Sub(load_i32(d, p + i), load_i32(d, q + i));
-      hn::StoreU(hn::Add(hn::LoadU(d, sums + i), change), d, sums + i);
-    }
-    for (; i < last * channels; ++i) sums[i] += static_cast<std::int32_t>(p[i]) - static_cast<std::int32_t>(q[i]);
-    if (first == 0 && last == pixels) return;
-    for_border([&](std::int64_t j, std::int64_t from, int) HWY_ATTR {
-      if (from != kOutside) sums[j] += static_cast<std::int32_t>(in[from]) - static_cast<std::int32_t>(out[from]);
-    });
+    for_inside(
+        sums,
+        [&](V sum, std::int64_t i) HWY_ATTR {
+          const V entered = hn::PromoteTo(d, hn::LoadU(narrow, p + i));
+          return hn::Add(sum, hn::Sub(entered, hn::PromoteTo(d, hn::LoadU(narrow, q + i))));
+        },
+        [&](Sum sum, std::int64_t i) { return static_cast<Sum>(sum + static_cast<Sum>(p[i]) - static_cast<Sum>(q[i])); });
+    add_border<1>(in, sums);
+    add_border<-1>(out, sums);
   }
 };
 
-/// prefix[i] = sum of sums[i - channels], sums[i - 2 channels], ...: of all pixels before, modulo 2^32.
-template <int kChannels>
-HWY_INLINE void prefix_sums(const std::int32_t* sums, std::int64_t pixels, std::int32_t* prefix) {
-  std::uint32_t running[kChannels] = {};
-  for (std::int64_t i = 0; i < pixels; ++i) {
-    for (int c = 0; c < kChannels; ++c) {
-      prefix[i * kChannels + c] = static_cast<std::int32_t>(running[c]);
-      running[c] += static_cast<std::uint32_t>(sums[i * kChannels + c]);
+HWY_INLINE VecI32 load_sums(I32 d, const std::uint16_t* p) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint16_t, I32>(), p));
+}
+HWY_INLINE VecI32 load_sums(I32 d, const std::uint32_t* p) {
+  return hn::BitCast(d, hn::LoadU(hn::RebindToUnsigned<I32>(), p));
+}
+
+/// Calls each(i, sums of the windows that begin at components i, i + 1, ...) for a vector of them at a time. The pixel
+/// before the row of vertical sums holds zeros; behind the row, a vector may be read.
+template <int kChannels, class Sum, class Each>
+HWY_INLINE void for_windows(const Sum* sums, std::int64_t window, std::int64_t count, const Each& each) {
+  const I32 d;
+  constexpr std::int64_t kMostLanes = HWY_MAX_BYTES / 4;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  // The window that would begin one pixel earlier, for every channel.
+  std::uint32_t before[kChannels] = {};
+  for (std::int64_t i = 0; i < window - 1; ++i) {
+    for (int c = 0; c < kChannels; ++c) before[c] += sums[i * kChannels + c];
+  }
+  HWY_ALIGN std::int32_t start[kMostLanes];
+  HWY_ALIGN std::int32_t last[kMostLanes];
+  for (std::int64_t i = 0; i < lanes; ++i) {
+    start[i] = static_cast<std::int32_t>(before[i % kChannels]);
+    last[i] = static_cast<std::int32_t>(std::max<std::int64_t>(lanes - kChannels, 0) + i % kChannels);
+  }
+  const Sum* entering = sums + (window - 1) * kChannels;
+  const Sum* leaving = sums - kChannels;
+  if (lanes < kChannels) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint32_t& sum = before[i % kChannels];
+      sum += static_cast<std::uint32_t>(entering[i]) - static_cast<std::uint32_t>(leaving[i]);
+      each(i, hn::Set(d, static_cast<std::int32_t>(sum)));
     }
+    return;
   }
-  for (int c = 0; c < kChannels; ++c) prefix[pixels * kChannels + c] = static_cast<std::int32_t>(running[c]);
+  // Sums up to and including each lane's own pixel, by doubling steps; then what came before.
+  const VecI32 lane = hn::Iota(d, 0);
+  const auto last_pixel = hn::SetTableIndices(d, last);
+  VecI32 carry = hn::Load(d, start);
+  for (std::int64_t i = 0; i < count; i += lanes) {
+    VecI32 sum = hn::Sub(load_sums(d, entering + i), load_sums(d, leaving + i));
+    HWY_UNROLL(4)
+    for (std::int64_t by = kChannels; by < kMostLanes; by *= 2) {
+      if (by >= lanes) break;
+      const VecI32 step = hn::Set(d, static_cast<std::int32_t>(by));
+      const auto source = hn::IndicesFromVec(d, hn::Max(hn::Sub(lane, step), hn::Zero(d)));
+      sum = hn::Add(sum, hn::IfThenElseZero(hn::Not(hn::Lt(lane, step)), hn::TableLookupLanes(sum, source)));
+    }
+    sum = hn::Add(sum, carry);
+    carry = hn::TableLookupLanes(sum, last_pixel);
+    each(i, sum);
+  }
 }
 
-HWY_INLINE void prefix_sums(int channels, const std::int32_t* sums, std::int64_t pixels, std::int32_t* prefix) {
-  switch (channels) {
-    case 1: return prefix_sums<1>(sums, pixels, prefix);
-    case 2: return prefix_sums<2>(sums, pixels, prefix);
-    case 3: return prefix_sums<3>(sums, pixels, prefix);
-    default: break;
+template <int kChannels, class S, class Sum>
+HWY_INLINE void box_integer_row(const BoxAny& box, const BoxIntegerScratch& s, const Sum* sums, std::int64_t pixels,
+                                const std::byte* ahead) {
+  const F32 d;
+  const VecF32 scale = hn::Set(d, static_cast<float>(box.rows.destination.scale));
+  const std::int64_t count = pixels * kChannels;
+  if (box.rows.destination.component == box.rows.source.component) {
+    const hn::Rebind<S, F32> stored;
+    auto* out = reinterpret_cast<S*>(s.out);
+    for_windows<kChannels>(sums, box.x.size(), count, [&](std::int64_t i, VecI32 sum) HWY_ATTR {
+      hwy::Prefetch(ahead + i * static_cast<std::int64_t>(sizeof(S)));
+      hn::StoreU(hn::DemoteTo(stored, hn::NearestInt(hn::Mul(hn::ConvertTo(d, sum), scale))), stored, out + i);
+    });
+    return;
   }
-  // Four channels are one 128-bit vector.
-  const hn::Simd<std::int32_t, HWY_TARGET == HWY_SCALAR ? 1 : 4, 0> d4;
-  if (hn::Lanes(d4) != 4) return prefix_sums<4>(sums, pixels, prefix);
-  auto running = hn::Zero(d4);
-  for (std::int64_t i = 0; i < pixels; ++i) {
-    hn::StoreU(running, d4, prefix + 4 * i);
-    running = hn::Add(running, hn::LoadU(d4, sums + 4 * i));
-  }
-  hn::StoreU(running, d4, prefix + 4 * pixels);
+  for_windows<kChannels>(sums, box.x.size(), count, [&](std::int64_t i, VecI32 sum) HWY_ATTR {
+    hn::StoreU(hn::ConvertTo(d, sum), d, s.out + i);
+  });
+  encode_pixels(box.rows.destination, s.out, pixels, reinterpret_cast<std::byte*>(s.out));
 }
 
-template <class S>
+template <class S, class Sum>
 HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
-  const IntegerColumns<S> columns(box, tile);
+  const IntegerColumns<S, Sum> columns(box, tile);
   const int channels = columns.channels;
   const BoxIntegerScratch s(tile.scratch, tile.out.width, box.x.size(), channels);
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
-  const std::int64_t count = std::int64_t{tile.out.width} * channels;
-  const std::int64_t window = box.x.size() * channels;
-  const F32 d;
-  const I32 di;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto* before_sums = reinterpret_cast<Sum*>(s.sums);
+  auto* sums = before_sums + kPadElements;
+  std::fill_n(before_sums, kPadElements + columns.pixels * channels, Sum{0});
 
   const std::int64_t top = tile.origin_y + tile.out.y;
-  std::fill_n(s.sums, columns.pixels * channels, 0);
-  for (std::int64_t y = top - box.y.before; y <= top + box.y.after; ++y) columns.template add<1>(y, s.sums);
+  for (std::int64_t y = top - box.y.before; y <= top + box.y.after; ++y) columns.template add<1>(y, sums);
   for (std::int64_t row = 0; row < tile.out.height; ++row) {
-    if (row > 0) columns.step(top + row + box.y.after, top + row - 1 - box.y.before, s.sums);
-    prefix_sums(channels, s.sums, columns.pixels, s.prefix);
-    for (std::int64_t i = 0; i < count; i += lanes) {
-      const VecI32 sum = hn::Sub(hn::LoadU(di, s.prefix + i + window), hn::LoadU(di, s.prefix + i));
-      hn::StoreU(hn::ConvertTo(d, sum), d, s.out + i);
+    if (row > 0) columns.step(top + row + box.y.after, top + row - 1 - box.y.before, sums);
+    const std::byte* ahead = stored_row(box.rows, tile.src, top + row + 1 + box.y.after, columns.x);
+    const auto make_row = [&](auto constant) HWY_ATTR {
+      box_integer_row<decltype(constant)::value, S>(box, s, sums, tile.out.width, ahead);
+    };
+    switch (channels) {
+      case 1: make_row(std::integral_constant<int, 1>{}); break;
+      case 2: make_row(std::integral_constant<int, 2>{}); break;
+      case 3: make_row(std::integral_constant<int, 3>{}); break;
+      default: make_row(std::integral_constant<int, 4>{}); break;
     }
-    encode_pixels(box.rows.destination, s.out, tile.out.width,
-                  tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes);
+    store_bytes(tile, reinterpret_cast<const std::byte*>(s.out), tile.out.width * pixel_bytes,
+                tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes);
   }
+  finish_stores(tile);
 }
 
 void box_any_i32(const BoxAny& box, const Tile& tile) {
-  if (box.rows.source.component == Component::u8) return box_integer<std::uint8_t>(box, tile);
-  box_integer<std::uint16_t>(box, tile);
+  if (box.rows.source.component != Component::u8) return box_integer<std::uint16_t, std::uint32_t>(box, tile);
+  constexpr std::int64_t kMostRows = 65535 / 255;
+  if (box.y.size() <= kMostRows) return box_integer<std::uint8_t, std::uint16_t>(box, tile);
+  box_integer<std::uint8_t, std::uint32_t>(box, tile);
 }
 
 // ---- f64 sums
@@ -327,7 +386,6 @@ HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
   const FloatColumns<T> columns(box, tile);
   // step() looks at whole vectors: what lies behind the row must not pass for a NaN, whose removal costs a whole window.
   std::fill_n(columns.s.leaving + columns.elements, hn::Lanes(F64()), T{0});
-  const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   const std::int64_t top = tile.origin_y + tile.out.y;
   for (std::int64_t y = top - top % box.segment_rows; y < top + tile.out.height; ++y) {
     if (y % box.segment_rows == 0) {
@@ -337,9 +395,9 @@ HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
     }
     if (y < top) continue;
     columns.horizontal(columns.with_fractions(y));
-    encode_pixels(box.rows.destination, columns.s.out, tile.out.width,
-                  tile.dst.row(y - tile.origin_y) + tile.out.x * pixel_bytes);
+    store_pixels(box.rows.destination, tile, columns.s.out, tile.out.width, tile.out.x, y - tile.origin_y);
   }
+  finish_stores(tile);
 }
 
 void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }

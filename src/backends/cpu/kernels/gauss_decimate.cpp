@@ -137,14 +137,59 @@ HWY_INLINE void decimate_row(int channels, const DecimatedAxis& axis, const floa
   }
 }
 
+/// The columns of a tile's source rows. What lies beyond the image sums up like the columns that stand for it, so that it
+/// need not be made for every row: only `first` to `last` are loaded, and fill() copies their sums. A tile that does not
+/// hold all that its border needs loads everything.
+struct DecimateColumns {
+  const RowPipeline& rows;
+  std::int64_t x;        ///< source column of column 0
+  std::int64_t columns;
+  std::int64_t width;    ///< of the source
+  std::int64_t first, last;
+
+  DecimateColumns(const RowPipeline& pipeline, std::int64_t from, std::int64_t count, std::int64_t source_width)
+      : rows(pipeline),
+        x(from),
+        columns(count),
+        width(source_width),
+        first(std::clamp<std::int64_t>(-from, 0, count)),
+        last(std::clamp<std::int64_t>(source_width - from, first, count)) {
+    const auto is_loaded = [&](std::int64_t i) {
+      const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
+      return inside == kOutside || (inside >= x + first && inside < x + last);
+    };
+    bool all = true;
+    for (std::int64_t i = 0; i < first; ++i) all = all && is_loaded(i);
+    for (std::int64_t i = last; i < columns; ++i) all = all && is_loaded(i);
+    if (!all) first = 0, last = columns;
+  }
+
+  void fill(float* sums) const {
+    const std::int64_t channels = rows.source.channels;
+    const auto range = [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) {
+        const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
+        for (std::int64_t c = 0; c < channels; ++c) {
+          sums[i * channels + c] = inside == kOutside ? static_cast<float>(rows.outside[static_cast<std::size_t>(c)])
+                                                      : sums[(inside - x) * channels + c];
+        }
+      }
+    };
+    range(0, first);
+    range(last, columns);
+  }
+};
+
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
   const int channels = k.rows.source.channels;
   const DecimatedAxis& ax = k.axis.x;
   const DecimatedAxis& ay = k.axis.y;
   const auto taps = static_cast<std::int64_t>(ax.spline.size());
-  const std::int64_t columns = (tile.out.width - 1) * ax.factor + taps;
   const GaussDecimateScratch s(tile.scratch, tile.out.width, ax.factor, taps, ay.cells, channels);
   const std::int64_t x = (k.grid.first.x + tile.out.x) * ax.factor - ax.centre;
+  const DecimateColumns columns(k.rows, x, (tile.out.width - 1) * ax.factor + taps, tile.src.desc.width);
+  const std::int64_t loaded = columns.last - columns.first;
+  const std::int64_t offset = columns.first * channels;
   const std::int64_t first = k.grid.first.y + tile.out.y;  // cell row
 
   // The rows [m * factor - centre, + factor) are the first that cell row m reaches, and the t-th that m - t does.
@@ -152,20 +197,24 @@ void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
     RowBlock block{s.rows, s.stride, 0, nullptr, ay.factor, {}, false};
     for (std::int64_t t = 0; t < ay.cells; ++t) {
       const std::int64_t slot = ((m - t) % ay.cells + ay.cells) % ay.cells;
-      block.sums[t] = s.sums + slot * s.stride;
+      block.sums[t] = s.sums + slot * s.stride + offset;
     }
     for (std::int64_t row = 0; row < ay.factor; row += kDecimateRows) {
       block.count = std::min(kDecimateRows, ay.factor - row);
       block.weights = ay.spline.data() + row;
       block.begins = row == 0;
       for (std::int64_t r = 0; r < block.count; ++r) {
-        load_row(k.rows, tile.src, m * ay.factor - ay.centre + row + r, x, columns, s.rows + r * s.stride);
+        const std::int64_t y = m * ay.factor - ay.centre + row + r;
+        fetch_row(k.rows, tile.src, y + block.count, x + columns.first, loaded);
+        load_row(k.rows, tile.src, y, x + columns.first, loaded, s.rows + r * s.stride);
       }
-      with_cells(ay.cells, [&](auto cells) HWY_ATTR { add_rows<decltype(cells)::value>(block, columns * channels); });
+      with_cells(ay.cells, [&](auto cells) HWY_ATTR { add_rows<decltype(cells)::value>(block, loaded * channels); });
     }
     const std::int64_t finished = m - (ay.cells - 1);
     if (finished < first) continue;
-    decimate_row(channels, ax, block.sums[ay.cells - 1], tile.out.width,
+    float* sums = block.sums[ay.cells - 1] - offset;
+    columns.fill(sums);
+    decimate_row(channels, ax, sums, tile.out.width,
                  tile.grid + (finished - k.grid.first.y) * k.grid.stride + tile.out.x * channels);
   }
 }
@@ -232,7 +281,8 @@ struct Expansion {
     const F32 d;
     const hn::RebindToSigned<F32> di;
     if (!in_reach) return run_plain(coarse, count, out);
-    for (std::int64_t begin = 0; begin < count; begin += period, coarse += period / axis.factor) {
+    const std::int64_t step = period / axis.factor;
+    for (std::int64_t begin = 0; begin < count; begin += period, coarse += step) {
       const std::int64_t end = std::min(period, count - begin);
       const float* w = s.weights;
       const std::int64_t* base = s.bases;
@@ -270,7 +320,6 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
   const GaussExpandScratch s(tile.scratch, tile.out.width, {ax.factor, ax.cells, k.x.size()},
                              {ay.factor, ay.cells, k.y.size()}, channels);
   const Expansion expansion(s, ax, channels);
-  const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
 
   // Columns are expanded from the start of the cell that the tile begins in.
   const std::int64_t x = tile.origin_x + tile.out.x;
@@ -317,9 +366,9 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
     with_cells(ax.cells, [&](auto cells) HWY_ATTR {
       expansion.template run<decltype(cells)::value>(s.mixed, (skip + tile.out.width) * channels, s.out);
     });
-    encode_pixels(k.rows.destination, s.out + skip * channels, tile.out.width,
-                  tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes);
+    store_pixels(k.rows.destination, tile, s.out + skip * channels, tile.out.width, tile.out.x, tile.out.y + row);
   }
+  finish_stores(tile);
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE

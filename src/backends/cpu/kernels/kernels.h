@@ -44,6 +44,7 @@ struct Tile {
   std::int64_t origin_y = 0;
   std::byte* scratch = nullptr;  ///< 64-byte aligned, as large as the kernel's layout says
   float* grid = nullptr;         ///< what one pass leaves for the next: the coarse grid of a decimated Gaussian
+  bool streams = false;          ///< `dst` is too large to stay in the cache: it is written past it
 };
 
 template <class T>
@@ -58,6 +59,19 @@ template <class T>
 struct SepFused {
   RowPipeline rows;
   TapsOf<T> x, y;
+};
+
+inline constexpr int kFixedBits = 7;  ///< fractional bits of an 8-bit value in 16: two of them still fit
+
+/// The same for 8-bit pixels that are only blurred, and symmetric taps without negative ones, in 16-bit integers.
+struct SepFusedU8 {
+  RowPipeline rows;
+  std::vector<std::uint16_t> x, y;  ///< taps from the middle on, times 65536
+
+  /// What is added before the last shift: half a step, and half a unit for each product that lost its fraction.
+  [[nodiscard]] std::uint16_t rounding() const {
+    return static_cast<std::uint16_t>((1 << (kFixedBits - 1)) + (x.size() + y.size()) / 2);
+  }
 };
 
 /// Any matrix, directly.
@@ -124,6 +138,7 @@ struct GaussExpand {
 
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
+void sep_fused_u8(const SepFusedU8&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
 void gauss_expand(const GaussExpand&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
@@ -138,6 +153,7 @@ void box_any_f64(const BoxAny&, const Tile&);  ///< f64 pixels, f64 sums
 namespace scalar {
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
+void sep_fused_u8(const SepFusedU8&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);

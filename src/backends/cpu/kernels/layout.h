@@ -13,6 +13,7 @@ inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that 
 inline constexpr std::int64_t kDecimateRows = 8;  ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kExpandLanes = 16;  ///< the widest vector that the expansion is laid out for
+inline constexpr std::int64_t kExpandPattern = 128; ///< components: shorter patterns are repeated up to here
 inline constexpr int kMaxCells = 8;               ///< that one output is expanded from on an axis
 
 /// Hands out 64-byte aligned pieces; with a null base it only measures.
@@ -59,6 +60,27 @@ struct SepFusedScratch {
   }
 };
 
+struct SepFusedU8Scratch {
+  std::int64_t stride;  ///< elements between rows of `ring` and of `vertical`
+  std::int64_t ring_rows;
+  std::uint16_t* ring;
+  std::uint16_t* vertical;  ///< kRowBatch rows
+  std::uint8_t* out;        ///< one row
+  const std::uint16_t** rows;
+  std::int64_t bytes;
+
+  SepFusedU8Scratch(std::byte* base, std::int64_t tile_columns, std::int64_t radius_x, std::int64_t radius_y, int channels) {
+    Carver carver(base);
+    stride = row_stride((tile_columns + 2 * radius_x) * channels + kPadElements);  // four vectors more
+    ring_rows = 2 * radius_y + kRowBatch;
+    ring = carver.take<std::uint16_t>(stride * ring_rows);
+    vertical = carver.take<std::uint16_t>(stride * kRowBatch);
+    out = carver.take<std::uint8_t>(stride);
+    rows = carver.take<const std::uint16_t*>(ring_rows);
+    bytes = carver.used();
+  }
+};
+
 template <class T>
 struct NxnDirectScratch {
   std::int64_t stride;
@@ -78,15 +100,13 @@ struct NxnDirectScratch {
 };
 
 struct BoxIntegerScratch {
-  std::int32_t* sums;    ///< vertical sums, the tile's columns with their halo
-  std::int32_t* prefix;  ///< prefix[i] = the sum of all before i
-  float* out;
+  std::uint32_t* sums;  ///< vertical sums: zeros, then the tile's columns with their halo; of 16 bits where they suffice
+  float* out;           ///< of finished bytes, in the end
   std::int64_t bytes;
 
   BoxIntegerScratch(std::byte* base, std::int64_t tile_columns, std::int64_t window_x, int channels) {
     Carver carver(base);
-    sums = carver.take<std::int32_t>(row_stride((tile_columns + window_x - 1) * channels));
-    prefix = carver.take<std::int32_t>(row_stride((tile_columns + window_x) * channels));
+    sums = carver.take<std::uint32_t>(kPadElements + row_stride((tile_columns + window_x - 1) * channels));
     out = carver.take<float>(row_stride(tile_columns * channels));
     bytes = carver.used();
   }
@@ -166,6 +186,7 @@ struct GaussExpandScratch {
     ring_rows = y.coarse_taps + kRowBatch - 1;
     blurred_rows = y.cells + kRowBatch - 1;
     pattern_lanes = std::lcm(x.factor * channels, kExpandLanes);
+    if (pattern_lanes < kExpandPattern) pattern_lanes *= kExpandPattern / pattern_lanes;
     loaded = carver.take<float>(stride);
     ring = carver.take<float>(stride * ring_rows);
     rows = carver.take<const float*>(ring_rows);

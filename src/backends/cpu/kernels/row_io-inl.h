@@ -8,6 +8,7 @@
 #define MOLLIFY_ROW_IO_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -77,7 +78,7 @@ HWY_INLINE void store_f32(F32 d, VecF32 v, std::uint16_t* p) {
   hn::StoreU(hn::DemoteTo(d16, hn::NearestInt(clamp_unorm(d, v, 65535.0F))), d16, p);
 }
 
-HWY_INLINE void store_f32(F32 d, VecF32 v, hwy::float16_t* p) {
+HWY_INLINE void store_f32(HWY_MAYBE_UNUSED F32 d, VecF32 v, hwy::float16_t* p) {
 #if HWY_TARGET <= HWY_AVX2
   const hn::Rebind<hwy::float16_t, F32> d16;
   hn::StoreU(hn::DemoteTo(d16, v), d16, p);
@@ -231,6 +232,32 @@ HWY_INLINE void unpremultiply(int channels, std::int64_t pixels, T* row) {
   }
 }
 
+// ---- stores
+
+/// `bytes` finished bytes from `src` to `dst`: past the cache where the tile says so.
+HWY_INLINE void store_bytes(const Tile& tile, const std::byte* src, std::int64_t bytes, std::byte* dst) {
+  constexpr std::int64_t kLine = 64;  // streaming pays only where it fills whole lines
+  if (!tile.streams || bytes < 2 * kLine) {
+    std::memcpy(dst, src, static_cast<std::size_t>(bytes));
+    return;
+  }
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto* from = reinterpret_cast<const std::uint8_t*>(src);
+  auto* to = reinterpret_cast<std::uint8_t*>(dst);
+  std::int64_t i = (kLine - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst)) % kLine) % kLine;
+  std::memcpy(to, from, static_cast<std::size_t>(i));
+  for (; i + kLine <= bytes; i += kLine) {
+    for (std::int64_t j = i; j < i + kLine; j += lanes) hn::Stream(hn::LoadU(d, from + j), d, to + j);
+  }
+  std::memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
+}
+
+/// Before another thread may read what was streamed.
+HWY_INLINE void finish_stores(const Tile& tile) {
+  if (tile.streams) hwy::FlushStream();
+}
+
 // ---- rows
 
 /// `pixels` stored pixels from `src` on to numbers. `dst` has room for a vector more.
@@ -255,6 +282,35 @@ HWY_INLINE void encode_pixels(const RowFormat& format, T* src, std::int64_t pixe
     using D = decltype(component);
     encode_components(src, count, static_cast<T>(format.scale), reinterpret_cast<D*>(dst));
   });
+}
+
+/// encode_pixels() to (x, y) of the destination, past the cache where the tile says so. The bytes are made in place first:
+/// stored pixels are never larger than numbers.
+template <class T>
+HWY_INLINE void store_pixels(const RowFormat& format, const Tile& tile, T* src, std::int64_t pixels, std::int64_t x,
+                             std::int64_t y) {
+  const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
+  std::byte* dst = tile.dst.row(y) + x * pixel_bytes;
+  if (!tile.streams) return encode_pixels(format, src, pixels, dst);
+  auto* made = reinterpret_cast<std::byte*>(src);
+  encode_pixels(format, src, pixels, made);
+  store_bytes(tile, made, pixels * pixel_bytes, dst);
+}
+
+/// Where the part of row y from column x on that lies inside the image is stored, to be fetched before it is needed; of a
+/// row that is not stored, some address in the image.
+HWY_INLINE const std::byte* stored_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x) {
+  const std::int64_t row = std::max<std::int64_t>(map_index(rows.border.mode.y, y, src.desc.height), 0);
+  return src.row(row) + std::max<std::int64_t>(x, 0) * info(src.desc.format).pixel_bytes();
+}
+
+/// Asks the memory for columns [x, x + pixels) of source row y, which is needed soon.
+HWY_INLINE void fetch_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x,
+                          std::int64_t pixels) {
+  constexpr std::int64_t kLine = 64;
+  const std::int64_t inside = std::min(pixels, src.desc.width - std::max<std::int64_t>(x, 0));
+  const std::byte* stored = stored_row(rows, src, y, x);
+  for (std::int64_t i = 0; i < inside * info(src.desc.format).pixel_bytes(); i += kLine) hwy::Prefetch(stored + i);
 }
 
 /// Columns [x, x + pixels) of source row y as numbers; both coordinates may lie outside the image.
@@ -283,7 +339,7 @@ HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std
       const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
       T* pixel = dst + i * channels;
       if (inside >= x + first && inside < x + last) {
-        std::copy_n(dst + (inside - x) * channels, channels, pixel);
+        for (int c = 0; c < channels; ++c) pixel[c] = dst[(inside - x) * channels + c];
       } else {
         T decoded[kMaxLanes * 2];
         decode_pixels(rows.source, stored + inside * pixel_bytes, 1, decoded);

@@ -22,7 +22,6 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   const std::int64_t columns = tile.out.width + k.x.size() - 1;
   const std::int64_t x = tile.origin_x + tile.out.x - k.x.before;
   const std::int64_t y = tile.origin_y + tile.out.y - k.y.before;  // source row of ring row 0
-  const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
 
   std::int64_t loaded = 0;  // ring rows so far
   for (std::int64_t row = 0; row < tile.out.height; row += kRowBatch) {
@@ -34,11 +33,12 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (row + i) % s.ring_rows * s.stride;
     filter_rows(k.y, s.rows, columns * channels, s.vertical, s.stride);
     for (std::int64_t j = 0; j < batch; ++j) {
+      fetch_row(k.rows, tile.src, y + loaded + j, x, columns);
       filter_columns(k.x, channels, s.vertical + j * s.stride, std::int64_t{tile.out.width} * channels, s.out);
-      encode_pixels(k.rows.destination, s.out, tile.out.width,
-                    tile.dst.row(tile.out.y + row + j) + tile.out.x * pixel_bytes);
+      store_pixels(k.rows.destination, tile, s.out, tile.out.width, tile.out.x, tile.out.y + row + j);
     }
   }
+  finish_stores(tile);
 }
 
 void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { sep_fused(k, tile); }
