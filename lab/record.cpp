@@ -23,7 +23,10 @@ Json pair(PerAxis<std::int32_t> value) { return Json::array({value.x, value.y});
 Json plan_json(const Plan& plan) {
   Json passes = Json::array();
   for (const Pass& pass : plan.passes) {
-    passes.push_back({{"kernel", pass.kernel}, {"size", pair(pass.size)}, {"tile", pair(pass.tile)}, {"group", pair(pass.group)}});
+    passes.push_back({{"kernel", pass.kernel},
+                      {"size", pair(pass.size)},
+                      {"tile", pair(pass.tile)},
+                      {"group", pair(pass.group)}});
   }
   Json intermediates = Json::array();
   for (const ImageDesc& image : plan.intermediates) {
@@ -38,13 +41,26 @@ Json plan_json(const Plan& plan) {
           {"predicted_ns", plan.predicted_seconds * 1e9}};
 }
 
+/// The row of `mollify tune` that the options came from.
+Json measured_json(const std::optional<TuningRow>& row) {
+  if (!row) return nullptr;
+  Json options = Json::object();
+  for (const auto& [key, value] : row->options) options[key] = value;
+  return {{"origin", row->origin == TuningOrigin::user ? "user" : "shipped"}, {"gain", row->gain}, {"options", std::move(options)}};
+}
+
 /// Which numbers the planner went by. The CPU's follow from its caches.
-Json tuning_json(const DeviceInfo& device) {
+Json tuning_json(const Plan& plan) {
+  const DeviceInfo& device = plan.device;
   if (device.backend == Backend::cpu) {
-    return {{"row", "cpu"}, {"l2_bytes", device.l2_bytes}, {"llc_bytes", device.llc_bytes}};
+    return {{"row", "cpu"},
+            {"measured", measured_json(plan.tuning)},
+            {"l2_bytes", device.l2_bytes},
+            {"llc_bytes", device.llc_bytes}};
   }
   const GpuTuning& tuning = gpu_tuning(device);
   return {{"row", tuning.device.empty() ? "any GPU" : tuning.device},
+          {"measured", measured_json(plan.tuning)},
           {"bytes_per_second", tuning.bytes_per_second},
           {"groups_to_fill", tuning.groups_to_fill}};
 }
@@ -81,7 +97,7 @@ Json to_record(const bench::Record& record, const Plan* plan, bool chosen, const
   json["chosen"] = chosen;
   json["clocks"] = clocks;
   json["plan"] = plan != nullptr ? plan_json(*plan) : Json(nullptr);
-  json["tuning"] = plan != nullptr ? tuning_json(plan->device) : Json(nullptr);
+  json["tuning"] = plan != nullptr ? tuning_json(*plan) : Json(nullptr);
   return json;
 }
 

@@ -54,7 +54,9 @@ Result<double> realized_sigma(const Peer& peer, const cases::Case& original, dou
 
   const FormatInfo& format = info(c.dst.format);
   const std::byte* row = dst.view().row(c.dst.height / 2);
-  const auto at = [&](std::int32_t x) { return reference::load_pixel(format, row + std::ptrdiff_t{x} * format.pixel_bytes())[0]; };
+  const auto at = [&](std::int32_t x) {
+    return reference::load_pixel(format, row + std::ptrdiff_t{x} * format.pixel_bytes())[0];
+  };
   double sum = 0.0;
   double first = 0.0;
   double second = 0.0;

@@ -94,7 +94,8 @@
     },
     size() {
       const list = model.matching(pick("device", "format", "family"));
-      const many = list.filter(point => model.distinct(list.filter(other => other.kernel === point.kernel), other => other.size).length > 1);
+      const sizes = kernel => model.distinct(list.filter(point => point.kernel === kernel), point => point.size).length;
+      const many = list.filter(point => sizes(point.kernel) > 1);
       setControls("size", kernelSelect("size", many.length ? many : list));
     },
     records() {
@@ -148,8 +149,8 @@
   }
 
   // Pictures of all charts, for documents: by the name of their section.
-  window.lab = {figures: () => Object.fromEntries(Object.entries(instances).map(([name, chart]) => [name, chart.renderToSVGString()])),
-    filters, controls, refresh, instances};
+  const figures = () => Object.fromEntries(Object.entries(instances).map(([name, chart]) => [name, chart.renderToSVGString()]));
+  window.lab = {figures, filters, controls, refresh, instances};
 
   if (model.points.length === 0) {
     $("#summary").textContent = "There are no measurements in these results.";

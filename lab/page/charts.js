@@ -74,7 +74,8 @@ const charts = (() => {
     return [...groups.keys()].sort().map(name => {
       const style = look.of(name);
       return {name, type: "line", data: groups.get(name).sort((a, b) => a.value[0] - b.value[0]), symbol: style.symbol,
-        symbolSize: (value, item) => item.data.point.unstable ? 5 : 8, itemStyle: {color: style.color}, lineStyle: {color: style.color, width: 2, type: style.dashed ? "dashed" : "solid"},
+        symbolSize: (value, item) => item.data.point.unstable ? 5 : 8, itemStyle: {color: style.color},
+        lineStyle: {color: style.color, width: 2, type: style.dashed ? "dashed" : "solid"},
         emphasis: {focus: "series"}, ...extra};
     });
   }
@@ -136,7 +137,8 @@ const charts = (() => {
         axisLabel: {color: look.css("--text"), width: room < 600 ? 130 : 260, overflow: "truncate"}}),
       series: [{name: "share", type: "bar", barMaxWidth: 18,
         data: list.map(point => ({value: point.share, point, itemStyle: {color: look.of(point.variant).color, borderRadius: 2}})),
-        label: {show: true, position: "right", color: look.css("--text"), formatter: item => `${look.number(item.value * 100, 2)} %`},
+        label: {show: true, position: "right", color: look.css("--text"),
+          formatter: item => `${look.number(item.value * 100, 2)} %`},
         markLine: {silent: true, symbol: "none", data: [{xAxis: 1}], label: {show: false},
           lineStyle: {color: look.css("--accent"), type: "solid", width: 2}}}]};
   }
@@ -159,10 +161,12 @@ const charts = (() => {
 
   function size(filters, controls, room) {
     const {device, format, family, variants} = filters;
-    const list = model.represent(model.matching({device, format, family, kernel: controls.kernel}), variants, point => point.size);
+    const all = model.matching({device, format, family, kernel: controls.kernel});
+    const list = model.represent(all, variants, point => point.size);
     const lines = series(list, variants, point => point.pixels, point => point.nsPerPixel);
     return {...base(names(lines), room), series: lines,
-      xAxis: axis("pixels", "log", {logBase: 4, min: "dataMin", max: "dataMax", axisLabel: {color: look.css("--muted"), hideOverlap: true, formatter: pixels}}),
+      xAxis: axis("pixels", "log", {logBase: 4, min: "dataMin", max: "dataMax",
+        axisLabel: {color: look.css("--muted"), hideOverlap: true, formatter: pixels}}),
       yAxis: axis("ns per pixel", "log", {nameGap: 48, logBase: 2})};
   }
 

@@ -80,8 +80,8 @@ const tables = (() => {
     }).sort(compare);
     const visible = state.all ? list : list.slice(0, most);
     const arrow = key => key === state.sort ? (state.descending ? " ▼" : " ▲") : "";
-    const head = headings.map(([key, name, , isText]) => `<th ${isText ? "" : 'class="number"'} aria-sort="${key === state.sort ? (state.descending ? "descending" : "ascending")
-      : "none"}"><button type="button" data-sort="${key}">${name}${arrow(key)}</button></th>`).join("");
+    const order = key => key !== state.sort ? "none" : state.descending ? "descending" : "ascending";
+    const head = headings.map(([key, name, , isText]) => `<th ${isText ? "" : 'class="number"'} aria-sort="${order(key)}"><button type="button" data-sort="${key}">${name}${arrow(key)}</button></th>`).join("");
     const body = visible.map(point => `<tr data-index="${point.index}" tabindex="0">${headings.map(([key, , value, isText]) =>
       cell("td", shown[key] ? shown[key](point) : value(point), isText ? "" : 'class="number"')).join("")}</tr>`).join("");
     const more = list.length > visible.length ? `<p><button type="button" id="more">Show all ${list.length}</button></p>` : "";

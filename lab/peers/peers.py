@@ -212,7 +212,8 @@ class Torch:
     def time(self, run, count):
         if not self.gpu:
             return time_by_host(run, count)
-        events = [(self.torch.cuda.Event(enable_timing=True), self.torch.cuda.Event(enable_timing=True)) for _ in range(count)]
+        event = lambda: self.torch.cuda.Event(enable_timing=True)
+        events = [(event(), event()) for _ in range(count)]
         for begin, end in events:
             begin.record()
             run()

@@ -123,8 +123,10 @@ Result<Json> kernel_json(const KernelSpec& kernel) {
 
 Result<Json> case_json(const cases::Case& c) {
   const auto refuse = [](const char* why) { return Error{ErrorCode::unsupported, why, {}}; };
-  if (c.src.format != c.dst.format || c.spec.roi || c.layout != cases::Layout::packed) return refuse("is asked for whole images only");
-  if (c.spec.alpha != AlphaMode::ignore || c.spec.transfer != TransferFunction::none) return refuse("knows nothing of colour");
+  const bool whole = c.src.format == c.dst.format && !c.spec.roi && c.layout == cases::Layout::packed;
+  if (!whole) return refuse("is asked for whole images only");
+  const bool plain = c.spec.alpha == AlphaMode::ignore && c.spec.transfer == TransferFunction::none;
+  if (!plain) return refuse("knows nothing of colour");
   if (c.spec.border.mode.x != c.spec.border.mode.y) return refuse("is asked for one border only");
   if (c.spec.border.value != Border{}.value) return refuse("is asked for a constant border of 0 only");
   Result<Json> kernel = kernel_json(c.spec.kernel);
