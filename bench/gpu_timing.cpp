@@ -1,9 +1,11 @@
-#include "bench/gpu_timing.h"
-
+// Timing by a GPU's own clock, images resident, each blur between copies on the same device.
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <numeric>
 
 #include "bench/buffers.h"
+#include "bench/time_group.h"
 
 #ifdef MOLLIFY_VULKAN
 #include "backends/vulkan/timestamps.h"
@@ -16,30 +18,63 @@ namespace mollify::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+using vulkan::DeviceSamples;
+using vulkan::DeviceTimer;
 
 void append(std::vector<double>& all, const std::vector<double>& more) { all.insert(all.end(), more.begin(), more.end()); }
 
-/// Runs until the time is spent; the first round only warms up.
-Result<vulkan::DeviceSamples> sample(vulkan::DeviceTimer& timer, double seconds) {
-  constexpr int kRounds = 3;  // at least, so that one disturbance is not all there is
-  const Result<vulkan::DeviceSamples> warm_up = timer.measure(4);
-  if (!warm_up) return warm_up.error();
-  const double one_ns = summarize(warm_up->blur).median + summarize(warm_up->driver_copy).median;
-  const int runs = static_cast<int>(std::clamp(0.1e9 / one_ns, 3.0, double{vulkan::DeviceTimer::kMaxRuns}));
-  vulkan::DeviceSamples all;
-  const auto start = Clock::now();
-  for (int round = 0; round < kRounds || seconds_since(start) < seconds; ++round) {
-    const Result<vulkan::DeviceSamples> some = timer.measure(runs);
-    if (!some) return some.error();
-    append(all.blur, some->blur);
-    append(all.driver_copy, some->driver_copy);
-    append(all.kernel_copy, some->kernel_copy);
-    append(all.nothing, some->nothing);
-  }
-  return all;
+std::shared_ptr<const vulkan::Prepared> prepared_of(const Contender& contender) {
+  return vulkan::prepared_of(Access::impl(contender.executable));
 }
+
+/// One contender on the device: its turns, and what was seen around its runs.
+class Entrant {
+ public:
+  static Result<Entrant> create(const Contender& contender, const ConstImageView& noise) {
+    Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(prepared_of(contender), noise);
+    if (!timer) return timer.error();
+    return Entrant(std::move(*timer));
+  }
+
+  Result<std::vector<double>> turn() {
+    if (runs_ == 0) {  // how many fill a tenth of a second
+      const Result<DeviceSamples> first = timer_->measure(4);
+      if (!first) return first.error();
+      const double one_ns = summarize(first->blur).median + summarize(first->driver_copy).median;
+      runs_ = static_cast<int>(std::clamp(0.1e9 / one_ns, 3.0, double{DeviceTimer::kMaxRuns}));
+    }
+    const Result<DeviceSamples> some = timer_->measure(runs_);
+    if (!some) return some.error();
+    append(around_.driver_copy, some->driver_copy);
+    append(around_.kernel_copy, some->kernel_copy);
+    append(around_.dispatch, some->dispatch);
+    append(around_.nothing, some->nothing);
+    return some->blur;
+  }
+
+  /// After the turns.
+  Result<Figures> figures(const Statistics& time_ns) {
+    constexpr int kSubmissions = 15;
+    const Result<std::vector<double>> submissions = timer_->measure_submissions(kSubmissions);
+    if (!submissions) return submissions.error();
+    const bool driver = summarize(around_.driver_copy).median < summarize(around_.kernel_copy).median;
+    const std::vector<double>& copies = driver ? around_.driver_copy : around_.kernel_copy;
+    // Copies follow each blur: those of the first half of the turns came before the others.
+    const auto half = copies.begin() + static_cast<std::ptrdiff_t>(copies.size() / 2);
+    return Figures{.time_ns = time_ns,
+                   .copy_before_ns = summarize({copies.begin(), half}).median,
+                   .copy_after_ns = summarize({half, copies.end()}).median,
+                   .submit_ns = summarize(*submissions).median,
+                   .dispatch_ns = summarize(around_.dispatch).median,
+                   .nothing_ns = summarize(around_.nothing).median};
+  }
+
+ private:
+  explicit Entrant(std::unique_ptr<DeviceTimer> timer) : timer_(std::move(timer)) {}
+  std::unique_ptr<DeviceTimer> timer_;
+  DeviceSamples around_;
+  int runs_ = 0;
+};
 
 Result<double> end_to_end_ns(const Executable& executable, const ConstImageView& src, const ImageView& dst) {
   Result<Workspace> workspace = executable.make_workspace();
@@ -49,57 +84,96 @@ Result<double> end_to_end_ns(const Executable& executable, const ConstImageView&
   for (int i = 0; i <= kRuns; ++i) {
     const auto start = Clock::now();
     if (const Status s = executable.run(src, dst, *workspace); !s) return s.error();
-    if (i > 0) samples.push_back(seconds_since(start) * 1e9);
+    if (i > 0) samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
   }
   return summarize(std::move(samples)).median;
 }
 
+/// As many of the first as fit on the device together.
+std::size_t fitting(std::span<const Contender> contenders, std::span<const std::size_t> which) {
+  std::int64_t left = vulkan::timer_budget(*prepared_of(contenders.front())->context());
+  std::size_t count = 0;
+  while (count < which.size() && (left -= vulkan::timer_bytes(contenders[which[count]].executable.plan())) >= 0) ++count;
+  return std::max<std::size_t>(count, 1);
+}
+
+/// Contenders whose images are on the device together, and the peers, take turns.
+Result<std::vector<Figures>> time_together(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
+                                           std::span<const std::size_t> which, const ConstImageView& noise,
+                                           const GroupOptions& options) {
+  std::vector<Entrant> entrants;
+  for (const std::size_t i : which) {
+    if (i >= contenders.size()) break;
+    Result<Entrant> entrant = Entrant::create(contenders[i], noise);
+    if (!entrant) return entrant.error();
+    entrants.push_back(std::move(*entrant));
+  }
+  std::vector<Candidate> candidates;
+  for (Entrant& entrant : entrants) candidates.push_back({"mollify", {}, [&entrant] { return entrant.turn(); }});
+  for (const std::size_t i : which.subspan(entrants.size())) {
+    candidates.push_back({peers[i - contenders.size()].name, {}, peers[i - contenders.size()].run.turn});
+  }
+  const Result<std::vector<Statistics>> measured = measure(
+      candidates, {.seconds = options.seconds, .min_runs = options.min_runs, .stop = options.stop});
+  if (!measured) return measured.error();
+
+  std::vector<Figures> figures;
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    Result<Figures> one = entrants[i].figures((*measured)[i]);
+    if (!one) return one.error();
+    figures.push_back(*std::move(one));
+  }
+  for (std::size_t i = entrants.size(); i < measured->size(); ++i) figures.push_back({.time_ns = (*measured)[i]});
+  return figures;
+}
+
 }  // namespace
 
-Result<Timing> time_on_gpu(const Executable& executable, const cases::CaseResult& verified, const cases::Case& c,
-                           const TimingOptions& options) {
-  const Plan& plan = executable.plan();
+Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
+                                         const cases::Case&, const GroupOptions& options) {
+  const Plan& plan = contenders.front().executable.plan();
   Result<Image> src = Image::create(plan.src);
   Result<Image> dst = Image::create(plan.dst);
   if (!src) return src.error();
   if (!dst) return dst.error();
-  const ImageView source{plan.src, src->view().data, plan.src.row_payload_bytes()};  // noise comes packed
-  fill_noise(source, 1);
-  Result<std::unique_ptr<vulkan::DeviceTimer>> timer =
-      vulkan::DeviceTimer::create(vulkan::prepared_of(Access::impl(executable)), source);
-  if (!timer) return timer.error();
-  const Result<vulkan::DeviceSamples> samples = sample(**timer, options.seconds);
-  if (!samples) return samples.error();
-  timer->reset();
-  const Result<double> end_to_end = end_to_end_ns(executable, source, dst->view());
-  if (!end_to_end) return end_to_end.error();
+  const ImageView noise{plan.src, src->view().data, plan.src.row_payload_bytes()};  // noise comes packed
+  fill_noise(noise, 1);
 
-  const double copy_ns = std::min(summarize(samples->driver_copy).median, summarize(samples->kernel_copy).median);
-  Timing timing;
-  timing.records.push_back({.case_name = cases::name(c),
-                            .algorithm = plan.algorithm.id,
-                            .options = plan.algorithm.options,
-                            .backend = std::string(name(plan.device.backend)),
-                            .device = plan.device.name,
-                            .spec = plan.spec,
-                            .src = plan.src,
-                            .dst = plan.dst,
-                            .threads = 1,
-                            .time_ns = summarize(samples->blur),
-                            .copy_ns = copy_ns,
-                            .end_to_end_ns = *end_to_end,
-                            .nothing_ns = summarize(samples->nothing).median,
-                            .min_bytes = plan.min_bytes,
-                            .max_error = verified.max_error,
-                            .predicted_error = plan.predicted_error,
-                            .peer = std::nullopt});
-  timing.notes.emplace_back("times are the device's own, with the images on it; copies are of the same bytes on the device");
-  return timing;
+  const auto time_some = [&](std::span<const std::size_t> which) -> Result<std::vector<Figures>> {
+    std::vector<Figures> all;
+    const auto is_contender = [&](std::size_t i) { return i < contenders.size(); };
+    while (all.size() < which.size()) {
+      const std::span<const std::size_t> rest = which.subspan(all.size());
+      const auto own = static_cast<std::size_t>(std::ranges::count_if(rest, is_contender));
+      // Peers keep to the last batch.
+      const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own));
+      const std::size_t with_peers = count >= own ? rest.size() : count;
+      const Result<std::vector<Figures>> some =
+          time_together(contenders, peers, rest.first(with_peers), noise, options);
+      if (!some) return some.error();
+      all.insert(all.end(), some->begin(), some->end());
+    }
+    return all;
+  };
+  Result<std::vector<Figures>> figures = time_steadily(contenders.size() + peers.size(), options.attempts, time_some);
+  if (!figures) return figures;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const Result<double> end_to_end = end_to_end_ns(contenders[i].executable, noise, dst->view());
+    if (!end_to_end) return end_to_end.error();
+    (*figures)[i].end_to_end_ns = *end_to_end;
+  }
+  // Peers run in queues of their own; the copies that they are compared with are those around the first contender.
+  for (std::size_t i = contenders.size(); i < figures->size(); ++i) {
+    (*figures)[i].copy_before_ns = figures->front().copy_before_ns;
+    (*figures)[i].copy_after_ns = figures->front().copy_after_ns;
+  }
+  return figures;
 }
 
 #else
 
-Result<Timing> time_on_gpu(const Executable&, const cases::CaseResult&, const cases::Case&, const TimingOptions&) {
+Result<std::vector<Figures>> time_on_gpu(std::span<const Contender>, std::span<const PreparedPeer>, const cases::Case&,
+                                         const GroupOptions&) {
   return Error{ErrorCode::unsupported, "this build has no GPU backend", {}};
 }
 

@@ -32,28 +32,47 @@ struct Runner {
   const Candidate* candidate;
   Rotation* rotation;
   int repeats = 1;
+  double seconds = 0.0;         // spent so far
   std::vector<double> samples;  // ns of one run
 
-  // Seconds of one run, averaged over `repeats`.
-  Result<double> sample() {
+  // One turn; nanoseconds of one run, averaged over `repeats` unless the candidate has its own clock.
+  Result<std::vector<double>> sample() {
     const auto begin = Clock::now();
+    if (candidate->turn) {
+      Result<std::vector<double>> timed = candidate->turn();
+      seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+      return timed;
+    }
     for (int i = 0; i < repeats; ++i) {
       if (Status status = candidate->run(rotation->take()); !status) return status.error();
     }
-    return std::chrono::duration<double>(Clock::now() - begin).count() / repeats;
+    const double elapsed = std::chrono::duration<double>(Clock::now() - begin).count();
+    seconds += elapsed;
+    return std::vector<double>{elapsed * 1e9 / repeats};
+  }
+
+  [[nodiscard]] bool has_enough(const MeasureOptions& options) const {
+    return static_cast<int>(samples.size()) >= options.min_runs && seconds >= options.seconds;
   }
 };
 
 constexpr int kWarmUpRuns = 2;
 constexpr int kMaxRepeats = 100000;
 
-Status warm_up(Runner& runner, double min_sample) {
+Status warm_up(Runner& runner, const MeasureOptions& options) {
   for (int i = 0; i < kWarmUpRuns; ++i) {
-    const Result<double> seconds = runner.sample();
-    if (!seconds) return seconds.error();
-    const double repeats = std::ceil(min_sample / std::max(*seconds, 1e-9));
+    const Result<std::vector<double>> ns = runner.sample();
+    if (!ns) return ns.error();
+    const double repeats = std::ceil(options.min_sample / std::max(ns->front() * 1e-9, 1e-9));
     runner.repeats = static_cast<int>(std::clamp(repeats, 1.0, double{kMaxRepeats}));
+    if (runner.seconds > 1.0) break;  // so slow that nothing is left to warm
   }
+  runner.seconds = 0.0;
+  return {};
+}
+
+Status check_stop(const MeasureOptions& options) {
+  if (options.stop && options.stop()) return Error{ErrorCode::internal, "stopped", {}};
   return {};
 }
 
@@ -75,16 +94,18 @@ Result<std::vector<Statistics>> measure(std::span<const Candidate> candidates, c
   std::vector<Runner> runners;
   for (const Candidate& candidate : candidates) {
     Runner& runner = runners.emplace_back(Runner{.candidate = &candidate, .rotation = &rotation, .samples = {}});
-    if (Status status = warm_up(runner, options.min_sample); !status) return status.error();
+    if (Status status = check_stop(options); !status) return status.error();
+    if (Status status = warm_up(runner, options); !status) return status.error();
   }
 
-  const auto begin = Clock::now();
-  const auto budget = std::chrono::duration<double>(options.seconds * static_cast<double>(candidates.size()));
-  for (int round = 0; round < options.min_runs || Clock::now() - begin < budget; ++round) {
+  const auto is_done = [&](const Runner& runner) { return runner.has_enough(options); };
+  while (!std::ranges::all_of(runners, is_done)) {
     for (Runner& runner : runners) {
-      const Result<double> seconds = runner.sample();
-      if (!seconds) return seconds.error();
-      runner.samples.push_back(*seconds * 1e9);
+      if (is_done(runner)) continue;
+      if (Status status = check_stop(options); !status) return status.error();
+      const Result<std::vector<double>> ns = runner.sample();
+      if (!ns) return ns.error();
+      runner.samples.insert(runner.samples.end(), ns->begin(), ns->end());
     }
   }
 

@@ -26,13 +26,21 @@ struct Record {
   ImageDesc dst;
   int threads = 1;
   Statistics time_ns;
-  double copy_ns = 0.0;
-  std::optional<double> end_to_end_ns{};    ///< GPU: from host memory to host memory, where time_ns is the device's alone
-  std::optional<double> nothing_ns{};       ///< GPU: what the device's clock sees of no work at all
+  double copy_ns = 0.0;         ///< of the same bytes, the mean of copy_before_ns and copy_after_ns
+  double copy_before_ns = 0.0;  ///< by the copies that took their turns before it and after it
+  double copy_after_ns = 0.0;
+  std::optional<double> submit_ns{};      ///< GPU: by the host's clock, from the submission to its fence
+  std::optional<double> end_to_end_ns{};  ///< GPU: from host memory to host memory, where time_ns is the device's alone
+  std::optional<double> dispatch_ns{};    ///< GPU: a dispatch that does next to nothing
+  std::optional<double> nothing_ns{};     ///< GPU: what the device's clock sees of no work at all
+  bool unstable = false;                  ///< it, or the copies around it, differed too much from run to run
+  int attempts = 1;                       ///< how often it was measured; the steadiest attempt is what is reported
   std::int64_t min_bytes = 0;
-  std::optional<double> max_error;        ///< measured in the same process; unset for peers
+  std::optional<double> max_error;        ///< measured in the same process
   std::optional<double> predicted_error;  ///< unset for peers
   std::optional<std::string> peer;        ///< "opencv 4.6.0"; unset for mollify itself
+  std::optional<double> realized_sigma{};  ///< peers' Gaussians: of what came out of a step, along x
+  std::string note{};                      ///< what a peer does differently
 };
 
 [[nodiscard]] nlohmann::ordered_json to_json(const Record& record, const Environment& environment);

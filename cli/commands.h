@@ -17,5 +17,6 @@ void add_list(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_tune(CLI::App& app);
+void add_lab(CLI::App& app);
 
 }  // namespace mollify::cli

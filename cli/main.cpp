@@ -18,6 +18,7 @@ constexpr const char* kExamples = R"(Examples:
   mollify verify                                      check every algorithm on this machine
   mollify bench --size 3840x2160 --gaussian 3         measure it on this machine
   mollify tune --device vulkan:0                      find what is fastest on this device, and keep it
+  mollify lab run --suite quick -o results.jsonl      measure every technique there is
 'mollify blur --help' explains every option.)";
 
 void complain(const std::string& message) {
@@ -36,16 +37,19 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "mollify " MOLLIFY_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+#ifdef MOLLIFY_IMAGE_FILES
   add_blur(app);
+#endif
   add_plan(app);
   add_list(app);
   add_verify(app);
   add_bench(app);
   add_tune(app);
+  add_lab(app);
 
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    complain(fmt::format("{} is not a command; there are blur, plan, list, verify, bench and tune", quoted(argv[1])));
+    complain(fmt::format("{} is not a command; there are blur, plan, list, verify, bench, tune and lab", quoted(argv[1])));
     return kExitUsage;
   }
   try {

@@ -9,6 +9,9 @@ std::span<const Peer> peers() {
 #ifdef MOLLIFY_HAVE_OPENCV
       opencv_peer(),
 #endif
+#ifdef MOLLIFY_HAVE_LIBVIPS
+      libvips_peer(),
+#endif
   };
   return all;
 }

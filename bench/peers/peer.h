@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "mollify/mollify.h"
 #include "cases/cases.h"
@@ -16,19 +18,35 @@ struct PeerRun {
   Options options;       ///< what it was called with that the case does not say
   std::string note;      ///< where the peer computes something slightly different; empty if it does not
   std::function<Status(const ConstImageView& src, const ImageView& dst)> run;
+  /// For a peer in another process or on another device: some runs on noise of its own, where its images are,
+  /// nanoseconds of each by its own clock.
+  std::function<Result<std::vector<double>>()> turn{};
+  /// What it does at the border where it cannot do what the case says; it is then compared with this.
+  std::optional<Border> border{};
 };
 
 struct Peer {
   std::string name;  ///< with its version: "opencv 4.6.0"
   /// An error of code `unsupported` says in one line what the peer cannot do.
-  Result<PeerRun> (*prepare)(const cases::Case& c, int threads);
+  std::function<Result<PeerRun>(const cases::Case& c, int threads)> prepare;
+  bool on_gpu = false;  ///< it takes its turns beside GPUs, else beside the CPU
 };
 
 /// All that are built in; none where no peer was found.
 [[nodiscard]] std::span<const Peer> peers();
 
+/// What a peer really computes.
+struct PeerCheck {
+  double max_error = 0.0;                  ///< of its result on random pixels, in the units of Accuracy
+  std::optional<double> realized_sigma{};  ///< Gaussians: of its answer to a step, along x; of 8 bits within a percent
+};
+[[nodiscard]] Result<PeerCheck> check_peer(const Peer& peer, const PeerRun& run, const cases::Case& c);
+
 #ifdef MOLLIFY_HAVE_OPENCV
 [[nodiscard]] Peer opencv_peer();
+#endif
+#ifdef MOLLIFY_HAVE_LIBVIPS
+[[nodiscard]] Peer libvips_peer();
 #endif
 
 }  // namespace mollify::bench

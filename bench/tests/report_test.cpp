@@ -42,8 +42,10 @@ TEST(Json, HasExactlyTheDocumentedFieldsInOrder) {
   EXPECT_EQ(keys, (std::vector<std::string>{"case",    "algorithm",  "options",    "backend",    "device",
                                             "width",   "height",     "src_format", "dst_format", "kernel",
                                             "sigma",   "radius",     "border",     "threads",    "time_ns",
-                                            "copy_ns", "copy_ratio", "end_to_end_ns", "nothing_ns", "min_bytes",  "max_error",  "predicted_error",
-                                            "peer",    "environment"}));
+                                            "copy_ns", "copy_before_ns", "copy_after_ns", "copy_ratio",
+                                            "submit_ns", "end_to_end_ns", "dispatch_ns", "nothing_ns",
+                                            "unstable", "attempts", "min_bytes", "max_error", "predicted_error",
+                                            "peer", "realized_sigma", "note", "environment"}));
 }
 
 TEST(Json, HoldsTheRecord) {

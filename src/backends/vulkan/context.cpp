@@ -375,6 +375,15 @@ void Context::save_pipeline_cache() const {
   std::filesystem::remove(fresh, ignored);
 }
 
+std::int64_t Context::device_memory_bytes() const {
+  VkDeviceSize largest = 0;
+  for (std::uint32_t i = 0; i < memory_.memoryHeapCount; ++i) {
+    const VkMemoryHeap& heap = memory_.memoryHeaps[i];
+    if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) largest = std::max(largest, heap.size);
+  }
+  return static_cast<std::int64_t>(largest);
+}
+
 Result<std::uint32_t> Context::memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
                                            VkMemoryPropertyFlags liked) const {
   std::optional<std::uint32_t> best;

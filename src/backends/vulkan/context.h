@@ -78,6 +78,8 @@ class Context {
   [[nodiscard]] const Handles& handles() const { return handles_; }
   [[nodiscard]] double timestamp_period_ns() const { return timestamp_period_ns_; }
   [[nodiscard]] std::uint64_t timestamp_mask() const { return timestamp_mask_; }
+  /// Of the largest heap that is the device's own.
+  [[nodiscard]] std::int64_t device_memory_bytes() const;
   /// Images and buffers in one allocation must lie this far apart.
   [[nodiscard]] VkDeviceSize granularity() const { return granularity_; }
   /// What the offset of pixels in a buffer must be a multiple of.

@@ -1,18 +1,41 @@
 #include "backends/vulkan/timestamps.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace mollify::vulkan {
 namespace {
 
-constexpr int kKinds = 4;  // what DeviceSamples holds
+constexpr int kKinds = 5;  // what DeviceSamples holds
 
 /// Enough sets that together they are several times larger than any cache, within reason.
 std::size_t set_count(std::int64_t bytes, bool is_software) {
   constexpr std::int64_t kTotal = 512 << 20;
   const std::int64_t wanted = (is_software ? kTotal / 8 : kTotal) / std::max<std::int64_t>(bytes, 1) + 1;
   return static_cast<std::size_t>(std::clamp<std::int64_t>(wanted, 2, 16));
+}
+
+std::size_t set_count(const Plan& plan) { return set_count(2 * plan.min_bytes, plan.device.gpu.is_software); }
+
+/// Copies `vectors` of 16 bytes from one buffer to another.
+Plan copy_plan(const DeviceInfo& device, std::int64_t vectors) {
+  constexpr std::int32_t kThreads = 256;
+  constexpr std::int32_t kVectorsAcross = 4096 * kThreads;
+  Plan plan;
+  plan.device = device;
+  Pass pass;
+  pass.kernel = "copy";
+  pass.size = {static_cast<std::int32_t>(std::min<std::int64_t>(vectors, kVectorsAcross)),
+               static_cast<std::int32_t>((vectors + kVectorsAcross - 1) / kVectorsAcross)};
+  pass.constants = {{"size_x", vectors}};
+  pass.tile = {kThreads, 1};
+  pass.group = {kThreads, 1};
+  // Only the number of bytes counts; a row of pixels may be longer than an image can be.
+  plan.src = plan.dst = {static_cast<std::int32_t>(std::min<std::int64_t>(vectors, 1 << 20)),
+                         static_cast<std::int32_t>((vectors + (1 << 20) - 1) >> 20), PixelFormat::rgba32f};
+  plan.passes = {pass};
+  return plan;
 }
 
 /// Noise into the source; `more` records what else is to be done with the packed rows.
@@ -83,12 +106,20 @@ Result<std::vector<double>> Stopwatch::read() const {
   return times;
 }
 
+std::int64_t timer_bytes(const Plan& plan) {
+  const std::int64_t images = plan.src.payload_bytes() + plan.dst.payload_bytes() + plan.scratch_bytes;
+  return static_cast<std::int64_t>(set_count(plan)) * (images + plan.min_bytes);
+}
+
+std::int64_t timer_budget(const Context& context) { return context.device_memory_bytes() / 2; }
+
 struct DeviceTimer::Set {
   explicit Set(const std::shared_ptr<const Prepared>& prepared) : buffers(prepared->context()) {}
   std::unique_ptr<DeviceImages> images;
   std::unique_ptr<RecorderImpl> blur;
   Arena buffers;  ///< from and to of the copies
   std::unique_ptr<RecorderImpl> copy;
+  std::unique_ptr<RecorderImpl> empty;
 };
 
 DeviceTimer::DeviceTimer(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)) {}
@@ -102,7 +133,7 @@ Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const P
   Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kKinds * kMaxRuns);
   if (!stopwatch) return stopwatch.error();
   timer->stopwatch_ = std::move(*stopwatch);
-  if (Status s = timer->make_copy_plan(); !s) return s.error();
+  if (Status s = timer->make_copy_plans(); !s) return s.error();
   Result<std::unique_ptr<Commands>> commands = Commands::create(context);
   if (!commands) return commands.error();
   timer->commands_ = std::move(*commands);
@@ -110,34 +141,22 @@ Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const P
   return timer;
 }
 
-Status DeviceTimer::make_copy_plan() {
-  constexpr std::int32_t kThreads = 256;
-  constexpr std::int32_t kVectorsAcross = 4096 * kThreads;
+Status DeviceTimer::make_copy_plans() {
   copy_bytes_ = std::max<std::int64_t>(16, prepared_->plan().min_bytes / 2 / 16 * 16);
-  const std::int64_t vectors = copy_bytes_ / 16;
-  Plan plan;
-  plan.device = prepared_->context()->info();
-  Pass pass;
-  pass.kernel = "copy";
-  pass.size = {static_cast<std::int32_t>(std::min<std::int64_t>(vectors, kVectorsAcross)),
-               static_cast<std::int32_t>((vectors + kVectorsAcross - 1) / kVectorsAcross)};
-  pass.constants = {{"size_x", vectors}};
-  pass.tile = {kThreads, 1};
-  pass.group = {kThreads, 1};
-  // Only the number of bytes counts; a row of pixels may be longer than an image can be.
-  plan.src = plan.dst = {static_cast<std::int32_t>(std::min<std::int64_t>(vectors, 1 << 20)),
-                         static_cast<std::int32_t>((vectors + (1 << 20) - 1) >> 20), PixelFormat::rgba32f};
-  plan.passes = {pass};
-  Result<std::shared_ptr<const Prepared>> copy = Prepared::create(plan, prepared_->context());
+  const std::shared_ptr<Context> context = prepared_->context();
+  Result<std::shared_ptr<const Prepared>> copy = Prepared::create(copy_plan(context->info(), copy_bytes_ / 16), context);
   if (!copy) return copy.error();
   copy_ = std::move(*copy);
+  Result<std::shared_ptr<const Prepared>> empty = Prepared::create(copy_plan(context->info(), 1), context);
+  if (!empty) return empty.error();
+  empty_ = std::move(*empty);
   return {};
 }
 
 Status DeviceTimer::make_sets(const ConstImageView& noise) {
   const Plan& plan = prepared_->plan();
   const std::shared_ptr<const Context> context = prepared_->context();
-  const std::size_t count = set_count(2 * plan.min_bytes, plan.device.gpu.is_software);
+  const std::size_t count = set_count(plan);
   const auto bytes = static_cast<VkDeviceSize>(copy_->plan().src.payload_bytes());
   for (std::size_t i = 0; i < count; ++i) {
     auto set = std::make_unique<Set>(prepared_);
@@ -155,10 +174,14 @@ Status DeviceTimer::make_sets(const ConstImageView& noise) {
       if (!buffer) return buffer.error();
     }
     if (Status s = set->buffers.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT); !s) return s;
-    Result<std::unique_ptr<RecorderImpl>> copy = RecorderImpl::create(
-        copy_, BufferResource{set->buffers.buffer(0), 0, 0}, BufferResource{set->buffers.buffer(1), 0, 0}, {});
+    const BufferResource from{set->buffers.buffer(0), 0, 0};
+    const BufferResource to{set->buffers.buffer(1), 0, 0};
+    Result<std::unique_ptr<RecorderImpl>> copy = RecorderImpl::create(copy_, from, to, {});
     if (!copy) return copy.error();
     set->copy = std::move(*copy);
+    Result<std::unique_ptr<RecorderImpl>> empty = RecorderImpl::create(empty_, from, to, {});
+    if (!empty) return empty.error();
+    set->empty = std::move(*empty);
     // As much of the noise as there is into what the copies read.
     const Status filled = fill(context, *commands_, *set->images, noise, [&](VkCommandBuffer out, VkBuffer staging) {
       const VkBufferCopy part{0, 0, static_cast<VkDeviceSize>(std::min(noise.desc.payload_bytes(), copy_bytes_))};
@@ -183,6 +206,7 @@ Result<DeviceSamples> DeviceTimer::measure(int runs) {
         vk.CmdCopyBuffer(out, set.buffers.buffer(0), set.buffers.buffer(1), 1, &copy);
       });
       stopwatch_->time(out, [&] { set.copy->record(out); });
+      stopwatch_->time(out, [&] { set.empty->record(out); });
       stopwatch_->time(out, [] {});
     }
   });
@@ -192,8 +216,23 @@ Result<DeviceSamples> DeviceTimer::measure(int runs) {
   const Result<std::vector<double>> times = stopwatch_->read();
   if (!times) return times.error();
   DeviceSamples samples;
-  std::vector<double>* const kinds[kKinds] = {&samples.blur, &samples.driver_copy, &samples.kernel_copy, &samples.nothing};
+  std::vector<double>* const kinds[kKinds] = {&samples.blur, &samples.driver_copy, &samples.kernel_copy, &samples.dispatch,
+                                              &samples.nothing};
   for (std::size_t i = 0; i < times->size(); ++i) kinds[i % kKinds]->push_back((*times)[i]);
+  return samples;
+}
+
+Result<std::vector<double>> DeviceTimer::measure_submissions(int runs) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> samples;
+  for (int run = 0; run < runs; ++run) {
+    const Set& set = *sets_[next_++ % sets_.size()];
+    if (Status s = commands_->record([&](VkCommandBuffer out) { set.blur->record(out); }); !s) return s.error();
+    const auto start = Clock::now();
+    if (Status s = commands_->submit(); !s) return s.error();
+    if (Status s = commands_->wait(); !s) return s.error();
+    samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+  }
   return samples;
 }
 

@@ -45,8 +45,14 @@ struct DeviceSamples {
   std::vector<double> blur;
   std::vector<double> driver_copy;  ///< vkCmdCopyBuffer of half of the plan's min_bytes
   std::vector<double> kernel_copy;  ///< the same bytes by a shader
+  std::vector<double> dispatch;     ///< a dispatch of one work group that copies 16 bytes: what any dispatch costs
   std::vector<double> nothing;      ///< between two timestamps with a barrier between them
 };
+
+/// The memory on the device that a DeviceTimer of this plan takes, about.
+[[nodiscard]] std::int64_t timer_bytes(const Plan& plan);
+/// Half of the device's own memory: timers that take more together are better used one after another.
+[[nodiscard]] std::int64_t timer_budget(const Context& context);
 
 /// Images and buffers to time an executable on, several sets in turn so that no cache holds the next one.
 class DeviceTimer {
@@ -57,18 +63,21 @@ class DeviceTimer {
   DeviceTimer(const DeviceTimer&) = delete;
   DeviceTimer& operator=(const DeviceTimer&) = delete;
 
-  /// One submission; `runs` times a blur, both copies and nothing. At most kMaxRuns.
+  /// One submission; `runs` times a blur, both copies, an empty dispatch and nothing. At most kMaxRuns.
   [[nodiscard]] Result<DeviceSamples> measure(int runs);
+  /// Nanoseconds, by the host's clock, from the submission of one blur to its fence; each of `runs`.
+  [[nodiscard]] Result<std::vector<double>> measure_submissions(int runs);
   static constexpr int kMaxRuns = 64;
 
  private:
   struct Set;
   explicit DeviceTimer(std::shared_ptr<const Prepared> prepared);
   [[nodiscard]] Status make_sets(const ConstImageView& noise);
-  [[nodiscard]] Status make_copy_plan();
+  [[nodiscard]] Status make_copy_plans();
 
   std::shared_ptr<const Prepared> prepared_;
-  std::shared_ptr<const Prepared> copy_;  ///< the copy kernel, on buffers
+  std::shared_ptr<const Prepared> copy_;   ///< the copy kernel, on buffers
+  std::shared_ptr<const Prepared> empty_;  ///< the same on one vector of them
   std::vector<std::unique_ptr<Set>> sets_;
   std::unique_ptr<Commands> commands_;
   std::unique_ptr<Stopwatch> stopwatch_;

@@ -1,0 +1,136 @@
+#include "bench/time_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/turns.h"
+
+namespace mollify::bench {
+namespace {
+
+Error stopped() { return {ErrorCode::internal, "stopped", {}}; }
+
+void report(const GroupOptions& options, std::string_view what, std::size_t done, std::size_t total) {
+  if (options.progress) options.progress(what, done, total);
+}
+
+struct Verified {
+  CaseTiming timing;
+  std::optional<Contender> contender;
+};
+
+Verified verify(const Device& device, const cases::Case& c) {
+  cases::CaseResult result = cases::run_case(device, c);
+  const auto give_up = [&](ErrorCode code, const std::string& why) {
+    return Verified{{Error{code, why + result.message, {}}, result.plan}, std::nullopt};
+  };
+  if (result.outcome == cases::Outcome::refused) return give_up(ErrorCode::unsupported, "not timed: ");
+  if (result.outcome == cases::Outcome::failed) return give_up(ErrorCode::internal, "not timed, since it is wrong: ");
+  const Result<Executable> executable = device.prepare(*result.plan);
+  if (!executable) return {{executable.error(), result.plan}, std::nullopt};
+  return {{Record{}, result.plan}, Contender{*executable, result.max_error}};
+}
+
+std::vector<PreparedPeer> prepare_peers(const cases::Case& c, const DeviceInfo& device, const GroupOptions& options,
+                                        std::vector<std::string>& notes) {
+  std::vector<PreparedPeer> prepared;
+  std::size_t done = 0;
+  for (const Peer& peer : options.peers) {
+    report(options, "verifying peers", done++, options.peers.size());
+    if (peer.on_gpu == (device.backend == Backend::cpu)) continue;
+    const auto leave_out = [&](const Error& why) { notes.push_back(peer.name + " left out: " + why.message); };
+    Result<PeerRun> run = peer.prepare(c, device.threads);
+    if (!run) {
+      leave_out(run.error());
+      continue;
+    }
+    const Result<PeerCheck> check = check_peer(peer, *run, c);
+    if (!check) {
+      leave_out(check.error());
+      continue;
+    }
+    if (!run->note.empty()) notes.push_back(peer.name + ": " + run->note);
+    prepared.push_back({peer.name, std::move(run).value(), *check});
+  }
+  return prepared;
+}
+
+Record record_of(const cases::Case& c, const Plan& plan, const Figures& figures) {
+  return {.case_name = cases::name(c),
+          .algorithm = plan.algorithm.id,
+          .options = plan.algorithm.options,
+          .backend = std::string(name(plan.device.backend)),
+          .device = plan.device.name,
+          .spec = plan.spec,
+          .src = plan.src,
+          .dst = plan.dst,
+          .threads = plan.device.backend == Backend::cpu ? plan.device.threads : 1,
+          .time_ns = figures.time_ns,
+          .copy_ns = figures.copy_ns(),
+          .copy_before_ns = figures.copy_before_ns,
+          .copy_after_ns = figures.copy_after_ns,
+          .submit_ns = figures.submit_ns,
+          .end_to_end_ns = figures.end_to_end_ns,
+          .dispatch_ns = figures.dispatch_ns,
+          .nothing_ns = figures.nothing_ns,
+          .unstable = figures.unstable,
+          .attempts = figures.attempts,
+          .min_bytes = plan.min_bytes,
+          .max_error = std::nullopt,
+          .predicted_error = plan.predicted_error,
+          .peer = std::nullopt};
+}
+
+Record record_of(const cases::Case& c, const Plan& plan, const Figures& figures, const PreparedPeer& peer) {
+  Record record = record_of(c, plan, figures);
+  record.algorithm = peer.run.function;
+  record.options = peer.run.options;
+  record.max_error = peer.check.max_error;
+  record.predicted_error = std::nullopt;
+  record.peer = peer.name;
+  if (peer.run.border) record.spec.border = *peer.run.border;
+  record.realized_sigma = peer.check.realized_sigma;
+  record.note = peer.run.note;
+  return record;
+}
+
+}  // namespace
+
+Result<GroupTiming> time_group(const Device& device, std::span<const cases::Case> group, const GroupOptions& options) {
+  GroupTiming timing;
+  std::vector<Contender> contenders;
+  std::vector<std::size_t> positions;  // of the contenders among the cases
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (options.stop && options.stop()) return stopped();
+    report(options, "verifying", i, group.size());
+    Verified verified = verify(device, group[i]);
+    if (verified.contender) {
+      contenders.push_back(*std::move(verified.contender));
+      positions.push_back(i);
+    }
+    timing.cases.push_back(std::move(verified.timing));
+  }
+  if (contenders.empty()) return timing;
+  cases::Case problem = group.front();  // which is all that peers know of
+  problem.algorithm = {};
+  problem.spec.accuracy = {};
+  const std::vector<PreparedPeer> peers = prepare_peers(problem, device.info(), options, timing.notes);
+
+  report(options, "timing", 0, contenders.size());
+  const auto time = device.info().backend == Backend::cpu ? time_on_cpu : time_on_gpu;
+  const Result<std::vector<Figures>> figures = time(contenders, peers, problem, options);
+  if (!figures) return figures.error();
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    CaseTiming& done = timing.cases[positions[i]];
+    Record record = record_of(group[positions[i]], *done.plan, (*figures)[i]);
+    record.max_error = contenders[i].max_error;
+    done.record = std::move(record);
+  }
+  const Plan& plan = *timing.cases[positions.front()].plan;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    timing.peers.push_back(record_of(problem, plan, (*figures)[contenders.size() + i], peers[i]));
+  }
+  return timing;
+}
+
+}  // namespace mollify::bench

@@ -1,0 +1,277 @@
+// mollify lab: suites of measurements, what they look like, and what changed between two of them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "lab/compare.h"
+#include "lab/peers/python.h"
+#include "lab/report.h"
+#include "lab/run.h"
+
+namespace mollify::cli {
+namespace {
+
+constexpr int kExitInterrupted = 128 + SIGINT;  // as shells have it
+
+std::atomic<bool> stop_asked = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+
+/// The first Ctrl-C asks for an end; the second is not waited for.
+void stop_on_interrupt() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { stop_asked = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(std::lround(seconds));
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+// One line that is rewritten, on terminals only.
+class StatusLine {
+ public:
+  void show(const std::string& text) const {
+    if (live_) fmt::print(stderr, "\r\033[K{}", text.substr(0, 110));
+    std::fflush(stderr);
+  }
+  void clear() const {
+    if (live_) fmt::print(stderr, "\r\033[K");
+    std::fflush(stderr);
+  }
+
+ private:
+  bool live_ = isatty(STDERR_FILENO) != 0;
+};
+
+struct RunCommand {
+  DeviceArgs device{.device = "cpu"};
+  std::string suite = "quick";
+  std::string output;
+  bool resume = false;
+  bool no_peers = false;
+  std::optional<std::string> python;
+  std::optional<double> seconds;
+  std::optional<double> limit;
+};
+
+std::string suite_names() {
+  std::string names;
+  for (const lab::Suite& suite : lab::suites()) names += (names.empty() ? "" : ", ") + std::string(suite.name);
+  return names;
+}
+
+void check_seconds(const std::optional<double>& seconds, std::string_view option) {
+  if (seconds && !(*seconds >= 0.0 && std::isfinite(*seconds))) {
+    fail_usage(fmt::format("{} {}: not a length of time", option, *seconds));
+  }
+}
+
+lab::Observer observer_of(const StatusLine& line) {
+  lab::Observer observer;
+  observer.working = [&line](const lab::Group& group, std::string_view what, std::size_t done, std::size_t total) {
+    line.show(fmt::format("{}: {} {} of {}", group.label.substr(0, 70), what, std::min(done + 1, total), total));
+  };
+  observer.finished = [&line](const lab::Group& group, const lab::Json& fastest, const lab::Tally& tally, double left) {
+    line.clear();
+    std::string best = "none could run";
+    if (!fastest.is_null()) {
+      best = fmt::format("{:<26} {:>9.3f} ms {:>7.2f} of a copy", fastest["algorithm"].get<std::string>(),
+                         fastest["time_ns"]["median"].get<double>() / 1e6, fastest["copy_ratio"].get<double>());
+    }
+    fmt::print("{:<52} {}   {} timed, {} left\n", group.label.substr(0, 52), best, tally.timed, duration_text(left));
+    std::fflush(stdout);
+  };
+  observer.note = [&line](const std::string& note) {
+    line.clear();
+    fmt::print("note: {}\n", note.substr(0, 300));
+  };
+  return observer;
+}
+
+void run(const RunCommand& args) {
+  check_seconds(args.seconds, "--seconds");
+  check_seconds(args.limit, "--limit");
+  const lab::Suite* suite = lab::find_suite(args.suite);
+  if (suite == nullptr) fail_usage(fmt::format("--suite {}: there is no such suite; there are {}", args.suite, suite_names()));
+  const Device device = open_device(args.device);
+  lab::Results results =
+      value_or_fail(lab::Results::open(args.output, args.resume ? lab::Resume::yes : lab::Resume::no));
+
+  std::vector<bench::Peer> peers;
+  const DeviceInfo& info = device.info();
+  if (!args.no_peers) peers.assign(bench::peers().begin(), bench::peers().end());
+  if (args.python) {
+    for (bench::Peer& peer : value_or_fail(lab::python_peers(*args.python, info), "--python")) peers.push_back(std::move(peer));
+  }
+  fmt::print("suite {} on {}: {}, {}\n", suite->name, name(info.backend), info.name, info.driver);
+  std::fflush(stdout);
+
+  stop_on_interrupt();
+  const StatusLine line;
+  const lab::Observer observer = observer_of(line);
+  const lab::Tally tally = value_or_fail(lab::run_suite(device, *suite, results,
+                                                        {.device_name = args.device.device,
+                                                         .seconds = args.seconds,
+                                                         .limit_seconds = args.limit,
+                                                         .peers = peers,
+                                                         .stop = &stop_asked},
+                                                        observer));
+  line.clear();
+  fmt::print("{}: {} timed ({} unstable), {} by peers, {} refused, {} wrong", args.output, tally.timed, tally.unstable,
+             tally.peers, tally.refused, tally.wrong);
+  if (tally.done_before > 0) fmt::print(", {} done before", tally.done_before);
+  fmt::print("\n");
+  if (tally.left > 0) {
+    fmt::print("{}; {} cases are left, --resume goes on with them\n",
+               tally.stopped ? "stopped" : "the suite's time is up", tally.left);
+  }
+  std::fflush(stdout);
+  if (tally.stopped) throw Failure{kExitInterrupted, ""};
+  if (tally.wrong > 0) throw Failure{kExitFailure, ""};
+}
+
+std::string suites_help() {
+  std::string text = "Suites:\n";
+  for (const lab::Suite& suite : lab::suites()) text += fmt::format("  {:<8} {}\n", suite.name, suite.summary);
+  return text + R"(Examples:
+  mollify lab run --suite quick --device cpu -o results.jsonl
+  mollify lab run --suite blurs --device vulkan:0 -o results.jsonl --resume)";
+}
+
+void add_run(CLI::App& lab) {
+  const auto args = std::make_shared<RunCommand>();
+  CLI::App* command = lab.add_subcommand("run", "Measure a suite of cases; Ctrl-C keeps what is done");
+  command->add_option("--suite", args->suite, "What to measure, see below")->type_name("NAME")->capture_default_str();
+  add_device_options(*command, args->device);
+  command->add_option("-o,--output", args->output, "Add one JSON object a line to this file")->type_name("FILE")->required();
+  command->add_flag("--resume", args->resume, "Go on with the file: leave out what it holds");
+  command->add_flag("--no-peers", args->no_peers, "Leave other libraries out");
+  command->add_option("--python", args->python, "Also measure the Python libraries that this interpreter has")
+      ->type_name("PYTHON");
+  command->add_option("--seconds", args->seconds, "To spend on each thing that is timed [by suite]")->type_name("S");
+  command->add_option("--limit", args->limit, "Begin no further group after so many seconds [by suite]")->type_name("S");
+  command->footer(suites_help());
+  command->callback([args] { run(*args); });
+}
+
+// --- report ------------------------------------------------------------------------------------------------------------
+
+struct ReportCommand {
+  std::vector<std::string> results;
+  std::string output = "report";
+};
+
+void report(const ReportCommand& args) {
+  std::vector<lab::Json> records;
+  for (const std::string& path : args.results) {
+    std::vector<lab::Json> some = value_or_fail(lab::read_results(path));
+    records.insert(records.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  }
+  if (records.empty()) fail(fmt::format("{}: holds no records", args.results.front()));
+  value_or_fail(lab::write_report(records, args.output));
+  fmt::print("{}/index.html: {} records\n", args.output, records.size());
+}
+
+void add_report(CLI::App& lab) {
+  const auto args = std::make_shared<ReportCommand>();
+  CLI::App* command = lab.add_subcommand("report", "Make a page with charts of results; it needs no network");
+  command->add_option("results", args->results, "Files of 'lab run' or 'bench --json'")->type_name("FILE")->required();
+  command->add_option("-o,--output", args->output, "Folder for index.html, made if need be")
+      ->type_name("FOLDER")
+      ->capture_default_str();
+  command->callback([args] { report(*args); });
+}
+
+// --- compare -----------------------------------------------------------------------------------------------------------
+
+struct CompareCommand {
+  std::string before;
+  std::string after;
+  double threshold = 5.0;
+  bool in_copies = false;
+  bool json = false;
+};
+
+lab::Json to_json(const std::vector<lab::Change>& changes) {
+  lab::Json list = lab::Json::array();
+  for (const lab::Change& change : changes) {
+    list.push_back({{"case", change.case_name},
+                    {"device", change.device},
+                    {"before", change.before},
+                    {"after", change.after},
+                    {"factor", change.factor()}});
+  }
+  return list;
+}
+
+void print(std::string_view verdict, const std::vector<lab::Change>& changes, bool in_copies) {
+  for (const lab::Change& change : changes) {
+    const auto text = [&](double value) { return in_copies ? fmt::format("{:.3f}", value) : fmt::format("{:.4f} ms", value / 1e6); };
+    fmt::print("{} {:6.3f}x  {} -> {}  {}\n", verdict, change.factor(), text(change.before), text(change.after),
+               change.case_name.substr(0, 160));
+  }
+}
+
+void compare(const CompareCommand& args) {
+  if (!(args.threshold >= 0.0 && std::isfinite(args.threshold))) {
+    fail_usage(fmt::format("--threshold {}: not a part in percent", args.threshold));
+  }
+  const std::vector<lab::Json> before = value_or_fail(lab::read_results(args.before));
+  const std::vector<lab::Json> after = value_or_fail(lab::read_results(args.after));
+  const lab::Changes changes = lab::compare(before, after,
+                                            {.threshold = args.threshold / 100.0,
+                                             .unit = args.in_copies ? lab::Unit::copies : lab::Unit::time});
+  if (changes.compared() == 0) {
+    fail(fmt::format("{} and {} have no case in common on one device", args.before, args.after));
+  }
+  if (args.json) {
+    fmt::print("{}\n", lab::Json{{"slower", to_json(changes.slower)},
+                                 {"faster", to_json(changes.faster)},
+                                 {"same", changes.same},
+                                 {"only_before", changes.only_before},
+                                 {"only_after", changes.only_after}}
+                           .dump(2));
+  } else {
+    print("slower", changes.slower, args.in_copies);
+    print("faster", changes.faster, args.in_copies);
+    fmt::print("{} compared: {} slower, {} faster, {} the same; only in {}: {}, only in {}: {}\n", changes.compared(),
+               changes.slower.size(), changes.faster.size(), changes.same, args.before, changes.only_before, args.after,
+               changes.only_after);
+  }
+  std::fflush(stdout);
+  if (!changes.slower.empty()) throw Failure{kExitFailure, ""};
+}
+
+void add_compare(CLI::App& lab) {
+  const auto args = std::make_shared<CompareCommand>();
+  CLI::App* command = lab.add_subcommand("compare", "Which cases became slower or faster beyond noise; fails if one is slower");
+  command->add_option("before", args->before, "Results of then")->type_name("FILE")->required();
+  command->add_option("after", args->after, "Results of now")->type_name("FILE")->required();
+  command->add_option("--threshold", args->threshold, "Smaller changes count as none")->type_name("PERCENT")->capture_default_str();
+  command->add_flag("--in-copies", args->in_copies, "Compare times in copies of the same bytes, where the machine was busier once");
+  add_json_flag(*command, args->json);
+  command->callback([args] { compare(*args); });
+}
+
+}  // namespace
+
+void add_lab(CLI::App& app) {
+  CLI::App* lab = app.add_subcommand("lab", "Measure every technique, see and compare the results");
+  lab->require_subcommand(1);
+  add_run(*lab);
+  add_report(*lab);
+  add_compare(*lab);
+}
+
+}  // namespace mollify::cli

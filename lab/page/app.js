@@ -1,0 +1,169 @@
+// Filters, controls, and drawing again what they change.
+"use strict";
+
+(() => {
+  const $ = selector => document.querySelector(selector);
+  const filters = {};
+  const controls = {width: {}, share: {}, winners: {}, error: {}, size: {}, records: {}};
+  const instances = {};
+
+  // --- Choices -------------------------------------------------------------------------------------------------------
+
+  function select(label, value, options, change) {
+    const element = document.createElement("label");
+    element.innerHTML = `<span>${look.escape(label)}</span><select>${options.map(([key, name]) =>
+      `<option value="${look.escape(key)}" ${key === value ? "selected" : ""}>${look.escape(name)}</option>`).join("")}</select>`;
+    element.querySelector("select").addEventListener("change", event => change(event.target.value));
+    return element;
+  }
+
+  function checkbox(label, value, change) {
+    const element = document.createElement("label");
+    element.className = "check";
+    element.innerHTML = `<input type="checkbox" ${value ? "checked" : ""}><span>${look.escape(label)}</span>`;
+    element.querySelector("input").addEventListener("change", event => change(event.target.checked));
+    return element;
+  }
+
+  // The value of most points where the current one does not occur.
+  function settle(current, list, key) {
+    const counts = new Map();
+    for (const point of list) counts.set(point[key], (counts.get(point[key]) || 0) + 1);
+    return counts.has(current) ? current : [...counts].sort((a, b) => b[1] - a[1]).map(([value]) => value)[0];
+  }
+
+  function settleFilters() {
+    const wanted = {};
+    for (const key of ["device", "family", "size", "format"]) {
+      filters[key] = settle(filters[key], model.matching(wanted), key);
+      wanted[key] = filters[key];
+    }
+    filters.variants = filters.variants || "best";
+  }
+
+  function showFilters() {
+    const wanted = {};
+    const choice = (key, label, compare, name = value => value) => {
+      const values = model.distinct(model.matching(wanted), point => point[key], compare).map(value => [value, name(value)]);
+      wanted[key] = filters[key];
+      return select(label, filters[key], values, value => { filters[key] = value; refresh(); });
+    };
+    $("#filters").replaceChildren(
+      choice("device", "Device"),
+      choice("family", "Kernel", undefined, value => (model.families[value] || {name: value}).name),
+      choice("size", "Size", model.bySize),
+      choice("format", "Format"),
+      select("Variants", filters.variants, [["best", "the fastest of each technique"], ["default", "as they are by default"],
+        ["all", "all options"]], value => { filters.variants = value; refresh(); }));
+  }
+
+  function kernelSelect(section, list) {
+    const own = controls[section];
+    own.kernel = settle(own.kernel, list, "kernel");
+    const order = new Map(list.map(point => [point.kernel, point.x]));
+    const kernels = [...order].sort((a, b) => a[1] - b[1]).map(([kernel]) => [kernel, kernel]);
+    return select("Kernel", own.kernel, kernels, value => { own.kernel = value; draw(section); });
+  }
+
+  const setControls = (section, ...elements) => $(`#${section} .controls`).replaceChildren(...elements);
+
+  const makeControls = {
+    width() {
+      const own = controls.width;
+      const set = key => value => { own[key] = value; draw("width"); };
+      const known = model.matching({device: filters.device});
+      const clocks = Object.entries(charts.clocks).filter(([, clock]) => known.some(point => clock.of(point) !== undefined));
+      const elements = [
+        select("Axis", own.unit || "ms", [["ms", "milliseconds"], ["copies", "times a copy"]], set("unit")),
+        select("Scale", own.scale || "log", [["log", "logarithmic"], ["linear", "linear"]], set("scale"))];
+      if (clocks.length > 1) {
+        elements.push(select("Clock", own.clock || "ms", clocks.map(([key, clock]) => [key, clock.name]), set("clock")));
+      }
+      elements.push(checkbox("published times", own.published, set("published")));
+      setControls("width", ...elements);
+    },
+    share() { setControls("share", kernelSelect("share", model.matching(pick("device", "size", "format", "family")))); },
+    winners() {
+      setControls("winners", checkbox("approximations beyond the default accuracy, too", controls.winners.loose,
+        value => { controls.winners.loose = value; draw("winners"); }));
+    },
+    error() {
+      const list = model.matching(pick("device", "size", "format"));
+      const gaussians = list.filter(point => point.family === "gaussian");
+      setControls("error", kernelSelect("error", gaussians.length ? gaussians : list));
+    },
+    size() {
+      const list = model.matching(pick("device", "format", "family"));
+      const sizes = kernel => model.distinct(list.filter(point => point.kernel === kernel), point => point.size).length;
+      const many = list.filter(point => sizes(point.kernel) > 1);
+      setControls("size", kernelSelect("size", many.length ? many : list));
+    },
+    records() {
+      if ($("#records input")) return;
+      const label = document.createElement("label");
+      label.innerHTML = '<span>Words</span><input type="search" placeholder="sep. rgba8 4096 unstable">';
+      label.querySelector("input").addEventListener("input", event => { tables.search(event.target.value); draw("records"); });
+      setControls("records", label);
+    },
+  };
+
+  const pick = (...keys) => Object.fromEntries(keys.map(key => [key, filters[key]]));
+
+  // --- Drawing -------------------------------------------------------------------------------------------------------
+
+  function drawChart(section) {
+    const box = $(`#${section} .chart`);
+    const option = charts[section](filters, controls[section], box.clientWidth);
+    box.classList.toggle("empty", option.series.every(line => line.data.length === 0));
+    box.style.height = `${option.height}px`;
+    delete option.height;
+    if (!instances[section]) {
+      instances[section] = echarts.init(box, null, {renderer: "svg"});
+      instances[section].on("click", event => event.data && event.data.point && tables.showPoint(event.data.point));
+    }
+    instances[section].resize();
+    instances[section].setOption(option, {notMerge: true});
+  }
+
+  function draw(section) {
+    if (charts[section]) return drawChart(section);
+    tables[section]($(`#${section} .table-box`), filters, controls[section]);
+  }
+
+  function refresh() {
+    settleFilters();
+    showFilters();
+    for (const section of Object.keys(controls)) {
+      makeControls[section]();
+      draw(section);
+    }
+  }
+
+  function summarize() {
+    const {points, data} = model;
+    const unstable = points.filter(point => point.unstable).length;
+    const left = Object.entries(data.left_out).map(([outcome, count]) => `${count} ${outcome}`).join(", ");
+    const devices = model.distinct(points, point => point.device);
+    $("#summary").textContent = `${points.length} measurements on ${devices.join(" and ")}` +
+      (unstable ? `, ${unstable} unstable` : "") + (left ? `; not timed: ${left}` : "");
+  }
+
+  // Pictures of all charts, for documents: by the name of their section.
+  const figures = () => Object.fromEntries(Object.entries(instances).map(([name, chart]) => [name, chart.renderToSVGString()]));
+  window.lab = {figures, filters, controls, refresh, instances};
+
+  if (model.points.length === 0) {
+    $("#summary").textContent = "There are no measurements in these results.";
+    $("main").hidden = true;
+    return;
+  }
+  summarize();
+  refresh();
+  tables.machines($("#machines .table-box"));
+  addEventListener("resize", () => Object.keys(instances).forEach(draw));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
+  $("#theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = look.isDark() ? "light" : "dark";
+    refresh();
+  });
+})();

@@ -1,0 +1,179 @@
+// What each chart shows, as options of the charting library. Pure: from a choice of filters to a description.
+"use strict";
+
+const charts = (() => {
+  const clocks = {
+    ms: {name: "device time", of: point => point.ms},
+    submitMs: {name: "submit to fence", of: point => point.submitMs},
+    endToEndMs: {name: "end to end, with transfers", of: point => point.endToEndMs},
+  };
+
+  const errorFloor = 1e-9;  // where an error of 0 is drawn on a logarithmic axis
+
+  function axis(name, type, extra = {}) {
+    const line = {lineStyle: {color: look.css("--line")}};
+    return {name, type, nameLocation: "middle", nameGap: 30, nameTextStyle: {color: look.css("--muted")},
+      axisLabel: {color: look.css("--muted"), formatter: value => look.number(value), hideOverlap: true},
+      axisLine: line, axisTick: line, splitLine: line, minorSplitLine: {show: false}, ...extra};
+  }
+
+  // A legend that wraps below the axis name needs room in proportion to its rows.
+  function legendRows(names, width) {
+    let rows = 1;
+    let used = 0;
+    for (const name of names) {
+      const length = 46 + 6.6 * name.length;
+      if (used + length > width - 10) {
+        rows += 1;
+        used = 0;
+      }
+      used += length;
+    }
+    return rows;
+  }
+
+  // `plot`: the height of the chart without its legend.
+  function base(names = [], width = 1000, plot = 400) {
+    const rows = legendRows(names, width);
+    return {
+      height: plot + 24 * rows,
+      animation: false, aria: {enabled: true}, backgroundColor: look.css("--card"),
+      textStyle: {fontFamily: look.css("--font"), color: look.css("--text")},
+      grid: {left: 34, right: 20, top: 18, bottom: 40 + 24 * rows, containLabel: true},
+      legend: {data: names, bottom: 0, itemGap: 10, itemWidth: 22, textStyle: {color: look.css("--text")}},
+      tooltip: {trigger: "item", confine: true, backgroundColor: look.css("--card"), borderColor: look.css("--line"),
+        textStyle: {color: look.css("--text"), fontSize: 13}, formatter: tooltip},
+      toolbox: {right: 4, top: -6, itemSize: 13, iconStyle: {borderColor: look.css("--muted")},
+        feature: {saveAsImage: {type: "svg", title: "SVG", name: "mollify-lab"}}},
+    };
+  }
+
+  function tooltip(item) {
+    const point = item.data && item.data.point;
+    if (!point) return look.escape(item.seriesName) + (item.data && item.data.note ? `<br>${look.escape(item.data.note)}` : "");
+    const rows = [
+      ["time", `${look.time(point.ms)} (${look.time(point.low)} to ${look.time(point.high)})`],
+      ["copies", look.number(point.ratio)],
+      ["error", look.error(point.error)],
+    ];
+    if (point.unstable) rows.push(["unstable", "runs differed by more than 15 %"]);
+    return `<b>${look.escape(point.variant)}</b><br>${look.escape(`${point.size} ${point.format} ${point.kernel}`)}` +
+      rows.map(([name, value]) => `<br><span class="muted">${name}</span> ${look.escape(value)}`).join("");
+  }
+
+  // Points into one series a name, sorted along x.
+  function series(list, variants, x, y, extra = {}) {
+    const groups = new Map();
+    for (const point of list) {
+      const value = y(point);
+      if (!(value > 0)) continue;
+      const name = model.seriesName(point, variants);
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name).push({value: [x(point), value], point});
+    }
+    return [...groups.keys()].sort().map(name => {
+      const style = look.of(name);
+      return {name, type: "line", data: groups.get(name).sort((a, b) => a.value[0] - b.value[0]), symbol: style.symbol,
+        symbolSize: (value, item) => item.data.point.unstable ? 5 : 8, itemStyle: {color: style.color},
+        lineStyle: {color: style.color, width: 2, type: style.dashed ? "dashed" : "solid"},
+        emphasis: {focus: "series"}, ...extra};
+    });
+  }
+
+  function publishedSeries(filters) {
+    const [width, height] = filters.size.split("x").map(Number);
+    const bits = (model.matching({format: filters.format})[0] || {}).bits;
+    const rows = model.data.published.filter(row => row.kernel_width && row.width === width && row.height === height &&
+      row.bits_per_pixel === bits && row.technique.startsWith("box.") === (filters.family === "box"));
+    const groups = new Map();
+    for (const row of rows) {
+      const name = `${row.technique}${row.options ? ` ${row.options.replaceAll(";", ", ")}` : ""}, published`;
+      if (!groups.has(name)) groups.set(name, {technique: row.technique, data: []});
+      groups.get(name).data.push({value: [row.kernel_width, row.milliseconds],
+        note: `${row.milliseconds} ms on ${row.device}, ${row.source}`});
+    }
+    return [...groups].map(([name, group]) => {
+      const {color, symbol} = look.of(group.technique);
+      return {name, type: "line", data: group.data, symbol, symbolSize: 4, itemStyle: {color, opacity: 0.6},
+        lineStyle: {color, width: 1.2, type: "dotted", opacity: 0.8}, emphasis: {focus: "series"}};
+    });
+  }
+
+  const names = lines => lines.map(line => line.name);
+
+  // Kernel widths are odd: ticks on them.
+  function widthAxis(name, xs) {
+    const [least, most] = [Math.min(...xs), Math.max(...xs)];
+    if (most / least > 12) return axis(name, "log", {logBase: 2, min: "dataMin", max: "dataMax"});
+    const interval = 2 * Math.max(1, Math.ceil((most - least) / 24));
+    return axis(name, "value", xs.every(Number.isInteger) ? {interval, min: least - interval, max: most + interval} : {});
+  }
+
+  function width(filters, controls, room) {
+    const {device, size, format, family, variants} = filters;
+    const all = model.matching({device, size, format, family});
+    const list = model.represent(all, variants, point => point.x);
+    const clock = clocks[controls.clock] || clocks.ms;
+    const inCopies = controls.unit === "copies";
+    const lines = series(list, variants, point => point.x, inCopies ? point => point.ratio : clock.of);
+    if (controls.published && !inCopies && model.families[family].hasWidth) lines.push(...publishedSeries(filters));
+    const xs = lines.flatMap(line => line.data.map(item => item.value[0]));
+    return {...base(names(lines), room), series: lines, xAxis: widthAxis(model.families[family].axis, xs),
+      yAxis: axis(inCopies ? "times a copy" : `${clock.name}, ms`, controls.scale === "linear" ? "value" : "log",
+        controls.scale === "linear" ? {nameGap: 44, min: 0} : {nameGap: 44, logBase: 2})};
+  }
+
+  function share(filters, controls, room) {
+    const {device, size, format, family, variants} = filters;
+    const list = model.represent(model.matching({device, size, format, family, kernel: controls.kernel}), variants, () => 0)
+      .filter(point => point.share !== undefined).sort((a, b) => b.share - a.share).slice(0, 30).reverse();
+    const most = Math.max(1, ...list.map(point => point.share));
+    return {...base(), legend: undefined, height: Math.max(160, 26 * list.length + 70),
+      grid: {left: 8, right: 52, top: 6, bottom: 40, containLabel: true},
+      xAxis: axis("share of copy speed", "value", {min: 0, max: Math.ceil(most * 10) / 10, splitNumber: room < 600 ? 2 : 5,
+        axisLabel: {color: look.css("--muted"), hideOverlap: true,
+          formatter: value => `${Math.round(value * 100)} %`}}),
+      yAxis: axis("", "category", {data: list.map(point => model.seriesName(point, variants)), splitLine: {show: false},
+        axisLabel: {color: look.css("--text"), width: room < 600 ? 130 : 260, overflow: "truncate"}}),
+      series: [{name: "share", type: "bar", barMaxWidth: 18,
+        data: list.map(point => ({value: point.share, point, itemStyle: {color: look.of(point.variant).color, borderRadius: 2}})),
+        label: {show: true, position: "right", color: look.css("--text"),
+          formatter: item => `${look.number(item.value * 100, 2)} %`},
+        markLine: {silent: true, symbol: "none", data: [{xAxis: 1}], label: {show: false},
+          lineStyle: {color: look.css("--accent"), type: "solid", width: 2}}}]};
+  }
+
+  function error(filters, controls, room) {
+    const {device, size, format} = filters;
+    const list = model.matching({device, size, format, kernel: controls.kernel}).filter(point => point.error !== undefined);
+    const x = point => Math.max(point.error, errorFloor);
+    const dots = series(list, "best", x, point => point.ms, {type: "scatter", lineStyle: undefined, symbolSize: 12});
+    const front = model.front(list).map(point => [x(point), point.ms]);
+    if (front.length) front.push([1, front[front.length - 1][1]]);
+    const frame = base(["fastest within the error", ...names(dots)], room);
+    return {...frame, legend: {...frame.legend, itemWidth: 14},
+      xAxis: axis("largest error, full scale = 1", "log", {min: errorFloor, max: 1, axisLabel: {color: look.css("--muted"),
+        hideOverlap: true, formatter: value => value <= errorFloor * 1.5 ? "0" : look.number(value)}}),
+      yAxis: axis("ms", "log", {nameGap: 44, logBase: 2}),
+      series: [{name: "fastest within the error", type: "line", step: "end", data: front, symbol: "none", silent: true, z: 1,
+        lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")}}, ...dots]};
+  }
+
+  function size(filters, controls, room) {
+    const {device, format, family, variants} = filters;
+    const all = model.matching({device, format, family, kernel: controls.kernel});
+    const list = model.represent(all, variants, point => point.size);
+    const lines = series(list, variants, point => point.pixels, point => point.nsPerPixel);
+    return {...base(names(lines), room), series: lines,
+      xAxis: axis("pixels", "log", {logBase: 4, min: "dataMin", max: "dataMax",
+        axisLabel: {color: look.css("--muted"), hideOverlap: true, formatter: pixels}}),
+      yAxis: axis("ns per pixel", "log", {nameGap: 48, logBase: 2})};
+  }
+
+  function pixels(value) {
+    if (value >= 1e9) return `${look.number(value / 1e9)} G`;
+    return value >= 1e6 ? `${look.number(value / 1e6)} M` : value >= 1e3 ? `${look.number(value / 1e3)} k` : String(value);
+  }
+
+  return {clocks, width, share, error, size};
+})();

@@ -1,0 +1,104 @@
+// From records to points that charts can draw, and the questions that charts ask of them.
+"use strict";
+
+const model = (() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const first = value => Array.isArray(value) ? value[0] : value;
+
+  // "sep.shared:cache=f16/64x64/rgba8/gaussian:sigma=1/clamp": the algorithm as it was asked for, and the kernel.
+  const parts = name => name.split("/");
+
+  const families = {
+    "gaussian cut": {name: "Gaussian, 2r+1 pixels", axis: "kernel width, pixels", hasWidth: true},
+    "gaussian": {name: "Gaussian, whole", axis: "sigma, pixels", hasWidth: false},
+    "box": {name: "box", axis: "kernel width, pixels", hasWidth: true},
+    "tent": {name: "tent", axis: "kernel width, pixels", hasWidth: true},
+    "taps": {name: "1-D taps", axis: "kernel width, pixels", hasWidth: true},
+    "matrix": {name: "matrix", axis: "kernel width, pixels", hasWidth: true},
+  };
+
+  function familyOf(record) {
+    return record.kernel === "gaussian" && record.radius !== undefined ? "gaussian cut" : record.kernel;
+  }
+
+  // "gaussian:sigma=0.3333333333333333,radius=1" for people; the weights of taps and matrices are no reading matter.
+  function kernelLabel(record, text) {
+    const [name, rest] = text.split(/:(.*)/s);
+    const fields = Object.fromEntries((rest || "").split(",").map(field => field.split("=")));
+    const short = value => value.split("x").map(number => Number(Number(number).toPrecision(4))).join(" x ");
+    if (name === "matrix") return `matrix ${fields.size}`;
+    if (name === "taps") return `taps, radius ${first(record.radius)}`;
+    return `${name} ${Object.entries(fields).map(([key, value]) => `${key} ${short(value)}`).join(", ")}`;
+  }
+
+  function toPoint(record, index) {
+    const family = familyOf(record);
+    const [asked, , , kernelText] = parts(record.case);
+    const median = record.time_ns.median;
+    const pixels = record.width * record.height;
+    return {
+      record, index, family,
+      kernel: kernelLabel(record, kernelText),
+      peer: record.peer,
+      technique: record.peer ? `${record.peer} ${record.algorithm}` : record.algorithm,
+      variant: record.peer ? `${record.peer} ${record.algorithm}` : asked === "auto" ? record.algorithm : asked,
+      loose: /\/max_error=/.test(record.case),
+      device: record.device + (record.threads > 1 ? `, ${record.threads} threads` : ""),
+      size: `${record.width}x${record.height}`,
+      pixels,
+      format: record.src_format === record.dst_format ? record.src_format : `${record.src_format}-${record.dst_format}`,
+      bits: record.pixel_bits,
+      x: family === "gaussian" ? first(record.sigma) : 2 * first(record.radius) + 1,
+      ms: median / 1e6,
+      low: record.time_ns.p10 / 1e6,
+      high: record.time_ns.p90 / 1e6,
+      submitMs: record.submit_ns === undefined ? undefined : record.submit_ns / 1e6,
+      endToEndMs: record.end_to_end_ns === undefined ? undefined : record.end_to_end_ns / 1e6,
+      ratio: record.copy_ns > 0 ? median / record.copy_ns : undefined,
+      share: record.copy_ns > 0 ? record.copy_ns / median : undefined,
+      nsPerPixel: median / pixels,
+      error: record.max_error,
+      unstable: Boolean(record.unstable),
+    };
+  }
+
+  const points = data.records.map(toPoint);
+
+  const byNumber = (a, b) => a - b;
+  function distinct(list, key, compare) {
+    return [...new Set(list.map(key))].filter(value => value !== undefined).sort(compare);
+  }
+  const pixelsOf = size => size.split("x").reduce((product, length) => product * Number(length), 1);
+  const bySize = (a, b) => pixelsOf(a) - pixelsOf(b);
+
+  function matching(wanted) {
+    return points.filter(point => Object.entries(wanted).every(([key, value]) => value === undefined || point[key] === value));
+  }
+
+  // Which of a technique's variants speak for it at one place of a chart.
+  function represent(list, variants, place) {
+    if (variants === "all") return list;
+    const chosen = new Map();
+    for (const point of list) {
+      if (variants === "default" && !point.peer && point.variant.includes(":")) continue;
+      const key = `${point.technique}|${place(point)}`;
+      const other = chosen.get(key);
+      if (!other || point.ms < other.ms) chosen.set(key, point);
+    }
+    return [...chosen.values()];
+  }
+
+  const seriesName = (point, variants) => variants === "all" ? point.variant : point.technique;
+
+  // Points that no other beats in both time and error, by growing error.
+  function front(list) {
+    const sorted = list.filter(point => point.error !== undefined).sort((a, b) => a.error - b.error || a.ms - b.ms);
+    const best = [];
+    for (const point of sorted) {
+      if (best.length === 0 || point.ms < best[best.length - 1].ms) best.push(point);
+    }
+    return best;
+  }
+
+  return {data, points, families, distinct, byNumber, bySize, matching, represent, seriesName, front};
+})();

@@ -1,0 +1,98 @@
+#include "lab/results.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace mollify::lab {
+namespace {
+
+Error file_error(const std::string& path, const std::string& what) {
+  return {ErrorCode::invalid_argument, path + ": " + what, {}};
+}
+
+Error system_error(const std::string& path, const std::string& what) {
+  return file_error(path, what + (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
+}
+
+bool is_record(const Json& json) { return json.is_object() && json.contains("case") && json["case"].is_string(); }
+
+struct Contents {
+  std::vector<Json> records;
+  std::uintmax_t whole_bytes = 0;  ///< up to the end of the last whole line
+};
+
+Result<Contents> read_contents(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) return system_error(path, "cannot read");
+  Contents contents;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (file.eof()) break;  // no line end: the writer was killed in the middle
+    contents.whole_bytes += line.size() + 1;
+    if (line.empty()) continue;
+    Json json = Json::parse(line, nullptr, false);
+    if (!is_record(json)) return file_error(path, "line " + std::to_string(number) + " is no record of the lab");
+    contents.records.push_back(std::move(json));
+  }
+  return contents;
+}
+
+std::string text_of(const Json& record, const char* field) {
+  const auto found = record.find(field);
+  return found != record.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace
+
+std::string key_of(const std::string& case_name, const std::string& device, int threads, const std::string& peer) {
+  return case_name + '\n' + device + '\n' + std::to_string(threads) + '\n' + peer;
+}
+
+std::string key_of(const Json& record) {
+  const auto threads = record.find("threads");
+  return key_of(text_of(record, "case"), text_of(record, "device"),
+                threads != record.end() && threads->is_number_integer() ? threads->get<int>() : 1, text_of(record, "peer"));
+}
+
+Result<std::vector<Json>> read_results(const std::string& path) {
+  Result<Contents> contents = read_contents(path);
+  if (!contents) return contents.error();
+  return std::move(contents->records);
+}
+
+Result<Results> Results::open(const std::string& path, Resume resume) {
+  Results results;
+  results.path_ = path;
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_empty(path, ignored)) {
+    const Result<Contents> contents = read_contents(path);
+    if (!contents) return contents.error();
+    if (resume == Resume::no) {
+      return file_error(path, "holds " + std::to_string(contents->records.size()) +
+                                  " records already; --resume goes on with it, or name another file");
+    }
+    for (const Json& record : contents->records) results.done_.insert(key_of(record));
+    if (contents->whole_bytes < std::filesystem::file_size(path, ignored)) {
+      std::filesystem::resize_file(path, contents->whole_bytes, ignored);
+      if (ignored) return file_error(path, "cannot remove the line that was cut off: " + ignored.message());
+    }
+  }
+  errno = 0;
+  results.file_.open(path, std::ios::app | std::ios::binary);
+  if (!results.file_) return system_error(path, "cannot write");
+  return results;
+}
+
+Status Results::add(const Json& record) {
+  errno = 0;
+  file_ << record.dump() << '\n';
+  file_.flush();
+  if (!file_) return system_error(path_, "cannot write");
+  done_.insert(key_of(record));
+  return {};
+}
+
+}  // namespace mollify::lab

@@ -1,0 +1,45 @@
+// A file of lab records: one JSON object a line, only ever added to.
+#pragma once
+
+#include <cstddef>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "mollify/result.h"
+
+namespace mollify::lab {
+
+using Json = nlohmann::ordered_json;
+
+/// What tells records apart: case, device, threads, and who ran it.
+[[nodiscard]] std::string key_of(const Json& record);
+[[nodiscard]] std::string key_of(const std::string& case_name, const std::string& device, int threads,
+                                 const std::string& peer = {});
+
+/// Every record of the file. A last line that was cut off in the middle is left out; any other line that is no record
+/// is an Error that names it.
+[[nodiscard]] Result<std::vector<Json>> read_results(const std::string& path);
+
+enum class Resume : bool { no, yes };
+
+/// A file that is being added to.
+class Results {
+ public:
+  /// An existing file with records in it is refused unless it is to be resumed; then what it holds counts as done.
+  [[nodiscard]] static Result<Results> open(const std::string& path, Resume resume);
+
+  [[nodiscard]] bool has(const std::string& key) const { return done_.contains(key); }
+  [[nodiscard]] std::size_t size() const { return done_.size(); }
+  /// On the disk when it returns.
+  [[nodiscard]] Status add(const Json& record);
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+  std::set<std::string> done_;
+};
+
+}  // namespace mollify::lab

@@ -1,0 +1,78 @@
+#include "lab/compare.h"
+
+#include <gtest/gtest.h>
+
+namespace mollify::lab {
+namespace {
+
+Json timed(const std::string& name, double median, double spread = 0.02, double copy = 1e6) {
+  return {{"case", name},
+          {"device", "a device"},
+          {"threads", 2},
+          {"peer", nullptr},
+          {"time_ns", {{"median", median}, {"p10", median * (1 - spread)}, {"p90", median * (1 + spread)}}},
+          {"copy_ns", copy}};
+}
+
+using Records = std::vector<Json>;
+
+TEST(Compare, FindsWhatChangedBeyondNoise) {
+  const Records before{timed("same", 100), timed("slower", 100), timed("much slower", 100), timed("faster", 100)};
+  const Records after{timed("same", 102), timed("slower", 120), timed("much slower", 200), timed("faster", 50)};
+  const Changes changes = compare(before, after, {});
+  ASSERT_EQ(changes.slower.size(), 2U);
+  EXPECT_EQ(changes.slower[0].case_name, "much slower");
+  EXPECT_DOUBLE_EQ(changes.slower[0].factor(), 2.0);
+  EXPECT_EQ(changes.slower[1].case_name, "slower");
+  ASSERT_EQ(changes.faster.size(), 1U);
+  EXPECT_DOUBLE_EQ(changes.faster[0].factor(), 0.5);
+  EXPECT_EQ(changes.same, 1U);
+  EXPECT_EQ(changes.compared(), 4U);
+}
+
+TEST(Compare, SpreadsThatOverlapAreNoise) {
+  const Records before{timed("a", 100, 0.3)};
+  const Records after{timed("a", 130, 0.3)};
+  EXPECT_EQ(compare(before, after, {}).same, 1U);
+  EXPECT_EQ(compare(Records{timed("a", 100, 0.01)}, Records{timed("a", 130, 0.01)}, {}).slower.size(), 1U);
+}
+
+TEST(Compare, TheThresholdIsAPart) {
+  const Records before{timed("a", 100, 0.001)};
+  const Records after{timed("a", 108, 0.001)};
+  EXPECT_EQ(compare(before, after, {.threshold = 0.05}).slower.size(), 1U);
+  EXPECT_EQ(compare(before, after, {.threshold = 0.10}).same, 1U);
+}
+
+TEST(Compare, InCopiesABusierMachineIsNotSlower) {
+  const Records before{timed("a", 100, 0.01, 50)};
+  const Records after{timed("a", 200, 0.01, 100)};
+  EXPECT_EQ(compare(before, after, {}).slower.size(), 1U);
+  EXPECT_EQ(compare(before, after, {.unit = Unit::copies}).same, 1U);
+}
+
+TEST(Compare, CountsWhatOnlyOneSideHas) {
+  const Records before{timed("a", 100), timed("gone", 100), timed("gone too", 100)};
+  const Records after{timed("a", 100), timed("new", 100)};
+  const Changes changes = compare(before, after, {});
+  EXPECT_EQ(changes.only_before, 2U);
+  EXPECT_EQ(changes.only_after, 1U);
+}
+
+TEST(Compare, LeavesPeersAndRefusalsOut) {
+  Json peer = timed("a", 100);
+  peer["peer"] = "opencv 4.6.0";
+  Json slow_peer = timed("a", 300);
+  slow_peer["peer"] = "opencv 4.6.0";
+  const Json refused{{"case", "b"}, {"device", "a device"}, {"outcome", "refused"}};
+  EXPECT_EQ(compare(Records{peer, refused}, Records{slow_peer, refused}, {}).compared(), 0U);
+}
+
+TEST(Compare, DevicesAreNotMixed) {
+  Json other = timed("a", 300);
+  other["device"] = "another device";
+  EXPECT_EQ(compare(Records{timed("a", 100)}, Records{other}, {}).compared(), 0U);
+}
+
+}  // namespace
+}  // namespace mollify::lab

@@ -1,0 +1,79 @@
+#include "lab/suite.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "lab/candidates.h"
+
+namespace mollify::lab {
+namespace {
+
+DeviceInfo cpu() { return Device::open("cpu", {.threads = 2})->info(); }
+
+/// The names of all cases of a suite, each once.
+std::set<std::string> names_of(const char* suite, const DeviceInfo& device) {
+  std::set<std::string> names;
+  for (const Group& group : find_suite(suite)->groups(device)) {
+    for (const cases::Case& c : group.cases) EXPECT_TRUE(names.insert(cases::name(c)).second) << cases::name(c);
+  }
+  return names;
+}
+
+TEST(Suites, EachHasPlansForAllThatItHolds) {
+  const DeviceInfo device = cpu();
+  for (const Suite& suite : suites()) {
+    const std::vector<Group> groups = suite.groups(device);
+    EXPECT_FALSE(groups.empty()) << suite.name;
+    const Group& group = groups.front();
+    for (const cases::Case& c : group.cases) {
+      PlanOptions options;
+      if (!c.algorithm.id.empty()) options.algorithm = c.algorithm;
+      EXPECT_TRUE(make_plan(c.spec, c.src, c.dst, device, options).ok()) << cases::name(c);
+      EXPECT_EQ(c.src, group.cases.front().src);
+      EXPECT_EQ(c.spec.kernel, group.cases.front().spec.kernel);
+    }
+    EXPECT_TRUE(group.cases.front().algorithm.id.empty()) << "the planner's choice comes first";
+  }
+}
+
+TEST(Suites, AreFoundByName) {
+  for (const Suite& suite : suites()) EXPECT_EQ(find_suite(suite.name), &suite);
+  EXPECT_EQ(find_suite("nonsense"), nullptr);
+}
+
+TEST(Suites, BlursHasEverySizeFormatAndWidth) {
+  std::set<std::string> labels;
+  for (const Group& group : find_suite("blurs")->groups(cpu())) labels.insert(group.label);
+  EXPECT_EQ(labels.size(), 4U * 3U * 9U);
+}
+
+TEST(Suites, BoxHasEveryRadius) {
+  EXPECT_EQ(find_suite("box")->groups(cpu()).size(), 63U);
+  EXPECT_GE(find_suite("box")->min_runs, 10);
+}
+
+TEST(Suites, NoCaseIsThereTwice) {
+  EXPECT_GT(names_of("quick", cpu()).size(), 12U);
+  EXPECT_GT(names_of("quad", cpu()).size(), 24U);
+}
+
+TEST(Candidates, EveryAccuracyIsACaseWhereItChangesThePlan) {
+  const Problem problem{Gaussian{{20, 20}, {}, {}}, {256, 256}, PixelFormat::rgba8};
+  const auto decimate = [](std::string_view id) { return id == "gauss.decimate"; };
+  const Group one = make_group(problem, {.takes_part = decimate, .options = false, .max_errors = {1e-6, 0.05}}, cpu());
+  const Group all = make_group(
+      problem, {.takes_part = decimate, .options = false, .max_errors = {1e-6, 0.05}, .every_accuracy = true}, cpu());
+  EXPECT_GT(all.cases.size(), one.cases.size());
+  EXPECT_EQ(all.label, "256x256 rgba8 gaussian:sigma=20");
+}
+
+TEST(Candidates, WhatCannotRunIsLeftOut) {
+  const Problem problem{Box::of_radius(3, 3), {64, 64}, PixelFormat::rgba8};
+  const auto gaussians = [](std::string_view id) { return id.starts_with("gauss."); };
+  const Group group = make_group(problem, {.takes_part = gaussians}, cpu());
+  EXPECT_EQ(group.cases.size(), 1U) << "only the planner's choice";
+}
+
+}  // namespace
+}  // namespace mollify::lab

@@ -1,0 +1,148 @@
+"""The report in a real browser: charts are there, nothing complains, filters and taps do what they say."""
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from browser import Browser
+
+RESULTS = Path(os.environ["MOLLIFY_RESULTS"])
+CHARTS = ("width", "share", "error", "size")
+# The SVG paths of a chart whose marks carry data, by the library's own account.
+SERIES = "lab.instances.{}.getOption().series.filter(s => s.data.length > 0).map(s => s.name)"
+
+
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        subprocess.run([os.environ["MOLLIFY_TOOL"], "lab", "report", RESULTS, "-o", cls.folder.name], check=True,
+                       stdout=subprocess.DEVNULL)
+        cls.page = Path(cls.folder.name) / "index.html"
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        self.browser.problems.clear()
+        self.browser.view(1200, 900)
+        self.browser.open(self.page)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.problems, [])
+
+    def ask(self, expression):
+        return self.browser.evaluate(expression)
+
+    def choose(self, label, value):
+        self.assertTrue(self.ask(f"""(() => {{
+            const label = [...document.querySelectorAll("label")].find(l => l.textContent.startsWith({label!r}));
+            const select = label && label.querySelector("select");
+            if (!select || ![...select.options].some(o => o.value === {value!r})) return false;
+            select.value = {value!r};
+            select.dispatchEvent(new Event("change"));
+            return true;
+        }})()"""), f"{label} has no {value}")
+
+    def shoot(self, name):
+        folder = os.environ.get("MOLLIFY_SCREENSHOTS")
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            self.browser.screenshot(Path(folder) / f"{name}.png")
+
+    def test_every_chart_is_drawn(self):
+        for chart in CHARTS:
+            self.assertGreater(len(self.ask(SERIES.format(chart))), 0, chart)
+            marks = self.ask(f"document.querySelectorAll('#{chart} svg path').length")
+            self.assertGreater(marks, 20, chart)
+        self.assertGreater(self.ask("document.querySelectorAll('td.win').length"), 5)
+        self.assertEqual(self.ask("document.querySelectorAll('#records tbody tr').length"), 30)
+        self.assertIn("201 measurements", self.ask("document.querySelector('#summary').textContent"))
+        self.shoot("light")
+
+    def test_filters_change_what_is_drawn(self):
+        self.assertIn("sep.inline", self.ask(SERIES.format("width")))
+        before = self.ask("JSON.stringify(lab.instances.width.getOption().series[0].data)")
+        self.choose("Format", "rgba32f")
+        self.assertNotEqual(self.ask("JSON.stringify(lab.instances.width.getOption().series[0].data)"), before)
+        self.choose("Kernel", "box")
+        self.assertIn("box.sep", self.ask(SERIES.format("width")))
+        self.assertNotIn("sep.inline", self.ask(SERIES.format("width")))
+        self.choose("Kernel", "gaussian cut")
+        self.choose("Variants", "all")
+        self.assertTrue(any(":" in name for name in self.ask(SERIES.format("width"))) or
+                        len(self.ask(SERIES.format("width"))) > 5)
+
+    def test_units_and_published_times(self):
+        plain = self.ask(SERIES.format("width"))
+        self.choose("Format", "rgba32f")
+        self.ask("document.querySelector('#width input[type=checkbox]').click()")
+        overlaid = self.ask(SERIES.format("width"))
+        published = [name for name in overlaid if name.endswith("published")]
+        self.assertGreater(len(published), 5)
+        self.assertEqual([n for n in overlaid if n not in published], plain)
+        self.shoot("published")
+        self.choose("Axis", "copies")
+        self.assertEqual([n for n in self.ask(SERIES.format("width")) if n.endswith("published")], [])
+        self.choose("Clock", "endToEndMs")
+        self.choose("Axis", "ms")
+        self.assertIn("end to end", self.ask("lab.instances.width.getOption().yAxis[0].name"))
+
+    def test_the_table_sorts_and_searches(self):
+        times = "[...document.querySelectorAll('#records tbody tr')].map(r => Number(r.cells[4].textContent))"
+        fastest = self.ask(times)
+        self.assertEqual(fastest, sorted(fastest))
+        self.ask("document.querySelector('[data-sort=ms]').click()")
+        slowest = self.ask(times)
+        self.assertEqual(slowest, sorted(slowest, reverse=True))
+        self.assertGreater(slowest[0], fastest[0])
+        self.ask("""(() => { const input = document.querySelector('#records input'); input.value = 'kawase rgba8';
+            input.dispatchEvent(new Event('input')); })()""")
+        names = self.ask("[...document.querySelectorAll('#records tbody tr')].map(r => r.cells[0].textContent)")
+        self.assertTrue(names and all("kawase" in name for name in names), names)
+
+    def test_a_point_names_its_case_and_command(self):
+        self.ask("""(() => { const chart = lab.instances.width; const series = chart.getOption().series[0];
+            const [x, y] = chart.convertToPixel({seriesIndex: 0}, series.data[0].value);
+            const box = chart.getDom().getBoundingClientRect();
+            window.at = [box.left + x, box.top + y]; })()""")
+        x, y = self.ask("at")
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.browser.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.assertTrue(self.ask("document.querySelector('#detail').open"))
+        text = self.ask("document.querySelector('#detail').textContent")
+        self.assertIn("mollify bench", text)
+        self.assertIn("4096x4096/rgba8/gaussian", text)
+        self.shoot("detail")
+
+    def test_a_cell_of_the_winner_map_shows_the_ranking(self):
+        self.ask("document.querySelector('td.win button').click()")
+        self.assertGreater(self.ask("document.querySelectorAll('#detail tr').length"), 5)
+
+    def test_saved_charts_are_pictures_of_their_own(self):
+        wrong = self.ask("""Object.entries(lab.figures()).filter(([, svg]) => svg.length < 5000 ||
+            new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('parsererror')).map(([name]) => name)""")
+        self.assertEqual(wrong, [])
+        self.assertEqual(sorted(self.ask("Object.keys(lab.figures())")), sorted(CHARTS))
+
+    def test_dark(self):
+        self.browser.view(1200, 900, dark=True)
+        self.browser.open(self.page)
+        background = self.ask("getComputedStyle(document.body).backgroundColor")
+        self.assertLess(sum(int(n) for n in background[4:-1].split(",")), 150, background)
+        self.shoot("dark")
+        self.ask("document.querySelector('#theme').click()")
+        self.assertNotEqual(self.ask("getComputedStyle(document.body).backgroundColor"), background)
+
+    def test_phone(self):
+        self.browser.view(390, 844, mobile=True)
+        self.browser.open(self.page)
+        self.assertLessEqual(self.ask("document.documentElement.scrollWidth"), 390)
+        for chart in CHARTS:
+            self.assertLessEqual(self.ask(f"document.querySelector('#{chart} svg').getBoundingClientRect().right"), 390, chart)
+        self.shoot("phone")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
