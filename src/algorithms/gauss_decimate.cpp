@@ -81,9 +81,10 @@ std::optional<AxisPlan> widest(double sigma, int order, double l1_budget) {
   return std::nullopt;
 }
 
-/// GPUs blur grids with a kernel of limited reach.
+/// GPUs blur grids with a kernel of limited reach, and a group of theirs spans whole splines.
 bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
-  return p.device.backend == Backend::cpu || axis.coarse.weights.size() <= kMostFusedTaps;
+  return p.device.backend == Backend::cpu || (axis.coarse.weights.size() <= kMostFusedTaps &&
+                                              axis.cells() * axis.factor <= p.device.gpu.max_group_invocations);
 }
 
 /// The cheapest way for one axis, which may be not to decimate.
@@ -175,7 +176,7 @@ Result<Proposal> propose(const Problem& p) {
   const AxisPlan y = plan_axis(p, gaussian->sigma.y, Axis::y, wish(Axis::y), budget);
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(gaussian->sigma.x), number(gaussian->sigma.y)) +
-                   " is too small to decimate within the error");
+                   " cannot be decimated within the error");
   }
   if (x.cells() > cpu::kMaxCells || y.cells() > cpu::kMaxCells) return refusal("an output would need more than 8 cells");
 

@@ -92,16 +92,16 @@ Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan
   const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * threads / (cells * x.factor);
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * area;
-  work.load_bytes = info(p.src.format).pixel_bytes();
   work.operations = reads * area * (static_cast<double>(y.cells()) + 3.0);
   work.shared_loads = static_cast<double>(x.spline.size());
   work.barriers = 3.0 * threads / cells;
   work.bytes = static_cast<double>(p.src.payload_bytes()) + work.pixels * 4.0 * channels;
-  cost += seconds(p.device, work);
+  cost += seconds(p.device, p.src.format, work);
   return pass;
 }
 
-Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where, double& cost) {
+Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
+                    PixelFormat format, double& cost) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t across = (p.dst.width + kThreads - 1) / kThreads;
   const std::int32_t pieces = pieces_of_walk(p, std::int64_t{across} * kThreads, p.dst.height, static_cast<double>(y.cells()));
@@ -117,10 +117,9 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   Work work;
   work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
   work.loads = static_cast<double>(x.cells()) / y.factor;
-  work.load_bytes = 4.0 * info(p.src.format).channels;
   work.operations = static_cast<double>(y.cells()) + work.loads + 3.0;
-  work.bytes = static_cast<double>(p.dst.payload_bytes()) + work.pixels / (x.factor * y.factor) * work.load_bytes;
-  cost += seconds(p.device, work);
+  work.bytes = static_cast<double>(p.dst.payload_bytes()) + work.pixels / (x.factor * y.factor) * info(format).pixel_bytes();
+  cost += seconds(p.device, format, work);
   return pass;
 }
 
@@ -150,13 +149,11 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
                        static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)};
   // The grid has every cell that the taps reach, or all beyond its edge are alike.
   blur->pass.constants["border_x"] = blur->pass.constants["border_y"] = static_cast<int>(BorderMode::clamp);
-  Pass expand = expanding_pass(p, x, y, grids, *where, cost);
+  Pass expand = expanding_pass(p, x, y, grids, *where, format, cost);
 
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
   out.seconds = cost + blur->seconds;
-  for (const ImageDesc& grid : out.intermediates) out.intermediate_bytes += grid.payload_bytes();
-  out.moved_bytes = p.src.payload_bytes() + 2 * out.intermediate_bytes + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, out.intermediates);
+  out.moved_bytes = moved_bytes(p, out.intermediates);
   out.passes = {std::move(*decimate), std::move(blur->pass), std::move(expand)};
   return out;
 }

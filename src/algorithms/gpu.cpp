@@ -244,14 +244,10 @@ PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermed
   return pass.source.kind == Binding::Kind::source ? p.src.format : intermediates;
 }
 
-double seconds(const DeviceInfo& device, PixelFormat read, Work work) {
-  work.load_bytes = info(read).pixel_bytes();
-  return seconds(device, work);
-}
-
-double seconds(const DeviceInfo& device, const Work& work) {
+double seconds(const DeviceInfo& device, PixelFormat read, const Work& work) {
   const GpuTuning& t = gpu_tuning(device);
-  const double load_rate = t.loads_per_second[work.load_bytes <= 4.0 ? 0 : work.load_bytes <= 8.0 ? 1 : 2];
+  const int bytes = info(read).pixel_bytes();
+  const double load_rate = t.loads_per_second[bytes <= 4 ? 0 : bytes <= 8 ? 1 : 2];
   const double memory = work.bytes / t.bytes_per_second;
   const double access = work.pixels * (work.loads / load_rate + 1.0 / t.stores_per_second);
   const double shared = work.pixels * work.shared_loads / t.shared_loads_per_second;
@@ -284,12 +280,6 @@ Rect region(const Problem& p) { return p.spec.roi.value_or(Rect{0, 0, p.src.widt
 std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
   std::int64_t bytes = p.src.payload_bytes() + p.dst.payload_bytes();
   for (const ImageDesc& desc : intermediates) bytes += 2 * desc.payload_bytes();
-  return bytes;
-}
-
-std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
-  std::int64_t bytes = 2 * (p.src.payload_bytes() + p.dst.payload_bytes());
-  for (const ImageDesc& desc : intermediates) bytes += desc.payload_bytes();
   return bytes;
 }
 

@@ -132,16 +132,13 @@ template <class ErrorOf>
 struct Work {
   double pixels = 0.0;
   double loads = 0.0;         ///< pixels fetched from images or buffers, for each that is written
-  double load_bytes = 8.0;    ///< of one of them
   double shared_loads = 0.0;  ///< from shared memory, a pixel
   double operations = 0.0;    ///< multiply-adds of whole pixels, a pixel
   double barriers = 0.0;      ///< that a group waits at, each
   double bytes = 0.0;         ///< to and from memory, all pixels
 };
 /// Rough seconds of one dispatch that reads pixels of this format.
-[[nodiscard]] double seconds(const DeviceInfo& device, PixelFormat read, Work work);
-/// The same, with load_bytes set by the caller.
-[[nodiscard]] double seconds(const DeviceInfo& device, const Work& work);
+[[nodiscard]] double seconds(const DeviceInfo& device, PixelFormat read, const Work& work);
 /// What a pass reads where all intermediates have one format.
 [[nodiscard]] PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates);
 
@@ -164,9 +161,6 @@ struct Span {
 
 /// Bytes of passes that read the source once, write the destination once, and write and read each intermediate once.
 [[nodiscard]] std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates);
-
-/// Bytes of a workspace: what lies on the device, and the host's staging of source and destination.
-[[nodiscard]] std::int64_t scratch_bytes(const Problem& p, std::span<const ImageDesc> intermediates);
 
 /// The size of a shared array of at least `size`: sizes are constants of a pipeline, so that few different ones are
 /// compiled.

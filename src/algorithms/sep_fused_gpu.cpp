@@ -89,12 +89,11 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   Work cost;
   cost.pixels = static_cast<double>(work.size.x) * work.size.y;
   cost.loads = out.reads;
-  cost.load_bytes = info(work.source).pixel_bytes();
   cost.shared_loads = out.reads * (2.0 + static_cast<double>(nx) / form->span);
   cost.operations = out.reads * (nx + ny);
   cost.barriers = out.reads / form->batch;
-  cost.bytes = cost.pixels * cost.load_bytes * (out.reads + 1.0);
-  out.seconds = seconds(p.device, cost);
+  cost.bytes = cost.pixels * info(work.source).pixel_bytes() * (out.reads + 1.0);
+  out.seconds = seconds(p.device, work.source, cost);
   return out;
 }
 
@@ -111,7 +110,6 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   out.seconds = fused->seconds;
   out.moved_bytes =
       static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * fused->reads) + p.dst.payload_bytes();
-  out.scratch_bytes = scratch_bytes(p, {});
   fused->pass.origin = {s->region.x, s->region.y};
   out.passes.push_back(std::move(fused->pass));
   return out;
