@@ -12,15 +12,18 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20240229;
 
-/// A driver that runs on the processor takes seconds to compile a pipeline of more unrolled steps, and would compile dozens;
-/// the tests of the Vulkan backend run one of each.
-constexpr int kMostUnrolledWhereSlow = 8;
+/// A driver that runs on the processor takes seconds to compile what these options unroll to, and would compile dozens; the
+/// tests of the Vulkan backend run one of each.
+bool compiles_slowly(std::string_view option, std::string_view value) {
+  const auto is_above = [&](int most) { return std::stoi(std::string(value)) > most; };
+  return (option == "unroll" && is_above(8)) || (option == "span" && is_above(2)) || (option == "batch" && is_above(2));
+}
 
 /// What an option may be: unset first.
 std::vector<std::string> values_of(const OptionInfo& option, bool is_slow) {
   std::vector<std::string> values{""};
   for (const std::string_view value : option.values) {
-    if (is_slow && option.name == "unroll" && std::stoi(std::string(value)) > kMostUnrolledWhereSlow) continue;
+    if (is_slow && compiles_slowly(option.name, value)) continue;
     values.emplace_back(value);
   }
   if (option.values.empty()) values.insert(values.end(), {"1", "3"});
