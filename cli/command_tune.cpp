@@ -1,18 +1,20 @@
 // mollify tune: measures which options are fastest on a device, and stores them in the user's cache folder.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <vector>
 
-#include "atomic_file.h"
 #include "bench/filter.h"
 #include "bench/tune.h"
 #include "commands.h"
@@ -108,13 +110,21 @@ std::vector<TuningRow> merged(std::vector<TuningRow> rows, const std::vector<Tun
   return rows;
 }
 
+/// The file has its name only when it is complete; what was there before stays until then.
 void store(const std::string& path, const std::string& text) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   if (error) fail(fmt::format("{}: {}", path, error.message()));
-  AtomicFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
+  const std::string fresh = fmt::format("{}.{}", path, ::getpid());
+  std::ofstream file(fresh, std::ios::binary);
+  file << text << std::flush;
+  if (!file) error = std::make_error_code(std::errc::io_error);
+  file.close();
+  if (!error) std::filesystem::rename(fresh, path, error);
+  if (!error) return;
+  std::error_code ignored;
+  std::filesystem::remove(fresh, ignored);
+  fail(fmt::format("{}: cannot be written: {}", path, error.message()));
 }
 
 struct Outcome {
