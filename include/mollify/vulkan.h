@@ -56,7 +56,8 @@ struct BufferResource {
   std::int64_t row_bytes = 0;  ///< a multiple of the pixel; 0: rows without gaps
 };
 
-/// Which of the two a plan takes is its option "storage".
+/// Which of the two a plan takes is its option "storage"; the planner's own choice is mostly buffers, which are faster.
+/// Who has images asks for them by name: "sep.fused:storage=image".
 using Resource = std::variant<ImageResource, BufferResource>;
 
 /// Memory for what one pass leaves for the next.
