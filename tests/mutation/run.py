@@ -42,7 +42,7 @@ MUTANTS = [
     Mutant("the fraction of the last tap is dropped", KERNELS + "box_any.cpp",
            "if (box.x.after_fraction != 0.0) sum = ", "if (false) sum = "),
     Mutant("the wrong row leaves the running sum", KERNELS + "box_any.cpp",
-           "top + row - 1 - box.y.before, s.sums)", "top + row - box.y.before, s.sums)"),
+           "top + row - 1 - box.y.before, sums)", "top + row - box.y.before, sums)"),
     Mutant("sums begin anew at tiles, not at segments", KERNELS + "box_any.cpp",
            "for (std::int64_t y = top - top % box.segment_rows; y < top + tile.out.height; ++y) {\n"
            "    if (y % box.segment_rows == 0) {",
@@ -51,7 +51,7 @@ MUTANTS = [
     Mutant("cells are expanded from the wrong rows", KERNELS + "gauss_decimate.cpp",
            "rows[t] = s.blurred + (from + t) % s.blurred_rows", "rows[t] = s.blurred + (from + t + 1) % s.blurred_rows"),
     Mutant("a fit does not know its distance", "src/core/decimation.cpp",
-           "  out.l1_distance = distance();", "  out.l1_distance = 0.0 * distance();"),
+           "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance("),
     Mutant("reflect does not repeat the edge", "src/core/border.h",
            "return p < length ? p : 2 * length - 1 - p;", "return p < length ? p : std::max<std::int64_t>(2 * length - 2 - p, 0);"),
     Mutant("8-bit results are truncated", KERNELS + "row_io-inl.h",
