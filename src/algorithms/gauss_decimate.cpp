@@ -43,10 +43,15 @@ void finish(AxisPlan& axis) {
   const double d = axis.factor;
   const auto cells = static_cast<double>(axis.cells());
   axis.cost = 2.0 * cells + 3.0 * cells / d + 2.0 * static_cast<double>(axis.coarse.weights.size()) / (d * d);
+}
+
+/// Of rounding errors, see summation_growth(): CPUs sum blocks of rows, GPUs one row after another.
+double growth(const Problem& p, const AxisPlan& axis) {
   constexpr double kExpanding = 2.0;  // weights and products of the expansion
-  // CPUs sum blocks of rows; GPUs one row after another, in whatever order their splines are walked.
-  axis.growth = std::max(blocked_summation_growth(axis.spline, cpu::kDecimateRows), summation_growth(axis.spline)) +
-                magnitude(axis.coarse.weights) * (summation_growth(axis.coarse.weights) + cells + kExpanding);
+  const double decimating = p.device.backend == Backend::cpu ? blocked_summation_growth(axis.spline, cpu::kDecimateRows)
+                                                             : summation_growth(axis.spline);
+  return decimating + magnitude(axis.coarse.weights) *
+                          (summation_growth(axis.coarse.weights) + static_cast<double>(axis.cells()) + kExpanding);
 }
 
 AxisPlan undecimated(const AxisWeights& weights) {
@@ -59,7 +64,7 @@ AxisPlan undecimated(const AxisWeights& weights) {
 
 AxisPlan decimated(double sigma, int factor, int order) {
   const std::shared_ptr<const Decimation> fit = fit_decimation(sigma, factor, order);
-  AxisPlan axis{factor, order, fit->spline, fit->coarse, fit->l1_distance, 0.0, 0.0};
+  AxisPlan axis{factor, order, fit->spline, fit->coarse, fit->l1_distance, 0.0};
   finish(axis);
   return axis;
 }
@@ -183,7 +188,7 @@ Result<Proposal> propose(const Problem& p) {
   const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
   Proposal out;
   out.error = gain * (kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format) +
-                      reach * (x.growth + y.growth) * unit_roundoff(Accumulator::f32)) +
+                      reach * (growth(p, x) + growth(p, y)) * unit_roundoff(Accumulator::f32)) +
               colour_error(p.spec, Accumulator::f32);
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
                  {"order", both(std::to_string(x.order), std::to_string(y.order))}};

@@ -16,8 +16,7 @@ struct AxisPlan {
   std::vector<double> spline{1.0};
   AxisTaps coarse;
   double l1_distance = 0.0;
-  double cost = 0.0;    ///< multiply-adds a component
-  double growth = 0.0;  ///< of rounding errors, see summation_growth()
+  double cost = 0.0;  ///< multiply-adds a component
 
   [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
 };

@@ -19,9 +19,8 @@ constexpr std::string_view kExpand = "gauss_expand";
 /// The spline filled up with zeros to whole cells, so that kernels need not know where it ends.
 AxisTaps padded(const AxisPlan& axis, double gain) {
   AxisTaps out;
-  out.weights.clear();
-  for (const double w : axis.spline) out.weights.push_back(gain * w);
-  out.weights.resize(static_cast<std::size_t>(axis.cells() * axis.factor), 0.0);
+  out.weights.assign(static_cast<std::size_t>(axis.cells() * axis.factor), 0.0);
+  for (std::size_t i = 0; i < axis.spline.size(); ++i) out.weights[i] = gain * axis.spline[i];
   return out;
 }
 
