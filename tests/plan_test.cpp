@@ -115,6 +115,16 @@ TEST(Plan, TheRightFamilyIsChosen) {
       "nxn.direct");
 }
 
+/// The rounding that is promised must leave room for the fit.
+TEST(Plan, LargeGaussiansOfFloatsAreDecimated) {
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba32f};
+  for (const double sigma : {10.0, 100.0}) {
+    const Result<Plan> plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, full_device());
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->algorithm.id, "gauss.decimate") << explain(*plan);
+  }
+}
+
 TEST(Plan, AMatrixOfRankOneRunsAsTwoPassesOfTaps) {
   Matrix matrix{5, 5, {}, {2, 2}, Normalization::unit_sum};
   for (const double y : {1, 4, 6, 4, 1}) {
