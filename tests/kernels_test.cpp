@@ -110,12 +110,12 @@ TEST(Twins, SepFusedMatches) {
 TEST(Twins, SepFusedU8Matches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     if (formats.src != formats.dst || rows.source.component != Component::u8) return;
-    const SepFusedU8 kernels[] = {{rows, {40000, 12768}, {20000, 15000, 5000, 2768}},
-                                  {rows, {16384, 12288, 8192, 2048, 2048}, {65535}},
-                                  {rows, {65535}, {5042, 5041, 5041, 5041, 5041, 5041, 5041}}};
+    const SepFusedU8 kernels[] = {
+        {rows, {{25536, 40000}, {1}}, {{5536, 10000, 30000, 20000}, {3}}, 130},
+        {rows, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{65535}, {0}}, 128},
+        {rows, {{65535}, {0}}, {{10000, 9000, 9999, 10001, 8000, 7000, 12000, 6000, 5000, 11000, 20000}, {1, 7, 10}}, 137}};
     for (const SepFusedU8& kernel : kernels) {
-      const auto radius = [](const std::vector<std::uint16_t>& half) { return static_cast<std::int64_t>(half.size()) - 1; };
-      const SepFusedU8Scratch shape(nullptr, 60, radius(kernel.x), radius(kernel.y), rows.source.channels);
+      const SepFusedU8Scratch shape(nullptr, 60, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
       expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8, scalar::sep_fused_u8);
     }
   });

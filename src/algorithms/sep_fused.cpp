@@ -4,6 +4,7 @@
 // Source: this project.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <variant>
 
 #include "algorithms/sep_fused.h"
@@ -35,6 +36,8 @@ constexpr std::array kOptions = {
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
 constexpr double kIntegerCost = 0.4;
 
+constexpr int kMostHalvings = 8;  // of sums of 16 bits; more make hardly a difference
+
 Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, const auto& scratch_bytes) {
   Proposal out;
   const int channels = info(p.src.format).channels;
@@ -53,7 +56,7 @@ Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, c
 
 /// In 16-bit integers, where the image is one of 8 bits that is only blurred. Cutting an endless kernel may take the
 /// share `cut_share` of the error.
-Result<Proposal> propose_integer(const Problem& p, double cut_share) {
+Result<Proposal> propose_integer(const Problem& p, double cut_share, int halvings) {
   const FormatInfo& source = info(p.src.format);
   if (!p.device.has_kernel(kIntegerKernel)) return refusal_without_kernel(p, kIntegerKernel);
   if (!source.is_unorm() || source.bits != 8 || p.dst.format != p.src.format) {
@@ -64,26 +67,35 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share) {
   }
   std::optional<SeparableTaps> s = separable_taps(p, cut_share);
   if (!s) return refusal("the matrix is no product of a column and a row");
-  const std::optional<FixedWeights> x = rounded_to_fixed(s->taps.x);
-  const std::optional<FixedWeights> y = rounded_to_fixed(s->taps.y);
+  const std::optional<FixedWeights> x = rounded_to_fixed(s->taps.x, halvings);
+  const std::optional<FixedWeights> y = rounded_to_fixed(s->taps.y, halvings);
   if (!x || !y) return refusal("16-bit sums need symmetric taps, none negative, that sum to one");
-  const auto nx = static_cast<std::int64_t>(x->half.size());
-  const auto ny = static_cast<std::int64_t>(y->half.size());
+  const auto nx = static_cast<std::int64_t>(x->taps.size());
+  const auto ny = static_cast<std::int64_t>(y->taps.size());
   const int channels = source.channels;
+
+  // What is lost and gained lies between two bounds; their mean is given back, as a whole number.
+  constexpr double kPairs = 0.5;  // means of two rows are rounded up; those of two source pixels are exact
+  const double most = x->gained + y->gained + kPairs;
+  const double least = -x->lost - y->lost;
+  const double given_back = std::floor(-(most + least) / 2.0);
+  constexpr double kUnits = 256.0;  // of a sum, in one step
+  if (given_back < 0.0 || given_back >= kUnits / 2.0) return refusal("16-bit sums need fewer taps");  // or they overflow
+
   TileNeeds needs;
   needs.halo = {2 * (nx - 1), 2 * (ny - 1)};
-  needs.column_bytes = (2 * ny + 2 * cpu::kRowBatch) * channels * 2;
+  needs.column_bytes = (2 * ny + cpu::kRowBatch) * channels * 2;  // the ring, and the row that is filtered next
   needs.pixel_operations = static_cast<double>(2 * (nx + ny) * channels) * kIntegerCost;
   Pass pass;
   pass.kernel = kIntegerKernel;
+  pass.constants = {{"halvings", halvings}, {"rounding", static_cast<std::int64_t>(kUnits / 2.0 + given_back)}};
   pass.taps = std::move(s->taps);
   constexpr double kRowCost = 2.0;
   Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
     return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes;
   });
-  // Of the nx + ny products, each loses less than one unit; half of that, rounded down, is given back.
-  const double units = static_cast<double>((nx + ny + 1) / 2);
-  out.error = s->cut_error + x->distance + y->distance + units / (source.unit() * (1 << cpu::kFixedBits));
+  const double units = std::max(most + given_back, -least - given_back);
+  out.error = s->cut_error + x->distance + y->distance + units / (source.unit() * kUnits);
   out.options = {{"accumulator", "u16"}};
   return out;
 }
@@ -95,8 +107,10 @@ Result<Proposal> propose(const Problem& p) {
   const auto given = p.options.find("accumulator");
   const bool asked = given != p.options.end() && given->second == "u16";
   if (asked || (given == p.options.end() && !std::holds_alternative<Box>(p.spec.kernel))) {
-    Result<Proposal> rough = propose_integer(p, 0.5);
-    if (rough && rough->error > p.allowed_error) rough = propose_integer(p, 0.1);
+    Result<Proposal> rough = propose_integer(p, 0.5, 0);
+    for (int halvings = 0; rough && rough->error > p.allowed_error && halvings <= kMostHalvings; ++halvings) {
+      rough = propose_integer(p, 0.1, halvings);
+    }
     if (asked || (rough && rough->error <= p.allowed_error)) return rough;
   }
   std::optional<SeparableTaps> s = separable_taps(p);

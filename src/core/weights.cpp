@@ -227,30 +227,37 @@ HalfWeights rounded_to_half(const std::vector<double>& weights) {
   return out;
 }
 
-std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps) {
+std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halvings) {
   constexpr double kOne = 65536.0;
   constexpr double kSumSlack = 1e-9;
   const auto middle = static_cast<std::size_t>(taps.anchor);
   const std::vector<double>& w = taps.weights;
   if (w.size() != 2 * middle + 1 || std::abs(sum(w) - 1.0) > kSumSlack) return std::nullopt;
   FixedWeights out;
-  double rest = kOne;
-  for (std::size_t k = 0; k <= middle; ++k) {
-    if (w[middle + k] != w[middle - k] || w[middle + k] < 0.0) return std::nullopt;
-    const double tap = std::min(std::nearbyint(w[middle + k] * kOne), kOne - 1.0);
-    out.half.push_back(static_cast<std::uint16_t>(tap));
-    rest -= k == 0 ? tap : 2.0 * tap;
-  }
-  // What rounding left over goes to the middle, where there is room for it.
-  out.half[0] = static_cast<std::uint16_t>(std::clamp(out.half[0] + rest, 0.0, kOne - 1.0));
+  int level = most_halvings;  // halvings yet to come
+  double total = 0.0;         // of what has been summed, in units of the level
   double moved = 0.0;
-  double missing = 0.0;
-  for (std::size_t k = 0; k <= middle; ++k) {
-    const double change = (k == 0 ? 1.0 : 2.0) * (out.half[k] / kOne - w[middle + k]);
-    moved += std::abs(change);
-    missing += change;
+  for (std::size_t i = 0; i <= middle; ++i) {
+    if (w[i] != w[2 * middle - i] || w[i] < 0.0) return std::nullopt;
+    const double exact = (i == middle ? 1.0 : 2.0) * w[i] * kOne;
+    // The level must hold this tap and what comes before it.
+    for (; level > 0 && total + std::ldexp(exact, level) > kOne - 1.0; --level) {
+      total /= 2.0;
+      if (i == 0) continue;
+      out.runs.push_back(static_cast<std::int64_t>(i));
+      out.gained += std::ldexp(0.5, 1 - level);
+    }
+    // What rounding left over goes to the middle, where there is room for it.
+    const double wanted = i == middle ? kOne - total : std::nearbyint(std::ldexp(exact, level));
+    const double tap = std::clamp(std::nearbyint(wanted), 0.0, kOne - 1.0);
+    out.taps.push_back(static_cast<std::uint16_t>(tap));
+    out.lost += std::ldexp(1.0, -level);
+    total += tap;
+    moved += std::abs(std::ldexp(tap, -level) - exact) / kOne;
   }
-  out.distance = 0.5 * (moved + std::abs(missing));
+  out.runs.push_back(static_cast<std::int64_t>(middle));
+  const double missing = std::abs(std::ldexp(total, -level) / kOne - 1.0);
+  out.distance = 0.5 * (moved + missing);
   return out;
 }
 

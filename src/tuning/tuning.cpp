@@ -46,7 +46,7 @@ double arithmetic_seconds(const DeviceInfo& device, double operations) {
 PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs) {
   const std::int64_t in_cache = device.l2_bytes / 2 / std::max<std::int64_t>(needs.column_bytes, 1) - needs.halo.x;
   const std::int64_t least_columns = std::max<std::int64_t>(64, 4 * needs.halo.x);
-  const std::int64_t columns = std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, size.x);
+  const std::int64_t columns = std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, std::min<std::int64_t>(size.x, needs.most_columns));
   // Equal columns: a last sliver would pay the whole halo for a few pixels.
   const std::int64_t across = ceil_div(size.x, columns);
   const std::int64_t width = ceil_div(size.x, across);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "mollify/plan.h"
 
@@ -20,6 +21,7 @@ struct TileNeeds {
   std::int64_t column_bytes = 0;  ///< working set of one column of pixels
   double pixel_operations = 0.0;  ///< multiply-adds for each output pixel
   std::int32_t row_multiple = 1;  ///< strips are multiples of this many rows
+  std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();  ///< of one tile
 };
 
 /// How much of `size` one task makes: columns such that the working set stays in the core's cache but the halo stays small,

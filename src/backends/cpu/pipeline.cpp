@@ -47,7 +47,12 @@ std::function<void(const Tile&)> make_sep_fused(const Plan& plan, const Pass& pa
 }
 
 std::function<void(const Tile&)> make_sep_fused_u8(const Plan& plan, const Pass& pass) {
-  SepFusedU8 k{row_pipeline(plan), rounded_to_fixed(pass.taps.x)->half, rounded_to_fixed(pass.taps.y)->half};
+  const auto fixed = [&](const AxisTaps& taps) -> FixedTaps {
+    FixedWeights w = *rounded_to_fixed(taps, static_cast<int>(pass.constants.at("halvings")));
+    return {std::move(w.taps), std::move(w.runs)};
+  };
+  SepFusedU8 k{row_pipeline(plan), fixed(pass.taps.x), fixed(pass.taps.y),
+               static_cast<std::uint16_t>(pass.constants.at("rounding"))};
   return [k = std::move(k)](const Tile& tile) { sep_fused_u8(k, tile); };
 }
 
@@ -123,6 +128,7 @@ struct KernelRow {
 };
 
 constexpr std::array<std::string_view, 1> kWide = {"wide"};
+constexpr std::array<std::string_view, 2> kFixedConstants = {"halvings", "rounding"};
 constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns",  "factor_x", "factor_y", "first_x",
                                                                   "first_y",  "order_x",  "order_y",  "rows"};
@@ -130,7 +136,7 @@ constexpr std::array kKernels = {
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
     KernelRow{"gauss_expand", kDecimationConstants, make_gauss_expand},
     KernelRow{"sep_fused", kWide, make_sep_fused},
-    KernelRow{"sep_fused_u8", {}, make_sep_fused_u8},
+    KernelRow{"sep_fused_u8", kFixedConstants, make_sep_fused_u8},
     KernelRow{"nxn_direct", kWide, make_nxn_direct},
     KernelRow{"box_any", kBoxConstants, make_box_any},
 };

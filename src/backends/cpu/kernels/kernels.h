@@ -61,17 +61,18 @@ struct SepFused {
   TapsOf<T> x, y;
 };
 
-inline constexpr int kFixedBits = 7;  ///< fractional bits of an 8-bit value in 16: two of them still fit
+/// Symmetric taps in 16 bits, see FixedWeights in core/weights.h.
+struct FixedTaps {
+  std::vector<std::uint16_t> weights;  ///< from the outermost pair to the middle
+  std::vector<std::int64_t> runs;      ///< of pairs: where each ends; the sum is halved in between
+  [[nodiscard]] std::int64_t radius() const { return static_cast<std::int64_t>(weights.size()) - 1; }
+};
 
 /// The same for 8-bit pixels that are only blurred, and symmetric taps without negative ones, in 16-bit integers.
 struct SepFusedU8 {
   RowPipeline rows;
-  std::vector<std::uint16_t> x, y;  ///< taps from the middle on, times 65536
-
-  /// What is added before the last shift: half a step, and half a unit for each product that lost its fraction.
-  [[nodiscard]] std::uint16_t rounding() const {
-    return static_cast<std::uint16_t>((1 << (kFixedBits - 1)) + (x.size() + y.size()) / 2);
-  }
+  FixedTaps x, y;
+  std::uint16_t rounding = 128;  ///< added before the last shift: half a step, and what was lost on average
 };
 
 /// Any matrix, directly.

@@ -61,21 +61,22 @@ struct SepFusedScratch {
 };
 
 struct SepFusedU8Scratch {
-  std::int64_t stride;  ///< elements between rows of `ring` and of `vertical`
+  std::int64_t stride;    ///< elements between rows of `ring`
   std::int64_t ring_rows;
-  std::uint16_t* ring;
-  std::uint16_t* vertical;  ///< kRowBatch rows
-  std::uint8_t* out;        ///< one row
-  const std::uint16_t** rows;
+  std::uint16_t* wide;    ///< one source row with its halo
+  std::uint16_t* ring;    ///< rows that are filtered horizontally
+  std::uint8_t* out;      ///< one row
+  const std::uint16_t** rows;  ///< ring_rows pointers, in image order
   std::int64_t bytes;
 
   SepFusedU8Scratch(std::byte* base, std::int64_t tile_columns, std::int64_t radius_x, std::int64_t radius_y, int channels) {
+    constexpr std::int64_t kVectors = 2 * kPadElements;  // four of the widest, of 16 bits, and a line that is skipped
     Carver carver(base);
-    stride = row_stride((tile_columns + 2 * radius_x) * channels + kPadElements);  // four vectors more
+    stride = row_stride(tile_columns * channels + kVectors);
     ring_rows = 2 * radius_y + kRowBatch;
+    wide = carver.take<std::uint16_t>(row_stride((tile_columns + 2 * radius_x) * channels + kVectors));
     ring = carver.take<std::uint16_t>(stride * ring_rows);
-    vertical = carver.take<std::uint16_t>(stride * kRowBatch);
-    out = carver.take<std::uint8_t>(stride);
+    out = carver.take<std::uint8_t>(stride * kRowBatch);
     rows = carver.take<const std::uint16_t*>(ring_rows);
     bytes = carver.used();
   }
