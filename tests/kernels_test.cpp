@@ -55,9 +55,9 @@ enum class Match { same_bits, last_place };
 template <class Kernel>
 void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
                   void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&),
-                  float* grid = nullptr) {
-  const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
-  const ImageDesc out{60, 22, formats.dst};
+                  float* grid = nullptr, std::int32_t width = 60) {
+  const Pixels src = Pixels::random({width + 1, 23, formats.src}, std::random_device{}());
+  const ImageDesc out{width, 22, formats.dst};
   Pixels a = Pixels::constant(out, 0.5);
   Pixels b = Pixels::constant(out, 0.25);
   const std::vector<std::byte> memory(static_cast<std::size_t>(scratch_bytes) + 64, std::byte{0x7B});
@@ -100,8 +100,10 @@ TEST(Twins, SepFusedMatches) {
     const SepFused<float> narrow{rows, {{0.1F, 0.4F, 0.3F, 0.2F}, 2}, {{0.25F, 0.5F, 0.25F, 0.125F, -0.125F}, 1}};
     const SepFused<double> wide{rows, {{0.1, 0.4, 0.3, 0.2}, 2}, {{0.5, 0.5}, 0}};
     const int channels = rows.source.channels;
-    expect_twins(formats, match, SepFusedScratch<float>(nullptr, 60, 4, 5, channels).bytes, narrow, sep_fused_f32,
-                 scalar::sep_fused_f32);
+    for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
+      expect_twins(formats, match, SepFusedScratch<float>(nullptr, width, 4, 5, channels).bytes, narrow, sep_fused_f32,
+                   scalar::sep_fused_f32, nullptr, width);
+    }
     expect_twins(formats, match, SepFusedScratch<double>(nullptr, 60, 4, 2, channels).bytes, wide, sep_fused_f64,
                  scalar::sep_fused_f64);
   });
@@ -115,8 +117,10 @@ TEST(Twins, SepFusedU8Matches) {
         {rows, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{65535}, {0}}, 128},
         {rows, {{65535}, {0}}, {{10000, 9000, 9999, 10001, 8000, 7000, 12000, 6000, 5000, 11000, 20000}, {1, 7, 10}}, 137}};
     for (const SepFusedU8& kernel : kernels) {
-      const SepFusedU8Scratch shape(nullptr, 60, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
-      expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8, scalar::sep_fused_u8);
+      for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
+        const SepFusedU8Scratch shape(nullptr, width, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
+        expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8, scalar::sep_fused_u8, nullptr, width);
+      }
     }
   });
 }

@@ -125,6 +125,17 @@ TEST(Plan, LargeGaussiansOfFloatsAreDecimated) {
   }
 }
 
+TEST(Plan, GaussiansOf8BitsAreSummedIn16) {
+  const ImageDesc desc{1000, 1000, PixelFormat::rgba8};
+  for (std::int32_t radius = 0; radius <= 56; ++radius) {
+    const BlurSpec spec = spec_of(Gaussian{{radius / 3.0 + 0.1, radius / 3.0 + 0.1}, {{radius, radius}}, {}});
+    const PlanOptions options{.algorithm = AlgorithmChoice{"sep.fused", {}}};
+    const Result<Plan> plan = make_plan(spec, desc, desc, full_device(), options);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->algorithm.options.at("accumulator"), "u16") << "radius " << radius;
+  }
+}
+
 TEST(Plan, AMatrixOfRankOneRunsAsTwoPassesOfTaps) {
   Matrix matrix{5, 5, {}, {2, 2}, Normalization::unit_sum};
   for (const double y : {1, 4, 6, 4, 1}) {

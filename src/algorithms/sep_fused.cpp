@@ -1,6 +1,7 @@
-// sep.fused: any separable taps in one pass. On CPUs source rows are filtered vertically and, while a row is in cache,
-// horizontally; no intermediate image is written. 2R + 1 multiply-adds a component and axis, so it loses to box.any and
-// to decimated Gaussians when R is large. Small symmetric kernels on 8-bit images are summed in 16-bit integers on CPUs.
+// sep.fused: any separable taps in one pass. On CPUs each source row is filtered horizontally into a ring of rows, and
+// output rows vertically out of that; no intermediate image is written. 2R + 1 multiply-adds a component and axis, so it
+// loses to box.any and to decimated Gaussians when R is large. Symmetric kernels on 8-bit images, up to some 120 taps, are
+// summed in 16-bit integers on CPUs.
 // Source: this project.
 #include <algorithm>
 #include <array>
@@ -36,6 +37,8 @@ constexpr std::array kOptions = {
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
 constexpr double kIntegerCost = 0.4;
 
+constexpr std::int64_t kMostComponents = 4096;  // in a tile: a decoded row and a filtered one share the first cache
+
 constexpr int kMostHalvings = 8;  // of sums of 16 bits; more make hardly a difference
 
 Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, const auto& scratch_bytes) {
@@ -45,8 +48,8 @@ Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, c
   pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes = p.device.threads * scratch_bytes(pass.tile.x);
-  // Columns of the halo are filtered vertically with the tile's own.
-  const double overlap = needs.pixel_operations / 2.0 * static_cast<double>(needs.halo.x) / pass.tile.x;
+  // Rows of the halo are filtered horizontally with the tile's own.
+  const double overlap = needs.pixel_operations / 2.0 * static_cast<double>(needs.halo.y) / pass.tile.y;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * (needs.pixel_operations + overlap + row_cost * channels)) +
                 copy_seconds(p.device, out.moved_bytes);
@@ -128,6 +131,7 @@ Result<Proposal> propose(const Problem& p) {
   TileNeeds needs;
   needs.halo = {nx - 1, ny - 1};
   needs.column_bytes = (ny + 2 * cpu::kRowBatch) * channels * (wide ? 8 : 4);
+  needs.most_columns = kMostComponents / channels;
   needs.pixel_operations = static_cast<double>((nx + ny) * channels) * (wide ? 2.0 : 1.0);
   Pass pass;
   pass.kernel = kKernel;

@@ -40,21 +40,21 @@ class Carver {
 
 template <class T>
 struct SepFusedScratch {
-  std::int64_t stride;  ///< elements between rows of `ring` and of `vertical`
+  std::int64_t stride;  ///< elements between rows of `ring` and of `out`
   std::int64_t ring_rows;
-  T* ring;              ///< decoded source rows
-  T* vertical;          ///< kRowBatch rows
-  T* out;               ///< one row
+  T* decoded;           ///< one source row with its halo
+  T* ring;              ///< rows that are filtered horizontally
+  T* out;               ///< kRowBatch rows
   const T** rows;       ///< ring_rows pointers, in image order
   std::int64_t bytes;
 
   SepFusedScratch(std::byte* base, std::int64_t tile_columns, std::int64_t taps_x, std::int64_t taps_y, int channels) {
     Carver carver(base);
-    stride = row_stride((tile_columns + taps_x - 1) * channels);
+    stride = row_stride(tile_columns * channels + kPadElements);  // a line that is skipped, too
     ring_rows = taps_y + kRowBatch - 1;
+    decoded = carver.take<T>(row_stride((tile_columns + taps_x - 1) * channels));
     ring = carver.take<T>(stride * ring_rows);
-    vertical = carver.take<T>(stride * kRowBatch);
-    out = carver.take<T>(stride);
+    out = carver.take<T>(stride * kRowBatch);
     rows = carver.take<const T*>(ring_rows);
     bytes = carver.used();
   }

@@ -258,6 +258,24 @@ HWY_INLINE void finish_stores(const Tile& tile) {
   if (tile.streams) hwy::FlushStream();
 }
 
+/// Which components of a tile's rows fill whole lines of the destination, the same in every row: these may be written where
+/// they belong as they are made, past the cache where the tile says so. None where rows begin anywhere in a line.
+struct WholeLines {
+  std::int64_t first = 0, last = 0;
+};
+
+HWY_INLINE WholeLines whole_lines(const Tile& tile, std::int64_t count) {
+  constexpr std::int64_t kLine = 64;
+  const FormatInfo& format = info(tile.dst.desc.format);
+  const std::int64_t in_line = kLine / (format.bits / 8);  // components
+  if (!tile.streams) return {0, count / in_line * in_line};
+  const std::byte* corner = tile.dst.row(tile.out.y) + tile.out.x * format.pixel_bytes();
+  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(corner) % kLine) / (format.bits / 8);
+  const std::int64_t first = std::min((in_line - beyond) % in_line, count);
+  if (tile.dst.row_bytes % kLine != 0) return {first, first};
+  return {first, first + (count - first) / in_line * in_line};
+}
+
 // ---- rows
 
 /// `pixels` stored pixels from `src` on to numbers. `dst` has room for a vector more.

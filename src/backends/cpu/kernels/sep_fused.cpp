@@ -1,6 +1,7 @@
-// Separable taps, one read and one write of the image: source rows are decoded once into a ring, kRowBatch output rows
-// are filtered vertically out of it (each load feeds all of them), and each is filtered horizontally while it is in
-// cache. Per component 2R + 1 multiply-adds an axis. Every output sums its taps in the order of the kernel, wherever its tile lies.
+// Separable taps, one read and one write of the image: each source row is decoded and filtered horizontally into a ring, and
+// kRowBatch output rows are filtered vertically out of it (each load feeds all of them), encoded in registers and written
+// at once. Per component 2R + 1 multiply-adds an axis. Every output sums its taps in the order of the kernel, wherever its
+// tile lies.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"
@@ -15,28 +16,118 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
+/// kRowBatch filtered rows of numbers that are stored as they are: components [first, last) where they belong.
+template <bool kStreams>
+HWY_INLINE void write_floats(const TapsOf<float>& taps, const float* const* rows, WholeLines lines, float* out,
+                             std::int64_t row_bytes) {
+  const F32 d;
+  const std::int64_t stride = row_bytes / static_cast<std::int64_t>(sizeof(float));
+  for_filtered_rows(taps, rows, lines.first, lines.last, [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
+    if constexpr (kStreams) {
+      hn::Stream(v, d, out + j * stride + i);
+    } else {
+      hn::StoreU(v, d, out + j * stride + i);
+    }
+  });
+}
+
+/// What a batch of finished rows needs to be written: `rows` rows from `y` on, in destination pixels.
+template <class T>
+struct Batch {
+  const SepFused<T>& k;
+  const Tile& tile;
+  const SepFusedScratch<T>& scratch;
+  std::int64_t y, rows;
+
+  [[nodiscard]] std::int64_t count() const { return std::int64_t{tile.out.width} * k.rows.source.channels; }
+  [[nodiscard]] std::byte* row(std::int64_t j) const {
+    return tile.dst.row(y + j) + tile.out.x * info(tile.dst.desc.format).pixel_bytes();
+  }
+};
+
+/// f32 to f32, nothing to encode. Components outside of `lines` take a detour, and so does a batch that is not full.
+HWY_INLINE void write_plain(const Batch<float>& batch, WholeLines lines) {
+  const SepFusedScratch<float>& s = batch.scratch;
+  const auto detour = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
+    if (from == to) return;
+    const F32 d;
+    for_filtered_rows(batch.k.y, s.rows, from, to, [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
+      hn::StoreU(v, d, s.out + j * s.stride + i);
+    });
+    for (std::int64_t j = 0; j < batch.rows; ++j) {
+      constexpr auto kBytes = static_cast<std::int64_t>(sizeof(float));
+      store_bytes(batch.tile, reinterpret_cast<const std::byte*>(s.out + j * s.stride + from), (to - from) * kBytes,
+                  batch.row(j) + from * kBytes);
+    }
+  };
+  if (batch.rows < kRowBatch) return detour(0, batch.count());
+  lines.last -= (lines.last - lines.first) % (2 * static_cast<std::int64_t>(hn::Lanes(F32())));  // made at once
+  detour(0, lines.first);
+  const auto write = batch.tile.streams ? write_floats<true> : write_floats<false>;
+  write(batch.k.y, s.rows, lines, reinterpret_cast<float*>(batch.row(0)), batch.tile.dst.row_bytes);
+  detour(lines.last, batch.count());
+}
+
+/// To components of another type, in registers.
+template <class D>
+HWY_INLINE void write_encoded(const Batch<float>& batch) {
+  const SepFusedScratch<float>& s = batch.scratch;
+  const F32 d;
+  const VecF32 scale = hn::Set(d, static_cast<float>(batch.k.rows.destination.scale));
+  auto* made = reinterpret_cast<D*>(s.out);  // never larger than numbers
+  for_filtered_rows(batch.k.y, s.rows, 0, batch.count(), [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
+    store_f32(d, hn::Mul(v, scale), made + j * s.stride + i);
+  });
+  for (std::int64_t j = 0; j < batch.rows; ++j) {
+    store_bytes(batch.tile, reinterpret_cast<const std::byte*>(made + j * s.stride),
+                batch.count() * static_cast<std::int64_t>(sizeof(D)), batch.row(j));
+  }
+}
+
+template <class T>
+HWY_INLINE void write_batch(const Batch<T>& batch, HWY_MAYBE_UNUSED WholeLines lines) {
+  const RowFormat& format = batch.k.rows.destination;
+  if constexpr (std::is_same_v<T, float>) {
+    if (format.alpha == AlphaMode::ignore && format.transfer == TransferFunction::none) {
+      if (format.component == Component::f32 && format.scale == 1.0) return write_plain(batch, lines);
+      return with_component(format.component, [&](auto component) HWY_ATTR { write_encoded<decltype(component)>(batch); });
+    }
+  }
+  const SepFusedScratch<T>& s = batch.scratch;
+  filter_rows(batch.k.y, s.rows, batch.count(), s.out, s.stride);
+  for (std::int64_t j = 0; j < batch.rows; ++j) {
+    store_pixels(format, batch.tile, s.out + j * s.stride, batch.tile.out.width, batch.tile.out.x, batch.y + j);
+  }
+}
+
 template <class T>
 HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   const int channels = k.rows.source.channels;
   const SepFusedScratch<T> s(tile.scratch, tile.out.width, k.x.size(), k.y.size(), channels);
   const std::int64_t columns = tile.out.width + k.x.size() - 1;
+  const std::int64_t count = std::int64_t{tile.out.width} * channels;
   const std::int64_t x = tile.origin_x + tile.out.x - k.x.before;
   const std::int64_t y = tile.origin_y + tile.out.y - k.y.before;  // source row of ring row 0
+  const std::int64_t component_bytes = info(tile.src.desc.format).pixel_bytes() / channels;
+  constexpr std::int64_t kLine = 64;
+  const WholeLines lines = whole_lines(tile, count);
+  T* ring = s.ring + (kLine - lines.first) % kLine;  // vectors that are written to whole lines are read from whole ones
 
   std::int64_t loaded = 0;  // ring rows so far
   for (std::int64_t row = 0; row < tile.out.height; row += kRowBatch) {
     const std::int64_t batch = std::min<std::int64_t>(kRowBatch, tile.out.height - row);
     for (; loaded < row + batch + k.y.size() - 1; ++loaded) {
-      load_row(k.rows, tile.src, y + loaded, x, columns, s.ring + loaded % s.ring_rows * s.stride);
+      const std::byte* ahead = stored_row(k.rows, tile.src, y + loaded + kRowBatch, x);
+      load_row(k.rows, tile.src, y + loaded, x, columns, s.decoded);
+      filter_columns(k.x, channels, s.decoded, count, ring + loaded % s.ring_rows * s.stride,
+                     [&](std::int64_t from, std::int64_t to) HWY_ATTR {
+                       const std::byte* end = ahead + to * component_bytes;
+                       for (const std::byte* p = ahead + from * component_bytes; p < end; p += kLine) hwy::Prefetch(p);
+                     });
     }
     // Rows past the last batch hold old pixels; what is made of them is not written.
-    for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (row + i) % s.ring_rows * s.stride;
-    filter_rows(k.y, s.rows, columns * channels, s.vertical, s.stride);
-    for (std::int64_t j = 0; j < batch; ++j) {
-      fetch_row(k.rows, tile.src, y + loaded + j, x, columns);
-      filter_columns(k.x, channels, s.vertical + j * s.stride, std::int64_t{tile.out.width} * channels, s.out);
-      store_pixels(k.rows.destination, tile, s.out, tile.out.width, tile.out.x, tile.out.y + row + j);
-    }
+    for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
+    write_batch(Batch<T>{k, tile, s, tile.out.y + row, batch}, lines);
   }
   finish_stores(tile);
 }
@@ -65,15 +156,15 @@ template <class T>
 void sep_fused(const SepFused<T>& k, const Tile& tile) {
   for_each_pixel<T>(k.rows, tile, [&](std::int64_t x, std::int64_t y) {
     std::array<T, 4> out{};
-    for (std::int64_t i = 0; i < k.x.size(); ++i) {
-      std::array<T, 4> column{};
-      for (std::int64_t j = 0; j < k.y.size(); ++j) {
+    for (std::int64_t j = 0; j < k.y.size(); ++j) {
+      std::array<T, 4> row{};
+      for (std::int64_t i = 0; i < k.x.size(); ++i) {
         const std::array<T, 4> in = read_pixel<T>(k.rows, tile.src, x - k.x.before + i, y - k.y.before + j);
-        const T weight = k.y.weights[static_cast<std::size_t>(j)];
-        for (std::size_t c = 0; c < 4; ++c) column[c] = std::fma(in[c], weight, column[c]);
+        const T weight = k.x.weights[static_cast<std::size_t>(i)];
+        for (std::size_t c = 0; c < 4; ++c) row[c] = std::fma(in[c], weight, row[c]);
       }
-      const T weight = k.x.weights[static_cast<std::size_t>(i)];
-      for (std::size_t c = 0; c < 4; ++c) out[c] = std::fma(column[c], weight, out[c]);
+      const T weight = k.y.weights[static_cast<std::size_t>(j)];
+      for (std::size_t c = 0; c < 4; ++c) out[c] = std::fma(row[c], weight, out[c]);
     }
     return out;
   });

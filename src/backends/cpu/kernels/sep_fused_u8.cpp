@@ -1,8 +1,8 @@
 // Separable symmetric taps on 8-bit images in 16-bit integers, twice as many in a vector as floats and never converted:
-// rows are held as value * 128, taps as fractions of 65536, and the high half of each product is summed. Taps at the same
-// distance share one multiplication. Each product loses less than 1/128 of a step; half of what all of them lose on
-// average is given back at the end. For few taps only: the planner adds up the error. Every sum is one of integers, so
-// bits do not depend on tiles.
+// numbers are held as value * 256, taps as fractions of 65536. Two at the same distance share one multiplication: their
+// mean times twice the tap, of which the high half is summed. Each product loses less than 1/256 of a step; half of what
+// all of them lose at most is given back at the end. Where that is too much, because there are many, the outer taps, whose
+// sum is small, are summed with more bits. Every sum is one of integers, so bits do not depend on tiles.
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"
@@ -65,6 +65,8 @@ HWY_INLINE void widen_row(const RowPipeline& rows, const ConstImageView& src, st
   fill(last, pixels);
 }
 
+/// The taps over a row. `row` has 2 * radius pixels more than `out`; both have room for four vectors more. Meanwhile as many
+/// bytes as are made are fetched from `ahead` on.
 HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row,
                                    std::int64_t count, const std::byte* ahead, std::uint16_t* out) {
   const U16 d;
@@ -201,15 +203,9 @@ void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
   const std::int64_t y = tile.origin_y + tile.out.y - k.y.radius();  // source row of ring row 0
   const std::int64_t count = tile.out.width * channels;
 
-  // Components [first, last) of a row fill whole lines of the destination, the same in every row, and are written where
-  // they belong; those before and behind take a detour.
+  const auto [first, last] = whole_lines(tile, count);
   constexpr std::int64_t kLine = 64;
-  const std::byte* corner = tile.dst.row(tile.out.y) + tile.out.x * channels;
-  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(corner) % kLine);
-  const std::int64_t first = tile.streams ? std::min((kLine - beyond) % kLine, count) : 0;
-  const bool direct = !tile.streams || tile.dst.row_bytes % kLine == 0;
-  const std::int64_t last = direct ? first + (count - first) / kLine * kLine : first;
-  std::uint16_t* ring = s.ring + (kLine - first) % kLine;  // its vectors lie on lines, too
+  std::uint16_t* ring = s.ring + (kLine - first) % kLine;  // vectors that are written to whole lines are read from whole ones
 
   std::int64_t loaded = 0;  // ring rows so far
   for (std::int64_t row = 0; row < tile.out.height; row += kRowBatch) {
