@@ -78,6 +78,7 @@ Result<Proposal> propose(const Problem& p) {
   pass.extent = box->extent;
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
+  if (getenv("TW")) { pass.tile.x = std::min(atoi(getenv("TW")), p.dst.width); pass.tile.y = std::min(atoi(getenv("TH")), p.dst.height); } // HACK
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes =
       p.device.threads * (integer ? cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes
