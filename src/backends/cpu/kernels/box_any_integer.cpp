@@ -31,17 +31,8 @@ struct Ahead {
     constexpr std::int64_t kSteps = kChunk / kStep / (2 * kBoxRows);  // that share a row
     constexpr std::int64_t kBytes = kChunk / kSteps * static_cast<std::int64_t>(sizeof(S));
     const std::int64_t step = i % kChunk / kStep;
-    const std::byte* p = rows[step / kSteps] + i / kChunk * (kChunk * static_cast<std::int64_t>(sizeof(S))) + step % kSteps * kBytes;
+    const std::byte* p = rows[step / kSteps] + (i / kChunk * kSteps + step % kSteps) * kBytes;
     for (std::int64_t line = 0; line < kBytes; line += 64) fetch_far(p + line);
-  }
-
- private:
-  static HWY_INLINE void fetch_far(const std::byte* p) {
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-    __builtin_prefetch(p, 0, 2);  // to the second cache: the first is too small for so many rows
-#else
-    hwy::Prefetch(p);
-#endif
   }
 };
 

@@ -37,6 +37,15 @@ inline constexpr std::int64_t kGroup = kQuad * kBoxRows;  ///< a quad of each ro
 inline constexpr std::int64_t kQuads = 4;                 ///< of each row that are made at once
 inline constexpr std::int64_t kStep = kQuad * kQuads;     ///< components of each row that are made at once
 
+/// Asks the memory for what is needed a while later: to the second cache, the first is too small for so many rows.
+HWY_INLINE void fetch_far(const std::byte* p) {
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+  __builtin_prefetch(p, 0, 2);
+#else
+  hwy::Prefetch(p);
+#endif
+}
+
 /// Rows of sums. Before each row lie zeros, a pixel at least; behind it, a vector may be read.
 template <class Sum>
 struct SumRows {
@@ -49,6 +58,30 @@ template <class Sum>
 struct SumGroups {
   const Sum* sums;
 };
+
+template <class Half, class V>
+HWY_INLINE hn::Vec<Half> upper_half(Half half, V v) {
+#if HWY_TARGET == HWY_SCALAR  // has no such halves; nobody asks for them, but the compiler wants to know
+  static_cast<void>(v);
+  return hn::Zero(half);
+#else
+  return hn::UpperHalf(half, v);
+#endif
+}
+
+/// The blocks of a vector, to one row each.
+template <class D, class T>
+HWY_INLINE void store_blocks(D d, hn::Vec<D> v, T* to, std::int64_t stride) {
+  constexpr std::size_t kBlock = 16 / sizeof(T);
+  if constexpr (hn::MaxLanes(D()) == kBlock) {
+    hn::StoreU(v, d, to);
+  } else {
+    const hn::Half<D> half;
+    constexpr auto kRows = static_cast<std::int64_t>(hn::MaxLanes(hn::Half<D>()) / kBlock);
+    store_blocks(half, hn::LowerHalf(half, v), to, stride);
+    store_blocks(half, upper_half(half, v), to + kRows * stride, stride);
+  }
+}
 
 #if MOLLIFY_HAS_BLOCKS
 
@@ -82,20 +115,6 @@ HWY_INLINE void store_groups(D d, hn::Vec<D> r0, hn::Vec<D> r1, hn::Vec<D> r2, h
     hn::StoreU(hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even)), d, to + kLanes);
     hn::StoreU(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd2), even2), d, to + 2 * kLanes);
     hn::StoreU(hn::OddEvenBlocks(odd2, hn::SwapAdjacentBlocks(even2)), d, to + 3 * kLanes);
-  }
-}
-
-/// The blocks of a vector, to one row each.
-template <class D, class T>
-HWY_INLINE void store_blocks(D d, hn::Vec<D> v, T* to, std::int64_t stride) {
-  constexpr std::size_t kBlock = 16 / sizeof(T);
-  if constexpr (hn::MaxLanes(D()) == kBlock) {
-    hn::StoreU(v, d, to);
-  } else {
-    const hn::Half<D> half;
-    constexpr auto kRows = static_cast<std::int64_t>(hn::MaxLanes(hn::Half<D>()) / kBlock);
-    store_blocks(half, hn::LowerHalf(half, v), to, stride);
-    store_blocks(half, hn::UpperHalf(half, v), to + kRows * stride, stride);
   }
 }
 

@@ -146,6 +146,32 @@ struct BoxFloatScratch {
   }
 };
 
+template <class T>
+struct BoxGroupScratch {
+  std::int64_t stride;  ///< elements between rows
+  double* sums;         ///< vertical sums
+  double* fresh;        ///< the same, summed anew
+  T* groups;            ///< one pixel of each of kBoxRows rows, then the next of each
+  float* decoded;       ///< source rows that enter and leave, and one to sum anew
+  float* outside;       ///< a source row of the border's constant
+  float* zeros;         ///< a row
+  float* out;           ///< kBoxRows rows
+  std::int64_t bytes;
+
+  BoxGroupScratch(std::byte* base, std::int64_t tile_columns, std::int64_t window_x) {
+    Carver carver(base);
+    stride = row_stride((tile_columns + window_x - 1) * 4);
+    sums = carver.take<double>(stride);
+    fresh = carver.take<double>(stride);
+    groups = carver.take<T>(stride * kBoxRows);
+    decoded = carver.take<float>(stride * (2 * kBoxRows + 1));
+    outside = carver.take<float>(stride);
+    zeros = carver.take<float>(stride);
+    out = carver.take<float>(stride * kBoxRows);
+    bytes = carver.used();
+  }
+};
+
 struct GaussDecimateScratch {
   std::int64_t stride;
   float* rows;  ///< kDecimateRows decoded source rows
