@@ -1,4 +1,6 @@
-// Exact box of any radius on floats at constant cost a pixel.
+// Box of any radius, fractional too, on floats of any number of channels: vertical sums in f64, begun anew every segment; a
+// window is the rest of one block plus the start of the next, so nothing is ever subtracted horizontally and neither drift
+// nor a NaN leaves its window. Segments and blocks are anchored to source coordinates, so bits do not depend on tiles.
 #include "backends/cpu/kernels/box_window.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
