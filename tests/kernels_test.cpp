@@ -150,6 +150,12 @@ TEST(Twins, BoxAnyMatches) {
       expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 60, 6, channels).bytes, integer, box_any_i32,
                    scalar::box_any_i32);
     }
+    if (channels == 4) {
+      expect_twins(formats, Match::last_place, BoxGroupScratch<float>(nullptr, 60, 6).bytes, box, box_groups_f32,
+                   scalar::box_any_f32);
+      expect_twins(formats, Match::last_place, BoxGroupScratch<double>(nullptr, 60, 6).bytes, box, box_groups_f64,
+                   scalar::box_any_f32);
+    }
     box.x = box_window({1.5, 2.25});
     box.y = box_window({0.5, 3.0});
     box.scale = 1.0 / (4.75 * 4.5);

@@ -14,9 +14,9 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "box_any";
-constexpr std::array<std::string_view, 2> kAccumulators = {"i32", "f64"};
+constexpr std::array<std::string_view, 3> kAccumulators = {"i32", "f32", "f64"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64", "precision of the sums"}};
+    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else the cheapest within the error", "precision of the sums along rows"}};
 
 /// Why 32-bit integer sums cannot do it, or nothing.
 std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
@@ -32,6 +32,32 @@ std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cp
     return "sums over " + std::to_string(x.size()) + "x" + std::to_string(y.size()) + " pixels exceed 31 bits";
   }
   return {};
+}
+
+/// Of one thread.
+std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, int channels) {
+  const bool wide = pass.constants.at("wide") != 0;
+  const std::int64_t halo = x.reach_before() + x.reach_after();
+  if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes;
+  if (pass.constants.at("groups") != 0) {
+    return wide ? cpu::BoxGroupScratch<double>(nullptr, pass.tile.x, x.size()).bytes
+                : cpu::BoxGroupScratch<float>(nullptr, pass.tile.x, x.size()).bytes;
+  }
+  return wide ? cpu::BoxFloatScratch<double>(nullptr, pass.tile.x, halo, channels).bytes
+              : cpu::BoxFloatScratch<float>(nullptr, pass.tile.x, halo, channels).bytes;
+}
+
+/// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
+PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
+  PerAxis<std::int32_t> tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
+  constexpr std::int64_t kOneTask = 1 << 18;  // pixels that are not worth waking a thread for
+  const std::int64_t across = (p.dst.width + tile.x - 1) / tile.x;
+  const std::int64_t tasks = across * ((p.dst.height + tile.y - 1) / tile.y);
+  if (tasks >= p.device.threads || static_cast<std::int64_t>(p.dst.width) * p.dst.height <= kOneTask) return tile;
+  constexpr std::int32_t kColumns = 64;  // whole cache lines
+  const std::int64_t width = (tile.x * tasks + p.device.threads - 1) / p.device.threads;
+  tile.x = std::clamp(static_cast<std::int32_t>((width + kColumns - 1) / kColumns * kColumns), 1, tile.x);
+  return tile;
 }
 
 Result<Proposal> propose(const Problem& p) {
@@ -57,12 +83,22 @@ Result<Proposal> propose(const Problem& p) {
     const double u = unit_roundoff(pixels);
     return colour_gain(p.spec) * 3.0 * u + colour_error(p.spec, pixels);
   };
-  const bool wide = !integer && error(Accumulator::f32) > p.allowed_error;
+  const bool wide_pixels = !integer && error(Accumulator::f32) > p.allowed_error;
   const int channels = info(p.src.format).channels;
+  const bool whole = x.before_fraction + x.after_fraction + y.before_fraction + y.after_fraction == 0.0;
+  const bool groups = !integer && !wide_pixels && whole && channels == 4;
+
+  // Sums along rows round once a pixel: n of them, of at most n values, err by half a unit a value on average.
+  const double along_rows = error(Accumulator::f32) + colour_gain(p.spec) * 0.5 * static_cast<double>(x.size() + 1) *
+                                                         unit_roundoff(Accumulator::f32);
+  const bool wants_f32 = given != p.options.end() && given->second == "f32";
+  if (wants_f32 && !groups) return refusal("sums in f32 are for pixels of four channels, not integers, and whole radii");
+  const bool f32_along = groups && (given == p.options.end() ? along_rows <= p.allowed_error : wants_f32);
+  const bool wide = groups ? !f32_along : wide_pixels;
 
   Proposal out;
-  out.options = {{"accumulator", integer ? "i32" : "f64"}};
-  out.error = error(wide ? Accumulator::f64 : Accumulator::f32);
+  out.options = {{"accumulator", integer ? "i32" : f32_along ? "f32" : "f64"}};
+  out.error = f32_along ? along_rows : error(wide_pixels ? Accumulator::f64 : Accumulator::f32);
 
   // The taller the window, the longer a segment must be to pay for its first sums.
   const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(
@@ -70,19 +106,17 @@ Result<Proposal> propose(const Problem& p) {
   TileNeeds needs;
   needs.halo = {x.reach_before() + x.reach_after(), y.reach_before() + y.reach_after()};
   needs.column_bytes = channels * (integer ? 12 : 56);
-  needs.pixel_operations = channels * (integer ? 10.0 : 24.0);
+  needs.pixel_operations = channels * (integer ? 6.0 : groups ? 8.0 : 24.0);
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"integer", integer ? 1 : 0}, {"wide", wide ? 1 : 0}, {"segment_rows", segment}};
+  pass.constants = {
+      {"groups", groups ? 1 : 0}, {"integer", integer ? 1 : 0}, {"segment_rows", segment}, {"wide", wide ? 1 : 0}};
   pass.extent = box->extent;
   pass.size = {p.dst.width, p.dst.height};
-  pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
+  pass.tile = tile_for(p, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
-  out.scratch_bytes =
-      p.device.threads * (integer ? cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes
-                          : wide ? cpu::BoxFloatScratch<double>(nullptr, pass.tile.x, needs.halo.x, channels).bytes
-                                 : cpu::BoxFloatScratch<float>(nullptr, pass.tile.x, needs.halo.x, channels).bytes);
+  out.scratch_bytes = p.device.threads * scratch_bytes(pass, x, channels);
   const double first_sums = static_cast<double>(y.size()) / pass.tile.y + 1.0;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) +

@@ -147,6 +147,8 @@ void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handling, whole pixels, sums below 2^31
 void box_any_f32(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
 void box_any_f64(const BoxAny&, const Tile&);  ///< f64 pixels, f64 sums
+void box_groups_f32(const BoxAny&, const Tile&);  ///< four channels, whole pixels: f32 pixels, f64 sums down, f32 along
+void box_groups_f64(const BoxAny&, const Tile&);  ///< the same, f64 sums both ways
 
 /// The same in plain C++, one pixel at a time, in the same order of operations: integers come out bit for bit the same,
 /// floats too where the processor fuses multiply-adds and no transfer function is involved. Not in the same order, and so

@@ -10,6 +10,8 @@ namespace mollify::cpu {
 inline constexpr std::int64_t kRowBatch = 4;      ///< rows that a vertical filter makes at once, from one load of each input
 inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that whole vectors may be stored at its end
 
+inline constexpr std::int64_t kBoxRows = 4;       ///< rows that a box makes at once
+
 inline constexpr std::int64_t kDecimateRows = 8;  ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kExpandLanes = 16;  ///< the widest vector that the expansion is laid out for
@@ -101,14 +103,19 @@ struct NxnDirectScratch {
 };
 
 struct BoxIntegerScratch {
-  std::uint32_t* sums;  ///< vertical sums: zeros, then the tile's columns with their halo; of 16 bits where they suffice
-  float* out;           ///< of finished bytes, in the end
+  std::int64_t stride;     ///< elements between rows of `sums` and of `out`
+  std::uint32_t* sums;     ///< vertical sums of the tile's columns with their halo, of 16 bits where they suffice: kBoxRows
+                           ///< rows, or one row and kBoxRows interleaved ones
+  std::uint16_t* outside;  ///< a source row of the border's constant
+  float* out;              ///< kBoxRows rows, of finished bytes in the end
   std::int64_t bytes;
 
   BoxIntegerScratch(std::byte* base, std::int64_t tile_columns, std::int64_t window_x, int channels) {
     Carver carver(base);
-    sums = carver.take<std::uint32_t>(kPadElements + row_stride((tile_columns + window_x - 1) * channels));
-    out = carver.take<float>(row_stride(tile_columns * channels));
+    stride = row_stride((tile_columns + window_x - 1) * channels) + kPadElements;
+    sums = carver.take<std::uint32_t>(kPadElements + stride * (kBoxRows + 1));
+    outside = carver.take<std::uint16_t>(stride);
+    out = carver.take<float>(stride * kBoxRows);
     bytes = carver.used();
   }
 };
@@ -136,6 +143,32 @@ struct BoxFloatScratch {
     prefix = carver.take<double>(stride);
     suffix = carver.take<double>(stride);
     out = carver.take<T>(stride);
+    bytes = carver.used();
+  }
+};
+
+template <class T>
+struct BoxGroupScratch {
+  std::int64_t stride;  ///< elements between rows
+  double* sums;         ///< vertical sums
+  double* fresh;        ///< the same, summed anew
+  T* groups;            ///< one pixel of each of kBoxRows rows, then the next of each
+  float* decoded;       ///< source rows that enter and leave, and one to sum anew
+  float* outside;       ///< a source row of the border's constant
+  float* zeros;         ///< a row
+  float* out;           ///< kBoxRows rows
+  std::int64_t bytes;
+
+  BoxGroupScratch(std::byte* base, std::int64_t tile_columns, std::int64_t window_x) {
+    Carver carver(base);
+    stride = row_stride((tile_columns + window_x - 1) * 4);
+    sums = carver.take<double>(stride);
+    fresh = carver.take<double>(stride);
+    groups = carver.take<T>(stride * kBoxRows);
+    decoded = carver.take<float>(stride * (2 * kBoxRows + 1));
+    outside = carver.take<float>(stride);
+    zeros = carver.take<float>(stride);
+    out = carver.take<float>(stride * kBoxRows);
     bytes = carver.used();
   }
 };

@@ -1,0 +1,94 @@
+// The columns that one tile of box.any sums over: which the image holds, and how the others follow from them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "core/border.h"
+
+namespace mollify::cpu {
+
+/// The columns of one tile with their halo. A column outside the image has the sum of the column that it repeats, so no
+/// source pixel is read for it, unless that one belongs to another tile.
+struct BoxColumns {
+  const BoxAny& box;
+  const ConstImageView& src;
+  std::int64_t x;            ///< source column of pixel 0
+  std::int64_t pixels;
+  std::int64_t first, last;  ///< [first, last) lie inside the image
+  bool left_repeats, right_repeats;  ///< columns before `first`, from `last` on: follow from others of this tile
+
+  BoxColumns(const BoxAny& b, const Tile& tile)
+      : box(b),
+        src(tile.src),
+        x(tile.origin_x + tile.out.x - b.x.reach_before()),
+        pixels(tile.out.width + b.x.reach_before() + b.x.reach_after()),
+        first(std::clamp<std::int64_t>(-x, 0, pixels)),
+        last(std::clamp<std::int64_t>(src.desc.width - x, first, pixels)),
+        left_repeats(repeats(0, first)),
+        right_repeats(repeats(last, pixels)) {}
+
+  /// The stored row that stands for row y, or null for the border's constant.
+  template <class S>
+  [[nodiscard]] const S* row(std::int64_t y) const {
+    const std::int64_t inside = map_index(box.rows.border.mode.y, y, src.desc.height);
+    return inside == kOutside ? nullptr : reinterpret_cast<const S*>(src.row(inside));
+  }
+
+  /// Of pixel i, which lies outside the image: the source column that it repeats, or kOutside.
+  [[nodiscard]] std::int64_t inside(std::int64_t i) const { return map_index(box.rows.border.mode.x, x + i, src.desc.width); }
+
+  /// Calls stray(i, source column) for pixels outside the image that repeat columns of other tiles.
+  template <class Stray>
+  void for_strays(const Stray& stray) const {
+    const auto range = [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) stray(i, inside(i));
+    };
+    if (!left_repeats) range(0, first);
+    if (!right_repeats) range(last, pixels);
+  }
+
+  /// Fills the pixels outside the image but the strays; `elements` numbers make a pixel, `outside` is one beyond a
+  /// constant border.
+  template <int kElements, class T>
+  void repeat(const T* outside, T* row) const {
+    const auto put = [&](const T* from, std::int64_t i) { std::copy_n(from, kElements, row + i * kElements); };
+    const auto range = [&](std::int64_t from, std::int64_t to) {
+      if (box.rows.border.mode.x == BorderMode::clamp) {  // quickly
+        const T* edge = row + (from < first ? first : last - 1) * kElements;
+        for (std::int64_t i = from; i < to; ++i) put(edge, i);
+        return;
+      }
+      for (std::int64_t i = from; i < to; ++i) {
+        const std::int64_t column = inside(i);
+        put(column == kOutside ? outside : row + (column - x) * kElements, i);
+      }
+    };
+    if (left_repeats) range(0, first);
+    if (right_repeats) range(last, pixels);
+  }
+
+ private:
+  [[nodiscard]] bool repeats(std::int64_t from, std::int64_t to) const {
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t column = inside(i);
+      if (column != kOutside && (column < x + first || column >= x + last)) return false;
+    }
+    return true;
+  }
+};
+
+/// Calls body(std::integral_constant<int, channels>).
+template <class Body>
+void with_channels(int channels, const Body& body) {
+  switch (channels) {
+    case 1: return body(std::integral_constant<int, 1>{});
+    case 2: return body(std::integral_constant<int, 2>{});
+    case 3: return body(std::integral_constant<int, 3>{});
+    default: return body(std::integral_constant<int, 4>{});
+  }
+}
+
+}  // namespace mollify::cpu
