@@ -123,8 +123,9 @@ uint mean(uvec4 sum) { return floatBitsToUint(float(sum.x) * scale); }
 #else
 uint to_word(uint sum) { return sum; }
 uvec4 from_word(uint word) { return uvec4(word & 0xFFFFu, word >> 16, 0u, 0u); }
-// As the destination stores them; 16 bits where it stores floats.
-uint mean(uvec4 sum) { return unorm_code(float(sum.x) * scale) | unorm_code(float(sum.y) * scale) << 16; }
+// As the destination stores it; 16 bits where it stores floats. See unorm_code(): a mean needs no clamp.
+uint code(uint sum) { return floatBitsToUint(float(sum) * (scale * largest_code()) + 8388608.0); }
+uint mean(uvec4 sum) { return code(sum.x) & 0xFFFFu | code(sum.y) << 16; }
 #endif
 
 void store_means(ivec2 p, int row, int x) {
