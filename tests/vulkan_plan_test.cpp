@@ -179,6 +179,17 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
   }
 }
 
+TEST(VulkanPlan, BoxesAreSummedInOnePassUntilAStripIsMostlyItsNeighbours) {
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+  const auto chosen = [&](double radius) {
+    return must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, fake_gpu(false))).algorithm.id;
+  };
+  EXPECT_EQ(chosen(1), "sep.fused");
+  for (const double radius : {4, 9, 15, 32, 64}) EXPECT_EQ(chosen(radius), "box.any") << radius;
+  EXPECT_EQ(chosen(300), "box.running");
+  EXPECT_EQ(chosen(600), "box.running");
+}
+
 TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
   const auto error = [](std::string_view algorithm, PixelFormat format, const Box& box) {
     const ImageDesc desc{4096, 4096, format};

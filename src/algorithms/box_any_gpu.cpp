@@ -217,14 +217,14 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
   return pass;
 }
 
-Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form) {
+Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, PerAxis<std::int32_t> size) {
   const double channels = info(p.src.format).channels;
   const double share = form.planes / channels;  // of the numbers of a pixel, in words
   const double reads = static_cast<double>(form.threads) / form.strip();
   const double first_sums = (box.y.taps() + 1.0) / form.segment;
   const double first_walk = static_cast<double>(box.x.taps()) / form.piece;
   Work work;
-  work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * (2.0 + first_sums);
   work.shared_loads = share * (2.0 + reads + 2.0 + first_walk);
   // Taking a pixel apart, four additions, making a pixel again; keeping what an addition loses takes six more.
@@ -257,10 +257,11 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
                  {"batch", std::to_string(form->batch)},
                  {"walks", std::to_string(form->walks)},
                  {"vertical_groups", std::to_string(form->pieces)}};
-  const Work work = work_of(p, *box, *form);
+  Pass pass = pass_of(p, *box, *form, *where);
+  const Work work = work_of(p, *box, *form, pass.size);
   out.seconds = seconds(p.device, p.src.format, work);
   out.moved_bytes = static_cast<std::int64_t>(work.bytes);
-  out.passes.push_back(pass_of(p, *box, *form, *where));
+  out.passes.push_back(std::move(pass));
   return out;
 }
 
