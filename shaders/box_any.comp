@@ -1,9 +1,9 @@
 //@ axis STORAGE buffer image
 //@ axis SUMS u16x2 u32 f32
 // box.any: both axes in one pass, two loads a pixel at any radius. A group owns a strip of columns and walks down it. A
-// lane keeps the sum of its column's window: it adds the row that enters and takes away the one that leaves, both of them
-// fetched a turn ahead. A few lanes then walk along the rows of these sums, which lie in shared memory, in the same way.
-// Strips and segments are counted from the source's own corner where sums round, so that the region does not show.
+// lane keeps the sum of its column's window: it adds the row that enters and takes away the one that leaves, both
+// fetched a turn ahead. A few lanes then walk along the rows of these sums, which lie in shared memory, in the same
+// way. Strips and segments are counted from the source's own corner where sums round, so that no region shows.
 //
 // SUMS: u16x2, two channels of a column's sum in one word; u32; f32, which may keep what its additions lose.
 #version 460
@@ -47,6 +47,8 @@ struct Sum {
   vec4 lost;  // by rounding
 };
 
+Sum nothing() { return Sum(vec4(0.0), vec4(0.0)); }
+
 void add(inout float sum, inout float lost, float v) {
   precise float next = sum + v;
   if (is_compensated) {
@@ -70,6 +72,7 @@ struct Sum {
   uvec4 value;
 };
 
+Sum nothing() { return Sum(uvec4(0u)); }
 void enter(inout Sum s, uvec4 v) { s.value += v; }
 void leave(inout Sum s, uvec4 v) { s.value -= v; }
 uvec4 total(Sum s) { return s.value; }
@@ -148,32 +151,41 @@ void store_means(ivec2 p, int row, int x) {
   put(p, encode(v));
 }
 
-// Windows of the columns first ... last - 1 of a row of sums.
+// The window that ends with the word `young` of a row of sums; the next one begins after `old`.
+void step_along(inout Sum sum, int left, int window, uint young, uint old) {
+  enter(sum, from_word(young));
+  NUMBERS v = total(sum);
+#if SUMS == SUMS_f32
+  if (!is_whole) v += before_fraction.x * from_word(sums[left]) + after_fraction.x * from_word(sums[left + window + 1]);
+#endif
+  means[left] = mean(v);
+  leave(sum, from_word(old));
+}
+
+// Windows of the columns first ... last - 1 of a row of sums. Words are read some steps before they are needed.
 void walk(int row, int first, int last) {
   const int kUnroll = 8;
   int window = before.x + 1 + after.x;
-  Sum sum;
-  sum.value = NUMBERS(0);
-#if SUMS == SUMS_f32
-  sum.lost = NUMBERS(0);
-#endif
-  for (int i = first; i < first + window - 1; ++i) enter(sum, from_word(sums[row + kEdge + i]));
-  for (int i = first; i < last; i += kUnroll) {
-    [[unroll]] for (int k = 0; k < kUnroll; ++k) {
-      int left = row + i + k;
-      if (i + k < last) {
-        enter(sum, from_word(sums[left + kEdge + window - 1]));
-        NUMBERS v = total(sum);
-#if SUMS == SUMS_f32
-        if (!is_whole) {
-          v += before_fraction.x * from_word(sums[left]) + after_fraction.x * from_word(sums[left + 1 + window]);
-        }
-#endif
-        means[left] = mean(v);
-        leave(sum, from_word(sums[left + kEdge]));
-      }
-    }
+  Sum sum = nothing();
+  int left = row + first;
+  int end = row + first + window - 1;
+  for (; left + kUnroll <= end; left += kUnroll) {
+    [[unroll]] for (int k = 0; k < kUnroll; ++k) enter(sum, from_word(sums[left + kEdge + k]));
   }
+  for (; left < end; ++left) enter(sum, from_word(sums[left + kEdge]));
+
+  left = row + first;
+  end = row + last;
+  for (; left + kUnroll <= end; left += kUnroll) {
+    uint young[kUnroll];
+    uint old[kUnroll];
+    [[unroll]] for (int k = 0; k < kUnroll; ++k) {
+      young[k] = sums[left + kEdge + window - 1 + k];
+      old[k] = sums[left + kEdge + k];
+    }
+    [[unroll]] for (int k = 0; k < kUnroll; ++k) step_along(sum, left + k, window, young[k], old[k]);
+  }
+  for (; left < end; ++left) step_along(sum, left, window, sums[left + kEdge + window - 1], sums[left + kEdge]);
 }
 
 void main() {
@@ -185,16 +197,19 @@ void main() {
   int bottom = origin.y + corner.y + after.y + 1;  // the one that enters after it
   NUMBERS numbers_outside = to_numbers(outside);
 
-  // As if the walk had begun a row before.
-  Sum sum;
-  sum.value = NUMBERS(0);
-#if SUMS == SUMS_f32
-  sum.lost = NUMBERS(0);
-#endif
-  for (int first = top; first < bottom; first += batch) {
-    [[unroll]] for (int row = 0; row < batch; ++row) {
+  // As if the walk had begun a row before. As many pixels are on their way at once as in the turns that follow.
+  const int kTogether = 2 * batch;
+  Sum sum = nothing();
+  for (int first = top; first < bottom; first += kTogether) {
+    uvec4 stored[kTogether];
+    bool beyond[kTogether];
+    [[unroll]] for (int row = 0; row < kTogether; ++row) {
       ivec2 q = ivec2(column, map_index(border_y, first + row, source_size.y));
-      if (first + row < bottom) enter(sum, is_beyond(q) ? numbers_outside : numbers_of(fetch_stored(q)));
+      beyond[row] = is_beyond(q);
+      if (!beyond[row]) stored[row] = fetch_stored(q);
+    }
+    [[unroll]] for (int row = 0; row < kTogether; ++row) {
+      if (first + row < bottom) enter(sum, beyond[row] ? numbers_outside : numbers_of(stored[row]));
     }
   }
 
@@ -230,8 +245,8 @@ void main() {
         if (!entering_outside[row]) entering[row] = fetch_stored(q);
       }
     }
-    // Every turn other lanes walk: each scheduler of a processor has its own.
-    int walker = (thread + turn * kWalkers) % kThreads;
+    // Every turn another subgroup walks: each belongs to one of a processor's schedulers.
+    int walker = (thread + turn * 32) % kThreads;
     if (turn > 0 && walker < kWalkers) {
       int first = walker / (batch * kPlanes) * piece;
       walk(walker % (batch * kPlanes) * kStride, first, min(first + piece, strip));
@@ -240,7 +255,8 @@ void main() {
     if (turn > 0) {
       [[unroll]] for (int row = 0; row < batch; ++row) {
         ivec2 p = corner + ivec2(thread, (turn - 1) * batch + row);
-        if (thread < strip && p.x < size.x && p.y < end && p.x >= skip.x && p.y >= skip.y) store_means(p - skip, row, thread);
+        bool is_made = thread < strip && p.x < size.x && p.y < end;
+        if (is_made && p.x >= skip.x && p.y >= skip.y) store_means(p - skip, row, thread);
       }
     }
   }

@@ -185,7 +185,8 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
   const ImageDesc desc{300, 200, PixelFormat::r32f};
   Pixels src = Pixels::random(desc);
   for (std::int32_t i = 0; i < desc.width * desc.height; i += 371) src.set(i % desc.width, i / desc.width, 0, 1e16);
-  for (const char* algorithm : {"box.any:sums=f32,threads=64,vertical_groups=5", "box.any:sums=f32x2,threads=64,walks=1"}) {
+  for (const char* algorithm :
+       {"box.any:sums=f32,threads=64,vertical_groups=5", "box.any:sums=f32x2,threads=64,walks=1"}) {
     BlurSpec spec = spec_of(Box::of_radius(5, 7.5), BorderMode::reflect);
     spec.accuracy.max_error = 0.5;
     const Pixels whole = run(prepared_on(gpu(), algorithm, spec, desc), src);
@@ -225,7 +226,8 @@ TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
   c.src = c.dst = {150, 19, PixelFormat::rgba8};
   for (int columns = 1; columns <= 64; columns += columns < 4 || columns > 60 ? 1 : 5) {
     c.spec = spec_of(Box{{{0, columns - 1.0}, {1, 2}}}, BorderMode::mirror);
-    for (const char* algorithm : {"box.any:threads=64", "box.any:threads=64,walks=1,sums=u32", "box.any:threads=66,sums=f32"}) {
+    for (const char* algorithm :
+         {"box.any:threads=64", "box.any:threads=64,walks=1,sums=u32", "box.any:threads=66,sums=f32"}) {
       c.algorithm = must(parse_algorithm(algorithm));
       expect_pass(c, gpu());
     }

@@ -23,8 +23,8 @@ constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64", "CPU: precision of the sums"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
-    OptionInfo{"threads", kThreads, "128, more where a window is wide", "GPU: threads of a work group, a column each", true},
-    OptionInfo{"batch", kBatches, "8 words of a column's sums", "GPU: rows from one turn to the next, fetched ahead", true},
+    OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group, a column each", true},
+    OptionInfo{"batch", kBatches, "8 words of a column's sums", "GPU: rows from one turn to the next", true},
     OptionInfo{"walks", kWalks, "as many as a subgroup has lanes for", "GPU: lanes that share a row of sums", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
                true}};

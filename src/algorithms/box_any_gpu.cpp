@@ -1,6 +1,6 @@
-// box.any on GPUs: groups walk down strips of columns with a running sum a lane, and along the rows of these sums in shared
-// memory. One dispatch, two loads a pixel at any radius, of which the second finds its row in cache. Loses where a window
-// is so wide that the columns which neighbouring strips share outweigh their own.
+// box.any on GPUs: groups walk down strips of columns with a running sum a lane, and along the rows of these sums in
+// shared memory. One dispatch, two loads a pixel at any radius, of which the second finds its row in cache. Loses where
+// a window is so wide that the columns which neighbouring strips share outweigh their own.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -41,7 +41,8 @@ std::string obstacle(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
     return "sums over " + std::to_string(box.y.whole()) + " pixels exceed 16 bits";
   }
   if (column * box.x.whole() >= 0x1p32) {
-    return "sums over " + std::to_string(box.x.whole()) + "x" + std::to_string(box.y.whole()) + " pixels exceed 32 bits";
+    return "sums over " + std::to_string(box.x.whole()) + "x" + std::to_string(box.y.whole()) +
+           " pixels exceed 32 bits";
   }
   return {};
 }
@@ -157,7 +158,8 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
   if (!pieces) return pieces.error();
   form.pieces = *pieces;
   form.segment = walk_length(walked.height, *pieces, form.batch);
-  // llvmpipe leaves loops that have run 65535 times in all; in a turn a lane walks along as many numbers as there are threads.
+  // llvmpipe leaves loops that have run 65535 times in all; in a turn a lane walks along no more numbers than there are
+  // threads.
   constexpr std::int32_t kLongestLoops = 65000;
   const std::int32_t turns = std::max(1, (kLongestLoops - box.y.taps() / form.batch) / (form.threads + 1));
   if (p.device.gpu.is_software) form.segment = std::min(form.segment, turns * form.batch);
@@ -239,7 +241,8 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
 }  // namespace
 
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
-  if (Status s = only_options(p, {"storage", "sums", "threads", "batch", "walks", "vertical_groups"}); !s) return s.error();
+  const Status known = only_options(p, {"storage", "sums", "threads", "batch", "walks", "vertical_groups"});
+  if (!known) return known.error();
   const Result<Storage> where = buffer_or_image(p, kKernel);
   if (!where) return where.error();
   const std::int64_t shorter = std::min(p.src.width, p.src.height);
