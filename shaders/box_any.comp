@@ -19,6 +19,9 @@
 
 layout(constant_id = 20) const int batch = 1;  // rows from one turn to the next
 layout(constant_id = 21) const int walks = 1;  // that share a row
+// Words that a walk reads together. Not known to glslc, which would unroll the loops, and its copies of what is `precise`
+// no longer are.
+layout(constant_id = 24) const int unroll = 8;
 #if SUMS == SUMS_f32
 layout(constant_id = 22) const bool is_whole = true;  // no fractions
 layout(constant_id = 23) const bool is_compensated = false;
@@ -49,18 +52,14 @@ struct Sum {
 
 Sum nothing() { return Sum(vec4(0.0), vec4(0.0)); }
 
-void add(inout float sum, inout float lost, float v) {
-  precise float next = sum + v;
-  if (is_compensated) {
-    precise float added = next - sum;
-    precise float error = (sum - (next - added)) + (v - added);
-    lost += error;
-  }
-  sum = next;
-}
-
 void enter(inout Sum s, vec4 v) {
-  [[unroll]] for (int c = 0; c < 4; ++c) add(s.value[c], s.lost[c], v[c]);
+  precise vec4 next = s.value + v;
+  if (is_compensated) {
+    precise vec4 added = next - s.value;
+    precise vec4 error = (s.value - (next - added)) + (v - added);
+    s.lost += error;
+  }
+  s.value = next;
 }
 
 void leave(inout Sum s, vec4 v) { enter(s, -v); }
@@ -164,26 +163,25 @@ void step_along(inout Sum sum, int left, int window, uint young, uint old) {
 
 // Windows of the columns first ... last - 1 of a row of sums. Words are read some steps before they are needed.
 void walk(int row, int first, int last) {
-  const int kUnroll = 8;
   int window = before.x + 1 + after.x;
   Sum sum = nothing();
   int left = row + first;
   int end = row + first + window - 1;
-  for (; left + kUnroll <= end; left += kUnroll) {
-    [[unroll]] for (int k = 0; k < kUnroll; ++k) enter(sum, from_word(sums[left + kEdge + k]));
+  for (; left + unroll <= end; left += unroll) {
+    [[unroll]] for (int k = 0; k < unroll; ++k) enter(sum, from_word(sums[left + kEdge + k]));
   }
   for (; left < end; ++left) enter(sum, from_word(sums[left + kEdge]));
 
   left = row + first;
   end = row + last;
-  for (; left + kUnroll <= end; left += kUnroll) {
-    uint young[kUnroll];
-    uint old[kUnroll];
-    [[unroll]] for (int k = 0; k < kUnroll; ++k) {
+  for (; left + unroll <= end; left += unroll) {
+    uint young[unroll];
+    uint old[unroll];
+    [[unroll]] for (int k = 0; k < unroll; ++k) {
       young[k] = sums[left + kEdge + window - 1 + k];
       old[k] = sums[left + kEdge + k];
     }
-    [[unroll]] for (int k = 0; k < kUnroll; ++k) step_along(sum, left + k, window, young[k], old[k]);
+    [[unroll]] for (int k = 0; k < unroll; ++k) step_along(sum, left + k, window, young[k], old[k]);
   }
   for (; left < end; ++left) step_along(sum, left, window, sums[left + kEdge + window - 1], sums[left + kEdge]);
 }

@@ -241,6 +241,10 @@ TEST(Vulkan, LongWalksKeepWhatAdditionsLose) {
   c.spec = spec_of(Box::of_radius(2, 3.5), BorderMode::clamp);
   c.algorithm = must(parse_algorithm("box.any:sums=f32x2,vertical_groups=1,batch=16"));
   expect_pass(c, gpu());
+  c.src = c.dst = {45, 160, PixelFormat::rg32f};
+  c.spec.kernel = Box::of_radius(92, 0);
+  c.algorithm = must(parse_algorithm("box.any:sums=f32x2"));
+  expect_pass(c, gpu());
 }
 
 TEST(Vulkan, AMatrixOfZerosMakesZeros) {

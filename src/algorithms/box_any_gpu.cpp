@@ -91,8 +91,9 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& shap
 /// Threads such that a quarter of them or less hold what only the window reaches, if the device has so many and as much
 /// shared memory.
 std::int32_t usual_threads(const Problem& p, std::int32_t reach, std::int32_t planes) {
+  const std::int32_t largest = std::min(p.device.gpu.max_group_invocations, p.device.gpu.max_group.x);
   std::int32_t threads = 128;
-  while (threads < 4 * (reach - 1) && 2 * threads <= p.device.gpu.max_group_invocations) threads *= 2;
+  while (threads < 4 * (reach - 1) && 2 * threads <= largest) threads *= 2;
   constexpr std::int64_t kWholeSubgroups = 64;
   const std::int64_t most = p.device.gpu.shared_bytes / (kSharedBytes * planes) - 1;
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(most / kWholeSubgroups * kWholeSubgroups, 128, threads));
@@ -197,6 +198,7 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
   pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
                          {"batch", form.batch},
                          {"walks", form.walks},
+                         {"unroll", 8},
                          {"piece", form.piece},
                          {"strip", form.strip()},
                          {"segment", form.segment},
