@@ -105,8 +105,8 @@ TEST(VulkanPlan, ImagesThatCannotHoldTheIntermediateAreBuffers) {
 
 TEST(VulkanPlan, RunningSumsAndRecursionsAssumeFinitePixels) {
   const ImageDesc floats{61, 47, PixelFormat::rgba32f};
-  for (const std::string_view algorithm : {"gauss.boxes", "gauss.recursive", "box.running"}) {
-    BlurSpec spec = spec_of(algorithm == "box.running" ? KernelSpec(Box::of_radius(2, 2)) : kSpec.kernel);
+  for (const std::string_view algorithm : {"gauss.boxes", "gauss.recursive", "box.running", "box.any"}) {
+    BlurSpec spec = spec_of(algorithm.starts_with("box") ? KernelSpec(Box::of_radius(2, 2)) : kSpec.kernel);
     spec.accuracy.max_error = 0.1;
     EXPECT_EQ(must(make_plan(spec, floats, floats, fake_gpu(false), with(algorithm))).assumption, "finite pixels");
     EXPECT_EQ(must(make_plan(spec, kDesc, kDesc, fake_gpu(false), with(algorithm))).assumption, "");
@@ -156,6 +156,66 @@ TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
     }
   }
   RecordProperty("refused", refused);
+}
+
+TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
+  struct Expected {
+    PixelFormat format;
+    double radius_x, radius_y;
+    std::string_view sums;
+  };
+  for (const Expected& e : {Expected{PixelFormat::rgba8, 9, 128, "u16x2"}, Expected{PixelFormat::rgba8, 9, 129, "u32"},
+                            Expected{PixelFormat::r8, 9, 9, "u32"}, Expected{PixelFormat::rgba16, 1, 1, "u32"},
+                            Expected{PixelFormat::rgba16, 127, 128, "u32"},
+                            Expected{PixelFormat::rgba16, 128, 128, "f32x2"}, Expected{PixelFormat::rgba8, 2.5, 3, "f32"}, Expected{PixelFormat::rgba32f, 3, 3, "f32"},
+                            Expected{PixelFormat::rgba32f, 3, 400, "f32x2"}}) {
+    const ImageDesc desc{4096, 4096, e.format};
+    const Result<Plan> plan =
+        make_plan(spec_of(Box::of_radius(e.radius_x, e.radius_y)), desc, desc, fake_gpu(false), with("box.any"));
+    ASSERT_TRUE(plan.ok()) << message_of(plan);
+    EXPECT_EQ(plan->algorithm.options.at("sums"), e.sums)
+        << info(e.format).name << " " << e.radius_x << "x" << e.radius_y;
+    // What it resolved to, asked for, is the same plan.
+    const Plan again = must(make_plan(plan->spec, desc, desc, fake_gpu(false), with(to_string(plan->algorithm))));
+    EXPECT_EQ(again.passes, plan->passes);
+  }
+}
+
+TEST(VulkanPlan, BoxesAreSummedInOnePassUntilAStripIsMostlyItsNeighbours) {
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+  const auto chosen = [&](double radius) {
+    return must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, fake_gpu(false))).algorithm.id;
+  };
+  EXPECT_EQ(chosen(1), "sep.fused");
+  for (const double radius : {4, 9, 15, 32, 64}) EXPECT_EQ(chosen(radius), "box.any") << radius;
+  EXPECT_EQ(chosen(300), "box.running");
+  EXPECT_EQ(chosen(600), "box.running");
+}
+
+TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
+  const auto error = [](std::string_view algorithm, PixelFormat format, const Box& box) {
+    const ImageDesc desc{4096, 4096, format};
+    return message_of(make_plan(spec_of(box), desc, desc, fake_gpu(false), with(algorithm)));
+  };
+  const std::string cannot = "box.any cannot do this: ";
+  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::rgba8, Box::of_radius(9, 129)),
+            cannot + "sums over 259 pixels exceed 16 bits");
+  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::rgba16, Box::of_radius(0, 0)),
+            cannot + "pixels of 16 bits leave no room for sums in 16");
+  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::r8, Box::of_radius(9, 9)),
+            cannot + "one channel needs no second half of a word");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16, Box::of_radius(128, 128)),
+            cannot + "sums over 257x257 pixels exceed 32 bits");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba8, Box::of_radius(1.5, 1)),
+            cannot + "integer sums need a whole radius");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16f, Box::of_radius(1, 1)),
+            cannot + "integer sums need an integer format");
+  EXPECT_EQ(error("box.any", PixelFormat::r8, Box::of_radius(512, 1)),
+            cannot + "a window of 1025 columns reaches further than the 1024 threads of a group");
+  EXPECT_EQ(error("box.any:threads=64,batch=16,walks=8", PixelFormat::r8, Box::of_radius(1, 1)),
+            cannot + "128 walks are more than the 64 threads of a group");
+  EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
+            cannot + "option accumulator is not for the vulkan backend");
 }
 
 TEST(VulkanPlan, WithoutKernelsEveryAlgorithmRefuses) {

@@ -180,6 +180,73 @@ INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
                                          // Far enough from every edge that passes need none of the border.
                                          ImageAndRegion{{60, 300, PixelFormat::rgba32f}, {5, 128, 40, 64}}));
 
+/// Pixels so bright that what a running sum forgets of the others is as large as they are.
+TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
+  const ImageDesc desc{300, 200, PixelFormat::r32f};
+  Pixels src = Pixels::random(desc);
+  for (std::int32_t i = 0; i < desc.width * desc.height; i += 371) src.set(i % desc.width, i / desc.width, 0, 1e16);
+  for (const char* algorithm :
+       {"box.any:sums=f32,threads=64,vertical_groups=5", "box.any:sums=f32x2,threads=64,walks=1"}) {
+    BlurSpec spec = spec_of(Box::of_radius(5, 7.5), BorderMode::reflect);
+    spec.accuracy.max_error = 0.5;
+    const Pixels whole = run(prepared_on(gpu(), algorithm, spec, desc), src);
+    for (const Rect region : {Rect{1, 1, 200, 150}, Rect{60, 90, 7, 3}, Rect{155, 41, 145, 1}, Rect{299, 0, 1, 200}}) {
+      spec.roi = region;
+      EXPECT_EQ(run(prepared_on(gpu(), algorithm, spec, desc), src), cropped(whole, region))
+          << algorithm << " from " << region.x << ", " << region.y;
+    }
+  }
+}
+
+/// Sums as large as their integers hold.
+TEST(Vulkan, BoxesOverWhiteAreWhite) {
+  struct White {
+    const char* algorithm;
+    PixelFormat format;
+    double radius_x, radius_y;
+  };
+  for (const White& white : {White{"box.any:sums=u16x2", PixelFormat::rgba8, 1, 128},
+                             White{"box.any:sums=u16x2", PixelFormat::rg8, 100, 128},
+                             White{"box.any:sums=u32", PixelFormat::rgba16, 127, 128},
+                             White{"box.any:sums=u32,storage=image", PixelFormat::rgba8, 200, 300}}) {
+    const ImageDesc desc{75, 61, white.format};
+    Pixels src(desc);
+    for (std::int32_t i = 0; i < desc.width * desc.height * info(desc.format).channels; ++i) {
+      const std::int32_t pixel = i / info(desc.format).channels;
+      src.set(pixel % desc.width, pixel / desc.width, i % info(desc.format).channels, 1.0);
+    }
+    const BlurSpec spec = spec_of(Box::of_radius(white.radius_x, white.radius_y), BorderMode::wrap);
+    EXPECT_EQ(run(prepared_on(gpu(), white.algorithm, spec, desc), src), src) << white.algorithm;
+  }
+}
+
+/// From a strip as wide as the group to one of a single column.
+TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
+  cases::Case c;
+  c.src = c.dst = {150, 19, PixelFormat::rgba8};
+  for (int columns = 1; columns <= 64; columns += columns < 4 || columns > 60 ? 1 : 5) {
+    c.spec = spec_of(Box{{{0, columns - 1.0}, {1, 2}}}, BorderMode::mirror);
+    for (const char* algorithm :
+         {"box.any:threads=64", "box.any:threads=64,walks=1,sums=u32", "box.any:threads=66,sums=f32"}) {
+      c.algorithm = must(parse_algorithm(algorithm));
+      expect_pass(c, gpu());
+    }
+  }
+}
+
+/// Rounding errors of a plain sum would add up to several times what is promised here.
+TEST(Vulkan, LongWalksKeepWhatAdditionsLose) {
+  cases::Case c;
+  c.src = c.dst = {40, 7000, PixelFormat::r32f};
+  c.spec = spec_of(Box::of_radius(2, 3.5), BorderMode::clamp);
+  c.algorithm = must(parse_algorithm("box.any:sums=f32x2,vertical_groups=1,batch=16"));
+  expect_pass(c, gpu());
+  c.src = c.dst = {45, 160, PixelFormat::rg32f};
+  c.spec.kernel = Box::of_radius(92, 0);
+  c.algorithm = must(parse_algorithm("box.any:sums=f32x2"));
+  expect_pass(c, gpu());
+}
+
 TEST(Vulkan, AMatrixOfZerosMakesZeros) {
   for (const char* algorithm : {"nxn.direct", "nxn.direct:samples=storage", "nxn.direct:packing=packed", "nxn.shared"}) {
     cases::Case c;

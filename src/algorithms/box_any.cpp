@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "algorithms/propose.h"
+#include "algorithms/box_any.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "tuning/tuning.h"
@@ -15,8 +15,20 @@ namespace {
 
 constexpr std::string_view kKernel = "box_any";
 constexpr std::array<std::string_view, 3> kAccumulators = {"i32", "f32", "f64"};
+constexpr std::array<std::string_view, 3> kThreads = {"128", "256", "512"};
+constexpr std::array<std::string_view, 4> kBatches = {"1", "2", "4", "8"};
+constexpr std::array<std::string_view, 3> kWalks = {"1", "2", "4"};
+constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else the cheapest within the error", "precision of the sums along rows"}};
+    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else the cheapest within the error",
+               "CPU: precision of the sums along rows"},
+    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
+    OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
+    OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group, a column each", true},
+    OptionInfo{"batch", kBatches, "8 words of a column's sums", "GPU: rows from one turn to the next", true},
+    OptionInfo{"walks", kWalks, "as many as a subgroup has lanes for", "GPU: lanes that share a row of sums", true},
+    OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
+               true}};
 
 /// Why 32-bit integer sums cannot do it, or nothing.
 std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
@@ -61,6 +73,8 @@ PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
 }
 
 Result<Proposal> propose(const Problem& p) {
+  if (p.device.backend != Backend::cpu) return propose_box_any_gpu(p);
+  if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   const auto* box = std::get_if<Box>(&p.spec.kernel);
   if (!box) return refusal("the kernel is no box");
