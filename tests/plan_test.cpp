@@ -118,7 +118,7 @@ TEST(Plan, TheRightFamilyIsChosen) {
 /// The rounding that is promised must leave room for the fit.
 TEST(Plan, LargeGaussiansOfFloatsAreDecimated) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba32f};
-  for (const double sigma : {10.0, 100.0}) {
+  for (const double sigma : {10.0, 40.0, 100.0, 400.0}) {
     const Result<Plan> plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, full_device());
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->algorithm.id, "gauss.decimate") << explain(*plan);

@@ -54,6 +54,13 @@ double growth(const Problem& p, const AxisPlan& axis) {
                           (summation_growth(axis.coarse.weights) + static_cast<double>(axis.cells()) + kExpanding);
 }
 
+double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
+  const double distance = kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format);
+  const double rounding = reach * (growth(p, x) + growth(p, y)) * unit_roundoff(Accumulator::f32);
+  return colour_gain(p.spec) * (distance + rounding) + colour_error(p.spec, Accumulator::f32);
+}
+
 AxisPlan undecimated(const AxisWeights& weights) {
   AxisPlan axis;
   axis.coarse = weights.taps;
@@ -155,11 +162,6 @@ Result<Proposal> propose(const Problem& p) {
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to decimate");
 
-  // Half of the error for each axis, less what rounding takes.
-  constexpr double kRoundingShare = 0.15;
-  const double gain = colour_gain(p.spec);
-  const double budget =
-      p.allowed_error * (1.0 - kRoundingShare) / (2.0 * gain) / kernel_distance_error(1.0, p.src.format);
   const auto factor = option(p, "factor", kMaxFactor);
   if (!factor) return factor.error();
   const auto order = option(p, "order", kMaxOrder);
@@ -177,19 +179,25 @@ Result<Proposal> propose(const Problem& p) {
     return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt,
                 *order ? std::optional(on(**order, axis)) : std::nullopt};
   };
-  const AxisPlan x = plan_axis(p, gaussian->sigma.x, Axis::x, wish(Axis::x), budget);
-  const AxisPlan y = plan_axis(p, gaussian->sigma.y, Axis::y, wish(Axis::y), budget);
+  const double gain = colour_gain(p.spec);
+  AxisPlan x, y;
+  double error = 0.0;
+  for (const double rounding_share : {0.15, 0.4}) {  // of the error; the rest is half for each axis
+    const double budget =
+        p.allowed_error * (1.0 - rounding_share) / (2.0 * gain) / kernel_distance_error(1.0, p.src.format);
+    x = plan_axis(p, gaussian->sigma.x, Axis::x, wish(Axis::x), budget);
+    y = plan_axis(p, gaussian->sigma.y, Axis::y, wish(Axis::y), budget);
+    error = error_of(p, x, y);
+    if (error <= p.allowed_error) break;
+  }
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(gaussian->sigma.x), number(gaussian->sigma.y)) +
                    " cannot be decimated within the error");
   }
   if (x.cells() > cpu::kMaxCells || y.cells() > cpu::kMaxCells) return refusal("an output would need more than 8 cells");
 
-  const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
   Proposal out;
-  out.error = gain * (kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format) +
-                      reach * (growth(p, x) + growth(p, y)) * unit_roundoff(Accumulator::f32)) +
-              colour_error(p.spec, Accumulator::f32);
+  out.error = error;
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
                  {"order", both(std::to_string(x.order), std::to_string(y.order))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
@@ -208,7 +216,7 @@ Result<Proposal> propose(const Problem& p) {
   decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
   TileNeeds needs;
   needs.halo = {x.cells() - 1, y.cells() - 1};
-  needs.column_bytes = x.factor * channels * 4 * (cpu::kDecimateRows + y.cells());
+  needs.column_bytes = x.factor * channels * 4 * y.cells();
   needs.pixel_operations = static_cast<double>(x.factor * y.factor * channels) * (static_cast<double>(y.cells()) + 6.0);
   decimate.tile = cpu_tile(p.device, decimate.size, needs);
   const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, y.cells(), channels);
@@ -223,7 +231,7 @@ Result<Proposal> propose(const Problem& p) {
   const auto ny = static_cast<std::int64_t>(y.coarse.weights.size());
   needs = {};
   needs.halo = {(nx + x.cells()) * x.factor / 4, (ny + y.cells()) * y.factor / 4};  // cheap: rows of few cells
-  needs.column_bytes = channels * 4 * ((ny + y.cells() + 3 * cpu::kRowBatch) / x.factor + 2);
+  needs.column_bytes = channels * 4 * ((ny + 3 * cpu::kRowBatch) / x.factor + y.cells() + 1);
   needs.pixel_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
   expand.tile = cpu_tile(p.device, expand.size, needs);
   const cpu::GaussExpandScratch back(nullptr, expand.tile.x, {x.factor, x.cells(), nx}, {y.factor, y.cells(), ny}, channels);

@@ -12,8 +12,10 @@ inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that 
 
 inline constexpr std::int64_t kBoxRows = 4;       ///< rows that a box makes at once
 
-inline constexpr std::int64_t kDecimateRows = 8;  ///< source rows that are added to the sums at once
+inline constexpr std::int64_t kDecimateRows = 16; ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
+inline constexpr std::int64_t kMixRows = 16;      ///< at most, that are mixed a piece at a time
+inline constexpr std::int64_t kMixElements = 1024; ///< of such a piece
 inline constexpr std::int64_t kExpandLanes = 16;  ///< the widest vector that the expansion is laid out for
 inline constexpr std::int64_t kExpandPattern = 128; ///< components: shorter patterns are repeated up to here
 inline constexpr int kMaxCells = 8;               ///< that one output is expanded from on an axis
@@ -177,6 +179,7 @@ struct GaussDecimateScratch {
   std::int64_t stride;
   float* rows;  ///< kDecimateRows decoded source rows
   float* sums;  ///< a ring of `cells` rows, one for each cell row that the current source rows reach
+  float* weights;  ///< horizontal ones, for each component, and zeros
   std::int64_t bytes;
 
   GaussDecimateScratch(std::byte* base, std::int64_t tile_cells, std::int64_t factor_x, std::int64_t taps_x,
@@ -186,6 +189,7 @@ struct GaussDecimateScratch {
     stride = row_stride(((whole - 1) * factor_x + taps_x) * channels);
     rows = carver.take<float>(stride * kDecimateRows);
     sums = carver.take<float>(stride * cells_y);
+    weights = carver.take<float>(taps_x * channels + kPadElements);
     bytes = carver.used();
   }
 };
@@ -199,15 +203,14 @@ struct GaussExpandScratch {
   std::int64_t columns;         ///< coarse columns that the tile is expanded from, at most
   std::int64_t stride;          ///< between rows of them, with and without the halo of the coarse kernel
   std::int64_t ring_rows;       ///< of `ring`
-  std::int64_t blurred_rows;    ///< of `blurred`
+  std::int64_t expanded_stride; ///< between rows of `expanded`
   std::int64_t pattern_lanes;   ///< output components after which the expansion repeats itself
   float* loaded;                ///< one coarse row with its halo
   float* ring;                  ///< coarse rows, blurred horizontally
   const float** rows;           ///< ring_rows pointers, in order
   float* batch;                 ///< kRowBatch rows, blurred both ways
-  float* blurred;               ///< a ring of them
-  float* mixed;                 ///< one output row, still coarse horizontally
-  float* out;
+  float* expanded;              ///< a ring of such rows, `cells` of them, expanded horizontally
+  float* out;                   ///< one output row, stored pixels in the end
   std::int64_t* bases;          ///< of the expansion: the first coarse component that each vector of outputs reads
   std::int32_t* indices;        ///< which from there on each output component reads
   float* weights;               ///< `cells` for each output component
@@ -218,16 +221,15 @@ struct GaussExpandScratch {
     columns = (tile_columns + x.factor - 2) / x.factor + 1 + x.cells;
     stride = row_stride((columns + x.coarse_taps - 1) * channels);
     ring_rows = y.coarse_taps + kRowBatch - 1;
-    blurred_rows = y.cells + kRowBatch - 1;
     pattern_lanes = std::lcm(x.factor * channels, kExpandLanes);
     if (pattern_lanes < kExpandPattern) pattern_lanes *= kExpandPattern / pattern_lanes;
     loaded = carver.take<float>(stride);
     ring = carver.take<float>(stride * ring_rows);
     rows = carver.take<const float*>(ring_rows);
     batch = carver.take<float>(stride * kRowBatch);
-    blurred = carver.take<float>(stride * blurred_rows);
-    mixed = carver.take<float>(stride);
-    out = carver.take<float>(row_stride((tile_columns + x.factor) * channels));
+    expanded_stride = row_stride((tile_columns + x.factor) * channels + kPadElements);
+    expanded = carver.take<float>(expanded_stride * y.cells);
+    out = carver.take<float>(row_stride(tile_columns * channels));
     bases = carver.take<std::int64_t>(pattern_lanes);
     indices = carver.take<std::int32_t>(pattern_lanes);
     weights = carver.take<float>(pattern_lanes * x.cells);

@@ -94,6 +94,63 @@ HWY_INLINE void store_f32(HWY_MAYBE_UNUSED F32 d, VecF32 v, hwy::float16_t* p) {
 
 HWY_INLINE void store_f32(F32 d, VecF32 v, float* p) { hn::StoreU(v, d, p); }
 
+// ---- four vectors at once
+
+/// Whether four_vectors() makes whole vectors, which may be streamed.
+template <bool kBounded, class S>
+constexpr bool kMakesWholeVectors =
+    HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE &&
+    (std::is_same_v<S, float> || (kBounded && std::is_same_v<S, std::uint8_t>));
+
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+/// Bytes of four vectors of numbers within 16 bits, rounded and clamped.
+HWY_INLINE hn::Vec<hn::Repartition<std::uint8_t, F32>> bounded_bytes(F32 d, VecF32 a, VecF32 b, VecF32 c, VecF32 e) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const hn::RepartitionToNarrow<hn::RebindToSigned<F32>> d16;
+  const hn::RebindToUnsigned<F32> d32;
+  const hn::Repartition<std::uint8_t, F32> d8;
+  // Past 2^23 a float has no fraction: adding that rounds to nearest, and the low 16 bits are the integer.
+  const VecF32 rounder = hn::Set(d, 12582912.0F);
+  const auto rounded = [&](VecF32 v) HWY_ATTR { return hn::BitCast(d32, hn::Add(v, rounder)); };
+  const auto bytes_of = [&](VecF32 even, VecF32 odd) HWY_ATTR {
+    const auto both = hn::OddEven(hn::BitCast(d16, hn::ShiftLeft<16>(rounded(odd))), hn::BitCast(d16, rounded(even)));
+    return hn::BitCast(d32, hn::Min(hn::Max(both, hn::Zero(d16)), hn::Set(d16, 255)));
+  };
+  // Each 32-bit lane now gets its bytes of a, b, c, e; the bytes of each belong together.
+  const auto mixed = hn::BitCast(d8, hn::Or(bytes_of(a, b), hn::ShiftLeft<8>(bytes_of(c, e))));
+  HWY_ALIGN static constexpr std::uint8_t kOfBlock[16] = {0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15};
+  const auto by_vector = hn::BitCast(d32, hn::TableLookupBytes(mixed, hn::LoadDup128(d8, kOfBlock)));
+  HWY_ALIGN std::uint32_t order[kMaxLanes];
+  for (std::int64_t i = 0; i < lanes; ++i) order[i] = static_cast<std::uint32_t>(i % (lanes / 4) * 4 + i / (lanes / 4));
+  return hn::BitCast(d8, hn::TableLookupLanes(by_vector, hn::SetTableIndices(d32, order)));
+}
+#else
+void bounded_bytes(F32, VecF32, VecF32, VecF32, VecF32);  // never called: one lane holds no four bytes
+#endif
+
+/// Four vectors in a row. `kBounded`: the numbers are known to lie within 16 bits, which spares bytes most of the checks.
+/// `kStream`: past the cache, where `p` begins a vector and kMakesWholeVectors says that it may be.
+template <bool kBounded, bool kStream = false, class S>
+HWY_INLINE void store_four(F32 d, VecF32 a, VecF32 b, VecF32 c, VecF32 e, S* p) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if constexpr (kMakesWholeVectors<kBounded, S>) {
+    const auto put = [](auto tag, auto v, S* to) HWY_ATTR {
+      if constexpr (kStream) {
+        hn::Stream(v, tag, to);
+      } else {
+        hn::StoreU(v, tag, to);
+      }
+    };
+    if constexpr (std::is_same_v<S, std::uint8_t>) {
+      put(hn::Repartition<std::uint8_t, F32>(), bounded_bytes(d, a, b, c, e), p);
+    } else {
+      put(d, a, p), put(d, b, p + lanes), put(d, c, p + 2 * lanes), put(d, e, p + 3 * lanes);
+    }
+  } else {
+    store_f32(d, a, p), store_f32(d, b, p + lanes), store_f32(d, c, p + 2 * lanes), store_f32(d, e, p + 3 * lanes);
+  }
+}
+
 HWY_INLINE void store_lanes(F32 d, VecF32 v, float* p) { hn::StoreU(v, d, p); }
 
 HWY_INLINE void store_lanes(F32 d, VecF32 v, double* p) {
