@@ -103,7 +103,7 @@ TEST(TuningPlan, RefusedRowsArePassedOver) {
   TuningRow integers = row("box.any", {{"accumulator", "i32"}});
   integers.pixel_bytes = 16;
   const ImageDesc floats{100, 100, PixelFormat::rgba32f};
-  EXPECT_EQ(planned(tuned({integers}), spec_of(Box::of_radius(4, 4)), floats, "box.any").algorithm.options.at("accumulator"), "f64");
+  EXPECT_EQ(planned(tuned({integers}), spec_of(Box::of_radius(4, 4)), floats, "box.any").algorithm.options.at("accumulator"), "f32");
 }
 
 TEST(TuningPlan, ThePlanSaysSo) {

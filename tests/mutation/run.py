@@ -54,7 +54,7 @@ MUTANTS = [
            "for (std::int64_t y = top; y < top + tile.out.height; ++y) {\n"
            "    if ((y - top) % box.segment_rows == 0) {"),
     Mutant("cells are expanded from the wrong rows", KERNELS + "gauss_decimate.cpp",
-           "rows[t] = s.blurred + (from + t) % s.blurred_rows", "rows[t] = s.blurred + (from + t + 1) % s.blurred_rows"),
+           "mix.rows[t] = expanded_row(from + t) + skip;", "mix.rows[t] = expanded_row(from + t + 1) + skip;"),
     Mutant("a fit does not know its distance", "src/core/decimation.cpp",
            "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance("),
     Mutant("reflect does not repeat the edge", "src/core/border.h",
