@@ -183,6 +183,7 @@ void add_device_options(CLI::App& command, DeviceArgs& args) {
       ->type_name("D")
       ->capture_default_str();
   command.add_option("--threads", args.threads, "CPU threads, 0 = all")->type_name("N")->capture_default_str();
+  command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]")->type_name("T");
 }
 
 std::string cache_folder() {
@@ -205,7 +206,8 @@ Device open_device(const DeviceArgs& args) {
 
 Device open_device_quietly(const DeviceArgs& args) {
   if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
-  return value_or_fail(Device::open(args.device, {.threads = args.threads, .cache_folder = cache_folder()}));
+  return value_or_fail(Device::open(
+      args.device, {.threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target}));
 }
 
 void add_plan_options(CLI::App& command, PlanArgs& args) {

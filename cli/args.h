@@ -44,10 +44,11 @@ void add_border_options(CLI::App& command, BorderArgs& args);
 /// The border values as given, for images of any number of channels; empty when none were.
 [[nodiscard]] std::vector<double> border_values(const BorderArgs& args);
 
-// --device --threads
+// --device --threads --cpu-target
 struct DeviceArgs {
   std::string device = "auto";
   std::int32_t threads = 0;
+  std::string cpu_target;
 };
 void add_device_options(CLI::App& command, DeviceArgs& args);
 /// Warns in one line where what `mollify tune` stored for the device cannot be used.

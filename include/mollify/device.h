@@ -59,6 +59,9 @@ struct DeviceOptions {
   /// What `mollify tune` stored for the device is read from here, and a GPU's compiled pipelines are kept here for the
   /// next process; empty: nowhere.
   std::string cache_folder{};
+  /// CPU: the instruction set to use, such as "AVX2", and none better, for the rest of the process: to see what other
+  /// processors would do. Empty: the best there is.
+  std::string cpu_target{};
 };
 
 /// Cheap to copy: copies are the same device.

@@ -87,6 +87,9 @@ Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const De
   if (!which.empty() && which != "0" && processor_name().find(which) == std::string::npos) {
     return Error{ErrorCode::invalid_argument, "there is no CPU \"" + std::string(which) + "\"", {}};
   }
+  if (!options.cpu_target.empty()) {
+    if (Status status = use_simd_target(options.cpu_target); !status) return status.error();
+  }
   return std::shared_ptr<DeviceImpl>(std::make_shared<CpuDevice>(threads, options.cache_folder));
 }
 

@@ -344,14 +344,13 @@ HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const floa
           if (last >= 3) e = hn::MulAdd(v, hn::Set(d, w[-3 * shift]), e);
         }
       };
-      const std::integral_constant<int, 0> zero;
-      const std::integral_constant<int, 1> one;
-      const std::integral_constant<int, 2> two;
-      const std::integral_constant<int, 3> three;
-      add(0, shift, zero, zero), add(shift, 2 * shift, zero, one), add(2 * shift, 3 * shift, zero, two);
-      add(3 * shift, n, zero, three);
-      add(n, n + shift, one, three), add(n + shift, n + 2 * shift, two, three);
-      add(n + 2 * shift, n + 3 * shift, three, three);
+      constexpr std::integral_constant<int, 0> kA;
+      constexpr std::integral_constant<int, 1> kB;
+      constexpr std::integral_constant<int, 2> kC;
+      constexpr std::integral_constant<int, 3> kE;
+      add(0, shift, kA, kA), add(shift, 2 * shift, kA, kB), add(2 * shift, 3 * shift, kA, kC);
+      add(3 * shift, n, kA, kE);
+      add(n, n + shift, kB, kE), add(n + shift, n + 2 * shift, kC, kE), add(n + 2 * shift, n + 3 * shift, kE, kE);
       hn::StoreU(a, d, out + i), hn::StoreU(b, d, out + i + lanes);
       hn::StoreU(c, d, out + i + 2 * lanes), hn::StoreU(e, d, out + i + 3 * lanes);
     }
@@ -359,7 +358,7 @@ HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const floa
   filter_columns(taps, channels, row + i, count - i, out + i);
 }
 
-/// Elements of S from `p` to where the next cache line begins; as many as fill a line if none does.
+/// Elements of S from `p` to where a cache line begins.
 template <class S>
 HWY_INLINE std::int64_t elements_to_line(const S* p) {
   constexpr std::uintptr_t kLine = 64;
@@ -529,9 +528,7 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
   const bool plain = format.transfer == TransferFunction::none && format.alpha == AlphaMode::ignore;
   const bool bounded = info(tile.src.desc.format).is_unorm() && format.scale <= 1.0;
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
-  const auto dst_row = [&](std::int64_t row) {
-    return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes;
-  };
+  const auto dst_row = [&](std::int64_t row) { return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes; };
   std::int64_t rows = 0;
   for (std::int64_t row = 0; row < tile.out.height; row += rows) {  // rows that are mixed from the same cells
     const std::int64_t cell = floor_div(top + row + ay.centre, ay.factor);
@@ -575,8 +572,11 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
             const std::int64_t shift = elements_to_line(dst);
             const std::int64_t begin = piece == 0 ? 0 : std::min(piece + shift, count);
             const std::int64_t end = std::min(piece + kMixElements + shift, count);
-            if (bounded) store_mix<kCells, true>(mix_of(r), begin, end, tile, made, dst);
-            else store_mix<kCells, false>(mix_of(r), begin, end, tile, made, dst);
+            if (bounded) {
+              store_mix<kCells, true>(mix_of(r), begin, end, tile, made, dst);
+            } else {
+              store_mix<kCells, false>(mix_of(r), begin, end, tile, made, dst);
+            }
           }
         }
       });

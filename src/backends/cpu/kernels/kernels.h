@@ -169,4 +169,7 @@ void gauss_expand(const GaussExpand&, const Tile&);
 /// The instruction set that the SIMD versions run on here: "AVX3".
 [[nodiscard]] std::string_view simd_target();
 
+/// Uses this instruction set, and none better, from now on in the whole process. There is no way back.
+[[nodiscard]] Status use_simd_target(std::string_view name);
+
 }  // namespace mollify::cpu

@@ -134,7 +134,6 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
 
 void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { sep_fused(k, tile); }
 void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { sep_fused(k, tile); }
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -144,7 +143,6 @@ namespace mollify::cpu {
 
 HWY_EXPORT(sep_fused_f32);
 HWY_EXPORT(sep_fused_f64);
-HWY_EXPORT(target_name);
 
 void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(sep_fused_f32)(k, tile); }
 void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(sep_fused_f64)(k, tile); }
@@ -176,8 +174,6 @@ void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { sep_fused(k, ti
 void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { sep_fused(k, tile); }
 
 }  // namespace scalar
-
-std::string_view simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
 }  // namespace mollify::cpu
 #endif  // HWY_ONCE
