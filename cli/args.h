@@ -48,7 +48,7 @@ void add_border_options(CLI::App& command, BorderArgs& args);
 struct DeviceArgs {
   std::string device = "auto";
   std::int32_t threads = 0;
-  std::string cpu_target;
+  std::string cpu_target{};
 };
 void add_device_options(CLI::App& command, DeviceArgs& args);
 /// Warns in one line where what `mollify tune` stored for the device cannot be used.
