@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> None:
         for pixel_format in FORMATS:
             print(row, pixel_format, flush=True)
             subprocess.run([arguments.tool, "bench", "--device", "cpu", "--size", arguments.size, "--format", pixel_format,
-                            "--seconds", str(arguments.seconds), "--json", arguments.output, *kernel],
+                            "--seconds", str(arguments.seconds), "--json", arguments.output, *kernel,
+                            *([] if arguments.peers else ["--no-peers"])],
                            check=True, stdout=subprocess.DEVNULL)
 
 
@@ -66,8 +67,10 @@ def table(arguments: argparse.Namespace) -> None:
         record = json.loads(line)
         if record["peer"] is None:
             own[key(record)] = record
-        elif "OpenCV" in json.dumps(record["peer"]):
+        elif "opencv" in record["peer"].lower():
             peers[key(record)] = record
+    if not own:
+        sys.exit(f"{arguments.results} holds no results")
     any_record = next(iter(own.values()))
     environment = any_record["environment"]
     lines = ["| | " + " | ".join(f"`{f}`" for f in FORMATS) + " |", "| --- |" + " --- |" * len(FORMATS)]
@@ -81,6 +84,8 @@ def table(arguments: argparse.Namespace) -> None:
         print(text)
         return
     page = arguments.into.read_text()
+    if any(page.count(mark) != 1 for mark in MARKS):
+        sys.exit(f"{arguments.into} has no lines {' and '.join(MARKS)}")
     begin, end = (page.index(mark) for mark in MARKS)
     arguments.into.write_text(page[: begin + len(MARKS[0])] + "\n" + text + "\n" + page[end:])
 
@@ -92,6 +97,7 @@ def main() -> None:
     measure.add_argument("tool", type=pathlib.Path)
     measure.add_argument("-o", "--output", type=pathlib.Path, required=True)
     measure.add_argument("--size", default="4096x4096")
+    measure.add_argument("--peers", action="store_true", help="other libraries, too: takes half an hour")
     measure.add_argument("--seconds", type=float, default=0.5)
     measure.set_defaults(call=run)
     make = commands.add_parser("table", help="print it")
