@@ -22,7 +22,7 @@ double load_component(const FormatInfo& format, const std::byte* data) {
 }
 
 double round_to_format(const FormatInfo& format, double value) {
-  if (format.is_unorm()) return std::floor(std::clamp(value, 0.0, 1.0) * format.unit() + 0.5) / format.unit();
+  if (format.is_unorm()) return std::nearbyint(std::clamp(value, 0.0, 1.0) * format.unit()) / format.unit();
   return format.bits == 16 ? round_to_half(value) : static_cast<double>(static_cast<float>(value));
 }
 
