@@ -1,5 +1,5 @@
 // box.any: exact box of any radius, fractional too, at constant cost a pixel. Vertical sums take in the entering row and
-// drop the leaving one; integers are exact, floats sum in f64 and begin anew every segment. Loses to sep.fused at the
+// drop the leaving one; integers are exact, floats sum down in f64, begun anew every segment. Loses to sep.fused at the
 // smallest radii. Source: running sums are folklore; blocks of prefix and suffix sums follow van Herk and Gil-Werman.
 #include <array>
 #include <bit>
