@@ -46,6 +46,8 @@ MUTANTS = [
            "const std::int64_t leaves = y - columns_.box.y.before;"),
     Mutant("columns outside the image repeat the wrong ones", KERNELS + "box_columns.h",
            "row + (column - x) * kElements, i);", "row + (column - x + 1) * kElements, i);"),
+    Mutant("sums that a NaN left are not mended", KERNELS + "box_any_groups.cpp",
+           "if (!finite) mend(y, in, out);", "static_cast<void>(finite);"),
     Mutant("sums begin anew at tiles, not at segments", KERNELS + "box_any_float.cpp",
            "for (std::int64_t y = top - top % box.segment_rows; y < top + tile.out.height; ++y) {\n"
            "    if (y % box.segment_rows == 0) {",
