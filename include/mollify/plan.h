@@ -25,6 +25,7 @@ struct GpuInfo {
   std::int32_t subgroup_size = 0;
   bool quad_operations = false;            ///< quad swaps in compute shaders, whose subgroups can be asked to be full
   bool float16_arithmetic = false;
+  bool matrix_operations = false;          ///< cooperative 16x16 matrices of f16, summed in f32, by whole subgroups
   bool small_storage = false;              ///< 8- and 16-bit loads and stores in storage buffers
   std::int64_t shared_bytes = 0;           ///< of one work group
   std::int32_t max_group_invocations = 0;

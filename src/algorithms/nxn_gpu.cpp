@@ -44,7 +44,7 @@ Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
   w.error = w.matrix.error(p, Accumulator::f32);
   if (packed) {
     const std::vector<double>& weights = w.matrix.matrix.weights;
-    const HalfWeights half = rounded_to_half(weights);
+    const HalfWeights half = rounded_to_scaled_half(weights);
     w.weight_scale = half.scale;
     // Halves do not sum to what the weights summed to, so black and white move too. What float pixels move by is held
     // against the largest that they can become.

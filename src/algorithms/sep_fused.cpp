@@ -22,14 +22,19 @@ constexpr std::string_view kKernel = "sep_fused";
 constexpr std::string_view kIntegerKernel = "sep_fused_u8";
 constexpr std::array<std::string_view, 3> kAccumulators = {"u16", "f32", "f64"};
 constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
+constexpr std::array<std::string_view, 3> kBlocks = {"1", "2", "4"};
 constexpr std::array<std::string_view, 3> kBatches = {"1", "2", "3"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
                "CPU: precision of rows, weights and sums"},
+    OptionInfo{"math", kFusedMath, "matrix where the device has cooperative matrices and their error fits",
+               "GPU: sums of f32, or products of f16 matrices summed in f32"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"span", kFusedSpans, "4, or 2 for more than 25 rows of taps", "GPU: neighbouring pixels that a thread makes"},
     OptionInfo{"threads", kThreads, "128, or 256 for more than 25 taps", "GPU: threads of a work group", true},
+    OptionInfo{"blocks", kBlocks, "2; 1 for more than 33 rows of taps", "GPU, matrix: blocks of 16 columns of a subgroup",
+               true},
     OptionInfo{"batch", kBatches, "2", "GPU: rows from one turn to the next", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
                true}};

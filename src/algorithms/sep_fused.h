@@ -7,7 +7,11 @@ namespace mollify {
 
 inline constexpr std::array<std::string_view, 3> kFusedSpans = {"1", "2", "4"};
 
+inline constexpr std::array<std::string_view, 2> kFusedMath = {"f32", "matrix"};
+
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
+/// On cooperative matrices.
+[[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
 
 /// On an axis: sums of more rows do not fit into registers.
 inline constexpr std::size_t kMostFusedTaps = 45;

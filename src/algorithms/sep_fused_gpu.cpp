@@ -98,7 +98,12 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
 }
 
 Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
-  if (Status s = only_options(p, {"storage", "span", "threads", "batch", "vertical_groups"}); !s) return s.error();
+  const bool is_single = p.options.contains("span") || p.options.contains("batch");
+  if (choice(p, "math", kFusedMath, is_single ? "f32" : "matrix") == 1) {
+    Result<Proposal> matrix = propose_sep_fused_matrix(p);
+    if (p.options.contains("math") || (matrix && matrix->error <= p.allowed_error)) return matrix;
+  }
+  if (Status s = only_options(p, {"math", "storage", "span", "threads", "batch", "vertical_groups"}); !s) return s.error();
   const Result<Separable> s = separable(p, kKernel, Storage::buffer);
   if (!s) return s.error();
   Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage});
@@ -107,6 +112,7 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   Proposal out;
   out.error = s->error;
   out.options = std::move(fused->options);
+  out.options["math"] = "f32";
   out.seconds = fused->seconds;
   out.moved_bytes =
       static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * fused->reads) + p.dst.payload_bytes();

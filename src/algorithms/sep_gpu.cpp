@@ -10,10 +10,10 @@
 
 namespace mollify::gpu {
 
-Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred) {
+Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred, double cut_share) {
   const Result<Storage> where = preferred == Storage::image ? storage(p, kernel) : buffer_or_image(p, kernel);
   if (!where) return where.error();
-  std::optional<SeparableTaps> taps = separable_taps(p);
+  std::optional<SeparableTaps> taps = separable_taps(p, cut_share);
   if (!taps) return refusal("the matrix is no product of a column and a row");
   if (Status s = check_taps(*taps); !s) return s.error();
   // What lies between the axes is then at most as large as the source, whose range caches and intermediates are made for.

@@ -15,7 +15,8 @@ struct Separable {
   [[nodiscard]] std::int32_t nx() const { return static_cast<std::int32_t>(taps.taps.x.weights.size()); }
   [[nodiscard]] std::int32_t ny() const { return static_cast<std::int32_t>(taps.taps.y.weights.size()); }
 };
-[[nodiscard]] Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred = Storage::image);
+[[nodiscard]] Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred = Storage::image,
+                                          double cut_share = 0.5);
 
 /// The error of keeping pixels of this format in a cache; `rows` where they have been filtered horizontally.
 [[nodiscard]] double cache_error(const Problem& p, const Separable& s, Cache cache, PixelFormat format, bool rows);

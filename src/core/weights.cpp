@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/half.h"
@@ -209,22 +210,29 @@ std::vector<T> rounded(const std::vector<double>& weights) {
   return out;
 }
 
-HalfWeights rounded_to_half(const std::vector<double>& weights) {
+HalfWeights rounded_to_half(const std::vector<double>& weights, double scale) {
   HalfWeights out;
-  if (weights.empty()) return out;
+  out.scale = scale;
+  out.weights.resize(weights.size());
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return std::abs(weights[i]); });
+  // Each takes over what rounding the larger ones left, so that what is left of the sum is as small as the smallest's share.
+  double left = 0.0;
+  for (const std::size_t i : order) {
+    const double wanted = weights[i] / scale + left;
+    out.weights[i] = static_cast<double>(half_to_float(double_to_half(wanted)));
+    left = wanted - out.weights[i];
+    out.l1_distance += std::abs(out.weights[i] * scale - weights[i]);
+  }
+  out.missing = left * scale;
+  return out;
+}
+
+HalfWeights rounded_to_scaled_half(const std::vector<double>& weights) {
   double largest = 0.0;
   for (const double w : weights) largest = std::max(largest, std::abs(w));
-  if (largest > 0.0) out.scale = std::exp2(std::ilogb(largest) + 1);
-  const auto to_half = [](double w) { return static_cast<double>(half_to_float(double_to_half(w))); };
-  double kept = 0.0;
-  for (const double w : weights) {
-    out.weights.push_back(to_half(w / out.scale));
-    kept += out.weights.back() * out.scale;
-  }
-  const auto most = std::ranges::max_element(out.weights, {}, [](double w) { return std::abs(w); });
-  *most = to_half(*most + (sum(weights) - kept) / out.scale);
-  for (std::size_t i = 0; i < weights.size(); ++i) out.l1_distance += std::abs(out.weights[i] * out.scale - weights[i]);
-  return out;
+  return rounded_to_half(weights, largest > 0.0 ? std::exp2(std::ilogb(largest) + 1) : 1.0);
 }
 
 std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halvings) {

@@ -48,13 +48,16 @@ struct AxisWeights {
 template <class T>
 [[nodiscard]] std::vector<T> rounded(const std::vector<double>& weights);
 
-/// Weights that f16 holds exactly, to be multiplied by `scale`, a power of two that makes the largest lie in [0.5, 1].
+/// Weights that f16 holds exactly, to be multiplied by `scale`. What rounding one leaves goes to the next smaller one.
 struct HalfWeights {
   std::vector<double> weights;
   double scale = 1.0;
   double l1_distance = 0.0;  ///< to the weights that were rounded
+  double missing = 0.0;      ///< how much less they sum to
 };
-[[nodiscard]] HalfWeights rounded_to_half(const std::vector<double>& weights);
+[[nodiscard]] HalfWeights rounded_to_half(const std::vector<double>& weights, double scale = 1.0);
+/// Scaled by the power of two that makes the largest lie in [0.5, 1].
+[[nodiscard]] HalfWeights rounded_to_scaled_half(const std::vector<double>& weights);
 
 /// Symmetric taps for sums of 16 bits. Each but the middle one stands for two, at the same distance. They are summed from the
 /// outermost on: what the outer ones add up to is small and so is held finer, until the sum is halved.

@@ -18,7 +18,6 @@ namespace mollify::vulkan {
 namespace {
 
 constexpr std::uint32_t kApiVersion = VK_API_VERSION_1_2;
-constexpr const char* kSubgroupExtension = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
 
 bool has_extension(const InstanceFunctions& vk, VkPhysicalDevice physical, std::string_view name) {
   std::uint32_t count = 0;
@@ -69,6 +68,24 @@ std::string version(std::uint32_t v) {
          std::to_string(VK_API_VERSION_PATCH(v));
 }
 
+/// 16x16 matrices of f16, products summed in f32, each matrix held by a subgroup.
+bool multiplies_halves(const InstanceFunctions& vk, VkPhysicalDevice physical) {
+  std::uint32_t count = 0;
+  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV == nullptr ||
+      vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, nullptr) != VK_SUCCESS) {
+    return false;
+  }
+  VkCooperativeMatrixPropertiesNV empty{};
+  empty.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV;
+  std::vector<VkCooperativeMatrixPropertiesNV> shapes(count, empty);
+  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, shapes.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(shapes, [](const VkCooperativeMatrixPropertiesNV& s) {
+    return s.MSize == 16 && s.NSize == 16 && s.KSize == 16 && s.scope == VK_SCOPE_SUBGROUP_NV &&
+           s.AType == VK_COMPONENT_TYPE_FLOAT16_NV && s.BType == VK_COMPONENT_TYPE_FLOAT16_NV &&
+           s.CType == VK_COMPONENT_TYPE_FLOAT32_NV && s.DType == VK_COMPONENT_TYPE_FLOAT32_NV;
+  });
+}
+
 DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physical, const Features& enabled) {
   VkPhysicalDeviceVulkan12Properties v12{};
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
@@ -92,6 +109,9 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
                         enabled.subgroups.computeFullSubgroups == VK_TRUE;
   gpu.float16_arithmetic = enabled.v12.shaderFloat16 == VK_TRUE;
   gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE;
+  gpu.matrix_operations = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
+                          enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic &&
+                          multiplies_halves(vk, physical);
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
   gpu.max_group_invocations = most(limits.maxComputeWorkGroupInvocations);
   gpu.max_group = {most(limits.maxComputeWorkGroupSize[0]), most(limits.maxComputeWorkGroupSize[1])};
@@ -125,9 +145,11 @@ void keep_used(Features& f) {
     all = kept;
   };
   using V12 = VkPhysicalDeviceVulkan12Features;
-  only(f.v12, &V12::storageBuffer8BitAccess, &V12::shaderFloat16, &V12::uniformBufferStandardLayout);
+  only(f.v12, &V12::storageBuffer8BitAccess, &V12::shaderFloat16, &V12::uniformBufferStandardLayout,
+       &V12::vulkanMemoryModel);
   only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
   only(f.subgroups, &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
+  only(f.matrices, &VkPhysicalDeviceCooperativeMatrixFeaturesNV::cooperativeMatrix);
   VkPhysicalDeviceFeatures core{};
   core.shaderStorageImageWriteWithoutFormat = f.core.features.shaderStorageImageWriteWithoutFormat;
   f.core.features = core;
@@ -145,6 +167,7 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
         enabled.v12.storageBuffer8BitAccess |= f->storageBuffer8BitAccess;
         enabled.v12.shaderFloat16 |= f->shaderFloat16;
         enabled.v12.uniformBufferStandardLayout |= f->uniformBufferStandardLayout;
+        enabled.v12.vulkanMemoryModel |= f->vulkanMemoryModel;
         break;
       }
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES:
@@ -170,6 +193,12 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
         enabled.v12.uniformBufferStandardLayout |=
             as(item, VkPhysicalDeviceUniformBufferStandardLayoutFeatures{})->uniformBufferStandardLayout;
         break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
+        enabled.v12.vulkanMemoryModel |= as(item, VkPhysicalDeviceVulkanMemoryModelFeatures{})->vulkanMemoryModel;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV:
+        enabled.matrices.cooperativeMatrix |= as(item, VkPhysicalDeviceCooperativeMatrixFeaturesNV{})->cooperativeMatrix;
+        break;
       default:
         break;
     }
@@ -193,6 +222,7 @@ class VulkanDevice final : public DeviceImpl {
 
 Features::Features() {
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+  matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   v11.pNext = &v12;
@@ -201,7 +231,14 @@ Features::Features() {
 }
 
 Features::Features(const InstanceFunctions& vk, VkPhysicalDevice physical) : Features() {
-  if (has_extension(vk, physical, kSubgroupExtension)) v12.pNext = &subgroups;
+  const auto chain = [&](const char* extension, auto& structure) {
+    if (!has_extension(vk, physical, extension)) return;
+    extensions.push_back(extension);
+    structure.pNext = v12.pNext;
+    v12.pNext = &structure;
+  };
+  chain(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroups);
+  chain(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, matrices);
   vk.GetPhysicalDeviceFeatures2(physical, &core);
 }
 
@@ -253,8 +290,8 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
   info.pNext = &features.core;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = features.has_subgroups() ? 1 : 0;
-  info.ppEnabledExtensionNames = &kSubgroupExtension;
+  info.enabledExtensionCount = static_cast<std::uint32_t>(features.extensions.size());
+  info.ppEnabledExtensionNames = features.extensions.data();
   VkDevice device = VK_NULL_HANDLE;
   if (const VkResult r = vk.CreateDevice(physical, &info, nullptr, &device); r != VK_SUCCESS) {
     return to_error(r, "opening the device");

@@ -38,15 +38,16 @@ class Instance {
   std::vector<VkPhysicalDevice> devices_;
 };
 
-/// The feature structures that the backend looks at, chained: `subgroups` only where the device knows of it.
+/// The feature structures that the backend looks at, chained; those of extensions only where the device has them.
 struct Features {
   Features();
   /// What the device offers.
   Features(const InstanceFunctions& vk, VkPhysicalDevice physical);
   Features(const Features&) = delete;
   Features& operator=(const Features&) = delete;
-  [[nodiscard]] bool has_subgroups() const { return v12.pNext != nullptr; }
-  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};  ///< of VK_EXT_subgroup_size_control
+  std::vector<const char*> extensions;  ///< whose structures are in the chain
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};
+  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{};
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan11Features v11{};
   VkPhysicalDeviceFeatures2 core{};

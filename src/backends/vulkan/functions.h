@@ -15,6 +15,7 @@ namespace mollify::vulkan {
   X(EnumerateDeviceExtensionProperties)      \
   X(EnumeratePhysicalDevices)                \
   X(GetDeviceProcAddr)                       \
+  X(GetPhysicalDeviceCooperativeMatrixPropertiesNV) \
   X(GetPhysicalDeviceFeatures2)              \
   X(GetPhysicalDeviceFormatProperties)       \
   X(GetPhysicalDeviceMemoryProperties)       \

@@ -181,7 +181,7 @@ std::vector<std::byte> packed_samples(const Matrix& matrix, bool half) {
   }
   std::vector<std::uint32_t> words;
   if (half) {
-    const std::vector<double> halves = rounded_to_half(weights).weights;
+    const std::vector<double> halves = rounded_to_scaled_half(weights).weights;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto [x, y] = places[i];
       const std::uint32_t weight = float_to_half(static_cast<float>(halves[i]));
@@ -247,7 +247,8 @@ Status make_layouts(const Context& context, const ShaderVariant& variant, Pipeli
   return {};
 }
 
-constexpr std::uint32_t kQuadCapability = 68;  // GroupNonUniformQuad
+/// Of SPIR-V: GroupNonUniformQuad, CooperativeMatrixNV. Lanes that do not exist would have nothing for those that ask them.
+constexpr std::array<std::uint32_t, 2> kNeedFullSubgroups = {68, 5357};
 
 /// Values of specialization constants.
 struct Specialization {
@@ -282,8 +283,7 @@ Status make_pipeline(const Context& context, const ShaderVariant& variant, const
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";
-  // Lanes that do not exist would have no pixels for those that ask them.
-  if (std::ranges::find(variant.capabilities, kQuadCapability) != variant.capabilities.end()) {
+  if (std::ranges::find_first_of(variant.capabilities, kNeedFullSubgroups) != variant.capabilities.end()) {
     info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }
   info.stage.pSpecializationInfo = &constants;

@@ -1,0 +1,141 @@
+// sep.fused on GPUs with cooperative matrices. A product with a banded matrix makes 16 places from 16 n, whatever number of
+// taps that is, at a rate that no other arithmetic of such a device comes near. Operands are halves: 8-bit codes are some,
+// taps are rounded to some, and what lies between the axes is rounded once more. Loses where that is too inexact.
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/sep_fused.h"
+#include "algorithms/sep_gpu.h"
+#include "core/weights.h"
+#include "tuning/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "sep_fused_matrix";
+constexpr std::int32_t kSide = 16;        // of a matrix
+constexpr std::int32_t kMostBands = 6;    // matrices of taps an axis: more do not fit into registers
+
+/// Matrices of taps that 16 places need when their first tap lies `lead` places into the first.
+std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps + 2 * kSide - 2) / kSide; }
+
+/// Taps as halves and what that moves the result by.
+struct HalfTaps {
+  PerAxis<AxisTaps> taps;
+  double sum = 0.0;    ///< of all products of a tap of x and one of y
+  double error = 0.0;  ///< full-scale units
+};
+
+HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
+  const HalfWeights x = rounded_to_half(s.taps.x.weights);
+  const HalfWeights y = rounded_to_half(s.taps.y.weights);
+  const auto total = [](const std::vector<double>& w) { return std::accumulate(w.begin(), w.end(), 0.0); };
+  const double x_size = magnitude(s.taps.x.weights);
+  const double y_size = magnitude(y.weights);
+  const double l1 = x.l1_distance * y_size + x_size * y.l1_distance;
+  const double missing = std::abs(x.missing) * y_size + x_size * std::abs(y.missing);
+  // Rows are at most as large as the source: see separable(). Codes are held less half their range: at most 128 of them.
+  const double row = source.is_unorm() ? 0x1p-5 / source.unit() : 0x1p-11;
+  HalfTaps out;
+  out.taps = {{x.weights, s.taps.x.anchor}, {y.weights, s.taps.y.anchor}};
+  out.sum = total(x.weights) * total(y.weights);
+  // Balanced taps see the source centred on zero.
+  out.error = (source.is_unorm() ? 0.5 * (l1 + missing) : l1) + row * y_size;
+  return out;
+}
+
+/// Whether the device and the request allow it at all.
+Status check_matrix(const Problem& p) {
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (!p.device.gpu.matrix_operations) return refusal("the device has no cooperative matrices of f16 summed in f32");
+  const FormatInfo& source = info(p.src.format);
+  if (p.dst.format != p.src.format || source.bits > 16 || (source.is_unorm() && source.bits != 8)) {
+    return refusal("matrices of f16 hold 8-bit integers and f16 pixels, and leave what they read");
+  }
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("matrices multiply pixels as they are stored");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
+  if (Status s = only_options(p, {"math", "storage", "blocks", "threads", "vertical_groups"}); !s) return s.error();
+  if (Status s = check_matrix(p); !s) return s.error();
+  constexpr double kCutShare = 0.25;  // of the allowed error; halves need the rest
+  const Result<Separable> s = separable(p, kKernel, Storage::buffer, kCutShare);
+  if (!s) return s.error();
+  if (s->storage != Storage::buffer) return refusal("matrices need pixels in buffers");
+  const FormatInfo& source = info(p.src.format);
+  const HalfTaps half = half_taps(s->taps, source);
+
+  const std::int32_t channels = source.channels;
+  const std::int32_t lead = (((s->region.x - half.taps.x.anchor) % 4) + 4) % 4;
+  const std::int32_t across = bands(s->nx(), lead);
+  const std::int32_t down = bands(s->ny(), 0);
+  if (across > kMostBands || down > kMostBands) {
+    return refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
+                   " taps, more than matrices in registers hold");
+  }
+  const Result<std::int32_t> blocks = count(p, "blocks", 8, down > 3 ? 1 : 2);
+  if (!blocks) return blocks.error();
+  const std::int32_t subgroup = p.device.gpu.subgroup_size;
+  const std::int32_t usual = 8 / channels * channels * subgroup;
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual);
+  if (!threads) return threads.error();
+  if (*threads % (subgroup * channels) != 0) {
+    return refusal("a group has as many subgroups for each channel: threads are a multiple of " +
+                   std::to_string(subgroup * channels));
+  }
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  const std::int32_t width = *threads / subgroup / channels * *blocks * kSide;
+  const std::int32_t reach = width + (across - 1) * kSide;
+  constexpr std::int64_t kPadding = 8;  // halves a row
+  if (Status fits = check_shared(p, 2 * kSide * channels * (reach + width + 2 * kPadding)); !fits) return fits.error();
+
+  const std::int64_t strips = (p.dst.width + width - 1) / width;
+  const double run_up = kSide * (down - 1.0);
+  const Result<std::int32_t> pieces =
+      count(p, "vertical_groups", 1 << 16, pieces_of_walk(p, strips * *threads, p.dst.height, run_up));
+  if (!pieces) return pieces.error();
+  const std::int32_t segment = walk_length(p.dst.height, *pieces, kSide);
+
+  Proposal out;
+  out.error = s->error + half.error;
+  out.options = {{"math", "matrix"},
+                 {"storage", "buffer"},
+                 {"blocks", std::to_string(*blocks)},
+                 {"threads", std::to_string(*threads)},
+                 {"vertical_groups", std::to_string(*pieces)}};
+  if (!source.is_unorm()) out.assumption = kFinite;
+  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {width, segment}, {*threads, 1}, Storage::buffer);
+  pass.origin = {s->region.x, s->region.y};
+  pass.taps = half.taps;
+  const bool in_range = source.is_unorm() && std::abs(half.sum - 1.0) < 1e-6 &&
+                        magnitude(half.taps.x.weights) * magnitude(half.taps.y.weights) < 1.0 + 1e-6;
+  pass.constants["subgroup_size"] = subgroup;
+  pass.constants["blocks"] = *blocks;
+  pass.constants["lead"] = lead;
+  pass.constants["clamps"] = source.is_unorm() && !in_range;
+  pass.constants["segment"] = segment;
+  pass.parameters["middle"] = source.is_unorm() ? 1024.0 + 128.0 * half.sum : 0.0;
+
+  const double reads = (segment + run_up) / segment * (width + s->nx() + lead - 1.0) / width;
+  Work cost;
+  cost.pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  cost.loads = reads / 4.0;  // fours of pixels
+  cost.shared_loads = reads * 2.0;
+  cost.operations = reads * (across + down);
+  cost.barriers = reads * 3.0 / kSide;
+  cost.bytes = cost.pixels * source.pixel_bytes() * (reads + 1.0);
+  out.seconds = seconds(p.device, p.src.format, cost);
+  out.moved_bytes =
+      static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * reads) + p.dst.payload_bytes();
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+}  // namespace mollify
