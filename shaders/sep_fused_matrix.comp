@@ -13,7 +13,8 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-#define KERNEL_PARAMETERS ivec2 before; int segment; float middle;  // rows that one group makes; what is added to sums
+// segment: rows that one group makes. row_start, start: what sums along x and then those along y begin with.
+#define KERNEL_PARAMETERS ivec2 before; int segment; float row_start; float column_start;
 #include "pixel.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
@@ -37,49 +38,140 @@ const int kBlocksX = (lead + taps_x + 30) / 16;               // of columns that
 const int kBlocksY = (taps_y + 30) / 16;
 const int kReach = kWidth + (kBlocksX - 1) * 16;              // columns that matrices read
 const int kFours = (kWidth + lead + taps_x + 2) / 4;          // of pixels that are read of a row; the rest is zero
-const int kLoads = (16 * kFours + kThreads - 1) / kThreads;   // of a thread, a turn
-const int kStores = (4 * kWidth + kThreads - 1) / kThreads;
+const int kRows = 16;                                          // of a turn
+const int kLoads = (kRows * kFours + kThreads - 1) / kThreads;  // of a thread, a turn
+const int kStores = (kRows * kWidth / 4 + kThreads - 1) / kThreads;
 const int kWords = source_channels * source_bits / 8;         // of four pixels as they are stored
 
 // In fours of halves. Rows begin an odd number of 16 bytes apart: those of a block then lie in different banks.
 const int kRowPitch = kReach / 4 + 2;
 const int kDonePitch = kWidth / 4 + 2;
-shared uvec2 rows[source_channels * 16 * kRowPitch];
-shared uvec2 done[source_channels * 16 * kDonePitch];
+const int kRowPlane = kRows * kRowPitch;
+const int kDonePlane = kRows * kDonePitch;
+shared uvec2 rows[source_channels * kRowPlane];
+shared uvec2 done[source_channels * kDonePlane];
 
-// ---- Halves of integers: near 1024 halves are the whole numbers, so a code goes in and comes out as their low bits.
-
-const uint kThousand = 0x64006400u;  // 1024, twice
-
-// Two codes less half their range, so that they are small.
-uint halves_of_codes(uint codes) {
-  return packFloat2x16(unpackFloat2x16(codes | kThousand) - f16vec2(1152.0));
-}
-
-// ---- Four neighbouring pixels of a row
+// ---- Four neighbouring pixels of a row, as they are stored and as halves
+//
+// Codes of 8 bits: halves near 1024 are the whole numbers, so a code is the low byte of the half 1024 + code, on its way in
+// and out, and rounding a sum to a half rounds it to a code.
 
 struct Four {
   uint words[8];  // kWords of them
 };
 
-Four fetch_one_by_one(ivec2 p) {
+const uint kLowBytes = 0x00FF00FFu;
+const uint kThousand = 0x64006400u;  // 1024, twice
+
+uint component(Four four, int pixel, int c) {
+  int bit = (pixel * source_channels + c) * source_bits;
+  return four.words[bit / 32] >> (bit % 32) & ((1u << source_bits) - 1u);
+}
+
+// The low halves of two words side by side, and the high ones: one instruction where the compiler sees halves.
+uint low_halves(uint a, uint b) { return packFloat2x16(f16vec2(unpackFloat2x16(a).x, unpackFloat2x16(b).x)); }
+uint high_halves(uint a, uint b) { return packFloat2x16(f16vec2(unpackFloat2x16(a).y, unpackFloat2x16(b).y)); }
+
+// A channel of two pixels, side by side in a word.
+uint two_halves(Four four, int pixel, int c) {
+  uint two = component(four, pixel, c) | component(four, pixel + 1, c) << 16;
+  return source_bits == 8 ? two | kThousand : two;
+}
+
+void put_halves(int at, Four four) {
+  if (source_channels == 4 && source_bits == 8) {
+    uvec4 w = uvec4(four.words[0], four.words[1], four.words[2], four.words[3]);
+    uvec4 even = (w & kLowBytes) | kThousand;      // channels 0 and 2 of each pixel
+    uvec4 odd = (w >> 8 & kLowBytes) | kThousand;  // 1 and 3
+    rows[at] = uvec2(low_halves(even.x, even.y), low_halves(even.z, even.w));
+    rows[at + kRowPlane] = uvec2(low_halves(odd.x, odd.y), low_halves(odd.z, odd.w));
+    rows[at + 2 * kRowPlane] = uvec2(high_halves(even.x, even.y), high_halves(even.z, even.w));
+    rows[at + 3 * kRowPlane] = uvec2(high_halves(odd.x, odd.y), high_halves(odd.z, odd.w));
+    return;
+  }
+  [[unroll]] for (int c = 0; c < source_channels; ++c) {
+    rows[c * kRowPlane + at] = uvec2(two_halves(four, 0, c), two_halves(four, 2, c));
+  }
+}
+
+// Sums can leave the range of codes where taps are negative.
+uvec2 done_halves(int at) {
+  uvec2 v = done[at];
+  if (!clamps) return v;
+  const f16vec2 kLeast = f16vec2(1024.0), kMost = f16vec2(1279.0);
+  return uvec2(packFloat2x16(clamp(unpackFloat2x16(v.x), kLeast, kMost)),
+               packFloat2x16(clamp(unpackFloat2x16(v.y), kLeast, kMost)));
+}
+
+Four take_done(int at) {
+  Four four;
+  if (source_channels == 4 && source_bits == 8) {
+    uvec2 v0 = done_halves(at), v1 = done_halves(at + kDonePlane);
+    uvec2 v2 = done_halves(at + 2 * kDonePlane), v3 = done_halves(at + 3 * kDonePlane);
+    uvec2 v01 = (v0 & kLowBytes) | (v1 << 8 & ~kLowBytes);
+    uvec2 v23 = (v2 & kLowBytes) | (v3 << 8 & ~kLowBytes);
+    four.words[0] = low_halves(v01.x, v23.x);
+    four.words[1] = high_halves(v01.x, v23.x);
+    four.words[2] = low_halves(v01.y, v23.y);
+    four.words[3] = high_halves(v01.y, v23.y);
+    return four;
+  }
+  [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = 0u;
+  [[unroll]] for (int c = 0; c < source_channels; ++c) {
+    uvec2 v = done_halves(at + c * kDonePlane);
+    [[unroll]] for (int i = 0; i < 4; ++i) {
+      int bit = (i * source_channels + c) * source_bits;
+      uint half_bits = i % 2 == 0 ? v[i / 2] & 0xFFFFu : v[i / 2] >> 16;
+      four.words[bit / 32] |= (source_bits == 8 ? half_bits & 0xFFu : half_bits) << (bit % 32);
+    }
+  }
+  return four;
+}
+
+// ---- Memory. A place is that of four pixels in units of their words.
+
+Four fetch_whole(uint place) {
+  Four four;
+  if (kWords % 4 == 0) {
+    [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
+      uvec4 v = source128[place * uint(kWords / 4) + uint(i)];
+      [[unroll]] for (int w = 0; w < 4; ++w) four.words[4 * i + w] = v[w];
+    }
+  } else {
+    [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = source32[place * uint(kWords) + uint(i)];
+  }
+  return four;
+}
+
+void store_whole(uint place, Four four) {
+  if (kWords % 4 == 0) {
+    [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
+      destination128[place * uint(kWords / 4) + uint(i)] =
+          uvec4(four.words[4 * i], four.words[4 * i + 1], four.words[4 * i + 2], four.words[4 * i + 3]);
+    }
+  } else {
+    [[unroll]] for (int i = 0; i < kWords; ++i) destination32[place * uint(kWords) + uint(i)] = four.words[i];
+  }
+}
+
+// Of a pixel beyond a constant border, as fetch_stored() gives them.
+uvec4 outside_stored() {
+  if (source_bits == 8) {
+    uint codes = packUnorm4x8(outside);
+    return source_channels == 4 ? uvec4(codes, 0u, 0u, 0u) : uvec4(codes, codes >> 8, codes >> 16, 0u) & 0xFFu;
+  }
+  uvec2 halves = uvec2(packHalf2x16(outside.xy), packHalf2x16(outside.zw));
+  return source_channels == 4 ? uvec4(halves, 0u, 0u) : uvec4(halves.x & 0xFFFFu, halves.x >> 16, halves.y & 0xFFFFu, 0u);
+}
+
+// Anywhere, wherever rows begin.
+Four fetch_mapped(ivec2 p) {
   Four four;
   [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = 0u;
   int y = map_index(border_y, p.y, source_size.y);
   [[unroll]] for (int i = 0; i < 4; ++i) {
     ivec2 q = ivec2(map_index(border_x, p.x + i, source_size.x), y);
-    uvec4 stored = uvec4(0u);
-    if (!is_beyond(q)) {
-      stored = fetch_stored(q);
-    } else if (source_bits == 8) {
-      uint codes = packUnorm4x8(outside);
-      stored = source_channels == 4 ? uvec4(codes, 0u, 0u, 0u)
-                                    : uvec4(codes, codes >> 8, codes >> 16, 0u) & 0xFFu;
-    } else {
-      uvec2 halves = uvec2(packHalf2x16(outside.xy), packHalf2x16(outside.zw));
-      stored = source_channels == 4 ? uvec4(halves, 0u, 0u)
-                                    : uvec4(halves.x & 0xFFFFu, halves.x >> 16, halves.y & 0xFFFFu, 0u);
-    }
+    uvec4 stored = is_beyond(q) ? outside_stored() : fetch_stored(q);
     if (source_channels == 4) {
       [[unroll]] for (int w = 0; w < kWords / 4; ++w) four.words[i * (kWords / 4) + w] = stored[w];
     } else {
@@ -92,72 +184,11 @@ Four fetch_one_by_one(ivec2 p) {
   return four;
 }
 
-// Aligned: rows begin at multiples of four pixels.
-Four fetch_four(ivec2 p, bool aligned) {
-  if (!aligned || p.x < 0 || p.x + 4 > source_size.x || uint(p.y) >= uint(source_size.y)) return fetch_one_by_one(p);
-  Four four;
-  uint index = (uint(p.y) * uint(source_pitch) + uint(p.x)) / 4u * uint(kWords);
-  if (kWords % 4 == 0) {
-    [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
-      uvec4 v = source128[index / 4u + uint(i)];
-      [[unroll]] for (int w = 0; w < 4; ++w) four.words[4 * i + w] = v[w];
-    }
-  } else {
-    [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = source32[index + uint(i)];
-  }
-  return four;
-}
-
-uint component(Four four, int pixel, int c) {
-  int bit = (pixel * source_channels + c) * source_bits;
-  return four.words[bit / 32] >> (bit % 32) & ((1u << source_bits) - 1u);
-}
-
-// Of four pixels of a channel, as halves.
-uvec2 channel(Four four, int c) {
-  uvec2 v = uvec2(component(four, 0, c) | component(four, 1, c) << 16, component(four, 2, c) | component(four, 3, c) << 16);
-  return source_bits == 8 ? uvec2(halves_of_codes(v.x), halves_of_codes(v.y)) : v;
-}
-
-// As they come out of the sums: codes above 1024, or halves.
-uint stored_half(uint two, int which) {
-  uint bits = which == 0 ? two & 0xFFFFu : two >> 16;
-  return source_bits == 8 ? bits & 0xFFu : bits;
-}
-
-uint clamped(uint two) {
-  return packFloat2x16(clamp(unpackFloat2x16(two), f16vec2(1024.0), f16vec2(1279.0)));
-}
-
-void store_four(ivec2 p, int row, int x, bool aligned) {
-  Four four;
-  [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = 0u;
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    uvec2 v = done[(c * 16 + row) * kDonePitch + x / 4];
-    if (clamps) v = uvec2(clamped(v.x), clamped(v.y));
-    [[unroll]] for (int i = 0; i < 4; ++i) {
-      int bit = (i * source_channels + c) * source_bits;
-      four.words[bit / 32] |= stored_half(v[i / 2], i % 2) << (bit % 32);
-    }
-  }
-  uint index = uint(p.y) * uint(destination_pitch) + uint(p.x);
-  if (aligned && p.x + 4 <= size.x) {
-    index = index / 4u * uint(kWords);
-    if (kWords % 4 == 0) {
-      [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
-        destination128[index / 4u + uint(i)] =
-            uvec4(four.words[4 * i], four.words[4 * i + 1], four.words[4 * i + 2], four.words[4 * i + 3]);
-      }
-    } else {
-      [[unroll]] for (int i = 0; i < kWords; ++i) destination32[index + uint(i)] = four.words[i];
-    }
-    return;
-  }
+void store_each(ivec2 p, Four four) {
   [[unroll]] for (int i = 0; i < 4; ++i) {
+    uint index = (uint(p.y) * uint(destination_pitch) + uint(p.x + i)) * uint(source_channels);
     if (p.x + i >= size.x) continue;
-    [[unroll]] for (int c = 0; c < source_channels; ++c) {
-      put_component((index + uint(i)) * uint(source_channels) + uint(c), component(four, i, c));
-    }
+    [[unroll]] for (int c = 0; c < source_channels; ++c) put_component(index + uint(c), component(four, i, c));
   }
 }
 
@@ -187,11 +218,9 @@ void main() {
   int start = int(gl_WorkGroupID.y) * segment;
   int end = min(start + segment, size.y);
   ivec2 corner = origin + ivec2(left - lead, start) - before;
-  bool aligned_in = source_pitch % 4 == 0;
-  bool aligned_out = destination_pitch % 4 == 0;
   int subgroup = int(gl_SubgroupID);
-  int plane = subgroup / kAcross * 16;                     // its first row
-  int first = subgroup % kAcross * blocks * 4;             // its first column, in fours
+  int row_block = subgroup / kAcross * kRowPlane + subgroup % kAcross * blocks * 4;
+  int done_block = subgroup / kAcross * kDonePlane + subgroup % kAcross * blocks * 4;
 
   make_bands(thread);
   barrier();
@@ -200,56 +229,76 @@ void main() {
   [[unroll]] for (int n = 0; n < kBlocksX; ++n) coopMatLoadNV(across[n], rows, n * 64, 4, false);
   [[unroll]] for (int n = 0; n < kBlocksY; ++n) coopMatLoadNV(down[n], rows, (kBlocksX + n) * 64, 4, false);
   barrier();
-  for (int i = thread; i < source_channels * 16 * kRowPitch; i += kThreads) rows[i] = uvec2(0u);
+  for (int i = thread; i < source_channels * kRowPlane; i += kThreads) rows[i] = uvec2(0u);
+  barrier();
+
+  // Where whole fours of pixels can be fetched, and stored, in most turns and groups.
+  bool whole_columns_in = source_pitch % 4 == 0 && corner.x >= 0 && corner.x + 4 * kFours <= source_size.x;
+  bool whole_columns_out = destination_pitch % 4 == 0 && left + kWidth <= size.x;
+  // A thread fetches, and stores, the same places of every turn.
+  int puts[kLoads];
+  uint fetches[kLoads];
+  [[unroll]] for (int i = 0; i < kLoads; ++i) {
+    ivec2 p = ivec2((thread + i * kThreads) % kFours, (thread + i * kThreads) / kFours);
+    puts[i] = p.y * kRowPitch + p.x;
+    fetches[i] = uint((corner.y + p.y) * (source_pitch / 4) + corner.x / 4 + p.x);
+  }
 
   Four ahead[kLoads];
   Half kept[kBlocksY * blocks];  // rows that have been filtered horizontally, those of each block from the oldest
   [[unroll]] for (int i = 0; i < kBlocksY * blocks; ++i) kept[i] = Half(0.0);
 
-  // Turn n fetches 16 rows, and filters those that turn n - 1 fetched.
-  int turns = (end - start + 15) / 16 + kBlocksY - 1;
-  for (int turn = 0; turn <= turns; ++turn) {
-    barrier();
-    if (turn > 0) {
+  // Each turn filters the rows that the one before fetched; turn -1 only fetches.
+  int turns = (end - start + kRows - 1) / kRows + kBlocksY - 1;
+  for (int turn = -1; turn < turns; ++turn) {
+    if (turn >= 0) {
       [[unroll]] for (int i = 0; i < kLoads; ++i) {
-        int row = (thread + i * kThreads) / kFours;
-        int x = (thread + i * kThreads) % kFours;
-        if (row < 16) {
-          [[unroll]] for (int c = 0; c < source_channels; ++c) rows[(c * 16 + row) * kRowPitch + x] = channel(ahead[i], c);
+        if (thread + i * kThreads < kRows * kFours) put_halves(puts[i], ahead[i]);
+      }
+    }
+    barrier();
+    if (turn + 1 < turns) {
+      int top = corner.y + (turn + 1) * kRows;
+      if (whole_columns_in && top >= 0 && top + kRows <= source_size.y) {
+        uint skipped = uint((turn + 1) * kRows * (source_pitch / 4));
+        [[unroll]] for (int i = 0; i < kLoads; ++i) {
+          if (thread + i * kThreads < kRows * kFours) ahead[i] = fetch_whole(fetches[i] + skipped);
+        }
+      } else {
+        [[unroll]] for (int i = 0; i < kLoads; ++i) {
+          ivec2 p = ivec2((thread + i * kThreads) % kFours, (thread + i * kThreads) / kFours);
+          if (p.y < kRows) ahead[i] = fetch_mapped(ivec2(corner.x + 4 * p.x, top + p.y));
         }
       }
     }
-    barrier();
-    if (turn < turns) {
-      [[unroll]] for (int i = 0; i < kLoads; ++i) {
-        int row = (thread + i * kThreads) / kFours;
-        int x = (thread + i * kThreads) % kFours;
-        if (row < 16) ahead[i] = fetch_four(corner + ivec2(4 * x, turn * 16 + row), aligned_in);
-      }
-    }
-    if (turn > 0) {
+    if (turn >= 0) {
       Half source_blocks[blocks + kBlocksX - 1];
       [[unroll]] for (int b = 0; b < blocks + kBlocksX - 1; ++b) {
-        coopMatLoadNV(source_blocks[b], rows, plane * kRowPitch + first + b * 4, kRowPitch, false);
+        coopMatLoadNV(source_blocks[b], rows, row_block + b * 4, kRowPitch, false);
       }
       [[unroll]] for (int b = 0; b < blocks; ++b) {
-        Single sum = Single(0.0);
+        Single sum = Single(row_start);
         [[unroll]] for (int n = 0; n < kBlocksX; ++n) sum = coopMatMulAddNV(source_blocks[b + n], across[n], sum);
         [[unroll]] for (int n = 0; n < kBlocksY - 1; ++n) kept[b * kBlocksY + n] = kept[b * kBlocksY + n + 1];
         kept[b * kBlocksY + kBlocksY - 1] = Half(sum);
-        Single result = Single(middle);
+        Single result = Single(column_start);
         [[unroll]] for (int n = 0; n < kBlocksY; ++n) result = coopMatMulAddNV(down[n], kept[b * kBlocksY + n], result);
-        coopMatStoreNV(Half(result), done, plane * kDonePitch + first + b * 4, kDonePitch, false);
+        coopMatStoreNV(Half(result), done, done_block + b * 4, kDonePitch, false);
       }
     }
     barrier();
-    if (turn >= kBlocksY) {
-      int top = start + (turn - kBlocksY) * 16;
+    int top = start + (turn - (kBlocksY - 1)) * kRows;
+    if (top >= start) {
+      bool whole = whole_columns_out && top + kRows <= end;
       [[unroll]] for (int i = 0; i < kStores; ++i) {
-        int row = (thread + i * kThreads) / (kWidth / 4);
-        int x = (thread + i * kThreads) % (kWidth / 4) * 4;
-        if (row < 16 && top + row < end && left + x < size.x) {
-          store_four(ivec2(left + x, top + row), row, x, aligned_out);
+        ivec2 p = ivec2((thread + i * kThreads) % (kWidth / 4), (thread + i * kThreads) / (kWidth / 4));
+        if (p.y < kRows) {
+          Four four = take_done(p.y * kDonePitch + p.x);
+          if (whole) {
+            store_whole(uint((top + p.y) * (destination_pitch / 4) + left / 4 + p.x), four);
+          } else if (top + p.y < end) {
+            store_each(ivec2(left + 4 * p.x, top + p.y), four);
+          }
         }
       }
     }

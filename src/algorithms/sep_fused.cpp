@@ -33,7 +33,7 @@ constexpr std::array kOptions = {
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"span", kFusedSpans, "4, or 2 for more than 25 rows of taps", "GPU: neighbouring pixels that a thread makes"},
     OptionInfo{"threads", kThreads, "128, or 256 for more than 25 taps", "GPU: threads of a work group", true},
-    OptionInfo{"blocks", kBlocks, "2; 1 for more than 33 rows of taps", "GPU, matrix: blocks of 16 columns of a subgroup",
+    OptionInfo{"blocks", kBlocks, "2", "GPU, matrix: blocks of 16 columns of a subgroup",
                true},
     OptionInfo{"batch", kBatches, "2", "GPU: rows from one turn to the next", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
