@@ -1,6 +1,10 @@
 // Planning for GPUs that do not exist: what is refused, and why.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+
+#include "core/weights.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -216,6 +220,56 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
             cannot + "128 walks are more than the 64 threads of a group");
   EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
             cannot + "option accumulator is not for the vulkan backend");
+}
+
+/// Which arithmetic sep.fused takes for a Gaussian of this sigma and radius, or why it refuses.
+std::string math_of(const DeviceInfo& device, double sigma, std::int32_t radius, PixelFormat format = PixelFormat::rgba8,
+                    std::optional<double> max_error = {}, std::string_view algorithm = "sep.fused") {
+  BlurSpec spec = spec_of(Gaussian{{sigma, sigma}, PerAxis<std::int32_t>{radius, radius}, {}});
+  spec.accuracy.max_error = max_error;
+  const ImageDesc desc{500, 300, format};
+  const Result<Plan> plan = make_plan(spec, desc, desc, device, with(algorithm));
+  if (!plan) return message_of(plan);
+  EXPECT_LE(plan->predicted_error, max_error.value_or(default_max_error(format)));
+  return plan->algorithm.options.at("math");
+}
+
+TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.subgroup_size = 32;
+  EXPECT_EQ(math_of(device, 3.0, 9), "f32");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix"),
+            "sep.fused cannot do this: the device has no cooperative matrices of f16 summed in f32");
+  device.gpu.matrix_operations = true;
+  EXPECT_EQ(math_of(device, 3.0, 9), "matrix");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "matrix");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, 1e-5), "f32");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "f32");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, 1e-2), "matrix");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba32f, 1e-2), "f32");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:span=2"), "f32") << "an option of f32 alone";
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:threads=96"), "f32") << "96 are no subgroup a channel";
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,threads=96"),
+            "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");
+}
+
+TEST(VulkanPlan, WeightsAsHalvesKeepTheirSum) {
+  std::vector<double> weights(31);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double x = static_cast<double>(i) - 15.0;
+    weights[i] = std::exp(-x * x / 50.0);
+  }
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& w : weights) w /= total;
+  const HalfWeights half = rounded_to_half(weights);
+  EXPECT_NEAR(std::accumulate(half.weights.begin(), half.weights.end(), 0.0), 1.0, 1e-6);
+  double moved = 0.0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    moved += std::abs(half.weights[i] - weights[i]);
+    EXPECT_NEAR(half.weights[i], weights[i], 0x1p-10 * weights[i]) << "a unit in the last place of a half";
+  }
+  EXPECT_DOUBLE_EQ(half.l1_distance, moved);
+  EXPECT_GT(moved, 0.0);
 }
 
 TEST(VulkanPlan, WithoutKernelsEveryAlgorithmRefuses) {

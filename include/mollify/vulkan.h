@@ -33,7 +33,8 @@ struct Handles {
 struct LentDevice : Handles {
   /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features to ...13Features, or the extension
   /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
-  /// images, 8- and 16-bit storage for buffers of such pixels, computeFullSubgroups for swaps between lanes.
+  /// images, 8- and 16-bit storage for buffers of such pixels, computeFullSubgroups for swaps between lanes. With
+  /// VkPhysicalDeviceCooperativeMatrixFeaturesNV, vulkanMemoryModel and shaderFloat16 as well, blurs multiply matrices.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
 };
 [[nodiscard]] Result<Device> adopt(const LentDevice& lent);
