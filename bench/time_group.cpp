@@ -41,7 +41,7 @@ Verified verify(const Device& device, const cases::Judge& judge, const cases::Ca
 
 /// How many can be verified at once. A GPU leaves most of the work to the host: compiling shaders, moving and comparing pixels.
 int verifiers(const DeviceInfo& device, const cases::Case& c) {
-  if (device.backend == Backend::cpu || device.gpu.is_software) return 1;
+  if (device.backend == Backend::cpu) return 1;
   constexpr std::int64_t kMostBytes = std::int64_t{8} << 30;
   const std::int64_t bytes_each = 4 * (c.src.payload_bytes() + c.dst.payload_bytes());
   return static_cast<int>(std::clamp<std::int64_t>(kMostBytes / bytes_each, 1, tbb::info::default_concurrency()));

@@ -132,6 +132,9 @@ void run(const RunCommand& args) {
                                                          .stop = &stop_asked},
                                                         observer));
   line.clear();
+  if (tally.timed + tally.refused + tally.wrong + tally.done_before + tally.left == 0) {
+    fail(fmt::format("--filter {}: no case of suite {} has such a name here", args.filter, suite->name));
+  }
   fmt::print("{}: {} timed ({} unstable), {} by peers, {} refused, {} wrong", args.output, tally.timed, tally.unstable,
              tally.peers, tally.refused, tally.wrong);
   if (tally.done_before > 0) fmt::print(", {} done before", tally.done_before);

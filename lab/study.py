@@ -5,8 +5,8 @@
     lab/study.py --tables                  the tables of docs/study.md alone
     lab/study.py --check                   whether those tables are what the results say; changes nothing
 
-Results are files DATE-DEVICE.jsonl of `mollify lab run`; of a device's files the latest counts. Tables stand between the lines
-<!-- NAME --> and <!-- /NAME --> of docs/study.md.
+Results are files DATE-DEVICE.jsonl of `mollify lab run`, for the devices that NAMES has; of a device's files the latest counts.
+Tables stand between the lines <!-- NAME --> and <!-- /NAME --> of docs/study.md.
 """
 import json
 import math
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 STUDY = ROOT / "docs" / "study.md"
 FIGURES = ROOT / "docs" / "study"
-NAMES = {"h200": "NVIDIA H200", "llvmpipe": "llvmpipe", "cpu": "CPU"}
+NAMES = {"h200": "NVIDIA H200", "llvmpipe": "llvmpipe", "xeon": "Xeon, 2 threads"}
 DEFAULT_ERRORS = {"rgba8": 0.125 / 255, "rgba16f": 1e-4, "rgba32f": 2e-5}
 
 # The pictures of each device: chart, file name, filters of the page.
@@ -33,7 +33,7 @@ CHARTS = {
              ("error", "errors-rgba32f", {"size": "2048x2048", "format": "rgba32f", "kernel": "gaussian sigma 8"}),
              ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
     "llvmpipe": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"})],
-    "cpu": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
+    "xeon": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
             ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"})],
 }
 
@@ -57,6 +57,11 @@ class Point:
         self.ratio = record["copy_ratio"]
         self.error = record["max_error"]
         self.unstable = record["unstable"]
+
+    @property
+    def family(self):
+        """As the page names them."""
+        return "gaussian cut" if self.kernel == "gaussian" and self.radius is not None else self.kernel
 
     @property
     def is_exact(self):
@@ -117,7 +122,7 @@ def markdown(head, rows):
 def short(value, digits=3):
     if value is None:
         return ""
-    return "0" if value == 0 else f"{value:.{digits}g}"
+    return f"{float(f'{value:.{digits}g}'):g}"
 
 
 def time_of(point):
@@ -129,7 +134,7 @@ def own(points):
 
 
 def of_blurs(points):
-    return [point for point in own(points) if point.kernel == "gaussian" and point.radius is not None]
+    return [point for point in own(points) if point.family == "gaussian cut"]
 
 
 def machines(devices):
@@ -195,8 +200,10 @@ def caches(points):
 
 
 def boxes(points):
-    box = [p for p in own(points) if p.kernel == "box" and p.size == "3024x4032"]
-    radii = sorted({round(p.radius) for p in box})
+    box = [p for p in own(points) if p.kernel == "box" and p.size == "3024x4032" and p.format == "rgba8"]
+    measured = sorted({round(p.radius) for p in box})
+    columns = min(len(measured), 8)
+    radii = [measured[i * (len(measured) - 1) // max(columns - 1, 1)] for i in range(columns)]
     keyed = group_by(box, lambda p: (p.technique, p.options.get("intermediate", "none")))
     rows = []
     for (technique, intermediate), list_ in sorted(keyed.items()):
@@ -212,7 +219,7 @@ def boxes(points):
 def gaussians(points):
     """The fastest for each sigma at three accuracies, and the fastest peer."""
     rows = []
-    whole = [p for p in points if p.kernel == "gaussian" and p.radius is None and p.size == "2048x2048"]
+    whole = [p for p in points if p.family == "gaussian" and p.size == "2048x2048"]
     for pixel_format in ("rgba8", "rgba32f"):
         for sigma in sorted({p.sigma for p in whole if p.format == pixel_format}):
             here = [p for p in whole if (p.format, p.sigma) == (pixel_format, sigma)]
@@ -296,10 +303,10 @@ def draw(tool, devices):
 
 
 def has_points(points, filters):
-    whole = filters.get("family") != "gaussian cut"
-    return any(point.size == filters.get("size", point.size) and point.format == filters["format"] and
-               (point.kernel == "box") == (filters.get("family") == "box") and (point.radius is None) == whole or
-               (filters.get("family") == "box" and point.kernel == "box") for point in points)
+    """Whether a chart would show anything: the page would choose other filters otherwise."""
+    family = filters.get("family", "gaussian")
+    return any(point.size == filters.get("size", point.size) and point.format == filters["format"] and point.family == family
+               for point in points)
 
 
 def main():
