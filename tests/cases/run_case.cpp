@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -152,7 +153,8 @@ CaseResult Judge::judge(const Device& device, const Case& c, int runs) const {
     return failed(result, status.error().message);
   }
   if (auto damage = trial.damage()) return failed(result, *damage);
-  if (impl_->source.bytes() != impl_->source_before) return failed(result, "the source changed");
+  const std::vector<std::byte>& source = impl_->source.bytes();  // compilers compare vectors of bytes byte by byte
+  if (std::memcmp(source.data(), impl_->source_before.data(), source.size()) != 0) return failed(result, "the source changed");
 
   const Comparison comparison = impl_->answer->compare(trial.destination());
   result.max_error = comparison.max_error;
