@@ -70,7 +70,9 @@ struct Contest::Gpu {
     }
     std::unique_ptr<vulkan::DeviceContest>& contest = storages[prepared->uses_images() ? 1 : 0];
     if (!contest) {
-      Result<std::unique_ptr<vulkan::DeviceContest>> fresh = vulkan::DeviceContest::create(prepared, packed());
+      const Result<std::unique_ptr<vulkan::DeviceNoise>> on_device = vulkan::DeviceNoise::create(prepared->context(), packed());
+      if (!on_device) return on_device.error();
+      Result<std::unique_ptr<vulkan::DeviceContest>> fresh = vulkan::DeviceContest::create(prepared, **on_device);
       if (!fresh) return fresh.error();
       contest = std::move(*fresh);
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "bench/buffers.h"
 #include "bench/copy.h"
@@ -49,8 +50,15 @@ Result<std::vector<Figures>> time_on_cpu(std::span<const Contender> contenders, 
                         }});
   }
   for (const PreparedPeer& peer : peers) {
-    const auto run = [&](std::size_t pair) { return peer.run.run((*ring)[pair].src, (*ring)[pair].dst); };
-    entrants.push_back({peer.name, run, peer.run.turn});
+    Candidate entrant{peer.name, [&](std::size_t pair) { return peer.run.run((*ring)[pair].src, (*ring)[pair].dst); }};
+    if (peer.run.turn) {
+      entrant.turn = [&]() -> Result<std::vector<double>> {
+        Result<PeerTurn> turn = peer.run.turn();
+        if (!turn) return turn.error();
+        return std::move(turn->blur_ns);
+      };
+    }
+    entrants.push_back(std::move(entrant));
   }
 
   const Copier copier(plan.device.threads);

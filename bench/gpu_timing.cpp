@@ -18,6 +18,7 @@ namespace mollify::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using vulkan::DeviceNoise;
 using vulkan::DeviceSamples;
 using vulkan::DeviceTimer;
 
@@ -27,21 +28,29 @@ std::shared_ptr<const vulkan::Prepared> prepared_of(const Contender& contender) 
   return vulkan::prepared_of(Access::impl(contender.executable));
 }
 
+/// Copies follow each blur: those of the first half of the turns came before the others.
+void set_copies(Figures& figures, const std::vector<double>& copies) {
+  const auto half = copies.begin() + static_cast<std::ptrdiff_t>(copies.size() / 2);
+  figures.copy_before_ns = summarize({copies.begin(), half}).median;
+  figures.copy_after_ns = summarize({half, copies.end()}).median;
+}
+
 /// One contender on the device: its turns, and what was seen around its runs.
 class Entrant {
  public:
-  static Result<Entrant> create(const Contender& contender, const ConstImageView& noise) {
+  /// Turns of `turn_ns`.
+  static Result<Entrant> create(const Contender& contender, const DeviceNoise& noise, double turn_ns) {
     Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(prepared_of(contender), noise);
     if (!timer) return timer.error();
-    return Entrant(std::move(*timer));
+    return Entrant(std::move(*timer), turn_ns);
   }
 
   Result<std::vector<double>> turn() {
-    if (runs_ == 0) {  // how many fill a tenth of a second
+    if (runs_ == 0) {  // how many fill a turn
       const Result<DeviceSamples> first = timer_->measure(4);
       if (!first) return first.error();
       const double one_ns = summarize(first->blur).median + summarize(first->driver_copy).median;
-      runs_ = static_cast<int>(std::clamp(0.1e9 / one_ns, 3.0, double{DeviceTimer::kMaxRuns}));
+      runs_ = static_cast<int>(std::clamp(turn_ns_ / one_ns, 3.0, double{DeviceTimer::kMaxRuns}));
     }
     const Result<DeviceSamples> some = timer_->measure(runs_);
     if (!some) return some.error();
@@ -54,37 +63,38 @@ class Entrant {
 
   /// After the turns.
   Result<Figures> figures(const Statistics& time_ns) {
-    constexpr int kSubmissions = 15;
-    const Result<std::vector<double>> submissions = timer_->measure_submissions(kSubmissions);
+    const Result<std::vector<double>> submissions =
+        timer_->measure_submissions(static_cast<int>(std::clamp(turn_ns_ / time_ns.median, 3.0, 15.0)));
     if (!submissions) return submissions.error();
     const bool driver = summarize(around_.driver_copy).median < summarize(around_.kernel_copy).median;
-    const std::vector<double>& copies = driver ? around_.driver_copy : around_.kernel_copy;
-    // Copies follow each blur: those of the first half of the turns came before the others.
-    const auto half = copies.begin() + static_cast<std::ptrdiff_t>(copies.size() / 2);
-    return Figures{.time_ns = time_ns,
-                   .copy_before_ns = summarize({copies.begin(), half}).median,
-                   .copy_after_ns = summarize({half, copies.end()}).median,
-                   .submit_ns = summarize(*submissions).median,
-                   .dispatch_ns = summarize(around_.dispatch).median,
-                   .nothing_ns = summarize(around_.nothing).median};
+    Figures figures{.time_ns = time_ns,
+                    .submit_ns = summarize(*submissions).median,
+                    .dispatch_ns = summarize(around_.dispatch).median,
+                    .nothing_ns = summarize(around_.nothing).median};
+    set_copies(figures, driver ? around_.driver_copy : around_.kernel_copy);
+    return figures;
   }
 
  private:
-  explicit Entrant(std::unique_ptr<DeviceTimer> timer) : timer_(std::move(timer)) {}
+  Entrant(std::unique_ptr<DeviceTimer> timer, double turn_ns) : timer_(std::move(timer)), turn_ns_(turn_ns) {}
   std::unique_ptr<DeviceTimer> timer_;
+  double turn_ns_;
   DeviceSamples around_;
   int runs_ = 0;
 };
 
-Result<double> end_to_end_ns(const Executable& executable, const ConstImageView& src, const ImageView& dst) {
+/// A few runs, fewer where they would take longer than `seconds`.
+Result<double> end_to_end_ns(const Executable& executable, const ConstImageView& src, const ImageView& dst, double seconds) {
   Result<Workspace> workspace = executable.make_workspace();
   if (!workspace) return workspace.error();
-  constexpr int kRuns = 5;
+  if (const Status s = executable.run(src, dst, *workspace); !s) return s.error();  // which makes its staging memory
+  constexpr std::size_t kMostRuns = 5;
   std::vector<double> samples;
-  for (int i = 0; i <= kRuns; ++i) {
+  for (double spent_ns = 0.0; samples.empty() || (samples.size() < kMostRuns && spent_ns < seconds * 1e9);) {
     const auto start = Clock::now();
     if (const Status s = executable.run(src, dst, *workspace); !s) return s.error();
-    if (i > 0) samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    spent_ns += samples.back();
   }
   return summarize(std::move(samples)).median;
 }
@@ -99,19 +109,28 @@ std::size_t fitting(std::span<const Contender> contenders, std::span<const std::
 
 /// Contenders whose images are on the device together, and the peers, take turns.
 Result<std::vector<Figures>> time_together(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
-                                           std::span<const std::size_t> which, const ConstImageView& noise,
+                                           std::span<const std::size_t> which, const DeviceNoise& noise,
                                            const GroupOptions& options) {
+  const double turn_ns = std::min(0.1, options.seconds / 3) * 1e9;
   std::vector<Entrant> entrants;
   for (const std::size_t i : which) {
     if (i >= contenders.size()) break;
-    Result<Entrant> entrant = Entrant::create(contenders[i], noise);
+    Result<Entrant> entrant = Entrant::create(contenders[i], noise, turn_ns);
     if (!entrant) return entrant.error();
     entrants.push_back(std::move(*entrant));
   }
   std::vector<Candidate> candidates;
   for (Entrant& entrant : entrants) candidates.push_back({"mollify", {}, [&entrant] { return entrant.turn(); }});
-  for (const std::size_t i : which.subspan(entrants.size())) {
-    candidates.push_back({peers[i - contenders.size()].name, {}, peers[i - contenders.size()].run.turn});
+  const std::span<const std::size_t> with_peers = which.subspan(entrants.size());
+  std::vector<std::vector<double>> copies(with_peers.size());
+  for (std::size_t i = 0; i < with_peers.size(); ++i) {
+    const PreparedPeer& peer = peers[with_peers[i] - contenders.size()];
+    candidates.push_back({peer.name, {}, [&peer, &copied = copies[i]]() -> Result<std::vector<double>> {
+                            const Result<PeerTurn> turn = peer.run.turn();
+                            if (!turn) return turn.error();
+                            append(copied, turn->copy_ns);
+                            return turn->blur_ns;
+                          }});
   }
   const Result<std::vector<Statistics>> measured = measure(
       candidates, {.seconds = options.seconds, .min_runs = options.min_runs, .stop = options.stop});
@@ -123,7 +142,10 @@ Result<std::vector<Figures>> time_together(std::span<const Contender> contenders
     if (!one) return one.error();
     figures.push_back(*std::move(one));
   }
-  for (std::size_t i = entrants.size(); i < measured->size(); ++i) figures.push_back({.time_ns = (*measured)[i]});
+  for (std::size_t i = 0; i < with_peers.size(); ++i) {
+    figures.push_back({.time_ns = (*measured)[entrants.size() + i]});
+    if (copies[i].size() > 1) set_copies(figures.back(), copies[i]);
+  }
   return figures;
 }
 
@@ -138,6 +160,9 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
   if (!dst) return dst.error();
   const ImageView noise{plan.src, src->view().data, plan.src.row_payload_bytes()};  // noise comes packed
   fill_noise(noise, 1);
+  const Result<std::unique_ptr<DeviceNoise>> device_noise =
+      DeviceNoise::create(prepared_of(contenders.front())->context(), noise);
+  if (!device_noise) return device_noise.error();
 
   const auto time_some = [&](std::span<const std::size_t> which) -> Result<std::vector<Figures>> {
     std::vector<Figures> all;
@@ -149,7 +174,7 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
       const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own));
       const std::size_t with_peers = count >= own ? rest.size() : count;
       const Result<std::vector<Figures>> some =
-          time_together(contenders, peers, rest.first(with_peers), noise, options);
+          time_together(contenders, peers, rest.first(with_peers), **device_noise, options);
       if (!some) return some.error();
       all.insert(all.end(), some->begin(), some->end());
     }
@@ -158,12 +183,13 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
   Result<std::vector<Figures>> figures = time_steadily(contenders.size() + peers.size(), options.attempts, time_some);
   if (!figures) return figures;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    const Result<double> end_to_end = end_to_end_ns(contenders[i].executable, noise, dst->view());
+    const Result<double> end_to_end = end_to_end_ns(contenders[i].executable, noise, dst->view(), options.seconds);
     if (!end_to_end) return end_to_end.error();
     (*figures)[i].end_to_end_ns = *end_to_end;
   }
-  // Peers run in queues of their own; the copies that they are compared with are those around the first contender.
+  // Peers run in queues of their own; one that makes no copies is compared with those around the first contender.
   for (std::size_t i = contenders.size(); i < figures->size(); ++i) {
+    if ((*figures)[i].copy_ns() > 0.0) continue;
     (*figures)[i].copy_before_ns = figures->front().copy_before_ns;
     (*figures)[i].copy_after_ns = figures->front().copy_after_ns;
   }

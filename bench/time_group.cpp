@@ -1,6 +1,12 @@
 #include "bench/time_group.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "bench/turns.h"
@@ -10,17 +16,19 @@ namespace {
 
 Error stopped() { return {ErrorCode::internal, "stopped", {}}; }
 
+bool is_stopped(const GroupOptions& options) { return options.stop && options.stop(); }
+
 void report(const GroupOptions& options, std::string_view what, std::size_t done, std::size_t total) {
   if (options.progress) options.progress(what, done, total);
 }
 
 struct Verified {
-  CaseTiming timing;
+  CaseTiming timing{.record = stopped()};
   std::optional<Contender> contender;
 };
 
-Verified verify(const Device& device, const cases::Case& c) {
-  cases::CaseResult result = cases::run_case(device, c);
+Verified verify(const Device& device, const cases::Judge& judge, const cases::Case& c) {
+  cases::CaseResult result = judge.judge(device, c);
   const auto give_up = [&](ErrorCode code, const std::string& why) {
     return Verified{{Error{code, why + result.message, {}}, result.plan}, std::nullopt};
   };
@@ -31,23 +39,63 @@ Verified verify(const Device& device, const cases::Case& c) {
   return {{Record{}, result.plan}, Contender{*executable, result.max_error}};
 }
 
+/// How many can be verified at once. A GPU leaves most of the work to the host: compiling shaders, moving and comparing pixels.
+int verifiers(const DeviceInfo& device, const cases::Case& c) {
+  if (device.backend == Backend::cpu) return 1;
+  constexpr std::int64_t kMostBytes = std::int64_t{8} << 30;
+  const std::int64_t bytes_each = 4 * (c.src.payload_bytes() + c.dst.payload_bytes());
+  return static_cast<int>(std::clamp<std::int64_t>(kMostBytes / bytes_each, 1, tbb::info::default_concurrency()));
+}
+
+Result<std::vector<Verified>> verify_all(const Device& device, std::span<const cases::Case> group,
+                                         const GroupOptions& options) {
+  report(options, "verifying", 0, group.size());
+  const Result<cases::Judge> judge = cases::Judge::create(group.front(), tbb::info::default_concurrency());
+  if (!judge) return judge.error();
+  std::vector<Verified> verified(group.size());
+  std::mutex reporting;
+  std::size_t done = 0;
+  tbb::task_arena arena(verifiers(device.info(), group.front()));
+  arena.execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, group.size(), 1),
+        [&](const tbb::blocked_range<std::size_t>& range) {
+          for (std::size_t i = range.begin(); i < range.end(); ++i) {
+            if (is_stopped(options)) return;
+            verified[i] = verify(device, *judge, group[i]);
+            const std::scoped_lock lock(reporting);
+            report(options, "verifying", ++done, group.size());
+          }
+        },
+        tbb::simple_partitioner());
+  });
+  if (is_stopped(options)) return stopped();
+  return verified;
+}
+
 std::vector<PreparedPeer> prepare_peers(const cases::Case& c, const DeviceInfo& device, const GroupOptions& options,
                                         std::vector<std::string>& notes) {
   std::vector<PreparedPeer> prepared;
   std::size_t done = 0;
   for (const Peer& peer : options.peers) {
     report(options, "verifying peers", done++, options.peers.size());
-    if (peer.on_gpu == (device.backend == Backend::cpu)) continue;
+    if (peer.on_gpu == (device.backend == Backend::cpu) || device.gpu.is_software) continue;
     const auto leave_out = [&](const Error& why) { notes.push_back(peer.name + " left out: " + why.message); };
     Result<PeerRun> run = peer.prepare(c, device.threads);
     if (!run) {
       leave_out(run.error());
       continue;
     }
-    const Result<PeerCheck> check = check_peer(peer, *run, c);
+    const Result<PeerCheck> check = check_peer(peer, *run, c, device.threads);
     if (!check) {
       leave_out(check.error());
       continue;
+    }
+    if (run->turn) {  // its first turn may find that there is no memory for it, which must not end those of others
+      if (const Result<PeerTurn> first = run->turn(); !first) {
+        leave_out(first.error());
+        continue;
+      }
     }
     if (!run->note.empty()) notes.push_back(peer.name + ": " + run->note);
     prepared.push_back({peer.name, std::move(run).value(), *check});
@@ -100,15 +148,15 @@ Result<GroupTiming> time_group(const Device& device, std::span<const cases::Case
   GroupTiming timing;
   std::vector<Contender> contenders;
   std::vector<std::size_t> positions;  // of the contenders among the cases
+  Result<std::vector<Verified>> verified = verify_all(device, group, options);
+  if (!verified) return verified.error();
   for (std::size_t i = 0; i < group.size(); ++i) {
-    if (options.stop && options.stop()) return stopped();
-    report(options, "verifying", i, group.size());
-    Verified verified = verify(device, group[i]);
-    if (verified.contender) {
-      contenders.push_back(*std::move(verified.contender));
+    Verified& one = (*verified)[i];
+    if (one.contender) {
+      contenders.push_back(*std::move(one.contender));
       positions.push_back(i);
     }
-    timing.cases.push_back(std::move(verified.timing));
+    timing.cases.push_back(std::move(one.timing));
   }
   if (contenders.empty()) return timing;
   cases::Case problem = group.front();  // which is all that peers know of

@@ -63,6 +63,8 @@ struct RunCommand {
   std::optional<std::string> python;
   std::optional<double> seconds;
   std::optional<double> limit;
+  std::string filter;
+  bool defaults = false;
 };
 
 std::string suite_names() {
@@ -124,10 +126,15 @@ void run(const RunCommand& args) {
                                                         {.device_name = args.device.device,
                                                          .seconds = args.seconds,
                                                          .limit_seconds = args.limit,
+                                                         .filter = args.filter,
+                                                         .choices = args.defaults ? lab::Choices::defaults : lab::Choices::all,
                                                          .peers = peers,
                                                          .stop = &stop_asked},
                                                         observer));
   line.clear();
+  if (tally.timed + tally.refused + tally.wrong + tally.done_before + tally.left == 0) {
+    fail(fmt::format("--filter {}: no case of suite {} has such a name here", args.filter, suite->name));
+  }
   fmt::print("{}: {} timed ({} unstable), {} by peers, {} refused, {} wrong", args.output, tally.timed, tally.unstable,
              tally.peers, tally.refused, tally.wrong);
   if (tally.done_before > 0) fmt::print(", {} done before", tally.done_before);
@@ -146,7 +153,8 @@ std::string suites_help() {
   for (const lab::Suite& suite : lab::suites()) text += fmt::format("  {:<8} {}\n", suite.name, suite.summary);
   return text + R"(Examples:
   mollify lab run --suite quick --device cpu -o results.jsonl
-  mollify lab run --suite blurs --device vulkan:0 -o results.jsonl --resume)";
+  mollify lab run --suite blurs --device vulkan:0 -o results.jsonl --resume
+  mollify lab run --suite blurs --device vulkan:0 -o results.jsonl --defaults --filter '*/4096x4096/*' --limit 60)";
 }
 
 void add_run(CLI::App& lab) {
@@ -160,7 +168,9 @@ void add_run(CLI::App& lab) {
   command->add_option("--python", args->python, "Also measure the Python libraries that this interpreter has")
       ->type_name("PYTHON");
   command->add_option("--seconds", args->seconds, "To spend on each thing that is timed [by suite]")->type_name("S");
-  command->add_option("--limit", args->limit, "Begin no further group after so many seconds [by suite]")->type_name("S");
+  command->add_option("--limit", args->limit, "Begin no group that would end after so many seconds [by suite]")->type_name("S");
+  command->add_option("--filter", args->filter, "Only cases whose names match: * any text, ? a character")->type_name("PATTERN");
+  command->add_flag("--defaults", args->defaults, "Every algorithm, but none with options that are not its own");
   command->footer(suites_help());
   command->callback([args] { run(*args); });
 }

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -66,6 +68,37 @@ Json page_record(const Json& record, Shared& environments) {
   return kept;
 }
 
+/// Nobody measures more digits.
+void shorten_numbers(Json& value) {
+  constexpr int kDigits = 6;
+  if (value.is_number_float()) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*g", kDigits, value.get<double>());
+    value = std::strtod(text, nullptr);
+  } else if (value.is_structured()) {
+    for (Json& part : value) shorten_numbers(part);
+  }
+}
+
+/// Objects as rows under one head: {"fields": [name...], "rows": [[value or null...]...]}. The names are most of the text otherwise.
+Json table_of(const std::vector<Json>& objects) {
+  std::vector<std::string> fields;
+  std::map<std::string, std::size_t> columns;
+  for (const Json& object : objects) {
+    for (const auto& [field, value] : object.items()) {
+      if (columns.try_emplace(field, fields.size()).second) fields.push_back(field);
+    }
+  }
+  Json rows = Json::array();
+  for (const Json& object : objects) {
+    Json row(std::vector<Json>(fields.size()));
+    for (const auto& [field, value] : object.items()) row[columns.at(field)] = value;
+    shorten_numbers(row);
+    rows.push_back(std::move(row));
+  }
+  return {{"fields", fields}, {"rows", std::move(rows)}};
+}
+
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> fields{""};
   bool quoted = false;
@@ -127,7 +160,7 @@ std::string fill_in(std::string_view page, const std::string& data) {
 
 std::string report_page(std::span<const Json> records) {
   Shared environments;
-  Json kept = Json::array();
+  std::vector<Json> kept;
   std::map<std::string, int> left_out;
   for (const Json& record : records) {
     const std::string outcome = record.value("outcome", "timed");
@@ -137,7 +170,7 @@ std::string report_page(std::span<const Json> records) {
       ++left_out[outcome];
     }
   }
-  const Json data{{"records", std::move(kept)},
+  const Json data{{"records", table_of(kept)},
                   {"environments", environments.values()},
                   {"left_out", left_out},
                   {"published", published()}};

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/filter.h"
 #include "bench/time_group.h"
 #include "lab/clocks.h"
 #include "lab/record.h"
@@ -17,6 +18,16 @@ constexpr int kAttempts = 2;  // an unstable result is measured once more
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// How long a group takes, in units of its own: so much for each case, and as much again for so many bytes.
+double work_of(const Group& group) {
+  constexpr double kBytes = 64 << 20;
+  double work = 0.0;
+  for (const cases::Case& c : group.cases) {
+    work += 1.0 + static_cast<double>(c.src.payload_bytes() + c.dst.payload_bytes()) / kBytes;
+  }
+  return work;
 }
 
 class Runner {
@@ -33,26 +44,31 @@ class Runner {
   Result<Tally> run() {
     std::vector<Group> groups = suite_.groups(device_.info());
     std::size_t left = 0;
+    double work_left = 0.0;
     for (Group& group : groups) {
+      std::erase_if(group.cases, [&](const cases::Case& c) { return !is_wanted(c); });
       const std::size_t all = group.cases.size();
       std::erase_if(group.cases, [&](const cases::Case& c) { return is_done(cases::name(c)); });
       tally_.done_before += static_cast<int>(all - group.cases.size());
       left += group.cases.size();
+      work_left += work_of(group);
     }
     const std::optional<double> limit = options_.limit_seconds ? options_.limit_seconds : suite_.limit_seconds;
-    std::size_t finished = 0;
+    double work_done = 0.0;
     for (const Group& group : groups) {
       if (group.cases.empty()) continue;
       if (is_stopped()) break;
-      if (limit && finished > 0 && seconds_since(start_) >= *limit) {
+      const auto seconds_for = [&](double work) { return seconds_since(start_) / work_done * work; };
+      if (limit && work_done > 0.0 && seconds_since(start_) + seconds_for(work_of(group)) > *limit) {
         tally_.out_of_time = true;
         break;
       }
       if (Status status = run_group(group); !status) return status.error();
       if (is_stopped()) break;
-      finished += group.cases.size();
       left -= group.cases.size();
-      double seconds_left = seconds_since(start_) / static_cast<double>(finished) * static_cast<double>(left);
+      work_done += work_of(group);
+      work_left -= work_of(group);
+      double seconds_left = seconds_for(work_left);
       if (limit) seconds_left = std::min(seconds_left, std::max(0.0, *limit - seconds_since(start_)));
       observer_.finished(group, fastest_, tally_, seconds_left);
     }
@@ -63,6 +79,11 @@ class Runner {
 
  private:
   [[nodiscard]] bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
+
+  [[nodiscard]] bool is_wanted(const cases::Case& c) const {
+    if (options_.choices == Choices::defaults && !c.algorithm.options.empty()) return false;
+    return options_.filter.empty() || bench::matches(options_.filter, cases::name(c));
+  }
 
   [[nodiscard]] bool is_done(const std::string& case_name, const std::string& peer = {}) const {
     const DeviceInfo& info = device_.info();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -15,10 +16,18 @@
 
 namespace mollify::lab {
 
+/// Which of the ways to solve a problem.
+enum class Choices : std::uint8_t {
+  all,
+  defaults,  ///< every algorithm, none with options that are not its own
+};
+
 struct RunOptions {
   std::string device_name{};              ///< as the command line names it, for the commands that reproduce a point
   std::optional<double> seconds{};        ///< in place of the suite's
   std::optional<double> limit_seconds{};  ///< in place of the suite's
+  std::string filter{};                   ///< only the cases whose names match, see bench::matches(); all if empty
+  Choices choices = Choices::all;
   std::span<const bench::Peer> peers{};
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: what is done is kept, the group in work is not
 };

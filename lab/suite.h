@@ -23,7 +23,7 @@ struct Suite {
   std::string_view summary;
   double seconds;                       ///< for each thing that is timed
   int min_runs;                         ///< of it
-  std::optional<double> limit_seconds;  ///< for all of it: no group but the first starts later
+  std::optional<double> limit_seconds;  ///< for all of it: but for the first, no group begins that would end later
   std::vector<Group> (*groups)(const DeviceInfo& device);
 };
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "lab/candidates.h"
 #include "lab/suite.h"
@@ -31,13 +34,34 @@ void append(std::vector<Group>& groups, Group group) {
   if (!group.cases.empty()) groups.push_back(std::move(group));
 }
 
+/// The ends first, then the middle, the middles of the halves and so on: what a run has that is cut short spans everything.
+template <class T>
+std::vector<T> coarse_to_fine(const std::vector<T>& values) {
+  std::vector<T> ordered{values.front(), values.back()};
+  std::vector<std::pair<std::size_t, std::size_t>> gaps{{0, values.size() - 1}};
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const auto [low, high] = gaps[i];
+    if (high - low < 2) continue;
+    const std::size_t middle = std::midpoint(low, high);
+    ordered.push_back(values[middle]);
+    gaps.insert(gaps.end(), {{low, middle}, {middle, high}});
+  }
+  return ordered;
+}
+
+std::vector<std::int32_t> numbers(std::int32_t first, std::int32_t last, std::int32_t step) {
+  std::vector<std::int32_t> all;
+  for (std::int32_t number = first; number <= last; number += step) all.push_back(number);
+  return all;
+}
+
 std::vector<Group> blurs(const DeviceInfo& device) {
   const Variants variants{.takes_part = [](std::string_view id) { return starts_with_any(id, {"sep.", "nxn."}); },
                           .max_errors = {kLoose}};
   std::vector<Group> groups;
-  for (const std::int32_t size : {512, 1024, 2048, 4096}) {
-    for (const PixelFormat format : {rgba8, rgba16f, rgba32f}) {
-      for (std::int32_t width = 3; width <= 19; width += 2) {
+  for (const std::int32_t width : coarse_to_fine(numbers(3, 19, 2))) {
+    for (const std::int32_t size : {4096, 512, 1024, 2048}) {
+      for (const PixelFormat format : {rgba8, rgba16f, rgba32f}) {
         append(groups, make_group({gaussian_of_width(width), {size, size}, format}, variants, device));
       }
     }
@@ -50,7 +74,7 @@ std::vector<Group> box(const DeviceInfo& device) {
                           .combined = {"unroll", "intermediate"},
                           .max_errors = {kLoose}};
   std::vector<Group> groups;
-  for (std::int32_t radius = 1; radius <= 63; ++radius) {
+  for (const std::int32_t radius : coarse_to_fine(numbers(1, 63, 1))) {
     append(groups, make_group({Box::of_radius(radius, radius), {3024, 4032}, rgba8}, variants, device));
   }
   return groups;
@@ -62,7 +86,7 @@ std::vector<Group> quad(const DeviceInfo& device) {
       .max_errors = {kLoose}};
   const Matrix matrix{3, 3, {1, 2, 1, 2, 4, 2, 1, 2, 1}, {1, 1}, Normalization::unit_sum};
   std::vector<Group> groups;
-  for (const std::int32_t size : {512, 1024, 2048, 4096}) {
+  for (const std::int32_t size : {4096, 512, 1024, 2048}) {
     for (const PixelFormat format : {r8, rgba8, r16f, rgba16f, r32f, rgba32f}) {
       append(groups, make_group({matrix, {size, size}, format}, variants, device));
     }
@@ -75,10 +99,10 @@ bool is_gaussian(std::string_view id) { return starts_with_any(id, {"sep.", "gau
 std::vector<Group> gauss(const DeviceInfo& device) {
   const Variants variants{
       .takes_part = is_gaussian, .options = false, .max_errors = {0.0, 1e-3, 1e-2, 0.1}, .every_accuracy = true};
-  constexpr std::array kSigmas = {0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0};
+  const std::vector sigmas = {0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0};
   std::vector<Group> groups;
-  for (const PixelFormat format : {rgba8, rgba32f}) {
-    for (const double sigma : kSigmas) {
+  for (const double sigma : coarse_to_fine(sigmas)) {
+    for (const PixelFormat format : {rgba8, rgba32f}) {
       append(groups, make_group({open_gaussian(sigma), {2048, 2048}, format}, variants, device));
     }
   }

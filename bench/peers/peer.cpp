@@ -5,14 +5,16 @@
 namespace mollify::bench {
 
 std::span<const Peer> peers() {
-  static const std::vector<Peer> all{
-#ifdef MOLLIFY_HAVE_OPENCV
-      opencv_peer(),
-#endif
+  static const std::vector<Peer> all = [] {
+    std::vector<Peer> found = npp_peers();
 #ifdef MOLLIFY_HAVE_LIBVIPS
-      libvips_peer(),
+    found.insert(found.begin(), libvips_peer());
 #endif
-  };
+#ifdef MOLLIFY_HAVE_OPENCV
+    found.insert(found.begin(), opencv_peer());
+#endif
+    return found;
+  }();
   return all;
 }
 

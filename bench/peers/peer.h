@@ -12,15 +12,21 @@
 
 namespace mollify::bench {
 
+/// Nanoseconds of some runs, and of copies of the image between them where the peer made any.
+struct PeerTurn {
+  std::vector<double> blur_ns;
+  std::vector<double> copy_ns{};
+};
+
 /// One case as a peer runs it: everything but the blur itself is done already.
 struct PeerRun {
   std::string function;  ///< of the peer: "GaussianBlur"
   Options options;       ///< what it was called with that the case does not say
   std::string note;      ///< where the peer computes something slightly different; empty if it does not
   std::function<Status(const ConstImageView& src, const ImageView& dst)> run;
-  /// For a peer in another process or on another device: some runs on noise of its own, where its images are,
-  /// nanoseconds of each by its own clock.
-  std::function<Result<std::vector<double>>()> turn{};
+  /// For a peer in another process or on another device: some runs on noise of its own, where its images are, by its own
+  /// clock.
+  std::function<Result<PeerTurn>()> turn{};
   /// What it does at the border where it cannot do what the case says; it is then compared with this.
   std::optional<Border> border{};
 };
@@ -32,16 +38,19 @@ struct Peer {
   bool on_gpu = false;  ///< it takes its turns beside GPUs, else beside the CPU
 };
 
-/// All that are built in; none where no peer was found.
+/// All that are built in or found on the machine; none where no peer was found.
 [[nodiscard]] std::span<const Peer> peers();
 
-/// What a peer really computes.
+/// What a peer really computes, found on about a megapixel at most: what a filter computes does not depend on how many pixels there are.
 struct PeerCheck {
   double max_error = 0.0;                  ///< of its result on random pixels, in the units of Accuracy
   std::optional<double> realized_sigma{};  ///< Gaussians: of its answer to a step, along x; of 8 bits within a percent
 };
-[[nodiscard]] Result<PeerCheck> check_peer(const Peer& peer, const PeerRun& run, const cases::Case& c);
+/// `threads` as `run` was prepared with: some libraries have one number for all that they do.
+[[nodiscard]] Result<PeerCheck> check_peer(const Peer& peer, const PeerRun& run, const cases::Case& c, int threads);
 
+/// None where there is no NPP or no NVIDIA GPU.
+[[nodiscard]] std::vector<Peer> npp_peers();
 #ifdef MOLLIFY_HAVE_OPENCV
 [[nodiscard]] Peer opencv_peer();
 #endif

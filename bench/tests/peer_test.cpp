@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "bench/buffers.h"
@@ -100,13 +102,30 @@ TEST(Peer, WhatItComputesIsMeasured) {
     for (const Peer& peer : peers()) {
       const Result<PeerRun> run = peer.prepare(c, 1);
       ASSERT_TRUE(run.ok()) << peer.name;
-      const Result<PeerCheck> check = check_peer(peer, *run, c);
+      const Result<PeerCheck> check = check_peer(peer, *run, c, 1);
       ASSERT_TRUE(check.ok()) << peer.name << ": " << check.error().message;
       EXPECT_LT(check->max_error, 0.01) << peer.name;
       ASSERT_TRUE(check->realized_sigma) << peer.name;
       EXPECT_NEAR(*check->realized_sigma, 2.0, 0.03) << peer.name;
     }
   }
+}
+
+TEST(Peer, IsCheckedWithTheThreadsThatItIsTimedWith) {
+  std::set<int> seen;
+  const Peer peer{"counts", [&](const cases::Case&, int threads) -> Result<PeerRun> {
+                    seen.insert(threads);
+                    PeerRun run;
+                    run.run = [](const ConstImageView& src, const ImageView& dst) -> Status {
+                      std::memcpy(dst.data, src.data, static_cast<std::size_t>(src.desc.payload_bytes()));
+                      return {};
+                    };
+                    return run;
+                  }};
+  const cases::Case c = case_of(Gaussian{.sigma = {1.0, 1.0}, .radius = {}, .truncate = {}});
+  const Result<PeerRun> run = peer.prepare(c, 3);
+  ASSERT_TRUE(check_peer(peer, *run, c, 3).ok());
+  EXPECT_EQ(seen, std::set<int>{3}) << "libraries keep the last number for all that they do";
 }
 
 TEST(OpenCv, RefusesWhatItCannotDo) {

@@ -149,7 +149,12 @@
   }
 
   // Pictures of all charts, for documents: by the name of their section.
-  const figures = () => Object.fromEntries(Object.entries(instances).map(([name, chart]) => [name, chart.renderToSVGString()]));
+  const figures = () => Object.fromEntries(Object.entries(instances).map(([name, chart]) => {
+    chart.setOption({toolbox: {show: false}});  // there is nothing to click in a picture
+    const svg = chart.renderToSVGString();
+    chart.setOption({toolbox: {show: true}});
+    return [name, svg];
+  }));
   window.lab = {figures, filters, controls, refresh, instances};
 
   if (model.points.length === 0) {

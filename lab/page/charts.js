@@ -151,9 +151,11 @@ const charts = (() => {
     const front = model.front(list).map(point => [x(point), point.ms]);
     if (front.length) front.push([1, front[front.length - 1][1]]);
     const frame = base(["fastest within the error", ...names(dots)], room);
+    const decades = room < 600 ? 3 : 1;  // between two labels
+    const decade = value => value <= errorFloor * 1.5 ? "0" : Math.round(Math.log10(value)) % decades === 0 ? look.number(value) : "";
     return {...frame, legend: {...frame.legend, itemWidth: 14},
       xAxis: axis("largest error, full scale = 1", "log", {min: errorFloor, max: 1, axisLabel: {color: look.css("--muted"),
-        hideOverlap: true, formatter: value => value <= errorFloor * 1.5 ? "0" : look.number(value)}}),
+        formatter: decade}}),
       yAxis: axis("ms", "log", {nameGap: 44, logBase: 2}),
       series: [{name: "fastest within the error", type: "line", step: "end", data: front, symbol: "none", silent: true, z: 1,
         lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")}}, ...dots]};

@@ -3,6 +3,9 @@
 
 const model = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  // Rows under one head; null stands for a field that a record lacks.
+  const {fields, rows} = data.records;
+  const records = rows.map(row => Object.fromEntries(fields.map((field, i) => [field, row[i]]).filter(([, value]) => value !== null)));
   const first = value => Array.isArray(value) ? value[0] : value;
 
   // "sep.shared:cache=f16/64x64/rgba8/gaussian:sigma=1/clamp": the algorithm as it was asked for, and the kernel.
@@ -62,7 +65,7 @@ const model = (() => {
     };
   }
 
-  const points = data.records.map(toPoint);
+  const points = records.map(toPoint);
 
   const byNumber = (a, b) => a - b;
   function distinct(list, key, compare) {

@@ -5,10 +5,12 @@ Speaks JSON lines: a request on stdin, an answer on stdout.
   {"op": "prepare", "peer": NAME, "case": {width, height, component: "u8|u16|f16|f32", channels, kernel, border}}
       -> {"id": 1, "function": "...", "options": {...}, "note": "...", "border": "clamp"} or {"refused": "why"}
   {"op": "run", "id": 1, "src": FILE, "dst": FILE} -> {}      packed rows, interleaved channels
-  {"op": "turn", "id": 1} -> {"ns": [...]}                    some runs on noise, where the peer's images are
+  {"op": "turn", "id": 1} -> {"ns": [...], "copy_ns": [...]}  some runs on noise, where the peer's images are, and on GPUs
+                                                              as many copies of the image
   {"op": "forget", "id": 1} -> {}
   and {"error": "..."} where something broke.
 """
+import functools
 import json
 import math
 import os
@@ -20,6 +22,7 @@ import numpy as np
 DTYPES = {"u8": np.uint8, "u16": np.uint16, "f16": np.float16, "f32": np.float32}
 TURN_SECONDS = 0.02
 ROTATION_BYTES = 256 << 20  # several images in turn, together larger than any cache
+MOST_PRODUCTS = 1e11  # of one run: more take seconds
 
 
 class Refusal(Exception):
@@ -209,6 +212,9 @@ class Torch:
     def get(self, image):
         return np.ascontiguousarray(image[0].permute(1, 2, 0).cpu().numpy())
 
+    def copy(self, source, destination):
+        destination.copy_(source)
+
     def time(self, run, count):
         if not self.gpu:
             return time_by_host(run, count)
@@ -245,6 +251,9 @@ class Torchvision(Torch):
         if rx >= case["width"] or ry >= case["height"]:
             raise Refusal("pads by less than the image only")
         size, sigma = [2 * rx + 1, 2 * ry + 1], [max(sx, 1e-3), max(sy, 1e-3)]
+        products = size[0] * size[1] * case["width"] * case["height"] * case["channels"]
+        if products > MOST_PRODUCTS:
+            raise Refusal(f"would sum {products:.0e} products, as it convolves in two dimensions")
         return ("gaussian_blur", {"layout": "planar", "border": "mirror"}, "one 2-D convolution; its border is always mirror",
                 lambda image: self.functional.gaussian_blur(image, size, sigma))
 
@@ -264,6 +273,9 @@ class CuPy(Scipy):
 
     def get(self, image):
         return self.cupy.asnumpy(image)
+
+    def copy(self, source, destination):
+        self.cupy.copyto(destination, source)
 
     def time(self, run, count):
         events = [(self.cupy.cuda.Event(), self.cupy.cuda.Event()) for _ in range(count)]
@@ -305,6 +317,15 @@ def find_peers(gpu, threads):
     return {peer.name: peer for peer in found}
 
 
+@functools.lru_cache(maxsize=1)  # peers take part one after the other in the same cases
+def noise(shape, dtype):
+    random = np.random.default_rng(1)
+    count = max(2, min(16, ROTATION_BYTES // (math.prod(shape) * np.dtype(dtype).itemsize)))
+    if np.issubdtype(dtype, np.integer):
+        return [random.integers(0, np.iinfo(dtype).max + 1, shape, dtype) for _ in range(count)]
+    return [random.random(shape, np.float32).astype(dtype) for _ in range(count)]
+
+
 class Prepared:
     def __init__(self, peer, case):
         if case["border"] not in peer.borders:
@@ -326,28 +347,25 @@ class Prepared:
             raise RuntimeError(f"{out.dtype} {out.shape} came out in place of {np.dtype(self.dtype)} {self.shape}")
         np.ascontiguousarray(out).tofile(dst)
 
-    def noise(self):
-        random = np.random.default_rng(1)
-        bytes_ = int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
-        for _ in range(max(2, min(16, ROTATION_BYTES // bytes_))):
-            if np.issubdtype(self.dtype, np.integer):
-                image = random.integers(0, np.iinfo(self.dtype).max + 1, self.shape, self.dtype)
-            else:
-                image = random.random(self.shape, np.float32).astype(self.dtype)
-            self.sources.append(self.put(image))
-
     def once(self):
         self.next = (self.next + 1) % len(self.sources)
         return self.blur(self.sources[self.next])
 
+    def copy(self):
+        self.next = (self.next + 1) % len(self.sources)
+        self.peer.copy(self.sources[self.next], self.sources[self.next - 1])
+
     def turn(self):
         timer = getattr(self.peer, "time", time_by_host)
         if not self.sources:
-            self.noise()
+            self.sources = [self.put(image) for image in noise(self.shape, self.dtype)]
             self.once()
             getattr(self.peer, "wait", lambda: None)()
             self.count = max(1, min(64, int(TURN_SECONDS * 1e9 / max(1, timer(self.once, 1)[0]))))
-        return timer(self.once, self.count)
+        answer = {"ns": timer(self.once, self.count)}
+        if self.peer.gpu:
+            answer["copy_ns"] = timer(self.copy, max(2, self.count))
+        return answer
 
 
 def main():
@@ -370,7 +388,7 @@ def main():
             elif operation == "run":
                 prepared[request["id"]].run(request["src"], request["dst"])
             elif operation == "turn":
-                answer["ns"] = prepared[request["id"]].turn()
+                answer = prepared[request["id"]].turn()
             elif operation == "forget":
                 prepared.pop(request["id"], None)
         except Refusal as refusal:

@@ -183,10 +183,10 @@ Result<bench::PeerRun> prepare(const std::shared_ptr<Process>& process, const st
     run.border = Border{.mode = {*mode, *mode}};
   }
   run.run = [handle](const ConstImageView& src, const ImageView& dst) { return run_once(*handle, src, dst); };
-  run.turn = [handle]() -> Result<std::vector<double>> {
+  run.turn = [handle]() -> Result<bench::PeerTurn> {
     const Result<Json> timed = handle->process->ask({{"op", "turn"}, {"id", handle->id}});
     if (!timed) return timed.error();
-    return timed->at("ns").get<std::vector<double>>();
+    return bench::PeerTurn{timed->at("ns").get<std::vector<double>>(), timed->value("copy_ns", std::vector<double>())};
   };
   return run;
 }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "lab/candidates.h"
 
@@ -98,6 +100,36 @@ TEST_F(RunTest, ATimeLimitBeginsNoGroupButTheFirst) {
   EXPECT_TRUE(tally.out_of_time);
   EXPECT_EQ(tally.timed, 2);
   EXPECT_EQ(tally.left, 2);
+}
+
+TEST_F(RunTest, NoGroupBeginsThatWouldEndAfterTheLimit) {
+  on_finished_ = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1200)); };
+  const Tally tally = run(kSuite, Resume::no, {.limit_seconds = 2.0});
+  EXPECT_TRUE(tally.out_of_time) << "the first took more than half of the time";
+  EXPECT_EQ(tally.timed, 2);
+}
+
+TEST_F(RunTest, AFilterSelectsCases) {
+  const Tally tally = run(kSuite, Resume::no, {.filter = "box.any/*radius=2/*"});
+  EXPECT_EQ(tally.timed, 1);
+  EXPECT_EQ(tally.left, 0);
+  EXPECT_TRUE(read_results(path_)->front()["case"].get<std::string>().starts_with("box.any/32x32"));
+}
+
+std::vector<Group> group_with_options(const DeviceInfo&) {
+  cases::Case plain;
+  plain.spec.kernel = Box::of_radius(2, 2);
+  plain.src = plain.dst = {32, 32, PixelFormat::rgba8};
+  cases::Case chosen = plain;
+  chosen.algorithm = {"sep.fused", {{"unroll", "none such"}}};
+  return {{"a box", {plain, chosen}}};
+}
+
+TEST_F(RunTest, DefaultsLeaveOptionsOut) {
+  const Suite suite{"test", "options", 0.0, 3, {}, group_with_options};
+  const Tally tally = run(suite, Resume::no, {.choices = Choices::defaults});
+  EXPECT_EQ(tally.timed, 1);
+  EXPECT_EQ(tally.wrong + tally.refused, 0);
 }
 
 std::vector<Group> refused_group(const DeviceInfo&) {

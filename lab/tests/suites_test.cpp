@@ -48,6 +48,20 @@ TEST(Suites, BlursHasEverySizeFormatAndWidth) {
   EXPECT_EQ(labels.size(), 4U * 3U * 9U);
 }
 
+TEST(Suites, TheFirstGroupsSpanEverything) {
+  const std::vector<Group> blurs = find_suite("blurs")->groups(cpu());
+  std::set<std::string> shapes;  // sizes and formats of the first two widths
+  for (std::size_t i = 0; i < 24; ++i) shapes.insert(blurs[i].label.substr(0, blurs[i].label.rfind(' ')));
+  EXPECT_EQ(shapes.size(), 4U * 3U);
+  EXPECT_TRUE(blurs[0].label.ends_with("radius=1")) << blurs[0].label;
+  EXPECT_TRUE(blurs[12].label.ends_with("radius=9")) << blurs[12].label;
+  EXPECT_TRUE(blurs[24].label.ends_with("radius=5")) << blurs[24].label;
+
+  const std::vector<Group> box = find_suite("box")->groups(cpu());
+  const std::vector<std::string> radii{"=1", "=63", "=32", "=16", "=47"};
+  for (std::size_t i = 0; i < radii.size(); ++i) EXPECT_TRUE(box[i].label.ends_with(radii[i])) << box[i].label;
+}
+
 TEST(Suites, BoxHasEveryRadius) {
   EXPECT_EQ(find_suite("box")->groups(cpu()).size(), 63U);
   EXPECT_GE(find_suite("box")->min_runs, 10);

@@ -19,6 +19,10 @@ ImageView Canvas::view() {
   return {desc_, bytes_.data() + offset_, row_bytes_};
 }
 
+ConstImageView Canvas::view() const {
+  return {desc_, bytes_.data() + offset_, row_bytes_};
+}
+
 std::optional<std::string> changed_outside(const std::vector<std::byte>& before, const std::vector<std::byte>& after,
                                            const ImageView& image) {
   const auto differs = [&](std::ptrdiff_t begin, std::ptrdiff_t end) -> std::optional<std::string> {

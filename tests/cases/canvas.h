@@ -25,6 +25,7 @@ class Canvas {
   Canvas(const ImageDesc& desc, const Margins& margins, std::byte poison, std::int64_t row_payload_bytes = 0);
 
   [[nodiscard]] ImageView view();
+  [[nodiscard]] ConstImageView view() const;
   [[nodiscard]] std::vector<std::byte>& bytes() { return bytes_; }
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,5 +75,19 @@ struct CaseResult {
 /// the reference (whole up to a megapixel; above it edges, corners and 2,000 random pixels) and checks every guard
 /// byte. With more than one run, all of them must leave the same bits: a race seldom does.
 [[nodiscard]] CaseResult run_case(const Device& device, const Case& c, int runs = 1);
+
+/// Judges many ways to solve one problem: the source is made once and the reference asked once.
+class Judge {
+ public:
+  /// Algorithm and accuracy of `problem` do not matter. The reference runs in `threads`.
+  static Result<Judge> create(const Case& problem, int threads = 1);
+  /// As run_case(); `c` differs from the problem in algorithm and accuracy only. Several threads may call it.
+  [[nodiscard]] CaseResult judge(const Device& device, const Case& c, int runs = 1) const;
+
+ private:
+  struct Impl;
+  explicit Judge(std::shared_ptr<const Impl> impl);
+  std::shared_ptr<const Impl> impl_;
+};
 
 }  // namespace mollify::cases

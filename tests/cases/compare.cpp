@@ -1,9 +1,11 @@
 #include "cases/compare.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "cases/random.h"
@@ -71,34 +73,15 @@ double to_range(const FormatInfo& format, double exact) {
   return std::clamp(exact, -beyond_largest(format), beyond_largest(format));
 }
 
+/// Collects the largest error of a result.
 class Comparer {
  public:
-  Comparer(const BlurSpec& spec, const ConstImageView& src, const ConstImageView& dst)
-      : spec_(spec), src_(src), dst_(dst), format_(info(dst.desc.format)), full_scale_(full_scale(spec, src)) {}
+  Comparer(const BlurSpec& spec, double full_scale, const ConstImageView& result)
+      : spec_(spec), full_scale_(full_scale), result_(result), format_(info(result.desc.format)) {}
 
-  /// Compares a part of the destination.
-  Status compare(const Rect& part) {
-    BlurSpec spec = spec_;
-    spec.roi = part;
-    if (spec_.roi) {
-      spec.roi->x += spec_.roi->x;
-      spec.roi->y += spec_.roi->y;
-    }
-    const Result<std::vector<double>> exact = reference_blur(spec, src_);
-    if (!exact) return exact.error();
-    const double* pixel = exact->data();
-    for (std::int32_t y = part.y; y < part.y + part.height; ++y) {
-      for (std::int32_t x = part.x; x < part.x + part.width; ++x, pixel += format_.channels) compare_pixel(x, y, pixel);
-    }
-    return {};
-  }
-
-  [[nodiscard]] const Comparison& result() const { return result_; }
-
- private:
   void compare_pixel(std::int32_t x, std::int32_t y, const double* exact_pixel) {
     const int channels = format_.channels;
-    const auto out = reference::load_pixel(format_, dst_.row(y) + std::ptrdiff_t{x} * format_.pixel_bytes());
+    const auto out = reference::load_pixel(format_, result_.row(y) + std::ptrdiff_t{x} * format_.pixel_bytes());
     const bool premultiply = spec_.alpha == AlphaMode::premultiply;
     for (int c = 0; c < channels; ++c) {
       const double exact = to_range(format_, exact_pixel[c]);
@@ -111,30 +94,36 @@ class Comparer {
         if (std::abs(exact) > full_scale_) error *= full_scale_ / std::abs(exact);
       }
       if (error != 0.0) error /= full_scale_;
-      if (!(error <= result_.max_error)) {
-        result_.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
-        result_.worst = "pixel (" + std::to_string(x) + ", " + std::to_string(y) + ") channel " + std::to_string(c) +
-                        " is " + std::to_string(out[c] * format_.unit()) + ", exactly " +
-                        std::to_string(exact * format_.unit());
+      if (!(error <= comparison_.max_error)) {
+        comparison_.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+        comparison_.worst = "pixel (" + std::to_string(x) + ", " + std::to_string(y) + ") channel " + std::to_string(c) +
+                            " is " + std::to_string(out[c] * format_.unit()) + ", exactly " +
+                            std::to_string(exact * format_.unit());
       }
     }
   }
 
+  [[nodiscard]] const Comparison& comparison() const { return comparison_; }
+
+ private:
   const BlurSpec& spec_;
-  ConstImageView src_;
-  ConstImageView dst_;
-  const FormatInfo& format_;
   double full_scale_;
-  Comparison result_;
+  ConstImageView result_;
+  const FormatInfo& format_;
+  Comparison comparison_;
 };
 
-/// Every pixel, or a sample of them.
-std::vector<Rect> parts(const ImageDesc& dst) {
+/// Every pixel, a band for each thread, or a sample of them.
+std::vector<Rect> rects(const ImageDesc& dst, int threads) {
   const std::int32_t width = dst.width;
   const std::int32_t height = dst.height;
-  if (std::int64_t{width} * height <= kWholeUpTo) return {{0, 0, width, height}};
-
   std::vector<Rect> result;
+  if (std::int64_t{width} * height <= kWholeUpTo) {
+    const std::int32_t band = (height + threads - 1) / threads;
+    for (std::int32_t y = 0; y < height; y += band) result.push_back({0, y, width, std::min(band, height - y)});
+    return result;
+  }
+
   const auto add = [&](std::int32_t x, std::int32_t y, std::int32_t w, std::int32_t h) {
     w = std::min(w, width);
     h = std::min(h, height);
@@ -156,12 +145,55 @@ std::vector<Rect> parts(const ImageDesc& dst) {
 
 }  // namespace
 
-Result<Comparison> compare_with_reference(const BlurSpec& spec, const ConstImageView& src, const ConstImageView& dst) {
-  Comparer comparer(spec, src, dst);
-  for (const Rect& part : parts(dst.desc)) {
-    if (Status status = comparer.compare(part); !status) return status.error();
+Result<ExactAnswer> ExactAnswer::create(const BlurSpec& spec, const ConstImageView& src, const ImageDesc& dst, int threads) {
+  std::vector<Part> parts;
+  for (const Rect& rect : rects(dst, std::max(threads, 1))) parts.push_back({rect, {}});
+  std::vector<Status> statuses(parts.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < parts.size(); i = next++) {
+      BlurSpec part = spec;
+      part.roi = parts[i].rect;
+      if (spec.roi) {
+        part.roi->x += spec.roi->x;
+        part.roi->y += spec.roi->y;
+      }
+      Result<std::vector<double>> exact = reference_blur(part, src);
+      if (exact) {
+        parts[i].exact = std::move(*exact);
+      } else {
+        statuses[i] = exact.error();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const auto most = static_cast<int>(parts.size());
+    for (int helper = 1; helper < std::min(threads, most); ++helper) helpers.emplace_back(work);
+    work();
   }
-  return comparer.result();
+  for (const Status& status : statuses) {
+    if (!status) return status.error();
+  }
+  return ExactAnswer(spec, full_scale(spec, src), std::move(parts));
+}
+
+Comparison ExactAnswer::compare(const ConstImageView& result) const {
+  Comparer comparer(spec_, full_scale_, result);
+  const int channels = info(result.desc.format).channels;
+  for (const auto& [rect, exact] : parts_) {
+    const double* pixel = exact.data();
+    for (std::int32_t y = rect.y; y < rect.y + rect.height; ++y) {
+      for (std::int32_t x = rect.x; x < rect.x + rect.width; ++x, pixel += channels) comparer.compare_pixel(x, y, pixel);
+    }
+  }
+  return comparer.comparison();
+}
+
+Result<Comparison> compare_with_reference(const BlurSpec& spec, const ConstImageView& src, const ConstImageView& dst) {
+  const Result<ExactAnswer> exact = ExactAnswer::create(spec, src, dst.desc);
+  if (!exact) return exact.error();
+  return exact->compare(dst);
 }
 
 }  // namespace mollify::cases

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "mollify/mollify.h"
 
@@ -13,7 +14,28 @@ struct Comparison {
   std::string worst;       ///< where it is, what came out and what should have
 };
 
-/// Compares the whole destination up to a megapixel, above it the corners, pieces of the edges and 2,000 random pixels.
+/// What a blur has to come out as, computed once for any number of results: the whole destination up to a megapixel, above
+/// it the corners, pieces of the edges and 2,000 random pixels.
+class ExactAnswer {
+ public:
+  /// `dst` is the shape of the results to come.
+  static Result<ExactAnswer> create(const BlurSpec& spec, const ConstImageView& src, const ImageDesc& dst, int threads = 1);
+  [[nodiscard]] Comparison compare(const ConstImageView& result) const;
+
+ private:
+  struct Part {
+    Rect rect;                  ///< of the destination
+    std::vector<double> exact;  ///< pixel by pixel
+  };
+  ExactAnswer(BlurSpec spec, double full_scale, std::vector<Part> parts)
+      : spec_(std::move(spec)), full_scale_(full_scale), parts_(std::move(parts)) {}
+
+  BlurSpec spec_;
+  double full_scale_;
+  std::vector<Part> parts_;
+};
+
+/// One result beside its exact answer.
 [[nodiscard]] Result<Comparison> compare_with_reference(const BlurSpec& spec, const ConstImageView& src,
                                                         const ConstImageView& dst);
 

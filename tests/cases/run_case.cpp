@@ -1,6 +1,9 @@
 #include <algorithm>
-#include <cmath>
+#include <cstring>
+#include <optional>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "cases/canvas.h"
 #include "cases/cases.h"
@@ -15,64 +18,49 @@ constexpr std::byte kDestinationPoison{0xA7};
 // The reference's own rounding, so that an error of exactly 0 can be promised.
 constexpr double kReferenceError = 1e-12;
 
-/// The images of a case in memory, and how they were before the run.
-class Images {
+bool in_place(const Case& c) { return c.layout == Layout::in_place; }
+
+/// Rows that hold either image and suit the components of both.
+std::int64_t shared_row_bytes(const Case& c) {
+  return in_place(c) ? (std::max(c.src.row_payload_bytes(), c.dst.row_payload_bytes()) + 3) / 4 * 4 : 0;
+}
+
+/// A packed source ends where its memory ends, so that an address sanitizer sees every read beyond it.
+Margins source_margins(Layout layout) {
+  if (layout == Layout::packed) return {};
+  return layout == Layout::in_place ? Margins{4, 4, 2, 1} : Margins{3, 2, 2, 1};
+}
+
+Margins destination_margins(Layout layout) {
+  return layout == Layout::packed ? Margins{0, 0, 2, 2} : Margins{1, 4, 2, 3};
+}
+
+/// What a run reads and writes: the common source and a destination of its own, or a copy of the source that is both.
+class Trial {
  public:
-  explicit Images(const Case& c)
-      : src_(c.src, source_margins(c.layout), kSourcePoison, in_place(c) ? shared_row_bytes(c) : 0),
-        dst_(c.dst, destination_margins(c.layout), kDestinationPoison),
-        in_place_(in_place(c)) {
-    fill_random(src_.view(), c.spec, c.seed);
-    source_view_ = src_.view();
-    destination_view_ = dst_.view();
-    if (in_place_) {
-      // The region's own pixels where the formats allow it.
-      std::byte* first = src_.view().row(0);
-      if (c.spec.roi && info(c.src.format).pixel_bytes() == info(c.dst.format).pixel_bytes()) {
-        first = static_cast<std::byte*>(crop(src_.view(), *c.spec.roi).data);
-      }
-      destination_view_ = {c.dst, first, src_.view().row_bytes};
-    }
-    src_before_ = src_.bytes();
-    dst_before_ = dst_.bytes();
+  Trial(const Case& c, const Canvas& source)
+      : in_place_(in_place(c)),
+        source_(source),
+        canvas_(in_place_ ? source : Canvas(c.dst, destination_margins(c.layout), kDestinationPoison)),
+        before_(canvas_.bytes()),
+        destination_(canvas_.view()) {
+    if (!in_place_) return;
+    // The region's own pixels where the formats allow it.
+    ImageView pixels = canvas_.view();
+    if (c.spec.roi && info(c.src.format).pixel_bytes() == info(c.dst.format).pixel_bytes()) pixels = crop(pixels, *c.spec.roi);
+    destination_ = {c.dst, static_cast<std::byte*>(pixels.data), canvas_.view().row_bytes};
   }
 
-  [[nodiscard]] ConstImageView source() const { return source_view_; }
-  [[nodiscard]] ImageView destination() const { return destination_view_; }
-  /// The source as it was before the run, at its place in the copy.
-  [[nodiscard]] ConstImageView source_before() const {
-    ConstImageView view = source_view_;
-    view.data = src_before_.data() + (static_cast<const std::byte*>(source_view_.data) - src_.bytes().data());
-    return view;
-  }
-  [[nodiscard]] std::optional<std::string> damage() const {
-    if (in_place_) return changed_outside(src_before_, src_.bytes(), destination_view_);
-    if (src_.bytes() != src_before_) return "the source changed";
-    return changed_outside(dst_before_, dst_.bytes(), destination_view_);
-  }
+  [[nodiscard]] ConstImageView source() const { return in_place_ ? canvas_.view() : source_.view(); }
+  [[nodiscard]] ImageView destination() const { return destination_; }
+  [[nodiscard]] std::optional<std::string> damage() const { return changed_outside(before_, canvas_.bytes(), destination_); }
 
  private:
-  static bool in_place(const Case& c) { return c.layout == Layout::in_place; }
-  /// Rows that hold either image and suit the components of both.
-  static std::int64_t shared_row_bytes(const Case& c) {
-    return (std::max(c.src.row_payload_bytes(), c.dst.row_payload_bytes()) + 3) / 4 * 4;
-  }
-  /// A packed source ends where its memory ends, so that an address sanitizer sees every read beyond it.
-  static Margins source_margins(Layout layout) {
-    if (layout == Layout::packed) return {};
-    return layout == Layout::in_place ? Margins{4, 4, 2, 1} : Margins{3, 2, 2, 1};
-  }
-  static Margins destination_margins(Layout layout) {
-    return layout == Layout::packed ? Margins{0, 0, 2, 2} : Margins{1, 4, 2, 3};
-  }
-
-  Canvas src_;
-  Canvas dst_;
   bool in_place_;
-  ConstImageView source_view_;
-  ImageView destination_view_;
-  std::vector<std::byte> src_before_;
-  std::vector<std::byte> dst_before_;
+  const Canvas& source_;
+  Canvas canvas_;
+  std::vector<std::byte> before_;
+  ImageView destination_;
 };
 
 std::string scientific(double value) {
@@ -95,28 +83,27 @@ std::vector<std::byte> pixels_of(const ConstImageView& image) {
   return pixels;
 }
 
-Status run_plan(const Device& device, const Plan& plan, const Images& images, int runs) {
+Status run_plan(const Device& device, const Plan& plan, const Trial& trial, int runs) {
   const Result<Executable> executable = device.prepare(plan);
   if (!executable) return executable.error();
   Result<Workspace> workspace = executable->make_workspace();
   if (!workspace) return workspace.error();
-  if (Status s = executable->run(images.source(), images.destination(), *workspace); !s) return s;
-  const std::vector<std::byte> first = runs > 1 ? pixels_of(images.destination()) : std::vector<std::byte>();
+  if (Status s = executable->run(trial.source(), trial.destination(), *workspace); !s) return s;
+  const std::vector<std::byte> first = runs > 1 ? pixels_of(trial.destination()) : std::vector<std::byte>();
   for (int run = 2; run <= runs; ++run) {
-    if (Status s = executable->run(images.source(), images.destination(), *workspace); !s) return s;
-    if (pixels_of(images.destination()) == first) continue;
+    if (Status s = executable->run(trial.source(), trial.destination(), *workspace); !s) return s;
+    if (pixels_of(trial.destination()) == first) continue;
     return Error{ErrorCode::internal, "run " + std::to_string(run) + " left other bits than the first one", {}};
   }
   return {};
 }
 
-}  // namespace
-
-CaseResult run_case(const Device& device, const Case& c, int runs) {
+/// Passed so far if there is a plan that keeps to the allowed error.
+CaseResult plan_case(const Device& device, const Case& c) {
   CaseResult result;
   PlanOptions options;
   if (!c.algorithm.id.empty()) options.algorithm = c.algorithm;
-  if (c.layout == Layout::in_place) options.overlap = Overlap::in_place;
+  if (in_place(c)) options.overlap = Overlap::in_place;
 
   Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device.info(), options);
   if (!plan) {
@@ -131,20 +118,58 @@ CaseResult run_case(const Device& device, const Case& c, int runs) {
     return failed(result, "the plan promises " + scientific(result.plan->predicted_error) + " where at most " +
                               scientific(result.plan->allowed_error) + " is allowed");
   }
-
-  const Images images(c);
-  if (Status status = run_plan(device, *result.plan, images, c.layout == Layout::in_place ? 1 : runs); !status) return failed(result, status.error().message);
-  if (auto damage = images.damage()) return failed(result, *damage);
-  const Result<Comparison> comparison = compare_with_reference(c.spec, images.source_before(), images.destination());
-  if (!comparison) return failed(result, comparison.error().message);
-
-  result.max_error = comparison->max_error;
-  if (!(result.max_error <= result.predicted_error + kReferenceError)) {
-    return failed(result, comparison->worst + ": an error of " + scientific(result.max_error) +
-                              " of full scale where the plan promised at most " + scientific(result.predicted_error));
-  }
   result.outcome = Outcome::pass;
   return result;
+}
+
+}  // namespace
+
+struct Judge::Impl {
+  Impl(const Case& c) : source(c.src, source_margins(c.layout), kSourcePoison, shared_row_bytes(c)) {
+    fill_random(source.view(), c.spec, c.seed);
+    source_before = source.bytes();
+  }
+  Canvas source;
+  std::vector<std::byte> source_before;
+  std::optional<ExactAnswer> answer;
+};
+
+Judge::Judge(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+Result<Judge> Judge::create(const Case& problem, int threads) {
+  auto impl = std::make_shared<Impl>(problem);
+  Result<ExactAnswer> answer = ExactAnswer::create(problem.spec, std::as_const(impl->source).view(), problem.dst, threads);
+  if (!answer) return answer.error();
+  impl->answer = std::move(*answer);
+  return Judge(std::move(impl));
+}
+
+CaseResult Judge::judge(const Device& device, const Case& c, int runs) const {
+  CaseResult result = plan_case(device, c);
+  if (result.outcome != Outcome::pass) return result;
+
+  const Trial trial(c, impl_->source);
+  if (Status status = run_plan(device, *result.plan, trial, in_place(c) ? 1 : runs); !status) {
+    return failed(result, status.error().message);
+  }
+  if (auto damage = trial.damage()) return failed(result, *damage);
+  const std::vector<std::byte>& source = impl_->source.bytes();  // compilers compare vectors of bytes byte by byte
+  if (std::memcmp(source.data(), impl_->source_before.data(), source.size()) != 0) return failed(result, "the source changed");
+
+  const Comparison comparison = impl_->answer->compare(trial.destination());
+  result.max_error = comparison.max_error;
+  if (!(result.max_error <= result.predicted_error + kReferenceError)) {
+    return failed(result, comparison.worst + ": an error of " + scientific(result.max_error) +
+                              " of full scale where the plan promised at most " + scientific(result.predicted_error));
+  }
+  return result;
+}
+
+CaseResult run_case(const Device& device, const Case& c, int runs) {
+  CaseResult planned = plan_case(device, c);
+  if (planned.outcome != Outcome::pass) return planned;
+  const Result<Judge> judge = Judge::create(c);
+  return judge ? judge->judge(device, c, runs) : failed(planned, judge.error().message);
 }
 
 }  // namespace mollify::cases

@@ -74,6 +74,13 @@ class LabTest(unittest.TestCase):
         found = json.loads(self.lab("compare", self.results, slower, "--json", code=1).stdout)
         self.assertEqual(len(found["slower"]), 1)
 
+    def test_a_part_of_a_suite(self):
+        self.quick("--limit", 0.001, "--no-peers", "--defaults", "--filter", "sep.*/box:*")
+        self.assertTrue(self.records())
+        for record in self.records():
+            self.assertRegex(record["case"], "^sep[^:]*/.*/box:radius=9/")
+        self.refuses(1, ["--filter", "nothing-like-it", "quick"], "run", "--filter", "nothing-like-it", "-o", self.folder / "n.jsonl")
+
     def test_a_record_is_reproduced_by_its_command(self):
         self.quick("--limit", 0.001, "--no-peers")
         words = self.records()[-1]["command"].split()

@@ -38,23 +38,13 @@ Plan copy_plan(const DeviceInfo& device, std::int64_t vectors) {
   return plan;
 }
 
-/// Noise into the source; `more` records what else is to be done with the packed rows.
+/// Noise into the source; `more` records what else is to be done with it.
 template <class More>
-Status fill(const std::shared_ptr<const Context>& context, Commands& commands, const DeviceImages& images,
-            const ConstImageView& noise, const More& more) {
-  const std::int64_t bytes = noise.desc.payload_bytes();
-  Arena staging(context);
-  const Result<std::size_t> buffer = staging.add_buffer(static_cast<VkDeviceSize>(bytes), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
-  if (!buffer) return buffer.error();
-  if (Status s = staging.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0); !s) return s;
-  for (std::int32_t y = 0; y < noise.desc.height; ++y) {
-    std::memcpy(staging.data(0) + y * noise.desc.row_payload_bytes(), noise.row(y),
-                static_cast<std::size_t>(noise.desc.row_payload_bytes()));
-  }
+Status fill(Commands& commands, const DeviceImages& images, const DeviceNoise& noise, const More& more) {
   const Status recorded = commands.record([&](VkCommandBuffer out) {
     images.record_begin(out);
-    images.record_upload(out, staging.buffer(0), 0);
-    more(out, staging.buffer(0));
+    images.record_upload(out, noise.buffer(), 0);
+    more(out);
   });
   if (!recorded) return recorded;
   if (Status s = commands.submit(); !s) return s;
@@ -113,6 +103,23 @@ std::int64_t timer_bytes(const Plan& plan) {
 
 std::int64_t timer_budget(const Context& context) { return context.device_memory_bytes() / 2; }
 
+Result<std::unique_ptr<DeviceNoise>> DeviceNoise::create(const std::shared_ptr<const Context>& context,
+                                                         const ConstImageView& noise) {
+  std::unique_ptr<DeviceNoise> made(new DeviceNoise(context, noise.desc.payload_bytes()));
+  Arena& staging = made->staging_;
+  const Result<std::size_t> buffer =
+      staging.add_buffer(static_cast<VkDeviceSize>(made->bytes_), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
+  if (!buffer) return buffer.error();
+  if (Status s = staging.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0); !s) {
+    return s.error();
+  }
+  const std::int64_t row_bytes = noise.desc.row_payload_bytes();
+  for (std::int32_t y = 0; y < noise.desc.height; ++y) {
+    std::memcpy(staging.data(0) + y * row_bytes, noise.row(y), static_cast<std::size_t>(row_bytes));
+  }
+  return made;
+}
+
 struct DeviceTimer::Set {
   explicit Set(const std::shared_ptr<const Prepared>& prepared) : buffers(prepared->context()) {}
   std::unique_ptr<DeviceImages> images;
@@ -126,8 +133,7 @@ DeviceTimer::DeviceTimer(std::shared_ptr<const Prepared> prepared) : prepared_(s
 
 DeviceTimer::~DeviceTimer() = default;
 
-Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const Prepared> prepared,
-                                                         const ConstImageView& noise) {
+Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise) {
   const std::shared_ptr<Context> context = prepared->context();
   std::unique_ptr<DeviceTimer> timer(new DeviceTimer(std::move(prepared)));
   Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kKinds * kMaxRuns);
@@ -153,7 +159,7 @@ Status DeviceTimer::make_copy_plans() {
   return {};
 }
 
-Status DeviceTimer::make_sets(const ConstImageView& noise) {
+Status DeviceTimer::make_sets(const DeviceNoise& noise) {
   const Plan& plan = prepared_->plan();
   const std::shared_ptr<const Context> context = prepared_->context();
   const std::size_t count = set_count(plan);
@@ -183,9 +189,9 @@ Status DeviceTimer::make_sets(const ConstImageView& noise) {
     if (!empty) return empty.error();
     set->empty = std::move(*empty);
     // As much of the noise as there is into what the copies read.
-    const Status filled = fill(context, *commands_, *set->images, noise, [&](VkCommandBuffer out, VkBuffer staging) {
-      const VkBufferCopy part{0, 0, static_cast<VkDeviceSize>(std::min(noise.desc.payload_bytes(), copy_bytes_))};
-      context->vk().CmdCopyBuffer(out, staging, set->buffers.buffer(0), 1, &part);
+    const Status filled = fill(*commands_, *set->images, noise, [&](VkCommandBuffer out) {
+      const VkBufferCopy part{0, 0, static_cast<VkDeviceSize>(std::min(noise.bytes(), copy_bytes_))};
+      context->vk().CmdCopyBuffer(out, noise.buffer(), set->buffers.buffer(0), 1, &part);
     });
     if (!filled) return filled;
     sets_.push_back(std::move(set));
@@ -239,7 +245,7 @@ Result<std::vector<double>> DeviceTimer::measure_submissions(int runs) {
 DeviceContest::~DeviceContest() = default;
 
 Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_ptr<const Prepared>& prepared,
-                                                             const ConstImageView& noise) {
+                                                             const DeviceNoise& noise) {
   const std::shared_ptr<const Context> context = prepared->context();
   std::unique_ptr<DeviceContest> contest(new DeviceContest(context));
   Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kMaxExecutables);
@@ -252,7 +258,7 @@ Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_p
   for (std::size_t i = set_count(plan.min_bytes, plan.device.gpu.is_software); i > 0; --i) {
     Result<std::unique_ptr<DeviceImages>> images = DeviceImages::create(prepared);
     if (!images) return images.error();
-    if (Status s = fill(context, *contest->commands_, **images, noise, [](VkCommandBuffer, VkBuffer) {}); !s) return s.error();
+    if (Status s = fill(*contest->commands_, **images, noise, [](VkCommandBuffer) {}); !s) return s.error();
     contest->images_.push_back(std::move(*images));
   }
   return contest;

@@ -54,11 +54,24 @@ struct DeviceSamples {
 /// Half of the device's own memory: timers that take more together are better used one after another.
 [[nodiscard]] std::int64_t timer_budget(const Context& context);
 
+/// Packed rows of a source in memory that the device reads, for any number of timers.
+class DeviceNoise {
+ public:
+  static Result<std::unique_ptr<DeviceNoise>> create(const std::shared_ptr<const Context>& context, const ConstImageView& noise);
+  [[nodiscard]] VkBuffer buffer() const { return staging_.buffer(0); }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+ private:
+  DeviceNoise(const std::shared_ptr<const Context>& context, std::int64_t bytes) : staging_(context), bytes_(bytes) {}
+  Arena staging_;
+  std::int64_t bytes_;
+};
+
 /// Images and buffers to time an executable on, several sets in turn so that no cache holds the next one.
 class DeviceTimer {
  public:
   /// `noise` fills the sources; it has the shape of the plan's source.
-  static Result<std::unique_ptr<DeviceTimer>> create(std::shared_ptr<const Prepared> prepared, const ConstImageView& noise);
+  static Result<std::unique_ptr<DeviceTimer>> create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise);
   ~DeviceTimer();
   DeviceTimer(const DeviceTimer&) = delete;
   DeviceTimer& operator=(const DeviceTimer&) = delete;
@@ -72,7 +85,7 @@ class DeviceTimer {
  private:
   struct Set;
   explicit DeviceTimer(std::shared_ptr<const Prepared> prepared);
-  [[nodiscard]] Status make_sets(const ConstImageView& noise);
+  [[nodiscard]] Status make_sets(const DeviceNoise& noise);
   [[nodiscard]] Status make_copy_plans();
 
   std::shared_ptr<const Prepared> prepared_;
@@ -90,7 +103,7 @@ class DeviceContest {
  public:
   /// `noise` fills the sources. The executables to come have the shapes and the storage of this one.
   static Result<std::unique_ptr<DeviceContest>> create(const std::shared_ptr<const Prepared>& prepared,
-                                                       const ConstImageView& noise);
+                                                       const DeviceNoise& noise);
   ~DeviceContest();
   DeviceContest(const DeviceContest&) = delete;
   DeviceContest& operator=(const DeviceContest&) = delete;
