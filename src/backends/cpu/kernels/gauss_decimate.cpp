@@ -21,6 +21,16 @@ namespace mollify::cpu::HWY_NAMESPACE {
 template <int kCells>
 constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3 && kCells <= 6 ? 4 : 2;  // as many as leave all sums in registers
 
+/// Asks the memory for what rows hold some way behind `p`, where kElements are read now: a hardware prefetcher knows neither
+/// that many rows at once nor what follows on the next page.
+template <int kElements, class S>
+HWY_INLINE void fetch_ahead(const S* p) {
+  constexpr std::int64_t kAhead = 512;  // bytes
+  constexpr std::int64_t kLine = 64;
+  const auto* bytes = reinterpret_cast<const std::byte*>(p) + kAhead;
+  for (std::int64_t b = 0; b < kElements * static_cast<std::int64_t>(sizeof(S)); b += kLine) hwy::Prefetch(bytes + b);
+}
+
 /// Where a part of the rows that begin a cell row goes: row i times weights[t * factor + i] is added to sums[t].
 struct RowBlock {
   std::int64_t count = 0;  ///< of rows, at most kDecimateRows
@@ -48,6 +58,7 @@ HWY_INLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64
       VecF32 pixels[kVectors];
       HWY_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, rows[r] + i + v * lanes);
+      fetch_ahead<kVectors * static_cast<int>(hn::MaxLanes(F32()))>(rows[r] + i);
       HWY_UNROLL(8)
       for (int t = 0; t < kCells; ++t) {
         const VecF32 w = hn::Set(d, block.weights[t * block.factor + r]);
@@ -93,6 +104,7 @@ HWY_INLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S* 
         VecF32 pixels[kVectors];
         HWY_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, *row + i + v * lanes);
+        fetch_ahead<kVectors * static_cast<int>(hn::MaxLanes(F32()))>(*row + i);
         HWY_UNROLL(8)
         for (int t = 0; t < kCells; ++t) {
           const VecF32 w = hn::Set(d, weights[t * factor]);

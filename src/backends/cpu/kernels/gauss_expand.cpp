@@ -298,19 +298,17 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
     }
     with_cells(ay.cells, [&](auto cells) HWY_ATTR {
       constexpr int kCells = decltype(cells)::value;
-      const auto mix_of = [&](std::int64_t r) HWY_ATTR {
-        RowMix<kCells> mix;
-        const float scale = plain ? static_cast<float>(format.scale) : 1.0F;
+      const float scale = plain ? static_cast<float>(format.scale) : 1.0F;
+      RowMix<kCells> mix;
+      for (int t = 0; t < kCells; ++t) mix.rows[t] = expanded_row(from + t) + skip;
+      const auto weigh = [&](std::int64_t r) HWY_ATTR {
         HWY_UNROLL(8)
-        for (int t = 0; t < kCells; ++t) {
-          mix.rows[t] = expanded_row(from + t) + skip;
-          mix.weights[t] = hn::Set(F32(), ay.expand_weight(phase + r, t) * scale);
-        }
-        return mix;
+        for (int t = 0; t < kCells; ++t) mix.weights[t] = hn::Set(F32(), ay.expand_weight(phase + r, t) * scale);
       };
       if (!plain) {
         for (std::int64_t r = 0; r < rows; ++r) {
-          mix_of(r).template store<false, false>(0, count, s.out);
+          weigh(r);
+          mix.template store<false, false>(0, count, s.out);
           store_pixels(format, tile, s.out, tile.out.width, tile.out.x, tile.out.y + row + r);
         }
         return;
@@ -326,10 +324,11 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
             const std::int64_t shift = elements_to_line(dst);
             const std::int64_t begin = piece == 0 ? 0 : std::min(piece + shift, count);
             const std::int64_t end = std::min(piece + kMixElements + shift, count);
+            weigh(r);
             if (bounded) {
-              store_mix<kCells, true>(mix_of(r), begin, end, tile, made, dst);
+              store_mix<kCells, true>(mix, begin, end, tile, made, dst);
             } else {
-              store_mix<kCells, false>(mix_of(r), begin, end, tile, made, dst);
+              store_mix<kCells, false>(mix, begin, end, tile, made, dst);
             }
           }
         }
