@@ -42,7 +42,7 @@ constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true},
-    OptionInfo{"passes", kPasses, "1 where strips are high against what they share", "CPU: over the image"},
+    OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"}};
 
 void finish(AxisPlan& axis) {
@@ -162,10 +162,91 @@ AxisPlan plan_axis(const Problem& p, double sigma, Axis axis, const Wish& wish, 
 /// "4", or "4x6" where the axes differ.
 std::string both(const std::string& x, const std::string& y) { return x == y ? x : x + "x" + y; }
 
+/// The passes of CPUs, added to what is known of the proposal already.
+Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
+  const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
+  const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
+  const CellRange rows = cell_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
+  const int channels = info(p.src.format).channels;
+  const cpu::ExpandShape shape_x{x.factor, x.cells(), static_cast<std::int64_t>(x.coarse.weights.size())};
+  const cpu::ExpandShape shape_y{y.factor, y.cells(), static_cast<std::int64_t>(y.coarse.weights.size())};
+  // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
+  const std::int64_t sum_bytes = channels * 4 * (y.cells() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
+  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowBatch) / x.factor + y.cells() + 1);
+  const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.cells()) + 6.0);  // a pixel
+  const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
+
+  Pass pass;
+  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first},
+                    {"first_y", rows.first},   {"factor_x", x.factor}, {"factor_y", y.factor},
+                    {"order_x", x.order},      {"order_y", y.order}};
+
+  // Tiles that make the cells they need by themselves leave nothing for a second pass, but decimate again what neighbours
+  // share: they pay where the grid would go through memory, or where there is but one.
+  Pass one = pass;
+  one.kernel = kOnePassKernel;
+  one.taps = {x.coarse, y.coarse};
+  one.size = {p.dst.width, p.dst.height};
+  TileNeeds needs;
+  needs.halo = {(shape_x.coarse_taps + 2 * x.cells()) * x.factor, (shape_y.coarse_taps + 2 * y.cells()) * y.factor};
+  needs.column_bytes = std::max(sum_bytes, mix_bytes);  // they take turns
+  needs.pixel_operations = decimate_operations + expand_operations;
+  one.tile = cpu_tile(p.device, one.size, needs);
+
+  const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
+  const bool is_whole = one.tile == one.size;
+  const bool is_worth_it = grid_bytes > p.device.llc_bytes / 2 && needs.halo.y * kLeastStrip <= one.tile.y;
+  const auto passes = p.options.find("passes");
+  const bool is_one = passes == p.options.end() ? is_whole || is_worth_it : passes->second == kOnePass;
+  out.options.emplace("passes", is_one ? kOnePass : kTwoPasses);
+  if (is_one) {
+    const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);
+    out.scratch_bytes = p.device.threads * scratch.bytes;
+    out.passes = {std::move(one)};
+  } else {
+    Pass decimate = pass;
+    decimate.kernel = kDecimateKernel;
+    decimate.destination = intermediate();
+    decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
+    needs = {};
+    needs.halo = {x.cells() - 1, y.cells() - 1};
+    needs.column_bytes = x.factor * sum_bytes;
+    needs.pixel_operations = x.factor * y.factor * decimate_operations;
+    decimate.tile = cpu_tile(p.device, decimate.size, needs);
+    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, {y.factor, y.cells()},
+                                       channels);
+
+    Pass expand = std::move(one);
+    expand.kernel = kExpandKernel;
+    expand.source = intermediate();
+    needs = {};
+    constexpr std::int64_t kCheap = 4;  // a halo is rows of few cells
+    needs.halo = {(shape_x.coarse_taps + x.cells()) * x.factor / kCheap,
+                  (shape_y.coarse_taps + y.cells()) * y.factor / kCheap};
+    needs.column_bytes = mix_bytes;
+    needs.pixel_operations = expand_operations;
+    expand.tile = cpu_tile(p.device, expand.size, needs);
+    const cpu::GaussExpandScratch back(nullptr, expand.tile.x, shape_x, shape_y, channels);
+
+    out.intermediate_bytes = grid_bytes;
+    out.scratch_bytes = out.intermediate_bytes + p.device.threads * std::max(in.bytes, back.bytes);
+    out.passes = {std::move(decimate), std::move(expand)};
+  }
+  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() +
+                    2 * out.intermediate_bytes + p.dst.payload_bytes();
+  const double read = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor);
+  const double written = static_cast<double>(p.dst.width) * p.dst.height;
+  constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
+  out.seconds = arithmetic_seconds(p.device, (read * (y.cost + kRowCost) + written * (x.cost + kRowCost)) * channels) +
+                copy_seconds(p.device, out.moved_bytes);
+  return out;
+}
+
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
-  if (Status s = is_cpu ? only_options(p, {"factor", "order", "passes"}) : only_options(p, {"factor", "order", "storage"}); !s) return s.error();
+  const std::string_view own = is_cpu ? "passes" : "storage";
+  if (Status s = only_options(p, {"factor", "order", own}); !s) return s.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to decimate");
@@ -210,78 +291,7 @@ Result<Proposal> propose(const Problem& p) {
                  {"order", both(std::to_string(x.order), std::to_string(y.order))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
 
-  const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
-  const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
-  const CellRange rows = cell_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
-  const int channels = info(p.src.format).channels;
-  const cpu::ExpandShape shape_x{x.factor, x.cells(), static_cast<std::int64_t>(x.coarse.weights.size())};
-  const cpu::ExpandShape shape_y{y.factor, y.cells(), static_cast<std::int64_t>(y.coarse.weights.size())};
-  // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and the rows that pixels are mixed of.
-  const std::int64_t sum_bytes = channels * 4 * (y.cells() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
-  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowBatch) / x.factor + y.cells() + 1);
-  const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.cells()) + 6.0);  // a pixel
-  const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
-
-  Pass pass;
-  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first},
-                    {"first_y", rows.first},   {"factor_x", x.factor}, {"factor_y", y.factor},
-                    {"order_x", x.order},      {"order_y", y.order}};
-
-  // Strips that make the cells they need by themselves leave nothing between passes, but decimate again what neighbours
-  // share.
-  Pass one = pass;
-  one.kernel = kOnePassKernel;
-  one.taps = {x.coarse, y.coarse};
-  one.size = {p.dst.width, p.dst.height};
-  TileNeeds needs;
-  needs.halo = {(shape_x.coarse_taps + 2 * x.cells()) * x.factor, (shape_y.coarse_taps + 2 * y.cells()) * y.factor};
-  needs.column_bytes = sum_bytes + mix_bytes;
-  needs.pixel_operations = decimate_operations + expand_operations;
-  one.tile = cpu_tile(p.device, one.size, needs);
-
-  const auto passes = p.options.find("passes");
-  const bool is_small = needs.halo.y * kLeastStrip <= one.tile.y || one.tile.y == one.size.y;
-  const bool is_one = passes == p.options.end() ? is_small : passes->second == kOnePass;
-  out.options.emplace("passes", is_one ? kOnePass : kTwoPasses);
-  if (is_one) {
-    const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);
-    out.scratch_bytes = p.device.threads * scratch.bytes;
-    out.passes = {std::move(one)};
-  } else {
-    Pass decimate = pass;
-    decimate.kernel = kDecimateKernel;
-    decimate.destination = intermediate();
-    decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
-    needs = {};
-    needs.halo = {x.cells() - 1, y.cells() - 1};
-    needs.column_bytes = x.factor * sum_bytes;
-    needs.pixel_operations = x.factor * y.factor * decimate_operations;
-    decimate.tile = cpu_tile(p.device, decimate.size, needs);
-    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, {y.factor, y.cells()},
-                                       channels);
-
-    Pass expand = std::move(one);
-    expand.kernel = kExpandKernel;
-    expand.source = intermediate();
-    needs = {};
-    needs.halo = {(shape_x.coarse_taps + x.cells()) * x.factor / 4, (shape_y.coarse_taps + y.cells()) * y.factor / 4};  // cheap: rows of few cells
-    needs.column_bytes = mix_bytes;
-    needs.pixel_operations = expand_operations;
-    expand.tile = cpu_tile(p.device, expand.size, needs);
-    const cpu::GaussExpandScratch back(nullptr, expand.tile.x, shape_x, shape_y, channels);
-
-    out.intermediate_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
-    out.scratch_bytes = out.intermediate_bytes + p.device.threads * std::max(in.bytes, back.bytes);
-    out.passes = {std::move(decimate), std::move(expand)};
-  }
-  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() +
-                    2 * columns.size * rows.size * channels * 4 + p.dst.payload_bytes();
-  const double read = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor);
-  const double written = static_cast<double>(p.dst.width) * p.dst.height;
-  constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
-  out.seconds = arithmetic_seconds(p.device, (read * (y.cost + kRowCost) + written * (x.cost + kRowCost)) * channels) +
-                copy_seconds(p.device, out.moved_bytes);
-  return out;
+  return add_cpu_passes(p, x, y, std::move(out));
 }
 
 }  // namespace
