@@ -172,35 +172,77 @@ DecimatedAxis decimated_axis(int factor, int order) {
   return axis;
 }
 
+/// A small and a large factor: rows are summed in different ways.
+std::array<PerAxis<DecimatedAxis>, 2> decimated_axes() {
+  return {PerAxis<DecimatedAxis>{decimated_axis(3, 4), decimated_axis(10, 3)},
+          PerAxis<DecimatedAxis>{decimated_axis(10, 3), decimated_axis(3, 4)}};
+}
+
+/// Cells that the 61x23 pixels of a source reach along an axis, and some beyond.
+CoarseGrid grid_around(const PerAxis<DecimatedAxis>& axis, int channels) {
+  const std::int64_t columns = 61 / axis.x.factor + 7;
+  return {{-4, -2}, {columns, 23 / axis.y.factor + 5}, row_stride(columns * channels)};
+}
+
 TEST(Twins, GaussDecimateMatches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
-    const int channels = rows.source.channels;
-    const PerAxis<DecimatedAxis> axis{decimated_axis(3, 4), decimated_axis(10, 3)};
-    const CoarseGrid grid{{-4, -2}, {27, 7}, row_stride(27 * channels)};
-    const GaussDecimate in{rows, axis, grid};
-    const GaussExpand out{rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}};
+    for (const PerAxis<DecimatedAxis>& axis : decimated_axes()) {
+      const int channels = rows.source.channels;
+      const CoarseGrid grid = grid_around(axis, channels);
+      const GaussDecimate in{rows, axis, grid};
+      const GaussExpand out{rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}};
 
-    const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
-    Pixels unused = Pixels::constant({1, 1, formats.dst}, 0.0);
-    const GaussDecimateScratch shape(nullptr, 27, 3, 12, axis.y.cells, channels);
-    std::vector<float> scratch(static_cast<std::size_t>(shape.bytes) / 4 + 16);
-    auto* aligned = reinterpret_cast<std::byte*>(scratch.data());
-    aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
-    std::vector<float> cells(static_cast<std::size_t>(grid.stride * grid.size.y));
-    std::vector<float> expected(cells.size());
-    Tile tile{src.view(), unused.view(), {0, 0, 27, 7}, 0, 0, aligned, cells.data()};
-    gauss_decimate(in, tile);
-    tile.grid = expected.data();
-    scalar::gauss_decimate(in, tile);
-    for (std::int64_t y = 0; y < grid.size.y; ++y) {
-      for (std::int64_t i = 0; i < grid.size.x * channels; ++i) {
-        const auto at = static_cast<std::size_t>(y * grid.stride + i);
-        ASSERT_NEAR(cells[at], expected[at], 2e-3F * std::max(1.0F, std::abs(expected[at]))) << "cell " << i << ", " << y;
+      const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
+      Pixels unused = Pixels::constant({1, 1, formats.dst}, 0.0);
+      const GaussDecimateScratch shape(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor,
+                                       {axis.y.factor, axis.y.cells}, channels);
+      std::vector<float> scratch(static_cast<std::size_t>(shape.bytes) / 4 + 16);
+      auto* aligned = reinterpret_cast<std::byte*>(scratch.data());
+      aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
+      std::vector<float> cells(static_cast<std::size_t>(grid.stride * grid.size.y));
+      std::vector<float> expected(cells.size());
+      const Rect whole{0, 0, static_cast<std::int32_t>(grid.size.x), static_cast<std::int32_t>(grid.size.y)};
+      Tile tile{src.view(), unused.view(), whole, 0, 0, aligned, cells.data()};
+      gauss_decimate(in, tile);
+      tile.grid = expected.data();
+      scalar::gauss_decimate(in, tile);
+      for (std::int64_t y = 0; y < grid.size.y; ++y) {
+        for (std::int64_t i = 0; i < grid.size.x * channels; ++i) {
+          const auto at = static_cast<std::size_t>(y * grid.stride + i);
+          ASSERT_NEAR(cells[at], expected[at], 2e-3F * std::max(1.0F, std::abs(expected[at])))
+              << "cell " << i << ", " << y;
+        }
       }
-    }
 
-    const GaussExpandScratch back(nullptr, 60, {3, axis.x.cells, 3}, {10, axis.y.cells, 5}, channels);
-    expect_twins(formats, Match::last_place, back.bytes, out, gauss_expand, scalar::gauss_expand, cells.data());
+      const GaussExpandScratch back(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5},
+                                    channels);
+      expect_twins(formats, Match::last_place, back.bytes, out, gauss_expand, scalar::gauss_expand, cells.data());
+    }
+  });
+}
+
+void in_two_passes(const GaussOnePass& k, const Tile& tile) {
+  const CoarseGrid& grid = k.expand.grid;
+  Tile in = tile;
+  in.out = {0, 0, static_cast<std::int32_t>(grid.size.x), static_cast<std::int32_t>(grid.size.y)};
+  gauss_decimate(k.decimate, in);
+  gauss_expand(k.expand, tile);
+}
+
+TEST(Twins, OnePassOfADecimatedGaussianMatchesTwo) {
+  for_each_setting([](const Formats& formats, const RowPipeline& rows) {
+    for (const PerAxis<DecimatedAxis>& axis : decimated_axes()) {
+      const int channels = rows.source.channels;
+      const CoarseGrid grid = grid_around(axis, channels);
+      const GaussOnePass both{{rows, axis, grid},
+                              {rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}}};
+      std::vector<float> cells(static_cast<std::size_t>(grid.stride * grid.size.y));
+      const GaussOnePassScratch one(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5}, channels);
+      const GaussDecimateScratch two(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor,
+                                     {axis.y.factor, axis.y.cells}, channels);
+      expect_twins(formats, Match::same_bits, std::max(one.bytes, two.bytes), both, gauss_one_pass, in_two_passes,
+                   cells.data());
+    }
   });
 }
 

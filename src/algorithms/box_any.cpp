@@ -133,7 +133,8 @@ Result<Proposal> propose(const Problem& p) {
   out.scratch_bytes = p.device.threads * scratch_bytes(pass, x, channels);
   const double first_sums = static_cast<double>(y.size()) / pass.tile.y + 1.0;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) +
+  const double cost = integer ? 1.3 : 4.0;  // of an operation, in multiply-adds: each waits for the one before
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums * cost) +
                 copy_seconds(p.device, out.moved_bytes);
   out.passes.push_back(std::move(pass));
   return out;

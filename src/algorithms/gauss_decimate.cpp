@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view kDecimateKernel = "gauss_decimate";
 constexpr std::string_view kExpandKernel = "gauss_expand";
+constexpr std::string_view kOnePassKernel = "gauss_one_pass";
 
 constexpr std::array kFactors = {2,  3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
                                  80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
@@ -34,9 +35,14 @@ constexpr int kMaxOrder = 8;
 constexpr std::array<std::string_view, 4> kFactorExamples = {"2", "5", "1x4", "8x3"};
 constexpr std::array<std::string_view, 4> kOrderExamples = {"3", "4", "7", "6x5"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
+constexpr std::string_view kOnePass = "1";
+constexpr std::string_view kTwoPasses = "2";
+constexpr std::array kPasses = {kOnePass, kTwoPasses};
+constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true},
+    OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"}};
 
 void finish(AxisPlan& axis) {
@@ -45,11 +51,13 @@ void finish(AxisPlan& axis) {
   axis.cost = 2.0 * cells + 3.0 * cells / d + 2.0 * static_cast<double>(axis.coarse.weights.size()) / (d * d);
 }
 
-/// Of rounding errors, see summation_growth(): CPUs sum blocks of rows, GPUs one row after another.
-double growth(const Problem& p, const AxisPlan& axis) {
+/// Of rounding errors, see summation_growth(): CPUs sum blocks of pixels, but rows one after the other where the factor is
+/// small; GPUs always do.
+double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
   constexpr double kExpanding = 2.0;  // weights and products of the expansion
-  const double decimating = p.device.backend == Backend::cpu ? blocked_summation_growth(axis.spline, cpu::kDecimateRows)
-                                                             : summation_growth(axis.spline);
+  const bool in_blocks = p.device.backend == Backend::cpu && (direction == Axis::x || axis.factor > cpu::kSlideFactor);
+  const double decimating =
+      in_blocks ? blocked_summation_growth(axis.spline, cpu::kDecimateRows) : summation_growth(axis.spline);
   return decimating + magnitude(axis.coarse.weights) *
                           (summation_growth(axis.coarse.weights) + static_cast<double>(axis.cells()) + kExpanding);
 }
@@ -57,7 +65,7 @@ double growth(const Problem& p, const AxisPlan& axis) {
 double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
   const double distance = kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format);
-  const double rounding = reach * (growth(p, x) + growth(p, y)) * unit_roundoff(Accumulator::f32);
+  const double rounding = reach * (growth(p, x, Axis::x) + growth(p, y, Axis::y)) * unit_roundoff(Accumulator::f32);
   return colour_gain(p.spec) * (distance + rounding) + colour_error(p.spec, Accumulator::f32);
 }
 
@@ -154,10 +162,98 @@ AxisPlan plan_axis(const Problem& p, double sigma, Axis axis, const Wish& wish, 
 /// "4", or "4x6" where the axes differ.
 std::string both(const std::string& x, const std::string& y) { return x == y ? x : x + "x" + y; }
 
+/// The passes of CPUs, added to what is known of the proposal already.
+Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
+  const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
+  const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
+  const CellRange rows = cell_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
+  const int channels = info(p.src.format).channels;
+  const cpu::ExpandShape shape_x{x.factor, x.cells(), static_cast<std::int64_t>(x.coarse.weights.size())};
+  const cpu::ExpandShape shape_y{y.factor, y.cells(), static_cast<std::int64_t>(y.coarse.weights.size())};
+  // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
+  const std::int64_t sum_bytes = channels * 4 * (y.cells() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
+  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowBatch) / x.factor + y.cells() + 1);
+  const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.cells()) + 6.0);  // a pixel
+  const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
+
+  Pass pass;
+  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first},
+                    {"first_y", rows.first},   {"factor_x", x.factor}, {"factor_y", y.factor},
+                    {"order_x", x.order},      {"order_y", y.order}};
+
+  // Tiles that make the cells they need by themselves leave nothing for a second pass, but decimate again what neighbours
+  // share: they pay where the grid would go through memory, or where there is but one.
+  Pass one = pass;
+  one.kernel = kOnePassKernel;
+  one.taps = {x.coarse, y.coarse};
+  one.size = {p.dst.width, p.dst.height};
+  TileNeeds needs;
+  needs.halo = {(shape_x.coarse_taps + 2 * x.cells()) * x.factor, (shape_y.coarse_taps + 2 * y.cells()) * y.factor};
+  needs.column_bytes = std::max(sum_bytes, mix_bytes);  // they take turns
+  needs.pixel_operations = decimate_operations + expand_operations;
+  one.tile = cpu_tile(p.device, one.size, needs);
+
+  const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
+  const bool is_whole = one.tile == one.size;
+  const bool is_worth_it = grid_bytes > p.device.llc_bytes / 2 && needs.halo.y * kLeastStrip <= one.tile.y;
+  const auto passes = p.options.find("passes");
+  const bool is_one = passes == p.options.end() ? is_whole || is_worth_it : passes->second == kOnePass;
+  out.options.emplace("passes", is_one ? kOnePass : kTwoPasses);
+  if (is_one) {
+    const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);
+    out.scratch_bytes = p.device.threads * scratch.bytes;
+    out.passes = {std::move(one)};
+  } else {
+    Pass decimate = pass;
+    decimate.kernel = kDecimateKernel;
+    decimate.destination = intermediate();
+    decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
+    needs = {};
+    needs.halo = {x.cells() - 1, y.cells() - 1};
+    needs.column_bytes = x.factor * sum_bytes;
+    needs.pixel_operations = x.factor * y.factor * decimate_operations;
+    decimate.tile = cpu_tile(p.device, decimate.size, needs);
+    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, {y.factor, y.cells()},
+                                       channels);
+
+    Pass expand = std::move(one);
+    expand.kernel = kExpandKernel;
+    expand.source = intermediate();
+    needs = {};
+    constexpr std::int64_t kCheap = 4;  // a halo is rows of few cells
+    needs.halo = {(shape_x.coarse_taps + x.cells()) * x.factor / kCheap,
+                  (shape_y.coarse_taps + y.cells()) * y.factor / kCheap};
+    needs.column_bytes = mix_bytes;
+    needs.pixel_operations = expand_operations;
+    expand.tile = cpu_tile(p.device, expand.size, needs);
+    const cpu::GaussExpandScratch back(nullptr, expand.tile.x, shape_x, shape_y, channels);
+
+    out.intermediate_bytes = grid_bytes;
+    out.scratch_bytes = out.intermediate_bytes + p.device.threads * std::max(in.bytes, back.bytes);
+    out.passes = {std::move(decimate), std::move(expand)};
+  }
+  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() +
+                    2 * out.intermediate_bytes + p.dst.payload_bytes();
+  // In multiply-adds a component. Across goes one row of cells for `factor` of pixels, and shuffles; the blur of the grid has
+  // little to share between its outputs.
+  constexpr double kRowCost = 3.5;  // decoding or encoding
+  constexpr double kAcrossCost = 3.0;
+  constexpr double kGridCost = 1.5;
+  const double read = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor);
+  const double written = static_cast<double>(p.dst.width) * p.dst.height;
+  const double across = (static_cast<double>(x.cells()) + kAcrossCost) / y.factor;
+  const double grid = static_cast<double>(columns.size * rows.size * (shape_x.coarse_taps + shape_y.coarse_taps)) * kGridCost;
+  out.seconds = arithmetic_seconds(p.device, ((read + written) * (static_cast<double>(y.cells()) + across + kRowCost) + grid) *
+                                                 channels) +
+                copy_seconds(p.device, out.moved_bytes);
+  return out;
+}
+
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
-  if (Status s = is_cpu ? only_options(p, {"factor", "order"}) : Status(); !s) return s.error();
+  const std::string_view own = is_cpu ? "passes" : "storage";
+  if (Status s = only_options(p, {"factor", "order", own}); !s) return s.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to decimate");
@@ -202,51 +298,7 @@ Result<Proposal> propose(const Problem& p) {
                  {"order", both(std::to_string(x.order), std::to_string(y.order))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
 
-  const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
-  const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
-  const CellRange rows = cell_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
-  const int channels = info(p.src.format).channels;
-
-  Pass decimate;
-  decimate.kernel = kDecimateKernel;
-  decimate.destination = intermediate();
-  decimate.constants = {{"columns", columns.size}, {"rows", rows.size},     {"first_x", columns.first},
-                        {"first_y", rows.first},   {"factor_x", x.factor},  {"factor_y", y.factor},
-                        {"order_x", x.order},      {"order_y", y.order}};
-  decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
-  TileNeeds needs;
-  needs.halo = {x.cells() - 1, y.cells() - 1};
-  needs.column_bytes = x.factor * channels * 4 * y.cells();
-  needs.pixel_operations = static_cast<double>(x.factor * y.factor * channels) * (static_cast<double>(y.cells()) + 6.0);
-  decimate.tile = cpu_tile(p.device, decimate.size, needs);
-  const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, y.cells(), channels);
-
-  Pass expand = decimate;
-  expand.kernel = kExpandKernel;
-  expand.source = intermediate();
-  expand.destination = kDestination;
-  expand.taps = {x.coarse, y.coarse};
-  expand.size = {p.dst.width, p.dst.height};
-  const auto nx = static_cast<std::int64_t>(x.coarse.weights.size());
-  const auto ny = static_cast<std::int64_t>(y.coarse.weights.size());
-  needs = {};
-  needs.halo = {(nx + x.cells()) * x.factor / 4, (ny + y.cells()) * y.factor / 4};  // cheap: rows of few cells
-  needs.column_bytes = channels * 4 * ((ny + 3 * cpu::kRowBatch) / x.factor + y.cells() + 1);
-  needs.pixel_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
-  expand.tile = cpu_tile(p.device, expand.size, needs);
-  const cpu::GaussExpandScratch back(nullptr, expand.tile.x, {x.factor, x.cells(), nx}, {y.factor, y.cells(), ny}, channels);
-
-  out.intermediate_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
-  out.scratch_bytes = out.intermediate_bytes + p.device.threads * std::max(in.bytes, back.bytes);
-  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() +
-                    2 * columns.size * rows.size * channels * 4 + p.dst.payload_bytes();
-  const double read = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor);
-  const double written = static_cast<double>(p.dst.width) * p.dst.height;
-  constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
-  out.seconds = arithmetic_seconds(p.device, (read * (y.cost + kRowCost) + written * (x.cost + kRowCost)) * channels) +
-                copy_seconds(p.device, out.moved_bytes);
-  out.passes = {std::move(decimate), std::move(expand)};
-  return out;
+  return add_cpu_passes(p, x, y, std::move(out));
 }
 
 }  // namespace

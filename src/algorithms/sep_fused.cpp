@@ -40,7 +40,7 @@ constexpr std::array kOptions = {
                true}};
 
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
-constexpr double kIntegerCost = 0.4;
+constexpr double kIntegerCost = 0.63;
 
 constexpr std::int64_t kMostComponents = 4096;  // in a tile: a decoded row and a filtered one share the first cache
 
@@ -98,7 +98,7 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   pass.kernel = kIntegerKernel;
   pass.constants = {{"halvings", halvings}, {"rounding", static_cast<std::int64_t>(kUnits / 2.0 + given_back)}};
   pass.taps = std::move(s->taps);
-  constexpr double kRowCost = 2.0;
+  constexpr double kRowCost = 3.0;
   Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
     return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes;
   });

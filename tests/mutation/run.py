@@ -53,8 +53,10 @@ MUTANTS = [
            "    if (y % box.segment_rows == 0) {",
            "for (std::int64_t y = top; y < top + tile.out.height; ++y) {\n"
            "    if ((y - top) % box.segment_rows == 0) {"),
-    Mutant("cells are expanded from the wrong rows", KERNELS + "gauss_decimate.cpp",
+    Mutant("cells are expanded from the wrong rows", KERNELS + "gauss_expand.cpp",
            "mix.rows[t] = expanded_row(from + t) + skip;", "mix.rows[t] = expanded_row(from + t + 1) + skip;"),
+    Mutant("sums of rows do not move on to the next cell row", KERNELS + "gauss_decimate.cpp",
+           "sum[t][v] = sum[t - 1][v];", "static_cast<void>(sum[t - 1][v]);"),
     Mutant("a fit does not know its distance", "src/core/decimation.cpp",
            "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance("),
     Mutant("reflect does not repeat the edge", "src/core/border.h",

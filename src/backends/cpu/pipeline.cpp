@@ -118,11 +118,21 @@ std::function<void(const Tile&)> make_gauss_decimate(const Plan& plan, const Pas
   return [k = decimated<GaussDecimate>(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); };
 }
 
-std::function<void(const Tile&)> make_gauss_expand(const Plan& plan, const Pass& pass) {
+GaussExpand expansion(const Plan& plan, const Pass& pass) {
   auto k = decimated<GaussExpand>(plan, pass);
   k.x = taps_of<float>(pass.taps.x);
   k.y = taps_of<float>(pass.taps.y);
-  return [k = std::move(k)](const Tile& tile) { gauss_expand(k, tile); };
+  return k;
+}
+
+std::function<void(const Tile&)> make_gauss_expand(const Plan& plan, const Pass& pass) {
+  return [k = expansion(plan, pass)](const Tile& tile) { gauss_expand(k, tile); };
+}
+
+std::function<void(const Tile&)> make_gauss_one_pass(const Plan& plan, const Pass& pass) {
+  return [k = GaussOnePass{decimated<GaussDecimate>(plan, pass), expansion(plan, pass)}](const Tile& tile) {
+    gauss_one_pass(k, tile);
+  };
 }
 
 struct KernelRow {
@@ -139,6 +149,7 @@ constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns",  "f
 constexpr std::array kKernels = {
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
     KernelRow{"gauss_expand", kDecimationConstants, make_gauss_expand},
+    KernelRow{"gauss_one_pass", kDecimationConstants, make_gauss_one_pass},
     KernelRow{"sep_fused", kWide, make_sep_fused},
     KernelRow{"sep_fused_u8", kFixedConstants, make_sep_fused_u8},
     KernelRow{"nxn_direct", kWide, make_nxn_direct},

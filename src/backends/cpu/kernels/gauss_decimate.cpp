@@ -1,55 +1,47 @@
-// A Gaussian of any sigma at nearly constant cost, in two passes (the mathematics: core/decimation.h).
-//   gauss_decimate  reads the image once: each block of `factor` source rows is added to the cell rows it reaches, and a
-//                   finished one is decimated horizontally into the coarse grid.
-//   gauss_expand    blurs the coarse grid with a small kernel and expands each of its rows horizontally; each row of pixels
-//                   is then mixed from a few of those: one write of the image.
-// Per component about `cells` multiply-adds vertically on the way in and horizontally on the way out; the rest happens on
-// a grid smaller by the factors. Cells are anchored to source coordinates, so bits do not depend on tiles.
+// First pass of a decimated Gaussian (core/decimation.h): reads the image once. Blocks of source rows are added to the sums
+// of the cell rows that they reach; a finished row of sums is decimated horizontally into a row of cells. About `cells`
+// multiply-adds a component. Cells are anchored to source coordinates, so bits do not depend on tiles.
+#include "backends/cpu/kernels/gauss_cells.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"
-#include "core/decimation.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_decimate.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 //
+#include "backends/cpu/kernels/gauss_axis-inl.h"
 #include "backends/cpu/kernels/row_io-inl.h"
-#include "backends/cpu/kernels/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// Calls body(integral_constant) with `value`, 1 to kMaxCells, as a compile-time number.
-template <class Body>
-HWY_INLINE void with_cells(std::int64_t value, Body body) {
-  switch (value) {
-    case 1: return body(std::integral_constant<int, 1>{});
-    case 2: return body(std::integral_constant<int, 2>{});
-    case 3: return body(std::integral_constant<int, 3>{});
-    case 4: return body(std::integral_constant<int, 4>{});
-    case 5: return body(std::integral_constant<int, 5>{});
-    case 6: return body(std::integral_constant<int, 6>{});
-    case 7: return body(std::integral_constant<int, 7>{});
-    default: return body(std::integral_constant<int, kMaxCells>{});
-  }
+// ---- vertically
+
+template <int kCells>
+constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3 && kCells <= 6 ? 4 : 2;  // as many as leave all sums in registers
+
+/// Asks the memory for what rows hold some way behind `p`, where kElements are read now: a hardware prefetcher knows neither
+/// that many rows at once nor what follows on the next page.
+template <int kElements, class S>
+HWY_INLINE void fetch_ahead(const S* p) {
+  constexpr std::int64_t kAhead = 512;  // bytes
+  constexpr std::int64_t kLine = 64;
+  const auto* bytes = reinterpret_cast<const std::byte*>(p) + kAhead;
+  for (std::int64_t b = 0; b < kElements * static_cast<std::int64_t>(sizeof(S)); b += kLine) hwy::Prefetch(bytes + b);
 }
 
-// ---- decimation
-
-/// Where a block of source rows goes: for t = 0 .. cells - 1, row i times weights[t * factor + i] is added to sums[t].
+/// Where a part of the rows that begin a cell row goes: row i times weights[t * factor + i] is added to sums[t].
 struct RowBlock {
   std::int64_t count = 0;  ///< of rows, at most kDecimateRows
   const float* weights = nullptr;
   std::int64_t factor = 1;
   bool begins = false;     ///< sums[0] is new
-  float* sums[kMaxCells] = {};
+  float* const* sums = nullptr;
 };
 
-template <int kCells>
-constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3 && kCells <= 6 ? 4 : 2;  // as many as leave all sums in registers
-
-/// Elements [from, to) of a block. S is what rows hold. Touches whole groups of vectors: rows and sums have room for that.
+/// Elements [from, to) of a block, summed by themselves. S is what rows hold. Touches whole groups of vectors: rows and
+/// sums have room for that.
 template <int kCells, class S>
 HWY_INLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64_t from, std::int64_t to) {
   constexpr int kVectors = kVectorsAtOnce<kCells>;
@@ -66,6 +58,7 @@ HWY_INLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64
       VecF32 pixels[kVectors];
       HWY_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, rows[r] + i + v * lanes);
+      fetch_ahead<kVectors * static_cast<int>(hn::MaxLanes(F32()))>(rows[r] + i);
       HWY_UNROLL(8)
       for (int t = 0; t < kCells; ++t) {
         const VecF32 w = hn::Set(d, block.weights[t * block.factor + r]);
@@ -83,6 +76,150 @@ HWY_INLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64
     }
   }
 }
+
+/// Elements [from, to) of the rows that begin the next `groups` cell rows, added to `sums` one after the other: as many cell
+/// rows are finished. Sums stay in registers meanwhile, and move on as one cell row after another begins. Small factors
+/// gain by that: their sums would be loaded and stored as often as rows are. Touches whole groups of vectors.
+template <int kCells, class S>
+HWY_INLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S* const* rows, std::int64_t from,
+                           std::int64_t to) {
+  constexpr int kVectors = kVectorsAtOnce<kCells>;
+  const F32 d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t factor = cells.k.axis.y.factor;
+  const std::int64_t offset = cells.columns.first * cells.k.rows.source.channels;
+  for (std::int64_t i = from; i < to; i += kVectors * lanes) {
+    VecF32 sum[kCells][kVectors];  // of the cell row that begins, the one before, ...
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sum[0][v] = hn::Zero(d);
+    HWY_UNROLL(8)
+    for (int t = 1; t < kCells; ++t) {
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) sum[t][v] = hn::LoadU(d, cells.sums[t - 1] + offset + i + v * lanes);
+    }
+    const S* const* row = rows;
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const float* weights = cells.k.axis.y.spline.data();
+      for (std::int64_t r = 0; r < factor; ++r, ++row, ++weights) {
+        VecF32 pixels[kVectors];
+        HWY_UNROLL(8)
+        for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, *row + i + v * lanes);
+        fetch_ahead<kVectors * static_cast<int>(hn::MaxLanes(F32()))>(*row + i);
+        HWY_UNROLL(8)
+        for (int t = 0; t < kCells; ++t) {
+          const VecF32 w = hn::Set(d, weights[t * factor]);
+          HWY_UNROLL(8)
+          for (int v = 0; v < kVectors; ++v) sum[t][v] = hn::MulAdd(pixels[v], w, sum[t][v]);
+        }
+      }
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) {
+        hn::StoreU(sum[kCells - 1][v], d, cells.finished[g] + offset + i + v * lanes);
+        HWY_UNROLL(8)
+        for (int t = kCells - 1; t > 0; --t) sum[t][v] = sum[t - 1][v];
+        sum[0][v] = hn::Zero(d);
+      }
+    }
+    HWY_UNROLL(8)
+    for (int t = 1; t < kCells; ++t) {
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[t][v], d, cells.sums[t - 1] + offset + i + v * lanes);
+    }
+  }
+}
+
+/// Calls add(rows, from, to) for the elements that are loaded of `count` source rows, of which y is the first: as they are
+/// stored, as S, where that is what is summed, otherwise as numbers.
+template <int kCells, class S, class Add>
+HWY_INLINE void with_source_rows(const CellRows& cells, std::int64_t y, std::int64_t count, const Add& add) {
+  const DecimateColumns& columns = cells.columns;
+  const GaussDecimateScratch& s = cells.s;
+  const RowPipeline& rows = columns.rows;
+  const std::int64_t x = columns.x + columns.first;
+  const std::int64_t pixels = columns.last - columns.first;
+  const std::int64_t elements = pixels * rows.source.channels;
+  const S* stored[kDecimateRows];
+  const float* numbers[kDecimateRows];
+  bool as_stored = columns.whole && rows.source.transfer == TransferFunction::none &&
+                   rows.source.alpha == AlphaMode::ignore && rows.source.scale == 1.0;
+  for (std::int64_t r = 0; r < count; ++r) {
+    as_stored = as_stored && map_index(rows.border.mode.y, y + r, cells.src.desc.height) != kOutside;
+    stored[r] = reinterpret_cast<const S*>(stored_row(rows, cells.src, y + r, x));
+    numbers[r] = s.rows + r * s.stride;
+  }
+  if (!as_stored) {
+    for (std::int64_t r = 0; r < count; ++r) load_row(rows, cells.src, y + r, x, pixels, s.rows + r * s.stride);
+    return add(numbers, 0, elements);
+  }
+  // Whole vectors from where the image lies; the last elements of a row, behind which there may be nothing, from a copy.
+  const std::int64_t group = kVectorsAtOnce<kCells> * static_cast<std::int64_t>(hn::Lanes(F32()));
+  const std::int64_t whole = elements / group * group;
+  add(stored, 0, whole);
+  if (whole == elements) return;
+  for (std::int64_t r = 0; r < count; ++r) {
+    decode_components(stored[r] + whole, elements - whole, 1.0F, s.rows + r * s.stride + whole);
+  }
+  add(numbers, whole, elements);
+}
+
+/// Calls body(cells, component) with both as compile-time values.
+template <class Body>
+HWY_INLINE void with_types(const CellRows& cells, const Body& body) {
+  with_component(cells.k.rows.source.component, [&](auto component) HWY_ATTR {
+    with_cells(cells.k.axis.y.cells, [&](auto count) HWY_ATTR { body(count, component); });
+  });
+}
+
+/// The rows that begin the next `groups` cell rows, all at once.
+HWY_INLINE void slide(CellRows& cells, std::int64_t groups) {
+  const DecimatedAxis& axis = cells.k.axis.y;
+  const std::int64_t y = cells.begins * axis.factor - axis.centre;
+  with_types(cells, [&](auto count, auto component) HWY_ATTR {
+    constexpr int kCells = decltype(count)::value;
+    with_source_rows<kCells, decltype(component)>(
+        cells, y, groups * axis.factor, [&](const auto* const* rows, std::int64_t from, std::int64_t to) HWY_ATTR {
+          slide_rows<kCells>(cells, groups, rows, from, to);
+        });
+  });
+}
+
+/// The rows that begin the next cell row, a block at a time.
+HWY_INLINE void add_blocks(CellRows& cells) {
+  const DecimatedAxis& axis = cells.k.axis.y;
+  const std::int64_t offset = cells.columns.first * cells.k.rows.source.channels;
+  float* sums[kMaxCells];
+  for (std::int64_t t = 0; t < axis.cells; ++t) sums[t] = cells.sums[t] + offset;
+  for (std::int64_t row = 0; row < axis.factor; row += kDecimateRows) {
+    RowBlock block{std::min(kDecimateRows, axis.factor - row), axis.spline.data() + row, axis.factor, row == 0, sums};
+    with_types(cells, [&](auto count, auto component) HWY_ATTR {
+      constexpr int kCells = decltype(count)::value;
+      with_source_rows<kCells, decltype(component)>(
+          cells, cells.begins * axis.factor - axis.centre + row, block.count,
+          [&](const auto* const* rows, std::int64_t from, std::int64_t to) HWY_ATTR { add_rows<kCells>(block, rows, from, to); });
+    });
+  }
+  cells.finished[0] = cells.sums[axis.cells - 1];
+  std::rotate(cells.sums, cells.sums + axis.cells - 1, cells.sums + axis.cells);  // the next row's sums take its place
+}
+
+/// The next finished row of sums.
+HWY_INLINE float* next_sums(CellRows& cells) {
+  while (cells.taken == cells.ready) {
+    const std::int64_t finishes = cells.begins - (cells.k.axis.y.cells - 1);
+    const std::int64_t groups = std::min(cells.s.groups, cells.last - finishes);
+    if (cells.s.slides) {
+      slide(cells, groups);
+    } else {
+      add_blocks(cells);
+    }
+    cells.begins += groups;
+    cells.ready = groups;
+    cells.taken = std::clamp<std::int64_t>(cells.first - finishes, 0, groups);  // rows before the first are not wanted
+  }
+  return cells.finished[cells.taken++];
+}
+
+// ---- horizontally
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 /// Adds up the lanes of each channel and stores the sums.
@@ -187,402 +324,16 @@ HWY_INLINE void decimate_row(int channels, const GaussDecimateScratch& s, const 
   }
 }
 
-/// The columns of a tile's source rows. What lies beyond the image sums up like the columns that stand for it, so that it
-/// need not be made for every row: only `first` to `last` are loaded, and fill() copies their sums. A tile that does not
-/// hold all that its border needs loads everything.
-struct DecimateColumns {
-  const RowPipeline& rows;
-  std::int64_t x;        ///< source column of column 0
-  std::int64_t columns;
-  std::int64_t width;    ///< of the source
-  std::int64_t first, last;
-  bool whole = true;     ///< what is loaded lies in the image
-
-  DecimateColumns(const RowPipeline& pipeline, std::int64_t from, std::int64_t count, std::int64_t source_width)
-      : rows(pipeline),
-        x(from),
-        columns(count),
-        width(source_width),
-        first(std::clamp<std::int64_t>(-from, 0, count)),
-        last(std::clamp<std::int64_t>(source_width - from, first, count)) {
-    const auto is_loaded = [&](std::int64_t i) {
-      const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
-      return inside == kOutside || (inside >= x + first && inside < x + last);
-    };
-    bool all = true;
-    for (std::int64_t i = 0; i < first; ++i) all = all && is_loaded(i);
-    for (std::int64_t i = last; i < columns; ++i) all = all && is_loaded(i);
-    if (!all) first = 0, last = columns, whole = false;
-  }
-
-  void fill(float* sums) const {
-    const std::int64_t channels = rows.source.channels;
-    const auto range = [&](std::int64_t from, std::int64_t to) {
-      for (std::int64_t i = from; i < to; ++i) {
-        const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
-        for (std::int64_t c = 0; c < channels; ++c) {
-          sums[i * channels + c] = inside == kOutside ? static_cast<float>(rows.outside[static_cast<std::size_t>(c)])
-                                                      : sums[(inside - x) * channels + c];
-        }
-      }
-    };
-    range(0, first);
-    range(last, columns);
-    std::fill_n(sums + columns * channels, kMaxLanes, 0.0F);  // read, with weights of zero
-  }
-};
-
-/// Adds a block of source rows, of which y is the first, to the sums; S is what the image holds.
-template <int kCells, class S>
-HWY_INLINE void add_block(const DecimateColumns& columns, const GaussDecimateScratch& s, const ConstImageView& src,
-                          RowBlock& block, std::int64_t y) {
-  const RowPipeline& rows = columns.rows;
-  const std::int64_t x = columns.x + columns.first;
-  const std::int64_t pixels = columns.last - columns.first;
-  const std::int64_t count = pixels * rows.source.channels;
-  const S* stored[kDecimateRows];
-  const float* numbers[kDecimateRows];
-  bool as_stored = columns.whole && rows.source.transfer == TransferFunction::none &&
-                   rows.source.alpha == AlphaMode::ignore && rows.source.scale == 1.0;
-  for (std::int64_t r = 0; r < block.count; ++r) {
-    as_stored = as_stored && map_index(rows.border.mode.y, y + r, src.desc.height) != kOutside;
-    stored[r] = reinterpret_cast<const S*>(stored_row(rows, src, y + r, x));
-    numbers[r] = s.rows + r * s.stride;
-  }
-  if (!as_stored) {
-    for (std::int64_t r = 0; r < block.count; ++r) load_row(rows, src, y + r, x, pixels, s.rows + r * s.stride);
-    return add_rows<kCells>(block, numbers, 0, count);
-  }
-  // Whole vectors from where the image lies; the last elements of a row, behind which there may be nothing, from a copy.
-  const std::int64_t group = kVectorsAtOnce<kCells> * static_cast<std::int64_t>(hn::Lanes(F32()));
-  const std::int64_t whole = count / group * group;
-  add_rows<kCells>(block, stored, 0, whole);
-  if (whole == count) return;
-  for (std::int64_t r = 0; r < block.count; ++r) {
-    decode_components(stored[r] + whole, count - whole, 1.0F, s.rows + r * s.stride + whole);
-  }
-  add_rows<kCells>(block, numbers, whole, count);
+void make_cell_row(CellRows& cells, float* out) {
+  float* sums = next_sums(cells);
+  cells.columns.fill(sums);
+  decimate_row(cells.k.rows.source.channels, cells.s, cells.k.axis.x, sums, cells.width, out);
 }
 
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
-  const int channels = k.rows.source.channels;
-  const DecimatedAxis& ax = k.axis.x;
-  const DecimatedAxis& ay = k.axis.y;
-  const auto taps = static_cast<std::int64_t>(ax.spline.size());
-  const GaussDecimateScratch s(tile.scratch, tile.out.width, ax.factor, taps, ay.cells, channels);
-  for (std::int64_t i = 0; i < taps * channels + kMaxLanes; ++i) {
-    s.weights[i] = i < taps * channels ? ax.spline[static_cast<std::size_t>(i / channels)] : 0.0F;
-  }
-  const std::int64_t x = (k.grid.first.x + tile.out.x) * ax.factor - ax.centre;
-  const DecimateColumns columns(k.rows, x, (tile.out.width - 1) * ax.factor + taps, tile.src.desc.width);
-  const std::int64_t offset = columns.first * channels;
-  const std::int64_t first = k.grid.first.y + tile.out.y;  // cell row
-
-  // The rows [m * factor - centre, + factor) are the first that cell row m reaches, and the t-th that m - t does.
-  for (std::int64_t m = first; m < first + tile.out.height + ay.cells - 1; ++m) {
-    RowBlock block;
-    block.factor = ay.factor;
-    for (std::int64_t t = 0; t < ay.cells; ++t) {
-      const std::int64_t slot = ((m - t) % ay.cells + ay.cells) % ay.cells;
-      block.sums[t] = s.sums + slot * s.stride + offset;
-    }
-    for (std::int64_t row = 0; row < ay.factor; row += kDecimateRows) {
-      block.count = std::min(kDecimateRows, ay.factor - row);
-      block.weights = ay.spline.data() + row;
-      block.begins = row == 0;
-      with_component(k.rows.source.component, [&](auto component) HWY_ATTR {
-        with_cells(ay.cells, [&](auto cells) HWY_ATTR {
-          add_block<decltype(cells)::value, decltype(component)>(columns, s, tile.src, block, m * ay.factor - ay.centre + row);
-        });
-      });
-    }
-    const std::int64_t finished = m - (ay.cells - 1);
-    if (finished < first) continue;
-    float* sums = block.sums[ay.cells - 1] - offset;
-    columns.fill(sums);
-    decimate_row(channels, s, ax, sums, tile.out.width,
-                 tile.grid + (finished - k.grid.first.y) * k.grid.stride + tile.out.x * channels);
-  }
-}
-
-// ---- expansion
-
-/// Columns [x, x + count) of coarse row y: where they lie, or a copy in `own` where some lie beyond the grid.
-HWY_INLINE const float* grid_row(const CoarseGrid& grid, const float* cells, int channels, std::int64_t y, std::int64_t x,
-                                 std::int64_t count, float* own) {
-  const std::int64_t row = std::clamp(y, grid.first.y, grid.first.y + grid.size.y - 1) - grid.first.y;
-  const float* src = cells + row * grid.stride;
-  const std::int64_t from = x - grid.first.x;
-  if (from >= 0 && from + count <= grid.size.x) return src + from * channels;
-  const std::int64_t first = std::clamp<std::int64_t>(-from, 0, count);
-  const std::int64_t last = std::clamp<std::int64_t>(grid.size.x - from, first, count);
-  for (std::int64_t i = 0; i < first; ++i) std::copy_n(src, channels, own + i * channels);
-  std::copy_n(src + (from + first) * channels, (last - first) * channels, own + first * channels);
-  for (std::int64_t i = last; i < count; ++i) std::copy_n(src + (grid.size.x - 1) * channels, channels, own + i * channels);
-  return own;
-}
-
-/// filter_columns() that loads less: what is one tap's input to a vector of outputs is another tap's to the next one.
-HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const float* row, std::int64_t count, float* out) {
-  const F32 d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t shift = lanes / channels;  // taps from one vector to the next
-  const std::int64_t n = taps.size();
-  std::int64_t i = 0;
-  if (lanes % channels == 0 && n >= 3 * shift) {
-    for (; i + 4 * lanes <= count; i += 4 * lanes) {
-      VecF32 a = hn::Zero(d), b = a, c = a, e = a;
-      // Inputs [from, to), which reach the outputs from `first` to `last` of the four.
-      const auto add = [&](std::int64_t from, std::int64_t to, auto first, auto last) HWY_ATTR {
-        const float* p = row + i + from * channels;
-        const float* w = taps.weights.data() + from;
-        for (; from < to; ++from, ++w, p += channels) {
-          const VecF32 v = hn::LoadU(d, p);
-          if (first <= 0) a = hn::MulAdd(v, hn::Set(d, w[0]), a);
-          if (first <= 1 && last >= 1) b = hn::MulAdd(v, hn::Set(d, w[-shift]), b);
-          if (first <= 2 && last >= 2) c = hn::MulAdd(v, hn::Set(d, w[-2 * shift]), c);
-          if (last >= 3) e = hn::MulAdd(v, hn::Set(d, w[-3 * shift]), e);
-        }
-      };
-      constexpr std::integral_constant<int, 0> kA;
-      constexpr std::integral_constant<int, 1> kB;
-      constexpr std::integral_constant<int, 2> kC;
-      constexpr std::integral_constant<int, 3> kE;
-      add(0, shift, kA, kA), add(shift, 2 * shift, kA, kB), add(2 * shift, 3 * shift, kA, kC);
-      add(3 * shift, n, kA, kE);
-      add(n, n + shift, kB, kE), add(n + shift, n + 2 * shift, kC, kE), add(n + 2 * shift, n + 3 * shift, kE, kE);
-      hn::StoreU(a, d, out + i), hn::StoreU(b, d, out + i + lanes);
-      hn::StoreU(c, d, out + i + 2 * lanes), hn::StoreU(e, d, out + i + 3 * lanes);
-    }
-  }
-  filter_columns(taps, channels, row + i, count - i, out + i);
-}
-
-/// Elements of S from `p` to where a cache line begins.
-template <class S>
-HWY_INLINE std::int64_t elements_to_line(const S* p) {
-  constexpr std::uintptr_t kLine = 64;
-  const std::uintptr_t bytes = (kLine - reinterpret_cast<std::uintptr_t>(p) % kLine) % kLine;
-  return static_cast<std::int64_t>(bytes / sizeof(S));
-}
-
-/// The sum of `kCells` rows, each times its weight.
-template <int kCells>
-struct RowMix {
-  VecF32 weights[kCells];
-  const float* rows[kCells];
-
-  HWY_INLINE VecF32 at(std::int64_t i) const {
-    const F32 d;
-    VecF32 sum = hn::Mul(hn::LoadU(d, rows[0] + i), weights[0]);
-    HWY_UNROLL(8)
-    for (int t = 1; t < kCells; ++t) sum = hn::MulAdd(hn::LoadU(d, rows[t] + i), weights[t], sum);
-    return sum;
-  }
-
-  /// Elements [from, to), stored as S from `out` on. Touches whole groups of four vectors.
-  template <bool kBounded, bool kStream, class S>
-  HWY_INLINE void store(std::int64_t from, std::int64_t to, S* out) const {
-    const F32 d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    for (std::int64_t i = from; i < to; i += 4 * lanes, out += 4 * lanes) {
-      store_four<kBounded, kStream>(d, at(i), at(i + lanes), at(i + 2 * lanes), at(i + 3 * lanes), out);
-    }
-  }
-};
-
-/// Elements [from, to) of a mixed row to the row of stored S at `dst`, past the cache if the tile says so: whole vectors at
-/// once where they fill cache lines, the rest by way of `made`.
-template <int kCells, bool kBounded, class S>
-HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t from, std::int64_t to, const Tile& tile, S* made, S* dst) {
-  const auto group = 4 * static_cast<std::int64_t>(hn::Lanes(F32()));
-  const auto put = [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-    mix.template store<kBounded, false>(begin, end, made);
-    std::memcpy(dst + begin, made, static_cast<std::size_t>(end - begin) * sizeof(S));
-  };
-  if (!tile.streams) {
-    const std::int64_t last = from + (to - from) / group * group;
-    mix.template store<kBounded, false>(from, last, dst + from);
-    return put(last, to);
-  }
-  const std::int64_t first = from + elements_to_line(dst + from);
-  if constexpr (kMakesWholeVectors<kBounded, S>) {
-    if (first + group <= to) {
-      const std::int64_t last = first + (to - first) / group * group;
-      put(from, first);
-      mix.template store<kBounded, true>(first, last, dst + first);
-      return put(last, to);
-    }
-  }
-  mix.template store<kBounded, false>(from, to, made);
-  store_bytes(tile, reinterpret_cast<const std::byte*>(made), (to - from) * static_cast<std::int64_t>(sizeof(S)),
-              reinterpret_cast<std::byte*>(dst + from));
-}
-
-/// Horizontal expansion repeats after `period` output components, which read `period / factor` coarse ones. Within a period,
-/// each vector of outputs reads its coarse components within one vector's width of its base, through `indices`.
-struct Expansion {
-  const GaussExpandScratch& s;
-  const DecimatedAxis& axis;
-  std::int64_t channels;
-  std::int64_t lanes;
-  std::int64_t period;
-  bool in_reach = true;  ///< every index lies within a vector
-
-  Expansion(const GaussExpandScratch& scratch, const DecimatedAxis& a, int c)
-      : s(scratch), axis(a), channels(c), lanes(static_cast<std::int64_t>(hn::Lanes(F32()))), period(scratch.pattern_lanes) {
-    in_reach = lanes <= kExpandLanes;
-    for (std::int64_t i = 0; i < period; ++i) {
-      const std::int64_t pixel = i / channels;
-      const std::int64_t cell = pixel / axis.factor * channels;
-      if (i % lanes == 0) s.bases[i / lanes] = cell;
-      const std::int64_t index = cell + i % channels - s.bases[i / lanes];
-      in_reach = in_reach && index >= 0 && index < lanes;
-      s.indices[i] = static_cast<std::int32_t>(index);
-      for (std::int64_t t = 0; t < axis.cells; ++t) {
-        weight_vectors(i)[t * lanes + i % lanes] = axis.expand_weight(pixel % axis.factor, t);
-      }
-    }
-  }
-
-  /// `cells` vectors for the vector that output component i is in.
-  [[nodiscard]] float* weight_vectors(std::int64_t i) const { return s.weights + i / lanes * lanes * axis.cells; }
-
-  template <int kCells>
-  HWY_INLINE void run(const float* coarse, std::int64_t count, float* out) const {
-    const F32 d;
-    const hn::RebindToSigned<F32> di;
-    if (!in_reach) return run_plain(coarse, count, out);
-    const std::int64_t step = period / axis.factor;
-    for (std::int64_t begin = 0; begin < count; begin += period, coarse += step) {
-      const std::int64_t end = std::min(period, count - begin);
-      const float* w = s.weights;
-      const std::int64_t* base = s.bases;
-      for (std::int64_t i = 0; i < end; i += lanes, w += kCells * lanes) {
-        const auto indices = hn::IndicesFromVec(d, hn::LoadU(di, s.indices + i));
-        const float* p = coarse + *base++;
-        VecF32 sum = hn::Mul(hn::TableLookupLanes(hn::LoadU(d, p), indices), hn::LoadU(d, w));
-        HWY_UNROLL(8)
-        for (int t = 1; t < kCells; ++t) {
-          const VecF32 cell = hn::TableLookupLanes(hn::LoadU(d, p + t * channels), indices);
-          sum = hn::MulAdd(cell, hn::LoadU(d, w + t * lanes), sum);
-        }
-        hn::StoreU(sum, d, out + begin + i);
-      }
-    }
-  }
-
-  /// For vectors too short to hold all cells that one of them reads.
-  HWY_INLINE void run_plain(const float* coarse, std::int64_t count, float* out) const {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t pixel = i / channels;
-      const float* p = coarse + pixel / axis.factor * channels + i % channels;
-      float sum = 0.0F;
-      for (std::int64_t t = 0; t < axis.cells; ++t) {
-        sum += p[t * channels] * axis.expand_weight(pixel % axis.factor, t);
-      }
-      out[i] = sum;
-    }
-  }
-};
-
-void gauss_expand(const GaussExpand& k, const Tile& tile) {
-  const RowFormat& format = k.rows.destination;
-  const int channels = format.channels;
-  const DecimatedAxis& ax = k.axis.x;
-  const DecimatedAxis& ay = k.axis.y;
-  const GaussExpandScratch s(tile.scratch, tile.out.width, {ax.factor, ax.cells, k.x.size()},
-                             {ay.factor, ay.cells, k.y.size()}, channels);
-  const Expansion expansion(s, ax, channels);
-
-  // Columns are expanded from the start of the cell that the tile begins in.
-  const std::int64_t x = tile.origin_x + tile.out.x;
-  const std::int64_t cell_x = floor_div(x + ax.centre, ax.factor);
-  const std::int64_t skip = (x - (cell_x * ax.factor - ax.centre)) * channels;
-  const std::int64_t first_column = cell_x - (ax.cells - 1);
-  const std::int64_t last_column = floor_div(x + tile.out.width - 1 + ax.centre, ax.factor);
-  const std::int64_t columns = last_column - first_column + 1;
-  const std::int64_t count = tile.out.width * channels;
-
-  const std::int64_t top = tile.origin_y + tile.out.y;
-  const std::int64_t first_row = floor_div(top + ay.centre, ay.factor) - (ay.cells - 1);
-  std::int64_t loaded = 0;    // coarse rows in `ring`, counted from first_row - k.y.before
-  std::int64_t blurred = 0;   // coarse rows in `batch`, counted from first_row
-  std::int64_t expanded = 0;  // coarse rows in `expanded`, counted from first_row
-  const auto blur_batch = [&]() HWY_ATTR {
-    for (; loaded < blurred + kRowBatch + k.y.size() - 1; ++loaded) {
-      const float* cells = grid_row(k.grid, tile.grid, channels, first_row - k.y.before + loaded, first_column - k.x.before,
-                                    columns + k.x.size() - 1, s.loaded);
-      filter_cells(k.x, channels, cells, columns * channels, s.ring + loaded % s.ring_rows * s.stride);
-    }
-    for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (blurred + i) % s.ring_rows * s.stride;
-    filter_rows(k.y, s.rows, columns * channels, s.batch, s.stride);
-    blurred += kRowBatch;
-  };
-  // Where pixel 0 of the tile begins a cache line.
-  const auto expanded_row = [&](std::int64_t row) {
-    constexpr std::int64_t kLine = 16;
-    return s.expanded + row % ay.cells * s.expanded_stride + (kLine - skip % kLine) % kLine;
-  };
-
-  const bool plain = format.transfer == TransferFunction::none && format.alpha == AlphaMode::ignore;
-  const bool bounded = info(tile.src.desc.format).is_unorm() && format.scale <= 1.0;
-  const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
-  const auto dst_row = [&](std::int64_t row) { return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes; };
-  std::int64_t rows = 0;
-  for (std::int64_t row = 0; row < tile.out.height; row += rows) {  // rows that are mixed from the same cells
-    const std::int64_t cell = floor_div(top + row + ay.centre, ay.factor);
-    const std::int64_t phase = top + row + ay.centre - cell * ay.factor;
-    const std::int64_t from = cell - (ay.cells - 1) - first_row;
-    rows = std::min({ay.factor - phase, tile.out.height - row, kMixRows});
-    for (; expanded < from + ay.cells; ++expanded) {
-      if (expanded == blurred) blur_batch();
-      const float* coarse = s.batch + expanded % kRowBatch * s.stride;
-      with_cells(ax.cells, [&](auto cells) HWY_ATTR {
-        expansion.template run<decltype(cells)::value>(coarse, skip + count, expanded_row(expanded));
-      });
-    }
-    with_cells(ay.cells, [&](auto cells) HWY_ATTR {
-      constexpr int kCells = decltype(cells)::value;
-      const auto mix_of = [&](std::int64_t r) HWY_ATTR {
-        RowMix<kCells> mix;
-        const float scale = plain ? static_cast<float>(format.scale) : 1.0F;
-        HWY_UNROLL(8)
-        for (int t = 0; t < kCells; ++t) {
-          mix.rows[t] = expanded_row(from + t) + skip;
-          mix.weights[t] = hn::Set(F32(), ay.expand_weight(phase + r, t) * scale);
-        }
-        return mix;
-      };
-      if (!plain) {
-        for (std::int64_t r = 0; r < rows; ++r) {
-          mix_of(r).template store<false, false>(0, count, s.out);
-          store_pixels(format, tile, s.out, tile.out.width, tile.out.x, tile.out.y + row + r);
-        }
-        return;
-      }
-      with_component(format.component, [&](auto component) HWY_ATTR {
-        using S = decltype(component);
-        // A piece at a time, so that what its rows are mixed from is read from the nearest cache.
-        for (std::int64_t piece = 0; piece < count; piece += kMixElements) {
-          for (std::int64_t r = 0; r < rows; ++r) {
-            auto* dst = reinterpret_cast<S*>(dst_row(row + r));
-            auto* made = reinterpret_cast<S*>(s.out);
-            // Pieces meet where a cache line begins.
-            const std::int64_t shift = elements_to_line(dst);
-            const std::int64_t begin = piece == 0 ? 0 : std::min(piece + shift, count);
-            const std::int64_t end = std::min(piece + kMixElements + shift, count);
-            if (bounded) {
-              store_mix<kCells, true>(mix_of(r), begin, end, tile, made, dst);
-            } else {
-              store_mix<kCells, false>(mix_of(r), begin, end, tile, made, dst);
-            }
-          }
-        }
-      });
-    });
-  }
-  finish_stores(tile);
+  CellRows rows(k, tile);
+  float* out = tile.grid + tile.out.y * k.grid.stride + tile.out.x * k.rows.source.channels;
+  for (std::int64_t y = 0; y < tile.out.height; ++y, out += k.grid.stride) HWY_NAMESPACE::make_cell_row(rows, out);
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
@@ -592,10 +343,10 @@ HWY_AFTER_NAMESPACE();
 namespace mollify::cpu {
 
 HWY_EXPORT(gauss_decimate);
-HWY_EXPORT(gauss_expand);
+HWY_EXPORT(make_cell_row);
 
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_decimate)(k, tile); }
-void gauss_expand(const GaussExpand& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_expand)(k, tile); }
+void make_cell_row(CellRows& rows, float* out) { HWY_DYNAMIC_DISPATCH(make_cell_row)(rows, out); }
 
 namespace scalar {
 
@@ -616,39 +367,6 @@ void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
       std::copy_n(sum.begin(), channels, tile.grid + cell_y * k.grid.stride + cell_x * static_cast<std::int64_t>(channels));
     }
   }
-}
-
-void gauss_expand(const GaussExpand& k, const Tile& tile) {
-  const std::int64_t channels = k.rows.destination.channels;
-  /// The cell at (x, y) of the grid, blurred.
-  const auto blurred = [&](std::int64_t x, std::int64_t y) {
-    std::array<float, 4> sum{};
-    for (std::int64_t i = 0; i < k.y.size(); ++i) {
-      const std::int64_t row = std::clamp<std::int64_t>(y - k.y.before + i - k.grid.first.y, 0, k.grid.size.y - 1);
-      for (std::int64_t j = 0; j < k.x.size(); ++j) {
-        const std::int64_t column = std::clamp<std::int64_t>(x - k.x.before + j - k.grid.first.x, 0, k.grid.size.x - 1);
-        const float weight = k.y.weights[static_cast<std::size_t>(i)] * k.x.weights[static_cast<std::size_t>(j)];
-        const float* cell = tile.grid + row * k.grid.stride + column * channels;
-        for (std::int64_t c = 0; c < channels; ++c) sum[static_cast<std::size_t>(c)] += weight * cell[c];
-      }
-    }
-    return sum;
-  };
-  for_each_pixel<float>(k.rows, tile, [&](std::int64_t x, std::int64_t y) {
-    const auto cell_of = [](const DecimatedAxis& axis, std::int64_t p) { return floor_div(p + axis.centre, axis.factor); };
-    const PerAxis<std::int64_t> cell{cell_of(k.axis.x, x), cell_of(k.axis.y, y)};
-    const PerAxis<std::int64_t> phase{x + k.axis.x.centre - cell.x * k.axis.x.factor,
-                                      y + k.axis.y.centre - cell.y * k.axis.y.factor};
-    std::array<float, 4> out{};
-    for (std::int64_t s = 0; s < k.axis.y.cells; ++s) {
-      for (std::int64_t t = 0; t < k.axis.x.cells; ++t) {
-        const std::array<float, 4> in = blurred(cell.x - (k.axis.x.cells - 1) + t, cell.y - (k.axis.y.cells - 1) + s);
-        const float weight = k.axis.y.expand_weight(phase.y, s) * k.axis.x.expand_weight(phase.x, t);
-        for (std::size_t c = 0; c < 4; ++c) out[c] += weight * in[c];
-      }
-    }
-    return out;
-  });
 }
 
 }  // namespace scalar

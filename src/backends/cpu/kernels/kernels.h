@@ -137,11 +137,18 @@ struct GaussExpand {
   TapsOf<float> x, y;  ///< the coarse kernel
 };
 
+/// Both at once: a tile makes the cells that it needs by itself.
+struct GaussOnePass {
+  GaussDecimate decimate;
+  GaussExpand expand;
+};
+
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
 void sep_fused_u8(const SepFusedU8&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
 void gauss_expand(const GaussExpand&, const Tile&);
+void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as the two one after the other
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handling, whole pixels, sums below 2^31

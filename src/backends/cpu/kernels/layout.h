@@ -1,6 +1,7 @@
 // How each CPU kernel divides its scratch memory. The planner asks for the size, the kernel for the places.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -13,6 +14,8 @@ inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that 
 inline constexpr std::int64_t kBoxRows = 4;       ///< rows that a box makes at once
 
 inline constexpr std::int64_t kDecimateRows = 16; ///< source rows that are added to the sums at once
+inline constexpr std::int64_t kSlideFactor = 8;   ///< up to which sums of several cell rows are kept in registers
+inline constexpr std::int64_t kSlideGroups = 4;   ///< cell rows at once then
 inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kMixRows = 16;      ///< at most, that are mixed a piece at a time
 inline constexpr std::int64_t kMixElements = 1024; ///< of such a piece
@@ -175,20 +178,30 @@ struct BoxGroupScratch {
   }
 };
 
+/// The axis of a decimated Gaussian along which rows follow each other.
+struct CellRowShape {
+  std::int64_t factor, cells;
+};
+
 struct GaussDecimateScratch {
+  bool slides;          ///< the factor is so small that the source rows of several cell rows are added at once:
+  std::int64_t groups;  ///< of so many
   std::int64_t stride;
-  float* rows;  ///< kDecimateRows decoded source rows
-  float* sums;  ///< a ring of `cells` rows, one for each cell row that the current source rows reach
-  float* weights;  ///< horizontal ones, for each component, and zeros
+  float* rows;      ///< kDecimateRows decoded source rows
+  float* sums;      ///< `cells` rows, one for each cell row that the current source rows reach
+  float* finished;  ///< `groups` rows that are summed, where the factor is small; otherwise they are one of `sums`
+  float* weights;   ///< horizontal ones, for each component, and zeros
   std::int64_t bytes;
 
-  GaussDecimateScratch(std::byte* base, std::int64_t tile_cells, std::int64_t factor_x, std::int64_t taps_x,
-                       std::int64_t cells_y, int channels) {
+  GaussDecimateScratch(std::byte* base, std::int64_t tile_cells, std::int64_t factor_x, std::int64_t taps_x, CellRowShape y,
+                       int channels)
+      : slides(y.factor <= kSlideFactor), groups(slides ? std::min(kSlideGroups, kDecimateRows / y.factor) : 1) {
     Carver carver(base);
     const std::int64_t whole = (tile_cells + kDecimateCells - 1) / kDecimateCells * kDecimateCells;
     stride = row_stride(((whole - 1) * factor_x + taps_x) * channels);
     rows = carver.take<float>(stride * kDecimateRows);
-    sums = carver.take<float>(stride * cells_y);
+    sums = carver.take<float>(stride * y.cells);
+    finished = carver.take<float>(slides ? stride * groups : 0);
     weights = carver.take<float>(taps_x * channels + kPadElements);
     bytes = carver.used();
   }
@@ -233,6 +246,25 @@ struct GaussExpandScratch {
     bases = carver.take<std::int64_t>(pattern_lanes);
     indices = carver.take<std::int32_t>(pattern_lanes);
     weights = carver.take<float>(pattern_lanes * x.cells);
+    bytes = carver.used();
+  }
+};
+
+/// Of both passes at once.
+struct GaussOnePassScratch {
+  GaussExpandScratch expand;
+  float* cells;         ///< the newest row of cells
+  std::byte* decimate;  ///< GaussDecimateScratch
+  std::int64_t bytes;
+
+  GaussOnePassScratch(std::byte* base, std::int64_t tile_columns, ExpandShape x, ExpandShape y, int channels)
+      : expand(base, tile_columns, x, y, channels) {
+    const std::int64_t columns = expand.columns + x.coarse_taps - 1;
+    const GaussDecimateScratch in(nullptr, columns, x.factor, x.factor * x.cells, {y.factor, y.cells}, channels);
+    Carver carver(base);
+    carver.take<std::byte>(expand.bytes);
+    cells = carver.take<float>(row_stride(columns * channels));
+    decimate = carver.take<std::byte>(in.bytes);
     bytes = carver.used();
   }
 };

@@ -1,0 +1,100 @@
+// How the rows of cells of a decimated Gaussian are made one after the other. Holds no vectors, so that a kernel compiled
+// for one instruction set may ask another kernel for the next row.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/layout.h"
+#include "core/border.h"
+
+namespace mollify::cpu {
+
+/// The columns of a tile's source rows. What lies beyond the image sums up like the columns that stand for it, so that it
+/// need not be made for every row: only `first` to `last` are loaded, and fill() copies their sums. A tile that does not
+/// hold all that its border needs loads everything.
+struct DecimateColumns {
+  const RowPipeline& rows;
+  std::int64_t x;        ///< source column of column 0
+  std::int64_t columns;
+  std::int64_t width;    ///< of the source
+  std::int64_t first, last;
+  bool whole = true;     ///< what is loaded lies in the image
+
+  DecimateColumns(const RowPipeline& pipeline, std::int64_t from, std::int64_t count, std::int64_t source_width)
+      : rows(pipeline),
+        x(from),
+        columns(count),
+        width(source_width),
+        first(std::clamp<std::int64_t>(-from, 0, count)),
+        last(std::clamp<std::int64_t>(source_width - from, first, count)) {
+    const auto is_loaded = [&](std::int64_t i) {
+      const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
+      return inside == kOutside || (inside >= x + first && inside < x + last);
+    };
+    bool all = true;
+    for (std::int64_t i = 0; i < first; ++i) all = all && is_loaded(i);
+    for (std::int64_t i = last; i < columns; ++i) all = all && is_loaded(i);
+    if (!all) first = 0, last = columns, whole = false;
+  }
+
+  void fill(float* sums) const {
+    const std::int64_t channels = rows.source.channels;
+    const auto range = [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) {
+        const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
+        for (std::int64_t c = 0; c < channels; ++c) {
+          sums[i * channels + c] = inside == kOutside ? static_cast<float>(rows.outside[static_cast<std::size_t>(c)])
+                                                      : sums[(inside - x) * channels + c];
+        }
+      }
+    };
+    range(0, first);
+    range(last, columns);
+    std::fill_n(sums + columns * channels, kPadElements, 0.0F);  // read, with weights of zero
+  }
+};
+
+/// The rows of cells of one tile, from top to bottom: make_cell_row() makes the next. Source rows [m * factor - centre,
+/// + factor) are the first that cell row m reaches, and the t-th that m - t does: m begins as m - cells + 1 is finished.
+struct CellRows {
+  const GaussDecimate& k;
+  ConstImageView src;
+  std::int64_t first_column, width;  ///< cells
+  GaussDecimateScratch s;
+  DecimateColumns columns;
+  std::int64_t first, last;   ///< cell rows wanted, [first, last)
+  std::int64_t begins;        ///< the cell row that the next source rows begin
+  float* sums[kMaxCells];     ///< of cell row begins - 1 - t, as far as it is summed
+  float* finished[kDecimateRows];  ///< finished sums
+  std::int64_t ready = 0, taken = 0;  ///< of them
+
+  /// Tile::out in cells of the grid. The scratch has room for as many.
+  CellRows(const GaussDecimate& kernel, const Tile& tile)
+      : k(kernel),
+        src(tile.src),
+        first_column(k.grid.first.x + tile.out.x),
+        width(tile.out.width),
+        s(tile.scratch, width, k.axis.x.factor, taps(), {k.axis.y.factor, k.axis.y.cells}, k.rows.source.channels),
+        columns(k.rows, first_column * k.axis.x.factor - k.axis.x.centre,
+                (width - 1) * k.axis.x.factor + taps(), src.desc.width),
+        first(k.grid.first.y + tile.out.y),
+        last(first + tile.out.height),
+        begins(first) {
+    const std::int64_t channels = k.rows.source.channels;
+    for (std::int64_t i = 0; i < taps() * channels + kPadElements; ++i) {
+      s.weights[i] = i < taps() * channels ? k.axis.x.spline[static_cast<std::size_t>(i / channels)] : 0.0F;
+    }
+    for (std::int64_t i = 0; i < k.axis.y.cells; ++i) sums[i] = s.sums + i * s.stride;
+    std::fill_n(s.sums, k.axis.y.cells * s.stride, 0.0F);
+    for (std::int64_t i = 0; i < s.groups; ++i) finished[i] = s.finished + i * s.stride;
+  }
+
+  [[nodiscard]] std::int64_t taps() const { return static_cast<std::int64_t>(k.axis.x.spline.size()); }
+};
+
+/// Makes the next row of cells.
+void make_cell_row(CellRows& rows, float* out);
+
+}  // namespace mollify::cpu

@@ -1,0 +1,419 @@
+// Second pass of a decimated Gaussian (core/decimation.h): blurs the coarse grid with a small kernel and expands each of its
+// rows horizontally; each row of pixels is then mixed from a few of those: one write of the image. About `cells`
+// multiply-adds a component; the rest happens on a grid smaller by the factors.
+#include "backends/cpu/kernels/gauss_cells.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/pixel.h"
+#include "core/decimation.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_expand.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+//
+#include "backends/cpu/kernels/gauss_axis-inl.h"
+#include "backends/cpu/kernels/row_io-inl.h"
+#include "backends/cpu/kernels/taps-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mollify::cpu::HWY_NAMESPACE {
+
+/// The coarse rows that a tile is expanded from, which it asks for from top to bottom: out of the grid, or made as they are
+/// needed.
+class CoarseRows {
+ public:
+  CoarseRows(const CoarseGrid& grid, const float* cells, int channels, float* padded)
+      : cells_(cells),
+        stride_(grid.stride),
+        first_(grid.first),
+        size_(grid.size),
+        next_(first_.y + size_.y),
+        channels_(channels),
+        padded_(padded) {}
+
+  CoarseRows(CellRows& maker, float* row, float* padded)
+      : maker_(&maker),
+        cells_(row),
+        row_(row),
+        first_{maker.first_column, maker.first},
+        size_{maker.width, maker.last - maker.first},
+        next_(maker.first),
+        channels_(maker.k.rows.source.channels),
+        padded_(padded) {}
+
+  /// Columns [x, x + count) of row y; beyond the grid the outermost cells repeat.
+  HWY_INLINE const float* at(std::int64_t y, std::int64_t x, std::int64_t count) {
+    const std::int64_t row = std::clamp(y, first_.y, first_.y + size_.y - 1);
+    for (; next_ <= row; ++next_) make_cell_row(*maker_, row_);
+    const float* src = cells_ + (row - first_.y) * stride_;
+    const std::int64_t from = x - first_.x;
+    if (from >= 0 && from + count <= size_.x) return src + from * channels_;
+    const std::int64_t first = std::clamp<std::int64_t>(-from, 0, count);
+    const std::int64_t last = std::clamp<std::int64_t>(size_.x - from, first, count);
+    for (std::int64_t i = 0; i < first; ++i) std::copy_n(src, channels_, padded_ + i * channels_);
+    std::copy_n(src + (from + first) * channels_, (last - first) * channels_, padded_ + first * channels_);
+    for (std::int64_t i = last; i < count; ++i) {
+      std::copy_n(src + (size_.x - 1) * channels_, channels_, padded_ + i * channels_);
+    }
+    return padded_;
+  }
+
+ private:
+  CellRows* maker_ = nullptr;
+  const float* cells_;
+  float* row_ = nullptr;
+  std::int64_t stride_ = 0;  ///< from row to row; made ones all lie in the same place
+  PerAxis<std::int64_t> first_, size_;
+  std::int64_t next_;  ///< row to make
+  std::int64_t channels_;
+  float* padded_;
+};
+
+/// filter_columns() that loads less: what is one tap's input to a vector of outputs is another tap's to the next one.
+HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const float* row, std::int64_t count, float* out) {
+  const F32 d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const std::int64_t shift = lanes / channels;  // taps from one vector to the next
+  const std::int64_t n = taps.size();
+  std::int64_t i = 0;
+  if (lanes % channels == 0 && n >= 3 * shift) {
+    for (; i + 4 * lanes <= count; i += 4 * lanes) {
+      VecF32 a = hn::Zero(d), b = a, c = a, e = a;
+      // Inputs [from, to), which reach the outputs from `first` to `last` of the four.
+      const auto add = [&](std::int64_t from, std::int64_t to, auto first, auto last) HWY_ATTR {
+        const float* p = row + i + from * channels;
+        const float* w = taps.weights.data() + from;
+        for (; from < to; ++from, ++w, p += channels) {
+          const VecF32 v = hn::LoadU(d, p);
+          if (first <= 0) a = hn::MulAdd(v, hn::Set(d, w[0]), a);
+          if (first <= 1 && last >= 1) b = hn::MulAdd(v, hn::Set(d, w[-shift]), b);
+          if (first <= 2 && last >= 2) c = hn::MulAdd(v, hn::Set(d, w[-2 * shift]), c);
+          if (last >= 3) e = hn::MulAdd(v, hn::Set(d, w[-3 * shift]), e);
+        }
+      };
+      constexpr std::integral_constant<int, 0> kA;
+      constexpr std::integral_constant<int, 1> kB;
+      constexpr std::integral_constant<int, 2> kC;
+      constexpr std::integral_constant<int, 3> kE;
+      add(0, shift, kA, kA), add(shift, 2 * shift, kA, kB), add(2 * shift, 3 * shift, kA, kC);
+      add(3 * shift, n, kA, kE);
+      add(n, n + shift, kB, kE), add(n + shift, n + 2 * shift, kC, kE), add(n + 2 * shift, n + 3 * shift, kE, kE);
+      hn::StoreU(a, d, out + i), hn::StoreU(b, d, out + i + lanes);
+      hn::StoreU(c, d, out + i + 2 * lanes), hn::StoreU(e, d, out + i + 3 * lanes);
+    }
+  }
+  filter_columns(taps, channels, row + i, count - i, out + i);
+}
+
+/// Elements of S from `p` to where a cache line begins.
+template <class S>
+HWY_INLINE std::int64_t elements_to_line(const S* p) {
+  constexpr std::uintptr_t kLine = 64;
+  const std::uintptr_t bytes = (kLine - reinterpret_cast<std::uintptr_t>(p) % kLine) % kLine;
+  return static_cast<std::int64_t>(bytes / sizeof(S));
+}
+
+/// The sum of `kCells` rows, each times its weight.
+template <int kCells>
+struct RowMix {
+  VecF32 weights[kCells];
+  const float* rows[kCells];
+
+  HWY_INLINE VecF32 at(std::int64_t i) const {
+    const F32 d;
+    VecF32 sum = hn::Mul(hn::LoadU(d, rows[0] + i), weights[0]);
+    HWY_UNROLL(8)
+    for (int t = 1; t < kCells; ++t) sum = hn::MulAdd(hn::LoadU(d, rows[t] + i), weights[t], sum);
+    return sum;
+  }
+
+  /// Elements [from, to), stored as S from `out` on. Touches whole groups of four vectors.
+  template <bool kBounded, bool kStream, class S>
+  HWY_INLINE void store(std::int64_t from, std::int64_t to, S* out) const {
+    const F32 d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    for (std::int64_t i = from; i < to; i += 4 * lanes, out += 4 * lanes) {
+      store_four<kBounded, kStream>(d, at(i), at(i + lanes), at(i + 2 * lanes), at(i + 3 * lanes), out);
+    }
+  }
+};
+
+/// Elements [from, to) of a mixed row to the row of stored S at `dst`, past the cache if the tile says so: whole vectors at
+/// once where they fill cache lines, the rest by way of `made`.
+template <int kCells, bool kBounded, class S>
+HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t from, std::int64_t to, const Tile& tile, S* made, S* dst) {
+  const auto group = 4 * static_cast<std::int64_t>(hn::Lanes(F32()));
+  const auto put = [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+    mix.template store<kBounded, false>(begin, end, made);
+    std::memcpy(dst + begin, made, static_cast<std::size_t>(end - begin) * sizeof(S));
+  };
+  if (!tile.streams) {
+    const std::int64_t last = from + (to - from) / group * group;
+    mix.template store<kBounded, false>(from, last, dst + from);
+    return put(last, to);
+  }
+  const std::int64_t first = from + elements_to_line(dst + from);
+  if constexpr (kMakesWholeVectors<kBounded, S>) {
+    if (first + group <= to) {
+      const std::int64_t last = first + (to - first) / group * group;
+      put(from, first);
+      mix.template store<kBounded, true>(first, last, dst + first);
+      return put(last, to);
+    }
+  }
+  mix.template store<kBounded, false>(from, to, made);
+  store_bytes(tile, reinterpret_cast<const std::byte*>(made), (to - from) * static_cast<std::int64_t>(sizeof(S)),
+              reinterpret_cast<std::byte*>(dst + from));
+}
+
+HWY_INLINE ExpandShape expand_shape(const DecimatedAxis& axis, const TapsOf<float>& coarse) {
+  return {axis.factor, axis.cells, coarse.size()};
+}
+
+/// Horizontal expansion repeats after `period` output components, which read `period / factor` coarse ones. Within a period,
+/// each vector of outputs reads its coarse components within one vector's width of its base, through `indices`.
+struct Expansion {
+  const GaussExpandScratch& s;
+  const DecimatedAxis& axis;
+  std::int64_t channels;
+  std::int64_t lanes;
+  std::int64_t period;
+  bool in_reach = true;  ///< every index lies within a vector
+
+  Expansion(const GaussExpandScratch& scratch, const DecimatedAxis& a, int c)
+      : s(scratch), axis(a), channels(c), lanes(static_cast<std::int64_t>(hn::Lanes(F32()))), period(scratch.pattern_lanes) {
+    in_reach = lanes <= kExpandLanes;
+    for (std::int64_t i = 0; i < period; ++i) {
+      const std::int64_t pixel = i / channels;
+      const std::int64_t cell = pixel / axis.factor * channels;
+      if (i % lanes == 0) s.bases[i / lanes] = cell;
+      const std::int64_t index = cell + i % channels - s.bases[i / lanes];
+      in_reach = in_reach && index >= 0 && index < lanes;
+      s.indices[i] = static_cast<std::int32_t>(index);
+      for (std::int64_t t = 0; t < axis.cells; ++t) {
+        weight_vectors(i)[t * lanes + i % lanes] = axis.expand_weight(pixel % axis.factor, t);
+      }
+    }
+  }
+
+  /// `cells` vectors for the vector that output component i is in.
+  [[nodiscard]] float* weight_vectors(std::int64_t i) const { return s.weights + i / lanes * lanes * axis.cells; }
+
+  template <int kCells>
+  HWY_INLINE void run(const float* coarse, std::int64_t count, float* out) const {
+    const F32 d;
+    const hn::RebindToSigned<F32> di;
+    if (!in_reach) return run_plain(coarse, count, out);
+    const std::int64_t step = period / axis.factor;
+    for (std::int64_t begin = 0; begin < count; begin += period, coarse += step) {
+      const std::int64_t end = std::min(period, count - begin);
+      const float* w = s.weights;
+      const std::int64_t* base = s.bases;
+      for (std::int64_t i = 0; i < end; i += lanes, w += kCells * lanes) {
+        const auto indices = hn::IndicesFromVec(d, hn::LoadU(di, s.indices + i));
+        const float* p = coarse + *base++;
+        VecF32 sum = hn::Mul(hn::TableLookupLanes(hn::LoadU(d, p), indices), hn::LoadU(d, w));
+        HWY_UNROLL(8)
+        for (int t = 1; t < kCells; ++t) {
+          const VecF32 cell = hn::TableLookupLanes(hn::LoadU(d, p + t * channels), indices);
+          sum = hn::MulAdd(cell, hn::LoadU(d, w + t * lanes), sum);
+        }
+        hn::StoreU(sum, d, out + begin + i);
+      }
+    }
+  }
+
+  /// For vectors too short to hold all cells that one of them reads.
+  HWY_INLINE void run_plain(const float* coarse, std::int64_t count, float* out) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t pixel = i / channels;
+      const float* p = coarse + pixel / axis.factor * channels + i % channels;
+      float sum = 0.0F;
+      for (std::int64_t t = 0; t < axis.cells; ++t) {
+        sum += p[t * channels] * axis.expand_weight(pixel % axis.factor, t);
+      }
+      out[i] = sum;
+    }
+  }
+};
+
+/// The cells that pixels [from, from + count) of the source are expanded from.
+struct CellSpan {
+  std::int64_t first, count;
+
+  CellSpan(const DecimatedAxis& axis, std::int64_t from, std::int64_t pixels)
+      : first(floor_div(from + axis.centre, axis.factor) - (axis.cells - 1)),
+        count(floor_div(from + pixels - 1 + axis.centre, axis.factor) - first + 1) {}
+};
+
+void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s, CoarseRows& cells) {
+  const RowFormat& format = k.rows.destination;
+  const int channels = format.channels;
+  const DecimatedAxis& ax = k.axis.x;
+  const DecimatedAxis& ay = k.axis.y;
+  const Expansion expansion(s, ax, channels);
+
+  // Columns are expanded from the start of the cell that the tile begins in.
+  const std::int64_t x = tile.origin_x + tile.out.x;
+  const auto [first_column, columns] = CellSpan(ax, x, tile.out.width);
+  const std::int64_t skip = (x - ((first_column + ax.cells - 1) * ax.factor - ax.centre)) * channels;
+  const std::int64_t count = tile.out.width * channels;
+
+  const std::int64_t top = tile.origin_y + tile.out.y;
+  const std::int64_t first_row = CellSpan(ay, top, tile.out.height).first;
+  std::int64_t loaded = 0;    // coarse rows in `ring`, counted from first_row - k.y.before
+  std::int64_t blurred = 0;   // coarse rows in `batch`, counted from first_row
+  std::int64_t expanded = 0;  // coarse rows in `expanded`, counted from first_row
+  const auto blur_batch = [&]() HWY_ATTR {
+    for (; loaded < blurred + kRowBatch + k.y.size() - 1; ++loaded) {
+      const float* row = cells.at(first_row - k.y.before + loaded, first_column - k.x.before, columns + k.x.size() - 1);
+      filter_cells(k.x, channels, row, columns * channels, s.ring + loaded % s.ring_rows * s.stride);
+    }
+    for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (blurred + i) % s.ring_rows * s.stride;
+    filter_rows(k.y, s.rows, columns * channels, s.batch, s.stride);
+    blurred += kRowBatch;
+  };
+  // Where pixel 0 of the tile begins a cache line.
+  const auto expanded_row = [&](std::int64_t row) {
+    constexpr std::int64_t kLine = 16;
+    return s.expanded + row % ay.cells * s.expanded_stride + (kLine - skip % kLine) % kLine;
+  };
+
+  const bool plain = format.transfer == TransferFunction::none && format.alpha == AlphaMode::ignore;
+  const bool bounded = info(tile.src.desc.format).is_unorm() && format.scale <= 1.0;
+  const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
+  const auto dst_row = [&](std::int64_t row) { return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes; };
+  std::int64_t rows = 0;
+  for (std::int64_t row = 0; row < tile.out.height; row += rows) {  // rows that are mixed from the same cells
+    const std::int64_t cell = floor_div(top + row + ay.centre, ay.factor);
+    const std::int64_t phase = top + row + ay.centre - cell * ay.factor;
+    const std::int64_t from = cell - (ay.cells - 1) - first_row;
+    rows = std::min({ay.factor - phase, tile.out.height - row, kMixRows});
+    for (; expanded < from + ay.cells; ++expanded) {
+      if (expanded == blurred) blur_batch();
+      const float* coarse = s.batch + expanded % kRowBatch * s.stride;
+      with_cells(ax.cells, [&](auto cells) HWY_ATTR {
+        expansion.template run<decltype(cells)::value>(coarse, skip + count, expanded_row(expanded));
+      });
+    }
+    with_cells(ay.cells, [&](auto cells) HWY_ATTR {
+      constexpr int kCells = decltype(cells)::value;
+      const float scale = plain ? static_cast<float>(format.scale) : 1.0F;
+      RowMix<kCells> mix;
+      for (int t = 0; t < kCells; ++t) mix.rows[t] = expanded_row(from + t) + skip;
+      const auto weigh = [&](std::int64_t r) HWY_ATTR {
+        HWY_UNROLL(8)
+        for (int t = 0; t < kCells; ++t) mix.weights[t] = hn::Set(F32(), ay.expand_weight(phase + r, t) * scale);
+      };
+      if (!plain) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          weigh(r);
+          mix.template store<false, false>(0, count, s.out);
+          store_pixels(format, tile, s.out, tile.out.width, tile.out.x, tile.out.y + row + r);
+        }
+        return;
+      }
+      with_component(format.component, [&](auto component) HWY_ATTR {
+        using S = decltype(component);
+        // A piece at a time, so that what its rows are mixed from is read from the nearest cache.
+        for (std::int64_t piece = 0; piece < count; piece += kMixElements) {
+          for (std::int64_t r = 0; r < rows; ++r) {
+            auto* dst = reinterpret_cast<S*>(dst_row(row + r));
+            auto* made = reinterpret_cast<S*>(s.out);
+            // Pieces meet where a cache line begins.
+            const std::int64_t shift = elements_to_line(dst);
+            const std::int64_t begin = piece == 0 ? 0 : std::min(piece + shift, count);
+            const std::int64_t end = std::min(piece + kMixElements + shift, count);
+            weigh(r);
+            if (bounded) {
+              store_mix<kCells, true>(mix, begin, end, tile, made, dst);
+            } else {
+              store_mix<kCells, false>(mix, begin, end, tile, made, dst);
+            }
+          }
+        }
+      });
+    });
+  }
+  finish_stores(tile);
+}
+
+void gauss_expand(const GaussExpand& k, const Tile& tile) {
+  const GaussExpandScratch s(tile.scratch, tile.out.width, expand_shape(k.axis.x, k.x), expand_shape(k.axis.y, k.y),
+                             k.rows.destination.channels);
+  CoarseRows cells(k.grid, tile.grid, k.rows.destination.channels, s.loaded);
+  expand(k, tile, s, cells);
+}
+
+void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
+  const GaussExpand& out = k.expand;
+  const GaussOnePassScratch s(tile.scratch, tile.out.width, expand_shape(out.axis.x, out.x), expand_shape(out.axis.y, out.y),
+                              out.rows.destination.channels);
+  // Of the cells that the tile needs, those that the grid has.
+  const auto within = [](CellSpan span, const TapsOf<float>& taps, std::int64_t first, std::int64_t size) {
+    const auto inside = [&](std::int64_t cell) { return std::clamp(cell, first, first + size - 1); };
+    const std::int64_t begin = inside(span.first - taps.before);
+    return std::pair(begin - first, inside(span.first + span.count - 1 + taps.size() - 1 - taps.before) - begin + 1);
+  };
+  const CoarseGrid& grid = out.grid;
+  const auto [x, columns] = within(CellSpan(out.axis.x, tile.origin_x + tile.out.x, tile.out.width), out.x, grid.first.x, grid.size.x);
+  const auto [y, rows] = within(CellSpan(out.axis.y, tile.origin_y + tile.out.y, tile.out.height), out.y, grid.first.y, grid.size.y);
+  Tile in = tile;
+  in.scratch = s.decimate;
+  in.out = {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(columns),
+            static_cast<std::int32_t>(rows)};
+  CellRows maker(k.decimate, in);
+  CoarseRows cells(maker, s.cells, s.expand.loaded);
+  expand(out, tile, s.expand, cells);
+}
+
+}  // namespace mollify::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mollify::cpu {
+
+HWY_EXPORT(gauss_expand);
+HWY_EXPORT(gauss_one_pass);
+
+void gauss_expand(const GaussExpand& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_expand)(k, tile); }
+void gauss_one_pass(const GaussOnePass& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_one_pass)(k, tile); }
+
+namespace scalar {
+
+void gauss_expand(const GaussExpand& k, const Tile& tile) {
+  const std::int64_t channels = k.rows.destination.channels;
+  /// The cell at (x, y) of the grid, blurred.
+  const auto blurred = [&](std::int64_t x, std::int64_t y) {
+    std::array<float, 4> sum{};
+    for (std::int64_t i = 0; i < k.y.size(); ++i) {
+      const std::int64_t row = std::clamp<std::int64_t>(y - k.y.before + i - k.grid.first.y, 0, k.grid.size.y - 1);
+      for (std::int64_t j = 0; j < k.x.size(); ++j) {
+        const std::int64_t column = std::clamp<std::int64_t>(x - k.x.before + j - k.grid.first.x, 0, k.grid.size.x - 1);
+        const float weight = k.y.weights[static_cast<std::size_t>(i)] * k.x.weights[static_cast<std::size_t>(j)];
+        const float* cell = tile.grid + row * k.grid.stride + column * channels;
+        for (std::int64_t c = 0; c < channels; ++c) sum[static_cast<std::size_t>(c)] += weight * cell[c];
+      }
+    }
+    return sum;
+  };
+  for_each_pixel<float>(k.rows, tile, [&](std::int64_t x, std::int64_t y) {
+    const auto cell_of = [](const DecimatedAxis& axis, std::int64_t p) { return floor_div(p + axis.centre, axis.factor); };
+    const PerAxis<std::int64_t> cell{cell_of(k.axis.x, x), cell_of(k.axis.y, y)};
+    const PerAxis<std::int64_t> phase{x + k.axis.x.centre - cell.x * k.axis.x.factor,
+                                      y + k.axis.y.centre - cell.y * k.axis.y.factor};
+    std::array<float, 4> out{};
+    for (std::int64_t s = 0; s < k.axis.y.cells; ++s) {
+      for (std::int64_t t = 0; t < k.axis.x.cells; ++t) {
+        const std::array<float, 4> in = blurred(cell.x - (k.axis.x.cells - 1) + t, cell.y - (k.axis.y.cells - 1) + s);
+        const float weight = k.axis.y.expand_weight(phase.y, s) * k.axis.x.expand_weight(phase.x, t);
+        for (std::size_t c = 0; c < 4; ++c) out[c] += weight * in[c];
+      }
+    }
+    return out;
+  });
+}
+
+}  // namespace scalar
+}  // namespace mollify::cpu
+#endif  // HWY_ONCE
