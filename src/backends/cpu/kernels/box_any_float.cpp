@@ -57,6 +57,7 @@ class FloatWindows {
       }
       if (begin >= last_) return;
       sums_.need(std::min(begin + n, pixels));
+      sums_.release(begin + n);
       sum_to_end(std::max<std::int64_t>(begin, 0), std::min(begin + n, pixels));
     }
   }

@@ -72,11 +72,13 @@ struct BoxMoves {
   const S* leaves[kBoxRows];
   const S* above[kBoxRows];
   const S* below[kBoxRows];
+  const S* ahead[2 * kBoxRows];  ///< what will be taken in and dropped when these rows are done, to be fetched meanwhile
 
   /// The same for components from `i` on.
   [[nodiscard]] BoxMoves from(std::int64_t i) const {
     BoxMoves moves = *this;
     moves.each([i](const S*& p) { p += i; });
+    for (const S*& p : moves.ahead) p += i;
     return moves;
   }
 
@@ -103,7 +105,12 @@ HWY_INLINE bool step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, st
   const VecSum scale = hn::Set(d, weights.scale), zero = hn::Zero(d);
   const VecSum above = hn::Set(d, weights.above), below = hn::Set(d, weights.below);
   VecSum poison = zero;  // NaN where a leaving value is not finite: no subtraction takes that back
+  constexpr std::int64_t kLine = 64 / sizeof(S);
   for (std::int64_t i = 0; i + lanes <= count; i += lanes) {
+    if (i % kLine == 0) {
+      HWY_UNROLL(8)
+      for (const S* row : m.ahead) fetch_far(reinterpret_cast<const std::byte*>(row + i));
+    }
     const VecSum l0 = load_f64(d, out0 + i), l1 = load_f64(d, out1 + i);
     const VecSum l2 = load_f64(d, out2 + i), l3 = load_f64(d, out3 + i);
     const VecSum sum0 = hn::Add(hn::LoadU(d, sums + i), hn::Sub(load_f64(d, in0 + i), l0));
@@ -158,7 +165,8 @@ class BoxFloatSums {
         direct_(std::is_same_v<P, float> && box.rows.source.only_scaled() && columns_.left_repeats && columns_.right_repeats),
         first_(direct_ ? columns_.first : 0),
         last_(direct_ ? columns_.last : columns_.pixels),
-        left_end_(direct_ ? columns_.left_end() : 0) {
+        left_end_(direct_ ? columns_.left_end() : 0),
+        right_begin_(direct_ ? columns_.right_begin() : last_) {
     with_stored([&](auto component) HWY_ATTR {
       using S = decltype(component);
       auto* outside = reinterpret_cast<S*>(s_.outside);
@@ -192,9 +200,17 @@ class BoxFloatSums {
       leaves_[k] = k < rows ? row(y + k - 1 - box_.y.before, 2 * k + 1) : nullptr;
     }
     for (std::int64_t k = 0; direct_ && k < box_float_rows(channels_); ++k) {
-      ahead_[2 * k] = stored_row(box_.rows, tile_.src, y + rows + k + box_.y.after, columns_.x);
-      ahead_[2 * k + 1] = stored_row(box_.rows, tile_.src, y + rows + k - 1 - box_.y.before, columns_.x);
+      const auto fetched = [&](std::int64_t row) {
+        return stored_row(box_.rows, tile_.src, row, columns_.x) - first_ * info(tile_.src.desc.format).pixel_bytes();
+      };
+      ahead_[2 * k] = fetched(y + rows + k + box_.y.after);
+      ahead_[2 * k + 1] = fetched(y + rows + k - 1 - box_.y.before);
     }
+  }
+
+  /// Groups before this pixel may be changed from now on.
+  void release(std::int64_t pixel) {
+    if (pixel > right_begin_) need(columns_.pixels);
   }
 
   /// Makes the groups of all pixels before this one, if they are not made yet.
@@ -241,6 +257,8 @@ class BoxFloatSums {
       m.leaves[j] = either(steps, leaves_[k + j]);
       m.above[j] = either(made && box_.y.before_fraction > 0.0, leaves_[k + j]);
       m.below[j] = either(made && box_.y.after_fraction > 0.0, enters_[k + j + 1]);
+      m.ahead[2 * j] = either(direct_, ahead_[2 * (k + j)]);
+      m.ahead[2 * j + 1] = either(direct_, ahead_[2 * (k + j) + 1]);
     }
     return m;
   }
@@ -249,12 +267,6 @@ class BoxFloatSums {
     const std::int64_t from = made_;
     made_ = std::min(from + kBoxChunk, last_);
     with_stored([&](auto component) HWY_ATTR { make_groups<decltype(component)>(from, made_); });
-    if (!direct_) return;
-    const std::int64_t pixel_bytes = info(tile_.src.desc.format).pixel_bytes();
-    for (std::int64_t k = 0; k < 2 * box_float_rows(channels_); ++k) {
-      const std::byte* const end = ahead_[k] + (made_ - first_) * pixel_bytes;
-      for (const std::byte* p = ahead_[k] + (from - first_) * pixel_bytes; p < end; p += 64) fetch_far(p);
-    }
   }
 
   template <class S>
@@ -345,12 +357,13 @@ class BoxFloatSums {
   bool direct_;                ///< rows are read where they are stored
   std::int64_t first_, last_;  ///< pixels that have sums of their own
   std::int64_t left_end_;      ///< of the pixels that those left of the image repeat
+  std::int64_t right_begin_;   ///< of those that the ones right of it repeat
 
   std::int64_t y_ = 0, rows_ = 0;
   bool begins_ = false;
   const std::byte* enters_[kBoxGroup + kBoxRows + 1] = {};
   const std::byte* leaves_[kBoxGroup + kBoxRows + 1] = {};
-  const std::byte* ahead_[2 * kBoxGroup] = {};  ///< source rows of the next steps
+  const std::byte* ahead_[2 * kBoxGroup] = {};  ///< source rows of the next steps, from component 0 on
   std::int64_t made_ = 0;                       ///< groups of pixels before this one
   bool left_repeated_ = false, right_repeated_ = false;
 };

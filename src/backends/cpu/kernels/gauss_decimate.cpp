@@ -242,8 +242,7 @@ HWY_INLINE void add_block(const DecimateColumns& columns, const GaussDecimateScr
   const std::int64_t count = pixels * rows.source.channels;
   const S* stored[kDecimateRows];
   const float* numbers[kDecimateRows];
-  bool as_stored = columns.whole && rows.source.transfer == TransferFunction::none &&
-                   rows.source.alpha == AlphaMode::ignore && rows.source.scale == 1.0;
+  bool as_stored = columns.whole && rows.source.only_scaled() && rows.source.scale == 1.0;
   for (std::int64_t r = 0; r < block.count; ++r) {
     as_stored = as_stored && map_index(rows.border.mode.y, y + r, src.desc.height) != kOutside;
     stored[r] = reinterpret_cast<const S*>(stored_row(rows, src, y + r, x));
@@ -356,14 +355,6 @@ HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const floa
     }
   }
   filter_columns(taps, channels, row + i, count - i, out + i);
-}
-
-/// Elements of S from `p` to where a cache line begins.
-template <class S>
-HWY_INLINE std::int64_t elements_to_line(const S* p) {
-  constexpr std::uintptr_t kLine = 64;
-  const std::uintptr_t bytes = (kLine - reinterpret_cast<std::uintptr_t>(p) % kLine) % kLine;
-  return static_cast<std::int64_t>(bytes / sizeof(S));
 }
 
 /// The sum of `kCells` rows, each times its weight.
@@ -525,7 +516,7 @@ void gauss_expand(const GaussExpand& k, const Tile& tile) {
     return s.expanded + row % ay.cells * s.expanded_stride + (kLine - skip % kLine) % kLine;
   };
 
-  const bool plain = format.transfer == TransferFunction::none && format.alpha == AlphaMode::ignore;
+  const bool plain = format.only_scaled();
   const bool bounded = info(tile.src.desc.format).is_unorm() && format.scale <= 1.0;
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   const auto dst_row = [&](std::int64_t row) { return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes; };
