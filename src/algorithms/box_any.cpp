@@ -114,7 +114,7 @@ Result<Proposal> propose(const Problem& p) {
   TileNeeds needs;
   needs.halo = {x.halo(), y.halo()};
   needs.column_bytes = channels * (integer ? 12 : 56);
-  needs.pixel_operations = channels * (integer ? 6.0 : wide_pixels ? 60.0 : 24.0);
+  needs.pixel_operations = channels * (integer ? 6.0 : wide_pixels ? 100.0 : 40.0);
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
   Pass pass;
   pass.kernel = kKernel;
