@@ -138,29 +138,34 @@ TEST(Twins, NxnDirectMatches) {
   });
 }
 
+template <class T, class P>
+void expect_box_twins(const Formats& formats, const BoxAny& box, void (*simd)(const BoxAny&, const Tile&),
+                      void (*twin)(const BoxAny&, const Tile&)) {
+  for (const std::int32_t width : {60, 192}) {  // less than a chunk, and three of them
+    const BoxFloatScratch<T, P> shape(nullptr, width, box.x.size(), box.x.halo(), box.rows.source.channels);
+    expect_twins(formats, Match::last_place, shape.bytes, box, simd, twin, nullptr, width);
+  }
+}
+
 TEST(Twins, BoxAnyMatches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     const int channels = rows.source.channels;
     BoxAny box{rows, box_window({2, 3}), box_window({4, 1}), 1.0 / 36.0, 8};
-    expect_twins(formats, Match::last_place, BoxFloatScratch<float>(nullptr, 60, 5, channels).bytes, box, box_any_f32,
-                 scalar::box_any_f32);
     if (info(formats.src).is_unorm()) {
       BoxAny integer = box;
       integer.rows.destination.scale *= box.scale;
       expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 60, 6, channels).bytes, integer, box_any_i32,
                    scalar::box_any_i32);
     }
-    if (channels == 4) {
-      expect_twins(formats, Match::last_place, BoxGroupScratch<float>(nullptr, 60, 6).bytes, box, box_groups_f32,
-                   scalar::box_any_f32);
-      expect_twins(formats, Match::last_place, BoxGroupScratch<double>(nullptr, 60, 6).bytes, box, box_groups_f64,
-                   scalar::box_any_f32);
+    const BoxExtent ends[][2] = {{{2, 3}, {4, 1}}, {{1.5, 2.25}, {0.5, 3.0}}, {{0, 70}, {1, 1.75}}};
+    for (const auto& [x, y] : ends) {
+      box.x = box_window(x);
+      box.y = box_window(y);
+      box.scale = 1.0 / ((x.before + 1.0 + x.after) * (y.before + 1.0 + y.after));
+      expect_box_twins<float, float>(formats, box, box_any_f32, scalar::box_any_f64);
+      expect_box_twins<double, float>(formats, box, box_any_f64, scalar::box_any_f64);
+      expect_box_twins<double, double>(formats, box, box_any_wide, scalar::box_any_wide);
     }
-    box.x = box_window({1.5, 2.25});
-    box.y = box_window({0.5, 3.0});
-    box.scale = 1.0 / (4.75 * 4.5);
-    expect_twins(formats, Match::last_place, BoxFloatScratch<double>(nullptr, 60, 5, channels).bytes, box, box_any_f64,
-                 scalar::box_any_f64);
   });
 }
 

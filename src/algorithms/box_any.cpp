@@ -48,15 +48,12 @@ std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cp
 
 /// Of one thread.
 std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, int channels) {
-  const bool wide = pass.constants.at("wide") != 0;
-  const std::int64_t halo = x.reach_before() + x.reach_after();
   if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes;
-  if (pass.constants.at("groups") != 0) {
-    return wide ? cpu::BoxGroupScratch<double>(nullptr, pass.tile.x, x.size()).bytes
-                : cpu::BoxGroupScratch<float>(nullptr, pass.tile.x, x.size()).bytes;
-  }
-  return wide ? cpu::BoxFloatScratch<double>(nullptr, pass.tile.x, halo, channels).bytes
-              : cpu::BoxFloatScratch<float>(nullptr, pass.tile.x, halo, channels).bytes;
+  const auto of = [&]<class T, class P>(T, P) {
+    return cpu::BoxFloatScratch<T, P>(nullptr, pass.tile.x, x.size(), x.halo(), channels).bytes;
+  };
+  if (pass.constants.at("wide_pixels") != 0) return of(double{}, double{});
+  return pass.constants.at("wide_sums") != 0 ? of(double{}, float{}) : of(float{}, float{});
 }
 
 /// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
@@ -99,16 +96,13 @@ Result<Proposal> propose(const Problem& p) {
   };
   const bool wide_pixels = !integer && error(Accumulator::f32) > p.allowed_error;
   const int channels = info(p.src.format).channels;
-  const bool whole = x.before_fraction + x.after_fraction + y.before_fraction + y.after_fraction == 0.0;
-  const bool groups = !integer && !wide_pixels && whole && channels == 4;
 
   // Sums along rows round once a pixel: n of them, of at most n values, err by half a unit a value on average.
-  const double along_rows = error(Accumulator::f32) + colour_gain(p.spec) * 0.5 * static_cast<double>(x.size() + 1) *
+  const double along_rows = error(Accumulator::f32) + colour_gain(p.spec) * 0.5 * static_cast<double>(x.halo() + 2) *
                                                          unit_roundoff(Accumulator::f32);
   const bool wants_f32 = given != p.options.end() && given->second == "f32";
-  if (wants_f32 && !groups) return refusal("sums in f32 are for pixels of four channels, not integers, and whole radii");
-  const bool f32_along = groups && (given == p.options.end() ? along_rows <= p.allowed_error : wants_f32);
-  const bool wide = groups ? !f32_along : wide_pixels;
+  if (wants_f32 && wide_pixels) return refusal("pixels in f32 would cost more than the allowed error");
+  const bool f32_along = !integer && !wide_pixels && (wants_f32 || (given == p.options.end() && along_rows <= p.allowed_error));
 
   Proposal out;
   out.options = {{"accumulator", integer ? "i32" : f32_along ? "f32" : "f64"}};
@@ -118,14 +112,16 @@ Result<Proposal> propose(const Problem& p) {
   const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(
                                    std::max<std::int64_t>(64, 4 * y.size()) - 1));
   TileNeeds needs;
-  needs.halo = {x.reach_before() + x.reach_after(), y.reach_before() + y.reach_after()};
+  needs.halo = {x.halo(), y.halo()};
   needs.column_bytes = channels * (integer ? 12 : 56);
-  needs.pixel_operations = channels * (integer ? 6.0 : groups ? 8.0 : 24.0);
+  needs.pixel_operations = channels * (integer ? 6.0 : wide_pixels ? 100.0 : 40.0);
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {
-      {"groups", groups ? 1 : 0}, {"integer", integer ? 1 : 0}, {"segment_rows", segment}, {"wide", wide ? 1 : 0}};
+  pass.constants = {{"integer", integer ? 1 : 0},
+                    {"segment_rows", segment},
+                    {"wide_pixels", wide_pixels ? 1 : 0},
+                    {"wide_sums", integer || f32_along ? 0 : 1}};
   pass.extent = box->extent;
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = tile_for(p, needs);

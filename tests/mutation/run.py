@@ -40,19 +40,20 @@ MUTANTS = [
     Mutant("tail pixels are skipped", KERNELS + "taps-inl.h",
            "  for (; i < count; i += lanes) {\n", "  for (; i + lanes <= count; i += lanes) {\n"),
     Mutant("the fraction of the last tap is dropped", KERNELS + "box_any_float.cpp",
-           "if (box.x.after_fraction != 0.0) sum = ", "if (false) sum = "),
+           "if (box_.x.after_fraction > 0.0) window = ", "if (false) window = "),
     Mutant("the wrong row leaves the running sum", KERNELS + "box_any_integer.cpp",
            "const std::int64_t leaves = y - 1 - columns_.box.y.before;",
            "const std::int64_t leaves = y - columns_.box.y.before;"),
     Mutant("columns outside the image repeat the wrong ones", KERNELS + "box_columns.h",
            "row + (column - x) * kElements, i);", "row + (column - x + 1) * kElements, i);"),
-    Mutant("sums that a NaN left are not mended", KERNELS + "box_any_groups.cpp",
-           "if (!finite) mend(y, in, out);", "static_cast<void>(finite);"),
+    Mutant("sums that a NaN left are not mended", KERNELS + "box_float_sums-inl.h",
+           "if (!step(m, weights, count, sums, s_.means, s_.chunk_stride)) mend(m, weights, y_ + k, from, to);",
+           "step(m, weights, count, sums, s_.means, s_.chunk_stride);"),
     Mutant("sums begin anew at tiles, not at segments", KERNELS + "box_any_float.cpp",
-           "for (std::int64_t y = top - top % box.segment_rows; y < top + tile.out.height; ++y) {\n"
-           "    if (y % box.segment_rows == 0) {",
-           "for (std::int64_t y = top; y < top + tile.out.height; ++y) {\n"
-           "    if ((y - top) % box.segment_rows == 0) {"),
+           "for (std::int64_t y = top - top % box.segment_rows; y < bottom;) {\n"
+           "    const bool begins = y % box.segment_rows == 0;",
+           "for (std::int64_t y = top; y < bottom;) {\n"
+           "    const bool begins = y == top;"),
     Mutant("cells are expanded from the wrong rows", KERNELS + "gauss_expand.cpp",
            "mix.rows[t] = expanded_row(from + t) + skip;", "mix.rows[t] = expanded_row(from + t + 1) + skip;"),
     Mutant("sums of rows do not move on to the next cell row", KERNELS + "gauss_decimate.cpp",

@@ -79,11 +79,10 @@ std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass
   k.scale = 1.0 / (length(pass.extent.x) * length(pass.extent.y));
   const bool integer = pass.constants.at("integer") != 0;
   if (integer) k.rows.destination.scale *= k.scale;
-  using Kernel = void (*)(const BoxAny&, const Tile&);
-  const auto choose = [&](Kernel wide, Kernel narrow) { return pass.constants.at("wide") != 0 ? wide : narrow; };
-  const Kernel kernel = integer                               ? box_any_i32
-                        : pass.constants.at("groups") != 0 ? choose(box_groups_f64, box_groups_f32)
-                                                              : choose(box_any_f64, box_any_f32);
+  const auto kernel = integer                                  ? box_any_i32
+                      : pass.constants.at("wide_pixels") != 0 ? box_any_wide
+                      : pass.constants.at("wide_sums") != 0   ? box_any_f64
+                                                              : box_any_f32;
   return [kernel, k](const Tile& tile) { kernel(k, tile); };
 }
 
@@ -143,7 +142,7 @@ struct KernelRow {
 
 constexpr std::array<std::string_view, 1> kWide = {"wide"};
 constexpr std::array<std::string_view, 2> kFixedConstants = {"halvings", "rounding"};
-constexpr std::array<std::string_view, 4> kBoxConstants = {"groups", "integer", "segment_rows", "wide"};
+constexpr std::array<std::string_view, 4> kBoxConstants = {"integer", "segment_rows", "wide_pixels", "wide_sums"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns",  "factor_x", "factor_y", "first_x",
                                                                   "first_y",  "order_x",  "order_y",  "rows"};
 constexpr std::array kKernels = {

@@ -1,6 +1,9 @@
-// Box of any radius, fractional too, on floats of any number of channels: vertical sums in f64, begun anew every segment; a
-// window is the rest of one block plus the start of the next, so nothing is ever subtracted horizontally and neither drift
-// nor a NaN leaves its window. Segments and blocks are anchored to source coordinates, so bits do not depend on tiles.
+// Box of any radius, fractional too, on floats, or any stored numbers as floats, at constant cost a pixel: vertical sums in
+// f64 take in the row that enters and drop the one that leaves, begun anew every segment; their means go to groups, one
+// pixel of each of several rows, along which windows are summed. A window is the rest of one block and the start of the
+// next, so nothing is ever subtracted horizontally and neither drift nor a NaN leaves its window. Segments and blocks are
+// anchored to source coordinates, so bits do not depend on tiles.
+#include "backends/cpu/kernels/box_columns.h"
 #include "backends/cpu/kernels/box_window.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
@@ -10,177 +13,167 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/box_any_float.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 //
+#include "backends/cpu/kernels/box_float_sums-inl.h"
+#include "backends/cpu/kernels/box_groups-inl.h"
 #include "backends/cpu/kernels/row_io-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-// ---- f64 sums
+/// Windows along the groups of some rows, and their way to the destination. Each begins at the first of its whole pixels.
+template <class T, class P>
+class FloatWindows {
+ public:
+  /// `rows` rows from row `y` of the destination on.
+  FloatWindows(const BoxAny& box, const Tile& tile, BoxFloatSums<T, P>& sums, std::int64_t y, std::int64_t rows)
+      : box_(box),
+        tile_(tile),
+        sums_(sums),
+        s_(sums.scratch()),
+        y_(y),
+        rows_(rows),
+        first_(box.x.reach_before() - box.x.before),
+        last_(first_ + tile.out.width) {}
 
-using F64 = Tag<double>;
-using VecF64 = hn::Vec<F64>;
+  HWY_INLINE void run() const {
+    const std::int64_t n = box_.x.size();
+    const std::int64_t x = sums_.columns().x;
+    const std::int64_t pixels = sums_.columns().pixels;
+    for (std::int64_t begin = -((x % n + n) % n);; begin += n) {
+      HWY_ALIGN T start[kGroup] = {};  // sum of the block's groups up to what a window of the block before reaches
+      const std::int64_t end = std::min(begin, last_);
+      std::int64_t i = std::max(begin - n, first_);
+      if (i < end) {
+        sums_.need(i + n);
+        add_groups(begin, i + n, start);
+      }
+      while (i < end) {
+        const std::int64_t in_chunk = (i - first_) % kBoxChunk;
+        const std::int64_t to = std::min(end, i - in_chunk + kBoxChunk);
+        sums_.need(std::min(to + n, pixels));
+        make(i, to, start);
+        if (to == last_ || (to - first_) % kBoxChunk == 0) store(i - in_chunk - first_, to - first_);
+        i = to;
+      }
+      if (begin >= last_) return;
+      sums_.need(std::min(begin + n, pixels));
+      sums_.release(begin + n);
+      sum_to_end(std::max<std::int64_t>(begin, 0), std::min(begin + n, pixels));
+    }
+  }
 
-HWY_INLINE VecF64 load_f64(F64 d, const float* p) { return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, F64>(), p)); }
-HWY_INLINE VecF64 load_f64(F64 d, const double* p) { return hn::LoadU(d, p); }
-HWY_INLINE void store_f64(HWY_MAYBE_UNUSED F64 d, VecF64 v, float* p) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // Highway's emulation makes infinities finite
-  HWY_ALIGN double lanes[kMaxLanes];
-  hn::Store(v, d, lanes);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) p[i] = static_cast<float>(lanes[i]);
-#else
-  const hn::Rebind<float, F64> d32;
-  hn::StoreU(hn::DemoteTo(d32, v), d32, p);
-#endif
-}
-HWY_INLINE void store_f64(F64 d, VecF64 v, double* p) { hn::StoreU(v, d, p); }
+ private:
+  using D = hn::CappedTag<T, kVectorBytes / sizeof(T)>;
 
-/// For every pixel, the sum of its block from the start up to it, not including (`prefix`), and from it to the end
-/// (`suffix`). Blocks of `n` pixels; the first begins `offset` pixels before pixel 0. One prefix more than pixels.
-template <int kChannels>
-HWY_INLINE void block_sums(const double* values, std::int64_t pixels, std::int64_t n, std::int64_t offset,
-                           double* prefix, double* suffix) {
-  for (std::int64_t begin = -offset; begin <= pixels; begin += n) {
-    const std::int64_t from = std::max<std::int64_t>(begin, 0);
-    const std::int64_t to = std::min(begin + n, pixels);
-    double running[kChannels] = {};
-    for (std::int64_t i = from; i < to; ++i) {
-      for (int c = 0; c < kChannels; ++c) {
-        prefix[i * kChannels + c] = running[c];
-        running[c] += values[i * kChannels + c];
+  HWY_INLINE void add_groups(std::int64_t from, std::int64_t to, T* sums) const {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    for (std::int64_t part = 0; part < kGroup; part += lanes) {
+      auto sum = hn::Zero(d);
+      for (std::int64_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, s_.groups + i * kGroup + part));
+      hn::StoreU(sum, d, sums + part);
+    }
+  }
+
+  /// For every group of pixels [from, to), the sum of those from it on.
+  HWY_INLINE void sum_to_end(std::int64_t from, std::int64_t to) const {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    for (std::int64_t part = 0; part < kGroup; part += lanes) {
+      auto sum = hn::Zero(d);
+      for (std::int64_t i = (to - 1) * kGroup + part; i >= from * kGroup; i -= kGroup) {
+        sum = hn::Add(sum, hn::LoadU(d, s_.groups + i));
+        hn::StoreU(sum, d, s_.rests + i);
       }
     }
-    if (begin + n > pixels) {
-      for (int c = 0; c < kChannels; ++c) prefix[pixels * kChannels + c] = running[c];
-    }
-    for (double& r : running) r = 0.0;
-    for (std::int64_t i = to - 1; i >= from; --i) {
-      for (int c = 0; c < kChannels; ++c) {
-        running[c] += values[i * kChannels + c];
-        suffix[i * kChannels + c] = running[c];
+  }
+
+  /// Windows that begin at pixels [from, to) of one block, all of one chunk. `start` is for the first, afterwards for the
+  /// next.
+  HWY_INLINE void make(std::int64_t from, std::int64_t to, T* start) const {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const bool whole = box_.x.halo() < box_.x.size();
+    for (std::int64_t part = 0; part < kGroup; part += lanes) {
+      auto sum = hn::LoadU(d, start + part);
+      const T* rest = s_.rests + from * kGroup + part;
+      const T* group = s_.groups + from * kGroup + part;
+      const T* entering = group + box_.x.size() * kGroup;
+      T* out = s_.windows + (from - first_) % kBoxChunk * kGroup + part;
+      if (whole) {
+        for (std::int64_t i = from; i < to; ++i, rest += kGroup, entering += kGroup, out += kGroup) {
+          hn::StoreU(hn::Add(hn::LoadU(d, rest), sum), d, out);
+          sum = hn::Add(sum, hn::LoadU(d, entering));
+        }
+      } else {
+        const auto before = hn::Set(d, static_cast<T>(box_.x.before_fraction));
+        const auto after = hn::Set(d, static_cast<T>(box_.x.after_fraction));
+        for (std::int64_t i = from; i < to; ++i, rest += kGroup, group += kGroup, entering += kGroup, out += kGroup) {
+          auto window = hn::Add(hn::LoadU(d, rest), sum);
+          if (box_.x.before_fraction > 0.0) window = hn::MulAdd(before, hn::LoadU(d, group - kGroup), window);
+          if (box_.x.after_fraction > 0.0) window = hn::MulAdd(after, hn::LoadU(d, entering), window);
+          hn::StoreU(window, d, out);
+          sum = hn::Add(sum, hn::LoadU(d, entering));
+        }
       }
-    }
-  }
-}
-
-template <class T>
-struct FloatColumns {
-  const BoxAny& box;
-  const Tile& tile;
-  int channels;
-  std::int64_t pixels;    ///< of the tile with its halo
-  std::int64_t elements;
-  std::int64_t x;         ///< source column of pixel 0
-  BoxFloatScratch<T> s;
-
-  FloatColumns(const BoxAny& b, const Tile& t)
-      : box(b),
-        tile(t),
-        channels(b.rows.source.channels),
-        pixels(t.out.width + b.x.reach_before() + b.x.reach_after()),
-        elements(pixels * channels),
-        x(t.origin_x + t.out.x - b.x.reach_before()),
-        s(t.scratch, t.out.width, b.x.reach_before() + b.x.reach_after(), channels) {}
-
-  HWY_INLINE void load(std::int64_t y, T* row) const { load_row(box.rows, tile.src, y, x, pixels, row); }
-
-  /// into += weight * row y
-  HWY_INLINE void add(std::int64_t y, double weight, double* into) const {
-    load(y, s.entering);
-    const F64 d;
-    const VecF64 w = hn::Set(d, weight);
-    for (std::int64_t i = 0; i < elements; i += static_cast<std::int64_t>(hn::Lanes(d))) {
-      hn::StoreU(hn::MulAdd(load_f64(d, s.entering + i), w, hn::LoadU(d, into + i)), d, into + i);
+      hn::StoreU(sum, d, start + part);
     }
   }
 
-  /// into = the sums of the window's whole pixels around row y, from scratch
-  HWY_INLINE void sum_anew(std::int64_t y, double* into) const {
-    std::fill_n(into, elements, 0.0);
-    for (std::int64_t r = y - box.y.before; r <= y + box.y.after; ++r) add(r, 1.0, into);
-  }
-
-  /// sums: from around row y - 1 to around row y
-  HWY_INLINE void step(std::int64_t y) const {
-    load(y + box.y.after, s.entering);
-    load(y - 1 - box.y.before, s.leaving);
-    const F64 d;
-    VecF64 poison = hn::Zero(d);  // NaN where a leaving value is not finite: no subtraction takes that back
-    for (std::int64_t i = 0; i < elements; i += static_cast<std::int64_t>(hn::Lanes(d))) {
-      const VecF64 leaving = load_f64(d, s.leaving + i);
-      const VecF64 change = hn::Sub(load_f64(d, s.entering + i), leaving);
-      hn::StoreU(hn::Add(hn::LoadU(d, s.sums + i), change), d, s.sums + i);
-      poison = hn::MulAdd(leaving, hn::Zero(d), poison);
-    }
-    if (hn::AllTrue(d, hn::Eq(poison, hn::Zero(d)))) return;
-    sum_anew(y, s.fresh);
-    for (std::int64_t i = 0; i < elements; ++i) {
-      if (!std::isfinite(s.leaving[i])) s.sums[i] = s.fresh[i];
+  /// The chunk of pixels [from, to) of the destination.
+  HWY_INLINE void store(std::int64_t from, std::int64_t to) const {
+    const RowFormat& format = box_.rows.destination;
+    with_channels(format.channels, [&](auto channels) HWY_ATTR {
+      constexpr int kChannels = decltype(channels)::value;
+      for (std::int64_t k = 0; k < rows_; k += kBoxRows) {
+        groups_to_rows<kChannels>(s_.windows, to - from, k * kRowLanes<kChannels>, s_.out + k * s_.chunk_stride,
+                                  s_.chunk_stride);
+      }
+    });
+    const std::int64_t pixel_bytes = info(tile_.dst.desc.format).pixel_bytes();
+    const bool finished = std::is_same_v<P, float> && format.component == Component::f32 && format.only_scaled() &&
+                          format.scale == 1.0;
+    for (std::int64_t k = 0; k < rows_; ++k) {
+      P* row = s_.out + k * s_.chunk_stride;
+      auto* bytes = reinterpret_cast<std::byte*>(row);
+      if (!finished) encode_pixels(format, row, to - from, bytes);
+      store_bytes(tile_, bytes, (to - from) * pixel_bytes, tile_.dst.row(y_ + k) + (tile_.out.x + from) * pixel_bytes);
     }
   }
 
-  /// The sums with the window's fractional rows, for row y.
-  HWY_INLINE const double* with_fractions(std::int64_t y) const {
-    if (box.y.before_fraction == 0.0 && box.y.after_fraction == 0.0) return s.sums;
-    std::copy_n(s.sums, elements, s.values);
-    if (box.y.before_fraction != 0.0) add(y - box.y.before - 1, box.y.before_fraction, s.values);
-    if (box.y.after_fraction != 0.0) add(y + box.y.after + 1, box.y.after_fraction, s.values);
-    return s.values;
-  }
-
-  HWY_INLINE void block_sums(const double* values) const {
-    const std::int64_t n = box.x.size();
-    const std::int64_t offset = (x % n + n) % n;
-    const auto run = [&](auto constant) HWY_ATTR {
-      HWY_NAMESPACE::block_sums<decltype(constant)::value>(values, pixels, n, offset, s.prefix, s.suffix);
-    };
-    switch (channels) {
-      case 1: return run(std::integral_constant<int, 1>{});
-      case 2: return run(std::integral_constant<int, 2>{});
-      case 3: return run(std::integral_constant<int, 3>{});
-      default: return run(std::integral_constant<int, 4>{});
-    }
-  }
-
-  /// out = the means of the windows over a row of vertical sums
-  HWY_INLINE void horizontal(const double* values) const {
-    block_sums(values);
-    // A window is the rest of the block it begins in and the start of the block it reaches into.
-    const std::int64_t lead = (box.x.reach_before() - box.x.before) * channels;  // of a fractional tap
-    const std::int64_t past = lead + box.x.size() * channels;
-    const F64 d;
-    const VecF64 scale = hn::Set(d, box.scale);
-    const VecF64 before = hn::Set(d, box.x.before_fraction);
-    const VecF64 after = hn::Set(d, box.x.after_fraction);
-    for (std::int64_t i = 0; i < tile.out.width * channels; i += static_cast<std::int64_t>(hn::Lanes(d))) {
-      VecF64 sum = hn::Add(hn::LoadU(d, s.suffix + lead + i), hn::LoadU(d, s.prefix + past + i));
-      if (box.x.before_fraction != 0.0) sum = hn::MulAdd(before, hn::LoadU(d, values + i), sum);
-      if (box.x.after_fraction != 0.0) sum = hn::MulAdd(after, hn::LoadU(d, values + past + i), sum);
-      store_f64(d, hn::Mul(sum, scale), s.out + i);
-    }
-  }
+  const BoxAny& box_;
+  const Tile& tile_;
+  BoxFloatSums<T, P>& sums_;
+  const BoxFloatScratch<T, P>& s_;
+  std::int64_t y_, rows_;
+  std::int64_t first_, last_;  ///< windows begin at these pixels
 };
 
-template <class T>
+template <class T, class P>
 HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
-  const FloatColumns<T> columns(box, tile);
-  // step() looks at whole vectors: what lies behind the row must not pass for a NaN, whose removal costs a whole window.
-  std::fill_n(columns.s.leaving + columns.elements, hn::Lanes(F64()), T{0});
+  BoxFloatSums<T, P> sums(box, tile);
   const std::int64_t top = tile.origin_y + tile.out.y;
-  for (std::int64_t y = top - top % box.segment_rows; y < top + tile.out.height; ++y) {
-    if (y % box.segment_rows == 0) {
-      columns.sum_anew(y, columns.s.sums);
+  const std::int64_t bottom = top + tile.out.height;
+  for (std::int64_t y = top - top % box.segment_rows; y < bottom;) {
+    const bool begins = y % box.segment_rows == 0;
+    const std::int64_t segment_end = y - y % box.segment_rows + box.segment_rows;
+    const std::int64_t end = y < top ? std::min(top, segment_end) : std::min(bottom, segment_end);
+    const std::int64_t rows = std::min(box_float_rows(box.rows.source.channels), end - y);
+    if (begins) sums.begin(y);
+    sums.aim(y, rows, begins);
+    if (y < top) {
+      sums.need(sums.columns().pixels);
     } else {
-      columns.step(y);
+      FloatWindows<T, P>(box, tile, sums, y - tile.origin_y, rows).run();
     }
-    if (y < top) continue;
-    columns.horizontal(columns.with_fractions(y));
-    store_pixels(box.rows.destination, tile, columns.s.out, tile.out.width, tile.out.x, y - tile.origin_y);
+    y += rows;
   }
   finish_stores(tile);
 }
 
-void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }
-void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<double>(box, tile); }
+void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float, float>(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<double, float>(box, tile); }
+void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double, double>(box, tile); }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -190,9 +183,11 @@ namespace mollify::cpu {
 
 HWY_EXPORT(box_any_f32);
 HWY_EXPORT(box_any_f64);
+HWY_EXPORT(box_any_wide);
 
 void box_any_f32(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_f32)(box, tile); }
 void box_any_f64(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_f64)(box, tile); }
+void box_any_wide(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_wide)(box, tile); }
 
 namespace scalar {
 namespace {
@@ -209,8 +204,8 @@ void box_float(const BoxAny& box, const Tile& tile) {
 
 }  // namespace
 
-void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }
-void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<double>(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }
+void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double>(box, tile); }
 
 }  // namespace scalar
 

@@ -54,23 +54,52 @@ struct BoxColumns {
   /// constant border.
   template <int kElements, class T>
   void repeat(const T* outside, T* row) const {
-    const auto put = [&](const T* from, std::int64_t i) { std::copy_n(from, kElements, row + i * kElements); };
-    const auto range = [&](std::int64_t from, std::int64_t to) {
-      if (box.rows.border.mode.x == BorderMode::clamp) {  // quickly
-        const T* edge = row + (from < first ? first : last - 1) * kElements;
-        for (std::int64_t i = from; i < to; ++i) put(edge, i);
-        return;
-      }
-      for (std::int64_t i = from; i < to; ++i) {
-        const std::int64_t column = inside(i);
-        put(column == kOutside ? outside : row + (column - x) * kElements, i);
-      }
-    };
-    if (left_repeats) range(0, first);
-    if (right_repeats) range(last, pixels);
+    repeat_left<kElements>(outside, row);
+    repeat_right<kElements>(outside, row);
+  }
+
+  template <int kElements, class T>
+  void repeat_left(const T* outside, T* row) const {
+    if (left_repeats) fill<kElements>(0, first, outside, row);
+  }
+
+  template <int kElements, class T>
+  void repeat_right(const T* outside, T* row) const {
+    if (right_repeats) fill<kElements>(last, pixels, outside, row);
+  }
+
+  /// Those before this pixel are all that repeat_left() needs.
+  [[nodiscard]] std::int64_t left_end() const {
+    std::int64_t end = first;
+    for (std::int64_t i = 0; left_repeats && i < first; ++i) end = std::max(end, inside(i) - x + 1);
+    return end;
+  }
+
+  /// Those from this pixel on are all that repeat_right() needs.
+  [[nodiscard]] std::int64_t right_begin() const {
+    std::int64_t begin = last;
+    for (std::int64_t i = last; right_repeats && i < pixels; ++i) {
+      const std::int64_t column = inside(i);
+      if (column != kOutside) begin = std::min(begin, column - x);
+    }
+    return begin;
   }
 
  private:
+  template <int kElements, class T>
+  void fill(std::int64_t from, std::int64_t to, const T* outside, T* row) const {
+    const auto put = [&](const T* pixel, std::int64_t i) { std::copy_n(pixel, kElements, row + i * kElements); };
+    if (box.rows.border.mode.x == BorderMode::clamp) {  // quickly
+      const T* edge = row + (from < first ? first : last - 1) * kElements;
+      for (std::int64_t i = from; i < to; ++i) put(edge, i);
+      return;
+    }
+    for (std::int64_t i = from; i < to; ++i) {
+      const std::int64_t column = inside(i);
+      put(column == kOutside ? outside : row + (column - x) * kElements, i);
+    }
+  }
+
   [[nodiscard]] bool repeats(std::int64_t from, std::int64_t to) const {
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t column = inside(i);

@@ -140,8 +140,7 @@ HWY_INLINE void with_source_rows(const CellRows& cells, std::int64_t y, std::int
   const std::int64_t elements = pixels * rows.source.channels;
   const S* stored[kDecimateRows];
   const float* numbers[kDecimateRows];
-  bool as_stored = columns.whole && rows.source.transfer == TransferFunction::none &&
-                   rows.source.alpha == AlphaMode::ignore && rows.source.scale == 1.0;
+  bool as_stored = columns.whole && rows.source.only_scaled() && rows.source.scale == 1.0;
   for (std::int64_t r = 0; r < count; ++r) {
     as_stored = as_stored && map_index(rows.border.mode.y, y + r, cells.src.desc.height) != kOutside;
     stored[r] = reinterpret_cast<const S*>(stored_row(rows, cells.src, y + r, x));

@@ -105,14 +105,6 @@ HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const floa
   filter_columns(taps, channels, row + i, count - i, out + i);
 }
 
-/// Elements of S from `p` to where a cache line begins.
-template <class S>
-HWY_INLINE std::int64_t elements_to_line(const S* p) {
-  constexpr std::uintptr_t kLine = 64;
-  const std::uintptr_t bytes = (kLine - reinterpret_cast<std::uintptr_t>(p) % kLine) % kLine;
-  return static_cast<std::int64_t>(bytes / sizeof(S));
-}
-
 /// The sum of `kCells` rows, each times its weight.
 template <int kCells>
 struct RowMix {
@@ -279,7 +271,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
     return s.expanded + row % ay.cells * s.expanded_stride + (kLine - skip % kLine) % kLine;
   };
 
-  const bool plain = format.transfer == TransferFunction::none && format.alpha == AlphaMode::ignore;
+  const bool plain = format.only_scaled();
   const bool bounded = info(tile.src.desc.format).is_unorm() && format.scale <= 1.0;
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   const auto dst_row = [&](std::int64_t row) { return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes; };

@@ -21,6 +21,9 @@ struct RowFormat {
   AlphaMode alpha = AlphaMode::ignore;
   TransferFunction transfer = TransferFunction::none;
   double scale = 1.0;  ///< reading: applied to stored numbers; writing: applied to blurred ones, before rounding
+
+  /// Pixels are only blurred: nothing but `scale` and rounding lies between stored numbers and those that kernels sum.
+  [[nodiscard]] bool only_scaled() const { return alpha == AlphaMode::ignore && transfer == TransferFunction::none; }
 };
 
 /// What every kernel needs to know of its source and destination.
@@ -91,6 +94,7 @@ struct BoxWindow {
   [[nodiscard]] std::int64_t size() const { return before + 1 + after; }
   [[nodiscard]] std::int64_t reach_before() const { return before + (before_fraction > 0.0 ? 1 : 0); }
   [[nodiscard]] std::int64_t reach_after() const { return after + (after_fraction > 0.0 ? 1 : 0); }
+  [[nodiscard]] std::int64_t halo() const { return reach_before() + reach_after(); }
 };
 [[nodiscard]] BoxWindow box_window(const BoxExtent& extent);
 
@@ -152,10 +156,9 @@ void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as th
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handling, whole pixels, sums below 2^31
-void box_any_f32(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
-void box_any_f64(const BoxAny&, const Tile&);  ///< f64 pixels, f64 sums
-void box_groups_f32(const BoxAny&, const Tile&);  ///< four channels, whole pixels: f32 pixels, f64 sums down, f32 along
-void box_groups_f64(const BoxAny&, const Tile&);  ///< the same, f64 sums both ways
+void box_any_f32(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums down, f32 along
+void box_any_f64(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
+void box_any_wide(const BoxAny&, const Tile&); ///< f64 pixels, f64 sums
 
 /// The same in plain C++, one pixel at a time, in the same order of operations: integers come out bit for bit the same,
 /// floats too where the processor fuses multiply-adds and no transfer function is involved. Not in the same order, and so
@@ -167,8 +170,8 @@ void sep_fused_u8(const SepFusedU8&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);
-void box_any_f32(const BoxAny&, const Tile&);
 void box_any_f64(const BoxAny&, const Tile&);
+void box_any_wide(const BoxAny&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
 void gauss_expand(const GaussExpand&, const Tile&);
 }  // namespace scalar

@@ -12,6 +12,8 @@ inline constexpr std::int64_t kRowBatch = 4;      ///< rows that a vertical filt
 inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that whole vectors may be stored at its end
 
 inline constexpr std::int64_t kBoxRows = 4;       ///< rows that a box makes at once
+inline constexpr std::int64_t kBoxGroup = 16;     ///< floats of neighbouring rows that windows are summed of together
+inline constexpr std::int64_t kBoxChunk = 64;     ///< pixels that floats take from stage to stage
 
 inline constexpr std::int64_t kDecimateRows = 16; ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kSlideFactor = 8;   ///< up to which sums of several cell rows are kept in registers
@@ -125,57 +127,51 @@ struct BoxIntegerScratch {
   }
 };
 
-template <class T>
+/// Rows of floats that a box makes at once: so many that one pixel of each fills a group of kBoxGroup numbers, in which
+/// pixels of three channels take the room of four.
+[[nodiscard]] constexpr std::int64_t box_float_rows(int channels) {
+  return channels == 1 ? kBoxGroup : channels == 2 ? kBoxGroup / 2 : kBoxGroup / 4;
+}
+
+/// `T`: what windows are summed in along rows, `P`: decoded pixels.
+template <class T, class P>
 struct BoxFloatScratch {
-  T* entering;
-  T* leaving;
-  double* sums;    ///< vertical sums of whole pixels
-  double* fresh;   ///< the same, summed anew
-  double* values;  ///< with the fractional ends
-  double* prefix;  ///< from the start of the block up to, not including
-  double* suffix;  ///< to the end of the block
-  T* out;
+  std::int64_t stride;        ///< elements between rows of `decoded`
+  std::int64_t chunk_stride;  ///< between rows of `means` and of `out`
+  double* sums;               ///< vertical sums
+  double* fresh;              ///< of a chunk, summed anew
+  T* means;                   ///< kBoxRows rows of a chunk
+  T* groups;                  ///< one pixel of each row that is made at once, then the next of each
+  T* rests;                   ///< of the groups from one on to the end of its block; whole pixels need `groups` no more
+  T* windows;                 ///< groups of a chunk
+  P* out;                     ///< rows of a chunk, of finished bytes in the end
+  P* decoded;                 ///< source rows that enter, leave, or are summed anew
+  P* outside;                 ///< a source row of the border's constant, as it would be stored
+  P* zeros;                   ///< a source row
   std::int64_t bytes;
 
-  BoxFloatScratch(std::byte* base, std::int64_t tile_columns, std::int64_t reach_x, int channels) {
+  /// Windows of `size_x` whole pixels, of which those of a row need `halo_x` pixels more than they are.
+  BoxFloatScratch(std::byte* base, std::int64_t tile_columns, std::int64_t size_x, std::int64_t halo_x, int channels) {
     Carver carver(base);
-    const std::int64_t stride = row_stride((tile_columns + reach_x + 1) * channels);
-    entering = carver.take<T>(stride);
-    leaving = carver.take<T>(stride);
+    const std::int64_t rows = box_float_rows(channels);
+    stride = row_stride((tile_columns + halo_x) * channels);
+    chunk_stride = row_stride(kBoxChunk * channels);
     sums = carver.take<double>(stride);
-    fresh = carver.take<double>(stride);
-    values = carver.take<double>(stride);
-    prefix = carver.take<double>(stride);
-    suffix = carver.take<double>(stride);
-    out = carver.take<T>(stride);
+    fresh = carver.take<double>(chunk_stride);
+    means = carver.take<T>(chunk_stride * kBoxRows);
+    const std::int64_t group_elements = (tile_columns + halo_x) * kBoxGroup + kPadElements * kBoxGroup;
+    groups = carver.take<T>(group_elements);
+    rests = size_x > halo_x ? groups : carver.take<T>(group_elements);
+    windows = carver.take<T>(kBoxChunk * kBoxGroup);
+    out = carver.take<P>(chunk_stride * rows);
+    decoded = carver.take<P>(stride * box_decoded_rows(rows));
+    outside = carver.take<P>(stride);
+    zeros = carver.take<P>(stride);
     bytes = carver.used();
   }
-};
 
-template <class T>
-struct BoxGroupScratch {
-  std::int64_t stride;  ///< elements between rows
-  double* sums;         ///< vertical sums
-  double* fresh;        ///< the same, summed anew
-  T* groups;            ///< one pixel of each of kBoxRows rows, then the next of each
-  float* decoded;       ///< source rows that enter and leave, and one to sum anew
-  float* outside;       ///< a source row of the border's constant
-  float* zeros;         ///< a row
-  float* out;           ///< kBoxRows rows
-  std::int64_t bytes;
-
-  BoxGroupScratch(std::byte* base, std::int64_t tile_columns, std::int64_t window_x) {
-    Carver carver(base);
-    stride = row_stride((tile_columns + window_x - 1) * 4);
-    sums = carver.take<double>(stride);
-    fresh = carver.take<double>(stride);
-    groups = carver.take<T>(stride * kBoxRows);
-    decoded = carver.take<float>(stride * (2 * kBoxRows + 1));
-    outside = carver.take<float>(stride);
-    zeros = carver.take<float>(stride);
-    out = carver.take<float>(stride * kBoxRows);
-    bytes = carver.used();
-  }
+  /// Those that enter, with one more for a fraction, those that leave, and one to be summed anew.
+  [[nodiscard]] static constexpr std::int64_t box_decoded_rows(std::int64_t rows) { return 2 * rows + 2; }
 };
 
 /// The axis of a decimated Gaussian along which rows follow each other.

@@ -291,10 +291,18 @@ HWY_INLINE void unpremultiply(int channels, std::int64_t pixels, T* row) {
 
 // ---- stores
 
+inline constexpr std::int64_t kLineBytes = 64;  ///< bytes of the cache
+
+/// Elements from `p` on to the first that begins a cache line.
+template <class S>
+HWY_INLINE std::int64_t elements_to_line(const S* p) {
+  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) % kLineBytes);
+  return (kLineBytes - beyond) % kLineBytes / static_cast<std::int64_t>(sizeof(S));
+}
+
 /// `bytes` finished bytes from `src` to `dst`: past the cache where the tile says so.
 HWY_INLINE void store_bytes(const Tile& tile, const std::byte* src, std::int64_t bytes, std::byte* dst) {
-  constexpr std::int64_t kLine = 64;  // streaming pays only where it fills whole lines
-  if (!tile.streams || bytes < 2 * kLine) {
+  if (!tile.streams || bytes < 2 * kLineBytes) {  // streaming pays only where it fills whole lines
     std::memcpy(dst, src, static_cast<std::size_t>(bytes));
     return;
   }
@@ -302,10 +310,10 @@ HWY_INLINE void store_bytes(const Tile& tile, const std::byte* src, std::int64_t
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto* from = reinterpret_cast<const std::uint8_t*>(src);
   auto* to = reinterpret_cast<std::uint8_t*>(dst);
-  std::int64_t i = (kLine - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(dst)) % kLine) % kLine;
+  std::int64_t i = elements_to_line(dst);
   std::memcpy(to, from, static_cast<std::size_t>(i));
-  for (; i + kLine <= bytes; i += kLine) {
-    for (std::int64_t j = i; j < i + kLine; j += lanes) hn::Stream(hn::LoadU(d, from + j), d, to + j);
+  for (; i + kLineBytes <= bytes; i += kLineBytes) {
+    for (std::int64_t j = i; j < i + kLineBytes; j += lanes) hn::Stream(hn::LoadU(d, from + j), d, to + j);
   }
   std::memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
 }
@@ -322,14 +330,12 @@ struct WholeLines {
 };
 
 HWY_INLINE WholeLines whole_lines(const Tile& tile, std::int64_t count) {
-  constexpr std::int64_t kLine = 64;
   const FormatInfo& format = info(tile.dst.desc.format);
-  const std::int64_t in_line = kLine / (format.bits / 8);  // components
+  const std::int64_t in_line = kLineBytes / (format.bits / 8);  // components
   if (!tile.streams) return {0, count / in_line * in_line};
   const std::byte* corner = tile.dst.row(tile.out.y) + tile.out.x * format.pixel_bytes();
-  const auto beyond = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(corner) % kLine) / (format.bits / 8);
-  const std::int64_t first = std::min((in_line - beyond) % in_line, count);
-  if (tile.dst.row_bytes % kLine != 0) return {first, first};
+  const std::int64_t first = std::min(elements_to_line(corner) / (format.bits / 8), count);
+  if (tile.dst.row_bytes % kLineBytes != 0) return {first, first};
   return {first, first + (count - first) / in_line * in_line};
 }
 
@@ -382,10 +388,9 @@ HWY_INLINE const std::byte* stored_row(const RowPipeline& rows, const ConstImage
 /// Asks the memory for columns [x, x + pixels) of source row y, which is needed soon.
 HWY_INLINE void fetch_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x,
                           std::int64_t pixels) {
-  constexpr std::int64_t kLine = 64;
   const std::int64_t inside = std::min(pixels, src.desc.width - std::max<std::int64_t>(x, 0));
   const std::byte* stored = stored_row(rows, src, y, x);
-  for (std::int64_t i = 0; i < inside * info(src.desc.format).pixel_bytes(); i += kLine) hwy::Prefetch(stored + i);
+  for (std::int64_t i = 0; i < inside * info(src.desc.format).pixel_bytes(); i += kLineBytes) hwy::Prefetch(stored + i);
 }
 
 /// Columns [x, x + pixels) of source row y as numbers; both coordinates may lie outside the image.

@@ -88,7 +88,7 @@ template <class T>
 HWY_INLINE void write_batch(const Batch<T>& batch, HWY_MAYBE_UNUSED WholeLines lines) {
   const RowFormat& format = batch.k.rows.destination;
   if constexpr (std::is_same_v<T, float>) {
-    if (format.alpha == AlphaMode::ignore && format.transfer == TransferFunction::none) {
+    if (format.only_scaled()) {
       if (format.component == Component::f32 && format.scale == 1.0) return write_plain(batch, lines);
       return with_component(format.component, [&](auto component) HWY_ATTR { write_encoded<decltype(component)>(batch); });
     }
