@@ -1,20 +1,20 @@
 // One case from verification to records: what is timed is what was verified, by the same plan, in the same process.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "bench/peers/peer.h"
 #include "bench/report.h"
 #include "mollify/mollify.h"
 #include "cases/cases.h"
 
 namespace mollify::bench {
 
-enum class Peers : std::uint8_t { none, all };
-
 struct TimingOptions {
   double seconds = 1.0;  ///< for each candidate: the blur, each way of copying, each peer
-  Peers peers = Peers::all;
+  std::span<const Peer> peers{};
 };
 
 struct Timing {

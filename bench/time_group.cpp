@@ -27,7 +27,7 @@ struct Verified {
   std::optional<Contender> contender;
 };
 
-Verified verify(const Device& device, const cases::Judge& judge, const cases::Case& c) {
+Verified verify(const Device& device, cases::Judge& judge, const cases::Case& c) {
   cases::CaseResult result = judge.judge(device, c);
   const auto give_up = [&](ErrorCode code, const std::string& why) {
     return Verified{{Error{code, why + result.message, {}}, result.plan}, std::nullopt};
@@ -50,8 +50,7 @@ int verifiers(const DeviceInfo& device, const cases::Case& c) {
 Result<std::vector<Verified>> verify_all(const Device& device, std::span<const cases::Case> group,
                                          const GroupOptions& options) {
   report(options, "verifying", 0, group.size());
-  const Result<cases::Judge> judge = cases::Judge::create(group.front(), tbb::info::default_concurrency());
-  if (!judge) return judge.error();
+  cases::Judge judge(group.front(), tbb::info::default_concurrency());
   std::vector<Verified> verified(group.size());
   std::mutex reporting;
   std::size_t done = 0;
@@ -62,7 +61,7 @@ Result<std::vector<Verified>> verify_all(const Device& device, std::span<const c
         [&](const tbb::blocked_range<std::size_t>& range) {
           for (std::size_t i = range.begin(); i < range.end(); ++i) {
             if (is_stopped(options)) return;
-            verified[i] = verify(device, *judge, group[i]);
+            verified[i] = verify(device, judge, group[i]);
             const std::scoped_lock lock(reporting);
             report(options, "verifying", ++done, group.size());
           }

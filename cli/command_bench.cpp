@@ -150,7 +150,7 @@ void run(const BenchCommand& args) {
   for (const cases::Case& c : selected) names.push_back(cases::name(c));
   const bench::Table table(names);
   const bench::TimingOptions options{.seconds = args.seconds,
-                                     .peers = args.no_peers ? bench::Peers::none : bench::Peers::all};
+                                     .peers = args.no_peers ? std::span<const bench::Peer>() : bench::peers()};
   Tally tally;
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < selected.size(); ++i) {

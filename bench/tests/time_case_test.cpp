@@ -14,7 +14,7 @@ cases::Case box_case() {
   return c;
 }
 
-Result<Timing> time_quickly(const cases::Case& c, Peers peers = Peers::none) {
+Result<Timing> time_quickly(const cases::Case& c, std::span<const Peer> peers = {}) {
   return time_case(Device::open("cpu", {.threads = 1}).value(), c, {.seconds = 0.0, .peers = peers});
 }
 
@@ -40,7 +40,7 @@ TEST(TimeCase, RecordsWhatItVerifiedAndTimed) {
 }
 
 TEST(TimeCase, APeerIsARecordOfItsOwn) {
-  const Result<Timing> timing = time_quickly(box_case(), Peers::all);
+  const Result<Timing> timing = time_quickly(box_case(), peers());
   ASSERT_TRUE(timing.ok());
   ASSERT_EQ(timing->records.size(), 1 + peers().size());
   for (std::size_t i = 0; i < peers().size(); ++i) {
@@ -58,7 +58,7 @@ TEST(TimeCase, APeerThatCannotIsANote) {
   if (peers().empty()) GTEST_SKIP() << "no peer is built in";
   cases::Case c = box_case();
   c.spec.border.mode = {BorderMode::wrap, BorderMode::wrap};
-  const Result<Timing> timing = time_quickly(c, Peers::all);
+  const Result<Timing> timing = time_quickly(c, peers());
   ASSERT_TRUE(timing.ok());
   EXPECT_EQ(timing->records.size(), 1U);
   ASSERT_EQ(timing->notes.size(), peers().size());

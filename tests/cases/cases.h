@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,18 +77,26 @@ struct CaseResult {
 /// byte. With more than one run, all of them must leave the same bits: a race seldom does.
 [[nodiscard]] CaseResult run_case(const Device& device, const Case& c, int runs = 1);
 
-/// Judges many ways to solve one problem: the source is made once and the reference asked once.
+/// Judges many ways to solve one problem: the source is made once and the reference asked once, when the first is run.
 class Judge {
  public:
   /// Algorithm and accuracy of `problem` do not matter. The reference runs in `threads`.
-  static Result<Judge> create(const Case& problem, int threads = 1);
+  explicit Judge(Case problem, int threads = 1);
+  ~Judge();
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+
   /// As run_case(); `c` differs from the problem in algorithm and accuracy only. Several threads may call it.
-  [[nodiscard]] CaseResult judge(const Device& device, const Case& c, int runs = 1) const;
+  [[nodiscard]] CaseResult judge(const Device& device, const Case& c, int runs = 1);
 
  private:
-  struct Impl;
-  explicit Judge(std::shared_ptr<const Impl> impl);
-  std::shared_ptr<const Impl> impl_;
+  struct Exhibits;
+  const Exhibits& exhibits();
+
+  Case problem_;
+  int threads_;
+  std::once_flag once_;
+  std::unique_ptr<const Exhibits> exhibits_;
 };
 
 }  // namespace mollify::cases

@@ -124,39 +124,46 @@ CaseResult plan_case(const Device& device, const Case& c) {
 
 }  // namespace
 
-struct Judge::Impl {
-  Impl(const Case& c) : source(c.src, source_margins(c.layout), kSourcePoison, shared_row_bytes(c)) {
-    fill_random(source.view(), c.spec, c.seed);
-    source_before = source.bytes();
-  }
+struct Judge::Exhibits {
+  Exhibits(const Case& c, int threads)
+      : source(c.src, source_margins(c.layout), kSourcePoison, shared_row_bytes(c)), answer(fill(c, threads)) {}
+
   Canvas source;
   std::vector<std::byte> source_before;
-  std::optional<ExactAnswer> answer;
+  Result<ExactAnswer> answer;
+
+ private:
+  Result<ExactAnswer> fill(const Case& c, int threads) {
+    fill_random(source.view(), c.spec, c.seed);
+    source_before = source.bytes();
+    return ExactAnswer::create(c.spec, std::as_const(source).view(), c.dst, threads);
+  }
 };
 
-Judge::Judge(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+Judge::Judge(Case problem, int threads) : problem_(std::move(problem)), threads_(threads) {}
 
-Result<Judge> Judge::create(const Case& problem, int threads) {
-  auto impl = std::make_shared<Impl>(problem);
-  Result<ExactAnswer> answer = ExactAnswer::create(problem.spec, std::as_const(impl->source).view(), problem.dst, threads);
-  if (!answer) return answer.error();
-  impl->answer = std::move(*answer);
-  return Judge(std::move(impl));
+Judge::~Judge() = default;
+
+const Judge::Exhibits& Judge::exhibits() {
+  std::call_once(once_, [&] { exhibits_ = std::make_unique<const Exhibits>(problem_, threads_); });
+  return *exhibits_;
 }
 
-CaseResult Judge::judge(const Device& device, const Case& c, int runs) const {
+CaseResult Judge::judge(const Device& device, const Case& c, int runs) {
   CaseResult result = plan_case(device, c);
   if (result.outcome != Outcome::pass) return result;
 
-  const Trial trial(c, impl_->source);
+  const Exhibits& shared = exhibits();
+  if (!shared.answer) return failed(result, shared.answer.error().message);
+  const Trial trial(c, shared.source);
   if (Status status = run_plan(device, *result.plan, trial, in_place(c) ? 1 : runs); !status) {
     return failed(result, status.error().message);
   }
   if (auto damage = trial.damage()) return failed(result, *damage);
-  const std::vector<std::byte>& source = impl_->source.bytes();  // compilers compare vectors of bytes byte by byte
-  if (std::memcmp(source.data(), impl_->source_before.data(), source.size()) != 0) return failed(result, "the source changed");
+  const std::vector<std::byte>& source = shared.source.bytes();  // compilers compare vectors of bytes byte by byte
+  if (std::memcmp(source.data(), shared.source_before.data(), source.size()) != 0) return failed(result, "the source changed");
 
-  const Comparison comparison = impl_->answer->compare(trial.destination());
+  const Comparison comparison = shared.answer->compare(trial.destination());
   result.max_error = comparison.max_error;
   if (!(result.max_error <= result.predicted_error + kReferenceError)) {
     return failed(result, comparison.worst + ": an error of " + scientific(result.max_error) +
@@ -165,11 +172,6 @@ CaseResult Judge::judge(const Device& device, const Case& c, int runs) const {
   return result;
 }
 
-CaseResult run_case(const Device& device, const Case& c, int runs) {
-  CaseResult planned = plan_case(device, c);
-  if (planned.outcome != Outcome::pass) return planned;
-  const Result<Judge> judge = Judge::create(c);
-  return judge ? judge->judge(device, c, runs) : failed(planned, judge.error().message);
-}
+CaseResult run_case(const Device& device, const Case& c, int runs) { return Judge(c).judge(device, c, runs); }
 
 }  // namespace mollify::cases
