@@ -60,10 +60,13 @@ void main() {
     }
     int phase = (step + steps_of_row - 1) % steps_of_row * batch;
     if (step > 0) {
-      [[unroll]] for (int i = 0; i < batch; ++i) {
-        [[unroll]] for (int j = 0; j < cells_y; ++j) {
-          sums[j] = fma(v[i], vec4(weights[kTaps + phase + i + factor_y * (cells_y - 1 - j)]), sums[j]);
+      // The rows of a batch by themselves first, which rounds less.
+      [[unroll]] for (int j = 0; j < cells_y; ++j) {
+        vec4 sum = vec4(0.0);
+        [[unroll]] for (int i = 0; i < batch; ++i) {
+          sum = fma(v[i], vec4(weights[kTaps + phase + i + factor_y * (cells_y - 1 - j)]), sum);
         }
+        sums[j] += sum;
       }
     }
     if (step > 0 && phase + batch == factor_y) {
@@ -79,9 +82,11 @@ void main() {
         int x = m % kCells;
         float sum = 0.0;
         for (int i = 0; i < factor_x; ++i) {
+          float part = 0.0;
           [[unroll]] for (int j = 0; j < cells_x; ++j) {
-            sum = fma(columns[channel * kPlane + i * kPart + x + j], weights[i + factor_x * j], sum);
+            part = fma(columns[channel * kPlane + i * kPart + x + j], weights[i + factor_x * j], part);
           }
+          sum += part;
         }
         row[channel * kCells + x] = sum;
       }

@@ -51,14 +51,30 @@ void finish(AxisPlan& axis) {
   axis.cost = 2.0 * cells + 3.0 * cells / d + 2.0 * static_cast<double>(axis.coarse.weights.size()) / (d * d);
 }
 
-/// Of rounding errors, see summation_growth(): CPUs sum blocks of pixels, but rows one after the other where the factor is
-/// small; GPUs always do.
+/// Of rounding errors when pixels are summed up to cells, see summation_growth(): CPUs sum blocks of pixels, but rows one
+/// after the other where the factor is small; GPUs the rows that they fetch at once, and along rows what lies in the same
+/// place of its cell.
+double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction) {
+  if (p.device.backend == Backend::cpu) {
+    const bool in_blocks = direction == Axis::x || axis.factor > cpu::kSlideFactor;
+    return in_blocks ? blocked_summation_growth(axis.spline, cpu::kDecimateRows) : summation_growth(axis.spline);
+  }
+  if (direction == Axis::y) {
+    return blocked_summation_growth(axis.spline, static_cast<std::size_t>(gpu_rows_ahead(p, axis.factor)));
+  }
+  std::vector<double> by_place;
+  for (std::int64_t place = 0; place < axis.factor; ++place) {
+    for (std::int64_t cell = 0; cell < axis.cells(); ++cell) {
+      const auto i = static_cast<std::size_t>(place + cell * axis.factor);
+      by_place.push_back(i < axis.spline.size() ? axis.spline[i] : 0.0);
+    }
+  }
+  return blocked_summation_growth(by_place, static_cast<std::size_t>(axis.cells()));
+}
+
 double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
   constexpr double kExpanding = 2.0;  // weights and products of the expansion
-  const bool in_blocks = p.device.backend == Backend::cpu && (direction == Axis::x || axis.factor > cpu::kSlideFactor);
-  const double decimating =
-      in_blocks ? blocked_summation_growth(axis.spline, cpu::kDecimateRows) : summation_growth(axis.spline);
-  return decimating + magnitude(axis.coarse.weights) *
+  return decimating_growth(p, axis, direction) + magnitude(axis.coarse.weights) *
                           (summation_growth(axis.coarse.weights) + static_cast<double>(axis.cells()) + kExpanding);
 }
 

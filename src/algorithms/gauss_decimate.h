@@ -29,6 +29,9 @@ struct CellRange {
 [[nodiscard]] CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
                                    std::int64_t length);
 
+/// Rows that GPUs fetch together and sum up by themselves: as many as divide a cell's, up to eight.
+[[nodiscard]] std::int32_t gpu_rows_ahead(const Problem& p, int factor);
+
 /// The passes of GPUs, added to what is known of the proposal already.
 [[nodiscard]] Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y,
                                                              Proposal out);

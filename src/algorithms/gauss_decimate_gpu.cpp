@@ -24,16 +24,6 @@ AxisTaps padded(const AxisPlan& axis, double gain) {
   return out;
 }
 
-/// Rows that are fetched together: as many as divide a cell's, up to eight. A driver that runs on the processor takes
-/// seconds to compile what that unrolls to.
-std::int32_t rows_ahead(const Problem& p, int factor) {
-  if (p.device.gpu.is_software) return 1;
-  for (std::int32_t rows = 8; rows > 1; --rows) {
-    if (factor % rows == 0) return rows;
-  }
-  return 1;
-}
-
 /// Columns that a group of the first pass reads: so many that those which neighbours read, too, are few.
 std::int32_t decimating_threads(const Problem& p, const AxisPlan& x) {
   const std::int64_t shared_with_neighbours = (x.cells() - 1) * x.factor;
@@ -84,7 +74,7 @@ Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan
   Pass pass = make_pass(kDecimate, size, {cells, walk_length(size.y, pieces, 1)}, {threads, 1}, where);
   pass.destination = intermediate(0);
   pass.taps = {padded(x, 1.0), padded(y, 1.0)};
-  pass.constants["batch"] = rows_ahead(p, y.factor);
+  pass.constants["batch"] = gpu_rows_ahead(p, y.factor);
   set_axes(pass, grids.image, x, y);
 
   Work work;
@@ -110,7 +100,7 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
                         {kThreads, 1}, where);
   pass.source = intermediate(1);
   pass.taps = {padded(x, x.factor), padded(y, y.factor)};
-  pass.constants["batch"] = rows_ahead(p, y.factor);
+  pass.constants["batch"] = gpu_rows_ahead(p, y.factor);
   pass.constants["corner_x"] = region(p).x;
   pass.constants["corner_y"] = region(p).y;
   set_axes(pass, grids.blurred, x, y);
@@ -125,6 +115,15 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
 }
 
 }  // namespace
+
+std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
+  // A driver that runs on the processor takes seconds to compile what more unrolls to.
+  if (p.device.gpu.is_software) return 1;
+  for (std::int32_t rows = 8; rows > 1; --rows) {
+    if (factor % rows == 0) return rows;
+  }
+  return 1;
+}
 
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   if (Status s = check_division(p, x.coarse.weights); !s) return s.error();
