@@ -138,8 +138,8 @@ HWY_INLINE void with_source_rows(const CellRows& cells, std::int64_t y, std::int
   const std::int64_t x = columns.x + columns.first;
   const std::int64_t pixels = columns.last - columns.first;
   const std::int64_t elements = pixels * rows.source.channels;
-  const S* stored[kDecimateRows];
-  const float* numbers[kDecimateRows];
+  const S* stored[kDecimateRows] = {};
+  const float* numbers[kDecimateRows] = {};
   bool as_stored = columns.whole && rows.source.only_scaled() && rows.source.scale == 1.0;
   for (std::int64_t r = 0; r < count; ++r) {
     as_stored = as_stored && map_index(rows.border.mode.y, y + r, cells.src.desc.height) != kOutside;

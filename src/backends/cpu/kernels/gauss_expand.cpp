@@ -238,7 +238,7 @@ struct CellSpan {
         count(floor_div(from + pixels - 1 + axis.centre, axis.factor) - first + 1) {}
 };
 
-void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s, CoarseRows& cells) {
+void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s, CoarseRows& coarse_rows) {
   const RowFormat& format = k.rows.destination;
   const int channels = format.channels;
   const DecimatedAxis& ax = k.axis.x;
@@ -258,7 +258,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   std::int64_t expanded = 0;  // coarse rows in `expanded`, counted from first_row
   const auto blur_batch = [&]() HWY_ATTR {
     for (; loaded < blurred + kRowBatch + k.y.size() - 1; ++loaded) {
-      const float* row = cells.at(first_row - k.y.before + loaded, first_column - k.x.before, columns + k.x.size() - 1);
+      const float* row = coarse_rows.at(first_row - k.y.before + loaded, first_column - k.x.before, columns + k.x.size() - 1);
       filter_cells(k.x, channels, row, columns * channels, s.ring + loaded % s.ring_rows * s.stride);
     }
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (blurred + i) % s.ring_rows * s.stride;
@@ -333,8 +333,8 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
 void gauss_expand(const GaussExpand& k, const Tile& tile) {
   const GaussExpandScratch s(tile.scratch, tile.out.width, expand_shape(k.axis.x, k.x), expand_shape(k.axis.y, k.y),
                              k.rows.destination.channels);
-  CoarseRows cells(k.grid, tile.grid, k.rows.destination.channels, s.loaded);
-  expand(k, tile, s, cells);
+  CoarseRows coarse_rows(k.grid, tile.grid, k.rows.destination.channels, s.loaded);
+  expand(k, tile, s, coarse_rows);
 }
 
 void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
@@ -348,15 +348,17 @@ void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
     return std::pair(begin - first, inside(span.first + span.count - 1 + taps.size() - 1 - taps.before) - begin + 1);
   };
   const CoarseGrid& grid = out.grid;
-  const auto [x, columns] = within(CellSpan(out.axis.x, tile.origin_x + tile.out.x, tile.out.width), out.x, grid.first.x, grid.size.x);
-  const auto [y, rows] = within(CellSpan(out.axis.y, tile.origin_y + tile.out.y, tile.out.height), out.y, grid.first.y, grid.size.y);
+  const CellSpan span_x(out.axis.x, tile.origin_x + tile.out.x, tile.out.width);
+  const CellSpan span_y(out.axis.y, tile.origin_y + tile.out.y, tile.out.height);
+  const auto [x, columns] = within(span_x, out.x, grid.first.x, grid.size.x);
+  const auto [y, rows] = within(span_y, out.y, grid.first.y, grid.size.y);
   Tile in = tile;
   in.scratch = s.decimate;
   in.out = {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(columns),
             static_cast<std::int32_t>(rows)};
   CellRows maker(k.decimate, in);
-  CoarseRows cells(maker, s.cells, s.expand.loaded);
-  expand(out, tile, s.expand, cells);
+  CoarseRows coarse_rows(maker, s.cells, s.expand.loaded);
+  expand(out, tile, s.expand, coarse_rows);
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
