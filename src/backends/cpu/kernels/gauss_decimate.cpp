@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-// ---- vertically
+// ---- vertically: the functions that walk rows are not inlined, as each of their many forms is called from several places
 
 template <int kCells>
 constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3 && kCells <= 6 ? 4 : 2;  // as many as leave all sums in registers
@@ -43,7 +43,7 @@ struct RowBlock {
 /// Elements [from, to) of a block, summed by themselves. S is what rows hold. Touches whole groups of vectors: rows and
 /// sums have room for that.
 template <int kCells, class S>
-HWY_INLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64_t from, std::int64_t to) {
+HWY_NOINLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64_t from, std::int64_t to) {
   constexpr int kVectors = kVectorsAtOnce<kCells>;
   const F32 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -81,8 +81,8 @@ HWY_INLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64
 /// rows are finished. Sums stay in registers meanwhile, and move on as one cell row after another begins. Small factors
 /// gain by that: their sums would be loaded and stored as often as rows are. Touches whole groups of vectors.
 template <int kCells, class S>
-HWY_INLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S* const* rows, std::int64_t from,
-                           std::int64_t to) {
+HWY_NOINLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S* const* rows, std::int64_t from,
+                             std::int64_t to) {
   constexpr int kVectors = kVectorsAtOnce<kCells>;
   const F32 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
