@@ -114,7 +114,7 @@ Result<Proposal> propose(const Problem& p) {
   TileNeeds needs;
   needs.halo = {x.halo(), y.halo()};
   needs.column_bytes = channels * (integer ? 12 : 56);
-  needs.pixel_operations = channels * (integer ? 6.0 : wide_pixels ? 100.0 : 40.0);
+  needs.pixel_operations = channels * (integer ? 8.0 : wide_pixels ? 100.0 : 40.0);
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
   Pass pass;
   pass.kernel = kKernel;
@@ -129,8 +129,7 @@ Result<Proposal> propose(const Problem& p) {
   out.scratch_bytes = p.device.threads * scratch_bytes(pass, x, channels);
   const double first_sums = static_cast<double>(y.size()) / pass.tile.y + 1.0;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  const double cost = integer ? 1.3 : 4.0;  // of an operation, in multiply-adds: each waits for the one before
-  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums * cost) +
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) +
                 copy_seconds(p.device, out.moved_bytes);
   out.passes.push_back(std::move(pass));
   return out;
