@@ -100,6 +100,7 @@ HWY_INLINE void rows_to_groups(const T* rows, std::int64_t stride, std::int64_t 
   }
 }
 
+#if MOLLIFY_HAS_BLOCKS
 /// The vector whose blocks lie `stride` apart.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const T* from, std::int64_t stride) {
@@ -112,6 +113,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const T* from, std::int64_t stride) {
     return hn::Combine(d, load_blocks(half, from + kRows * stride, stride), load_blocks(half, from, stride));
   }
 }
+#endif
 
 /// `pixels` groups to kBoxRows rows, `stride` apart, from lane `lane` of each on. May read and write a vector's worth more.
 template <int kChannels, class T, class P>
