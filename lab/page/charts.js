@@ -151,6 +151,8 @@ const charts = (() => {
     const front = model.front(list).map(point => [x(point), point.ms]);
     if (front.length) front.push([1, front[front.length - 1][1]]);
     const frame = base(["fastest within the error", ...names(dots)], room);
+    // The library rounds its first tick to as many digits as the least value has, which can make it 0: so there is a value at the tick.
+    const unseen = list.length ? [{type: "scatter", data: [[errorFloor, list[0].ms]], symbolSize: 0, silent: true}] : [];
     const decades = room < 600 ? 3 : 1;  // between two labels
     const decade = value => value <= errorFloor * 1.5 ? "0" : Math.round(Math.log10(value)) % decades === 0 ? look.number(value) : "";
     return {...frame, legend: {...frame.legend, itemWidth: 14},
@@ -158,7 +160,7 @@ const charts = (() => {
         formatter: decade}}),
       yAxis: axis("ms", "log", {nameGap: 44, logBase: 2}),
       series: [{name: "fastest within the error", type: "line", step: "end", data: front, symbol: "none", silent: true, z: 1,
-        lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")}}, ...dots]};
+        lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")}}, ...dots, ...unseen]};
   }
 
   function size(filters, controls, room) {
