@@ -90,6 +90,14 @@ DeviceInfo fake_gpu(bool is_software) {
   return device;
 }
 
+DeviceInfo fake_matrix_gpu() {
+  DeviceInfo device = fake_gpu(false);
+  device.name = "Imaginary GPU with matrices";
+  device.gpu.subgroup_size = 32;
+  device.gpu.matrix_operations = true;
+  return device;
+}
+
 Executable prepared(const BlurSpec& spec, const ImageDesc& src, const How& how) {
   PlanOptions options;
   if (!how.algorithm.id.empty()) options.algorithm = how.algorithm;

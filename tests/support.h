@@ -40,6 +40,8 @@ class Pixels {
 /// A GPU that does not exist, with every kernel that the Vulkan backend has: images and buffers of all formats but those of three
 /// channels, 32 KiB of shared memory. A software one is slow.
 [[nodiscard]] DeviceInfo fake_gpu(bool is_software);
+/// One with cooperative matrices.
+[[nodiscard]] DeviceInfo fake_matrix_gpu();
 
 /// How a test wants its blur run.
 struct How {

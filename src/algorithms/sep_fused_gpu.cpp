@@ -101,7 +101,8 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const bool is_single = p.options.contains("span") || p.options.contains("batch");
   if (choice(p, "math", kFusedMath, is_single ? "f32" : "matrix") == 1) {
     Result<Proposal> matrix = propose_sep_fused_matrix(p);
-    if (p.options.contains("math") || (matrix && matrix->error <= p.allowed_error)) return matrix;
+    const bool is_asked = p.options.contains("math") || p.options.contains("blocks");
+    if (is_asked || (matrix && matrix->error <= p.allowed_error)) return matrix;
   }
   if (Status s = only_options(p, {"math", "storage", "span", "threads", "batch", "vertical_groups"}); !s) return s.error();
   const Result<Separable> s = separable(p, kKernel, Storage::buffer);
