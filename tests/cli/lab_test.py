@@ -107,7 +107,7 @@ class LabTest(unittest.TestCase):
         self.refuses(2, ["subcommand"])
         self.refuses(2, ["output"], "run")
         self.refuses(2, ["nonsense", "quick", "blurs"], "run", "--suite", "nonsense", "-o", self.results)
-        self.refuses(1, ["\"99\""], "run", "--device", "vulkan:99", "-o", self.results)
+        self.refuses(1, ["99\""], "run", "--device", "vulkan:99", "-o", self.results)
         self.refuses(2, ["--limit"], "run", "--limit", -1, "-o", self.results)
         self.refuses(1, ["python-that-is-not"], "run", "--python", "python-that-is-not", "-o", self.folder / "p.jsonl")
         self.refuses(1, [missing, "No such file"], "report", missing, "-o", self.folder / "report")
