@@ -13,7 +13,7 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-// segment: rows that one group makes. row_start, start: what sums along x and then those along y begin with.
+// segment: rows that one group makes. row_start, column_start: what sums along x and then those along y begin with.
 #define KERNEL_PARAMETERS ivec2 before; int segment; float row_start; float column_start;
 #include "pixel.glsl"
 
@@ -48,7 +48,10 @@ const int kRowPitch = kReach / 4 + 2;
 const int kDonePitch = kWidth / 4 + 2;
 const int kRowPlane = kRows * kRowPitch;
 const int kDonePlane = kRows * kDonePitch;
-shared uvec2 rows[source_channels * kRowPlane];
+// Small groups have shorter rows than the bands of taps, which lie here before the rows do.
+const int kBands = (kBlocksX + kBlocksY) * 64;
+const int kPlanes = source_channels * kRowPlane;
+shared uvec2 rows[kPlanes > kBands ? kPlanes : kBands];
 shared uvec2 done[source_channels * kDonePlane];
 
 // ---- Four neighbouring pixels of a row, as they are stored and as halves
@@ -200,7 +203,7 @@ float tap_y(int i) { return i >= 0 && i < taps_y ? weights[taps_x + i] : 0.0; }
 // Row by row, those of x and then those of y, into `rows`. Column j of matrix n of x has the taps of output column j for
 // columns 16 n and on; row j of matrix n of y has those of output row j.
 void make_bands(int thread) {
-  for (int i = thread; i < (kBlocksX + kBlocksY) * 64; i += kThreads) {
+  for (int i = thread; i < kBands; i += kThreads) {
     int n = i / 64;
     int row = i / 4 % 16;
     int column = i % 4 * 4;
@@ -229,7 +232,7 @@ void main() {
   [[unroll]] for (int n = 0; n < kBlocksX; ++n) coopMatLoadNV(across[n], rows, n * 64, 4, false);
   [[unroll]] for (int n = 0; n < kBlocksY; ++n) coopMatLoadNV(down[n], rows, (kBlocksX + n) * 64, 4, false);
   barrier();
-  for (int i = thread; i < source_channels * kRowPlane; i += kThreads) rows[i] = uvec2(0u);
+  for (int i = thread; i < kPlanes; i += kThreads) rows[i] = uvec2(0u);
   barrier();
 
   // Where whole fours of pixels can be fetched, and stored, in most turns and groups.

@@ -25,7 +25,7 @@ std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps +
 /// Taps as halves and what that moves the result by.
 struct HalfTaps {
   PerAxis<AxisTaps> taps;
-  PerAxis<double> sum;
+  PerAxis<double> sum;  ///< of each axis's taps
   double error = 0.0;  ///< full-scale units
 };
 
@@ -42,7 +42,8 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
   HalfTaps out;
   out.taps = {{x.weights, s.taps.x.anchor}, {y.weights, s.taps.y.anchor}};
   out.sum = {total(x.weights), total(y.weights)};
-  // Balanced taps see the source centred on zero. Sums of f32 hold codes from 1024 on.
+  // Balanced taps see the source centred on zero. Sums of f32 hold codes from 1024 on; how a device rounds inside a product is
+  // its own, so that their share is an estimate, small beside the others.
   constexpr double kSums = 0x1p-13;
   out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * y_size : l1) + row * y_size;
   return out;
@@ -95,8 +96,12 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
   const std::int32_t width = *threads / subgroup / channels * *blocks * kSide;
   const std::int32_t reach = width + (across - 1) * kSide;
+  constexpr std::int64_t kHalf = 2;     // bytes
   constexpr std::int64_t kPadding = 8;  // halves a row
-  if (Status fits = check_shared(p, 2 * kSide * channels * (reach + width + 2 * kPadding)); !fits) return fits.error();
+  // The bands of taps lie where the rows do later.
+  const std::int64_t rows = std::max(channels * kSide * (reach + kPadding), std::int64_t{kSide} * kSide * (across + down));
+  const std::int64_t done = channels * kSide * (width + kPadding);
+  if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
   const std::int64_t strips = (p.dst.width + width - 1) / width;
   const double run_up = kSide * (down - 1.0);
