@@ -22,6 +22,7 @@ struct Formats {
 constexpr Formats kFormatPairs[] = {
     {PixelFormat::r8, PixelFormat::r8},         {PixelFormat::rg8, PixelFormat::rg32f},
     {PixelFormat::rgb8, PixelFormat::rgb16},    {PixelFormat::rgba8, PixelFormat::rgba8},
+    {PixelFormat::rg8, PixelFormat::rg8},       {PixelFormat::rgb8, PixelFormat::rgb8},
     {PixelFormat::rgb16, PixelFormat::rgb16},   {PixelFormat::rgba16, PixelFormat::rgba16f},
     {PixelFormat::rg16f, PixelFormat::rg8},     {PixelFormat::rgba16f, PixelFormat::rgba16f},
     {PixelFormat::r32f, PixelFormat::r32f},     {PixelFormat::rgba32f, PixelFormat::rgba32f},
@@ -120,6 +121,22 @@ TEST(Twins, SepFusedU8Matches) {
       for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
         const SepFusedU8Scratch shape(nullptr, width, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
         expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8, scalar::sep_fused_u8, nullptr, width);
+      }
+    }
+  });
+}
+
+TEST(Twins, GaussPyramidMatches) {
+  for_each_setting([](const Formats& formats, const RowPipeline& rows) {
+    if (formats.src != formats.dst || rows.source.component != Component::u8) return;
+    const GaussPyramid kernels[] = {  // as there: taps sum to 65536 at most
+        {rows, 1, {{5536, 10000, 30000, 20000}, {3}}, {{25536, 40000}, {1}}, 130},
+        {rows, 2, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{5536, 10000, 30000, 20000}, {3}}, 124},
+        {rows, 3, {{25536, 40000}, {1}}, {{65535}, {0}}, 120}};
+    for (const GaussPyramid& kernel : kernels) {
+      for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
+        const GaussPyramidScratch shape(nullptr, width, kernel.levels, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
+        expect_twins(formats, Match::same_bits, shape.bytes, kernel, gauss_pyramid, scalar::gauss_pyramid, nullptr, width);
       }
     }
   });

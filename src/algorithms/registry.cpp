@@ -9,6 +9,7 @@ constexpr std::array kRegistry = {
     &kBoxAny,
     &kSepFused,
     &kGaussDecimate,
+    &kGaussPyramid,
     &kBoxRunning,
     &kBoxScan,
     &kSepInlineSlidingShared,

@@ -46,14 +46,21 @@ std::function<void(const Tile&)> make_sep_fused(const Plan& plan, const Pass& pa
                                         : sep_fused<float>(plan, pass, sep_fused_f32);
 }
 
+FixedTaps fixed_taps(const Pass& pass, const AxisTaps& taps) {
+  FixedWeights w = *rounded_to_fixed(taps, static_cast<int>(pass.constants.at("halvings")));
+  return {std::move(w.taps), std::move(w.runs)};
+}
+
 std::function<void(const Tile&)> make_sep_fused_u8(const Plan& plan, const Pass& pass) {
-  const auto fixed = [&](const AxisTaps& taps) -> FixedTaps {
-    FixedWeights w = *rounded_to_fixed(taps, static_cast<int>(pass.constants.at("halvings")));
-    return {std::move(w.taps), std::move(w.runs)};
-  };
-  SepFusedU8 k{row_pipeline(plan), fixed(pass.taps.x), fixed(pass.taps.y),
+  SepFusedU8 k{row_pipeline(plan), fixed_taps(pass, pass.taps.x), fixed_taps(pass, pass.taps.y),
                static_cast<std::uint16_t>(pass.constants.at("rounding"))};
   return [k = std::move(k)](const Tile& tile) { sep_fused_u8(k, tile); };
+}
+
+std::function<void(const Tile&)> make_gauss_pyramid(const Plan& plan, const Pass& pass) {
+  GaussPyramid k{row_pipeline(plan), static_cast<int>(pass.constants.at("levels")), fixed_taps(pass, pass.taps.x),
+                 fixed_taps(pass, pass.taps.y), static_cast<std::uint16_t>(pass.constants.at("rounding"))};
+  return [k = std::move(k)](const Tile& tile) { gauss_pyramid(k, tile); };
 }
 
 template <class T>
@@ -142,6 +149,7 @@ struct KernelRow {
 
 constexpr std::array<std::string_view, 1> kWide = {"wide"};
 constexpr std::array<std::string_view, 2> kFixedConstants = {"halvings", "rounding"};
+constexpr std::array<std::string_view, 3> kPyramidConstants = {"halvings", "levels", "rounding"};
 constexpr std::array<std::string_view, 4> kBoxConstants = {"integer", "segment_rows", "wide_pixels", "wide_sums"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns",  "factor_x", "factor_y", "first_x",
                                                                   "first_y",  "order_x",  "order_y",  "rows"};
@@ -149,6 +157,7 @@ constexpr std::array kKernels = {
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
     KernelRow{"gauss_expand", kDecimationConstants, make_gauss_expand},
     KernelRow{"gauss_one_pass", kDecimationConstants, make_gauss_one_pass},
+    KernelRow{"gauss_pyramid", kPyramidConstants, make_gauss_pyramid},
     KernelRow{"sep_fused", kWide, make_sep_fused},
     KernelRow{"sep_fused_u8", kFixedConstants, make_sep_fused_u8},
     KernelRow{"nxn_direct", kWide, make_nxn_direct},

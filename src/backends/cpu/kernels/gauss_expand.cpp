@@ -105,57 +105,80 @@ HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const floa
   filter_columns(taps, channels, row + i, count - i, out + i);
 }
 
-/// The sum of `kCells` rows, each times its weight.
+/// Rows of pixels that are mixed from the same `kCells` rows: pixel row r is the sum of rows[t] * weights[r * kCells + t].
 template <int kCells>
 struct RowMix {
-  VecF32 weights[kCells];
   const float* rows[kCells];
+  float weights[kMixRows * kCells];
 
-  HWY_INLINE VecF32 at(std::int64_t i) const {
-    const F32 d;
-    VecF32 sum = hn::Mul(hn::LoadU(d, rows[0] + i), weights[0]);
-    HWY_UNROLL(8)
-    for (int t = 1; t < kCells; ++t) sum = hn::MulAdd(hn::LoadU(d, rows[t] + i), weights[t], sum);
-    return sum;
-  }
-
-  /// Elements [from, to), stored as S from `out` on. Touches whole groups of four vectors.
+  /// Elements [from, to) of pixel rows [first, last), stored as S from `out` on, the next row `stride` further. All of them
+  /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors.
   template <bool kBounded, bool kStream, class S>
-  HWY_INLINE void store(std::int64_t from, std::int64_t to, S* out) const {
+  HWY_INLINE void store(std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to, S* out,
+                        std::int64_t stride) const {
     const F32 d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (std::int64_t i = from; i < to; i += 4 * lanes, out += 4 * lanes) {
-      store_four<kBounded, kStream>(d, at(i), at(i + lanes), at(i + 2 * lanes), at(i + 3 * lanes), out);
+      VecF32 in[kCells][4];
+      HWY_UNROLL(8)
+      for (int t = 0; t < kCells; ++t) {
+        HWY_UNROLL(4)
+        for (int v = 0; v < 4; ++v) in[t][v] = hn::LoadU(d, rows[t] + i + v * lanes);
+      }
+      S* to_row = out;
+      const float* w = weights + first * kCells;
+      for (std::int64_t r = first; r < last; ++r, w += kCells, to_row += stride) {
+        VecF32 sum[4];
+        const VecF32 w0 = hn::Set(d, w[0]);
+        HWY_UNROLL(4)
+        for (int v = 0; v < 4; ++v) sum[v] = hn::Mul(in[0][v], w0);
+        HWY_UNROLL(8)
+        for (int t = 1; t < kCells; ++t) {
+          const VecF32 wt = hn::Set(d, w[t]);
+          HWY_UNROLL(4)
+          for (int v = 0; v < 4; ++v) sum[v] = hn::MulAdd(in[t][v], wt, sum[v]);
+        }
+        store_four<kBounded, kStream>(d, sum[0], sum[1], sum[2], sum[3], to_row);
+      }
     }
   }
 };
 
-/// Elements [from, to) of a mixed row to the row of stored S at `dst`, past the cache if the tile says so: whole vectors at
-/// once where they fill cache lines, the rest by way of `made`.
+/// Elements [from, to) of mixed rows [first, last) to rows of stored S from `dst` on, `stride` apart, past the cache if the
+/// tile says so: whole vectors at once where they fill cache lines, the rest by way of `made`. Where they are to fill lines,
+/// lines begin at the same element of all rows.
 template <int kCells, bool kBounded, class S>
-HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t from, std::int64_t to, const Tile& tile, S* made, S* dst) {
+HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t first, std::int64_t last, std::int64_t from,
+                          std::int64_t to, const Tile& tile, S* made, S* dst, std::int64_t stride) {
   const auto group = 4 * static_cast<std::int64_t>(hn::Lanes(F32()));
-  const auto put = [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-    mix.template store<kBounded, false>(begin, end, made);
-    std::memcpy(dst + begin, made, static_cast<std::size_t>(end - begin) * sizeof(S));
+  const auto put = [&](std::int64_t begin, std::int64_t end, const auto& copy) HWY_ATTR {
+    if (begin == end) return;
+    for (std::int64_t r = first; r < last; ++r) {
+      mix.template store<kBounded, false>(r, r + 1, begin, end, made, stride);
+      copy(made, dst + (r - first) * stride + begin, end - begin);
+    }
+  };
+  const auto plainly = [](const S* src, S* out, std::int64_t n) {
+    std::memcpy(out, src, static_cast<std::size_t>(n) * sizeof(S));
   };
   if (!tile.streams) {
-    const std::int64_t last = from + (to - from) / group * group;
-    mix.template store<kBounded, false>(from, last, dst + from);
-    return put(last, to);
+    const std::int64_t whole = from + (to - from) / group * group;
+    mix.template store<kBounded, false>(first, last, from, whole, dst + from, stride);
+    return put(whole, to, plainly);
   }
-  const std::int64_t first = from + elements_to_line(dst + from);
+  const std::int64_t line = from + elements_to_line(dst + from);
   if constexpr (kMakesWholeVectors<kBounded, S>) {
-    if (first + group <= to) {
-      const std::int64_t last = first + (to - first) / group * group;
-      put(from, first);
-      mix.template store<kBounded, true>(first, last, dst + first);
-      return put(last, to);
+    if (line + group <= to) {
+      const std::int64_t whole = line + (to - line) / group * group;
+      put(from, line, plainly);
+      mix.template store<kBounded, true>(first, last, line, whole, dst + line, stride);
+      return put(whole, to, plainly);
     }
   }
-  mix.template store<kBounded, false>(from, to, made);
-  store_bytes(tile, reinterpret_cast<const std::byte*>(made), (to - from) * static_cast<std::int64_t>(sizeof(S)),
-              reinterpret_cast<std::byte*>(dst + from));
+  put(from, to, [&](const S* src, S* out, std::int64_t n) {
+    store_bytes(tile, reinterpret_cast<const std::byte*>(src), n * static_cast<std::int64_t>(sizeof(S)),
+                reinterpret_cast<std::byte*>(out));
+  });
 }
 
 HWY_INLINE ExpandShape expand_shape(const DecimatedAxis& axis, const TapsOf<float>& coarse) {
@@ -293,34 +316,34 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
       const float scale = plain ? static_cast<float>(format.scale) : 1.0F;
       RowMix<kCells> mix;
       for (int t = 0; t < kCells; ++t) mix.rows[t] = expanded_row(from + t) + skip;
-      const auto weigh = [&](std::int64_t r) HWY_ATTR {
-        HWY_UNROLL(8)
-        for (int t = 0; t < kCells; ++t) mix.weights[t] = hn::Set(F32(), ay.expand_weight(phase + r, t) * scale);
-      };
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (int t = 0; t < kCells; ++t) mix.weights[r * kCells + t] = ay.expand_weight(phase + r, t) * scale;
+      }
       if (!plain) {
         for (std::int64_t r = 0; r < rows; ++r) {
-          weigh(r);
-          mix.template store<false, false>(0, count, s.out);
+          mix.template store<false, false>(r, r + 1, 0, count, s.out, 0);
           store_pixels(format, tile, s.out, tile.out.width, tile.out.x, tile.out.y + row + r);
         }
         return;
       }
       with_component(format.component, [&](auto component) HWY_ATTR {
         using S = decltype(component);
-        // A piece at a time, so that what its rows are mixed from is read from the nearest cache.
+        // A piece at a time, so that what its rows are mixed from is read from the nearest cache. Pieces meet where a cache
+        // line begins; rows whose lines begin elsewhere are streamed one by one.
+        const bool alike = !tile.streams || tile.dst.row_bytes % kLineBytes == 0;
+        const auto stride = tile.dst.row_bytes / static_cast<std::int64_t>(sizeof(S));
+        const std::int64_t at_once = alike ? rows : 1;
         for (std::int64_t piece = 0; piece < count; piece += kMixElements) {
-          for (std::int64_t r = 0; r < rows; ++r) {
+          for (std::int64_t r = 0; r < rows; r += at_once) {
             auto* dst = reinterpret_cast<S*>(dst_row(row + r));
             auto* made = reinterpret_cast<S*>(s.out);
-            // Pieces meet where a cache line begins.
             const std::int64_t shift = elements_to_line(dst);
             const std::int64_t begin = piece == 0 ? 0 : std::min(piece + shift, count);
             const std::int64_t end = std::min(piece + kMixElements + shift, count);
-            weigh(r);
             if (bounded) {
-              store_mix<kCells, true>(mix, begin, end, tile, made, dst);
+              store_mix<kCells, true>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
             } else {
-              store_mix<kCells, false>(mix, begin, end, tile, made, dst);
+              store_mix<kCells, false>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
             }
           }
         }

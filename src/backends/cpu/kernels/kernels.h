@@ -78,6 +78,15 @@ struct SepFusedU8 {
   std::uint16_t rounding = 128;  ///< added before the last shift: half a step, and what was lost on average
 };
 
+/// A Gaussian on 8-bit pixels that are only blurred: `levels` times halved, blurred by the taps, as often doubled. Halving
+/// and doubling are those of cubic B-splines, so that all halvings are one decimation by 2^levels (core/decimation.h).
+struct GaussPyramid {
+  RowPipeline rows;
+  int levels = 1;
+  FixedTaps x, y;
+  std::uint16_t rounding = 128;  ///< as in SepFusedU8
+};
+
 /// Any matrix, directly.
 template <class T>
 struct NxnDirect {
@@ -150,6 +159,7 @@ struct GaussOnePass {
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
 void sep_fused_u8(const SepFusedU8&, const Tile&);
+void gauss_pyramid(const GaussPyramid&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
 void gauss_expand(const GaussExpand&, const Tile&);
 void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as the two one after the other
@@ -167,6 +177,7 @@ namespace scalar {
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
 void sep_fused_u8(const SepFusedU8&, const Tile&);
+void gauss_pyramid(const GaussPyramid&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -87,6 +88,84 @@ struct SepFusedU8Scratch {
     ring = carver.take<std::uint16_t>(stride * ring_rows);
     out = carver.take<std::uint8_t>(stride * kRowBatch);
     rows = carver.take<const std::uint16_t*>(ring_rows);
+    bytes = carver.used();
+  }
+};
+
+inline constexpr int kMaxPyramidLevels = 4;
+
+/// What a tile needs of each level of a pyramid on one axis. Pixel m of a level is made from pixels 2m - 2 to 2m + 2 of the
+/// level below it on the way down, and from pixels around m / 2 of the level above it on the way up.
+struct PyramidAxis {
+  struct Span {
+    std::int64_t first, count;
+  };
+  std::array<Span, kMaxPyramidLevels + 1> down, up;
+
+  PyramidAxis(std::int64_t first, std::int64_t count, int levels, std::int64_t radius) {
+    const auto half = [](std::int64_t i) { return (i >= 0 ? i : i - 1) / 2; };
+    const auto top = static_cast<std::size_t>(levels);
+    std::int64_t begin = first, last = first + count - 1;
+    for (int level = 0; level < levels; ++level) begin = half(begin) - 1, last = half(last) + 1;
+    up[top] = {begin, last - begin + 1};
+    down[top] = {begin - radius, up[top].count + 2 * radius};
+    for (std::size_t level = top; level > 0; --level) {
+      up[level - 1] = {2 * (up[level].first + 1), 2 * (up[level].count - 2)};
+      down[level - 1] = {2 * down[level].first - 2, 2 * down[level].count + 3};
+    }
+  }
+};
+
+struct GaussPyramidScratch {
+  static constexpr std::int64_t kHalvedRows = 2 * kRowBatch + 3;  ///< that a batch of rows is made from
+  static constexpr std::int64_t kDownRows = 16;  ///< kHalvedRows, and what is made beyond
+  static constexpr std::int64_t kUpRows = 8;     ///< kRowBatch that a batch is made from, and as many made beyond
+  static constexpr std::int64_t kVectors = 4 * kPadElements;  ///< skipped before a row and read beyond it, of 16 bits
+
+  int channels;               ///< of a level's pixels: three take the room of four
+  std::int64_t half_stride;
+  std::uint16_t* half;        ///< kRowBatch rows, halved vertically
+  std::uint16_t* spread;      ///< one row of three channels with the room of four, or the other way round
+  std::uint8_t* outside;      ///< a source row of the border's constant
+  std::array<std::int64_t, kMaxPyramidLevels + 1> down_stride{}, up_stride{};
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> down{};  ///< rings of rows of a level
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> up{};    ///< rings of rows of a level, doubled horizontally
+  std::uint16_t* top;         ///< a row of the last level
+  std::int64_t ring_stride, ring_rows;
+  std::uint16_t* ring;        ///< such rows, filtered horizontally
+  const std::uint16_t** rows; ///< 2 * radius_y + kRowBatch pointers, in order
+  std::int64_t batch_stride;
+  std::uint16_t* batch;       ///< kRowBatch rows of a level on the way up
+  std::int64_t out_stride;
+  std::uint8_t* out;          ///< kRowBatch rows
+  std::int64_t bytes;
+
+  GaussPyramidScratch(std::byte* base, std::int64_t tile_columns, int levels, std::int64_t radius_x, std::int64_t radius_y,
+                      int image_channels)
+      : channels(image_channels == 3 ? 4 : image_channels) {
+    const PyramidAxis x(0, tile_columns + (std::int64_t{1} << levels), levels, radius_x);  // wherever the tile begins
+    const auto stride_of = [&](std::int64_t pixels) { return (pixels * channels + kVectors + 31) / 32 * 32; };  // lines
+    Carver carver(base);
+    const auto top_level = static_cast<std::size_t>(levels);
+    half_stride = stride_of(x.down[0].count);
+    half = carver.take<std::uint16_t>(half_stride * kRowBatch);
+    spread = carver.take<std::uint16_t>(std::max(half_stride, stride_of(x.up[0].count)));
+    outside = carver.take<std::uint8_t>(half_stride);
+    for (std::size_t level = 1; level <= top_level; ++level) {
+      down_stride[level] = stride_of(x.down[level].count);
+      up_stride[level] = stride_of(x.up[level - 1].count);
+      if (level < top_level) down[level] = carver.take<std::uint16_t>(down_stride[level] * kDownRows);
+      up[level] = carver.take<std::uint16_t>(up_stride[level] * kUpRows);
+    }
+    top = carver.take<std::uint16_t>(down_stride[top_level]);
+    ring_stride = stride_of(x.up[top_level].count);
+    ring_rows = 2 * radius_y + 2 * kRowBatch;
+    ring = carver.take<std::uint16_t>(ring_stride * ring_rows);
+    rows = carver.take<const std::uint16_t*>(2 * radius_y + kRowBatch);
+    batch_stride = stride_of(x.up[1].count);
+    batch = carver.take<std::uint16_t>(batch_stride * kRowBatch);
+    out_stride = row_stride(tile_columns * channels) + 2 * kPadElements;
+    out = carver.take<std::uint8_t>(out_stride * kRowBatch);
     bytes = carver.used();
   }
 };
