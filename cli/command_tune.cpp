@@ -241,7 +241,7 @@ void add_tune(CLI::App& app) {
   command->footer(R"(Examples:
   mollify tune --device vulkan:0                     the most promising algorithms, five minutes at most
   mollify tune --device vulkan:0 --filter 'sep.inline*rgba8*' --budget 0
-  mollify tune --device vulkan:0 --list              what 'plan' and 'blur' will go by)");
+  mollify tune --device vulkan:0 --list              what plans will go by)");
   command->callback([args] { run(*args); });
 }
 

@@ -5,21 +5,27 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
-  mollify blur photo.jpg soft.jpg --gaussian 3        blur one image
+constexpr const char* kExamples =
+    "Examples:\n"
+#ifdef MOLLIFY_IMAGE_FILES
+    R"(  mollify blur photo.jpg soft.jpg --gaussian 3        blur one image
   mollify blur *.png -o blurred --box 5               blur many into a folder
-  mollify plan 3840x2160 rgba8 --gaussian 12          how it would run, and why so
+)"
+#endif
+    R"(  mollify plan 3840x2160 rgba8 --gaussian 12          how it would run, and why so
   mollify list algorithms                             what there is to choose from
   mollify verify                                      check every algorithm on this machine
   mollify bench --size 3840x2160 --gaussian 3         measure it on this machine
   mollify tune --device vulkan:0                      find what is fastest on this device, and keep it
   mollify lab run --suite quick -o results.jsonl      measure every technique there is
-'mollify blur --help' explains every option.)";
+'mollify COMMAND --help' explains every option.)";
 
 void complain(const std::string& message) {
   fmt::print(stderr, "mollify: {}\n", message);
@@ -28,6 +34,17 @@ void complain(const std::string& message) {
 // CLI11 reports some mistakes over several lines; the tool promises one.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
+}
+
+// "plan, list and lab"
+std::string names_of_commands(CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
+  std::string names;
+  for (const CLI::App* command : commands) {
+    if (!names.empty()) names += command == commands.back() ? " and " : ", ";
+    names += command->get_name();
+  }
+  return names;
 }
 
 int run(int argc, char** argv) {
@@ -49,7 +66,7 @@ int run(int argc, char** argv) {
 
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    complain(fmt::format("{} is not a command; there are blur, plan, list, verify, bench, tune and lab", quoted(argv[1])));
+    complain(fmt::format("{} is not a command; there are {}", quoted(argv[1]), names_of_commands(app)));
     return kExitUsage;
   }
   try {

@@ -30,11 +30,13 @@ CHARTS = {
              ("width", "widths-rgba32f", {"family": "gaussian cut", "size": "4096x4096", "format": "rgba32f"}),
              ("width", "box", {"family": "box", "size": "3024x4032", "format": "rgba8"}),
              ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"}),
-             ("error", "errors-rgba32f", {"size": "2048x2048", "format": "rgba32f", "kernel": "gaussian sigma 8"}),
              ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
-    "llvmpipe": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"})],
+    "llvmpipe": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "128x128", "format": "rgba8"}),
+                 ("error", "errors-rgba8", {"size": "128x128", "format": "rgba8", "kernel": "gaussian sigma 8"})],
     "xeon": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
-            ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"})],
+             ("width", "box", {"family": "box", "size": "3024x4032", "format": "rgba8"}),
+             ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"}),
+             ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
 }
 
 
@@ -143,9 +145,10 @@ def machines(devices):
         record = points[0].record
         environment = record["environment"]
         suites = ", ".join(sorted({point.record["suite"] for point in points}))
+        commits = ", ".join(dict.fromkeys(point.record["environment"]["commit"] for point in points))
         rows.append((f"[{NAMES[device]}](../bench/results/{path.name})", record["driver"], environment["cpu"], environment["cores"],
-                     environment["commit"], suites, len(points), sum(point.unstable for point in points)))
-    return markdown(("device", "driver", "processor", "cores", "commit", "suites", "timed", "unstable"), rows)
+                     commits, suites, len(points), sum(point.unstable for point in points)))
+    return markdown(("device", "driver", "processor", "cores", "commits", "suites", "timed", "unstable"), rows)
 
 
 def winners(points):
@@ -199,6 +202,24 @@ def caches(points):
     return markdown(("technique", "option", "format", "width", "by default", "others: time, error in 8-bit steps"), rows)
 
 
+def half_caches(points):
+    """Wide Gaussians: where a larger error lets a cache be of halves that was of floats, what of the time and which error that is."""
+    whole = [p for p in own(points) if p.family == "gaussian" and p.record["suite"] == "gauss" and p.format == "rgba8"
+             and p.options.get("cache") in ("f16", "f32") and p.technique.startswith("sep.")]
+    sigmas = sorted({p.sigma for p in whole})
+    rows = []
+    for technique, list_ in sorted(group_by(whole, lambda p: p.technique).items()):
+        row = []
+        for sigma in sigmas:
+            strict_first = sorted((p for p in list_ if p.sigma == sigma), key=lambda p: p.record["plan"]["allowed_error"])
+            pairs = [(a, b) for a, b in zip(strict_first, strict_first[1:]) if (a.options["cache"], b.options["cache"]) == ("f32", "f16")]
+            row.append("".join(f"{short(half.ms / full.ms, 2)}, {short(full.error * 255, 2)} to {short(half.error * 255, 2)}"
+                               for full, half in pairs[:1]))
+        if any(row):
+            rows.append((technique, *row))
+    return markdown(("2048x2048 rgba8", *(f"sigma {short(sigma)}" for sigma in sigmas)), rows)
+
+
 def boxes(points):
     box = [p for p in own(points) if p.kernel == "box" and p.size == "3024x4032" and p.format == "rgba8"]
     measured = sorted({round(p.radius) for p in box})
@@ -234,8 +255,40 @@ def gaussians(points):
     return markdown(("format", "sigma", "within the default accuracy", "within 0.01", "fastest peer"), rows)
 
 
+def approximations(points):
+    """What each technique makes of one wide Gaussian: at any error, and within the default accuracy; where most of them were."""
+    whole = [p for p in own(points) if p.family == "gaussian" and p.sigma == 8.0 and p.format == "rgba8" and p.error is not None]
+    by_size = group_by(whole, lambda p: p.size)
+    if not by_size:
+        return ""
+    techniques = {size: len({p.technique for p in list_}) for size, list_ in by_size.items()}
+    size = max(by_size, key=lambda size: (techniques[size], len(by_size[size])))
+    rows = []
+    for technique, list_ in group_by(by_size[size], lambda p: p.technique).items():
+        best, exact = fastest(list_), fastest([p for p in list_ if p.is_exact])
+        rows.append((best.ms, (technique, in_copies(best), short(best.error * 255, 2), in_copies(exact),
+                               short(exact.error * 255, 2) if exact else "")))
+    return markdown((f"sigma 8, {size} rgba8", "fastest", "its error, 8-bit steps", "within the default accuracy", "its error"),
+                    [row for _, row in sorted(rows)])
+
+
+def in_copies(point):
+    return "" if point is None else f"{time_of(point)}, {short(point.ratio, 2)}"
+
+
+def box_sizes(points):
+    """One box at every size, technique by technique, in copies."""
+    box = [p for p in own(points) if p.record["case"].split("/")[3] == "box:radius=9" and p.format == "rgba8" and p.is_exact]
+    columns = sorted({(p.record["width"], p.size) for p in box})
+    rows = []
+    for technique, list_ in sorted(group_by(box, lambda p: p.technique).items()):
+        best = [fastest([p for p in list_ if p.size == size]) for _, size in columns]
+        rows.append((technique, *("" if p is None else short(p.ratio, 2) + ("*" if p.unstable else "") for p in best)))
+    return markdown(("box of radius 9, rgba8", *(size for _, size in columns)), rows)
+
+
 def sizes(points):
-    keyed = group_by([p for p in own(points) if p.record["suite"] in ("scale", "blurs", "gauss", "box")],
+    keyed = group_by([p for p in own(points) if p.record["suite"] in ("scale", "blurs", "gauss", "box", "quick")],
                      lambda p: (p.record["width"], p.size, p.format, p.record["case"].split("/")[3]))
     rows = defaultdict(dict)
     for (_, size, pixel_format, kernel), list_ in keyed.items():
@@ -256,16 +309,20 @@ def quads(points):
     for (size, pixel_format), list_ in sorted(group_by(matrix, lambda p: (p.size, p.format)).items(),
                                               key=lambda item: (int(item[0][0].split("x")[0]), item[0][1])):
         best = {technique: fastest([p for p in list_ if p.technique == technique])
-                for technique in ("quad.3x3", "nxn.direct", "nxn.shared")}
+                for technique in QUAD_TECHNIQUES}
         rows.append([f"{size} {pixel_format}", *(f"{time_of(p)}, {short(p.ratio, 2)}" if p else "" for p in best.values())])
-    return markdown(("", "quad.3x3", "nxn.direct", "nxn.shared"), rows)
+    return markdown(("", *QUAD_TECHNIQUES), rows)
+
+
+QUAD_TECHNIQUES = ("quad.3x3", "nxn.direct", "nxn.shared", "sep.fused")  # the last is what the planner takes
 
 
 def tables(devices):
     made = {"machines": machines(devices)}
     for device, (_, _, points) in devices.items():
-        for name, make in (("winners", winners), ("orderings", orderings), ("caches", caches), ("boxes", boxes),
-                           ("gaussians", gaussians), ("sizes", sizes), ("quads", quads)):
+        for name, make in (("winners", winners), ("orderings", orderings), ("caches", caches), ("half caches", half_caches),
+                           ("boxes", boxes), ("gaussians", gaussians), ("approximations", approximations), ("box sizes", box_sizes), ("sizes", sizes),
+                           ("quads", quads)):
             text = make(points)
             if text.count("\n") > 1:
                 made[f"{device} {name}"] = text
@@ -306,7 +363,7 @@ def has_points(points, filters):
     """Whether a chart would show anything: the page would choose other filters otherwise."""
     family = filters.get("family", "gaussian")
     return any(point.size == filters.get("size", point.size) and point.format == filters["format"] and point.family == family
-               for point in points)
+               and filters.get("kernel") in (None, f"{point.kernel} sigma {short(point.sigma)}") for point in points)
 
 
 def main():

@@ -101,6 +101,21 @@ const charts = (() => {
 
   const names = lines => lines.map(line => line.name);
 
+  // Powers of two; of ten where those are too many for the library, which would then label every tenth. The name keeps clear of labels.
+  function logAxis(name, values) {
+    const positive = values.filter(value => value > 0);
+    const [least, most] = positive.length ? [Math.min(...positive), Math.max(...positive)] : [1, 1];
+    const logBase = most / least >= 1000 ? 10 : 2;
+    const exponent = value => Math.log(value) / Math.log(logBase);
+    let longest = 0;
+    for (let i = Math.floor(exponent(least)); i <= Math.ceil(exponent(most)); ++i) {
+      longest = Math.max(longest, look.number(logBase ** i).length);
+    }
+    return axis(name, "log", {logBase, nameGap: 18 + 6.6 * longest});
+  }
+
+  const heights = lines => lines.flatMap(line => line.data.map(item => item.value[1]));
+
   // Kernel widths are odd: ticks on them.
   function widthAxis(name, xs) {
     const [least, most] = [Math.min(...xs), Math.max(...xs)];
@@ -118,9 +133,9 @@ const charts = (() => {
     const lines = series(list, variants, point => point.x, inCopies ? point => point.ratio : clock.of);
     if (controls.published && !inCopies && model.families[family].hasWidth) lines.push(...publishedSeries(filters));
     const xs = lines.flatMap(line => line.data.map(item => item.value[0]));
+    const unit = inCopies ? "times a copy" : `${clock.name}, ms`;
     return {...base(names(lines), room), series: lines, xAxis: widthAxis(model.families[family].axis, xs),
-      yAxis: axis(inCopies ? "times a copy" : `${clock.name}, ms`, controls.scale === "linear" ? "value" : "log",
-        controls.scale === "linear" ? {nameGap: 44, min: 0} : {nameGap: 44, logBase: 2})};
+      yAxis: controls.scale === "linear" ? axis(unit, "value", {nameGap: 44, min: 0}) : logAxis(unit, heights(lines))};
   }
 
   function share(filters, controls, room) {
@@ -158,7 +173,7 @@ const charts = (() => {
     return {...frame, legend: {...frame.legend, itemWidth: 14},
       xAxis: axis("largest error, full scale = 1", "log", {min: errorFloor, max: 1, axisLabel: {color: look.css("--muted"),
         formatter: decade}}),
-      yAxis: axis("ms", "log", {nameGap: 44, logBase: 2}),
+      yAxis: logAxis("ms", list.map(point => point.ms)),
       series: [{name: "fastest within the error", type: "line", step: "end", data: front, symbol: "none", silent: true, z: 1,
         lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")}}, ...dots, ...unseen]};
   }
@@ -171,7 +186,7 @@ const charts = (() => {
     return {...base(names(lines), room), series: lines,
       xAxis: axis("pixels", "log", {logBase: 4, min: "dataMin", max: "dataMax",
         axisLabel: {color: look.css("--muted"), hideOverlap: true, formatter: pixels}}),
-      yAxis: axis("ns per pixel", "log", {nameGap: 48, logBase: 2})};
+      yAxis: logAxis("ns per pixel", heights(lines))};
   }
 
   function pixels(value) {
