@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The CPU's table of speed: `run` measures its cases, `table` makes Markdown of such a file.
+"""The CPU's tables of speed: `run` and `scale` measure their cases, `table` makes Markdown of such a file.
 
   bench/cpu_table.py run build/release/mollify -o bench/results/DATE-cpu.jsonl
+  bench/cpu_table.py scale build/release/mollify -o bench/results/DATE-cpu-scale.jsonl
   bench/cpu_table.py table bench/results/DATE-cpu.jsonl [--into README.md]
 
-`--into` replaces what stands between the lines <!-- cpu-table --> and <!-- /cpu-table --> of a file.
+`--into` replaces what stands between the lines <!-- cpu-table --> and <!-- /cpu-table --> of a file, or those with
+cpu-scale in place of cpu-table.
 """
 import argparse
 import json
@@ -16,7 +18,11 @@ FORMATS = ("rgba8", "rgba32f")
 RADII = (1, 4, 9, 32, 64)  # of Gaussians cut at three sigma, as OpenCV cuts them
 SIGMAS = (5, 10, 40, 200)
 BOXES = (1, 9, 64, 128, 512)
-MARKS = ("<!-- cpu-table -->", "<!-- /cpu-table -->")
+SLOWEST_PEER = 10  # sigma: OpenCV takes minutes beyond
+SIDES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+SHAPES = [f"{side}x{side}" for side in SIDES] + ["16384x256", "256x16384"]
+SCALED = [("Gaussian, sigma 2", ["--gaussian", "2"]), ("Gaussian, sigma 10", ["--gaussian", "10"]), ("box, radius 9", ["--box", "9"])]
+THREADS = (1, 2)
 
 
 def cases() -> list:
@@ -27,16 +33,27 @@ def cases() -> list:
     return gaussians + smooth + boxes
 
 
+def bench(arguments: argparse.Namespace, case: list, seconds: float) -> None:
+    subprocess.run([arguments.tool, "bench", "--device", "cpu", "--seconds", str(seconds), "--json", arguments.output, *case],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
 def run(arguments: argparse.Namespace) -> None:
-    if arguments.output.exists():
-        sys.exit(f"{arguments.output} exists: results are not mixed")
     for row, kernel in cases():
         for pixel_format in FORMATS:
             print(row, pixel_format, flush=True)
-            subprocess.run([arguments.tool, "bench", "--device", "cpu", "--size", arguments.size, "--format", pixel_format,
-                            "--seconds", str(arguments.seconds), "--json", arguments.output, *kernel,
-                            *([] if arguments.peers else ["--no-peers"])],
-                           check=True, stdout=subprocess.DEVNULL)
+            slow = "--radius" not in kernel and kernel[0] == "--gaussian" and float(kernel[1]) > SLOWEST_PEER
+            peers = [] if arguments.peers and not slow else ["--no-peers"]
+            bench(arguments, ["--size", arguments.size, "--format", pixel_format, *kernel, *peers], arguments.seconds)
+
+
+def scale(arguments: argparse.Namespace) -> None:
+    for shape in SHAPES:
+        for row, kernel in SCALED:
+            print(shape, row, flush=True)
+            for threads in THREADS:
+                bench(arguments, ["--size", shape, "--format", "rgba8", "--threads", str(threads), *kernel, "--no-peers"],
+                      arguments.seconds)
 
 
 def key(record: dict) -> tuple:
@@ -60,50 +77,80 @@ def cell(own: dict, peer: dict) -> str:
     return text
 
 
-def table(arguments: argparse.Namespace) -> None:
-    own, peers = {}, {}
-    for line in arguments.results.read_text().splitlines():
-        record = json.loads(line)
-        if record["peer"] is None:
-            own[key(record)] = record
-        elif "opencv" in record["peer"].lower():
-            peers[key(record)] = record
-    if not own:
-        sys.exit(f"{arguments.results} holds no results")
-    any_record = next(iter(own.values()))
-    environment = any_record["environment"]
+def made_by(record: dict) -> str:
+    environment = record["environment"]
+    return f"{environment['cpu']} ({environment['highway_target']}), {environment['compiler']}, commit {environment['commit']}"
+
+
+def speed_table(records: list) -> list:
+    own = {key(r): r for r in records if r["peer"] is None}
+    peers = {key(r): r for r in records if r["peer"] and "opencv" in r["peer"].lower()}
     lines = ["| | " + " | ".join(f"`{f}`" for f in FORMATS) + " |", "| --- |" + " --- |" * len(FORMATS)]
     for row, _ in cases():
         lines.append(f"| {row} | " + " | ".join(cell(own.get((row, f)), peers.get((row, f))) for f in FORMATS) + " |")
-    lines += ["", f"{any_record['width']}x{any_record['height']}, {any_record['threads']} threads, {environment['cpu']} "
-              f"({environment['highway_target']}), {environment['compiler']}, commit {environment['commit']}. Median time, times the copy of the "
-              "same bytes in the same run, and how many times as long OpenCV took. *: unsteady."]
-    text = "\n".join(lines)
+    any_record = records[0]
+    return lines + ["", f"{any_record['width']}x{any_record['height']}, {any_record['threads']} threads, {made_by(any_record)}. Median "
+                    "time, times the copy of the same bytes in the same run, and how many times as long OpenCV took. *: unsteady."]
+
+
+def scale_table(records: list) -> list:
+    def find(shape: str, kernel: list, threads: int):
+        width, height = map(int, shape.split("x"))
+        wanted = {"--gaussian": "sigma", "--box": "radius"}[kernel[0]]
+        return next((r for r in records if (r["width"], r["height"], r["threads"]) == (width, height, threads)
+                     and r[wanted] == float(kernel[1]) and r["kernel"] == kernel[0].lstrip("-")), None)
+
+    def numbers(shape: str, kernel: list) -> str:
+        found = [find(shape, kernel, threads) for threads in THREADS]
+        if None in found:
+            return " | "
+        pixels = found[0]["width"] * found[0]["height"]
+        return " | ".join(f"{r['time_ns']['median'] / pixels:.2f}, {r['copy_ratio']:.1f}" + ("*" if r["unstable"] else "") for r in found)
+
+    lines = ["| `rgba8` | " + " | ".join(f"{row}, {t} thread{'s' if t > 1 else ''}" for row, _ in SCALED for t in THREADS) + " |",
+             "| --- |" + " --- |" * (len(SCALED) * len(THREADS))]
+    lines += [f"| {shape} | " + " | ".join(numbers(shape, kernel) for _, kernel in SCALED) + " |" for shape in SHAPES]
+    return lines + ["", f"Nanoseconds a pixel, and times the copy by as many threads in the same run; {made_by(records[0])}. *: unsteady."]
+
+
+def table(arguments: argparse.Namespace) -> None:
+    records = [json.loads(line) for line in arguments.results.read_text().splitlines()]
+    if not records:
+        sys.exit(f"{arguments.results} holds no results")
+    is_scale = len({r["threads"] for r in records}) > 1
+    text = "\n".join(scale_table(records) if is_scale else speed_table(records))
     if not arguments.into:
         print(text)
         return
+    name = "cpu-scale" if is_scale else "cpu-table"
+    marks = (f"<!-- {name} -->", f"<!-- /{name} -->")
     page = arguments.into.read_text()
-    if any(page.count(mark) != 1 for mark in MARKS):
-        sys.exit(f"{arguments.into} has no lines {' and '.join(MARKS)}")
-    begin, end = (page.index(mark) for mark in MARKS)
-    arguments.into.write_text(page[: begin + len(MARKS[0])] + "\n" + text + "\n" + page[end:])
+    if any(page.count(mark) != 1 for mark in marks):
+        sys.exit(f"{arguments.into} has no lines {' and '.join(marks)}")
+    begin, end = (page.index(mark) for mark in marks)
+    arguments.into.write_text(page[: begin + len(marks[0])] + "\n" + text + "\n" + page[end:])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     measure = commands.add_parser("run", help="measure; takes some minutes")
-    measure.add_argument("tool", type=pathlib.Path)
-    measure.add_argument("-o", "--output", type=pathlib.Path, required=True)
     measure.add_argument("--size", default="4096x4096")
     measure.add_argument("--peers", action="store_true", help="other libraries, too: takes half an hour")
-    measure.add_argument("--seconds", type=float, default=0.5)
     measure.set_defaults(call=run)
+    sizes = commands.add_parser("scale", help="measure sizes and threads; takes some minutes")
+    sizes.set_defaults(call=scale)
+    for command in (measure, sizes):
+        command.add_argument("tool", type=pathlib.Path)
+        command.add_argument("-o", "--output", type=pathlib.Path, required=True)
+        command.add_argument("--seconds", type=float, default=0.5)
     make = commands.add_parser("table", help="print it")
     make.add_argument("results", type=pathlib.Path)
     make.add_argument("--into", type=pathlib.Path)
     make.set_defaults(call=table)
     arguments = parser.parse_args()
+    if hasattr(arguments, "output") and arguments.output.exists():
+        sys.exit(f"{arguments.output} exists: results are not mixed")
     arguments.call(arguments)
 
 
