@@ -122,7 +122,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   };
   const double overlap = with_halo(pass.tile.x, needs.halo.x) * with_halo(pass.tile.y, needs.halo.y);
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * (1.0 + overlap) / 2.0) +
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) +
                 copy_seconds(p.device, out.moved_bytes);
   pass.taps = {std::move(x.taps), std::move(y.taps)};
   out.passes.push_back(std::move(pass));

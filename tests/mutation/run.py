@@ -58,6 +58,8 @@ MUTANTS = [
            "mix.rows[t] = expanded_row(from + t) + skip;", "mix.rows[t] = expanded_row(from + t + 1) + skip;"),
     Mutant("sums of rows do not move on to the next cell row", KERNELS + "gauss_decimate.cpp",
            "sum[t][v] = sum[t - 1][v];", "static_cast<void>(sum[t - 1][v]);"),
+    Mutant("a level is halved from the row below", KERNELS + "gauss_pyramid.cpp",
+           "const std::int64_t below = 2 * y - 2;", "const std::int64_t below = 2 * y - 1;"),
     Mutant("a fit does not know its distance", "src/core/decimation.cpp",
            "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance("),
     Mutant("reflect does not repeat the edge", "src/core/border.h",

@@ -58,7 +58,7 @@ HWY_INLINE void widen_row(const RowPipeline& rows, const ConstImageView& src, st
 /// The taps over kRowBatch rows, rounded to 8 bits, written row by row to out + j * stride; components from `first` up to
 /// `last`, and up to two vectors more.
 template <Store kStore>
-HWY_INLINE void filter_rows_u16(const FixedTaps& taps, std::uint16_t rounding, const std::uint16_t* const* rows,
+HWY_NOINLINE void filter_rows_u16(const FixedTaps& taps, std::uint16_t rounding, const std::uint16_t* const* rows,
                                 std::int64_t first, std::int64_t last, std::uint8_t* out, std::int64_t stride) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
