@@ -1,8 +1,8 @@
 // gauss.pyramid: a Gaussian on 8-bit images in 16-bit integers, on CPUs: the image is halved by binomial filters, blurred
 // where it is small by a fitted kernel, and doubled by the same filters. They are cubic B-splines and nest, so this is one
-// decimated Gaussian of factor 2^levels and its fit's distance to the true Gaussian is known. Some 15 vector instructions for
-// 16 components where gauss.decimate has 45. Loses to sep.fused below a sigma of about 4. Source: this project; the pyramid
-// is that of Burt and Adelson 1983.
+// decimated Gaussian of factor 2^levels, and its fit's distance to the true Gaussian is known. Means of 16 bits take half the
+// instructions that floats do, so it wins over gauss.decimate until tiles halve too much of each other's pixels; fits are not
+// good enough below a sigma of about 4.7. Source: this project; the pyramid is that of Burt and Adelson 1983.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -103,7 +103,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   TileNeeds needs;
   needs.halo = {halo(x), halo(y)};
   needs.column_bytes = static_cast<std::int64_t>(channels * 2.0 * (kRows + (levels > 1 ? kUpperRows : 0.0) + ring));
-  // In multiply-adds of floats. Measured: half of it is reading, half is writing; a pair of taps costs less than two floats'.
+  // In multiply-adds of floats, as measured: reading and writing the image, and a pair of taps where it is small.
   constexpr double kLevelCost = 5.0;
   constexpr double kPairCost = 0.9;
   const double taps = static_cast<double>(x.radius() + y.radius()) * kPairCost / (factor * factor);

@@ -308,7 +308,7 @@ class Pyramid {
       std::uint16_t* row = level == top_ ? s_.top : down_row(level, y + j);
       with_pixel(s_.channels, [&](auto pixel) HWY_ATTR { halve_columns<decltype(pixel)>(half, x_.down[level].count, ahead(level, j, half), row); });
       if (level == top_) {
-        filter_columns_u16(k_.x, s_.channels, row, x_.up[level].count * s_.channels, reinterpret_cast<const std::byte*>(row),
+        filter_columns_u16(k_.x, s_.channels, row, x_.up[level].count * s_.channels, ahead(level + 1, 0, row),
                            s_.ring + (y + j - y_.down[level].first) % s_.ring_rows * s_.ring_stride);
       }
     }
