@@ -89,8 +89,9 @@ def speed_table(records: list) -> list:
     for row, _ in cases():
         lines.append(f"| {row} | " + " | ".join(cell(own.get((row, f)), peers.get((row, f))) for f in FORMATS) + " |")
     any_record = records[0]
+    beside = ", and how many times as long OpenCV took" if peers else ""
     return lines + ["", f"{any_record['width']}x{any_record['height']}, {any_record['threads']} threads, {made_by(any_record)}. Median "
-                    "time, times the copy of the same bytes in the same run, and how many times as long OpenCV took. *: unsteady."]
+                    f"time and times the copy of the same bytes in the same run{beside}. *: unsteady."]
 
 
 def scale_table(records: list) -> list:
