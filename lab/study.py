@@ -24,6 +24,8 @@ FIGURES = ROOT / "docs" / "study"
 NAMES = {"h200": "NVIDIA H200", "llvmpipe": "llvmpipe", "xeon": "Xeon, 2 threads"}
 DEFAULT_ERRORS = {"rgba8": 0.125 / 255, "rgba16f": 1e-4, "rgba32f": 2e-5}
 
+QUAD_TECHNIQUES = ("quad.3x3", "nxn.direct", "nxn.shared", "sep.fused")  # the last is what the planner takes
+
 # The pictures of each device: chart, file name, filters of the page.
 CHARTS = {
     "h200": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "4096x4096", "format": "rgba8"}),
@@ -312,9 +314,6 @@ def quads(points):
                 for technique in QUAD_TECHNIQUES}
         rows.append([f"{size} {pixel_format}", *(f"{time_of(p)}, {short(p.ratio, 2)}" if p else "" for p in best.values())])
     return markdown(("", *QUAD_TECHNIQUES), rows)
-
-
-QUAD_TECHNIQUES = ("quad.3x3", "nxn.direct", "nxn.shared", "sep.fused")  # the last is what the planner takes
 
 
 def tables(devices):

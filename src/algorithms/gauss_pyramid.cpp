@@ -2,7 +2,7 @@
 // where it is small by a fitted kernel, and doubled by the same filters. They are cubic B-splines and nest, so this is one
 // decimated Gaussian of factor 2^levels, and its fit's distance to the true Gaussian is known. Means of 16 bits take half the
 // instructions that floats do, so it wins over gauss.decimate until tiles halve too much of each other's pixels; fits are not
-// good enough below a sigma of about 4.7. Source: this project; the pyramid is that of Burt and Adelson 1983.
+// good enough below a sigma of about 5. Source: this project; the pyramid is that of Burt and Adelson 1983.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -24,6 +24,7 @@ constexpr std::string_view kKernel = "gauss_pyramid";
 constexpr int kOrder = 4;  // of the splines: four boxes of two pixels are [1 4 6 4 1] / 16
 constexpr double kLeastSpan = 1.25;  // pixels of the last level that a sigma must span: fits are rough below
 constexpr double kMostSpan = 16.0;   // what fitting takes grows with the cube of that
+constexpr double kUsualSpan = 9.0;   // beyond it one more level is cheaper, and exact enough
 constexpr int kMostHalvings = 8;     // of sums of 16 bits
 constexpr double kCutShare = 0.1;    // of the error, for the outermost taps
 constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
@@ -157,6 +158,8 @@ Result<Proposal> propose(const Problem& p) {
   }
   Result<Proposal> best = refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is too small to be halved");
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {
+    const double span = std::min(gaussian->sigma.x, gaussian->sigma.y) / (1 << levels);
+    if (span > kUsualSpan && levels < cpu::kMaxPyramidLevels) continue;
     Result<Proposal> other = propose_levels(p, levels);
     if (!other) continue;
     const auto misses = [&](const Proposal& q) { return q.error > p.allowed_error; };

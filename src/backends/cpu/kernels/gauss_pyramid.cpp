@@ -20,16 +20,21 @@ HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
 /// (a + 4b + 6c + 4d + e) / 16
-HWY_INLINE VecU16 halved(VecU16 a, VecU16 b, VecU16 c, VecU16 d, VecU16 e) {
+template <class V>
+HWY_INLINE V halved(V a, V b, V c, V d, V e) {
   return hn::AverageRound(hn::AverageRound(b, d), hn::AverageRound(hn::AverageRound(hn::AverageRound(a, e), c), c));
 }
 
 /// (a + 6b + c) / 8
-HWY_INLINE VecU16 doubled_even(VecU16 a, VecU16 b, VecU16 c) {
+template <class V>
+HWY_INLINE V doubled_even(V a, V b, V c) {
   return hn::AverageRound(hn::AverageRound(hn::AverageRound(a, c), b), b);
 }
 
-HWY_INLINE VecU16 doubled_odd(VecU16 b, VecU16 c) { return hn::AverageRound(b, c); }
+template <class V>
+HWY_INLINE V doubled_odd(V b, V c) {
+  return hn::AverageRound(b, c);
+}
 
 HWY_INLINE VecU16 load_u16(U16 d, const std::uint16_t* p) { return hn::LoadU(d, p); }
 HWY_INLINE VecU16 load_u16(U16 d, const std::uint8_t* p) {
@@ -66,17 +71,15 @@ HWY_NOINLINE void halve_rows(const S* const* rows, std::int64_t count, std::uint
 template <class T>
 HWY_NOINLINE void halve_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead,
                                 std::uint16_t* out) {
+  constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
-  constexpr std::int64_t kChannels = sizeof(T) / sizeof(std::uint16_t);
   const hn::CappedTag<std::uint16_t, 1> d;
-  const auto mean = [&](auto a, auto b) HWY_ATTR { return hn::AverageRound(a, b); };
-  for (std::int64_t i = 0; i < count * kChannels; ++i) {
-    const std::uint16_t* p = in + i / kChannels * 2 * kChannels + i % kChannels;
-    const auto at = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(d, p + pixel * kChannels); };
-    hn::StoreU(mean(mean(at(1), at(3)), mean(mean(mean(at(0), at(4)), at(2)), at(2))), d, out + i);
+  for (std::int64_t i = 0; i < count * kComponents; ++i) {
+    const std::uint16_t* p = in + i / kComponents * 2 * kComponents + i % kComponents;
+    const auto at = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(d, p + pixel * kComponents); };
+    hn::StoreU(halved(at(0), at(1), at(2), at(3), at(4)), d, out + i);
   }
 #else
-  constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
   const U16 d;
   const hn::Repartition<T, U16> dt;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(dt));
@@ -97,22 +100,20 @@ HWY_NOINLINE void halve_columns(const std::uint16_t* in, std::int64_t count, HWY
 #endif
 }
 
-/// `count` pixels to twice as many, beginning with the even one of the second.
+/// `count` pixels to twice as many less four, beginning with the even one of the second. Fetches as halve_columns() does.
 template <class T>
 HWY_NOINLINE void double_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead,
                                 std::uint16_t* out) {
+  constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
-  constexpr std::int64_t kChannels = sizeof(T) / sizeof(std::uint16_t);
   const hn::CappedTag<std::uint16_t, 1> d;
-  const auto mean = [&](auto a, auto b) HWY_ATTR { return hn::AverageRound(a, b); };
-  for (std::int64_t i = 0; i < (count - 2) * kChannels; ++i) {
-    const auto at = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(d, in + i + pixel * kChannels); };
-    std::uint16_t* pixel = out + i / kChannels * 2 * kChannels + i % kChannels;
-    hn::StoreU(mean(mean(mean(at(0), at(2)), at(1)), at(1)), d, pixel);
-    hn::StoreU(mean(at(1), at(2)), d, pixel + kChannels);
+  for (std::int64_t i = 0; i < (count - 2) * kComponents; ++i) {
+    const auto at = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(d, in + i + pixel * kComponents); };
+    std::uint16_t* pixel = out + i / kComponents * 2 * kComponents + i % kComponents;
+    hn::StoreU(doubled_even(at(0), at(1), at(2)), d, pixel);
+    hn::StoreU(doubled_odd(at(1), at(2)), d, pixel + kComponents);
   }
 #else
-  constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
   const U16 d;
   const hn::Repartition<T, U16> dt;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(dt));
@@ -244,7 +245,7 @@ class Pyramid {
     return stored_row(k_.rows, src_, 2 * next_down_[1] - 2 + kHalvedRows - 2 * kRowBatch + i, x_.down[0].first);
   }
 
-  /// Rows of the source, halved vertically: `s_.half`.
+  /// Rows of the source, halved vertically: `half_`.
   HWY_INLINE void halve_source(std::int64_t y) {
     const std::int64_t channels = k_.rows.source.channels;
     const std::int64_t x = x_.down[0].first, pixels = x_.down[0].count, width = src_.desc.width;
