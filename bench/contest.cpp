@@ -87,11 +87,14 @@ struct Contest::Gpu {
     if (!found) return found.error();
     vulkan::DeviceContest& turns = **found;
     if (Status s = turns.enter(prepared); !s) return s.error();
-    if (const auto warm_up = turns.round(); !warm_up) return warm_up.error();
+    auto start = Clock::now();
+    const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    do {
+      if (const auto warm_up = turns.round(); !warm_up) return warm_up.error();
+    } while (spent() < kClockSeconds);
 
     std::vector<std::vector<double>> samples(executables.size());
-    const auto start = Clock::now();
-    const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    start = Clock::now();
     for (int run = 0; run < options.min_runs || (run < kMaxRuns && spent() < options.seconds); ++run) {
       const Result<std::vector<double>> round = turns.round();
       if (!round) return round.error();

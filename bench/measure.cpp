@@ -60,7 +60,8 @@ constexpr int kWarmUpRuns = 2;
 constexpr int kMaxRepeats = 100000;
 
 Status warm_up(Runner& runner, const MeasureOptions& options) {
-  for (int i = 0; i < kWarmUpRuns; ++i) {
+  const bool needs_clock = static_cast<bool>(runner.candidate->turn);
+  for (int i = 0; i < kWarmUpRuns || (needs_clock && runner.seconds < kClockSeconds); ++i) {
     const Result<std::vector<double>> ns = runner.sample();
     if (!ns) return ns.error();
     const double repeats = std::ceil(options.min_sample / std::max(ns->front() * 1e-9, 1e-9));

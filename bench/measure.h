@@ -31,6 +31,9 @@ struct Candidate {
   std::function<Result<std::vector<double>>()> turn{};
 };
 
+/// A GPU that has been idle, while a pipeline is compiled for instance, takes about so long to be back at its clock.
+inline constexpr double kClockSeconds = 0.25;
+
 struct MeasureOptions {
   double seconds = 1.0;      ///< for each candidate, warm-up aside; who has had them leaves the rounds to the others
   int min_runs = 9;          ///< of each candidate, however long they take

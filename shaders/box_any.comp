@@ -16,6 +16,7 @@
   float scale;                                /* from sums to means; of f32, of each pixel */ \
   int strip; int segment; int piece;          /* columns and rows of a group; columns of one walk along a row */
 #include "pixel.glsl"
+#include "numbers.glsl"
 
 layout(constant_id = 20) const int batch = 1;  // rows from one turn to the next
 layout(constant_id = 21) const int walks = 1;  // that share a row
@@ -30,8 +31,6 @@ const bool is_whole = true;
 #endif
 
 const int kThreads = int(gl_WorkGroupSize.x);
-const int kChannelsOfWord = SUMS == SUMS_u16x2 ? 2 : 1;
-const int kPlanes = (source_channels + kChannelsOfWord - 1) / kChannelsOfWord;
 const int kWalkers = batch * kPlanes * walks;
 const int kEdge = is_whole ? 0 : 1;          // pixels beyond either end of the window
 const int kStride = kThreads + walks;        // so that lanes that walk side by side read from different banks
@@ -43,8 +42,6 @@ int plane(int row, int channel) { return (row * kPlanes + channel) * kStride; }
 // ---- Sums of up to four numbers
 
 #if SUMS == SUMS_f32
-#define NUMBERS vec4
-
 struct Sum {
   vec4 value;
   vec4 lost;  // by rounding
@@ -65,8 +62,6 @@ void enter(inout Sum s, vec4 v) {
 void leave(inout Sum s, vec4 v) { enter(s, -v); }
 vec4 total(Sum s) { return s.value + s.lost; }
 #else
-#define NUMBERS uvec4
-
 struct Sum {
   uvec4 value;
 };
@@ -75,41 +70,6 @@ Sum nothing() { return Sum(uvec4(0u)); }
 void enter(inout Sum s, uvec4 v) { s.value += v; }
 void leave(inout Sum s, uvec4 v) { s.value -= v; }
 uvec4 total(Sum s) { return s.value; }
-#endif
-
-// ---- Pixels to numbers
-
-#if SUMS == SUMS_f32
-vec4 to_numbers(vec4 decoded) { return scale * decoded; }
-vec4 numbers_of(uvec4 stored) { return to_numbers(decode(unpack_stored(stored))); }
-#else
-// Channels c and c + kPlanes share a word: no sum of either is larger than its half.
-uvec4 to_words(uvec4 codes) {
-#if SUMS == SUMS_u16x2
-  [[unroll]] for (int c = 0; c < kPlanes; ++c) {
-    if (c + kPlanes < source_channels) codes[c] |= codes[c + kPlanes] << 16;
-  }
-#endif
-  return codes;
-}
-
-uvec4 to_numbers(vec4 decoded) {
-  return to_words(uvec4(roundEven(decoded * (source_bits == 8 ? 255.0 : 65535.0))));
-}
-
-uvec4 numbers_of(uvec4 stored) {
-#if STORAGE == STORAGE_image
-  return to_numbers(unpack_stored(stored));
-#else
-  if (source_channels < 4) return to_words(stored);
-#if SUMS == SUMS_u16x2
-  return uvec4(stored.x & 0x00FF00FFu, stored.x >> 8 & 0x00FF00FFu, 0u, 0u);
-#else
-  if (source_bits == 8) return stored.xxxx >> uvec4(0u, 8u, 16u, 24u) & 0xFFu;
-  return uvec4(stored.x & 0xFFFFu, stored.x >> 16, stored.y & 0xFFFFu, stored.y >> 16);
-#endif
-#endif
-}
 #endif
 
 // ---- Through shared memory: sums of columns as words, means as words, pixels

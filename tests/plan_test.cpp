@@ -34,7 +34,12 @@ Result<Plan> plan_with(const BlurSpec& spec, const DeviceInfo& device, std::stri
 struct Home {
   DeviceInfo device;
   BlurSpec spec;
+  ImageDesc image;
 };
+
+[[maybe_unused]] Result<Plan> plan_at(const Home& home, std::string_view algorithm) {
+  return make_plan(home.spec, home.image, home.image, home.device, {.algorithm = parse_algorithm(algorithm).value()});
+}
 
 [[maybe_unused]] std::vector<Home> homes_of(std::string_view algorithm) {
   std::vector<Home> homes;
@@ -45,7 +50,10 @@ struct Home {
                                      KernelSpec(Matrix{3, 3, {1, 2, 1, 2, 3, 2, 1, 2, 1}, {1, 1}, Normalization::unit_sum})}) {
       BlurSpec spec = spec_of(kernel);
       spec.accuracy.max_error = 0.5;
-      if (plan_with(spec, device, algorithm).ok()) homes.push_back({device, spec});
+      for (const PixelFormat format : {kImage.format, PixelFormat::rgba16f}) {
+        const Home home{device, spec, {kImage.width, kImage.height, format}};
+        if (plan_at(home, algorithm).ok()) homes.push_back(home);
+      }
     }
   }
   return homes;
@@ -125,6 +133,32 @@ TEST(Plan, LargeGaussiansOfFloatsAreDecimated) {
   }
 }
 
+/// How far cells lie apart follows from the jump at which the kernel ends. That at 3 sigma is too high for floats.
+TEST(Plan, LargeCutGaussiansAreDecimated) {
+  struct Cut {
+    double sigma;
+    double truncate;
+    std::string_view algorithm;
+  };
+  for (const Cut& cut : {Cut{10, 4, "gauss.pyramid"}, Cut{5, 4, "gauss.decimate"}, Cut{10, 3, "sep.fused"},
+                         Cut{22, 3, "gauss.decimate"}, Cut{300, 3, "gauss.decimate"}}) {
+    const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+    const Result<Plan> plan = make_plan(spec_of(Gaussian{{cut.sigma, cut.sigma}, {}, cut.truncate}), desc, desc, full_device());
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->algorithm.id, cut.algorithm) << explain(*plan);
+  }
+  const ImageDesc floats{1000, 1000, PixelFormat::rgba32f};
+  EXPECT_EQ(make_plan(spec_of(Gaussian{{22, 22}, {}, 3.0}), floats, floats, full_device())->algorithm.id, "sep.fused");
+}
+
+/// Levels of three channels take the room of four, floats do not.
+TEST(Plan, ThreeChannelsOf8BitsAreDecimatedAsFloats) {
+  for (const auto& [format, algorithm] : {std::pair{PixelFormat::rgba8, "gauss.pyramid"}, {PixelFormat::rgb8, "gauss.decimate"}}) {
+    const ImageDesc desc{4096, 4096, format};
+    EXPECT_EQ(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, full_device())->algorithm.id, algorithm);
+  }
+}
+
 TEST(Plan, GaussiansOf8BitsAreSummedIn16) {
   const ImageDesc desc{1000, 1000, PixelFormat::rgba8};
   for (std::int32_t radius = 0; radius <= 56; ++radius) {
@@ -192,11 +226,11 @@ TEST(Plan, AForcedAlgorithmIsTaken) {
     EXPECT_FALSE(homes.empty()) << algorithm.id;
     std::set<std::string> resolved;
     for (const Home& home : homes) {
-      const Plan plan = plan_with(home.spec, home.device, algorithm.id).value();
+      const Plan plan = plan_at(home, algorithm.id).value();
       EXPECT_EQ(plan.algorithm.id, algorithm.id);
       for (const auto& [option, value] : plan.algorithm.options) resolved.insert(option);
       // What was resolved can be asked for, and gives the same plan.
-      EXPECT_EQ(plan_with(home.spec, home.device, to_string(plan.algorithm)).value(), plan);
+      EXPECT_EQ(plan_at(home, to_string(plan.algorithm)).value(), plan) << to_string(plan.algorithm);
     }
     for (const OptionInfo& option : algorithm.options) {
       EXPECT_TRUE(resolved.contains(std::string(option.name))) << algorithm.id << ": " << option.name << " is not resolved";
@@ -210,7 +244,7 @@ TEST(Plan, UnknownValuesOfOptionsAreRefusedByName) {
       const std::string text = std::string(algorithm.id) + ":" + std::string(option.name) + "=never";
       std::string messages;
       for (const Home& home : homes_of(algorithm.id)) {
-        const Result<Plan> plan = plan_with(home.spec, home.device, text);
+        const Result<Plan> plan = plan_at(home, text);
         ASSERT_FALSE(plan.ok()) << text;
         messages += plan.error().message + "\n";
       }
@@ -227,7 +261,7 @@ TEST(Plan, EveryOptionValueIsAcceptedSomewhere) {
         const std::string text = std::string(algorithm.id) + ":" + std::string(option.name) + "=" + std::string(value);
         std::string messages;
         const bool accepted = std::ranges::any_of(homes, [&](const Home& home) {
-          const Result<Plan> plan = plan_with(home.spec, home.device, text);
+          const Result<Plan> plan = plan_at(home, text);
           messages += plan ? "taken as " + plan->algorithm.options.at(std::string(option.name)) + "\n"
                            : plan.error().message + "\n";
           return plan && plan->algorithm.options.at(std::string(option.name)) == value;

@@ -70,6 +70,7 @@ DeviceInfo fake_gpu(bool is_software) {
   gpu.is_software = is_software;
   gpu.subgroup_size = 8;
   gpu.quad_operations = true;
+  gpu.shuffle_operations = true;
   gpu.float16_arithmetic = true;
   gpu.small_storage = true;
   gpu.shared_bytes = 32 << 10;

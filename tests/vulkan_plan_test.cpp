@@ -30,9 +30,9 @@ TEST(VulkanPlan, WithoutSmallStorageThereAreNoBuffers) {
   DeviceInfo device = fake_gpu(false);
   device.gpu.small_storage = false;
   EXPECT_EQ(storage_of(device), "image");
-  EXPECT_EQ(refusal(device, kStorages[1]), "nxn.direct cannot do this: the device has no 8- and 16-bit storage in buffers");
+  EXPECT_EQ(refusal(device, kStorages[1]), "nxn.direct cannot do this: the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
   EXPECT_EQ(storage_of(device, {61, 47, PixelFormat::rgb8}),
-            "nxn.direct cannot do this: the device has no 8- and 16-bit storage in buffers");
+            "nxn.direct cannot do this: the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
 }
 
 TEST(VulkanPlan, WithoutStorageImagesThereAreNoImages) {
@@ -166,35 +166,73 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
   struct Expected {
     PixelFormat format;
     double radius_x, radius_y;
-    std::string_view sums;
+    std::string_view form, sums;
   };
-  for (const Expected& e : {Expected{PixelFormat::rgba8, 9, 128, "u16x2"}, Expected{PixelFormat::rgba8, 9, 129, "u32"},
-                            Expected{PixelFormat::r8, 9, 9, "u32"}, Expected{PixelFormat::rgba16, 1, 1, "u32"},
-                            Expected{PixelFormat::rgba16, 127, 128, "u32"},
-                            Expected{PixelFormat::rgba16, 128, 128, "f32x2"}, Expected{PixelFormat::rgba8, 2.5, 3, "f32"}, Expected{PixelFormat::rgba32f, 3, 3, "f32"},
-                            Expected{PixelFormat::rgba32f, 3, 400, "f32x2"}}) {
+  using enum PixelFormat;
+  for (const Expected& e :
+       {Expected{rgba8, 9, 128, "columns", "u16x2"}, Expected{rgba8, 9, 129, "columns", "u32"},
+        Expected{r8, 9, 9, "columns", "u32"}, Expected{rgba16, 1, 1, "columns", "u32"},
+        Expected{rgba16, 127, 128, "columns", "u32"}, Expected{rgba16, 128, 128, "columns", "f32x2"},
+        Expected{rgba8, 2.5, 3, "columns", "f32"}, Expected{rgba32f, 3, 3, "columns", "f32"},
+        Expected{rgba32f, 3, 400, "columns", "f32x2"}, Expected{rgba8, 9, 129, "corners", "u16x2"},
+        Expected{rgba8, 2052, 2052, "corners", "f32"}, Expected{r8, 2000, 9, "corners", "u32"},
+        Expected{rgba16, 127, 128, "corners", "u32"}, Expected{rgba16, 128, 128, "corners", "f32"},
+        Expected{r32f, 64, 64, "corners", "f32"}}) {
     const ImageDesc desc{4096, 4096, e.format};
+    const std::string algorithm = "box.any:form=" + std::string(e.form);
     const Result<Plan> plan =
-        make_plan(spec_of(Box::of_radius(e.radius_x, e.radius_y)), desc, desc, fake_gpu(false), with("box.any"));
+        make_plan(spec_of(Box::of_radius(e.radius_x, e.radius_y)), desc, desc, fake_gpu(false), with(algorithm));
     ASSERT_TRUE(plan.ok()) << message_of(plan);
     EXPECT_EQ(plan->algorithm.options.at("sums"), e.sums)
-        << info(e.format).name << " " << e.radius_x << "x" << e.radius_y;
+        << e.form << " " << info(e.format).name << " " << e.radius_x << "x" << e.radius_y;
     // What it resolved to, asked for, is the same plan.
     const Plan again = must(make_plan(plan->spec, desc, desc, fake_gpu(false), with(to_string(plan->algorithm))));
     EXPECT_EQ(again.passes, plan->passes);
   }
 }
 
+TEST(VulkanPlan, BoxesByCornersSayWhatTheyCannotDo) {
+  const auto error = [](std::string_view algorithm, PixelFormat format, const Box& box, const DeviceInfo& device) {
+    const ImageDesc desc{4096, 4096, format};
+    return message_of(make_plan(spec_of(box), desc, desc, device, with(algorithm)));
+  };
+  const std::string cannot = "box.any cannot do this: ";
+  const Box box = Box::of_radius(9, 9);
+  EXPECT_EQ(error("box.any:form=corners", PixelFormat::rgba8, Box::of_radius(9, 2.5), fake_gpu(false)),
+            cannot + "corners have no fractions");
+  EXPECT_EQ(error("box.any:form=corners,storage=image", PixelFormat::rgba8, box, fake_gpu(false)),
+            cannot + "corners are read from buffers");
+  EXPECT_EQ(error("box.any:form=corners,sums=f32x2", PixelFormat::rgba32f, box, fake_gpu(false)),
+            cannot + "corners have no sums of two floats");
+  EXPECT_EQ(error("box.any:form=corners,walks=2", PixelFormat::rgba8, box, fake_gpu(false)),
+            cannot + "option walks is for the form columns");
+  EXPECT_EQ(error("box.any:form=corners,threads=60", PixelFormat::rgba8, box, fake_gpu(false)),
+            cannot + "groups of 60 threads are no number of subgroups of 8");
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.shuffle_operations = false;
+  EXPECT_EQ(error("box.any:form=corners", PixelFormat::rgba8, box, device),
+            cannot + "the device's compute shaders cannot shuffle among lanes");
+  // Where one form cannot do it, the other is asked.
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+  const auto form = [&](double radius, const DeviceInfo& on) {
+    const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
+    return must(make_plan(spec, desc, desc, on, with("box.any"))).algorithm.options.at("form");
+  };
+  EXPECT_EQ(form(600, fake_gpu(false)), "corners");
+  EXPECT_EQ(form(9.5, fake_gpu(false)), "columns");
+  EXPECT_EQ(form(9, device), "columns");
+}
+
 TEST(VulkanPlan, BoxesAreSummedInOnePassUntilAStripIsMostlyItsNeighbours) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
   const auto chosen = [&](double radius) {
-    return must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, fake_gpu(false))).algorithm.id;
+    const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
+    const AlgorithmChoice choice = must(make_plan(spec, desc, desc, fake_gpu(false))).algorithm;
+    return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
   EXPECT_EQ(chosen(1), "sep.fused");
-  for (const double radius : {4, 9, 15, 32}) EXPECT_EQ(chosen(radius), "box.any") << radius;
-  EXPECT_EQ(chosen(64), "box.running");
-  EXPECT_EQ(chosen(300), "box.running");
-  EXPECT_EQ(chosen(600), "box.running");
+  for (const double radius : {4, 9, 15}) EXPECT_EQ(chosen(radius), "box.any by columns") << radius;
+  for (const double radius : {64, 300, 600}) EXPECT_EQ(chosen(radius), "box.any by corners") << radius;
 }
 
 TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
@@ -203,7 +241,7 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
     return message_of(make_plan(spec_of(box), desc, desc, fake_gpu(false), with(algorithm)));
   };
   const std::string cannot = "box.any cannot do this: ";
-  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::rgba8, Box::of_radius(9, 129)),
+  EXPECT_EQ(error("box.any:form=columns,sums=u16x2", PixelFormat::rgba8, Box::of_radius(9, 129)),
             cannot + "sums over 259 pixels exceed 16 bits");
   EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::rgba16, Box::of_radius(0, 0)),
             cannot + "pixels of 16 bits leave no room for sums in 16");
@@ -215,7 +253,7 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
             cannot + "integer sums need a whole radius");
   EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16f, Box::of_radius(1, 1)),
             cannot + "integer sums need an integer format");
-  EXPECT_EQ(error("box.any", PixelFormat::r8, Box::of_radius(512, 1)),
+  EXPECT_EQ(error("box.any:form=columns", PixelFormat::r8, Box::of_radius(512, 1)),
             cannot + "a window of 1025 columns reaches further than the 1024 threads of a group");
   EXPECT_EQ(error("box.any:threads=64,batch=16,walks=8", PixelFormat::r8, Box::of_radius(1, 1)),
             cannot + "128 walks are more than the 64 threads of a group");
@@ -252,6 +290,37 @@ TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:threads=96"), "f32") << "96 are no subgroup a channel";
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,threads=96"),
             "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");
+}
+
+/// Where sep.fused finds neighbours for a Gaussian of this radius, or why it refuses.
+std::string neighbours_of(std::int32_t radius, PixelFormat format, std::string_view algorithm = "sep.fused",
+                          std::optional<double> max_error = {}) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.subgroup_size = 32;
+  BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
+  spec.accuracy.max_error = max_error;
+  const ImageDesc desc{2000, 1500, format};
+  const Result<Plan> plan = make_plan(spec, desc, desc, device, with(algorithm));
+  if (!plan) return message_of(plan);
+  return plan->algorithm.options.at("neighbours") + " " + plan->algorithm.options.at("math");
+}
+
+TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8), "lanes f32");
+  EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f), "lanes f32");
+  EXPECT_EQ(neighbours_of(12, PixelFormat::rgba32f), "shared f32");
+  EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f, "sep.fused", 0.1), "lanes half");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:neighbours=shared"), "shared f32");
+  const std::string cannot = "sep.fused cannot do this: ";
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:math=half"), cannot + "sums of f16 are for two or four channels of f16");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::r8, "sep.fused:neighbours=lanes,span=2"),
+            cannot + "spans of 2 r8 are no whole words of 32 bits");
+  EXPECT_EQ(neighbours_of(20, PixelFormat::rgba32f, "sep.fused:neighbours=lanes"),
+            cannot + "the taps reach further than the lanes of a subgroup");
+  EXPECT_EQ(neighbours_of(9, PixelFormat::rgba8, "sep.fused:neighbours=lanes,span=4"),
+            cannot + "sums of 19 rows, 4 pixels wide, do not fit into registers");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:neighbours=lanes,threads=48"),
+            cannot + "groups are whole subgroups: threads are a multiple of 32");
 }
 
 TEST(VulkanPlan, WeightsAsHalvesKeepTheirSum) {

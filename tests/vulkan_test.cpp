@@ -185,9 +185,16 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
   const ImageDesc desc{300, 200, PixelFormat::r32f};
   Pixels src = Pixels::random(desc);
   for (std::int32_t i = 0; i < desc.width * desc.height; i += 371) src.set(i % desc.width, i / desc.width, 0, 1e16);
-  for (const char* algorithm :
-       {"box.any:sums=f32,threads=64,vertical_groups=5", "box.any:sums=f32x2,threads=64,walks=1"}) {
-    BlurSpec spec = spec_of(Box::of_radius(5, 7.5), BorderMode::reflect);
+  struct Way {
+    const char* algorithm;
+    Box box;
+  };
+  for (const auto& [algorithm, box] : {Way{"box.any:sums=f32,threads=64,vertical_groups=5", Box::of_radius(5, 7.5)},
+                                       Way{"box.any:sums=f32x2,threads=64,walks=1", Box::of_radius(5, 7.5)},
+                                       Way{"box.any:form=corners", Box::of_radius(9, 12)},
+                                       // So many cells that windows follow from each other.
+                                       Way{"box.any:form=corners,vertical_groups=25", Box::of_radius(90, 31)}}) {
+    BlurSpec spec = spec_of(box, BorderMode::reflect);
     spec.accuracy.max_error = 0.5;
     const Pixels whole = run(prepared_on(gpu(), algorithm, spec, desc), src);
     for (const Rect region : {Rect{1, 1, 200, 150}, Rect{60, 90, 7, 3}, Rect{155, 41, 145, 1}, Rect{299, 0, 1, 200}}) {
@@ -205,9 +212,12 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
     PixelFormat format;
     double radius_x, radius_y;
   };
-  for (const White& white : {White{"box.any:sums=u16x2", PixelFormat::rgba8, 1, 128},
-                             White{"box.any:sums=u16x2", PixelFormat::rg8, 100, 128},
-                             White{"box.any:sums=u32", PixelFormat::rgba16, 127, 128},
+  for (const White& white : {White{"box.any:form=columns,sums=u16x2", PixelFormat::rgba8, 1, 128},
+                             White{"box.any:form=columns,sums=u16x2", PixelFormat::rg8, 100, 128},
+                             White{"box.any:form=columns,sums=u32", PixelFormat::rgba16, 127, 128},
+                             White{"box.any:form=corners,vertical_groups=1", PixelFormat::rgba8, 1, 300},
+                             White{"box.any:form=corners", PixelFormat::rg8, 2000, 2047},
+                             White{"box.any:form=corners,sums=u32", PixelFormat::rgba16, 127, 128},
                              White{"box.any:sums=u32,storage=image", PixelFormat::rgba8, 200, 300}}) {
     const ImageDesc desc{75, 61, white.format};
     Pixels src(desc);
@@ -227,7 +237,8 @@ TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
   for (int columns = 1; columns <= 64; columns += columns < 4 || columns > 60 ? 1 : 5) {
     c.spec = spec_of(Box{{{0, columns - 1.0}, {1, 2}}}, BorderMode::mirror);
     for (const char* algorithm :
-         {"box.any:threads=64", "box.any:threads=64,walks=1,sums=u32", "box.any:threads=66,sums=f32"}) {
+         {"box.any:form=columns,threads=64", "box.any:threads=64,walks=1,sums=u32", "box.any:threads=66,sums=f32",
+          "box.any:form=corners"}) {
       c.algorithm = must(parse_algorithm(algorithm));
       expect_pass(c, gpu());
     }
@@ -279,6 +290,25 @@ TEST(Vulkan, ManyUnrolledSteps) {
                                 "sep.fused:span=4,batch=3"}) {
     c.algorithm = must(parse_algorithm(algorithm));
     expect_pass(c, gpu());
+  }
+}
+
+/// On a software driver lanes lend each other pixels only when asked to, and cases have few wide images.
+TEST(Vulkan, LanesLendEachOtherPixels) {
+  for (const char* text : {"sep.fused:neighbours=lanes,batch=1/203x61/rgba8/gaussian:sigma=0.6,radius=2/mirror",
+                           "sep.fused:neighbours=lanes,batch=3/208x61/rgba8/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap",
+                           "sep.fused:neighbours=lanes,batch=4,threads=32/400x67/r8/gaussian:sigma=1.3,radius=4/clamp",
+                           "sep.fused:neighbours=lanes,span=16/640x40/r8/box:radius=1x2/constant:value=0.3_0.3_0.3_0.3",
+                           "sep.fused:neighbours=lanes/200x50/rgb16/gaussian:sigma=0.8,radius=2/reflect",
+                           "sep.fused:neighbours=lanes/64x64/rgba32f/gaussian:sigma=1,radius=3/constant:value=2_1_0.5_0.25",
+                           "sep.fused:math=half/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.05",
+                           "sep.fused:math=half/160x70/rg16f/gaussian:sigma=0.7,radius=2x1/mirror/max_error=0.05",
+                           "gauss.decimate:read_span=4,write_span=4/512x90/rgba8/gaussian:sigma=5/constant:value=0.3_0.3_0.3_0.3",
+                           "gauss.decimate:read_span=2,write_span=2/700x90/rgba16f/gaussian:sigma=9/reflect",
+                           "gauss.decimate:read_span=4,write_span=4/1200x90/r8/gaussian:sigma=20x4/wrap"}) {
+    const Result<cases::Case> c = cases::parse_case(text);
+    ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
+    expect_pass(*c, gpu());
   }
 }
 

@@ -25,8 +25,9 @@ struct GpuInfo {
   std::int32_t subgroup_size = 0;
   bool quad_operations = false;            ///< quad swaps in compute shaders, whose subgroups can be asked to be full
   bool float16_arithmetic = false;
+  bool shuffle_operations = false;         ///< and votes, among lanes of a subgroup in compute shaders, which can be asked to be full
   bool matrix_operations = false;          ///< cooperative 16x16 matrices of f16, summed in f32, by whole subgroups
-  bool small_storage = false;              ///< 8- and 16-bit loads and stores in storage buffers
+  bool small_storage = false;              ///< 8- and 16-bit numbers in storage buffers, f16 rounded to the nearest
   std::int64_t shared_bytes = 0;           ///< of one work group
   std::int32_t max_group_invocations = 0;
   PerAxis<std::int32_t> max_group;
@@ -145,6 +146,7 @@ struct Pass {
   PerAxis<BoxExtent> extent{{0, 0}, {0, 0}};     ///< for kernels that take a window
   Binding source = kSource;
   Binding destination = kDestination;
+  std::optional<Binding> beside;                 ///< GPU: a buffer that it reads, too
   PerAxis<std::int32_t> origin;                  ///< where (0, 0) of what the pass writes lies in what it reads
   PerAxis<std::int32_t> size;                    ///< what the pass writes: pixels, or cells of an intermediate grid
   PerAxis<std::int32_t> tile;                    ///< of them, in one task or work group

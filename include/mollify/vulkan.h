@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <variant>
 
 #include "mollify/device.h"
@@ -33,8 +34,9 @@ struct Handles {
 struct LentDevice : Handles {
   /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features to ...13Features, or the extension
   /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
-  /// images, 8- and 16-bit storage for buffers of such pixels, computeFullSubgroups for swaps between lanes. With
-  /// VkPhysicalDeviceCooperativeMatrixFeaturesNV, vulkanMemoryModel and shaderFloat16 as well, blurs multiply matrices.
+  /// images; 8- and 16-bit storage and shaderFloat16 for buffers, the faster form; computeFullSubgroups for lanes that lend
+  /// each other pixels. With VkPhysicalDeviceCooperativeMatrixFeaturesNV and vulkanMemoryModel as well, blurs multiply
+  /// matrices.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
 };
 [[nodiscard]] Result<Device> adopt(const LentDevice& lent);
@@ -67,7 +69,8 @@ struct ScratchNeeds {
   VkDeviceSize alignment = 1;
   std::uint32_t memory_type_bits = ~0U;
 };
-[[nodiscard]] Result<ScratchNeeds> scratch_needs(const Executable& executable);
+/// Of a recorder of so many images.
+[[nodiscard]] Result<ScratchNeeds> scratch_needs(const Executable& executable, std::int32_t images = 1);
 
 /// The caller's memory; used from the first recorded command to the last of each execution. Unset: the recorder has its own.
 struct Scratch {
@@ -77,12 +80,22 @@ struct Scratch {
 
 class RecorderImpl;
 
-/// One executable bound to one source and one destination. Recorded commands use it while they run, one execution at a
-/// time where the plan has intermediates.
+/// What is read and what is written.
+struct Target {
+  Resource source;
+  Resource destination;
+};
+
+/// One executable bound to one source and one destination, or to a batch of them. Recorded commands use it while they run,
+/// one execution at a time where the plan has intermediates.
 class Recorder {
  public:
   [[nodiscard]] static Result<Recorder> create(const Executable& executable, const Resource& source,
                                                const Resource& destination, const Scratch& scratch = {});
+  /// A batch of images of the planned shapes. Barriers are those of one image: in between, a pass of all images is free to
+  /// run at once, so that small ones fill the device together. No destination may overlap a source or another destination.
+  [[nodiscard]] static Result<Recorder> create(const Executable& executable, std::span<const Target> batch,
+                                               const Scratch& scratch = {});
   Recorder(Recorder&&) noexcept;
   Recorder& operator=(Recorder&&) noexcept;
   ~Recorder();

@@ -7,6 +7,9 @@
 #if STORAGE == STORAGE_buffer
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_16bit_storage : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_spirv_intrinsics : require
+spirv_execution_mode(capabilities = [4467], 4462, 16);  // RoundingModeRTE: to halves by rounding to the nearest
 #endif
 
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
@@ -175,6 +178,7 @@ uint unorm_code(float v) {
   return floatBitsToUint((v > 0.0 ? min(v, 1.0) : 0.0) * largest_code() + 8388608.0) & 0xFFFFu;
 }
 
+#if STORAGE == STORAGE_image
 // To the nearest half, ties to even; beyond the largest half it is infinite.
 float rounded_to_half(float v) {
   if (!(abs(v) < 65520.0)) return abs(v) >= 65520.0 ? sign(v) * uintBitsToFloat(0x7F800000u) : v;
@@ -189,7 +193,6 @@ float rounded_to_half(float v) {
   return uintBitsToFloat(bits & 0xFFFFE000u);
 }
 
-#if STORAGE == STORAGE_image
 float storable(float v) {
   if (!destination_is_float) return float(unorm_code(v)) / largest_code();
   return destination_bits == 16 ? rounded_to_half(v) : v;
@@ -199,10 +202,15 @@ void put(ivec2 p, vec4 v) {
   imageStore(destination, p, vec4(storable(v.x), storable(v.y), storable(v.z), storable(v.w)));
 }
 #else
+// Two numbers as halves, rounded to the nearest.
+uint packed_halves(float low, float high) {
+  return packFloat2x16(f16vec2(low, high));
+}
+
 // One component as the format's bits.
 uint stored(float v) {
   if (!destination_is_float) return unorm_code(v);
-  return destination_bits == 16 ? packHalf2x16(vec2(rounded_to_half(v), 0.0)) : floatBitsToUint(v);
+  return destination_bits == 16 ? packed_halves(v, 0.0) : floatBitsToUint(v);
 }
 
 void put_component(uint index, uint bits) {
@@ -215,9 +223,8 @@ void put_component(uint index, uint bits) {
   }
 }
 
-void put(ivec2 p, vec4 v) {
-  uint index = uint(p.y) * uint(destination_pitch) + uint(p.x);
-  uvec4 bits = uvec4(stored(v.x), stored(v.y), stored(v.z), stored(v.w));
+// A pixel's components as bits, at the index of the pixel.
+void put_stored(uint index, uvec4 bits) {
   if (destination_channels == 4) {
     if (destination_bits == 8) {
       destination32[index] = bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24;
@@ -232,6 +239,19 @@ void put(ivec2 p, vec4 v) {
   put_component(index, bits.x);
   if (destination_channels > 1) put_component(index + 1u, bits.y);
   if (destination_channels > 2) put_component(index + 2u, bits.z);
+}
+
+uvec4 stored_pixel(vec4 v) {
+  return uvec4(stored(v.x), stored(v.y), stored(v.z), stored(v.w));
+}
+
+void put(ivec2 p, vec4 v) {
+  uint index = uint(p.y) * uint(destination_pitch) + uint(p.x);
+  if (destination_channels == 4 && destination_bits == 16 && destination_is_float) {
+    destination64[index] = uvec2(packed_halves(v.x, v.y), packed_halves(v.z, v.w));
+  } else {
+    put_stored(index, stored_pixel(v));
+  }
 }
 #endif
 

@@ -23,6 +23,7 @@ constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else the cheapest within the error",
                "CPU: precision of the sums along rows"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
+    OptionInfo{"form", kBoxAnyForms, "the cheaper", "GPU: windows from sums of columns, or from four corners"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group, a column each", true},
     OptionInfo{"batch", kBatches, "8 words of a column's sums", "GPU: rows from one turn to the next", true},
@@ -52,8 +53,7 @@ std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, int channe
   const auto of = [&]<class T, class P>(T, P) {
     return cpu::BoxFloatScratch<T, P>(nullptr, pass.tile.x, x.size(), x.halo(), channels).bytes;
   };
-  if (pass.constants.at("wide_pixels") != 0) return of(double{}, double{});
-  return pass.constants.at("wide_sums") != 0 ? of(double{}, float{}) : of(float{}, float{});
+  return pass.constants.at("wide_pixels") != 0 ? of(double{}, double{}) : of(float{}, float{});
 }
 
 /// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
@@ -89,10 +89,11 @@ Result<Proposal> propose(const Problem& p) {
   if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
   const bool integer = obstacle.empty() && (given == p.options.end() || given->second == "i32");
 
-  // Pixels are held in f32 unless their decoding alone would cost too much.
+  // Pixels are held in f32 unless their decoding alone would cost too much. What is held is rounded: pixels, means of columns,
+  // rests of blocks, windows and what comes of them.
   const auto error = [&](Accumulator pixels) {
-    const double u = unit_roundoff(pixels);
-    return colour_gain(p.spec) * 3.0 * u + colour_error(p.spec, pixels);
+    constexpr double kRoundings = 5.0;
+    return colour_gain(p.spec) * kRoundings * unit_roundoff(pixels) + colour_error(p.spec, pixels);
   };
   const bool wide_pixels = !integer && error(Accumulator::f32) > p.allowed_error;
   const int channels = info(p.src.format).channels;

@@ -1,13 +1,33 @@
-// box.any has one form for CPUs and one for GPUs.
+// box.any has one form for CPUs and two for GPUs.
 #pragma once
 
-#include "algorithms/gpu.h"
+#include "algorithms/box_gpu.h"
 
 namespace mollify {
 
 /// What GPUs sum pixels in.
+enum class BoxAnySums : std::uint8_t { u16x2, u32, f32, f32x2 };
 inline constexpr std::array<std::string_view, 4> kBoxAnySums = {"u16x2", "u32", "f32", "f32x2"};
+[[nodiscard]] constexpr std::string_view name_of(BoxAnySums sums) {
+  return kBoxAnySums[static_cast<std::size_t>(sums)];
+}
+[[nodiscard]] constexpr bool is_integer(BoxAnySums sums) {
+  return sums == BoxAnySums::u16x2 || sums == BoxAnySums::u32;
+}
 
+/// Why these sums cannot hold windows, or nothing.
+[[nodiscard]] std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxAnySums sums);
+
+/// The box of the kernel, unless it is many times the image.
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p);
+
+/// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four
+/// pixels.
+inline constexpr std::array<std::string_view, 2> kBoxAnyForms = {"columns", "corners"};
+[[nodiscard]] Result<Proposal> propose_box_columns(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_box_corners(const Problem& p);
+
+/// By the form that is asked for, else by the cheaper one within the error.
 [[nodiscard]] Result<Proposal> propose_box_any_gpu(const Problem& p);
 
 }  // namespace mollify

@@ -38,12 +38,15 @@ constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::string_view kOnePass = "1";
 constexpr std::string_view kTwoPasses = "2";
 constexpr std::array kPasses = {kOnePass, kTwoPasses};
+constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
 constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
-    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"}};
+    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
+    OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
+    OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
 
 void finish(AxisPlan& axis) {
   const double d = axis.factor;
@@ -60,6 +63,10 @@ double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction)
     return in_blocks ? blocked_summation_growth(axis.spline, cpu::kDecimateRows) : summation_growth(axis.spline);
   }
   if (direction == Axis::y) {
+    // Where errors of f32 hardly count, rows are summed one after the other, and codes of 8 bits as 256 more.
+    const FormatInfo& source = info(p.src.format);
+    if (source.bits == 8) return 2.0 * summation_growth(axis.spline) + 2.0;
+    if (source.bits == 16 && !source.is_unorm()) return summation_growth(axis.spline);
     return blocked_summation_growth(axis.spline, static_cast<std::size_t>(gpu_rows_ahead(p, axis.factor)));
   }
   std::vector<double> by_place;
@@ -93,8 +100,8 @@ AxisPlan undecimated(const AxisWeights& weights) {
   return axis;
 }
 
-AxisPlan decimated(double sigma, int factor, int order) {
-  const std::shared_ptr<const Decimation> fit = fit_decimation(sigma, factor, order);
+AxisPlan decimated(const AxisGaussian& gaussian, int factor, int order) {
+  const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, order);
   AxisPlan axis{factor, order, fit->spline, fit->coarse, fit->l1_distance, 0.0};
   finish(axis);
   return axis;
@@ -102,16 +109,17 @@ AxisPlan decimated(double sigma, int factor, int order) {
 
 /// The largest factor for this order that stays within the budget. The distance falls with the cells a sigma spans, at
 /// most as fast as their 1.5 * order-th power: a fit that misses tells which smaller factors must miss, too.
-std::optional<AxisPlan> widest(double sigma, int order, double l1_budget) {
+std::optional<AxisPlan> widest(const AxisGaussian& gaussian, int order, double l1_budget) {
   constexpr double kLeastSpan = 1.4;  // cells; below it no order helps
   constexpr double kUsualSpan = 9.0;  // beyond it another order is cheaper, unless there is no larger factor
+  constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the order
   double least_span = kLeastSpan;
   for (auto factor = kFactors.rbegin(); factor != kFactors.rend(); ++factor) {
-    const double span = sigma / *factor;
-    if (span < least_span) continue;
-    if (span > (factor == kFactors.rbegin() ? kMostSpan : kUsualSpan)) break;
-    const double distance = fit_decimation(sigma, *factor, order)->l1_distance;
-    if (distance <= l1_budget) return decimated(sigma, *factor, order);
+    const double span = gaussian.sigma / *factor;
+    if (span < least_span || least_distance(gaussian, *factor) > l1_budget) continue;
+    if (span > (factor == kFactors.rbegin() ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan)) break;
+    const double distance = fit_decimation(gaussian, *factor, order)->l1_distance;
+    if (distance <= l1_budget) return decimated(gaussian, *factor, order);
     least_span = span * std::pow(distance / l1_budget, 1.0 / (1.5 * order));
   }
   return std::nullopt;
@@ -124,11 +132,11 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
 }
 
 /// The cheapest way for one axis, which may be not to decimate.
-AxisPlan cheapest(const Problem& p, double sigma, Axis axis, double l1_budget) {
+AxisPlan cheapest(const Problem& p, const AxisGaussian& gaussian, Axis axis, double l1_budget) {
   AxisPlan best = undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
   for (const int order : kOrders) {
     if (2.0 * order >= best.cost && has_kernel_for(p, best)) break;  // whatever the factor
-    const std::optional<AxisPlan> other = widest(sigma, order, l1_budget);
+    const std::optional<AxisPlan> other = widest(gaussian, order, l1_budget);
     if (other && (other->cost < best.cost || !has_kernel_for(p, best)) && has_kernel_for(p, *other)) best = *other;
   }
   return best;
@@ -162,17 +170,17 @@ struct Wish {
   std::optional<int> order;
 };
 
-AxisPlan plan_axis(const Problem& p, double sigma, Axis axis, const Wish& wish, double l1_budget) {
+AxisPlan plan_axis(const Problem& p, const AxisGaussian& gaussian, Axis axis, const Wish& wish, double l1_budget) {
   const auto& [factor, order] = wish;
   constexpr int kUsualOrder = 6;
-  if (sigma == 0.0) return undecimated({});
+  if (gaussian.sigma == 0.0) return undecimated({});
   if (factor && *factor == 1) return undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
-  if (factor) return decimated(sigma, *factor, order.value_or(kUsualOrder));
+  if (factor) return decimated(gaussian, *factor, order.value_or(kUsualOrder));
   if (order) {
-    const std::optional<AxisPlan> found = widest(sigma, *order, l1_budget);
+    const std::optional<AxisPlan> found = widest(gaussian, *order, l1_budget);
     return found ? *found : undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
   }
-  return cheapest(p, sigma, axis, l1_budget);
+  return cheapest(p, gaussian, axis, l1_budget);
 }
 
 /// "4", or "4x6" where the axes differ.
@@ -268,11 +276,11 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
-  const std::string_view own = is_cpu ? "passes" : "storage";
-  if (Status s = only_options(p, {"factor", "order", own}); !s) return s.error();
+  const Status known = is_cpu ? only_options(p, {"factor", "order", "passes"})
+                              : only_options(p, {"factor", "order", "storage", "read_span", "write_span"});
+  if (!known) return known.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
-  if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to decimate");
 
   const auto factor = option(p, "factor", kMaxFactor);
   if (!factor) return factor.error();
@@ -297,8 +305,8 @@ Result<Proposal> propose(const Problem& p) {
   for (const double rounding_share : {0.15, 0.4}) {  // of the error; the rest is half for each axis
     const double budget =
         p.allowed_error * (1.0 - rounding_share) / (2.0 * gain) / kernel_distance_error(1.0, p.src.format);
-    x = plan_axis(p, gaussian->sigma.x, Axis::x, wish(Axis::x), budget);
-    y = plan_axis(p, gaussian->sigma.y, Axis::y, wish(Axis::y), budget);
+    x = plan_axis(p, on_axis(*gaussian, Axis::x), Axis::x, wish(Axis::x), budget);
+    y = plan_axis(p, on_axis(*gaussian, Axis::y), Axis::y, wish(Axis::y), budget);
     error = error_of(p, x, y);
     if (error <= p.allowed_error) break;
   }

@@ -1,6 +1,7 @@
 // gauss.decimate on GPUs, three dispatches: the image becomes a grid of cells, sep.fused blurs the grid, and pixels are
 // expanded from it. Image and result are touched once; the grids are small and stay in cache. About 2 * order
 // multiply-adds a component at any sigma.
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -15,6 +16,54 @@ using namespace gpu;
 
 constexpr std::string_view kDecimate = "gauss_decimate";
 constexpr std::string_view kExpand = "gauss_expand";
+constexpr std::string_view kDecimateSpans = "gauss_decimate_spans";  // the same for pixels as they are stored
+constexpr std::string_view kExpandSpans = "gauss_expand_spans";
+
+/// Pixels side by side that one lane reads or writes at once.
+struct Spans {
+  bool are_plain = false;  ///< and kept as they are stored; else they are taken one by one
+  std::int32_t read = 1;
+  std::int32_t written = 1;
+};
+
+/// As many as `bytes` hold, a power of two, and whole words.
+std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
+  constexpr int kLongest = 8;
+  const int pixels = std::clamp(bytes / info(format).pixel_bytes(), 1, kLongest);
+  auto span = static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(pixels)));
+  while (!is_whole_words(format, span)) span *= 2;
+  return span;
+}
+
+/// Measured on an H200: 16 bytes are fastest, but for 8 where small factors leave many sums, and where halves are expanded.
+/// Drivers that run on the processor take seconds to compile what spans unroll to.
+Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
+  constexpr std::int32_t kLongest = 8;
+  constexpr int kManySums = 6;
+  Spans out;
+  out.are_plain = where == Storage::buffer && p.spec.alpha == AlphaMode::ignore &&
+                  p.spec.transfer == TransferFunction::none && p.src.format == p.dst.format;
+  const int bits = info(p.src.format).bits;
+  const bool is_software = p.device.gpu.is_software;
+  const std::int32_t read_bytes = is_software ? 1 : bits == 8 && y.factor < kManySums ? 8 : 16;
+  const std::int32_t written_bytes = is_software ? 1 : bits == 16 ? 8 : 16;
+  const auto choose = [&](std::string_view option, std::int32_t bytes) {
+    return count(p, option, kLongest, out.are_plain ? usual_span(p.src.format, bytes) : 1);
+  };
+  const Result<std::int32_t> read = choose("read_span", read_bytes);
+  const Result<std::int32_t> written = choose("write_span", written_bytes);
+  if (!read) return read.error();
+  if (!written) return written.error();
+  out.read = *read;
+  out.written = *written;
+  if (!out.are_plain && (out.read > 1 || out.written > 1)) {
+    return refusal("spans are of pixels in buffers that are only blurred");
+  }
+  for (const std::int32_t span : {out.read, out.written}) {
+    if (Status s = out.are_plain ? check_span(p.src.format, span) : Status(); !s) return s.error();
+  }
+  return out;
+}
 
 /// The spline filled up with zeros to whole cells, so that kernels need not know where it ends.
 AxisTaps padded(const AxisPlan& axis, double gain) {
@@ -24,11 +73,11 @@ AxisTaps padded(const AxisPlan& axis, double gain) {
   return out;
 }
 
-/// Columns that a group of the first pass reads: so many that those which neighbours read, too, are few.
-std::int32_t decimating_threads(const Problem& p, const AxisPlan& x) {
+/// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few.
+std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t span) {
   const std::int64_t shared_with_neighbours = (x.cells() - 1) * x.factor;
   std::int32_t threads = 128;
-  while (threads < p.device.gpu.max_group_invocations && threads < 5 * shared_with_neighbours) threads *= 2;
+  while (threads < p.device.gpu.max_group_invocations && threads * span < 5 * shared_with_neighbours) threads *= 2;
   return std::min(threads, p.device.gpu.max_group_invocations);
 }
 
@@ -60,27 +109,37 @@ void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, con
 }
 
 Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
-                             double& cost) {
+                             const Spans& spans, double& cost) {
   const PerAxis<std::int32_t> size = size_of(grids.image);
-  const std::int32_t threads = decimating_threads(p, x);
-  const auto cells = static_cast<std::int32_t>((threads - (x.cells() - 1) * x.factor) / x.factor);
+  const std::int32_t span = spans.read;
+  const std::int32_t threads = decimating_threads(p, x, span);
+  const std::int32_t columns = threads * span;
+  const auto cells = static_cast<std::int32_t>((columns - (span - 1) - (x.cells() - 1) * x.factor) / x.factor);
   if (cells < 1) return refusal("a group of " + std::to_string(threads) + " threads is narrower than one spline");
-  const std::int32_t channels = info(p.src.format).channels;
-  const std::int64_t shared = 4 * channels * ((threads / x.factor + 2) * x.factor + cells);
+  const FormatInfo& source = info(p.src.format);
+  const std::int32_t channels = source.channels;
+  const std::int32_t pitch = spans.are_plain ? x.factor | 1 : x.factor;
+  const std::int64_t shared = 4 * channels * ((columns / x.factor + 2) * pitch + (spans.are_plain ? 0 : cells));
   if (Status s = check_shared(p, shared); !s) return s.error();
 
   const std::int64_t across = (size.x + cells - 1) / cells;
   const std::int32_t pieces = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
-  Pass pass = make_pass(kDecimate, size, {cells, walk_length(size.y, pieces, 1)}, {threads, 1}, where);
+  Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(size.y, pieces, 1)},
+                        {threads, 1}, where);
   pass.destination = intermediate(0);
   pass.taps = {padded(x, 1.0), padded(y, 1.0)};
+  if (spans.are_plain) {
+    pass.constants["span"] = span;
+    pass.parameters["base"] = summed_base(p.src.format, pass.taps.y.weights);
+    pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
+  }
   pass.constants["batch"] = gpu_rows_ahead(p, y.factor);
   set_axes(pass, grids.image, x, y);
 
   Work work;
   const double area = static_cast<double>(x.factor) * y.factor;
   const double rows = pass.tile.y;
-  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * threads / (cells * x.factor);
+  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * columns / (cells * x.factor);
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * area;
   work.operations = reads * area * (static_cast<double>(y.cells()) + 3.0);
@@ -92,14 +151,24 @@ Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan
 }
 
 Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
-                    PixelFormat format, double& cost) {
+                    const Spans& spans, PixelFormat format, double& cost) {
   constexpr std::int32_t kThreads = 128;
-  const std::int32_t across = (p.dst.width + kThreads - 1) / kThreads;
+  const std::int32_t columns = kThreads * spans.written;
+  const std::int32_t across = (p.dst.width + columns - 1) / columns;
   const std::int32_t pieces = pieces_of_walk(p, std::int64_t{across} * kThreads, p.dst.height, static_cast<double>(y.cells()));
-  Pass pass = make_pass(kExpand, {p.dst.width, p.dst.height}, {kThreads, walk_length(p.dst.height, pieces, y.factor)},
-                        {kThreads, 1}, where);
+  Pass pass = make_pass(spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
+                        {columns, walk_length(p.dst.height, pieces, y.factor)}, {kThreads, 1}, where);
   pass.source = intermediate(1);
-  pass.taps = {padded(x, x.factor), padded(y, y.factor)};
+  const FormatInfo& destination = info(p.dst.format);
+  const double unit = spans.are_plain && destination.is_unorm() ? destination.unit() : 1.0;
+  pass.taps = {padded(x, x.factor), padded(y, y.factor * unit)};
+  if (spans.are_plain) {
+    const auto may_leave = [](const AxisTaps& taps) {
+      return std::ranges::any_of(taps.weights, [](double w) { return w < 0.0; });
+    };
+    pass.constants["span"] = spans.written;
+    pass.constants["clamps"] = destination.is_unorm() && (may_leave(x.coarse) || may_leave(y.coarse));
+  }
   pass.constants["batch"] = gpu_rows_ahead(p, y.factor);
   pass.constants["corner_x"] = region(p).x;
   pass.constants["corner_y"] = region(p).y;
@@ -138,8 +207,11 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   const Result<Storage> where = buffer_or_image(p, kDecimate, out.intermediates);
   if (!where) return where.error();
 
+  const Result<Spans> span = spans(p, y, *where);
+  if (!span) return span.error();
+
   double cost = 0.0;
-  Result<Pass> decimate = decimating_pass(p, x, y, grids, *where, cost);
+  Result<Pass> decimate = decimating_pass(p, x, y, grids, *where, *span, cost);
   if (!decimate) return decimate.error();
   Result<FusedPass> blur = fused_pass(p, {{x.coarse, y.coarse}, format, size_of(grids.blurred), *where});
   if (!blur) return blur.error();
@@ -149,8 +221,10 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
                        static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)};
   // The grid has every cell that the taps reach, or all beyond its edge are alike.
   blur->pass.constants["border_x"] = blur->pass.constants["border_y"] = static_cast<int>(BorderMode::clamp);
-  Pass expand = expanding_pass(p, x, y, grids, *where, format, cost);
+  Pass expand = expanding_pass(p, x, y, grids, *where, *span, format, cost);
 
+  out.options["read_span"] = std::to_string(span->read);
+  out.options["write_span"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
   out.seconds = cost + blur->seconds;
   out.moved_bytes = moved_bytes(p, out.intermediates);

@@ -31,7 +31,7 @@ constexpr std::array kOptions = {
 enum class Step : std::uint8_t { reduce, blur, expand };
 
 PerAxis<std::shared_ptr<const Decimation>> fits(const Gaussian& g, int factor) {
-  return {fit_decimation(g.sigma.x, factor, kTent), fit_decimation(g.sigma.y, factor, kTent)};
+  return {fit_decimation(on_axis(g, Axis::x), factor, kTent), fit_decimation(on_axis(g, Axis::y), factor, kTent)};
 }
 
 double error_of(const Problem& p, const PerAxis<std::shared_ptr<const Decimation>>& fit, Cache cells) {

@@ -18,7 +18,7 @@ std::string name_of(PixelFormat format) { return std::string(info(format).name);
 
 Status can_be_buffers(const Problem& p, std::span<const ImageDesc> intermediates) {
   const GpuInfo& gpu = p.device.gpu;
-  if (!gpu.small_storage) return refusal("the device has no 8- and 16-bit storage in buffers");
+  if (!gpu.small_storage) return refusal("the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
   const auto fits = [&](const ImageDesc& desc) { return desc.payload_bytes() <= gpu.max_buffer_bytes; };
   if (!fits(p.src) || !fits(p.dst) || !std::ranges::all_of(intermediates, fits)) {
     return refusal("an image is larger than the " + std::to_string(gpu.max_buffer_bytes) +
@@ -169,6 +169,21 @@ bool divides_unbounded(const Problem& p) {
 Status check_division(const Problem& p, std::span<const double> weights) {
   if (!divides_unbounded(p) || std::ranges::all_of(weights, [](double w) { return w >= 0.0; })) return {};
   return refusal("the approximation has negative weights; dividing float colours by their alpha would magnify its error");
+}
+
+bool is_whole_words(PixelFormat format, std::int32_t span) { return info(format).pixel_bytes() * span % 4 == 0; }
+
+Status check_span(PixelFormat format, std::int32_t span) {
+  if (is_whole_words(format, span)) return {};
+  return refusal("spans of " + std::to_string(span) + " " + std::string(info(format).name) + " are no whole words of 32 bits");
+}
+
+double summed_base(PixelFormat format, std::span<const double> weights) {
+  constexpr double kCodeBase = 256.0;
+  if (info(format).bits != 8) return 0.0;
+  double sum = 0.0;
+  for (const double w : weights) sum += static_cast<double>(static_cast<float>(w));
+  return kCodeBase * sum;
 }
 
 std::int64_t cache_bytes(Cache cache) {

@@ -77,6 +77,15 @@ enum class Storage : std::uint8_t { buffer, image };
 /// Refuses that for weights of which some are negative.
 [[nodiscard]] Status check_division(const Problem& p, std::span<const double> weights);
 
+// ---- Spans: neighbouring pixels that a lane reads or writes at once, as whole words; see spans.glsl
+
+/// The refusal of spans that are no whole words.
+[[nodiscard]] Status check_span(PixelFormat format, std::int32_t span);
+[[nodiscard]] bool is_whole_words(PixelFormat format, std::int32_t span);
+/// What sums of numbers come out too large by, times these weights as they are rounded to f32: codes of 8 bits are summed as
+/// 256 more.
+[[nodiscard]] double summed_base(PixelFormat format, std::span<const double> weights);
+
 // ---- Errors, full-scale units
 
 /// Of pixels rounded to this precision once: f32 0, f16, unorm8 (which must hold what is stored).

@@ -1,15 +1,22 @@
 // sep.fused has one form for CPUs and one for GPUs, whose pass other algorithms use, too.
 #pragma once
 
-#include "algorithms/gpu.h"
+#include "algorithms/sep_gpu.h"
 
 namespace mollify {
 
-inline constexpr std::array<std::string_view, 3> kFusedSpans = {"1", "2", "4"};
+inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "8", "16"};
 
-inline constexpr std::array<std::string_view, 2> kFusedMath = {"f32", "matrix"};
+enum class FusedMath : std::uint8_t { f32, matrix, half };
+inline constexpr std::array<std::string_view, 3> kFusedMath = {"f32", "matrix", "half"};
+inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "lanes"};
 
+/// The form that is expected to be fastest of those below.
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
+/// In f32, rows in shared memory.
+[[nodiscard]] Result<Proposal> propose_sep_fused_shared(const Problem& p);
+/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of f16 pixels, of f16.
+[[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
 
@@ -22,6 +29,7 @@ struct FusedWork {
   PixelFormat source = PixelFormat::rgba32f;
   PerAxis<std::int32_t> size;  ///< of what it writes
   gpu::Storage storage = gpu::Storage::buffer;
+  FusedMath math = FusedMath::f32;
 };
 
 /// A pass without bindings and origin, and what it costs.
@@ -31,7 +39,11 @@ struct FusedPass {
   double reads = 1.0;       ///< how often a source pixel is read
   double seconds = 0.0;     ///< rough
 };
-/// Refuses more taps than sums fit into registers, and whatever the options of `p` ask for in vain.
+/// Rows in shared memory. Refuses more taps than sums fit into registers, and whatever the options of `p` ask for in vain.
 [[nodiscard]] Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work);
+/// Rows in registers, which lanes lend each other; leaves the format that it reads.
+[[nodiscard]] Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work);
+/// What a pass is as the whole of an algorithm.
+[[nodiscard]] Proposal proposal_of(const Problem& p, const gpu::Separable& s, FusedMath math, FusedPass fused);
 
 }  // namespace mollify

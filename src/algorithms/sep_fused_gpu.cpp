@@ -38,6 +38,10 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   // A driver that runs on the processor takes seconds to compile what four pixels and two rows unroll to.
   const bool is_software = p.device.gpu.is_software;
   out.span = 1 << choice(p, "span", kFusedSpans, is_software ? "1" : is_tall ? "2" : "4");
+  constexpr std::int32_t kMostSpan = 4;
+  if (out.span > kMostSpan) {
+    return refusal("spans of " + std::to_string(out.span) + " pixels are for lanes that lend each other pixels");
+  }
   const std::int32_t usual = is_tall || nx > kMostTapsOfFour ? 256 : 128;
   const Result<std::int32_t> threads =
       count(p, "threads", p.device.gpu.max_group_invocations, usual / out.channels * out.channels);
@@ -74,7 +78,8 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   const std::int32_t segment = walk_length(work.size.y, *pieces, form->batch);
 
   FusedPass out;
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(work.storage)])},
+  out.options = {{"neighbours", "shared"},
+                 {"storage", std::string(kStorages[static_cast<std::size_t>(work.storage)])},
                  {"span", std::to_string(form->span)},
                  {"threads", std::to_string(form->threads)},
                  {"batch", std::to_string(form->batch)},
@@ -97,29 +102,51 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   return out;
 }
 
-Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
-  const bool is_single = p.options.contains("span") || p.options.contains("batch");
-  if (choice(p, "math", kFusedMath, is_single ? "f32" : "matrix") == 1) {
-    Result<Proposal> matrix = propose_sep_fused_matrix(p);
-    const bool is_asked = p.options.contains("math") || p.options.contains("blocks");
-    if (is_asked || (matrix && matrix->error <= p.allowed_error)) return matrix;
+Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, FusedPass fused) {
+  Proposal out;
+  out.error = s.error;
+  out.options = std::move(fused.options);
+  out.options["math"] = kFusedMath[static_cast<std::size_t>(math)];
+  out.seconds = fused.seconds;
+  out.moved_bytes =
+      static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * fused.reads) + p.dst.payload_bytes();
+  fused.pass.origin = {s.region.x, s.region.y};
+  out.passes.push_back(std::move(fused.pass));
+  return out;
+}
+
+Result<Proposal> propose_sep_fused_shared(const Problem& p) {
+  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}); !s) {
+    return s.error();
   }
-  if (Status s = only_options(p, {"math", "storage", "span", "threads", "batch", "vertical_groups"}); !s) return s.error();
   const Result<Separable> s = separable(p, kKernel, Storage::buffer);
   if (!s) return s.error();
   Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage});
   if (!fused) return fused.error();
+  return proposal_of(p, *s, FusedMath::f32, std::move(*fused));
+}
 
-  Proposal out;
-  out.error = s->error;
-  out.options = std::move(fused->options);
-  out.options["math"] = "f32";
-  out.seconds = fused->seconds;
-  out.moved_bytes =
-      static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * fused->reads) + p.dst.payload_bytes();
-  fused->pass.origin = {s->region.x, s->region.y};
-  out.passes.push_back(std::move(fused->pass));
-  return out;
+Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
+  const auto has = [&](std::string_view option) { return p.options.contains(option); };
+  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") ? "matrix" : "f32"));
+  if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
+  if (math == FusedMath::half) return propose_sep_fused_lanes(p, math);
+  if (has("neighbours")) {
+    const bool are_lent = choice(p, "neighbours", kFusedNeighbours, "shared") == 1;
+    return are_lent ? propose_sep_fused_lanes(p, math) : propose_sep_fused_shared(p);
+  }
+  Result<Proposal> best = propose_sep_fused_shared(p);
+  const auto consider = [&](Result<Proposal> other) {
+    const bool fits = other && other->error <= p.allowed_error;
+    if (fits && (!best || other->seconds < best->seconds)) best = std::move(other);
+  };
+  // Drivers that run on the processor take seconds to compile what lanes keep in registers.
+  if (!p.device.gpu.is_software) {
+    consider(propose_sep_fused_lanes(p, FusedMath::f32));
+    if (!has("math")) consider(propose_sep_fused_lanes(p, FusedMath::half));
+  }
+  if (!has("math") && !has("span") && !has("batch")) consider(propose_sep_fused_matrix(p));
+  return best;
 }
 
 }  // namespace mollify

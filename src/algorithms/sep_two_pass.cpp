@@ -64,12 +64,15 @@ class TwoPasses {
 
     Proposal out;
     out.intermediates = {image};
-    if (Status status = add_pass(out, {false, s_.nx(), {image.width, image.height}}, {s_.region.x, rows.first}); !status) {
-      return status.error();
+    const AxisPass x{false, s_.nx(), {image.width, image.height}};
+    const AxisPass y{true, s_.ny(), {p_.dst.width, p_.dst.height}};
+    if (method_ == Method::sliding) {
+      const Result<std::int32_t> columns = count(p_, "columns", 1 << 16, std::max(usual_columns(x), usual_columns(y)));
+      if (!columns) return columns.error();
+      columns_ = *columns;
     }
-    if (Status status = add_pass(out, {true, s_.ny(), {p_.dst.width, p_.dst.height}}, {0, s_.region.y - rows.first}); !status) {
-      return status.error();
-    }
+    if (Status status = add_pass(out, x, {s_.region.x, rows.first}); !status) return status.error();
+    if (Status status = add_pass(out, y, {0, s_.region.y - rows.first}); !status) return status.error();
     connect(out);
     fill_in(out);
     return out;
@@ -84,9 +87,18 @@ class TwoPasses {
            cache_error(p_, s_, cache, between_.format, true);
   }
 
+  [[nodiscard]] PerAxis<std::int32_t> shape_of(const AxisPass& axis) const {
+    return mirrored() && axis.vertical ? PerAxis<std::int32_t>{group_.y, group_.x} : group_;
+  }
+
+  [[nodiscard]] std::int32_t usual_columns(const AxisPass& axis) const {
+    const std::int64_t across = axis.across(shape_of(axis));
+    const std::int64_t groups = (axis.across(axis.size) + across - 1) / across;
+    return pieces_to_fill(p_, groups, axis.along(axis.size), axis.taps);
+  }
+
   Status add_pass(Proposal& out, const AxisPass& axis, PerAxis<std::int32_t> origin) {
-    const PerAxis<std::int32_t> shape =
-        mirrored() && axis.vertical ? PerAxis<std::int32_t>{group_.y, group_.x} : group_;
+    const PerAxis<std::int32_t> shape = shape_of(axis);
     PerAxis<std::int32_t> tile = shape;
     Pass pass = make_pass(kernel_.kernel, axis.size, tile, shape, s_.storage);
     pass.origin = origin;
@@ -114,19 +126,13 @@ class TwoPasses {
       case Method::sliding: {
         const std::int32_t ring = power_of_two_above(along + axis.taps - 1);
         if (Status s = check_shared(p_, ring * across * bytes); !s) return s;
-        const std::int64_t groups = (axis.across(axis.size) + across - 1) / across;
-        const std::int32_t length = axis.along(axis.size);
-        const Result<std::int32_t> columns =
-            count(p_, "columns", 1 << 16, pieces_to_fill(p_, groups, length, axis.taps));
-        if (!columns) return columns.error();
-        const std::int32_t segment = walk_length(length, *columns, static_cast<std::int32_t>(along));
+        const std::int32_t segment = walk_length(axis.along(axis.size), columns_, static_cast<std::int32_t>(along));
         pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, segment} : PerAxis<std::int32_t>{segment, shape.y};
         pass.constants["segment"] = segment;
         pass.constants["ring_length"] = ring;
         work.loads = 1.0 + (axis.taps - 1.0) / segment;
         work.shared_loads = axis.taps;
         work.barriers = 2.0;
-        columns_ = std::max(columns_, *columns);
         break;
       }
     }
@@ -170,7 +176,7 @@ class TwoPasses {
   std::size_t lane_order_ = 0;
   Cache cache_ = Cache::f32;
   Intermediate between_;
-  std::int32_t columns_ = 1;
+  std::int32_t columns_ = 1;  ///< sliding: pieces that a walk is split into, along either axis
 };
 
 Result<Proposal> propose_direct(const Problem& p) { return TwoPasses(p, Method::direct).propose(); }

@@ -14,7 +14,10 @@ namespace {
 
 constexpr std::int64_t kFittedPhases = 4;     // of a cell, evenly chosen: more do not move the fit
 constexpr std::int64_t kFittedSamples = 4;    // of the kernel, in a cell: the same
+constexpr std::int64_t kJumpPhases = 8;       // instead where the kernel jumps, whose place in its cell matters
+constexpr std::int64_t kJumpSamples = 32;     // the same
 constexpr std::int64_t kCheckedSamples = 32;  // in a cell, and phases, where the distance is taken; all of them up to here
+constexpr std::int64_t kCheckedJump = 128;    // the same where the kernel jumps
 constexpr double kCutShare = 0.02;            // of the distance, that cutting the coarse kernel may add
 constexpr double kCutLeast = 1e-8;
 
@@ -136,32 +139,46 @@ void keep_constants(std::vector<double>& half_kernel) {
   for (double& g : half_kernel) g /= sum;
 }
 
-/// Weights of the true Gaussian.
+/// Weights of the Gaussian that is asked for.
 class Target {
  public:
-  explicit Target(double sigma) : sigma_(sigma) {
+  explicit Target(const AxisGaussian& gaussian) : sigma_(gaussian.sigma) {
+    const auto everything = static_cast<std::int64_t>(std::ceil(kReach * sigma_));
+    radius_ = std::min(gaussian.radius.value_or(everything), everything);
+    is_cut_ = radius_ < everything;
     // The sum over all pixels; for a wide Gaussian that is its integral, to the last bit.
     constexpr double kWide = 4.0;
-    if (sigma >= kWide) {
-      sum_ = sigma * std::sqrt(2.0 * std::numbers::pi);
+    if (sigma_ >= kWide && !is_cut_) {
+      sum_ = sigma_ * std::sqrt(2.0 * std::numbers::pi);
     } else {
-      for (int i = static_cast<int>(std::ceil(reach())); i > 0; --i) sum_ += 2.0 * density(i);
+      for (std::int64_t i = radius_; i > 0; --i) sum_ += 2.0 * density(i);
       sum_ += 1.0;
     }
   }
-  [[nodiscard]] double operator()(std::int64_t offset) const { return density(static_cast<double>(offset)) / sum_; }
-  [[nodiscard]] double reach() const { return 8.5 * sigma_; }
+  [[nodiscard]] double operator()(std::int64_t offset) const {
+    return is_cut_ && std::abs(offset) > radius_ ? 0.0 : density(offset) / sum_;
+  }
+  [[nodiscard]] std::int64_t radius() const { return radius_; }
+  [[nodiscard]] bool is_cut() const { return is_cut_; }
+  /// By which the weights end.
+  [[nodiscard]] double jump() const { return is_cut_ ? density(radius_) / sum_ : 0.0; }
 
  private:
-  [[nodiscard]] double density(double x) const { return std::exp(-0.5 * (x / sigma_) * (x / sigma_)); }
+  static constexpr double kReach = 8.5;  // sigmas that matter
+  [[nodiscard]] double density(std::int64_t offset) const {
+    const double t = static_cast<double>(offset) / sigma_;
+    return std::exp(-0.5 * t * t);
+  }
   double sigma_;
+  std::int64_t radius_ = 0;
+  bool is_cut_ = false;
   double sum_ = 0.0;
 };
 
 /// The coarse kernel from its middle on, by least squares at evenly chosen phases and samples.
 std::vector<double> fitted(const Steps& steps, const Target& target, int factor, std::int64_t radius, double reach) {
-  const Samples samples(factor, kFittedSamples, reach);
-  const std::vector<std::int64_t> phases = some_phases(factor, samples, kFittedPhases);
+  const Samples samples(factor, target.is_cut() ? kJumpSamples : kFittedSamples, reach);
+  const std::vector<std::int64_t> phases = some_phases(factor, samples, target.is_cut() ? kJumpPhases : kFittedPhases);
   std::vector<std::vector<double>> columns;
   for (std::int64_t j = 0; j <= radius; ++j) {
     const auto pair = [&](std::int64_t x) {
@@ -182,12 +199,15 @@ std::vector<double> fitted(const Steps& steps, const Target& target, int factor,
 
 /// An upper bound on the L1 distance between the kernel that the steps make and the true one, at the worst phase. Small
 /// factors are looked at pixel by pixel. For large ones, what lies between two samples of the difference is within an
-/// eighth of the curvature of their chord, and so is what lies between two phases.
+/// eighth of the curvature of their chord, and so is what lies between two phases. Where the kernel jumps in between,
+/// it is within half the jump, and distances may bend anywhere between two phases.
 double l1_distance(const Steps& steps, const Target& target, int factor, const std::vector<double>& half, double reach) {
-  const Samples samples(factor, kCheckedSamples, reach);
+  const Samples samples(factor, target.is_cut() ? kCheckedJump : kCheckedSamples, reach);
   const std::vector<std::int64_t> phases = some_phases(factor, samples, factor);
   // Twice an eighth, as the curvature itself is read off second differences of samples.
   const double curved = samples.step == 1 ? 0.0 : 0.25;
+  const double bent = target.is_cut() ? 2.0 * curved : curved;
+  const double jumps = samples.step == 1 ? 0.0 : target.jump();  // both
   const std::vector<double> exact = samples.of(target);
   std::vector<double> distances;
   for (const std::vector<double>& kernel :
@@ -200,30 +220,32 @@ double l1_distance(const Steps& steps, const Target& target, int factor, const s
       l1 += std::abs(next) + curved * std::abs(next - 2.0 * difference + before);
       before = std::exchange(difference, next);
     }
-    distances.push_back(static_cast<double>(samples.step) * l1);
+    distances.push_back(static_cast<double>(samples.step) * (l1 + jumps));
   }
   double bend = 0.0;  // of the distance from phase to phase, which is periodic
   for (std::size_t p = 0; p < distances.size(); ++p) {
     const double next = distances[(p + 1) % distances.size()];
     bend = std::max(bend, std::abs(distances[(p + 2) % distances.size()] - 2.0 * next + distances[p]));
   }
-  return *std::ranges::max_element(distances) + curved * bend;
+  return *std::ranges::max_element(distances) + bent * bend;
 }
 
-Decimation fit(double sigma, int factor, int order) {
+Decimation fit(const AxisGaussian& gaussian, int factor, int order) {
   Decimation out;
   out.factor = factor;
   out.order = order;
   out.spline = bspline(factor, order);
-  const Target target(sigma);
+  const Target target(gaussian);
   const Steps steps(factor, out.spline);
 
-  const double per_cell = sigma / factor;
+  const double per_cell = gaussian.sigma / factor;
   const double spread = order * (1.0 - 1.0 / (factor * static_cast<double>(factor))) / 12.0;  // of one spline, in cells
   const double variance = std::max(per_cell * per_cell - 2.0 * spread, 0.02);
-  const auto radius = static_cast<std::int64_t>(std::ceil(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell))) + 2;
+  const double outermost = std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell),
+                                    static_cast<double>(target.radius()) / factor);
+  const auto radius = static_cast<std::int64_t>(std::ceil(outermost)) + 2;
   const auto taps = static_cast<double>(out.spline.size());
-  const double reach = std::max(target.reach(), static_cast<double>(radius + 2) * factor + 2.0 * taps);
+  const double reach = std::max(static_cast<double>(target.radius()), static_cast<double>(radius + 2) * factor + 2.0 * taps);
   std::vector<double> g = fitted(steps, target, factor, radius, reach);
 
   const double allowed_cut = std::max(kCutLeast, kCutShare * l1_distance(steps, target, factor, g, reach));
@@ -261,19 +283,24 @@ std::vector<double> bspline(int factor, int order) {
   return taps;
 }
 
-std::shared_ptr<const Decimation> fit_decimation(double sigma, int factor, int order) {
+std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order) {
   static std::mutex mutex;
-  static std::map<std::tuple<double, int, int>, std::shared_ptr<const Decimation>> fits;
+  static std::map<std::tuple<AxisGaussian, int, int>, std::shared_ptr<const Decimation>> fits;
   constexpr std::size_t kRemembered = 512;
-  const std::tuple key{sigma, factor, order};
+  const std::tuple key{gaussian, factor, order};
   {
     const std::scoped_lock lock(mutex);
     if (const auto known = fits.find(key); known != fits.end()) return known->second;
   }
-  auto fresh = std::make_shared<const Decimation>(fit(sigma, factor, order));
+  auto fresh = std::make_shared<const Decimation>(fit(gaussian, factor, order));
   const std::scoped_lock lock(mutex);
   if (fits.size() >= kRemembered) fits.clear();
   return fits.emplace(key, std::move(fresh)).first->second;
+}
+
+double least_distance(const AxisGaussian& gaussian, int factor) {
+  constexpr double kBestSeen = 0.9;  // fits of orders 3 to 7 miss by 0.95 to 1.3 times the jump and the factor
+  return gaussian.radius && factor > 1 ? kBestSeen * factor * Target(gaussian).jump() : 0.0;
 }
 
 }  // namespace mollify

@@ -4,13 +4,15 @@
 //   expand    out[x] = sum_m factor * spline[x - m * factor + centre] * b[m]
 // The spline is `order` box filters of width `factor` convolved. The coarse kernel is fitted by least squares, so that
 // the three steps together come as near to the Gaussian as they can, at every phase of an output pixel in its cell.
+// A Gaussian that is cut at a radius ends in a jump, which cells cannot follow: the fit misses by about `factor` times
+// its height.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "mollify/spec.h"
+#include "core/weights.h"
 
 namespace mollify {
 
@@ -33,10 +35,13 @@ struct Decimation {
   int order = 1;
   std::vector<double> spline{1.0};
   AxisTaps coarse;            ///< symmetric
-  double l1_distance = 0.0;   ///< to the true Gaussian, at the worst phase
+  double l1_distance = 0.0;   ///< to the Gaussian that was asked for, at the worst phase
 };
 
-/// Fits, or remembers an earlier fit. `sigma` > 0. A factor of one is the sampled Gaussian itself.
-[[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(double sigma, int factor, int order);
+/// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled Gaussian itself.
+[[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order);
+
+/// What a fit misses at least, for the jump where the Gaussian ends; 0 for endless ones. Costs no fit.
+[[nodiscard]] double least_distance(const AxisGaussian& gaussian, int factor);
 
 }  // namespace mollify

@@ -78,13 +78,9 @@ struct WeightsOf {
   double cut_budget;
 
   std::optional<AxisWeights> operator()(const Gaussian& g) const {
-    const double sigma = on(g.sigma, axis);
-    if (g.radius || g.truncate) {
-      const std::int64_t radius =
-          g.radius ? on(*g.radius, axis) : static_cast<std::int64_t>(std::floor(*g.truncate * sigma + 0.5));
-      if (sigma > 0.0) return AxisWeights{centred(sampled_gaussian(sigma, radius)), 0.0};
-    }
+    const auto [sigma, radius] = on_axis(g, axis);
     if (sigma == 0.0) return AxisWeights{};
+    if (radius) return AxisWeights{centred(sampled_gaussian(sigma, *radius)), 0.0};
     return cut(sampled_gaussian(sigma, static_cast<std::int64_t>(std::ceil(kGaussianReach * sigma))), cut_budget);
   }
 
@@ -127,6 +123,13 @@ struct WeightsOf {
 };
 
 }  // namespace
+
+AxisGaussian on_axis(const Gaussian& gaussian, Axis axis) {
+  const double sigma = on(gaussian.sigma, axis);
+  if (gaussian.radius) return {sigma, on(*gaussian.radius, axis)};
+  if (gaussian.truncate) return {sigma, static_cast<std::int64_t>(std::floor(*gaussian.truncate * sigma + 0.5))};
+  return {sigma, std::nullopt};
+}
 
 std::optional<AxisWeights> axis_weights(const KernelSpec& kernel, Axis axis, double cut_budget) {
   return std::visit(WeightsOf{axis, cut_budget}, kernel);

@@ -16,6 +16,14 @@ template <class T>
   return axis == Axis::x ? value.x : value.y;
 }
 
+/// A Gaussian on one axis: endless, or exactly the taps -radius .. radius, normalised.
+struct AxisGaussian {
+  double sigma = 1.0;
+  std::optional<std::int64_t> radius{};
+  auto operator<=>(const AxisGaussian&) const = default;
+};
+[[nodiscard]] AxisGaussian on_axis(const Gaussian& gaussian, Axis axis);
+
 /// 1-D taps in float64 and what cutting them short costs.
 struct AxisWeights {
   AxisTaps taps;

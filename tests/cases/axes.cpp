@@ -30,6 +30,8 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   kernels.emplace_back(Gaussian{{1, 1}, {{1, 1}}, {}});
   kernels.emplace_back(Gaussian{{3, 3}, {{9, 9}}, {}});
   kernels.emplace_back(Gaussian{{11, 1}, {{32, 3}}, {}});
+  kernels.emplace_back(Gaussian{{12, 9}, {}, 4.0});
+  kernels.emplace_back(Gaussian{{30, 22}, {{90, 66}}, {}});
   for (const PerAxis<double> radius : {PerAxis<double>{2, 0}, {4, 4}, {15, 32}, {0.25, 3.75}, {300, 1}, {2100.5, 5000}}) {
     kernels.emplace_back(Box::of_radius(radius.x, radius.y));
   }
@@ -115,10 +117,20 @@ Rect inset_region(PerAxis<std::int32_t> size, std::int32_t inset) {
   return {x, y, size.x - 2 * x, size.y - 2 * y};
 }
 
+/// The destination that keeps what pixels are made of.
+std::size_t like(const Axes& axes, PixelFormat source) {
+  const FormatInfo& format = info(source);
+  const auto same = [&](const ComponentType& d) { return d.component_class == format.component_class && d.bits == format.bits; };
+  return static_cast<std::size_t>(std::ranges::find_if(axes.destinations, same) - axes.destinations.begin());
+}
+
 /// What to try on an axis: where it is open, enough values that an algorithm with a plan for any has one for these.
 std::vector<std::size_t> candidates(const Axes& axes, const Choice& choice, Axis axis) {
   if (choice[axis] != kOpen) return {choice[axis]};
-  if (axis == kSource) return {static_cast<std::size_t>(PixelFormat::rgba8), static_cast<std::size_t>(PixelFormat::rgba32f)};
+  if (axis == kSource) {
+    return {static_cast<std::size_t>(PixelFormat::rgba8), static_cast<std::size_t>(PixelFormat::rgba16f),
+            static_cast<std::size_t>(PixelFormat::rgba32f)};
+  }
   if (axis == kMaxError) return {axes.max_errors.size() - 1, 0};
   std::vector<std::size_t> all(axes.counts()[axis]);
   std::iota(all.begin(), all.end(), std::size_t{0});
@@ -216,6 +228,7 @@ bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& c
         full[kKernel] = kernel;
         full[kSource] = source;
         full[kMaxError] = max_error;
+        if (choice[kDestination] == kOpen) full[kDestination] = like(axes, axes.sources[source]);
         if (runs(full)) return true;
       }
     }

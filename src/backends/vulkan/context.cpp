@@ -104,11 +104,15 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   GpuInfo& gpu = info.gpu;
   gpu.is_software = all.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   gpu.subgroup_size = most(v11.subgroupSize);
-  gpu.quad_operations = (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                        (v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_QUAD_BIT) != 0 &&
-                        enabled.subgroups.computeFullSubgroups == VK_TRUE;
   gpu.float16_arithmetic = enabled.v12.shaderFloat16 == VK_TRUE;
-  gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE;
+  const auto subgroups_do = [&](VkSubgroupFeatureFlags wanted) {
+    return (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+           (v11.subgroupSupportedOperations & wanted) == wanted && enabled.subgroups.computeFullSubgroups == VK_TRUE;
+  };
+  gpu.quad_operations = subgroups_do(VK_SUBGROUP_FEATURE_QUAD_BIT);
+  gpu.shuffle_operations = subgroups_do(VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT);
+  gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE &&
+                      gpu.float16_arithmetic && v12.shaderRoundingModeRTEFloat16 == VK_TRUE;
   gpu.matrix_operations = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
                           enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic &&
                           multiplies_halves(vk, physical);

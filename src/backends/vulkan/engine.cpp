@@ -1,6 +1,7 @@
 // mollify/vulkan.h: devices of the caller, and blurs recorded into the caller's command buffers. What the caller gets
 // wrong and a driver would not report is refused here.
 #include <algorithm>
+#include <array>
 
 #include "backends/vulkan/executor.h"
 #include "mollify/vulkan.h"
@@ -54,14 +55,18 @@ Status check(std::string_view what, const Resource& resource, const ImageDesc& d
   return check(what, std::get<BufferResource>(resource), desc, *prepared.context());
 }
 
-bool overlap(const Resource& source, const Resource& destination, const Plan& plan) {
-  if (const auto* image = std::get_if<ImageResource>(&source)) {
-    return image->view == std::get<ImageResource>(destination).view;
-  }
-  const auto& from = std::get<BufferResource>(source);
-  const auto& to = std::get<BufferResource>(destination);
-  return from.buffer == to.buffer && from.offset < to.offset + static_cast<VkDeviceSize>(extent(to, plan.dst)) &&
-         to.offset < from.offset + static_cast<VkDeviceSize>(extent(from, plan.src));
+/// A resource and the image in it.
+struct Place {
+  const Resource& resource;
+  const ImageDesc& desc;
+};
+
+bool overlap(const Place& a, const Place& b) {
+  if (const auto* image = std::get_if<ImageResource>(&a.resource)) return image->view == std::get<ImageResource>(b.resource).view;
+  const auto& first = std::get<BufferResource>(a.resource);
+  const auto& second = std::get<BufferResource>(b.resource);
+  return first.buffer == second.buffer && first.offset < second.offset + static_cast<VkDeviceSize>(extent(second, b.desc)) &&
+         second.offset < first.offset + static_cast<VkDeviceSize>(extent(first, a.desc));
 }
 
 }  // namespace
@@ -78,11 +83,12 @@ Result<Handles> handles(const Device& device) {
   return context->handles();
 }
 
-Result<ScratchNeeds> scratch_needs(const Executable& executable) {
+Result<ScratchNeeds> scratch_needs(const Executable& executable, std::int32_t images) {
   const Result<std::shared_ptr<const Prepared>> ready = prepared(executable);
   if (!ready) return ready.error();
+  if (images < 1) return invalid("a recorder has one image at least, not " + std::to_string(images));
   Arena arena((*ready)->context());
-  if (Status s = add_intermediates(**ready, arena); !s) return s.error();
+  if (Status s = add_intermediates(**ready, static_cast<std::size_t>(images), arena); !s) return s.error();
   const VkMemoryRequirements& needs = arena.needs();
   return ScratchNeeds{needs.size, needs.alignment, needs.memoryTypeBits};
 }
@@ -94,13 +100,30 @@ Recorder::~Recorder() = default;
 
 Result<Recorder> Recorder::create(const Executable& executable, const Resource& source, const Resource& destination,
                                   const Scratch& scratch) {
+  const std::array<Target, 1> one{{{source, destination}}};
+  return create(executable, one, scratch);
+}
+
+Result<Recorder> Recorder::create(const Executable& executable, std::span<const Target> batch, const Scratch& scratch) {
   const Result<std::shared_ptr<const Prepared>> ready = prepared(executable);
   if (!ready) return ready.error();
+  if (batch.empty()) return invalid("a batch has one image at least");
   const Plan& plan = (*ready)->plan();
-  if (Status s = check("source", source, plan.src, **ready); !s) return s.error();
-  if (Status s = check("destination", destination, plan.dst, **ready); !s) return s.error();
-  if (overlap(source, destination, plan)) return invalid("source and destination overlap; a recorder copies neither");
-  Result<std::unique_ptr<RecorderImpl>> impl = RecorderImpl::create(*ready, source, destination, scratch);
+  for (const Target& target : batch) {
+    if (Status s = check("source", target.source, plan.src, **ready); !s) return s.error();
+    if (Status s = check("destination", target.destination, plan.dst, **ready); !s) return s.error();
+  }
+  for (const Target& written : batch) {
+    for (const Target& other : batch) {
+      if (overlap({other.source, plan.src}, {written.destination, plan.dst})) {
+        return invalid("source and destination overlap; a recorder copies neither");
+      }
+      if (&other != &written && overlap({other.destination, plan.dst}, {written.destination, plan.dst})) {
+        return invalid("two destinations of a batch overlap");
+      }
+    }
+  }
+  Result<std::unique_ptr<RecorderImpl>> impl = RecorderImpl::create(*ready, batch, scratch);
   if (!impl) return impl.error();
   return Recorder(std::move(*impl));
 }

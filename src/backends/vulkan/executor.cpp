@@ -65,7 +65,7 @@ class Slot {
     if (!images) return images.error();
     images_ = std::move(*images);
     Result<std::unique_ptr<RecorderImpl>> recorder =
-        RecorderImpl::create(prepared_, images_->source(), images_->destination(), {});
+        RecorderImpl::create(prepared_, {images_->source(), images_->destination()});
     if (!recorder) return recorder.error();
     recorder_ = std::move(*recorder);
     Result<std::unique_ptr<Commands>> commands = Commands::create(prepared_->context());

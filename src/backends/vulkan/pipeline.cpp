@@ -247,8 +247,9 @@ Status make_layouts(const Context& context, const ShaderVariant& variant, Pipeli
   return {};
 }
 
-/// Of SPIR-V: GroupNonUniformQuad, CooperativeMatrixNV. Lanes that do not exist would have nothing for those that ask them.
-constexpr std::array<std::uint32_t, 2> kNeedFullSubgroups = {68, 5357};
+/// Of SPIR-V: GroupNonUniformShuffle, GroupNonUniformQuad, CooperativeMatrixNV. Lanes that do not exist would have nothing
+/// for those that ask them.
+constexpr std::array<std::uint32_t, 3> kNeedFullSubgroups = {65, 68, 5357};
 
 /// Values of specialization constants.
 struct Specialization {

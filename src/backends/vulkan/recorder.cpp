@@ -99,22 +99,27 @@ std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc) {
   return row_bytes(buffer, desc) * (desc.height - 1) + desc.row_payload_bytes();
 }
 
-Status add_intermediates(const Prepared& prepared, Arena& arena) {
-  for (const ImageDesc& desc : prepared.plan().intermediates) {
-    const auto bytes = static_cast<VkDeviceSize>(desc.payload_bytes());
-    const Result<std::size_t> index =
-        prepared.uses_images() ? arena.add_image(desc, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT)
-                               : arena.add_buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
-    if (!index) return index.error();
+Status add_intermediates(const Prepared& prepared, std::size_t images, Arena& arena) {
+  for (std::size_t i = 0; i < images; ++i) {
+    for (const ImageDesc& desc : prepared.plan().intermediates) {
+      const auto bytes = static_cast<VkDeviceSize>(desc.payload_bytes());
+      const Result<std::size_t> index =
+          prepared.uses_images() ? arena.add_image(desc, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT)
+                                 : arena.add_buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+      if (!index) return index.error();
+    }
   }
   return {};
 }
 
-Result<std::unique_ptr<RecorderImpl>> RecorderImpl::create(std::shared_ptr<const Prepared> prepared, const Resource& source,
-                                                           const Resource& destination, const Scratch& scratch) {
+Result<std::unique_ptr<RecorderImpl>> RecorderImpl::create(std::shared_ptr<const Prepared> prepared,
+                                                           std::span<const Target> batch, const Scratch& scratch) {
   std::unique_ptr<RecorderImpl> recorder(new RecorderImpl(std::move(prepared)));
-  if (Status s = recorder->make_intermediates(scratch); !s) return s.error();
-  if (Status s = recorder->make_descriptors(source, destination); !s) return s.error();
+  if (Status s = recorder->make_intermediates(batch.size(), scratch); !s) return s.error();
+  if (Status s = recorder->make_sets(batch.size()); !s) return s.error();
+  for (std::size_t image = 0; image < batch.size(); ++image) {
+    for (std::size_t pass = 0; pass < recorder->prepared_->passes().size(); ++pass) recorder->bind(pass, image, batch[image]);
+  }
   return recorder;
 }
 
@@ -122,9 +127,10 @@ RecorderImpl::~RecorderImpl() {
   if (pool_ != VK_NULL_HANDLE) context().vk().DestroyDescriptorPool(context().device(), pool_, nullptr);
 }
 
-Status RecorderImpl::make_intermediates(const Scratch& scratch) {
-  if (Status s = add_intermediates(*prepared_, scratch_); !s) return s;
-  for (std::size_t i = 0; prepared_->uses_images() && i < prepared_->plan().intermediates.size(); ++i) {
+Status RecorderImpl::make_intermediates(std::size_t images, const Scratch& scratch) {
+  if (Status s = add_intermediates(*prepared_, images, scratch_); !s) return s;
+  const std::size_t count = prepared_->uses_images() ? images * prepared_->plan().intermediates.size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {
     images_begin_.push_back(beginning_of(scratch_.image(i), VK_ACCESS_SHADER_WRITE_BIT));
   }
   if (scratch.memory != VK_NULL_HANDLE) {
@@ -137,14 +143,14 @@ Status RecorderImpl::make_intermediates(const Scratch& scratch) {
   return scratch_.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 }
 
-Status RecorderImpl::make_descriptors(const Resource& source, const Resource& destination) {
+Status RecorderImpl::make_sets(std::size_t images) {
   const std::vector<Pipeline>& passes = prepared_->passes();
   const DeviceFunctions& vk = context().vk();
-  const auto count = static_cast<std::uint32_t>(passes.size());
+  const auto count = static_cast<std::uint32_t>(images * passes.size());
   const std::array<VkDescriptorPoolSize, 4> sizes{{{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, count},
                                                    {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, count},
                                                    {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, count},
-                                                   {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3 * count}}};
+                                                   {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4 * count}}};
   VkDescriptorPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
   pool.maxSets = count;
@@ -154,89 +160,93 @@ Status RecorderImpl::make_descriptors(const Resource& source, const Resource& de
     return to_error(r, "making a descriptor pool");
   }
   std::vector<VkDescriptorSetLayout> layouts;
-  for (const Pipeline& pass : passes) layouts.push_back(pass.objects.set_layout);
-  sets_.resize(passes.size());
+  for (std::size_t i = 0; i < count; ++i) layouts.push_back(passes[i % passes.size()].objects.set_layout);
+  sets_.resize(count);
+  parameters_.resize(count);
   VkDescriptorSetAllocateInfo allocate{};
   allocate.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
   allocate.descriptorPool = pool_;
   allocate.descriptorSetCount = count;
   allocate.pSetLayouts = layouts.data();
-  if (const VkResult r = vk.AllocateDescriptorSets(context().device(), &allocate, sets_.data()); r != VK_SUCCESS) {
-    return to_error(r, "making descriptor sets");
-  }
+  const VkResult r = vk.AllocateDescriptorSets(context().device(), &allocate, sets_.data());
+  return r == VK_SUCCESS ? Status() : Status(to_error(r, "making descriptor sets"));
+}
 
+void RecorderImpl::bind(std::size_t pass_index, std::size_t image_index, const Target& target) {
+  const DeviceFunctions& vk = context().vk();
   const Plan& plan = prepared_->plan();
-  for (std::size_t i = 0; i < passes.size(); ++i) {
-    const Pipeline& pass = passes[i];
-    parameters_.push_back(pass.parameters);
-    const auto bind = [&](std::uint32_t number, const Binding& planned) {
-      const bool is_source = number == kSourceBinding;
-      VkDescriptorImageInfo image{prepared_->sampler(i), VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL};
-      VkDescriptorBufferInfo buffer{VK_NULL_HANDLE, 0, VK_WHOLE_SIZE};
-      if (planned.kind == Binding::Kind::intermediate) {
-        const auto index = static_cast<std::size_t>(planned.index);
-        image.imageView = scratch_.view(index);
-        buffer.buffer = scratch_.buffer(index);
+  const Pipeline& pass = prepared_->passes()[pass_index];
+  const Pass& planned_pass = plan.passes[pass_index];
+  const std::size_t index = set_index(pass_index, image_index);
+  parameters_[index] = pass.parameters;
+  const auto write = [&](std::uint32_t number, BindingKind kind, const VkDescriptorImageInfo* image,
+                         const VkDescriptorBufferInfo* buffer) {
+    VkWriteDescriptorSet set{};
+    set.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+    set.dstSet = sets_[index];
+    set.dstBinding = number;
+    set.descriptorCount = 1;
+    set.descriptorType = descriptor_type(kind);
+    set.pImageInfo = image;
+    set.pBufferInfo = buffer;
+    vk.UpdateDescriptorSets(context().device(), 1, &set, 0, nullptr);
+  };
+  const auto bind_pixels = [&](std::uint32_t number, const Binding& planned) {
+    const bool is_source = number == kSourceBinding;
+    VkDescriptorImageInfo image{prepared_->sampler(pass_index), VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL};
+    VkDescriptorBufferInfo buffer{VK_NULL_HANDLE, 0, VK_WHOLE_SIZE};
+    if (planned.kind == Binding::Kind::intermediate) {
+      const std::size_t own = image_index * plan.intermediates.size() + static_cast<std::size_t>(planned.index);
+      image.imageView = scratch_.view(own);
+      buffer.buffer = scratch_.buffer(own);
+    } else {
+      const Resource& given = planned.kind == Binding::Kind::source ? target.source : target.destination;
+      const ImageDesc& desc = planned.kind == Binding::Kind::source ? plan.src : plan.dst;
+      if (const auto* lent = std::get_if<ImageResource>(&given)) {
+        image.imageView = lent->view;
+        if (is_source) image.imageLayout = lent->layout;
       } else {
-        const Resource& given = planned.kind == Binding::Kind::source ? source : destination;
-        const ImageDesc& desc = planned.kind == Binding::Kind::source ? plan.src : plan.dst;
-        if (const auto* lent = std::get_if<ImageResource>(&given)) {
-          image.imageView = lent->view;
-          if (is_source) image.imageLayout = lent->layout;
-        } else {
-          const auto& lent_buffer = std::get<BufferResource>(given);
-          buffer.buffer = lent_buffer.buffer;
-          buffer.offset = lent_buffer.offset;
-          const int pixel = mollify::info(desc.format).pixel_bytes();
-          buffer.range = static_cast<VkDeviceSize>(extent(lent_buffer, desc));
-          Pipeline::set_pitch(*pass.variant, parameters_.back(), is_source ? "source_pitch" : "destination_pitch",
-                              static_cast<std::int32_t>(row_bytes(lent_buffer, desc) / pixel));
-        }
+        const auto& lent_buffer = std::get<BufferResource>(given);
+        buffer.buffer = lent_buffer.buffer;
+        buffer.offset = lent_buffer.offset;
+        const int pixel = mollify::info(desc.format).pixel_bytes();
+        buffer.range = static_cast<VkDeviceSize>(extent(lent_buffer, desc));
+        Pipeline::set_pitch(*pass.variant, parameters_[index], is_source ? "source_pitch" : "destination_pitch",
+                            static_cast<std::int32_t>(row_bytes(lent_buffer, desc) / pixel));
       }
-      VkWriteDescriptorSet write{};
-      write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-      write.dstSet = sets_[i];
-      write.dstBinding = number;
-      write.descriptorCount = 1;
-      write.descriptorType = descriptor_type(pass.binding(number).kind);
-      write.pImageInfo = &image;
-      write.pBufferInfo = &buffer;
-      vk.UpdateDescriptorSets(context().device(), 1, &write, 0, nullptr);
-    };
-    bind(kSourceBinding, plan.passes[i].source);
-    bind(kDestinationBinding, plan.passes[i].destination);
-    const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
-    if (weights == pass.variant->bindings.end()) continue;
-    const bool uniform = weights->kind == BindingKind::uniform_buffer;
-    // A matrix of zeros has no weights at all, and no buffer is empty.
-    const VkDeviceSize range = uniform ? std::min<VkDeviceSize>(1 << 16, context().info().gpu.max_uniform_bytes)
-                                       : std::max<VkDeviceSize>(16, (pass.weights.size() + 15) / 16 * 16);
-    const VkDescriptorBufferInfo buffer{prepared_->weights(), prepared_->weights_offset(i), range};
-    VkWriteDescriptorSet write{};
-    write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-    write.dstSet = sets_[i];
-    write.dstBinding = kWeightsBinding;
-    write.descriptorCount = 1;
-    write.descriptorType = descriptor_type(weights->kind);
-    write.pBufferInfo = &buffer;
-    vk.UpdateDescriptorSets(context().device(), 1, &write, 0, nullptr);
-  }
-  return {};
+    }
+    write(number, pass.binding(number).kind, &image, &buffer);
+  };
+  bind_pixels(kSourceBinding, planned_pass.source);
+  bind_pixels(kDestinationBinding, planned_pass.destination);
+  if (planned_pass.beside) bind_pixels(kBesideBinding, *planned_pass.beside);
+  const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
+  if (weights == pass.variant->bindings.end()) return;
+  const bool uniform = weights->kind == BindingKind::uniform_buffer;
+  // A matrix of zeros has no weights at all, and no buffer is empty.
+  const VkDeviceSize range = uniform ? std::min<VkDeviceSize>(1 << 16, context().info().gpu.max_uniform_bytes)
+                                     : std::max<VkDeviceSize>(16, (pass.weights.size() + 15) / 16 * 16);
+  const VkDescriptorBufferInfo buffer{prepared_->weights(), prepared_->weights_offset(pass_index), range};
+  write(kWeightsBinding, weights->kind, nullptr, &buffer);
 }
 
 void RecorderImpl::record(VkCommandBuffer commands) const {
   const DeviceFunctions& vk = context().vk();
   const std::vector<Pipeline>& passes = prepared_->passes();
+  const std::size_t images = sets_.size() / passes.size();
   // The last execution may still read what this one overwrites. Images are begun anew: nothing of them is kept.
   if (!prepared_->plan().intermediates.empty()) compute_barrier(commands, images_begin_);
   for (std::size_t i = 0; i < passes.size(); ++i) {
     if (i > 0) compute_barrier(commands, {});
     const Pipeline& pass = passes[i];
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.pipeline);
-    vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.layout, 0, 1, &sets_[i], 0, nullptr);
-    vk.CmdPushConstants(commands, pass.objects.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                        static_cast<std::uint32_t>(parameters_[i].size()), parameters_[i].data());
-    vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, 1);
+    for (std::size_t image = 0; image < images; ++image) {
+      const std::size_t index = set_index(i, image);
+      vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.layout, 0, 1, &sets_[index], 0, nullptr);
+      vk.CmdPushConstants(commands, pass.objects.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                          static_cast<std::uint32_t>(parameters_[index].size()), parameters_[index].data());
+      vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, 1);
+    }
   }
 }
 

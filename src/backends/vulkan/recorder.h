@@ -47,8 +47,12 @@ class Prepared {
 class RecorderImpl {
  public:
   /// The resources are of the plan's kind and size.
-  static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared, const Resource& source,
-                                                      const Resource& destination, const Scratch& scratch);
+  static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared,
+                                                      std::span<const Target> batch, const Scratch& scratch);
+  /// One image, and memory of the recorder's own.
+  static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared, const Target& one) {
+    return create(std::move(prepared), {&one, 1}, {});
+  }
   ~RecorderImpl();
   RecorderImpl(const RecorderImpl&) = delete;
   RecorderImpl& operator=(const RecorderImpl&) = delete;
@@ -59,16 +63,21 @@ class RecorderImpl {
  private:
   explicit RecorderImpl(std::shared_ptr<const Prepared> prepared)
       : prepared_(std::move(prepared)), scratch_(prepared_->context()) {}
-  [[nodiscard]] Status make_intermediates(const Scratch& scratch);
-  [[nodiscard]] Status make_descriptors(const Resource& source, const Resource& destination);
+  [[nodiscard]] Status make_intermediates(std::size_t images, const Scratch& scratch);
+  [[nodiscard]] Status make_sets(std::size_t images);
+  /// Of pass `pass` on image `image`: what its set binds, and its pitches.
+  void bind(std::size_t pass, std::size_t image, const Target& target);
+  [[nodiscard]] std::size_t set_index(std::size_t pass, std::size_t image) const {
+    return image * prepared_->passes().size() + pass;
+  }
   void compute_barrier(VkCommandBuffer commands, std::span<const VkImageMemoryBarrier> images) const;
 
   std::shared_ptr<const Prepared> prepared_;
   Arena scratch_;
   std::vector<VkImageMemoryBarrier> images_begin_;   ///< of each intermediate, where these are images
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
-  std::vector<VkDescriptorSet> sets_;                ///< of each pass
-  std::vector<std::vector<std::byte>> parameters_;  ///< of each pass, with the pitches of these buffers
+  std::vector<VkDescriptorSet> sets_;                ///< of each pass on each image, see set_index()
+  std::vector<std::vector<std::byte>> parameters_;  ///< likewise, with the pitches of these buffers
 };
 
 /// From one row of pixels in a buffer to the next.
@@ -76,8 +85,8 @@ class RecorderImpl {
 /// Bytes from the first pixel to the last.
 [[nodiscard]] std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc);
 
-/// Adds a plan's intermediates to an arena; they are not usable before it has memory.
-[[nodiscard]] Status add_intermediates(const Prepared& prepared, Arena& arena);
+/// Adds a plan's intermediates, those of one image after the other's, to an arena; they are not usable before it has memory.
+[[nodiscard]] Status add_intermediates(const Prepared& prepared, std::size_t images, Arena& arena);
 
 /// Everything that shaders or copies wrote is visible to what shaders or copies do next.
 void full_barrier(const Context& context, VkCommandBuffer commands);

@@ -170,7 +170,7 @@ Status DeviceTimer::make_sets(const DeviceNoise& noise) {
     if (!images) return images.error();
     set->images = std::move(*images);
     Result<std::unique_ptr<RecorderImpl>> blur =
-        RecorderImpl::create(prepared_, set->images->source(), set->images->destination(), {});
+        RecorderImpl::create(prepared_, {set->images->source(), set->images->destination()});
     if (!blur) return blur.error();
     set->blur = std::move(*blur);
     for (int end = 0; end < 2; ++end) {
@@ -182,10 +182,10 @@ Status DeviceTimer::make_sets(const DeviceNoise& noise) {
     if (Status s = set->buffers.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT); !s) return s;
     const BufferResource from{set->buffers.buffer(0), 0, 0};
     const BufferResource to{set->buffers.buffer(1), 0, 0};
-    Result<std::unique_ptr<RecorderImpl>> copy = RecorderImpl::create(copy_, from, to, {});
+    Result<std::unique_ptr<RecorderImpl>> copy = RecorderImpl::create(copy_, {from, to});
     if (!copy) return copy.error();
     set->copy = std::move(*copy);
-    Result<std::unique_ptr<RecorderImpl>> empty = RecorderImpl::create(empty_, from, to, {});
+    Result<std::unique_ptr<RecorderImpl>> empty = RecorderImpl::create(empty_, {from, to});
     if (!empty) return empty.error();
     set->empty = std::move(*empty);
     // As much of the noise as there is into what the copies read.
@@ -269,7 +269,7 @@ Status DeviceContest::enter(std::span<const std::shared_ptr<const Prepared>> exe
   // One set of images each, in turn: by the time a set comes up again, others have taken its place in the caches.
   for (const auto& prepared : executables.first(std::min(executables.size(), kMaxExecutables))) {
     const DeviceImages& images = *images_[recorders_.size() % images_.size()];
-    Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared, images.source(), images.destination(), {});
+    Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared, {images.source(), images.destination()});
     if (!recorder) return recorder.error();
     recorders_.push_back(std::move(*recorder));
   }

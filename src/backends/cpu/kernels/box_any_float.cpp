@@ -20,8 +20,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// Windows along the groups of some rows, and their way to the destination. Each begins at the first of its whole pixels.
-template <class T, class P>
+/// Windows along the groups of some rows, summed in `Sum` and kept in `T`, and their way to the destination. Each begins at
+/// the first of its whole pixels.
+template <class Sum, class T, class P>
 class FloatWindows {
  public:
   /// `rows` rows from row `y` of the destination on.
@@ -33,14 +34,16 @@ class FloatWindows {
         y_(y),
         rows_(rows),
         first_(box.x.reach_before() - box.x.before),
-        last_(first_ + tile.out.width) {}
+        last_(first_ + tile.out.width),
+        stores_as_is_(std::is_same_v<P, float> && box.rows.destination.component == Component::f32 &&
+                      box.rows.destination.only_scaled() && box.rows.destination.scale == 1.0) {}
 
   HWY_INLINE void run() const {
     const std::int64_t n = box_.x.size();
     const std::int64_t x = sums_.columns().x;
     const std::int64_t pixels = sums_.columns().pixels;
     for (std::int64_t begin = -((x % n + n) % n);; begin += n) {
-      HWY_ALIGN T start[kGroup] = {};  // sum of the block's groups up to what a window of the block before reaches
+      HWY_ALIGN Sum start[kGroup] = {};  // sum of the block's groups up to what a window of the block before reaches
       const std::int64_t end = std::min(begin, last_);
       std::int64_t i = std::max(begin - n, first_);
       if (i < end) {
@@ -63,14 +66,14 @@ class FloatWindows {
   }
 
  private:
-  using D = hn::CappedTag<T, kVectorBytes / sizeof(T)>;
+  using D = hn::CappedTag<Sum, kVectorBytes / sizeof(Sum)>;
 
-  HWY_INLINE void add_groups(std::int64_t from, std::int64_t to, T* sums) const {
+  HWY_INLINE void add_groups(std::int64_t from, std::int64_t to, Sum* sums) const {
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (std::int64_t part = 0; part < kGroup; part += lanes) {
       auto sum = hn::Zero(d);
-      for (std::int64_t i = from; i < to; ++i) sum = hn::Add(sum, hn::LoadU(d, s_.groups + i * kGroup + part));
+      for (std::int64_t i = from; i < to; ++i) sum = hn::Add(sum, load_as(d, s_.groups + i * kGroup + part));
       hn::StoreU(sum, d, sums + part);
     }
   }
@@ -82,15 +85,15 @@ class FloatWindows {
     for (std::int64_t part = 0; part < kGroup; part += lanes) {
       auto sum = hn::Zero(d);
       for (std::int64_t i = (to - 1) * kGroup + part; i >= from * kGroup; i -= kGroup) {
-        sum = hn::Add(sum, hn::LoadU(d, s_.groups + i));
-        hn::StoreU(sum, d, s_.rests + i);
+        sum = hn::Add(sum, load_as(d, s_.groups + i));
+        store_as(d, sum, s_.rests + i);
       }
     }
   }
 
   /// Windows that begin at pixels [from, to) of one block, all of one chunk. `start` is for the first, afterwards for the
   /// next.
-  HWY_INLINE void make(std::int64_t from, std::int64_t to, T* start) const {
+  HWY_INLINE void make(std::int64_t from, std::int64_t to, Sum* start) const {
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     const bool whole = box_.x.halo() < box_.x.size();
@@ -102,18 +105,18 @@ class FloatWindows {
       T* out = s_.windows + (from - first_) % kBoxChunk * kGroup + part;
       if (whole) {
         for (std::int64_t i = from; i < to; ++i, rest += kGroup, entering += kGroup, out += kGroup) {
-          hn::StoreU(hn::Add(hn::LoadU(d, rest), sum), d, out);
-          sum = hn::Add(sum, hn::LoadU(d, entering));
+          store_as(d, hn::Add(load_as(d, rest), sum), out);
+          sum = hn::Add(sum, load_as(d, entering));
         }
       } else {
-        const auto before = hn::Set(d, static_cast<T>(box_.x.before_fraction));
-        const auto after = hn::Set(d, static_cast<T>(box_.x.after_fraction));
+        const auto before = hn::Set(d, static_cast<Sum>(box_.x.before_fraction));
+        const auto after = hn::Set(d, static_cast<Sum>(box_.x.after_fraction));
         for (std::int64_t i = from; i < to; ++i, rest += kGroup, group += kGroup, entering += kGroup, out += kGroup) {
-          auto window = hn::Add(hn::LoadU(d, rest), sum);
-          if (box_.x.before_fraction > 0.0) window = hn::MulAdd(before, hn::LoadU(d, group - kGroup), window);
-          if (box_.x.after_fraction > 0.0) window = hn::MulAdd(after, hn::LoadU(d, entering), window);
-          hn::StoreU(window, d, out);
-          sum = hn::Add(sum, hn::LoadU(d, entering));
+          auto window = hn::Add(load_as(d, rest), sum);
+          if (box_.x.before_fraction > 0.0) window = hn::MulAdd(before, load_as(d, group - kGroup), window);
+          if (box_.x.after_fraction > 0.0) window = hn::MulAdd(after, load_as(d, entering), window);
+          store_as(d, window, out);
+          sum = hn::Add(sum, load_as(d, entering));
         }
       }
       hn::StoreU(sum, d, start + part);
@@ -122,21 +125,52 @@ class FloatWindows {
 
   /// The chunk of pixels [from, to) of the destination.
   HWY_INLINE void store(std::int64_t from, std::int64_t to) const {
+    const T* windows = s_.windows;
+#if MOLLIFY_HAS_BLOCKS
+    if constexpr (std::is_same_v<T, float> && std::is_same_v<P, float>) {
+      if (stores_as_is_ && box_.rows.destination.channels == kQuad && rows_ == kBoxRows) {
+        const Lines lines = whole_vectors(from, to);
+        store_by_way_of_rows(windows, from, lines.first);
+        std::byte* dst = tile_.dst.row(y_) + (tile_.out.x + lines.first) * kQuad * static_cast<std::int64_t>(sizeof(float));
+        const auto write = tile_.streams ? groups_to_destination<true> : groups_to_destination<false>;
+        write(windows + (lines.first - from) * kGroup, lines.last - lines.first, dst, tile_.dst.row_bytes);
+        windows += (lines.last - from) * kGroup;
+        from = lines.last;
+      }
+    }
+#endif
+    store_by_way_of_rows(windows, from, to);
+  }
+
+  /// Of pixels [from, to) of the destination, those that fill whole vectors, which streams must be whole lines in every row.
+  struct Lines {
+    std::int64_t first, last;
+  };
+  [[nodiscard]] Lines whole_vectors(std::int64_t from, std::int64_t to) const {
+    constexpr std::int64_t kPixels = 4;  // of a line, and of the widest vector
+    constexpr std::int64_t kPixelBytes = 16;
+    const std::int64_t bytes = tile_.streams ? elements_to_line(tile_.dst.row(y_) + (tile_.out.x + from) * kPixelBytes) : 0;
+    if (bytes % kPixelBytes != 0 || (tile_.streams && tile_.dst.row_bytes % kLineBytes != 0)) return {from, from};
+    const std::int64_t first = std::min(from + bytes / kPixelBytes, to);
+    return {first, first + (to - first) / kPixels * kPixels};
+  }
+
+  /// Windows of pixels [from, to) of the destination.
+  HWY_INLINE void store_by_way_of_rows(const T* windows, std::int64_t from, std::int64_t to) const {
+    if (from == to) return;
     const RowFormat& format = box_.rows.destination;
     with_channels(format.channels, [&](auto channels) HWY_ATTR {
       constexpr int kChannels = decltype(channels)::value;
       for (std::int64_t k = 0; k < rows_; k += kBoxRows) {
-        groups_to_rows<kChannels>(s_.windows, to - from, k * kRowLanes<kChannels>, s_.out + k * s_.chunk_stride,
+        groups_to_rows<kChannels>(windows, to - from, k * kRowLanes<kChannels>, s_.out + k * s_.chunk_stride,
                                   s_.chunk_stride);
       }
     });
     const std::int64_t pixel_bytes = info(tile_.dst.desc.format).pixel_bytes();
-    const bool finished = std::is_same_v<P, float> && format.component == Component::f32 && format.only_scaled() &&
-                          format.scale == 1.0;
     for (std::int64_t k = 0; k < rows_; ++k) {
       P* row = s_.out + k * s_.chunk_stride;
       auto* bytes = reinterpret_cast<std::byte*>(row);
-      if (!finished) encode_pixels(format, row, to - from, bytes);
+      if (!stores_as_is_) encode_pixels(format, row, to - from, bytes);
       store_bytes(tile_, bytes, (to - from) * pixel_bytes, tile_.dst.row(y_ + k) + (tile_.out.x + from) * pixel_bytes);
     }
   }
@@ -147,9 +181,10 @@ class FloatWindows {
   const BoxFloatScratch<T, P>& s_;
   std::int64_t y_, rows_;
   std::int64_t first_, last_;  ///< windows begin at these pixels
+  bool stores_as_is_;          ///< windows are the bytes of the destination
 };
 
-template <class T, class P>
+template <class Sum, class T, class P>
 HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
   BoxFloatSums<T, P> sums(box, tile);
   const std::int64_t top = tile.origin_y + tile.out.y;
@@ -164,16 +199,16 @@ HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
     if (y < top) {
       sums.need(sums.columns().pixels);
     } else {
-      FloatWindows<T, P>(box, tile, sums, y - tile.origin_y, rows).run();
+      FloatWindows<Sum, T, P>(box, tile, sums, y - tile.origin_y, rows).run();
     }
     y += rows;
   }
   finish_stores(tile);
 }
 
-void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float, float>(box, tile); }
-void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<double, float>(box, tile); }
-void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double, double>(box, tile); }
+void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float, float, float>(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<double, float, float>(box, tile); }
+void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double, double, double>(box, tile); }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -93,51 +93,69 @@ struct BoxWeights {
   double above, below, scale;
 };
 
-/// kBoxRows steps of `count` sums, of which whole vectors are made; their means to rows of `means`. Whether all that leaves
-/// is finite.
-template <bool kFractional, class S, class T>
-HWY_INLINE bool step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, double* sums, T* means,
-                             std::int64_t stride) {
+/// Where means go: to rows, from which groups are made.
+template <class T>
+struct MeanRows {
+  T* first;
+  std::int64_t stride;
+
+  [[nodiscard]] T* at(std::int64_t row, std::int64_t i) const { return first + row * stride + i; }
+  [[nodiscard]] MeanRows from(std::int64_t i) const { return {first + i, stride}; }
+  HWY_INLINE void store(VecSum mean, std::int64_t row, std::int64_t i) const { store_as(SumTag(), mean, at(row, i)); }
+};
+
+/// Pixels of four components fill their part of a group: their means go there at once.
+template <class T>
+struct MeanGroups {
+  T* first;
+
+  [[nodiscard]] T* at(std::int64_t row, std::int64_t i) const { return first + i / kQuad * kGroup + row * kQuad + i % kQuad; }
+  [[nodiscard]] MeanGroups from(std::int64_t i) const { return {at(0, i)}; }
+  HWY_INLINE void store(VecSum mean, std::int64_t row, std::int64_t i) const { store_quads(SumTag(), mean, at(row, i)); }
+};
+
+/// kBoxRows steps of `count` sums, of which whole vectors are made, and their means. Whether all sums are finite.
+template <bool kFractional, class S, class Means>
+HWY_INLINE bool step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, double* sums,
+                             const Means means) {
   const SumTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const S *const in0 = m.enters[0], *const in1 = m.enters[1], *const in2 = m.enters[2], *const in3 = m.enters[3];
   const S *const out0 = m.leaves[0], *const out1 = m.leaves[1], *const out2 = m.leaves[2], *const out3 = m.leaves[3];
   const VecSum scale = hn::Set(d, weights.scale), zero = hn::Zero(d);
   const VecSum above = hn::Set(d, weights.above), below = hn::Set(d, weights.below);
-  VecSum poison = zero;  // NaN where a leaving value is not finite: no subtraction takes that back
+  VecSum poison = zero;  // NaN where a sum is not finite: no subtraction takes that back
   constexpr std::int64_t kLine = 64 / sizeof(S);
   for (std::int64_t i = 0; i + lanes <= count; i += lanes) {
     if (i % kLine == 0) {
       HWY_UNROLL(8)
       for (const S* row : m.ahead) fetch_far(reinterpret_cast<const std::byte*>(row + i));
     }
-    const VecSum l0 = load_f64(d, out0 + i), l1 = load_f64(d, out1 + i);
-    const VecSum l2 = load_f64(d, out2 + i), l3 = load_f64(d, out3 + i);
-    const VecSum sum0 = hn::Add(hn::LoadU(d, sums + i), hn::Sub(load_f64(d, in0 + i), l0));
-    const VecSum sum1 = hn::Add(sum0, hn::Sub(load_f64(d, in1 + i), l1));
-    const VecSum sum2 = hn::Add(sum1, hn::Sub(load_f64(d, in2 + i), l2));
-    const VecSum sum3 = hn::Add(sum2, hn::Sub(load_f64(d, in3 + i), l3));
+    const auto moved = [&](const S* in, const S* out) HWY_ATTR { return hn::Sub(load_f64(d, in + i), load_f64(d, out + i)); };
+    const VecSum sum0 = hn::Add(hn::LoadU(d, sums + i), moved(in0, out0));
+    const VecSum sum1 = hn::Add(sum0, moved(in1, out1));
+    const VecSum sum2 = hn::Add(sum1, moved(in2, out2));
+    const VecSum sum3 = hn::Add(sum2, moved(in3, out3));
     hn::StoreU(sum3, d, sums + i);
     const auto put = [&](VecSum sum, std::int64_t k) HWY_ATTR {
       if constexpr (kFractional) {
         sum = hn::MulAdd(above, load_f64(d, m.above[k] + i), sum);
         sum = hn::MulAdd(below, load_f64(d, m.below[k] + i), sum);
       }
-      store_as(d, hn::Mul(sum, scale), means + k * stride + i);
+      means.store(hn::Mul(sum, scale), k, i);
     };
     put(sum0, 0), put(sum1, 1), put(sum2, 2), put(sum3, 3);
     if constexpr (!std::is_integral_v<S>) {
-      poison = hn::MulAdd(hn::Add(hn::Add(l0, l1), hn::Add(l2, l3)), zero, poison);
+      poison = hn::MulAdd(sum3, zero, poison);  // as what left before is still in it
     }
   }
   return std::is_integral_v<S> || hn::AllTrue(d, hn::Eq(poison, zero));
 }
 
 /// The same for all of them; nothing is read beyond.
-template <bool kFractional, class S, class T>
-bool step_down(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, double* sums, T* means,
-               std::int64_t stride) {
-  const bool finite = step_vectors<kFractional>(m, weights, count, sums, means, stride);
+template <bool kFractional, class S, class Means>
+bool step_down(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, double* sums, const Means& means) {
+  const bool finite = step_vectors<kFractional>(m, weights, count, sums, means);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(SumTag()));
   const std::int64_t left = count % lanes;
   if (left == 0) return finite;
@@ -148,11 +166,11 @@ bool step_down(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t cou
     std::memcpy(static_cast<void*>(*row), p, static_cast<std::size_t>(left) * sizeof(S));
     p = *row++;
   });
-  return step_vectors<kFractional>(tail, weights, lanes, sums + count - left, means + count - left, stride) && finite;
+  return step_vectors<kFractional>(tail, weights, lanes, sums + count - left, means.from(count - left)) && finite;
 }
 
-/// The vertical sums of one tile's columns, around some rows at once. `T`: what windows are summed in along rows, `P`:
-/// decoded pixels. Pixels that are only blurred are read as they are stored.
+/// The vertical sums of one tile's columns, around some rows at once. `T`: what means are kept in, `P`: decoded pixels.
+/// Pixels that are only blurred are read as they are stored.
 template <class T, class P>
 class BoxFloatSums {
  public:
@@ -271,18 +289,25 @@ class BoxFloatSums {
 
   template <class S>
   HWY_INLINE void make_groups(std::int64_t from, std::int64_t to) {
-    const std::int64_t count = (to - from) * channels_;
-    double* const sums = s_.sums + from * channels_;
-    const BoxWeights weights{box_.y.before_fraction, box_.y.after_fraction, box_.scale};
-    const auto step = box_.y.halo() < box_.y.size() ? step_down<false, S, T> : step_down<true, S, T>;
+    if (channels_ == kQuad) return step<S>(0, from, to, MeanGroups<T>{s_.groups + from * kGroup});
     for (std::int64_t k = 0; k < rows_; k += kBoxRows) {
-      const BoxMoves<S> m = moves<S>(k).from(from * channels_);
-      if (!step(m, weights, count, sums, s_.means, s_.chunk_stride)) mend(m, weights, y_ + k, from, to);
+      step<S>(k, from, to, MeanRows<T>{s_.means, s_.chunk_stride});
       with_channels(channels_, [&](auto channels) HWY_ATTR {
         constexpr int kChannels = decltype(channels)::value;
-        rows_to_groups<kChannels>(s_.means, s_.chunk_stride, to - from, k * kRowLanes<kChannels>, s_.groups + from * kGroup);
+        if constexpr (kChannels != kQuad) {
+          rows_to_groups<kChannels>(s_.means, s_.chunk_stride, to - from, k * kRowLanes<kChannels>, s_.groups + from * kGroup);
+        }
       });
     }
+  }
+
+  /// Pixels [from, to) of the sums around row y_ + k and the kBoxRows - 1 below.
+  template <class S, class Means>
+  HWY_INLINE void step(std::int64_t k, std::int64_t from, std::int64_t to, const Means& means) {
+    const BoxWeights weights{box_.y.before_fraction, box_.y.after_fraction, box_.scale};
+    const BoxMoves<S> m = moves<S>(k).from(from * channels_);
+    const auto down = box_.y.halo() < box_.y.size() ? step_down<false, S, Means> : step_down<true, S, Means>;
+    if (!down(m, weights, (to - from) * channels_, s_.sums + from * channels_, means)) mend(m, weights, y_ + k, from, to, means);
   }
 
   /// Adds up the window's whole rows around row y: pixels [from, to).
@@ -314,8 +339,9 @@ class BoxFloatSums {
   }
 
   /// Sums pixels [from, to) anew where something left that is not finite, from that row of the step on; row 0 is y.
-  template <class S>
-  void mend(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t y, std::int64_t from, std::int64_t to) const {
+  template <class S, class Means>
+  void mend(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t y, std::int64_t from, std::int64_t to,
+            const Means& means) const {
     double* const sums = s_.sums + from * channels_;
     for (std::int64_t k = 0; k < kBoxRows; ++k) {
       bool summed = false;
@@ -329,7 +355,7 @@ class BoxFloatSums {
           double whole = sum;
           if (weights.above > 0.0) whole = std::fma(weights.above, number(m.above[j] + i), whole);
           if (weights.below > 0.0) whole = std::fma(weights.below, number(m.below[j] + i), whole);
-          s_.means[j * s_.chunk_stride + i] = static_cast<T>(whole * weights.scale);
+          *means.at(j, i) = static_cast<T>(whole * weights.scale);
         }
         sums[i] = sum;
       }

@@ -48,6 +48,32 @@ HWY_INLINE void store_as(D d, hn::Vec<D> v, double* p) {
   hn::StoreU(v, d, p);
 }
 
+/// Loads lanes that are stored in the precision of `p`.
+template <class D, class S>
+HWY_INLINE hn::Vec<D> load_as(D d, const S* p) {
+  if constexpr (std::is_same_v<hn::TFromD<D>, S>) {
+    return hn::LoadU(d, p);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<S, D>(), p));
+  }
+}
+
+/// Stores lanes of one row, four components a pixel, where they belong in the groups of their pixels.
+template <class D, class T>
+HWY_INLINE void store_quads(D d, hn::Vec<D> v, T* to) {
+  constexpr std::size_t kLanes = hn::MaxLanes(D());
+  if constexpr (kLanes <= kQuad) {
+    store_as(d, v, to);
+  } else if constexpr (!std::is_same_v<hn::TFromD<D>, T>) {
+    const hn::Rebind<T, D> stored;
+    store_quads(stored, hn::DemoteTo(stored, v), to);
+  } else {
+    const hn::Half<D> half;
+    store_quads(half, hn::LowerHalf(half, v), to);
+    store_quads(half, upper_half(half, v), to + kLanes / 2 / kQuad * kGroup);
+  }
+}
+
 /// `pixels` of kBoxRows rows, which lie `stride` apart, to as many groups, from lane `lane` of each on. May write up to a
 /// vector's worth of groups more.
 template <int kChannels, class T>
@@ -101,6 +127,41 @@ HWY_INLINE void rows_to_groups(const T* rows, std::int64_t stride, std::int64_t 
 }
 
 #if MOLLIFY_HAS_BLOCKS
+/// Groups of as many pixels as a vector holds, four components each, to vectors of rows: the opposite of store_groups().
+template <class D>
+HWY_INLINE void load_groups(D d, const float* from, hn::Vec<D>& r0, hn::Vec<D>& r1, hn::Vec<D>& r2, hn::Vec<D>& r3) {
+  constexpr std::size_t kLanes = hn::MaxLanes(D());
+  const auto g0 = hn::LoadU(d, from), g1 = hn::LoadU(d, from + kLanes);
+  const auto g2 = hn::LoadU(d, from + 2 * kLanes), g3 = hn::LoadU(d, from + 3 * kLanes);
+  if constexpr (kLanes == kQuad) {
+    r0 = g0, r1 = g1, r2 = g2, r3 = g3;
+  } else if constexpr (kLanes == 2 * kQuad) {
+    r0 = hn::ConcatLowerLower(d, g2, g0), r1 = hn::ConcatUpperUpper(d, g2, g0);
+    r2 = hn::ConcatLowerLower(d, g3, g1), r3 = hn::ConcatUpperUpper(d, g3, g1);
+  } else {
+    transpose_blocks(d, g0, g1, g2, g3, r0, r1, r2, r3);
+  }
+}
+
+/// `pixels` groups, four components a pixel and whole vectors, to kBoxRows rows of the destination.
+template <bool kStreams>
+HWY_INLINE void groups_to_destination(const float* groups, std::int64_t pixels, std::byte* out, std::int64_t row_bytes) {
+  const hn::CappedTag<float, kVectorBytes / 4> d;
+  const auto put = [&](auto v, std::int64_t k, std::int64_t i) HWY_ATTR {
+    auto* to = reinterpret_cast<float*>(out + k * row_bytes) + i * kQuad;
+    if constexpr (kStreams) {
+      hn::Stream(v, d, to);
+    } else {
+      hn::StoreU(v, d, to);
+    }
+  };
+  for (std::int64_t i = 0; i < pixels; i += static_cast<std::int64_t>(hn::Lanes(d)) / kQuad) {
+    hn::Vec<decltype(d)> r0, r1, r2, r3;
+    load_groups(d, groups + i * kGroup, r0, r1, r2, r3);
+    put(r0, 0, i), put(r1, 1, i), put(r2, 2, i), put(r3, 3, i);
+  }
+}
+
 /// The vector whose blocks lie `stride` apart.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const T* from, std::int64_t stride) {

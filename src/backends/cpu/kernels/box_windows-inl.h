@@ -92,6 +92,16 @@ HWY_INLINE VecI32 load_sums(I32 d, const std::uint32_t* p) {
   return hn::BitCast(d, hn::LoadU(hn::RebindToUnsigned<I32>(), p));
 }
 
+/// Block j of vector i to block i of vector j; four blocks each.
+template <class D>
+HWY_INLINE void transpose_blocks(D d, hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3, hn::Vec<D>& t0,
+                                 hn::Vec<D>& t1, hn::Vec<D>& t2, hn::Vec<D>& t3) {
+  const auto even = hn::ConcatLowerLower(d, v2, v0), odd = hn::ConcatLowerLower(d, v3, v1);
+  const auto even2 = hn::ConcatUpperUpper(d, v2, v0), odd2 = hn::ConcatUpperUpper(d, v3, v1);
+  t0 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd), even), t1 = hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even));
+  t2 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd2), even2), t3 = hn::OddEvenBlocks(odd2, hn::SwapAdjacentBlocks(even2));
+}
+
 /// Four vectors, one a row, to groups: four elements of each row, then the next four of each...
 template <class D>
 HWY_INLINE void store_groups(D d, hn::Vec<D> r0, hn::Vec<D> r1, hn::Vec<D> r2, hn::Vec<D> r3, hn::TFromD<D>* to) {
@@ -109,12 +119,10 @@ HWY_INLINE void store_groups(D d, hn::Vec<D> r0, hn::Vec<D> r1, hn::Vec<D> r2, h
     hn::StoreU(hn::ConcatUpperUpper(d, r1, r0), d, to + 2 * kLanes);
     hn::StoreU(hn::ConcatUpperUpper(d, r3, r2), d, to + 3 * kLanes);
   } else {
-    const auto even = hn::ConcatLowerLower(d, r2, r0), odd = hn::ConcatLowerLower(d, r3, r1);
-    const auto even2 = hn::ConcatUpperUpper(d, r2, r0), odd2 = hn::ConcatUpperUpper(d, r3, r1);
-    hn::StoreU(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd), even), d, to);
-    hn::StoreU(hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even)), d, to + kLanes);
-    hn::StoreU(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd2), even2), d, to + 2 * kLanes);
-    hn::StoreU(hn::OddEvenBlocks(odd2, hn::SwapAdjacentBlocks(even2)), d, to + 3 * kLanes);
+    hn::Vec<D> g0, g1, g2, g3;
+    transpose_blocks(d, r0, r1, r2, r3, g0, g1, g2, g3);
+    hn::StoreU(g0, d, to), hn::StoreU(g1, d, to + kLanes);
+    hn::StoreU(g2, d, to + 2 * kLanes), hn::StoreU(g3, d, to + 3 * kLanes);
   }
 }
 

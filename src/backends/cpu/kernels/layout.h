@@ -212,7 +212,7 @@ struct BoxIntegerScratch {
   return channels == 1 ? kBoxGroup : channels == 2 ? kBoxGroup / 2 : kBoxGroup / 4;
 }
 
-/// `T`: what windows are summed in along rows, `P`: decoded pixels.
+/// `T`: what means, rests and windows are kept in, `P`: decoded pixels.
 template <class T, class P>
 struct BoxFloatScratch {
   std::int64_t stride;        ///< elements between rows of `decoded`

@@ -1,0 +1,130 @@
+// What the three steps of box.any by corners share. Include after numbers.glsl.
+//
+// The image, continued beyond its border, is cut into cells: strips of `lanes * pixels` columns and bands of `height` rows,
+// counted from where the first window of the first strip and band begins. Sums of windows that end before each strip and
+// each band follow from sums of cells. All of them are words in planes, one for each channel.
+
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
+
+layout(constant_id = 20) const int lanes = 8;   // of a subgroup that make a strip, a power of two
+layout(constant_id = 21) const int pixels = 1;  // that a lane makes of a row
+layout(constant_id = 22) const int batch = 1;   // rows that are fetched together
+
+const int kThreads = int(gl_WorkGroupSize.x);
+const int kWidth = lanes * pixels;  // of a strip
+
+#if SUMS == SUMS_f32
+uint to_word(float v) { return floatBitsToUint(v); }
+float from_word(uint word) { return uintBitsToFloat(word); }
+#else
+uint to_word(uint v) { return v; }
+uint from_word(uint word) { return word; }
+#endif
+
+// Lanes of one subgroup make strips side by side. By subgroup, not by local index: lanes ask each other.
+int thread_index() { return int(gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID); }
+
+// ---- A lane's pixels of a row, in as many of four words as they fill: 16 bytes, or fewer: 12 of three channels
+
+const int kPixelBytes = source_bits / 8 * source_channels;
+const int kChunkBytes = kPixelBytes * pixels;
+// Fetches of words may reach so many pixels beyond a strip.
+const int kSlack = (kChunkBytes == 16 ? 31 : 15) / kPixelBytes;
+
+// Four words that begin `shift` bytes after the first of eight.
+uvec4 shifted(uvec4 a, uvec4 b, uint shift) {
+  uint words = shift >> 2;
+  uvec4 low = (words & 2u) != 0u ? uvec4(a.zw, b.xy) : a;
+  uvec2 high = (words & 2u) != 0u ? b.zw : b.xy;
+  uvec4 v = (words & 1u) != 0u ? uvec4(low.yzw, high.x) : low;
+  if (kPixelBytes % 4 == 0) return v;
+  uint next = (words & 1u) != 0u ? high.y : high.x;
+  uint bits = shift % 4u * 8u;
+  return v >> bits | uvec4(v.yzw, next) << 1u << (31u - bits);
+}
+
+// Puts a pixel as fetch_stored() has it into its place.
+void add_to_chunk(inout uvec4 chunk, int p, uvec4 stored) {
+  if (source_channels == 4) {
+    [[unroll]] for (int i = 0; i < kPixelBytes / 4; ++i) chunk[p * kPixelBytes / 4 + i] = stored[i];
+    return;
+  }
+  [[unroll]] for (int c = 0; c < source_channels; ++c) {
+    int bit = (p * source_channels + c) * source_bits;
+    chunk[bit / 32] |= stored[c] << bit % 32;
+  }
+}
+
+// The pixel p of a chunk as fetch_stored() has it.
+uvec4 stored_of(uvec4 chunk, int p) {
+  uvec4 stored = uvec4(0u);
+  if (source_channels == 4) {
+    [[unroll]] for (int i = 0; i < kPixelBytes / 4; ++i) stored[i] = chunk[p * kPixelBytes / 4 + i];
+    return stored;
+  }
+  [[unroll]] for (int c = 0; c < source_channels; ++c) {
+    int bit = (p * source_channels + c) * source_bits;
+    stored[c] = source_bits == 32 ? chunk[bit / 32] : bitfieldExtract(chunk[bit / 32], bit % 32, source_bits);
+  }
+  return stored;
+}
+
+const int kMostPixels = 16;  // a struct's array cannot have the size of a specialization constant
+
+// Where a lane's pixels of each row lie.
+struct Columns {
+  int first;       // of the lane
+  bool is_inside;  // the strip with its slack lies in the image
+  int mapped[kMostPixels];  // where not
+};
+
+Columns columns_of(int first_of_strip, int lane) {
+  Columns c;
+  c.first = first_of_strip + lane * pixels;
+  c.is_inside = first_of_strip >= 0 && first_of_strip + kWidth + kSlack <= source_size.x;
+  [[unroll]] for (int p = 0; p < pixels; ++p) c.mapped[p] = map_index(border_x, c.first + p, source_size.x);
+  return c;
+}
+
+// A lane's pixels of a row as they are fetched. What is done with them waits until all rows are on their way.
+struct Fetched {
+  uvec4 low;
+  uvec4 high;  // what follows, where pixels need not begin at a multiple of 16 bytes
+};
+
+Fetched fetch_row(Columns c, int y) {
+  Fetched f = Fetched(uvec4(0u), uvec4(0u));
+  if (border_y == kConstant && y < 0) return f;
+  if (c.is_inside) {
+    uint index = uint(y) * uint(source_pitch) + uint(c.first);
+    if (kPixelBytes == 16) {
+      f.low = source128[index];
+    } else if (kChunkBytes == 16) {
+      uint at = index * uint(kPixelBytes) >> 4;
+      f.low = source128[at];
+      f.high = source128[at + 1u];
+    } else {
+      uint at = index * uint(kPixelBytes) >> 2;
+      f.low = uvec4(source32[at], source32[at + 1u], source32[at + 2u], 0u);
+      if (kPixelBytes % 4 != 0) f.low.w = source32[at + 3u];
+    }
+    return f;
+  }
+  [[unroll]] for (int p = 0; p < pixels; ++p) {
+    ivec2 q = ivec2(c.mapped[p], y);
+    if (!is_beyond(q)) add_to_chunk(f.low, p, fetch_stored(q));
+  }
+  return f;
+}
+
+uvec4 chunk_of(Columns c, int y, Fetched f) {
+  if (kPixelBytes == 16 || kPixelBytes == 12) return f.low;
+  // All lanes of a row are as far from a multiple of 16 bytes, or 4, as each other.
+  uint shift = (uint(y) * uint(source_pitch) + uint(c.first)) * uint(kPixelBytes) & (kChunkBytes == 16 ? 15u : 3u);
+  return shifted(f.low, f.high, c.is_inside ? shift : 0u);
+}
+
+NUMBERS pixel_of_row(Columns c, int y, uvec4 chunk, int p, NUMBERS numbers_outside) {
+  return is_beyond(ivec2(c.mapped[p], y)) ? numbers_outside : numbers_of(stored_of(chunk, p));
+}

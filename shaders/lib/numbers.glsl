@@ -1,0 +1,46 @@
+// What boxes sum: of a pixel, up to four numbers that can be added. A kernel declares `//@ axis SUMS u16x2 u32 f32` or some
+// of these, has `scale` among its parameters, and includes this after pixel.glsl.
+//
+// u16x2: two channels in one word; u32; f32, pixels times `scale`.
+
+const int kChannelsOfWord = SUMS == SUMS_u16x2 ? 2 : 1;
+const int kPlanes = (source_channels + kChannelsOfWord - 1) / kChannelsOfWord;  // numbers that are used
+
+#if SUMS == SUMS_f32
+#define NUMBERS vec4
+#else
+#define NUMBERS uvec4
+#endif
+
+#if SUMS == SUMS_f32
+vec4 to_numbers(vec4 decoded) { return scale * decoded; }
+vec4 numbers_of(uvec4 stored) { return to_numbers(decode(unpack_stored(stored))); }
+#else
+// Channels c and c + kPlanes share a word: no sum of either is larger than its half.
+uvec4 to_words(uvec4 codes) {
+#if SUMS == SUMS_u16x2
+  [[unroll]] for (int c = 0; c < kPlanes; ++c) {
+    if (c + kPlanes < source_channels) codes[c] |= codes[c + kPlanes] << 16;
+  }
+#endif
+  return codes;
+}
+
+uvec4 to_numbers(vec4 decoded) {
+  return to_words(uvec4(roundEven(decoded * (source_bits == 8 ? 255.0 : 65535.0))));
+}
+
+uvec4 numbers_of(uvec4 stored) {
+#if STORAGE == STORAGE_image
+  return to_numbers(unpack_stored(stored));
+#else
+  if (source_channels < 4) return to_words(stored);
+#if SUMS == SUMS_u16x2
+  return uvec4(stored.x & 0x00FF00FFu, stored.x >> 8 & 0x00FF00FFu, 0u, 0u);
+#else
+  if (source_bits == 8) return stored.xxxx >> uvec4(0u, 8u, 16u, 24u) & 0xFFu;
+  return uvec4(stored.x & 0xFFFFu, stored.x >> 16, stored.y & 0xFFFFu, stored.y >> 16);
+#endif
+#endif
+}
+#endif

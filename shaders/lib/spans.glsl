@@ -1,0 +1,144 @@
+// Spans: neighbouring pixels of a row that one lane reads or writes at once, as the 32-bit words that they are stored in.
+// For buffers, and for pixels that are only blurred: what is summed is what is stored, codes of integers or floats.
+// Include it after pixel.glsl.
+
+layout(constant_id = 15) const int span = 4;  // pixels: whole words
+
+// The format of spans is the source's, unless a kernel only writes them.
+#ifdef SPANS_OF_DESTINATION
+#define SPAN_BITS destination_bits
+#define SPAN_IS_FLOAT destination_is_float
+#else
+#define SPAN_BITS source_bits
+#define SPAN_IS_FLOAT source_is_float
+#endif
+const int kNumbers = span * source_channels;  // of a span
+const int kInWord = 32 / SPAN_BITS;
+const int kWords = kNumbers / kInWord;
+
+// ---- Numbers
+
+// Number `place` of a word: codes of integers, but those of 8 bits as 256 more, which takes two instructions.
+float number(uint word, int place) {
+  if (SPAN_BITS == 32) return uintBitsToFloat(word);
+  if (SPAN_BITS == 16) {
+    if (SPAN_IS_FLOAT) return place == 0 ? unpackHalf2x16(word).x : unpackHalf2x16(word).y;
+    return float(place == 0 ? word & 0xFFFFu : word >> 16);
+  }
+  // A float from 256 to 512 has the whole number in the upper eight bits of its fraction.
+  uint bits = place == 0 ? word << 15 : place == 1 ? word << 7 : place == 2 ? word >> 1 : word >> 9;
+  return uintBitsToFloat((bits & 0x7F8000u) | 0x43800000u);
+}
+
+// The whole number next to v, ties to even, in the low bits.
+uint code(float v, bool clamps) {
+  if (clamps) v = v > 0.0 ? min(v, largest_code()) : 0.0;
+  precise float shifted = v + 8388608.0;  // not into the sum that v may be: each step would round
+  return floatBitsToUint(shifted);
+}
+
+// Numbers as destinations store them; without clamps they must lie in the range of codes.
+void pack_numbers(float v[kNumbers], bool clamps, out uint words[kWords]) {
+  [[unroll]] for (int w = 0; w < kWords; ++w) {
+    if (SPAN_BITS == 32) {
+      words[w] = floatBitsToUint(v[w]);
+    } else if (SPAN_BITS == 16) {
+      float a = v[2 * w], b = v[2 * w + 1];
+      words[w] = SPAN_IS_FLOAT ? packed_halves(a, b) : (code(a, clamps) & 0xFFFFu) | code(b, clamps) << 16;
+    } else {
+      uint a = code(v[4 * w], clamps) + (code(v[4 * w + 1], clamps) << 8);
+      uint b = code(v[4 * w + 2], clamps) + (code(v[4 * w + 3], clamps) << 8);
+      words[w] = (a & 0xFFFFu) | b << 16;
+    }
+  }
+}
+
+// ---- Reading
+
+// Spans that begin at a multiple of their length, in rows that do, and lie inside.
+bool is_whole_source(int x) {
+  return source_pitch % span == 0 && x % span == 0 && x >= 0 && x + span <= source_size.x;
+}
+
+void fetch_whole(out uint words[kWords], ivec2 p) {
+  uint place = uint(p.y * (source_pitch / span) + p.x / span);
+  if (kWords % 4 == 0) {
+    [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
+      uvec4 v = source128[place * uint(kWords / 4) + uint(i)];
+      [[unroll]] for (int w = 0; w < 4; ++w) words[4 * i + w] = v[w];
+    }
+  } else if (kWords % 2 == 0) {
+    [[unroll]] for (int i = 0; i < kWords / 2; ++i) {
+      uvec2 v = source64[place * uint(kWords / 2) + uint(i)];
+      [[unroll]] for (int w = 0; w < 2; ++w) words[2 * i + w] = v[w];
+    }
+  } else {
+    [[unroll]] for (int w = 0; w < kWords; ++w) words[w] = source32[place * uint(kWords) + uint(w)];
+  }
+}
+
+// A component as the source stores it; unorm ones lie between 0 and 1.
+uint stored_by_source(float v) {
+  if (source_bits == 32) return floatBitsToUint(v);
+  if (source_is_float) return packed_halves(v, 0.0);
+  precise float shifted = v * (source_bits == 8 ? 255.0 : 65535.0) + 8388608.0;
+  return floatBitsToUint(shifted) & 0xFFFFu;
+}
+
+// A pixel beyond a constant border as fetch_stored() gives pixels.
+uvec4 outside_stored() {
+  uvec4 bits = uvec4(stored_by_source(outside.x), stored_by_source(outside.y), stored_by_source(outside.z),
+                     stored_by_source(outside.w));
+  if (source_channels < 4 || SPAN_BITS == 32) return bits;
+  if (SPAN_BITS == 8) return uvec4(bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24, 0u, 0u, 0u);
+  return uvec4(bits.x | bits.y << 16, bits.z | bits.w << 16, 0u, 0u);
+}
+
+// Anywhere in x; y is that of a row of the source, or negative beyond a constant border.
+void fetch_mapped(out uint words[kWords], ivec2 p) {
+  [[unroll]] for (int w = 0; w < kWords; ++w) words[w] = 0u;
+  [[unroll]] for (int i = 0; i < span; ++i) {
+    ivec2 q = ivec2(map_index(border_x, p.x + i, source_size.x), p.y);
+    uvec4 stored = is_beyond(q) ? outside_stored() : fetch_stored(q);
+    if (source_channels == 4) {
+      [[unroll]] for (int w = 0; w < SPAN_BITS / 8; ++w) words[i * SPAN_BITS / 8 + w] = stored[w];
+    } else {
+      [[unroll]] for (int c = 0; c < source_channels; ++c) {
+        int n = i * source_channels + c;
+        words[n / kInWord] |= stored[c] << (n % kInWord * SPAN_BITS % 32);
+      }
+    }
+  }
+}
+
+// ---- Writing
+
+bool is_whole_destination(int x) {
+  return destination_pitch % span == 0 && x % span == 0 && x + span <= size.x;
+}
+
+void store_whole(uint words[kWords], ivec2 p) {
+  uint place = uint(p.y * (destination_pitch / span) + p.x / span);
+  if (kWords % 4 == 0) {
+    [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
+      destination128[place * uint(kWords / 4) + uint(i)] =
+          uvec4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
+    }
+  } else if (kWords % 2 == 0) {
+    [[unroll]] for (int i = 0; i < kWords / 2; ++i) {
+      destination64[place * uint(kWords / 2) + uint(i)] = uvec2(words[2 * i], words[2 * i + 1]);
+    }
+  } else {
+    [[unroll]] for (int w = 0; w < kWords; ++w) destination32[place * uint(kWords) + uint(w)] = words[w];
+  }
+}
+
+void store_each(uint words[kWords], ivec2 p) {
+  [[unroll]] for (int i = 0; i < kNumbers; ++i) {
+    int x = p.x + i / source_channels;
+    if (x < size.x) {
+      put_component((uint(p.y) * uint(destination_pitch) + uint(x)) * uint(source_channels) + uint(i % source_channels),
+                    words[i / kInWord] >> (i % kInWord * SPAN_BITS % 32));
+    }
+  }
+}

@@ -1,0 +1,346 @@
+// box.any on GPUs by corners: a window's sum differs from that of its neighbours by pixels at its four corners, so a pixel
+// takes four loads whatever the radius. Strips of columns walk down bands of rows, each by some lanes of a subgroup that
+// add up along it; what the windows before a strip and a band are comes from sums of cells, one more read of the image.
+// Loses to columns where windows are so small that the first sums outweigh the rest.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "algorithms/box_any.h"
+#include "algorithms/sep_gpu.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+using Sums = BoxAnySums;
+
+constexpr std::string_view kCells = "box_cells";
+constexpr std::string_view kWindows = "box_windows";
+constexpr std::string_view kCorners = "box_corners";
+
+/// Strips or bands, of which windows are counted in cells.
+struct Cut {
+  std::int32_t window = 1;  ///< pixels
+  std::int32_t before = 0;  ///< of them, before a window's own
+  std::int32_t cell = 1;    ///< pixels of a strip or a band
+  std::int32_t origin = 0;  ///< where the first cell that is made lies in the source, a multiple of `cell`
+  std::int32_t count = 1;   ///< cells that are made
+  std::int32_t first = 0;   ///< of these, among those that have a window before them
+  [[nodiscard]] std::int32_t whole() const { return window / cell; }
+  [[nodiscard]] std::int32_t part() const { return window % cell; }
+  /// Windows that follow from each other: few enough that as many cells would be summed for the first of them alone.
+  [[nodiscard]] std::int32_t run() const { return run_of(window, cell); }
+  [[nodiscard]] static std::int32_t run_of(std::int32_t window, std::int32_t cell) {
+    constexpr std::int32_t kFewCells = 4;
+    return window / cell <= kFewCells ? 1 : window / cell;
+  }
+  [[nodiscard]] std::int32_t windows() const { return first + count; }
+  [[nodiscard]] std::int32_t runs() const { return (windows() + run() - 1) / run(); }
+  [[nodiscard]] std::int32_t cells() const { return windows() + whole() + (part() > 0 ? 1 : 0); }
+  /// What windows reach, pixels.
+  [[nodiscard]] std::int32_t reach() const { return cells() * cell; }
+  [[nodiscard]] std::int32_t reach_origin() const { return origin - first * cell - before - 1; }
+};
+
+Cut cut_of(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
+  Cut out{box.whole(), box.before, cell, begin - begin % cell, 0, 0};
+  out.count = (begin + length - out.origin + cell - 1) / cell;
+  // Runs begin at the same windows whatever the region is.
+  out.first = begin / cell % out.run();
+  return out;
+}
+
+/// How the work is split.
+struct Form {
+  Sums sums = Sums::u32;
+  std::int32_t lanes = 1;    ///< of a strip
+  std::int32_t pixels = 1;   ///< of a lane
+  std::int32_t threads = 128;
+  std::int32_t batch = 1;
+  std::int32_t pieces = 1;   ///< bands
+  std::int32_t height = 1;   ///< rows of one
+  std::int32_t together = 1;       ///< sums of columns that are fetched together
+  double error = 0.0;
+  [[nodiscard]] std::int32_t width() const { return lanes * pixels; }
+  std::int32_t rows_of_cells = 1;  ///< that are fetched together; a power of two, as lanes share them out among themselves
+};
+
+/// Each pixel takes a hundred instructions, which should not be there many times.
+bool decodes_slowly(const Problem& p) { return p.spec.transfer != TransferFunction::none; }
+
+/// As many pixels as 16 bytes hold, 12 of three channels: what is fetched and added up at once.
+std::int32_t pixels_of_lane(const Problem& p) {
+  const FormatInfo& f = info(p.src.format);
+  const std::int32_t pixels = (f.channels == 3 ? 12 : 16) / f.pixel_bytes();
+  return decodes_slowly(p) ? 1 : pixels;
+}
+
+/// Units of the roundoff, relative to full scale.
+double growth(const PerAxis<BoxAxis>& box, const Form& form) {
+  constexpr double kRun = 16.0;  // rows that are summed by themselves
+  const double wide = box.x.whole();
+  const double high = box.y.whole();
+  const auto cells = [](double window, double cell) {
+    const double whole = std::floor(window / cell);
+    return whole + 2.0 * Cut::run_of(static_cast<std::int32_t>(window), static_cast<std::int32_t>(cell)) + 2.0;
+  };
+  const double lanes = std::bit_width(static_cast<unsigned>(form.lanes));
+  const double along = form.pixels + lanes + 6.0;         // additions from pixels to sums along a strip
+  const double differences = 2.0 * form.width();          // pixels that such a sum can come to
+  const double row = form.pixels + lanes + cells(wide, form.width());  // of a window of a row
+  const double column = kRun + form.height / kRun + cells(high, form.height);
+  const double a_row = along * differences / (wide * high) + (2.0 * row + 3.0) / high + 1.0;
+  const double start = column + wide / form.lanes + lanes + (along + column) * differences / wide;
+  return start + form.height * a_row + 4.0;
+}
+
+double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const double u = unit_roundoff(Accumulator::f32);
+  if (is_integer(form.sums)) return 4.0 * u;  // the sum becomes a float, and is scaled and encoded
+  return colour_gain(p.spec) * growth(box, form) * u + colour_error(p.spec, Accumulator::f32);
+}
+
+/// Rows of a band: the whole source decides, so that a region has the bits of the whole.
+std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  // The first sums take as many loads as these rows do, each of a column or a row in cells and in windows.
+  const double channels = info(p.src.format).channels;
+  const double run_up = 8.0 + channels * box.x.whole() / (4.0 * form.pixels * form.lanes);
+  const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
+  constexpr std::int32_t kLeast = 16;
+  constexpr std::int32_t kMost = 256;  // of which u16x2 can hold the sums
+  std::int32_t height = walk_length(p.src.height, pieces_of_walk(p, lanes, p.src.height, run_up), 1);
+  height = std::clamp(height, kLeast, kMost);
+  // A window that is a number of bands high takes in a row when one below gives it up: memory sees both as one read.
+  const std::int32_t bands = (box.y.whole() + height / 2) / height;
+  return bands == 0 ? height : std::clamp((box.y.whole() + bands - 1) / bands, kLeast, kMost);
+}
+
+Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
+  Form out;
+  out.sums = sums;
+  const GpuInfo& gpu = p.device.gpu;
+  out.pixels = pixels_of_lane(p);
+  constexpr std::int32_t kMostLanes = 32;
+  out.lanes = std::min<std::int32_t>(kMostLanes, static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(gpu.subgroup_size))));
+  // Halves of words hold differences of four pixels over so many columns.
+  constexpr std::int32_t kHalfColumns = 64;
+  while (sums == Sums::u16x2 && out.width() > kHalfColumns) out.lanes /= 2;
+
+  const Result<std::int32_t> threads = count(p, "threads", gpu.max_group_invocations, std::max(128, gpu.subgroup_size));
+  if (!threads) return threads.error();
+  out.threads = *threads;
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
+  if (out.threads % gpu.subgroup_size != 0) {
+    return refusal("groups of " + std::to_string(out.threads) + " threads are no number of subgroups of " +
+                   std::to_string(gpu.subgroup_size));
+  }
+  const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software || decodes_slowly(p) ? 1 : std::max(1, 4 / out.pixels));
+  if (!batch) return batch.error();
+  out.batch = *batch;
+
+  // A driver that runs on the processor takes seconds to compile what more unrolls to.
+  out.together = gpu.is_software ? 1 : 8;
+  out.rows_of_cells = std::min(out.lanes, decodes_slowly(p) ? 1 : gpu.is_software ? 2 : out.pixels == 1 ? 8 : 4);
+
+  const bool is_given = p.options.contains("vertical_groups");
+  const std::int32_t usual = usual_height(p, box, out);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + usual - 1) / usual);
+  if (!pieces) return pieces.error();
+  constexpr std::int32_t kHalfRows = 257;  // whose sums fit into half a word
+  out.pieces = *pieces;
+  if (sums == Sums::u16x2) out.pieces = std::max(out.pieces, (p.src.height + kHalfRows - 1) / kHalfRows);
+  const auto set_height = [&] {
+    out.height = walk_length(p.src.height, out.pieces, 1);
+    out.error = error_of(p, box, out);
+  };
+  set_height();
+  constexpr std::int32_t kLeastRows = 8;
+  while (!is_given && out.error > p.allowed_error && out.height >= 2 * kLeastRows) {
+    out.pieces *= 2;
+    set_height();
+  }
+  return out;
+}
+
+/// The first sums, of those allowed, that hold the window within the error.
+Result<Form> choose_form(const Problem& p, const PerAxis<BoxAxis>& box) {
+  const bool is_given = p.options.contains("sums");
+  const std::size_t given = choice(p, "sums", kBoxAnySums, "f32");
+  if (given == static_cast<std::size_t>(Sums::f32x2)) return refusal("corners have no sums of two floats");
+  Result<Form> out = refusal("no sums hold it");
+  for (std::size_t i = is_given ? given : 0; i <= given; ++i) {
+    const auto sums = static_cast<Sums>(i);
+    if (const std::string reason = box_any_obstacle(p, box, sums); !reason.empty()) {
+      out = refusal(reason);
+      continue;
+    }
+    out = form_with(p, box, sums);
+    if (!out || out->error <= p.allowed_error) break;
+  }
+  return out;
+}
+
+/// What the three passes agree on.
+struct Steps {
+  Form form;
+  Cut x, y;
+  std::int32_t channels = 1;
+  double scale = 1.0;
+  [[nodiscard]] std::int32_t columns() const { return channels * x.reach(); }
+  [[nodiscard]] std::int32_t rows() const { return channels * y.reach(); }
+  [[nodiscard]] std::int64_t cell_words() const {
+    return 2 * (std::int64_t{y.cells()} * columns() + std::int64_t{x.cells()} * rows());
+  }
+  [[nodiscard]] std::int64_t window_words() const {
+    return std::int64_t{y.windows()} * columns() + std::int64_t{x.windows()} * rows();
+  }
+  [[nodiscard]] std::int32_t strips_of_group() const { return form.threads / form.lanes; }
+};
+
+Pass cells_pass(const Steps& s) {
+  Pass pass = make_pass(kCells, {s.x.reach(), s.y.reach()}, {s.strips_of_group() * s.x.cell, s.y.cell},
+                        {s.form.threads, 1}, Storage::buffer);
+  pass.destination = intermediate(0);
+  pass.origin = {s.x.reach_origin(), s.y.reach_origin()};
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
+                         {"lanes", s.form.lanes},
+                         {"pixels", s.form.pixels},
+                         {"batch", s.form.rows_of_cells},
+                         {"part_x", s.x.part()},
+                         {"part_y", s.y.part()},
+                         {"height", s.y.cell}});
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale;
+  return pass;
+}
+
+Pass windows_pass(const Steps& s) {
+  constexpr std::int32_t kThreads = 128;
+  Pass pass = make_pass(kWindows, {std::max(s.columns(), s.rows()), s.y.runs() + s.x.runs()}, {kThreads, 1}, {kThreads, 1},
+                        Storage::buffer);
+  pass.constants.clear();
+  pass.source = intermediate(0);
+  pass.destination = intermediate(1);
+  pass.constants = {{"sums", is_integer(s.form.sums) ? 0 : 1},
+                    {"windows_x", s.x.windows()},
+                    {"windows_y", s.y.windows()},
+                    {"numbers_x", s.rows()},
+                    {"numbers_y", s.columns()},
+                    {"whole_x", s.x.whole()},
+                    {"whole_y", s.y.whole()},
+                    {"part_x", s.x.part()},
+                    {"part_y", s.y.part()},
+                    {"run_x", s.x.run()},
+                    {"run_y", s.y.run()},
+                    {"cells_x", 2 * s.y.cells() * s.columns()},
+                    {"cells_y", 0},
+                    {"runs_down", s.y.runs()}};
+  return pass;
+}
+
+Pass corners_pass(const Problem& p, const Steps& s) {
+  const Rect r = region(p);
+  const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
+  Pass pass = make_pass(kCorners, {p.dst.width + skip.x, p.dst.height + skip.y},
+                        {s.strips_of_group() * s.x.cell, s.y.cell}, {s.form.threads, 1}, Storage::buffer);
+  pass.beside = intermediate(1);
+  pass.origin = {s.x.origin, s.y.origin};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
+                         {"lanes", s.form.lanes},
+                         {"pixels", s.form.pixels},
+                         {"batch", s.form.batch},
+                         {"together", s.form.together},
+                         {"before_x", s.x.before},
+                         {"before_y", s.y.before},
+                         {"window_x", s.x.window},
+                         {"window_y", s.y.window},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
+                         {"first_x", s.x.first},
+                         {"first_y", s.y.first},
+                         {"bands", s.y.windows()},
+                         {"columns", s.x.reach()},
+                         {"rows", s.y.reach()},
+                         {"height", s.y.cell}});
+  pass.parameters["scale"] = s.scale;
+  return pass;
+}
+
+/// Of all three passes. Loads and stores are of a lane's pixels together, up to 16 bytes.
+double seconds_of(const Problem& p, const Steps& s) {
+  const auto area = [](const Pass& pass) { return static_cast<double>(pass.size.x) * pass.size.y; };
+  const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
+  const auto of = [&](const Work& work) { return seconds(p.device, PixelFormat::rgba32f, work); };
+  const double pixels = s.form.pixels;
+  // Measured on an H200: packed sums of bytes take more instructions than a pixel of floats.
+  const double operations = info(p.src.format).bits == 8 ? 50.0 : 10.0;
+  // What begins at any byte takes two loads.
+  const double fetches = info(p.src.format).pixel_bytes() == 16 ? 1.0 : 2.0;
+  const double cells = area(cells_pass(s));
+  const double made = area(corners_pass(p, s));
+  Work first;
+  first.pixels = cells / pixels;
+  first.loads = fetches;
+  first.operations = 10.0 * pixels;
+  first.bytes = bytes(cells) + 4.0 * static_cast<double>(s.cell_words());
+  Work between;
+  between.bytes = 4.0 * static_cast<double>(s.cell_words() + s.window_words());
+  Work last;
+  last.pixels = made / pixels;
+  last.loads = 4.0 * fetches;
+  last.operations = operations * pixels;
+  last.bytes = bytes(made) + static_cast<double>(p.dst.payload_bytes()) + 8.0 * static_cast<double>(s.window_words());
+  return of(first) + of(between) + of(last);
+}
+
+/// A list of numbers, as an image.
+ImageDesc words(std::int64_t count) { return {static_cast<std::int32_t>(count), 1, PixelFormat::r32f}; }
+
+}  // namespace
+
+Result<Proposal> propose_box_corners(const Problem& p) {
+  if (Status known = only_options(p, {"form", "storage", "sums", "threads", "batch", "walks", "vertical_groups"});
+      !known) {
+    return known.error();
+  }
+  if (p.options.contains("walks")) return refusal("option walks is for the form columns");
+  if (!p.device.has_kernel(kCorners)) return refusal_without_kernel(p, kCorners);
+  if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
+  const auto storage_given = p.options.find("storage");
+  if (storage_given != p.options.end() && storage_given->second != "buffer") {
+    return refusal("corners are read from buffers");
+  }
+  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  if (!box) return box.error();
+  if (!box->x.is_whole() || !box->y.is_whole()) return refusal("corners have no fractions");
+  const Result<Form> form = choose_form(p, *box);
+  if (!form) return form.error();
+
+  const Rect r = region(p);
+  Steps s{*form, cut_of(box->x, form->width(), r.x, r.width), cut_of(box->y, form->height, r.y, r.height)};
+  s.channels = info(p.src.format).channels;
+  s.scale = 1.0 / (box->x.length() * box->y.length() * (is_integer(form->sums) ? info(p.src.format).unit() : 1.0));
+  constexpr std::int64_t kMostWords = 1 << 30;
+  if (s.cell_words() > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * s.cell_words()) + " bytes");
+
+  Proposal out;
+  out.intermediates = {words(s.cell_words()), words(s.window_words())};
+  Problem wish = p;
+  wish.options["storage"] = "buffer";
+  if (const Result<Storage> where = storage(wish, kCorners, out.intermediates); !where) return where.error();
+  out.error = form->error;
+  if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
+  out.options = {{"form", "corners"},
+                 {"storage", "buffer"},
+                 {"sums", std::string(name_of(form->sums))},
+                 {"threads", std::to_string(form->threads)},
+                 {"batch", std::to_string(form->batch)},
+                 {"vertical_groups", std::to_string(form->pieces)}};
+  out.seconds = seconds_of(p, s);
+  out.moved_bytes = moved_bytes(p, out.intermediates) + p.src.payload_bytes();
+  out.passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
+  return out;
+}
+
+}  // namespace mollify

@@ -1,0 +1,182 @@
+// sep.fused on GPUs without shared memory: a subgroup walks down a strip, lanes lend each other the pixels that taps of x
+// reach. It is the fastest form for a few taps, because nobody waits at barriers. Loses where most lanes only lend, and where
+// the sums of all rows of taps do not fit into registers.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/sep_fused.h"
+#include "algorithms/sep_gpu.h"
+#include "core/weights.h"
+#include "tuning/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "sep_fused_lanes";
+constexpr std::int32_t kMostNumbers = 240;   // of a lane's sums and of what its taps see, with what else is in registers
+constexpr std::int32_t kUsualNumbers = 210;  // spans are halved to stay below this
+
+std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
+std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
+
+/// How one subgroup works.
+struct Shape {
+  std::int32_t span = 4;     ///< neighbouring pixels of a lane
+  std::int32_t numbers = 0;  ///< in registers
+  std::int32_t width = 0;    ///< columns that come out
+};
+
+Shape shape(const Problem& p, const FusedWork& work, std::int32_t span) {
+  const std::int32_t channels = info(work.source).channels;
+  const std::int32_t before = work.taps.x.anchor;
+  const std::int32_t after = count_of(work.taps.x) - 1 - before;
+  const std::int32_t in_word = work.math == FusedMath::half ? 2 : 1;
+  return {span, channels * (span * (count_of(work.taps.y) + 1) + span + before + after) / in_word,
+          (p.device.gpu.subgroup_size - ceil_div(before, span) - ceil_div(after, span)) * span};
+}
+
+/// The usual span, less where sums would not fit. Measured on an H200: what fills 16 bytes, or 8 of single channels.
+std::int32_t usual_span(const Problem& p, const FusedWork& work) {
+  const int bytes = info(work.source).pixel_bytes();
+  std::int32_t span = bytes == 1 ? 8 : bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
+  while (span > 1 && is_whole_words(work.source, span / 2) && shape(p, work, span).numbers > kUsualNumbers) span /= 2;
+  return span;
+}
+
+/// What codes that are summed as 256 more move the result by: row_start takes the base away for taps as they are rounded,
+/// and each step rounds to 2^-15 of a code.
+double base_error(const PerAxis<AxisTaps>& taps) {
+  return (count_of(taps.x) + 1) * 0x1p-16 / 255.0 * magnitude(taps.y.weights);
+}
+
+/// Rounds taps to f16; what that and sums of f16 move the result by.
+double round_to_halves(PerAxis<AxisTaps>& taps) {
+  constexpr double kHalfStep = 0x1p-11;  // of each sum, relative
+  const HalfWeights x = rounded_to_half(taps.x.weights);
+  const HalfWeights y = rounded_to_half(taps.y.weights);
+  const double x_size = magnitude(taps.x.weights);
+  const double y_size = magnitude(y.weights);
+  taps.x.weights = x.weights;
+  taps.y.weights = y.weights;
+  const double steps = count_of(taps.x) + count_of(taps.y);
+  return x.l1_distance * y_size + x_size * y.l1_distance + steps * kHalfStep * std::max(1.0, y_size);
+}
+
+/// Of an image of integers; sums of floats have no range.
+bool can_leave_range(const FusedWork& work) {
+  const auto keeps = [](const std::vector<double>& w) {
+    return std::ranges::all_of(w, [](double v) { return v >= 0.0; }) && magnitude(w) <= 1.0 + 1e-6;
+  };
+  return info(work.source).is_unorm() && !(keeps(work.taps.x.weights) && keeps(work.taps.y.weights));
+}
+
+/// Instructions that a lane spends on a pixel that comes out.
+double instructions(const Problem& p, const FusedWork& work, const Shape& form) {
+  const FormatInfo& source = info(work.source);
+  const double nx = count_of(work.taps.x);
+  const double ny = count_of(work.taps.y);
+  const double decode = source.bits == 8 ? 2.0 : source.bits == 16 ? 1.0 : 0.0;
+  const double store = source.bits == 8 ? 2.5 : source.bits == 16 && source.is_unorm() ? 2.0 : 0.5;
+  const double decoded = decode * (form.span + nx - 1.0) / form.span;
+  const double borrowed = 3.0 * source.pixel_bytes() / 4.0 * (nx - 1.0) / form.span;
+  const double places = 30.0 / form.span;
+  const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.span / form.width;
+  const double channel = work.math == FusedMath::half ? (nx + ny) / 2.0 : decoded + nx + ny + store;
+  return (source.channels * channel + borrowed + places) * lending;
+}
+
+Status check_lanes(const Problem& p) {
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (!p.device.gpu.shuffle_operations) return refusal("the device's lanes cannot lend each other pixels");
+  return {};
+}
+
+}  // namespace
+
+Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
+  if (Status s = check_lanes(p); !s) return s.error();
+  if (work.storage != Storage::buffer) return refusal("lanes need pixels in buffers");
+  const FormatInfo& source = info(work.source);
+  const std::int32_t ny = count_of(work.taps.y);
+  const Result<std::int32_t> span = count(p, "span", 16, usual_span(p, work));
+  if (!span) return span.error();
+  if (Status s = check_span(work.source, *span); !s) return s.error();
+  const Shape form = shape(p, work, *span);
+  if (form.width <= 0) return refusal("the taps reach further than the lanes of a subgroup");
+  if (form.numbers > kMostNumbers) {
+    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(*span) +
+                   " pixels wide, do not fit into registers");
+  }
+  const std::int32_t subgroup = p.device.gpu.subgroup_size;
+  const Result<std::int32_t> threads =
+      count(p, "threads", p.device.gpu.max_group_invocations, ceil_div(128, subgroup) * subgroup);
+  if (!threads) return threads.error();
+  if (*threads % subgroup != 0) {
+    return refusal("groups are whole subgroups: threads are a multiple of " + std::to_string(subgroup));
+  }
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  const Result<std::int32_t> batch = count(p, "batch", 4, 2);
+  if (!batch) return batch.error();
+  const std::int64_t strips = ceil_div(work.size.x, form.width);
+  const Result<std::int32_t> pieces =
+      count(p, "vertical_groups", 1 << 16, pieces_of_walk(p, strips * subgroup, work.size.y, ny - 1));
+  if (!pieces) return pieces.error();
+  const std::int32_t segment = walk_length(work.size.y, *pieces, 1);
+
+  FusedPass out;
+  out.options = {{"neighbours", "lanes"},
+                 {"storage", "buffer"},
+                 {"span", std::to_string(*span)},
+                 {"threads", std::to_string(*threads)},
+                 {"batch", std::to_string(*batch)},
+                 {"vertical_groups", std::to_string(*pieces)}};
+  out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, segment}, {*threads, 1}, Storage::buffer);
+  out.pass.taps = work.taps;
+  out.pass.constants["math"] = work.math == FusedMath::half ? 1 : 0;
+  out.pass.constants["subgroup_size"] = subgroup;
+  out.pass.constants["span"] = *span;
+  out.pass.constants["ahead"] = *batch;
+  out.pass.constants["before_x"] = work.taps.x.anchor;
+  out.pass.constants["clamps"] = can_leave_range(work);
+  out.pass.constants["segment"] = segment;
+  out.pass.parameters["row_start"] = -summed_base(work.source, work.taps.x.weights);
+
+  const double run_up = (segment + ny - 1.0) / segment;
+  out.reads = run_up * subgroup * *span / form.width;
+  const double pixels = static_cast<double>(work.size.x) * work.size.y;
+  const GpuTuning& device = gpu_tuning(p.device);
+  const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;
+  const double computed = pixels * run_up * instructions(p, work, form) / device.operations_per_second;
+  out.seconds = device.launch_seconds + std::hypot(moved, computed);  // each hides part of the other
+  return out;
+}
+
+Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math) {
+  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}); !s) {
+    return s.error();
+  }
+  if (Status s = check_lanes(p); !s) return s.error();
+  const FormatInfo& source = info(p.src.format);
+  if (p.dst.format != p.src.format) return refusal("lanes leave the format that they read");
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("lanes sum pixels as they are stored");
+  }
+  if (math == FusedMath::half && (source.is_unorm() || source.bits != 16 || source.channels % 2 != 0)) {
+    return refusal("sums of f16 are for two or four channels of f16");
+  }
+  Result<Separable> s = separable(p, kKernel, Storage::buffer);
+  if (!s) return s.error();
+  PerAxis<AxisTaps>& taps = s->taps.taps;
+  if (math == FusedMath::half) {
+    s->error += round_to_halves(taps);
+  } else if (source.bits == 8) {
+    s->error += base_error(taps);
+  }
+  Result<FusedPass> fused = fused_lanes_pass(p, {taps, p.src.format, {p.dst.width, p.dst.height}, s->storage, math});
+  if (!fused) return fused.error();
+  return proposal_of(p, *s, math, std::move(*fused));
+}
+
+}  // namespace mollify
