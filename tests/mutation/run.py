@@ -93,7 +93,7 @@ VULKAN_MUTANTS = [
     Mutant("a window's last part is not summed", "shaders/box_windows.comp",
            "if (has_part) v +=", "if (false) v +=", ("box.any",)),
     Mutant("rows are handed to the wrong lanes", "shaders/box_cells.comp",
-           "row = 2 * row + ((lane & step) != 0 ? 1 : 0);", "row += (lane & step) != 0 ? step : 0;", ("box.any",)),
+           "row = 2 * row + ((lane & step) != 0 ? 1 : 0);", "row = 2 * row + ((lane & step) != 0 ? 0 : 1);", ("box.any",)),
     Mutant("pixels are taken from where 16 bytes begin", "shaders/lib/corners.glsl",
            "return shifted(f.low, f.high, c.is_inside ? shift : 0u);", "return f.low;", ("box.any",)),
     Mutant("lanes borrow from the wrong side", "shaders/sep_fused_lanes.comp",

@@ -69,42 +69,6 @@ class CoarseRows {
   float* padded_;
 };
 
-/// filter_columns() that loads less: what is one tap's input to a vector of outputs is another tap's to the next one.
-HWY_INLINE void filter_cells(const TapsOf<float>& taps, int channels, const float* row, std::int64_t count, float* out) {
-  const F32 d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t shift = lanes / channels;  // taps from one vector to the next
-  const std::int64_t n = taps.size();
-  std::int64_t i = 0;
-  if (lanes % channels == 0 && n >= 3 * shift) {
-    for (; i + 4 * lanes <= count; i += 4 * lanes) {
-      VecF32 a = hn::Zero(d), b = a, c = a, e = a;
-      // Inputs [from, to), which reach the outputs from `first` to `last` of the four.
-      const auto add = [&](std::int64_t from, std::int64_t to, auto first, auto last) HWY_ATTR {
-        const float* p = row + i + from * channels;
-        const float* w = taps.weights.data() + from;
-        for (; from < to; ++from, ++w, p += channels) {
-          const VecF32 v = hn::LoadU(d, p);
-          if (first <= 0) a = hn::MulAdd(v, hn::Set(d, w[0]), a);
-          if (first <= 1 && last >= 1) b = hn::MulAdd(v, hn::Set(d, w[-shift]), b);
-          if (first <= 2 && last >= 2) c = hn::MulAdd(v, hn::Set(d, w[-2 * shift]), c);
-          if (last >= 3) e = hn::MulAdd(v, hn::Set(d, w[-3 * shift]), e);
-        }
-      };
-      constexpr std::integral_constant<int, 0> kA;
-      constexpr std::integral_constant<int, 1> kB;
-      constexpr std::integral_constant<int, 2> kC;
-      constexpr std::integral_constant<int, 3> kE;
-      add(0, shift, kA, kA), add(shift, 2 * shift, kA, kB), add(2 * shift, 3 * shift, kA, kC);
-      add(3 * shift, n, kA, kE);
-      add(n, n + shift, kB, kE), add(n + shift, n + 2 * shift, kC, kE), add(n + 2 * shift, n + 3 * shift, kE, kE);
-      hn::StoreU(a, d, out + i), hn::StoreU(b, d, out + i + lanes);
-      hn::StoreU(c, d, out + i + 2 * lanes), hn::StoreU(e, d, out + i + 3 * lanes);
-    }
-  }
-  filter_columns(taps, channels, row + i, count - i, out + i);
-}
-
 /// Rows of pixels that are mixed from the same `kCells` rows: pixel row r is the sum of rows[t] * weights[r * kCells + t].
 template <int kCells>
 struct RowMix {
@@ -282,7 +246,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const auto blur_batch = [&]() HWY_ATTR {
     for (; loaded < blurred + kRowBatch + k.y.size() - 1; ++loaded) {
       const float* row = coarse_rows.at(first_row - k.y.before + loaded, first_column - k.x.before, columns + k.x.size() - 1);
-      filter_cells(k.x, channels, row, columns * channels, s.ring + loaded % s.ring_rows * s.stride);
+      filter_columns(k.x, channels, row, columns * channels, s.ring + loaded % s.ring_rows * s.stride);
     }
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (blurred + i) % s.ring_rows * s.stride;
     filter_rows(k.y, s.rows, columns * channels, s.batch, s.stride);

@@ -138,14 +138,6 @@ HWY_INLINE void with_pixel(int channels, const Body& body) {
   }
 }
 
-HWY_INLINE void copy_pixel(std::int64_t channels, const std::uint16_t* from, std::uint16_t* to) {
-  if (channels == 4) {
-    std::memcpy(to, from, 4 * sizeof *to);
-  } else {
-    for (std::int64_t c = 0; c < channels; ++c) to[c] = from[c];
-  }
-}
-
 /// Pixels of three channels to such with the room of four.
 HWY_INLINE void spread_pixels(const std::uint16_t* in, std::int64_t pixels, std::uint16_t* out) {
   for (std::int64_t i = 0; i < pixels; ++i, in += 3, out += 4) std::memcpy(out, in, 4 * sizeof *in);

@@ -393,6 +393,15 @@ HWY_INLINE void fetch_row(const RowPipeline& rows, const ConstImageView& src, st
   for (std::int64_t i = 0; i < inside * info(src.desc.format).pixel_bytes(); i += kLineBytes) hwy::Prefetch(stored + i);
 }
 
+template <class T>
+HWY_INLINE void copy_pixel(std::int64_t channels, const T* from, T* to) {
+  if (channels == 4) {
+    std::memcpy(to, from, 4 * sizeof *to);
+  } else {
+    for (std::int64_t c = 0; c < channels; ++c) to[c] = from[c];
+  }
+}
+
 /// Columns [x, x + pixels) of source row y as numbers; both coordinates may lie outside the image.
 template <class T>
 HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x,
@@ -419,7 +428,7 @@ HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std
       const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
       T* pixel = dst + i * channels;
       if (inside >= x + first && inside < x + last) {
-        for (int c = 0; c < channels; ++c) pixel[c] = dst[(inside - x) * channels + c];
+        copy_pixel(channels, dst + (inside - x) * channels, pixel);
       } else {
         T decoded[kMaxLanes * 2];
         decode_pixels(rows.source, stored + inside * pixel_bytes, 1, decoded);

@@ -100,15 +100,68 @@ HWY_INLINE void write_batch(const Batch<T>& batch, HWY_MAYBE_UNUSED WholeLines l
   }
 }
 
+/// Outputs that are filtered from the stored row as it is: all that they need lies inside it, and they fill whole vectors.
+/// None where rows have to be decoded.
+struct Direct {
+  std::int64_t first = 0, last = 0;  ///< pixels
+  std::int64_t components = 0;       ///< from `first` on, up to `last` and perhaps into that pixel
+};
+
+template <class T>
+HWY_INLINE Direct direct_outputs(const SepFused<T>& k, const ConstImageView& src, std::int64_t row, std::int64_t x,
+                                 std::int64_t pixels) {
+  const RowFormat& format = k.rows.source;
+  if (!std::is_same_v<T, float> || row == kOutside) return {};
+  if (format.component != Component::f32 || !format.only_scaled() || format.scale != 1.0) return {};
+  const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);
+  const std::int64_t last = std::clamp<std::int64_t>(src.desc.width - x - k.x.size() + 1, first, pixels);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
+  const std::int64_t components = (last - first) * format.channels / lanes * lanes;
+  return {first, first + components / format.channels, components};
+}
+
+/// The horizontal taps over `components` outputs from `in` on. Meanwhile as much as they are stored in is fetched from `ahead`.
+template <class T>
+HWY_NOINLINE void filter_pixels(const SepFused<T>& k, const T* in, std::int64_t components, std::int64_t component_bytes,
+                                const std::byte* ahead, T* out) {
+  filter_columns(k.x, k.rows.source.channels, in, components, out, [&](std::int64_t from, std::int64_t to) HWY_ATTR {
+    const std::byte* end = ahead + to * component_bytes;
+    for (const std::byte* p = ahead + from * component_bytes; p < end; p += kLineBytes) hwy::Prefetch(p);
+  });
+}
+
+/// The outputs of source row y, which need its columns from x on.
+template <class T>
+HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFusedScratch<T>& s, std::int64_t y, std::int64_t x,
+                           T* out) {
+  const std::int64_t channels = k.rows.source.channels, pixels = tile.out.width;
+  const std::int64_t pixel_bytes = info(tile.src.desc.format).pixel_bytes();
+  const std::byte* ahead = stored_row(k.rows, tile.src, y + kRowBatch, x);
+  const auto filter = [&](const T* in, std::int64_t first, std::int64_t components) HWY_ATTR {
+    filter_pixels(k, in, components, pixel_bytes / channels, ahead + first * pixel_bytes, out + first * channels);
+  };
+  const auto filter_decoded = [&](std::int64_t first, std::int64_t last) HWY_ATTR {
+    if (first == last) return;
+    load_row(k.rows, tile.src, y, x + first, last - first + k.x.size() - 1, s.decoded);
+    filter(s.decoded, first, (last - first) * channels);
+  };
+  const std::int64_t row = map_index(k.rows.border.mode.y, y, tile.src.desc.height);
+  const Direct direct = direct_outputs(k, tile.src, row, x, pixels);
+  filter_decoded(0, direct.first);
+  if (direct.components > 0) {
+    const std::byte* stored = tile.src.row(row) + (x + direct.first) * pixel_bytes;
+    filter(reinterpret_cast<const T*>(stored), direct.first, direct.components);
+  }
+  filter_decoded(direct.last, pixels);  // and what a vector would have cut
+}
+
 template <class T>
 HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   const int channels = k.rows.source.channels;
   const SepFusedScratch<T> s(tile.scratch, tile.out.width, k.x.size(), k.y.size(), channels);
-  const std::int64_t columns = tile.out.width + k.x.size() - 1;
   const std::int64_t count = std::int64_t{tile.out.width} * channels;
   const std::int64_t x = tile.origin_x + tile.out.x - k.x.before;
   const std::int64_t y = tile.origin_y + tile.out.y - k.y.before;  // source row of ring row 0
-  const std::int64_t component_bytes = info(tile.src.desc.format).pixel_bytes() / channels;
   constexpr std::int64_t kLine = 64;
   const WholeLines lines = whole_lines(tile, count);
   T* ring = s.ring + (kLine - lines.first) % kLine;  // vectors that are written to whole lines are read from whole ones
@@ -117,13 +170,7 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   for (std::int64_t row = 0; row < tile.out.height; row += kRowBatch) {
     const std::int64_t batch = std::min<std::int64_t>(kRowBatch, tile.out.height - row);
     for (; loaded < row + batch + k.y.size() - 1; ++loaded) {
-      const std::byte* ahead = stored_row(k.rows, tile.src, y + loaded + kRowBatch, x);
-      load_row(k.rows, tile.src, y + loaded, x, columns, s.decoded);
-      filter_columns(k.x, channels, s.decoded, count, ring + loaded % s.ring_rows * s.stride,
-                     [&](std::int64_t from, std::int64_t to) HWY_ATTR {
-                       const std::byte* end = ahead + to * component_bytes;
-                       for (const std::byte* p = ahead + from * component_bytes; p < end; p += kLine) hwy::Prefetch(p);
-                     });
+      filter_row(k, tile, s, y + loaded, x, ring + loaded % s.ring_rows * s.stride);
     }
     // Rows past the last batch hold old pixels; what is made of them is not written.
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
