@@ -127,20 +127,15 @@ enum class Store : std::uint8_t { cached, streamed };
 /// Two vectors of sums as bytes. Streams to whole vectors only.
 template <Store kStore>
 HWY_INLINE void store_sums(VecU16 rounding, VecU16 a, VecU16 b, std::uint8_t* out) {
-  const hn::RebindToSigned<U16> di;
-  const hn::Rebind<std::uint8_t, U16> d8;
-  const auto bytes = [&](VecU16 sum) HWY_ATTR {
-    return hn::DemoteTo(d8, hn::BitCast(di, hn::ShiftRight<8>(hn::Add(sum, rounding))));
-  };
 #if HWY_TARGET == HWY_SCALAR
-  hn::StoreU(bytes(a), d8, out);
-  hn::StoreU(bytes(b), d8, out + 1);
+  for (const VecU16 sum : {a, b}) *out++ = static_cast<std::uint8_t>(hn::GetLane(hn::Add(sum, rounding)) >> 8);
 #else
-  const hn::Repartition<std::uint8_t, U16> both;
+  const hn::Repartition<std::uint8_t, U16> d8;
+  const auto bytes = hn::ConcatOdd(d8, hn::BitCast(d8, hn::Add(b, rounding)), hn::BitCast(d8, hn::Add(a, rounding)));
   if constexpr (kStore == Store::streamed) {
-    hn::Stream(hn::Combine(both, bytes(b), bytes(a)), both, out);
+    hn::Stream(bytes, d8, out);
   } else {
-    hn::StoreU(hn::Combine(both, bytes(b), bytes(a)), both, out);
+    hn::StoreU(bytes, d8, out);
   }
 #endif
 }
