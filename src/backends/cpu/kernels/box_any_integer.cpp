@@ -292,8 +292,8 @@ HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
 
 void box_any_i32(const BoxAny& box, const Tile& tile) {
   if (box.rows.source.component != Component::u8) return box_integer<std::uint16_t, std::uint32_t>(box, tile);
-  constexpr std::int64_t kMostRows = 65535 / 255;
-  if (box.y.size() <= kMostRows) return box_integer<std::uint8_t, std::uint16_t>(box, tile);
+  if (box.y.size() <= 32767 / 255) return box_integer<std::uint8_t, std::int16_t>(box, tile);
+  if (box.y.size() <= 65535 / 255) return box_integer<std::uint8_t, std::uint16_t>(box, tile);
   box_integer<std::uint8_t, std::uint32_t>(box, tile);
 }
 

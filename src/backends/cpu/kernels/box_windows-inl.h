@@ -92,6 +92,20 @@ HWY_INLINE VecI32 load_sums(I32 d, const std::uint32_t* p) {
   return hn::BitCast(d, hn::LoadU(hn::RebindToUnsigned<I32>(), p));
 }
 
+HWY_INLINE VecI32 load_sums(I32 d, const std::int16_t* p) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::int16_t, I32>(), p));
+}
+
+/// What enters less what leaves.
+template <class Sum>
+HWY_INLINE VecI32 difference_of(I32 d, const Sum* enters, const Sum* leaves) {
+  return hn::Sub(load_sums(d, enters), load_sums(d, leaves));
+}
+HWY_INLINE VecI32 difference_of(I32 d, const std::int16_t* enters, const std::int16_t* leaves) {
+  const hn::Rebind<std::int16_t, I32> d16;  // neither is negative: it fits
+  return hn::PromoteTo(d, hn::Sub(hn::LoadU(d16, enters), hn::LoadU(d16, leaves)));
+}
+
 /// Block j of vector i to block i of vector j; four blocks each.
 template <class D>
 HWY_INLINE void transpose_blocks(D d, hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3, hn::Vec<D>& t0,
@@ -223,7 +237,7 @@ class RowWindows {
       const Sum* leaving = rows_.sums + i - kChannels;
       const auto difference = [&](std::int64_t k, std::int64_t j) HWY_ATTR {
         const Sum* p = leaving + k * rows_.stride + j;
-        return hn::Sub(load_sums(d, p + window_ * kChannels), load_sums(d, p));
+        return difference_of(d, p + window_ * kChannels, p);
       };
       for (std::int64_t j = 0; j < kStep; j += kLanes) {
         store_groups(d, difference(0, j), difference(1, j), difference(2, j), difference(3, j), quads + j * kBoxRows);
@@ -296,7 +310,7 @@ class GroupWindows {
       for (std::int64_t i = from; i < to; i += kStep, leaving += kQuads * kGroup, entering += kQuads * kGroup) {
         if (part == 0) fetch(i);
         const auto difference = [&](std::int64_t k) HWY_ATTR {
-          return hn::Sub(load_sums(d, entering + k * kGroup), load_sums(d, leaving + k * kGroup));
+          return difference_of(d, entering + k * kGroup, leaving + k * kGroup);
         };
         const VecI32 q0 = hn::Add(running, difference(0));
         const VecI32 q1 = hn::Add(q0, difference(1));
