@@ -19,6 +19,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
+inline constexpr std::int64_t kHalvedRows = GaussPyramidScratch::kHalvedRows;
+
 /// (a + 4b + 6c + 4d + e) / 16
 template <class V>
 HWY_INLINE V halved(V a, V b, V c, V d, V e) {
@@ -36,11 +38,11 @@ HWY_INLINE V doubled_odd(V b, V c) {
   return hn::AverageRound(b, c);
 }
 
-/// The same of bytes, times 256: what halved() of bytes times 256 is, as of those no mean loses a bit.
+/// The same of bytes, times 256: what halved() makes of bytes times 256, since of those no mean loses a bit.
 HWY_INLINE VecU16 halved_bytes(VecU16 a, VecU16 b, VecU16 c, VecU16 d, VecU16 e) {
-  const VecU16 thrice = hn::Add(hn::Add(b, d), c);                     // of which four count
-  const VecU16 rest = hn::Add(hn::Add(a, e), hn::Add(c, c));
-  return hn::Add(hn::ShiftLeft<6>(thrice), hn::ShiftLeft<4>(rest));
+  const VecU16 four_times = hn::Add(hn::Add(b, d), c);
+  const VecU16 once = hn::Add(hn::Add(a, e), hn::Add(c, c));
+  return hn::Add(hn::ShiftLeft<6>(four_times), hn::ShiftLeft<4>(once));
 }
 
 /// kRowBatch rows, `stride` apart, from kHalvedRows rows of stored S, of which nothing is read beyond `count` elements.
@@ -55,24 +57,24 @@ HWY_NOINLINE void halve_rows(const S* const* rows, std::int64_t count, std::uint
       return hn::LoadU(d, p);
     }
   };
-  const auto halve = [&](std::int64_t i, const auto& load_from) HWY_ATTR {
-    VecU16 a = load_from(rows[0] + i), b = load_from(rows[1] + i), c = load_from(rows[2] + i);
+  S few[kHalvedRows][kMaxLanes];
+  const S* rows_of_few[kHalvedRows];
+  if (count < lanes) {
+    for (std::int64_t r = 0; r < kHalvedRows; ++r) {
+      std::fill_n(std::copy_n(rows[r], count, few[r]), lanes - count, S{0});
+      rows_of_few[r] = few[r];
+    }
+    rows = rows_of_few;
+  }
+  for_vectors(std::max(count, lanes), lanes, [&](std::int64_t i) HWY_ATTR {
+    VecU16 a = load(rows[0] + i), b = load(rows[1] + i), c = load(rows[2] + i);
     HWY_UNROLL(4)
     for (std::int64_t j = 0; j < kRowBatch; ++j) {
-      const VecU16 next = load_from(rows[2 * j + 3] + i), after = load_from(rows[2 * j + 4] + i);
+      const VecU16 next = load(rows[2 * j + 3] + i), after = load(rows[2 * j + 4] + i);
       const VecU16 made = sizeof(S) == 1 ? halved_bytes(a, b, c, next, after) : halved(a, b, c, next, after);
       hn::StoreU(made, d, out + j * stride + i);
       a = c, b = next, c = after;
     }
-  };
-  if (count >= lanes) {
-    for_vectors(count, lanes, [&](std::int64_t i) HWY_ATTR { halve(i, load); });
-    return;
-  }
-  halve(0, [&](const S* p) HWY_ATTR {
-    S few[kMaxLanes] = {};
-    std::copy_n(p, count, few);
-    return load(few);
   });
 }
 
@@ -241,8 +243,6 @@ class Pyramid {
   }
 
  private:
-  static constexpr std::int64_t kHalvedRows = GaussPyramidScratch::kHalvedRows;
-
   /// What brings element i of a row to the begin of a cache line: vectors that straddle lines take twice as long.
   [[nodiscard]] static std::int64_t to_line(std::int64_t i) {
     constexpr std::int64_t kElements = kLineBytes / 2;
