@@ -19,8 +19,6 @@ VkBufferImageCopy whole_image(const ImageDesc& desc, VkDeviceSize offset) {
   return copy;
 }
 
-VkDeviceSize payload(const ImageDesc& desc) { return static_cast<VkDeviceSize>(desc.payload_bytes()); }
-
 void copy_rows(const ConstImageView& from, const ImageView& to) {
   const auto bytes = static_cast<std::size_t>(from.desc.row_payload_bytes());
   for (std::int32_t y = 0; y < from.desc.height; ++y) std::memcpy(to.row(y), from.row(y), bytes);
