@@ -69,6 +69,12 @@ std::size_t images_of_share(const Prepared& prepared) {
   return images;
 }
 
+std::size_t most_of_launch(const Prepared& prepared) {
+  const auto most_bytes = static_cast<VkDeviceSize>(prepared.context()->info().gpu.max_buffer_bytes);
+  const VkDeviceSize larger = std::max(payload(prepared.plan().src), payload(prepared.plan().dst));
+  return std::min<std::size_t>(images_of_share(prepared), most_bytes / larger);
+}
+
 std::vector<Launch> launches_of(const Prepared& prepared, std::span<const Target> batch) {
   const Plan& plan = prepared.plan();
   const Context& context = *prepared.context();

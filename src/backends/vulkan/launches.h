@@ -31,6 +31,9 @@ struct Launch {
 /// intermediates in another buffer than the rest.
 [[nodiscard]] std::vector<Launch> launches_of(const Prepared& prepared, std::span<const Target> batch);
 
+/// How many images one dispatch can make where they lie in two buffers without gaps.
+[[nodiscard]] std::size_t most_of_launch(const Prepared& prepared);
+
 /// Images whose intermediates one binding can see: they share its buffer. A batch has as many buffers as such shares.
 [[nodiscard]] std::size_t images_of_share(const Prepared& prepared);
 /// Bytes from one image's intermediate to the next one's.

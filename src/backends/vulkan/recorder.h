@@ -88,6 +88,8 @@ class RecorderImpl {
 
 /// Everything that shaders or copies wrote is visible to what shaders or copies do next.
 void full_barrier(const Context& context, VkCommandBuffer commands);
+/// Everything that copies wrote is visible to the host, once it has waited.
+void host_barrier(const Context& context, VkCommandBuffer commands);
 /// Contents undefined before, VK_IMAGE_LAYOUT_GENERAL after.
 [[nodiscard]] VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by);
 void begin_image(const Context& context, VkCommandBuffer commands, VkImage image);
