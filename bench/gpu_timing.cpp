@@ -149,7 +149,8 @@ Result<double> end_to_end_ns(const Executable& executable, HostImages& images, d
 std::size_t fitting(std::span<const Contender> contenders, std::span<const std::size_t> which, std::size_t batch) {
   std::int64_t left = vulkan::timer_budget(*prepared_of(contenders.front())->context());
   std::size_t count = 0;
-  while (count < which.size() && (left -= vulkan::timer_bytes(contenders[which[count]].executable.plan(), batch)) >= 0) ++count;
+  const auto bytes = [&](std::size_t i) { return vulkan::timer_bytes(contenders[i].executable.plan(), batch); };
+  while (count < which.size() && (left -= bytes(which[count])) >= 0) ++count;
   return std::max<std::size_t>(count, 1);
 }
 
@@ -161,7 +162,8 @@ Result<std::vector<Figures>> time_together(std::span<const Contender> contenders
   std::vector<Entrant> entrants;
   for (const std::size_t i : which) {
     if (i >= contenders.size()) break;
-    Result<Entrant> entrant = Entrant::create(contenders[i], noise, static_cast<std::size_t>(options.batch), turn_ns);
+    const auto batch = static_cast<std::size_t>(options.batch);
+    Result<Entrant> entrant = Entrant::create(contenders[i], noise, batch, turn_ns);
     if (!entrant) return entrant.error();
     entrants.push_back(std::move(*entrant));
   }
@@ -210,14 +212,15 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
     if (Status s = check_batch(contender, **device_noise, *images); !s) return s.error();
   }
 
+  const auto batch = static_cast<std::size_t>(options.batch);
   const auto time_some = [&](std::span<const std::size_t> which) -> Result<std::vector<Figures>> {
     std::vector<Figures> all;
     const auto is_contender = [&](std::size_t i) { return i < contenders.size(); };
     while (all.size() < which.size()) {
       const std::span<const std::size_t> rest = which.subspan(all.size());
       const auto own = static_cast<std::size_t>(std::ranges::count_if(rest, is_contender));
-      // Peers keep to the last batch.
-      const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own), static_cast<std::size_t>(options.batch));
+      // Peers keep to the last of these.
+      const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own), batch);
       const std::size_t with_peers = count >= own ? rest.size() : count;
       const Result<std::vector<Figures>> some =
           time_together(contenders, peers, rest.first(with_peers), **device_noise, options);
