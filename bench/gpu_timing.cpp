@@ -39,8 +39,8 @@ void set_copies(Figures& figures, const std::vector<double>& copies) {
 class Entrant {
  public:
   /// Turns of `turn_ns`.
-  static Result<Entrant> create(const Contender& contender, const DeviceNoise& noise, double turn_ns) {
-    Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(prepared_of(contender), noise);
+  static Result<Entrant> create(const Contender& contender, const DeviceNoise& noise, std::size_t batch, double turn_ns) {
+    Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(prepared_of(contender), noise, batch);
     if (!timer) return timer.error();
     return Entrant(std::move(*timer), turn_ns);
   }
@@ -83,16 +83,62 @@ class Entrant {
   int runs_ = 0;
 };
 
+/// Images in host memory, packed one after another: a batch's sources, each a pixel later in the same noise, and results.
+struct HostImages {
+  Image noise;
+  std::vector<ConstImageView> sources;
+  std::vector<std::byte> bytes;  ///< of the results
+  std::vector<ImageView> results;
+
+  static Result<HostImages> create(const Plan& plan, int batch) {
+    ImageDesc more = plan.src;
+    more.height += (batch - 1 + plan.src.width - 1) / plan.src.width;
+    Result<Image> noise = Image::create(more);
+    if (!noise) return noise.error();
+    HostImages images;
+    images.noise = std::move(noise).value();
+    fill_noise(images.packed_noise(), 1);
+    const auto* const first = static_cast<const std::byte*>(images.packed_noise().data);
+    const std::int64_t result_bytes = plan.dst.payload_bytes();
+    images.bytes.resize(static_cast<std::size_t>(batch * result_bytes));
+    for (int i = 0; i < batch; ++i) {
+      const std::byte* source = first + std::int64_t{i} * info(plan.src.format).pixel_bytes();
+      images.sources.push_back({plan.src, source, plan.src.row_payload_bytes()});
+      images.results.push_back({plan.dst, images.bytes.data() + i * result_bytes, plan.dst.row_payload_bytes()});
+    }
+    return images;
+  }
+
+  [[nodiscard]] ImageView packed_noise() {
+    const ImageView view = noise.view();
+    return {view.desc, view.data, view.desc.row_payload_bytes()};
+  }
+};
+
+/// What a dispatch makes of a batch must be what its images become alone.
+Status check_batch(const Contender& contender, const DeviceNoise& noise, HostImages& images) {
+  Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(prepared_of(contender), noise, images.sources.size());
+  if (!timer) return timer.error();
+  const Result<std::vector<std::byte>> together = (*timer)->blurred();
+  if (!together) return together.error();
+  Result<Workspace> workspace = contender.executable.make_workspace();
+  if (!workspace) return workspace.error();
+  if (Status s = contender.executable.run(images.sources, images.results, *workspace); !s) return s;
+  if (*together == images.bytes) return {};
+  return Error{ErrorCode::internal, "not timed, since it is wrong: images of a batch differ from those blurred alone", {}};
+}
+
 /// A few runs, fewer where they would take longer than `seconds`.
-Result<double> end_to_end_ns(const Executable& executable, const ConstImageView& src, const ImageView& dst, double seconds) {
+Result<double> end_to_end_ns(const Executable& executable, HostImages& images, double seconds) {
   Result<Workspace> workspace = executable.make_workspace();
   if (!workspace) return workspace.error();
-  if (const Status s = executable.run(src, dst, *workspace); !s) return s.error();  // which makes its staging memory
+  const auto run = [&] { return executable.run(images.sources, images.results, *workspace); };
+  if (const Status s = run(); !s) return s.error();  // which makes its staging memory
   constexpr std::size_t kMostRuns = 5;
   std::vector<double> samples;
   for (double spent_ns = 0.0; samples.empty() || (samples.size() < kMostRuns && spent_ns < seconds * 1e9);) {
     const auto start = Clock::now();
-    if (const Status s = executable.run(src, dst, *workspace); !s) return s.error();
+    if (const Status s = run(); !s) return s.error();
     samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
     spent_ns += samples.back();
   }
@@ -100,10 +146,11 @@ Result<double> end_to_end_ns(const Executable& executable, const ConstImageView&
 }
 
 /// As many of the first as fit on the device together.
-std::size_t fitting(std::span<const Contender> contenders, std::span<const std::size_t> which) {
+std::size_t fitting(std::span<const Contender> contenders, std::span<const std::size_t> which, std::size_t batch) {
   std::int64_t left = vulkan::timer_budget(*prepared_of(contenders.front())->context());
   std::size_t count = 0;
-  while (count < which.size() && (left -= vulkan::timer_bytes(contenders[which[count]].executable.plan())) >= 0) ++count;
+  const auto bytes = [&](std::size_t i) { return vulkan::timer_bytes(contenders[i].executable.plan(), batch); };
+  while (count < which.size() && (left -= bytes(which[count])) >= 0) ++count;
   return std::max<std::size_t>(count, 1);
 }
 
@@ -115,7 +162,8 @@ Result<std::vector<Figures>> time_together(std::span<const Contender> contenders
   std::vector<Entrant> entrants;
   for (const std::size_t i : which) {
     if (i >= contenders.size()) break;
-    Result<Entrant> entrant = Entrant::create(contenders[i], noise, turn_ns);
+    const auto batch = static_cast<std::size_t>(options.batch);
+    Result<Entrant> entrant = Entrant::create(contenders[i], noise, batch, turn_ns);
     if (!entrant) return entrant.error();
     entrants.push_back(std::move(*entrant));
   }
@@ -154,24 +202,25 @@ Result<std::vector<Figures>> time_together(std::span<const Contender> contenders
 Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
                                          const cases::Case&, const GroupOptions& options) {
   const Plan& plan = contenders.front().executable.plan();
-  Result<Image> src = Image::create(plan.src);
-  Result<Image> dst = Image::create(plan.dst);
-  if (!src) return src.error();
-  if (!dst) return dst.error();
-  const ImageView noise{plan.src, src->view().data, plan.src.row_payload_bytes()};  // noise comes packed
-  fill_noise(noise, 1);
+  Result<HostImages> images = HostImages::create(plan, options.batch);
+  if (!images) return images.error();
   const Result<std::unique_ptr<DeviceNoise>> device_noise =
-      DeviceNoise::create(prepared_of(contenders.front())->context(), noise);
+      DeviceNoise::create(prepared_of(contenders.front())->context(), images->packed_noise());
   if (!device_noise) return device_noise.error();
+  for (const Contender& contender : contenders) {
+    if (options.batch == 1) break;
+    if (Status s = check_batch(contender, **device_noise, *images); !s) return s.error();
+  }
 
+  const auto batch = static_cast<std::size_t>(options.batch);
   const auto time_some = [&](std::span<const std::size_t> which) -> Result<std::vector<Figures>> {
     std::vector<Figures> all;
     const auto is_contender = [&](std::size_t i) { return i < contenders.size(); };
     while (all.size() < which.size()) {
       const std::span<const std::size_t> rest = which.subspan(all.size());
       const auto own = static_cast<std::size_t>(std::ranges::count_if(rest, is_contender));
-      // Peers keep to the last batch.
-      const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own));
+      // Peers keep to the last of these.
+      const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own), batch);
       const std::size_t with_peers = count >= own ? rest.size() : count;
       const Result<std::vector<Figures>> some =
           time_together(contenders, peers, rest.first(with_peers), **device_noise, options);
@@ -183,7 +232,7 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
   Result<std::vector<Figures>> figures = time_steadily(contenders.size() + peers.size(), options.attempts, time_some);
   if (!figures) return figures;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    const Result<double> end_to_end = end_to_end_ns(contenders[i].executable, noise, dst->view(), options.seconds);
+    const Result<double> end_to_end = end_to_end_ns(contenders[i].executable, *images, options.seconds);
     if (!end_to_end) return end_to_end.error();
     (*figures)[i].end_to_end_ns = *end_to_end;
   }

@@ -98,6 +98,7 @@ Json to_json(const Record& record, const Environment& environment) {
           {"height", record.dst.height},
           {"src_format", info(record.src.format).name},
           {"dst_format", info(record.dst.format).name},
+          {"batch", record.batch},
           {"kernel", kernel.kernel},
           {"sigma", kernel.sigma},
           {"radius", kernel.radius},

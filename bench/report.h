@@ -24,6 +24,7 @@ struct Record {
   BlurSpec spec;
   ImageDesc src;
   ImageDesc dst;
+  int batch = 1;  ///< images that times, copies and min_bytes are of
   int threads = 1;
   Statistics time_ns;
   double copy_ns = 0.0;         ///< of the same bytes, the mean of copy_before_ns and copy_after_ns

@@ -7,7 +7,7 @@
 namespace mollify::bench {
 
 Result<Timing> time_case(const Device& device, const cases::Case& c, const TimingOptions& options) {
-  Result<GroupTiming> timed = time_group(device, {&c, 1}, {.seconds = options.seconds, .peers = options.peers});
+  Result<GroupTiming> timed = time_group(device, {&c, 1}, {.seconds = options.seconds, .batch = options.batch, .peers = options.peers});
   if (!timed) return timed.error();
   CaseTiming& own = timed->cases.front();
   if (!own.record) return own.record.error();

@@ -15,6 +15,7 @@ namespace mollify::bench {
 struct TimingOptions {
   double seconds = 1.0;  ///< for each candidate: the blur, each way of copying, each peer
   std::span<const Peer> peers{};
+  int batch = 1;  ///< GPU: images that each dispatch makes; no peer does so
 };
 
 struct Timing {

@@ -102,7 +102,7 @@ std::vector<PreparedPeer> prepare_peers(const cases::Case& c, const DeviceInfo& 
   return prepared;
 }
 
-Record record_of(const cases::Case& c, const Plan& plan, const Figures& figures) {
+Record record_of(const cases::Case& c, const Plan& plan, const Figures& figures, int batch = 1) {
   return {.case_name = cases::name(c),
           .algorithm = plan.algorithm.id,
           .options = plan.algorithm.options,
@@ -111,6 +111,7 @@ Record record_of(const cases::Case& c, const Plan& plan, const Figures& figures)
           .spec = plan.spec,
           .src = plan.src,
           .dst = plan.dst,
+          .batch = batch,
           .threads = plan.device.backend == Backend::cpu ? plan.device.threads : 1,
           .time_ns = figures.time_ns,
           .copy_ns = figures.copy_ns(),
@@ -122,7 +123,7 @@ Record record_of(const cases::Case& c, const Plan& plan, const Figures& figures)
           .nothing_ns = figures.nothing_ns,
           .unstable = figures.unstable,
           .attempts = figures.attempts,
-          .min_bytes = plan.min_bytes,
+          .min_bytes = batch * plan.min_bytes,
           .max_error = std::nullopt,
           .predicted_error = plan.predicted_error,
           .peer = std::nullopt};
@@ -169,7 +170,7 @@ Result<GroupTiming> time_group(const Device& device, std::span<const cases::Case
   if (!figures) return figures.error();
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     CaseTiming& done = timing.cases[positions[i]];
-    Record record = record_of(group[positions[i]], *done.plan, (*figures)[i]);
+    Record record = record_of(group[positions[i]], *done.plan, (*figures)[i], options.batch);
     record.max_error = contenders[i].max_error;
     done.record = std::move(record);
   }

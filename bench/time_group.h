@@ -20,6 +20,7 @@ struct GroupOptions {
   double seconds = 1.0;          ///< for each thing that is timed, copies too
   int min_runs = 9;              ///< of each, however long they take
   int attempts = 1;              ///< how often an unstable result is measured
+  int batch = 1;                 ///< GPU: images that each dispatch makes; no peer does so
   std::span<const Peer> peers{};
   std::function<bool()> stop{};  ///< asked often; once true, the group ends with an error
   /// Told what is being done: "verifying", "timing", and to which of how many.

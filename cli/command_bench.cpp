@@ -35,6 +35,7 @@ struct BenchCommand {
   std::optional<std::string> case_name;
   std::optional<std::string> json_path;
   bool no_peers = false;
+  int batch = 1;
   double seconds = 1.0;
 };
 
@@ -125,9 +126,10 @@ Result<bench::Timing> time_waiting(const Device& device, const cases::Case& c, c
   return bench::time_case(device, c, options);
 }
 
-void print_heading(const DeviceInfo& device, const bench::Table& table) {
-  fmt::print("{}: {}, {}, threads: {}; load average {:.2f}\n{}\n", name(device.backend), device.name, device.driver,
-             device.threads, bench::load_average(), table.header());
+void print_heading(const DeviceInfo& device, int batch, const bench::Table& table) {
+  const std::string of_batches = batch == 1 ? "" : fmt::format("; times of {} images in one dispatch a pass", batch);
+  fmt::print("{}: {}, {}, threads: {}{}; load average {:.2f}\n{}\n", name(device.backend), device.name, device.driver,
+             device.threads, of_batches, bench::load_average(), table.header());
 }
 
 // What the verdicts on the cases come to in the end.
@@ -140,17 +142,23 @@ void run(const BenchCommand& args) {
   if (!(args.seconds >= 0.0 && std::isfinite(args.seconds))) {
     fail_usage(fmt::format("--seconds {}: not a length of time", args.seconds));
   }
+  if (args.batch < 1) fail_usage(fmt::format("--batch {}: one image at least", args.batch));
   const std::vector<cases::Case> selected = select(args);
   for (const cases::Case& c : selected) value_or_fail(validate(c.spec, c.src, c.dst));
   const Device device = open_device(args.device);
+  if (args.batch > 1 && device.info().backend == Backend::cpu) {
+    fail(fmt::format("--batch {}: a CPU dispatches nothing; name a GPU with --device", args.batch));
+  }
   std::optional<JsonLines> json;
   if (args.json_path) json.emplace(*args.json_path);
 
   std::vector<std::string> names;
   for (const cases::Case& c : selected) names.push_back(cases::name(c));
   const bench::Table table(names);
+  const bool has_peers = !args.no_peers && args.batch == 1;
   const bench::TimingOptions options{.seconds = args.seconds,
-                                     .peers = args.no_peers ? std::span<const bench::Peer>() : bench::peers()};
+                                     .peers = has_peers ? bench::peers() : std::span<const bench::Peer>(),
+                                     .batch = args.batch};
   Tally tally;
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < selected.size(); ++i) {
@@ -160,7 +168,7 @@ void run(const BenchCommand& args) {
       if (timing.error().code != ErrorCode::unsupported) ++tally.wrong;
       continue;
     }
-    if (tally.timed++ == 0) print_heading(device.info(), table);
+    if (tally.timed++ == 0) print_heading(device.info(), args.batch, table);
     fmt::print("{}\n", table.row(timing->records));
     std::fflush(stdout);
     const bench::Environment environment = bench::environment();
@@ -193,6 +201,9 @@ void add_bench(CLI::App& app) {
       ->type_name("PATTERN");
   command->add_option("--case", args->case_name, "This one, as 'verify' and 'bench' name it")->type_name("NAME");
   command->add_option("--json", args->json_path, "Add one JSON object a line to this file")->type_name("FILE");
+  command->add_option("--batch", args->batch, "GPU: images in one dispatch; other libraries are left out")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--no-peers", args->no_peers, "Leave other libraries out");
   command->add_option("--seconds", args->seconds, "To spend on each thing that is timed; 9 runs at least")
       ->type_name("S")
@@ -200,6 +211,7 @@ void add_bench(CLI::App& app) {
   command->footer(R"(Examples:
   mollify bench                                          a table of common kernels
   mollify bench --size 4096x4096 --format rgba32f --gaussian 3 --radius 9
+  mollify bench --device vulkan --size 256x256 --gaussian 2 --batch 64
   mollify bench --filter box: --json results.jsonl)");
   command->callback([args, command] {
     refuse_beside_case(*command, *args);

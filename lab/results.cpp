@@ -45,6 +45,11 @@ std::string text_of(const Json& record, const char* field) {
   return found != record.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+int count_of(const Json& record, const char* field) {
+  const auto found = record.find(field);
+  return found != record.end() && found->is_number_integer() ? found->get<int>() : 1;
+}
+
 }  // namespace
 
 std::string key_of(const std::string& case_name, const std::string& device, int threads, const std::string& peer) {
@@ -52,9 +57,9 @@ std::string key_of(const std::string& case_name, const std::string& device, int 
 }
 
 std::string key_of(const Json& record) {
-  const auto threads = record.find("threads");
-  return key_of(text_of(record, "case"), text_of(record, "device"),
-                threads != record.end() && threads->is_number_integer() ? threads->get<int>() : 1, text_of(record, "peer"));
+  const int batch = count_of(record, "batch");
+  return key_of(text_of(record, "case"), text_of(record, "device"), count_of(record, "threads"), text_of(record, "peer")) +
+         (batch > 1 ? '\n' + std::to_string(batch) : "");
 }
 
 Result<std::vector<Json>> read_results(const std::string& path) {

@@ -14,7 +14,7 @@ namespace mollify::lab {
 
 using Json = nlohmann::ordered_json;
 
-/// What tells records apart: case, device, threads, and who ran it.
+/// What tells records apart: case, device, threads, who ran it, and of how many images at once.
 [[nodiscard]] std::string key_of(const Json& record);
 [[nodiscard]] std::string key_of(const std::string& case_name, const std::string& device, int threads,
                                  const std::string& peer = {});

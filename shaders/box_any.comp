@@ -95,7 +95,7 @@ void store_means(ivec2 p, int row, int x) {
   uvec2 words = uvec2(means[plane(row, 0) + x], means[plane(row, kPlanes - 1) + x]);
 #if STORAGE == STORAGE_buffer
   if (destination_channels == 4 && destination_bits == 8) {
-    destination32[uint(p.y) * uint(destination_pitch) + uint(p.x)] = words.x | words.y << 8;
+    destination32[destination_index(p)] = words.x | words.y << 8;
     return;
   }
 #endif

@@ -29,14 +29,17 @@ uint channel(NUMBERS v, int c) {
 void store_columns(int band, int kind, int x, NUMBERS sums[pixels]) {
   int row = (2 * band + kind) * source_channels;
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    [[unroll]] for (int p = 0; p < pixels; ++p) destination32[(row + c) * size.x + x + p] = channel(sums[p], c);
+    uint index = uint((row + c) * size.x) + (uint(x) + destination_start());
+    [[unroll]] for (int p = 0; p < pixels; ++p) destination32[index + uint(p)] = channel(sums[p], c);
   }
 }
 
 void store_row(int strip, int kind, int y, NUMBERS v) {
   int columns = 2 * (size.y / height) * source_channels * size.x;
   int row = (2 * strip + kind) * source_channels;
-  [[unroll]] for (int c = 0; c < source_channels; ++c) destination32[columns + (row + c) * size.y + y] = channel(v, c);
+  [[unroll]] for (int c = 0; c < source_channels; ++c) {
+    destination32[uint(columns + (row + c) * size.y + y) + destination_start()] = channel(v, c);
+  }
 }
 
 // Over the lanes of a strip. Lanes keep half of the rows that they have as long as there are two, and the sum of the row

@@ -17,6 +17,7 @@
   int columns;     /* columns of one of these, */ \
   int rows;        /* and rows of those of a strip */ \
   int height;      /* rows of a band */ \
+  uint beside_stride;  /* words from the windows of one image to those of the next */ \
   float scale;     /* from sums to means; of f32, of each pixel */
 #include "pixel.glsl"
 #include "numbers.glsl"
@@ -33,7 +34,7 @@ layout(std430, binding = 3) readonly buffer Beside { uint windows[]; };  // that
 TOTALS window_down(int band, int x) {
   TOTALS v = TOTALS(0);
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    v[c] = from_word(windows[(band * source_channels + c) * columns + x]);
+    v[c] = from_word(windows[uint((band * source_channels + c) * columns + x) + layer_start(beside_stride)]);
   }
   return v;
 }
@@ -42,7 +43,7 @@ TOTALS window_across(int strip, int y) {
   int begin = bands * source_channels * columns;
   TOTALS v = TOTALS(0);
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    v[c] = from_word(windows[begin + (strip * source_channels + c) * rows + y]);
+    v[c] = from_word(windows[uint(begin + (strip * source_channels + c) * rows + y) + layer_start(beside_stride)]);
   }
   return v;
 }
@@ -99,7 +100,7 @@ const int kDestinationBytes = destination_bits / 8 * destination_channels;
 
 // The lane's pixels of a row, of which those from `from` to before `to` are made.
 void store_row(ivec2 p, int from, int to, TOTALS sums[pixels]) {
-  uint index = uint(p.y) * uint(destination_pitch) + uint(p.x);
+  uint index = destination_index(p);
   bool is_whole = from <= 0 && to >= pixels && (index * uint(kDestinationBytes) & 15u) == 0u;
   if (kDestinationBytes * pixels == 16 && is_whole) {
     uvec4 chunk = uvec4(0u);

@@ -3,6 +3,7 @@
 // the next; in a run of windows each follows from the one before by a cell that enters and one that leaves. x: windows of
 // rows, that end before each strip; y: those of columns, that end before each band.
 #version 460
+#extension GL_GOOGLE_include_directive : require
 
 layout(local_size_x_id = 0, local_size_y_id = 1) in;
 
@@ -14,7 +15,11 @@ layout(push_constant) uniform Parameters {
   ivec2 run;       // windows of one lane
   ivec2 cells;     // where those of x and y begin
   int runs_down;   // that come before those of x
+  uint source_stride;  // words from one image to the next
+  uint destination_stride;
 };
+
+#include "layers.glsl"
 
 layout(std430, binding = 0) restrict readonly buffer Source { uint sums_of_cells[]; };
 layout(std430, binding = 1) restrict writeonly buffer Destination { uint sums_of_windows[]; };
@@ -37,8 +42,8 @@ void main() {
   int last = is_down ? windows.y : windows.x;
   int cells_of_window = is_down ? whole.y : whole.x;
   bool has_part = (is_down ? part.y : part.x) > 0;
-  int source = is_down ? cells.y : cells.x;
-  int destination = is_down ? 0 : windows.y * numbers.y;
+  int source = (is_down ? cells.y : cells.x) + int(layer_start(source_stride));
+  int destination = (is_down ? 0 : windows.y * numbers.y) + int(layer_start(destination_stride));
   int number = int(gl_GlobalInvocationID.x);
   if (number >= count) return;
 

@@ -119,8 +119,8 @@ void walk(bool whole) {
               }
               sum += part;
             }
-            destination32[(uint(y) * uint(destination_pitch) + uint(cell.x + m)) * uint(source_channels) + uint(c)] =
-                floatBitsToUint(sum);
+            uint index = destination_index(ivec2(cell.x + m, y));
+            destination32[index * uint(source_channels) + uint(c)] = floatBitsToUint(sum);
           }
         }
       }
@@ -131,7 +131,7 @@ void walk(bool whole) {
 void main() {
   int left = (first.x + int(gl_WorkGroupID.x) * kCells) * factor_x - centre.x;
   left -= positive_remainder(left, span);
-  if (source_pitch % span == 0 && left >= 0 && left + kColumns <= source_size.x) {
+  if (has_whole_source() && left >= 0 && left + kColumns <= source_size.x) {
     walk(true);
   } else {
     walk(false);

@@ -189,7 +189,7 @@ Four fetch_mapped(ivec2 p) {
 
 void store_each(ivec2 p, Four four) {
   [[unroll]] for (int i = 0; i < 4; ++i) {
-    uint index = (uint(p.y) * uint(destination_pitch) + uint(p.x + i)) * uint(source_channels);
+    uint index = destination_index(ivec2(p.x + i, p.y)) * uint(source_channels);
     if (p.x + i >= size.x) continue;
     [[unroll]] for (int c = 0; c < source_channels; ++c) put_component(index + uint(c), component(four, i, c));
   }
@@ -236,15 +236,17 @@ void main() {
   barrier();
 
   // Where whole fours of pixels can be fetched, and stored, in most turns and groups.
-  bool whole_columns_in = source_pitch % 4 == 0 && corner.x >= 0 && corner.x + 4 * kFours <= source_size.x;
-  bool whole_columns_out = destination_pitch % 4 == 0 && left + kWidth <= size.x;
+  bool whole_rows_in = source_pitch % 4 == 0 && source_start() % 4u == 0u;
+  bool whole_rows_out = destination_pitch % 4 == 0 && destination_start() % 4u == 0u;
+  bool whole_columns_in = whole_rows_in && corner.x >= 0 && corner.x + 4 * kFours <= source_size.x;
+  bool whole_columns_out = whole_rows_out && left + kWidth <= size.x;
   // A thread fetches, and stores, the same places of every turn.
   int puts[kLoads];
   uint fetches[kLoads];
   [[unroll]] for (int i = 0; i < kLoads; ++i) {
     ivec2 p = ivec2((thread + i * kThreads) % kFours, (thread + i * kThreads) / kFours);
     puts[i] = p.y * kRowPitch + p.x;
-    fetches[i] = uint((corner.y + p.y) * (source_pitch / 4) + corner.x / 4 + p.x);
+    fetches[i] = uint((corner.y + p.y) * (source_pitch / 4) + corner.x / 4 + p.x) + source_start() / 4u;
   }
 
   Four ahead[kLoads];
@@ -298,7 +300,7 @@ void main() {
         if (p.y < kRows) {
           Four four = take_done(p.y * kDonePitch + p.x);
           if (whole) {
-            store_whole(uint((top + p.y) * (destination_pitch / 4) + left / 4 + p.x), four);
+            store_whole(uint((top + p.y) * (destination_pitch / 4) + left / 4 + p.x) + destination_start() / 4u, four);
           } else if (top + p.y < end) {
             store_each(ivec2(left + 4 * p.x, top + p.y), four);
           }

@@ -7,9 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "examples/tiny_engine.h"
-#include "mollify/vulkan.h"
-#include "vulkan_support.h"
+#include "vulkan_engine_support.h"
 
 namespace mollify::test {
 namespace {
@@ -159,25 +157,6 @@ TEST(VulkanEngine, OtherBackendsHaveNoHandles) {
             "the executable is not one of the Vulkan backend");
 }
 
-/// Source and destination in one buffer of the host.
-struct HostBuffer {
-  explicit HostBuffer(Engine& engine, VkDeviceSize bytes = 1 << 17) {
-    void* data = nullptr;
-    buffer = engine.buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, data);
-    pixels = static_cast<std::byte*>(data);
-  }
-  VkBuffer buffer = VK_NULL_HANDLE;
-  std::byte* pixels = nullptr;
-};
-
-void host_barrier(const Engine& engine, VkCommandBuffer commands) {
-  const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,
-                                VK_ACCESS_HOST_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
-  engine.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                            VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
-                            nullptr);
-}
-
 TEST(VulkanEngine, RecordersRefuseWhatTheyCannotBind) {
   Engine engine;
   const Device device = must(vulkan::adopt(engine.lent));
@@ -245,16 +224,6 @@ TEST(VulkanEngine, BuffersMayHaveGapsBetweenRows) {
   }
 }
 
-/// The first algorithm whose passes leave something for the next.
-std::string algorithm_with_intermediates(const DeviceInfo& device) {
-  for (const AlgorithmInfo& algorithm : algorithms()) {
-    const std::string text = std::string(algorithm.id) + ":storage=buffer";
-    const Result<Plan> plan = make_plan(kSpec, kDesc, kDesc, device, with(text));
-    if (plan && !plan->intermediates.empty()) return text;
-  }
-  return "";
-}
-
 TEST(VulkanEngine, ScratchMayBeTheCallers) {
   Engine engine;
   const Device device = must(vulkan::adopt(engine.lent));
@@ -286,57 +255,6 @@ TEST(VulkanEngine, ScratchMayBeTheCallers) {
   Pixels result(kDesc);
   std::memcpy(result.view().row(0), host.pixels + (1 << 16), static_cast<std::size_t>(kDesc.payload_bytes()));
   EXPECT_EQ(result, run(prepared_on(gpu(), algorithm), src));
-}
-
-/// Of image i of a batch in one buffer: sources in its lower half, results in the upper.
-vulkan::Target target(const HostBuffer& host, VkDeviceSize i) {
-  return {vulkan::BufferResource{host.buffer, i << 14, 0}, vulkan::BufferResource{host.buffer, (1 << 16) + (i << 14), 0}};
-}
-
-TEST(VulkanEngine, BatchesAreBlurredAsTheirImagesAre) {
-  Engine engine;
-  const Device device = must(vulkan::adopt(engine.lent));
-  for (const std::string& algorithm : {std::string(kStorages[1]), algorithm_with_intermediates(device.info())}) {
-    SCOPED_TRACE(algorithm);
-    const Executable executable = prepared_on(device, algorithm);
-    const HostBuffer host(engine);
-    const auto bytes = static_cast<std::size_t>(kDesc.payload_bytes());
-    std::vector<vulkan::Target> batch;
-    std::vector<Pixels> sources;
-    for (std::size_t i = 0; i < 3; ++i) {
-      sources.push_back(Pixels::random(kDesc, i + 1));
-      std::memcpy(host.pixels + (i << 14), sources[i].view().row(0), bytes);
-      batch.push_back(target(host, i));
-    }
-    const vulkan::Recorder recorder = must(vulkan::Recorder::create(executable, batch));
-    engine.run([&](VkCommandBuffer commands) {
-      recorder.record(commands);
-      host_barrier(engine, commands);
-    });
-    for (std::size_t i = 0; i < 3; ++i) {
-      Pixels result(kDesc);
-      std::memcpy(result.view().row(0), host.pixels + (1 << 16) + (i << 14), bytes);
-      EXPECT_EQ(result, run(prepared_on(gpu(), algorithm), sources[i])) << "image " << i;
-    }
-    EXPECT_EQ(must(vulkan::scratch_needs(executable, 3)).size > 0, !executable.plan().intermediates.empty());
-  }
-}
-
-TEST(VulkanEngine, BatchesMustNotOverlap) {
-  Engine engine;
-  const Device device = must(vulkan::adopt(engine.lent));
-  const Executable executable = prepared_on(device, kStorages[1]);
-  const HostBuffer host(engine);
-  const auto error = [&](const std::vector<vulkan::Target>& batch) {
-    return message_of(vulkan::Recorder::create(executable, batch));
-  };
-  EXPECT_EQ(error({}), "a batch has one image at least");
-  EXPECT_EQ(error({target(host, 0), target(host, 1)}), "no error");
-  EXPECT_EQ(error({target(host, 0), {target(host, 1).source, target(host, 0).destination}}),
-            "two destinations of a batch overlap");
-  EXPECT_EQ(error({target(host, 0), {target(host, 2).source, target(host, 0).source}}),
-            "source and destination overlap; a recorder copies neither");
-  EXPECT_EQ(message_of(vulkan::scratch_needs(executable, 0)), "a recorder has one image at least, not 0");
 }
 
 }  // namespace

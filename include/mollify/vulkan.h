@@ -55,7 +55,7 @@ struct ImageResource {
 /// Pixels in a buffer with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT.
 struct BufferResource {
   VkBuffer buffer = VK_NULL_HANDLE;
-  VkDeviceSize offset = 0;     ///< a multiple of minStorageBufferOffsetAlignment
+  VkDeviceSize offset = 0;     ///< a multiple of minStorageBufferOffsetAlignment, see Recorder for batches
   std::int64_t row_bytes = 0;  ///< a multiple of the pixel; 0: rows without gaps
 };
 
@@ -94,6 +94,9 @@ class Recorder {
                                                const Resource& destination, const Scratch& scratch = {});
   /// A batch of images of the planned shapes. Barriers are those of one image: in between, a pass of all images is free to
   /// run at once, so that small ones fill the device together. No destination may overlap a source or another destination.
+  /// Images that follow each other at equal distances of whole pixels in one buffer, and whose results do too, such as
+  /// those of a tensor in NHWC, share a dispatch of each pass, as many as one binding can see. Only the first of them must
+  /// be aligned. For these, pipelines of their own are compiled when a device first meets them.
   [[nodiscard]] static Result<Recorder> create(const Executable& executable, std::span<const Target> batch,
                                                const Scratch& scratch = {});
   Recorder(Recorder&&) noexcept;

@@ -46,6 +46,15 @@ TEST_F(ResultsTest, AddsLinesAndKnowsThem) {
   EXPECT_EQ(text(), kLine) << "on the disk before anything is closed";
 }
 
+TEST_F(ResultsTest, ABatchIsNoSingleImage) {
+  Json one = record("a");
+  const std::string key = key_of(one);
+  one["batch"] = 1;
+  EXPECT_EQ(key_of(one), key);
+  one["batch"] = 8;
+  EXPECT_NE(key_of(one), key);
+}
+
 TEST_F(ResultsTest, NeverWritesOverResults) {
   write(kLine);
   const Result<Results> refused = Results::open(path_, Resume::no);

@@ -97,7 +97,7 @@ Fetched fetch_row(Columns c, int y) {
   Fetched f = Fetched(uvec4(0u), uvec4(0u));
   if (border_y == kConstant && y < 0) return f;
   if (c.is_inside) {
-    uint index = uint(y) * uint(source_pitch) + uint(c.first);
+    uint index = source_index(ivec2(c.first, y));
     if (kPixelBytes == 16) {
       f.low = source128[index];
     } else if (kChunkBytes == 16) {
@@ -121,7 +121,7 @@ Fetched fetch_row(Columns c, int y) {
 uvec4 chunk_of(Columns c, int y, Fetched f) {
   if (kPixelBytes == 16 || kPixelBytes == 12) return f.low;
   // All lanes of a row are as far from a multiple of 16 bytes, or 4, as each other.
-  uint shift = (uint(y) * uint(source_pitch) + uint(c.first)) * uint(kPixelBytes) & (kChunkBytes == 16 ? 15u : 3u);
+  uint shift = source_index(ivec2(c.first, y)) * uint(kPixelBytes) & (kChunkBytes == 16 ? 15u : 3u);
   return shifted(f.low, f.high, c.is_inside ? shift : 0u);
 }
 

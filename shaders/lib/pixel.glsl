@@ -38,6 +38,8 @@ layout(push_constant) uniform Parameters {
   ivec2 origin;           // where its (0, 0) lies in the source
   int source_pitch;       // pixels from one row of a buffer to the next
   int destination_pitch;
+  uint source_stride;     // pixels from one image of a buffer to the next
+  uint destination_stride;
   KERNEL_PARAMETERS
 };
 
@@ -45,6 +47,7 @@ layout(push_constant) uniform Parameters {
 layout(binding = 0) uniform sampler2D source;
 layout(binding = 1) writeonly uniform image2D destination;
 #else
+#include "layers.glsl"
 layout(std430, binding = 0) readonly buffer Source8 { uint8_t source8[]; };
 layout(std430, binding = 0) readonly buffer Source16 { uint16_t source16[]; };
 layout(std430, binding = 0) readonly buffer Source32 { uint source32[]; };
@@ -55,6 +58,12 @@ layout(std430, binding = 1) writeonly buffer Destination16 { uint16_t destinatio
 layout(std430, binding = 1) writeonly buffer Destination32 { uint destination32[]; };
 layout(std430, binding = 1) writeonly buffer Destination64 { uvec2 destination64[]; };
 layout(std430, binding = 1) writeonly buffer Destination128 { uvec4 destination128[]; };
+
+// Indices of pixels: where the group's image begins, and the pixel at p. Start and x first, as loops often change y alone.
+uint source_start() { return layer_start(source_stride); }
+uint destination_start() { return layer_start(destination_stride); }
+uint source_index(ivec2 p) { return uint(p.y) * uint(source_pitch) + (uint(p.x) + source_start()); }
+uint destination_index(ivec2 p) { return uint(p.y) * uint(destination_pitch) + (uint(p.x) + destination_start()); }
 #endif
 
 // ---- sRGB, IEC 61966-2-1, odd about zero and continued above one
@@ -112,7 +121,7 @@ uint stored_component(uint index) {
 
 // Four channels fill as many words as they need; fewer have a word each.
 uvec4 fetch_stored(ivec2 p) {
-  uint index = uint(p.y) * uint(source_pitch) + uint(p.x);
+  uint index = source_index(p);
   if (source_channels == 4) {
     if (source_bits == 8) return uvec4(source32[index], 0u, 0u, 0u);
     if (source_bits == 32) return source128[index];
@@ -246,7 +255,7 @@ uvec4 stored_pixel(vec4 v) {
 }
 
 void put(ivec2 p, vec4 v) {
-  uint index = uint(p.y) * uint(destination_pitch) + uint(p.x);
+  uint index = destination_index(p);
   if (destination_channels == 4 && destination_bits == 16 && destination_is_float) {
     destination64[index] = uvec2(packed_halves(v.x, v.y), packed_halves(v.z, v.w));
   } else {

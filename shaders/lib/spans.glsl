@@ -55,13 +55,18 @@ void pack_numbers(float v[kNumbers], bool clamps, out uint words[kWords]) {
 
 // ---- Reading
 
+// Rows begin at multiples of a span.
+bool has_whole_source() {
+  return source_pitch % span == 0 && source_start() % uint(span) == 0u;
+}
+
 // Spans that begin at a multiple of their length, in rows that do, and lie inside.
 bool is_whole_source(int x) {
-  return source_pitch % span == 0 && x % span == 0 && x >= 0 && x + span <= source_size.x;
+  return has_whole_source() && x % span == 0 && x >= 0 && x + span <= source_size.x;
 }
 
 void fetch_whole(out uint words[kWords], ivec2 p) {
-  uint place = uint(p.y * (source_pitch / span) + p.x / span);
+  uint place = uint(p.y * (source_pitch / span)) + (uint(p.x / span) + source_start() / uint(span));
   if (kWords % 4 == 0) {
     [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
       uvec4 v = source128[place * uint(kWords / 4) + uint(i)];
@@ -114,11 +119,11 @@ void fetch_mapped(out uint words[kWords], ivec2 p) {
 // ---- Writing
 
 bool is_whole_destination(int x) {
-  return destination_pitch % span == 0 && x % span == 0 && x + span <= size.x;
+  return destination_pitch % span == 0 && destination_start() % uint(span) == 0u && x % span == 0 && x + span <= size.x;
 }
 
 void store_whole(uint words[kWords], ivec2 p) {
-  uint place = uint(p.y * (destination_pitch / span) + p.x / span);
+  uint place = uint(p.y * (destination_pitch / span)) + (uint(p.x / span) + destination_start() / uint(span));
   if (kWords % 4 == 0) {
     [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
       destination128[place * uint(kWords / 4) + uint(i)] =
@@ -137,7 +142,8 @@ void store_each(uint words[kWords], ivec2 p) {
   [[unroll]] for (int i = 0; i < kNumbers; ++i) {
     int x = p.x + i / source_channels;
     if (x < size.x) {
-      put_component((uint(p.y) * uint(destination_pitch) + uint(x)) * uint(source_channels) + uint(i % source_channels),
+      uint index = destination_index(ivec2(x, p.y));
+      put_component(index * uint(source_channels) + uint(i % source_channels),
                     words[i / kInWord] >> (i % kInWord * SPAN_BITS % 32));
     }
   }

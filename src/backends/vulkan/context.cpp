@@ -349,6 +349,7 @@ void Context::describe(const InstanceFunctions& instance, const Features& enable
   timestamp_period_ns_ = properties.properties.limits.timestampPeriod;
   granularity_ = properties.properties.limits.bufferImageGranularity;
   buffer_alignment_ = properties.properties.limits.minStorageBufferOffsetAlignment;
+  max_layers_ = properties.properties.limits.maxComputeWorkGroupCount[2];
   const std::uint32_t bits = queue_families(instance, physical())[queue_family()].timestampValidBits;
   timestamp_mask_ = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
 

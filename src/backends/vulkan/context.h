@@ -85,6 +85,8 @@ class Context {
   [[nodiscard]] VkDeviceSize granularity() const { return granularity_; }
   /// What the offset of pixels in a buffer must be a multiple of.
   [[nodiscard]] VkDeviceSize buffer_alignment() const { return buffer_alignment_; }
+  /// Of a grid of work groups, along z.
+  [[nodiscard]] std::size_t max_layers() const { return max_layers_; }
 
   /// A memory type out of `allowed` (a bit each) with all of `wanted` and as many of `liked` as can be had.
   [[nodiscard]] Result<std::uint32_t> memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
@@ -116,6 +118,7 @@ class Context {
   std::uint64_t timestamp_mask_ = 0;
   VkDeviceSize granularity_ = 1;
   VkDeviceSize buffer_alignment_ = 1;
+  std::size_t max_layers_ = 1;
   mutable std::mutex queue_mutex_;
   std::mutex pipelines_mutex_;
   std::map<std::string, PipelineObjects> pipelines_;

@@ -2,6 +2,8 @@
 // wrong and a driver would not report is refused here.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <vector>
 
 #include "backends/vulkan/executor.h"
 #include "mollify/vulkan.h"
@@ -29,10 +31,6 @@ Status check(std::string_view what, const ImageResource& image, bool is_source) 
 
 Status check(std::string_view what, const BufferResource& buffer, const ImageDesc& desc, const Context& context) {
   if (buffer.buffer == VK_NULL_HANDLE) return invalid("the " + std::string(what) + " has no buffer");
-  if (buffer.offset % context.buffer_alignment() != 0) {
-    return invalid("the " + std::string(what) + " begins at byte " + std::to_string(buffer.offset) +
-                   ", which is no multiple of the device's " + std::to_string(context.buffer_alignment()));
-  }
   const std::int64_t row = row_bytes(buffer, desc);
   if (row < desc.row_payload_bytes() || row % info(desc.format).pixel_bytes() != 0) {
     return invalid("rows of the " + std::string(what) + " are " + std::to_string(row) +
@@ -55,18 +53,52 @@ Status check(std::string_view what, const Resource& resource, const ImageDesc& d
   return check(what, std::get<BufferResource>(resource), desc, *prepared.context());
 }
 
-/// A resource and the image in it.
+/// The first image of a launch, whose place is where buffers are bound.
+Status check_beginning(std::string_view what, const Resource& resource, const Context& context) {
+  const auto* buffer = std::get_if<BufferResource>(&resource);
+  if (!buffer || buffer->offset % context.buffer_alignment() == 0) return {};
+  return invalid("the " + std::string(what) + " begins at byte " + std::to_string(buffer->offset) +
+                 ", which is no multiple of the device's " + std::to_string(context.buffer_alignment()));
+}
+
+/// What an image takes of a buffer; of a view, all.
 struct Place {
-  const Resource& resource;
-  const ImageDesc& desc;
+  std::uint64_t handle;
+  VkDeviceSize begin;
+  VkDeviceSize end;
+  bool is_written;
 };
 
-bool overlap(const Place& a, const Place& b) {
-  if (const auto* image = std::get_if<ImageResource>(&a.resource)) return image->view == std::get<ImageResource>(b.resource).view;
-  const auto& first = std::get<BufferResource>(a.resource);
-  const auto& second = std::get<BufferResource>(b.resource);
-  return first.buffer == second.buffer && first.offset < second.offset + static_cast<VkDeviceSize>(extent(second, b.desc)) &&
-         second.offset < first.offset + static_cast<VkDeviceSize>(extent(first, a.desc));
+Place place_of(const Resource& resource, const ImageDesc& desc, bool is_written) {
+  if (const auto* image = std::get_if<ImageResource>(&resource)) {
+    return {std::bit_cast<std::uint64_t>(image->view), 0, 1, is_written};
+  }
+  const auto& buffer = std::get<BufferResource>(resource);
+  return {std::bit_cast<std::uint64_t>(buffer.buffer), buffer.offset,
+          buffer.offset + static_cast<VkDeviceSize>(extent(buffer, desc)), is_written};
+}
+
+/// Nothing that is written overlaps anything else.
+Status check_overlaps(std::span<const Target> batch, const Plan& plan) {
+  std::vector<Place> places;
+  for (const Target& target : batch) {
+    places.push_back(place_of(target.source, plan.src, false));
+    places.push_back(place_of(target.destination, plan.dst, true));
+  }
+  std::ranges::sort(places, {}, [](const Place& p) { return std::pair(p.handle, p.begin); });
+  VkDeviceSize read = 0;  // up to here, by those before
+  VkDeviceSize written = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Place& place = places[i];
+    if (i == 0 || places[i - 1].handle != place.handle) read = written = 0;
+    if (place.is_written && place.begin < written) return invalid("two destinations of a batch overlap");
+    if (place.begin < (place.is_written ? read : written)) {
+      return invalid("source and destination overlap; a recorder copies neither");
+    }
+    VkDeviceSize& end = place.is_written ? written : read;
+    end = std::max(end, place.end);
+  }
+  return {};
 }
 
 }  // namespace
@@ -113,15 +145,11 @@ Result<Recorder> Recorder::create(const Executable& executable, std::span<const 
     if (Status s = check("source", target.source, plan.src, **ready); !s) return s.error();
     if (Status s = check("destination", target.destination, plan.dst, **ready); !s) return s.error();
   }
-  for (const Target& written : batch) {
-    for (const Target& other : batch) {
-      if (overlap({other.source, plan.src}, {written.destination, plan.dst})) {
-        return invalid("source and destination overlap; a recorder copies neither");
-      }
-      if (&other != &written && overlap({other.destination, plan.dst}, {written.destination, plan.dst})) {
-        return invalid("two destinations of a batch overlap");
-      }
-    }
+  if (Status s = check_overlaps(batch, plan); !s) return s.error();
+  for (const Launch& launch : launches_of(**ready, batch)) {
+    const Target& first = batch[launch.first];
+    if (Status s = check_beginning("source", first.source, *(*ready)->context()); !s) return s.error();
+    if (Status s = check_beginning("destination", first.destination, *(*ready)->context()); !s) return s.error();
   }
   Result<std::unique_ptr<RecorderImpl>> impl = RecorderImpl::create(*ready, batch, scratch);
   if (!impl) return impl.error();

@@ -19,8 +19,6 @@ VkBufferImageCopy whole_image(const ImageDesc& desc, VkDeviceSize offset) {
   return copy;
 }
 
-VkDeviceSize payload(const ImageDesc& desc) { return static_cast<VkDeviceSize>(desc.payload_bytes()); }
-
 void copy_rows(const ConstImageView& from, const ImageView& to) {
   const auto bytes = static_cast<std::size_t>(from.desc.row_payload_bytes());
   for (std::int32_t y = 0; y < from.desc.height; ++y) std::memcpy(to.row(y), from.row(y), bytes);
@@ -64,8 +62,7 @@ class Slot {
     Result<std::unique_ptr<DeviceImages>> images = DeviceImages::create(prepared_);
     if (!images) return images.error();
     images_ = std::move(*images);
-    Result<std::unique_ptr<RecorderImpl>> recorder =
-        RecorderImpl::create(prepared_, {images_->source(), images_->destination()});
+    Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared_, images_->targets(), {});
     if (!recorder) return recorder.error();
     recorder_ = std::move(*recorder);
     Result<std::unique_ptr<Commands>> commands = Commands::create(prepared_->context());
@@ -78,17 +75,8 @@ class Slot {
       recorder_->record(out);
       full_barrier(*prepared_->context(), out);
       images_->record_download(out, staging_.buffer(0), download_);
-      host_barrier(out);
+      host_barrier(*prepared_->context(), out);
     });
-  }
-
-  void host_barrier(VkCommandBuffer out) const {
-    VkMemoryBarrier barrier{};
-    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    prepared_->context()->vk().CmdPipelineBarrier(out, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                                                  &barrier, 0, nullptr, 0, nullptr);
   }
 
   std::shared_ptr<const Prepared> prepared_;
@@ -163,14 +151,16 @@ std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable) {
   return vulkan ? vulkan->prepared() : nullptr;
 }
 
-Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr<const Prepared>& prepared) {
-  std::unique_ptr<DeviceImages> images(new DeviceImages(prepared));
+Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr<const Prepared>& prepared,
+                                                           std::size_t count) {
+  std::unique_ptr<DeviceImages> images(new DeviceImages(prepared, count));
   const auto add = [&](const ImageDesc& desc, VkImageUsageFlags image_usage) {
     if (prepared->uses_images()) {
       return images->arena_.add_image(desc, image_usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     }
-    return images->arena_.add_buffer(payload(desc), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    return images->arena_.add_buffer(count * payload(desc), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                                                VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   };
   if (const auto source = add(prepared->plan().src, VK_IMAGE_USAGE_SAMPLED_BIT); !source) return source.error();
   if (const auto destination = add(prepared->plan().dst, VK_IMAGE_USAGE_STORAGE_BIT); !destination) {
@@ -180,9 +170,14 @@ Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr
   return images;
 }
 
-Resource DeviceImages::resource(std::size_t index) const {
-  if (prepared_->uses_images()) return ImageResource{arena_.view(index), VK_IMAGE_LAYOUT_GENERAL};
-  return BufferResource{arena_.buffer(index), 0, 0};
+std::vector<Target> DeviceImages::targets() const {
+  if (prepared_->uses_images()) return {{ImageResource{arena_.view(0)}, ImageResource{arena_.view(1)}}};
+  std::vector<Target> targets;
+  for (std::size_t i = 0; i < count_; ++i) {
+    targets.push_back({BufferResource{arena_.buffer(0), i * payload(prepared_->plan().src), 0},
+                       BufferResource{arena_.buffer(1), i * payload(prepared_->plan().dst), 0}});
+  }
+  return targets;
 }
 
 void DeviceImages::record_begin(VkCommandBuffer commands) const {
@@ -190,15 +185,17 @@ void DeviceImages::record_begin(VkCommandBuffer commands) const {
   for (const std::size_t index : {0, 1}) begin_image(*prepared_->context(), commands, arena_.image(index));
 }
 
-void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset) const {
+void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, VkDeviceSize step) const {
   const DeviceFunctions& vk = prepared_->context()->vk();
   const ImageDesc& desc = prepared_->plan().src;
   if (prepared_->uses_images()) {
     const VkBufferImageCopy copy = whole_image(desc, offset);
     vk.CmdCopyBufferToImage(commands, from, arena_.image(0), VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
   } else {
-    const VkBufferCopy copy{offset, 0, payload(desc)};
-    vk.CmdCopyBuffer(commands, from, arena_.buffer(0), 1, &copy);
+    for (std::size_t i = 0; i < count_; ++i) {
+      const VkBufferCopy copy{offset + i * step, i * payload(desc), payload(desc)};
+      vk.CmdCopyBuffer(commands, from, arena_.buffer(0), 1, &copy);
+    }
   }
 }
 
@@ -209,7 +206,7 @@ void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDevi
     const VkBufferImageCopy copy = whole_image(desc, offset);
     vk.CmdCopyImageToBuffer(commands, arena_.image(1), VK_IMAGE_LAYOUT_GENERAL, to, 1, &copy);
   } else {
-    const VkBufferCopy copy{0, offset, payload(desc)};
+    const VkBufferCopy copy{0, offset, count_ * payload(desc)};
     vk.CmdCopyBuffer(commands, arena_.buffer(1), to, 1, &copy);
   }
 }

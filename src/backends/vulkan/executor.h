@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "backends/backend.h"
 #include "backends/vulkan/recorder.h"
@@ -13,24 +14,26 @@ namespace mollify::vulkan {
 /// What a public Executable of this backend holds; null for other backends.
 [[nodiscard]] std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable);
 
-/// A source and a destination on the device, images or buffers as the plan wants them.
+/// A source and a destination on the device, images or buffers as the plan wants them. Of a batch, which is for buffers
+/// alone, sources follow each other without gaps, and so do destinations.
 class DeviceImages {
  public:
-  static Result<std::unique_ptr<DeviceImages>> create(const std::shared_ptr<const Prepared>& prepared);
+  static Result<std::unique_ptr<DeviceImages>> create(const std::shared_ptr<const Prepared>& prepared, std::size_t count = 1);
 
-  [[nodiscard]] Resource source() const { return resource(0); }
-  [[nodiscard]] Resource destination() const { return resource(1); }
-  /// Commands that fill the source from packed rows in a buffer, and that fetch the destination into one.
-  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset) const;
+  [[nodiscard]] std::vector<Target> targets() const;
+  /// Commands that fill the sources from packed rows in a buffer, each from `step` bytes after the one before, and that fetch
+  /// the destinations into one.
+  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, VkDeviceSize step = 0) const;
   void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const;
   /// Makes images ready to be written; their contents are lost.
   void record_begin(VkCommandBuffer commands) const;
 
  private:
-  explicit DeviceImages(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), arena_(prepared_->context()) {}
-  [[nodiscard]] Resource resource(std::size_t index) const;
+  DeviceImages(std::shared_ptr<const Prepared> prepared, std::size_t count)
+      : prepared_(std::move(prepared)), count_(count), arena_(prepared_->context()) {}
 
   std::shared_ptr<const Prepared> prepared_;
+  std::size_t count_;
   Arena arena_;  ///< source, destination
 };
 

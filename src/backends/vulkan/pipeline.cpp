@@ -45,7 +45,7 @@ std::array<double, 4> outside_pixel(const Plan& plan) {
 /// Whole numbers by name: what a pass says itself, and what follows from its images and the spec.
 using Numbers = std::map<std::string, std::int64_t, std::less<>>;
 
-Numbers standard_numbers(const Plan& plan, const Pass& pass) {
+Numbers standard_numbers(const Plan& plan, const Pass& pass, Layers layers) {
   const ImageDesc& from = desc_of(plan, pass.source);
   const ImageDesc& to = desc_of(plan, pass.destination);
   const FormatInfo& source = info(from.format);
@@ -58,6 +58,7 @@ Numbers standard_numbers(const Plan& plan, const Pass& pass) {
   const auto taps = [](const AxisTaps& t) { return static_cast<std::int64_t>(t.weights.size()); };
   return {{"group_x", pass.group.x},
           {"group_y", pass.group.y},
+          {"has_layers", layers == Layers::many},
           {"border_x", static_cast<int>(plan.spec.border.mode.x)},
           {"border_y", static_cast<int>(plan.spec.border.mode.y)},
           {"source_bits", source.bits},
@@ -78,6 +79,9 @@ Numbers standard_numbers(const Plan& plan, const Pass& pass) {
           {"origin_y", pass.origin.y},
           {"source_pitch", from.width},
           {"destination_pitch", to.width},
+          {"source_stride", 0},
+          {"destination_stride", 0},
+          {"beside_stride", 0},
           {"taps_x", has_matrix ? pass.matrix.width : taps(pass.taps.x)},
           {"taps_y", has_matrix ? pass.matrix.height : taps(pass.taps.y)},
           {"before_x", has_matrix ? pass.matrix.anchor.x : pass.taps.x.anchor},
@@ -88,8 +92,8 @@ Numbers standard_numbers(const Plan& plan, const Pass& pass) {
 /// Finds numbers by name and remembers which of the pass's own were used.
 class Resolver {
  public:
-  Resolver(const Plan& plan, const Pass& pass)
-      : pass_(pass), standard_(standard_numbers(plan, pass)), outside_(outside_pixel(plan)) {
+  Resolver(const Plan& plan, const Pass& pass, Layers layers)
+      : pass_(pass), standard_(standard_numbers(plan, pass, layers)), outside_(outside_pixel(plan)) {
     for (double& v : outside_) v *= pass.outside_gain;
   }
 
@@ -305,8 +309,8 @@ Result<PipelineObjects> make_objects(const Context& context, const ShaderVariant
   return made.error();
 }
 
-Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Context& context) {
-  Resolver resolver(plan, pass);
+Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Layers layers, Context& context) {
+  Resolver resolver(plan, pass, layers);
   const Result<const ShaderVariant*> variant = select_variant(pass, resolver);
   if (!variant) return variant.error();
   Pipeline p;
@@ -352,16 +356,15 @@ const ShaderBinding& Pipeline::binding(std::uint32_t number) const {
   return *std::ranges::find(variant->bindings, number, &ShaderBinding::binding);
 }
 
-void Pipeline::set_pitch(const ShaderVariant& variant, std::vector<std::byte>& parameters, std::string_view name,
-                         std::int32_t pixels) {
-  const auto found = std::ranges::find(variant.parameters, name, &ShaderParameter::name);
-  if (found != variant.parameters.end()) std::memcpy(parameters.data() + found->offset, &pixels, sizeof pixels);
+void Pipeline::set_distance(std::vector<std::byte>& block, std::string_view name, std::uint32_t pixels) const {
+  const auto found = std::ranges::find(variant->parameters, name, &ShaderParameter::name);
+  if (found != variant->parameters.end()) std::memcpy(block.data() + found->offset, &pixels, sizeof pixels);
 }
 
-Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Context& context) {
+Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Layers layers, Context& context) {
   std::vector<Pipeline> pipelines;
   for (const Pass& pass : plan.passes) {
-    Result<Pipeline> made = make_pass_pipeline(plan, pass, context);
+    Result<Pipeline> made = make_pass_pipeline(plan, pass, layers, context);
     if (!made) return made.error();
     pipelines.push_back(std::move(*made));
   }

@@ -18,20 +18,23 @@ enum BindingNumber : std::uint32_t { kSourceBinding = 0, kDestinationBinding = 1
 struct Pipeline {
   const ShaderVariant* variant = nullptr;
   PipelineObjects objects;
-  std::vector<std::byte> parameters;  ///< push constants; pitches are filled in for each image
+  std::vector<std::byte> parameters;  ///< push constants; pitches and strides are filled in for each launch
   std::vector<std::byte> weights;     ///< for kWeightsBinding
   PerAxis<std::uint32_t> groups;      ///< work groups to dispatch
 
   [[nodiscard]] const ShaderBinding& binding(std::uint32_t number) const;
   [[nodiscard]] bool reads_image() const { return binding(kSourceBinding).kind == BindingKind::sampled_image; }
   [[nodiscard]] bool writes_image() const { return binding(kDestinationBinding).kind == BindingKind::storage_image; }
-  /// Sets "source_pitch" or "destination_pitch": pixels from one row of a buffer to the next.
-  static void set_pitch(const ShaderVariant& variant, std::vector<std::byte>& parameters, std::string_view name,
-                        std::int32_t pixels);
+  /// Sets a distance in a block of parameters, if the kernel has it: "source_pitch", pixels from one row of a buffer to the
+  /// next, or "source_stride", from one image to the next.
+  void set_distance(std::vector<std::byte>& block, std::string_view name, std::uint32_t pixels) const;
 };
 
+/// What one dispatch makes: one image, or many, each a layer of the grid. Pipelines of one have nothing to add up for it.
+enum class Layers : std::uint8_t { one, many };
+
 /// One for each pass.
-[[nodiscard]] Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Context& context);
+[[nodiscard]] Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Layers layers, Context& context);
 
 [[nodiscard]] VkDescriptorType descriptor_type(BindingKind kind);
 

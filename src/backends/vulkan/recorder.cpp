@@ -43,7 +43,7 @@ Result<VkSampler> make_sampler(const Context& context, VkFilter filter, const Bo
 
 Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context) {
   const std::shared_ptr<Prepared> prepared(new Prepared(plan, std::move(context)));
-  Result<std::vector<Pipeline>> pipelines = make_pipelines(prepared->plan_, *prepared->context_);
+  Result<std::vector<Pipeline>> pipelines = make_pipelines(prepared->plan_, Layers::one, *prepared->context_);
   if (!pipelines) return pipelines.error();
   prepared->pipelines_ = std::move(*pipelines);
   if (Status s = prepared->upload_weights(); !s) return s.error();
@@ -91,18 +91,12 @@ Status Prepared::make_samplers() {
   return {};
 }
 
-std::int64_t row_bytes(const BufferResource& buffer, const ImageDesc& desc) {
-  return buffer.row_bytes == 0 ? desc.row_payload_bytes() : buffer.row_bytes;
-}
-
-std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc) {
-  return row_bytes(buffer, desc) * (desc.height - 1) + desc.row_payload_bytes();
-}
-
 Status add_intermediates(const Prepared& prepared, std::size_t images, Arena& arena) {
-  for (std::size_t i = 0; i < images; ++i) {
+  const std::size_t share = images_of_share(prepared);
+  for (std::size_t first = 0; first < images; first += share) {
+    const VkDeviceSize others = std::min(share, images - first) - 1;
     for (const ImageDesc& desc : prepared.plan().intermediates) {
-      const auto bytes = static_cast<VkDeviceSize>(desc.payload_bytes());
+      const VkDeviceSize bytes = others * stride_of_intermediate(desc) + payload(desc);
       const Result<std::size_t> index =
           prepared.uses_images() ? arena.add_image(desc, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT)
                                  : arena.add_buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
@@ -115,10 +109,13 @@ Status add_intermediates(const Prepared& prepared, std::size_t images, Arena& ar
 Result<std::unique_ptr<RecorderImpl>> RecorderImpl::create(std::shared_ptr<const Prepared> prepared,
                                                            std::span<const Target> batch, const Scratch& scratch) {
   std::unique_ptr<RecorderImpl> recorder(new RecorderImpl(std::move(prepared)));
+  recorder->launches_ = launches_of(*recorder->prepared_, batch);
   if (Status s = recorder->make_intermediates(batch.size(), scratch); !s) return s.error();
-  if (Status s = recorder->make_sets(batch.size()); !s) return s.error();
-  for (std::size_t image = 0; image < batch.size(); ++image) {
-    for (std::size_t pass = 0; pass < recorder->prepared_->passes().size(); ++pass) recorder->bind(pass, image, batch[image]);
+  if (Status s = recorder->make_pipelines(); !s) return s.error();
+  if (Status s = recorder->make_sets(); !s) return s.error();
+  for (std::size_t launch = 0; launch < recorder->launches_.size(); ++launch) {
+    const Target& first = batch[recorder->launches_[launch].first];
+    for (std::size_t pass = 0; pass < recorder->passes().size(); ++pass) recorder->bind(pass, launch, first);
   }
   return recorder;
 }
@@ -143,10 +140,17 @@ Status RecorderImpl::make_intermediates(std::size_t images, const Scratch& scrat
   return scratch_.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
 }
 
-Status RecorderImpl::make_sets(std::size_t images) {
-  const std::vector<Pipeline>& passes = prepared_->passes();
+Status RecorderImpl::make_pipelines() {
+  if (std::ranges::all_of(launches_, [](const Launch& launch) { return launch.count == 1; })) return {};
+  Result<std::vector<Pipeline>> layered = vulkan::make_pipelines(prepared_->plan(), Layers::many, *prepared_->context());
+  if (!layered) return layered.error();
+  layered_ = std::move(*layered);
+  return {};
+}
+
+Status RecorderImpl::make_sets() {
   const DeviceFunctions& vk = context().vk();
-  const auto count = static_cast<std::uint32_t>(images * passes.size());
+  const auto count = static_cast<std::uint32_t>(launches_.size() * passes().size());
   const std::array<VkDescriptorPoolSize, 4> sizes{{{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, count},
                                                    {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, count},
                                                    {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, count},
@@ -160,7 +164,7 @@ Status RecorderImpl::make_sets(std::size_t images) {
     return to_error(r, "making a descriptor pool");
   }
   std::vector<VkDescriptorSetLayout> layouts;
-  for (std::size_t i = 0; i < count; ++i) layouts.push_back(passes[i % passes.size()].objects.set_layout);
+  for (std::size_t i = 0; i < count; ++i) layouts.push_back(passes()[i % passes().size()].objects.set_layout);
   sets_.resize(count);
   parameters_.resize(count);
   VkDescriptorSetAllocateInfo allocate{};
@@ -172,12 +176,13 @@ Status RecorderImpl::make_sets(std::size_t images) {
   return r == VK_SUCCESS ? Status() : Status(to_error(r, "making descriptor sets"));
 }
 
-void RecorderImpl::bind(std::size_t pass_index, std::size_t image_index, const Target& target) {
+void RecorderImpl::bind(std::size_t pass_index, std::size_t launch_index, const Target& first) {
   const DeviceFunctions& vk = context().vk();
   const Plan& plan = prepared_->plan();
-  const Pipeline& pass = prepared_->passes()[pass_index];
+  const Launch& launch = launches_[launch_index];
+  const Pipeline& pass = passes()[pass_index];
   const Pass& planned_pass = plan.passes[pass_index];
-  const std::size_t index = set_index(pass_index, image_index);
+  const std::size_t index = set_index(pass_index, launch_index);
   parameters_[index] = pass.parameters;
   const auto write = [&](std::uint32_t number, BindingKind kind, const VkDescriptorImageInfo* image,
                          const VkDescriptorBufferInfo* buffer) {
@@ -191,35 +196,42 @@ void RecorderImpl::bind(std::size_t pass_index, std::size_t image_index, const T
     set.pBufferInfo = buffer;
     vk.UpdateDescriptorSets(context().device(), 1, &set, 0, nullptr);
   };
-  const auto bind_pixels = [&](std::uint32_t number, const Binding& planned) {
-    const bool is_source = number == kSourceBinding;
+  const auto set_distance = [&](const std::string& name, VkDeviceSize bytes, const ImageDesc& desc) {
+    pass.set_distance(parameters_[index], name, static_cast<std::uint32_t>(bytes / pixel_bytes(desc)));
+  };
+  const auto bind_pixels = [&](std::uint32_t number, const std::string& name, const Binding& planned) {
     VkDescriptorImageInfo image{prepared_->sampler(pass_index), VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL};
-    VkDescriptorBufferInfo buffer{VK_NULL_HANDLE, 0, VK_WHOLE_SIZE};
+    VkDescriptorBufferInfo buffer{};
     if (planned.kind == Binding::Kind::intermediate) {
-      const std::size_t own = image_index * plan.intermediates.size() + static_cast<std::size_t>(planned.index);
+      const auto which = static_cast<std::size_t>(planned.index);
+      const ImageDesc& desc = plan.intermediates[which];
+      const std::size_t share = images_of_share(*prepared_);
+      const std::size_t own = launch.first / share * plan.intermediates.size() + which;
+      const VkDeviceSize stride = stride_of_intermediate(desc);
       image.imageView = scratch_.view(own);
-      buffer.buffer = scratch_.buffer(own);
+      buffer = {scratch_.buffer(own), launch.first % share * stride, (launch.count - 1) * stride + payload(desc)};
+      set_distance(name + "_stride", stride, desc);
     } else {
-      const Resource& given = planned.kind == Binding::Kind::source ? target.source : target.destination;
-      const ImageDesc& desc = planned.kind == Binding::Kind::source ? plan.src : plan.dst;
+      const bool is_source = planned.kind == Binding::Kind::source;
+      const Resource& given = is_source ? first.source : first.destination;
+      const ImageDesc& desc = is_source ? plan.src : plan.dst;
       if (const auto* lent = std::get_if<ImageResource>(&given)) {
         image.imageView = lent->view;
         if (is_source) image.imageLayout = lent->layout;
       } else {
         const auto& lent_buffer = std::get<BufferResource>(given);
-        buffer.buffer = lent_buffer.buffer;
-        buffer.offset = lent_buffer.offset;
-        const int pixel = mollify::info(desc.format).pixel_bytes();
-        buffer.range = static_cast<VkDeviceSize>(extent(lent_buffer, desc));
-        Pipeline::set_pitch(*pass.variant, parameters_[index], is_source ? "source_pitch" : "destination_pitch",
-                            static_cast<std::int32_t>(row_bytes(lent_buffer, desc) / pixel));
+        const VkDeviceSize stride = is_source ? launch.source_stride : launch.destination_stride;
+        const VkDeviceSize range = (launch.count - 1) * stride + static_cast<VkDeviceSize>(extent(lent_buffer, desc));
+        buffer = {lent_buffer.buffer, lent_buffer.offset, range};
+        set_distance(name + "_pitch", static_cast<VkDeviceSize>(row_bytes(lent_buffer, desc)), desc);
+        set_distance(name + "_stride", stride, desc);
       }
     }
     write(number, pass.binding(number).kind, &image, &buffer);
   };
-  bind_pixels(kSourceBinding, planned_pass.source);
-  bind_pixels(kDestinationBinding, planned_pass.destination);
-  if (planned_pass.beside) bind_pixels(kBesideBinding, *planned_pass.beside);
+  bind_pixels(kSourceBinding, "source", planned_pass.source);
+  bind_pixels(kDestinationBinding, "destination", planned_pass.destination);
+  if (planned_pass.beside) bind_pixels(kBesideBinding, "beside", *planned_pass.beside);
   const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
   if (weights == pass.variant->bindings.end()) return;
   const bool uniform = weights->kind == BindingKind::uniform_buffer;
@@ -232,20 +244,18 @@ void RecorderImpl::bind(std::size_t pass_index, std::size_t image_index, const T
 
 void RecorderImpl::record(VkCommandBuffer commands) const {
   const DeviceFunctions& vk = context().vk();
-  const std::vector<Pipeline>& passes = prepared_->passes();
-  const std::size_t images = sets_.size() / passes.size();
   // The last execution may still read what this one overwrites. Images are begun anew: nothing of them is kept.
   if (!prepared_->plan().intermediates.empty()) compute_barrier(commands, images_begin_);
-  for (std::size_t i = 0; i < passes.size(); ++i) {
+  for (std::size_t i = 0; i < passes().size(); ++i) {
     if (i > 0) compute_barrier(commands, {});
-    const Pipeline& pass = passes[i];
+    const Pipeline& pass = passes()[i];
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.pipeline);
-    for (std::size_t image = 0; image < images; ++image) {
-      const std::size_t index = set_index(i, image);
+    for (std::size_t launch = 0; launch < launches_.size(); ++launch) {
+      const std::size_t index = set_index(i, launch);
       vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pass.objects.layout, 0, 1, &sets_[index], 0, nullptr);
       vk.CmdPushConstants(commands, pass.objects.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                           static_cast<std::uint32_t>(parameters_[index].size()), parameters_[index].data());
-      vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, 1);
+      vk.CmdDispatch(commands, pass.groups.x, pass.groups.y, static_cast<std::uint32_t>(launches_[launch].count));
     }
   }
 }
@@ -269,6 +279,15 @@ void full_barrier(const Context& context, VkCommandBuffer commands) {
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
                           VK_ACCESS_TRANSFER_WRITE_BIT;
   context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void host_barrier(const Context& context, VkCommandBuffer commands) {
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+  context.vk().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                                  nullptr, 0, nullptr);
 }
 
 VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by) {

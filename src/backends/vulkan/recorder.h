@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/vulkan/launches.h"
 #include "backends/vulkan/memory.h"
 #include "backends/vulkan/pipeline.h"
 #include "mollify/vulkan.h"
@@ -64,32 +65,31 @@ class RecorderImpl {
   explicit RecorderImpl(std::shared_ptr<const Prepared> prepared)
       : prepared_(std::move(prepared)), scratch_(prepared_->context()) {}
   [[nodiscard]] Status make_intermediates(std::size_t images, const Scratch& scratch);
-  [[nodiscard]] Status make_sets(std::size_t images);
-  /// Of pass `pass` on image `image`: what its set binds, and its pitches.
-  void bind(std::size_t pass, std::size_t image, const Target& target);
-  [[nodiscard]] std::size_t set_index(std::size_t pass, std::size_t image) const {
-    return image * prepared_->passes().size() + pass;
-  }
+  [[nodiscard]] Status make_pipelines();
+  [[nodiscard]] Status make_sets();
+  /// Of pass `pass` in launch `launch`: what its set binds, and the distances in its buffers. `first` is the launch's first.
+  void bind(std::size_t pass, std::size_t launch, const Target& first);
+  [[nodiscard]] const std::vector<Pipeline>& passes() const { return layered_.empty() ? prepared_->passes() : layered_; }
+  [[nodiscard]] std::size_t set_index(std::size_t pass, std::size_t launch) const { return launch * passes().size() + pass; }
   void compute_barrier(VkCommandBuffer commands, std::span<const VkImageMemoryBarrier> images) const;
 
   std::shared_ptr<const Prepared> prepared_;
+  std::vector<Launch> launches_;
+  std::vector<Pipeline> layered_;  ///< in place of the executable's where a launch has several images
   Arena scratch_;
   std::vector<VkImageMemoryBarrier> images_begin_;   ///< of each intermediate, where these are images
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
-  std::vector<VkDescriptorSet> sets_;                ///< of each pass on each image, see set_index()
-  std::vector<std::vector<std::byte>> parameters_;  ///< likewise, with the pitches of these buffers
+  std::vector<VkDescriptorSet> sets_;                ///< of each pass in each launch, see set_index()
+  std::vector<std::vector<std::byte>> parameters_;  ///< likewise, with the distances in these buffers
 };
 
-/// From one row of pixels in a buffer to the next.
-[[nodiscard]] std::int64_t row_bytes(const BufferResource& buffer, const ImageDesc& desc);
-/// Bytes from the first pixel to the last.
-[[nodiscard]] std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc);
-
-/// Adds a plan's intermediates, those of one image after the other's, to an arena; they are not usable before it has memory.
+/// Adds a plan's intermediates to an arena, for as many images; they are not usable before it has memory.
 [[nodiscard]] Status add_intermediates(const Prepared& prepared, std::size_t images, Arena& arena);
 
 /// Everything that shaders or copies wrote is visible to what shaders or copies do next.
 void full_barrier(const Context& context, VkCommandBuffer commands);
+/// Everything that copies wrote is visible to the host, once it has waited.
+void host_barrier(const Context& context, VkCommandBuffer commands);
 /// Contents undefined before, VK_IMAGE_LAYOUT_GENERAL after.
 [[nodiscard]] VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by);
 void begin_image(const Context& context, VkCommandBuffer commands, VkImage image);

@@ -16,7 +16,9 @@ std::size_t set_count(std::int64_t bytes, bool is_software) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(wanted, 2, 16));
 }
 
-std::size_t set_count(const Plan& plan) { return set_count(2 * plan.min_bytes, plan.device.gpu.is_software); }
+std::size_t set_count(const Plan& plan, std::size_t batch) {
+  return set_count(2 * plan.min_bytes * static_cast<std::int64_t>(batch), plan.device.gpu.is_software);
+}
 
 /// Copies `vectors` of 16 bytes from one buffer to another.
 Plan copy_plan(const DeviceInfo& device, std::int64_t vectors) {
@@ -38,12 +40,12 @@ Plan copy_plan(const DeviceInfo& device, std::int64_t vectors) {
   return plan;
 }
 
-/// Noise into the source; `more` records what else is to be done with it.
+/// Noise into the sources; `more` records what else is to be done with it.
 template <class More>
 Status fill(Commands& commands, const DeviceImages& images, const DeviceNoise& noise, const More& more) {
   const Status recorded = commands.record([&](VkCommandBuffer out) {
     images.record_begin(out);
-    images.record_upload(out, noise.buffer(), 0);
+    images.record_upload(out, noise.buffer(), 0, noise.pixel_bytes());
     more(out);
   });
   if (!recorded) return recorded;
@@ -96,19 +98,19 @@ Result<std::vector<double>> Stopwatch::read() const {
   return times;
 }
 
-std::int64_t timer_bytes(const Plan& plan) {
-  const std::int64_t images = plan.src.payload_bytes() + plan.dst.payload_bytes() + plan.scratch_bytes;
-  return static_cast<std::int64_t>(set_count(plan)) * (images + plan.min_bytes);
+std::int64_t timer_bytes(const Plan& plan, std::size_t batch) {
+  const std::int64_t image = plan.src.payload_bytes() + plan.dst.payload_bytes() + plan.scratch_bytes;
+  return static_cast<std::int64_t>(set_count(plan, batch) * batch) * (image + plan.min_bytes);
 }
 
 std::int64_t timer_budget(const Context& context) { return context.device_memory_bytes() / 2; }
 
 Result<std::unique_ptr<DeviceNoise>> DeviceNoise::create(const std::shared_ptr<const Context>& context,
                                                          const ConstImageView& noise) {
-  std::unique_ptr<DeviceNoise> made(new DeviceNoise(context, noise.desc.payload_bytes()));
+  std::unique_ptr<DeviceNoise> made(new DeviceNoise(context, noise.desc));
   Arena& staging = made->staging_;
   const Result<std::size_t> buffer =
-      staging.add_buffer(static_cast<VkDeviceSize>(made->bytes_), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
+      staging.add_buffer(static_cast<VkDeviceSize>(made->bytes()), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
   if (!buffer) return buffer.error();
   if (Status s = staging.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0); !s) {
     return s.error();
@@ -129,13 +131,20 @@ struct DeviceTimer::Set {
   std::unique_ptr<RecorderImpl> empty;
 };
 
-DeviceTimer::DeviceTimer(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)) {}
+DeviceTimer::DeviceTimer(std::shared_ptr<const Prepared> prepared, std::size_t batch)
+    : prepared_(std::move(prepared)), batch_(batch) {}
 
 DeviceTimer::~DeviceTimer() = default;
 
-Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise) {
+Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise,
+                                                         std::size_t batch) {
   const std::shared_ptr<Context> context = prepared->context();
-  std::unique_ptr<DeviceTimer> timer(new DeviceTimer(std::move(prepared)));
+  if (const std::size_t most = std::max<std::size_t>(most_of_launch(*prepared), 1); batch > most) {
+    return Error{ErrorCode::unsupported,
+                 "a batch of " + std::to_string(batch) + ": one dispatch makes at most " + std::to_string(most) +
+                     " of these images" + (prepared->uses_images() ? ", which are no buffers" : ""), {}};
+  }
+  std::unique_ptr<DeviceTimer> timer(new DeviceTimer(std::move(prepared), batch));
   Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kKinds * kMaxRuns);
   if (!stopwatch) return stopwatch.error();
   timer->stopwatch_ = std::move(*stopwatch);
@@ -148,7 +157,7 @@ Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const P
 }
 
 Status DeviceTimer::make_copy_plans() {
-  copy_bytes_ = std::max<std::int64_t>(16, prepared_->plan().min_bytes / 2 / 16 * 16);
+  copy_bytes_ = std::max<std::int64_t>(16, static_cast<std::int64_t>(batch_) * prepared_->plan().min_bytes / 2 / 16 * 16);
   const std::shared_ptr<Context> context = prepared_->context();
   Result<std::shared_ptr<const Prepared>> copy = Prepared::create(copy_plan(context->info(), copy_bytes_ / 16), context);
   if (!copy) return copy.error();
@@ -162,15 +171,14 @@ Status DeviceTimer::make_copy_plans() {
 Status DeviceTimer::make_sets(const DeviceNoise& noise) {
   const Plan& plan = prepared_->plan();
   const std::shared_ptr<const Context> context = prepared_->context();
-  const std::size_t count = set_count(plan);
+  const std::size_t count = set_count(plan, batch_);
   const auto bytes = static_cast<VkDeviceSize>(copy_->plan().src.payload_bytes());
   for (std::size_t i = 0; i < count; ++i) {
     auto set = std::make_unique<Set>(prepared_);
-    Result<std::unique_ptr<DeviceImages>> images = DeviceImages::create(prepared_);
+    Result<std::unique_ptr<DeviceImages>> images = DeviceImages::create(prepared_, batch_);
     if (!images) return images.error();
     set->images = std::move(*images);
-    Result<std::unique_ptr<RecorderImpl>> blur =
-        RecorderImpl::create(prepared_, {set->images->source(), set->images->destination()});
+    Result<std::unique_ptr<RecorderImpl>> blur = RecorderImpl::create(prepared_, set->images->targets(), {});
     if (!blur) return blur.error();
     set->blur = std::move(*blur);
     for (int end = 0; end < 2; ++end) {
@@ -228,6 +236,26 @@ Result<DeviceSamples> DeviceTimer::measure(int runs) {
   return samples;
 }
 
+Result<std::vector<std::byte>> DeviceTimer::blurred() {
+  const Set& set = *sets_.front();
+  const auto bytes = batch_ * static_cast<std::size_t>(prepared_->plan().dst.payload_bytes());
+  Arena staging(prepared_->context());
+  const Result<std::size_t> buffer = staging.add_buffer(bytes, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  if (!buffer) return buffer.error();
+  constexpr auto kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  if (Status s = staging.allocate(kHost, VK_MEMORY_PROPERTY_HOST_CACHED_BIT); !s) return s.error();
+  const Status recorded = commands_->record([&](VkCommandBuffer out) {
+    set.blur->record(out);
+    full_barrier(*prepared_->context(), out);
+    set.images->record_download(out, staging.buffer(0), 0);
+    host_barrier(*prepared_->context(), out);
+  });
+  if (!recorded) return recorded.error();
+  if (Status s = commands_->submit(); !s) return s.error();
+  if (Status s = commands_->wait(); !s) return s.error();
+  return std::vector<std::byte>(staging.data(0), staging.data(0) + bytes);
+}
+
 Result<std::vector<double>> DeviceTimer::measure_submissions(int runs) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> samples;
@@ -269,7 +297,7 @@ Status DeviceContest::enter(std::span<const std::shared_ptr<const Prepared>> exe
   // One set of images each, in turn: by the time a set comes up again, others have taken its place in the caches.
   for (const auto& prepared : executables.first(std::min(executables.size(), kMaxExecutables))) {
     const DeviceImages& images = *images_[recorders_.size() % images_.size()];
-    Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared, {images.source(), images.destination()});
+    Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared, images.targets(), {});
     if (!recorder) return recorder.error();
     recorders_.push_back(std::move(*recorder));
   }

@@ -43,52 +43,59 @@ class Stopwatch {
 /// Nanoseconds of each run. They took turns, so that a disturbance hits all alike.
 struct DeviceSamples {
   std::vector<double> blur;
-  std::vector<double> driver_copy;  ///< vkCmdCopyBuffer of half of the plan's min_bytes
+  std::vector<double> driver_copy;  ///< vkCmdCopyBuffer of half of the plan's min_bytes, of each image
   std::vector<double> kernel_copy;  ///< the same bytes by a shader
   std::vector<double> dispatch;     ///< a dispatch of one work group that copies 16 bytes: what any dispatch costs
   std::vector<double> nothing;      ///< between two timestamps with a barrier between them
 };
 
-/// The memory on the device that a DeviceTimer of this plan takes, about.
-[[nodiscard]] std::int64_t timer_bytes(const Plan& plan);
+/// The memory on the device that a DeviceTimer of this plan takes, about, for batches of so many images.
+[[nodiscard]] std::int64_t timer_bytes(const Plan& plan, std::size_t batch);
 /// Half of the device's own memory: timers that take more together are better used one after another.
 [[nodiscard]] std::int64_t timer_budget(const Context& context);
 
-/// Packed rows of a source in memory that the device reads, for any number of timers.
+/// Packed rows of a source in memory that the device reads, for any number of timers. Image i of a batch begins i pixels into
+/// it: so many more it must have.
 class DeviceNoise {
  public:
   static Result<std::unique_ptr<DeviceNoise>> create(const std::shared_ptr<const Context>& context, const ConstImageView& noise);
   [[nodiscard]] VkBuffer buffer() const { return staging_.buffer(0); }
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::int64_t bytes() const { return desc_.payload_bytes(); }
+  [[nodiscard]] VkDeviceSize pixel_bytes() const { return vulkan::pixel_bytes(desc_); }
 
  private:
-  DeviceNoise(const std::shared_ptr<const Context>& context, std::int64_t bytes) : staging_(context), bytes_(bytes) {}
+  DeviceNoise(const std::shared_ptr<const Context>& context, const ImageDesc& desc) : staging_(context), desc_(desc) {}
   Arena staging_;
-  std::int64_t bytes_;
+  ImageDesc desc_;
 };
 
 /// Images and buffers to time an executable on, several sets in turn so that no cache holds the next one.
 class DeviceTimer {
  public:
-  /// `noise` fills the sources; it has the shape of the plan's source.
-  static Result<std::unique_ptr<DeviceTimer>> create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise);
+  /// `noise` fills the sources; it has the shape of the plan's source, or more rows. A blur is of a whole batch, in one
+  /// dispatch a pass; the error says if that cannot be.
+  static Result<std::unique_ptr<DeviceTimer>> create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise,
+                                                     std::size_t batch);
   ~DeviceTimer();
   DeviceTimer(const DeviceTimer&) = delete;
   DeviceTimer& operator=(const DeviceTimer&) = delete;
 
   /// One submission; `runs` times a blur, both copies, an empty dispatch and nothing. At most kMaxRuns.
   [[nodiscard]] Result<DeviceSamples> measure(int runs);
+  /// What a blur makes: the images of the batch, packed.
+  [[nodiscard]] Result<std::vector<std::byte>> blurred();
   /// Nanoseconds, by the host's clock, from the submission of one blur to its fence; each of `runs`.
   [[nodiscard]] Result<std::vector<double>> measure_submissions(int runs);
   static constexpr int kMaxRuns = 64;
 
  private:
   struct Set;
-  explicit DeviceTimer(std::shared_ptr<const Prepared> prepared);
+  DeviceTimer(std::shared_ptr<const Prepared> prepared, std::size_t batch);
   [[nodiscard]] Status make_sets(const DeviceNoise& noise);
   [[nodiscard]] Status make_copy_plans();
 
   std::shared_ptr<const Prepared> prepared_;
+  std::size_t batch_;
   std::shared_ptr<const Prepared> copy_;   ///< the copy kernel, on buffers
   std::shared_ptr<const Prepared> empty_;  ///< the same on one vector of them
   std::vector<std::unique_ptr<Set>> sets_;

@@ -1,0 +1,46 @@
+"""mollify bench --batch: images of one dispatch, timed and verified together."""
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import tool
+
+DEVICES = [d["open_name"] for d in json.loads(tool.run("list", "devices", "--json").stdout)]
+GPU = next((name for name in DEVICES if name.startswith("vulkan")), None)
+QUICK = ["bench", "--size", "61x47", "--box", "1", "--seconds", "0"]
+
+
+class BatchTest(unittest.TestCase):
+    def refused(self, code, *args):
+        result = tool.run(*QUICK, *args)
+        self.assertEqual(result.returncode, code, result.stdout)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        return result.stderr
+
+    def test_batches_are_for_gpus(self):
+        self.assertIn("--batch 4: a CPU dispatches nothing", self.refused(1, "--batch", "4"))
+        self.assertIn("--batch 0: one image at least", self.refused(2, "--batch", "0"))
+
+    @unittest.skipIf(GPU is None, "no Vulkan device")
+    def test_only_buffers_share_a_dispatch(self):
+        why = self.refused(1, "--device", GPU, "--batch", "2", "--algorithm", "nxn.direct:storage=image")
+        self.assertIn("a batch of 2: one dispatch makes at most 1 of these images, which are no buffers", why)
+
+    @unittest.skipIf(GPU is None, "no Vulkan device")
+    def test_a_batch_is_one_record(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "records.jsonl")
+            for batch in [[], ["--batch", "5"]]:
+                result = tool.run(*QUICK, "--format", "rgb8", "--device", GPU, "--algorithm", "sep.direct", "--json", path, *batch)
+                self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("times of 5 images in one dispatch a pass", result.stdout)
+            one, five = map(json.loads, path.read_text().splitlines())
+        self.assertEqual((one["batch"], five["batch"]), (1, 5))
+        self.assertEqual(one["case"], five["case"])
+        self.assertEqual(five["min_bytes"], 5 * one["min_bytes"])
+        self.assertGreater(five["copy_ns"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,338 @@
+// vulkan::Recorder on batches: images at equal distances in one dispatch, all others in one each, and the same bits as alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vulkan_engine_support.h"
+
+namespace mollify::test {
+namespace {
+
+/// Stands between the backend and the device: counts dispatches, and makes limits smaller than they are.
+struct Spy {
+  inline static PFN_vkGetInstanceProcAddr instance_functions = nullptr;
+  inline static PFN_vkGetDeviceProcAddr device_functions = nullptr;
+  inline static PFN_vkGetPhysicalDeviceProperties2 properties = nullptr;
+  inline static PFN_vkCmdDispatch dispatch = nullptr;
+  inline static std::vector<std::uint32_t> layers;  // of each dispatch since the last look
+  inline static VkPhysicalDeviceLimits limits{};
+
+  explicit Spy(Engine& engine) {
+    instance_functions = engine.lent.get_instance_proc_addr;
+    engine.lent.get_instance_proc_addr = &instance_function;
+    limits = engine.properties.limits;
+    layers.clear();
+  }
+
+  static std::vector<std::uint32_t> look() { return std::exchange(layers, {}); }
+
+  template <class Function>
+  static PFN_vkVoidFunction instead(Function& kept, PFN_vkVoidFunction real, Function own) {
+    kept = reinterpret_cast<Function>(real);
+    return reinterpret_cast<PFN_vkVoidFunction>(own);
+  }
+  static PFN_vkVoidFunction instance_function(VkInstance instance, const char* name) {
+    const PFN_vkVoidFunction real = instance_functions(instance, name);
+    if (std::string_view(name) == "vkGetPhysicalDeviceProperties2") return instead(properties, real, &limited);
+    if (std::string_view(name) != "vkGetDeviceProcAddr") return real;
+    return instead(device_functions, real, &device_function);
+  }
+  static PFN_vkVoidFunction device_function(VkDevice device, const char* name) {
+    const PFN_vkVoidFunction real = device_functions(device, name);
+    return std::string_view(name) == "vkCmdDispatch" ? instead(dispatch, real, &dispatched) : real;
+  }
+  static void limited(VkPhysicalDevice device, VkPhysicalDeviceProperties2* out) {
+    properties(device, out);
+    out->properties.limits = limits;
+  }
+  static void dispatched(VkCommandBuffer commands, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+    layers.push_back(z);
+    dispatch(commands, x, y, z);
+  }
+};
+
+/// Where the images of a batch lie in one buffer, in pixels.
+struct Layout {
+  std::int32_t row_gap = 0;  ///< between rows, on both sides
+  std::int64_t source_gap = 0;  ///< between images
+  std::int64_t result_gap = 0;
+  std::vector<std::size_t> shifted{};  ///< whose results lie 64 pixels later than the others'
+};
+
+/// Sources and results of a batch in one buffer of the host, poison everywhere else.
+class HostBatch {
+ public:
+  HostBatch(Engine& engine, const ImageDesc& desc, std::size_t count, const Layout& layout)
+      : desc_(desc), count_(count), layout_(layout), host_(engine, bytes()), expected_(bytes(), kPoison) {
+    std::memcpy(host_.pixels, expected_.data(), bytes());
+    for (std::size_t i = 0; i < count; ++i) {
+      sources_.push_back(Pixels::random(desc, i + 1));
+      put(sources_[i], source(i), host_.pixels);
+      put(sources_[i], source(i), expected_.data());
+    }
+  }
+
+  [[nodiscard]] std::vector<vulkan::Target> targets() const {
+    std::vector<vulkan::Target> batch;
+    const std::int64_t row = row_pixels() * pixel();
+    for (std::size_t i = 0; i < count_; ++i) {
+      batch.push_back({vulkan::BufferResource{host_.buffer, source(i), row}, vulkan::BufferResource{host_.buffer, result(i), row}});
+    }
+    return batch;
+  }
+
+  /// Every byte of the buffer is what blurring each image alone makes it, or what it was.
+  void expect_blurred_by(const Executable& executable) {
+    for (std::size_t i = 0; i < count_; ++i) put(run(executable, sources_[i]), result(i), expected_.data());
+    const auto wrong = std::mismatch(expected_.begin(), expected_.end(), host_.pixels).first - expected_.begin();
+    EXPECT_EQ(static_cast<VkDeviceSize>(wrong), bytes()) << "first wrong byte; results begin at byte " << result(0);
+  }
+
+ private:
+  static constexpr std::byte kPoison{0x77};
+
+  [[nodiscard]] std::int64_t pixel() const { return info(desc_.format).pixel_bytes(); }
+  [[nodiscard]] std::int64_t row_pixels() const { return desc_.width + layout_.row_gap; }
+  [[nodiscard]] VkDeviceSize place(std::size_t i, std::int64_t gap) const {
+    return static_cast<VkDeviceSize>(static_cast<std::int64_t>(i) * (row_pixels() * desc_.height + gap) * pixel());
+  }
+  [[nodiscard]] VkDeviceSize source(std::size_t i) const { return place(i, layout_.source_gap); }
+  [[nodiscard]] VkDeviceSize result(std::size_t i) const {
+    const VkDeviceSize begin = (source(count_) + 4095) / 4096 * 4096;
+    const VkDeviceSize shift = std::ranges::count(layout_.shifted, i) * 64 * pixel();
+    return begin + place(i, layout_.result_gap) + shift;
+  }
+  [[nodiscard]] VkDeviceSize bytes() const { return result(count_) + 4096; }
+
+  void put(const Pixels& pixels, VkDeviceSize at, std::byte* to) const {
+    for (std::int32_t y = 0; y < desc_.height; ++y) {
+      std::memcpy(to + at + y * row_pixels() * pixel(), pixels.view().row(y), static_cast<std::size_t>(desc_.row_payload_bytes()));
+    }
+  }
+
+  ImageDesc desc_;
+  std::size_t count_;
+  Layout layout_;
+  HostBuffer host_;
+  std::vector<std::byte> expected_;
+  std::vector<Pixels> sources_;
+};
+
+using Layers = std::vector<std::uint32_t>;
+
+/// Blurs the batch by one recorder, in scratch of as much as it says it needs, and gives the layers of its dispatches.
+Layers run_batch(Engine& engine, const Executable& executable, std::span<const vulkan::Target> targets) {
+  const vulkan::ScratchNeeds needs = must(vulkan::scratch_needs(executable, static_cast<std::int32_t>(targets.size())));
+  vulkan::Scratch scratch;
+  if (needs.size > 0) scratch.memory = engine.allocate({needs.size, needs.alignment, needs.memory_type_bits}, 0);
+  const vulkan::Recorder recorder = must(vulkan::Recorder::create(executable, targets, scratch));
+  Spy::look();
+  engine.run([&](VkCommandBuffer commands) {
+    recorder.record(commands);
+    host_barrier(engine, commands);
+  });
+  return Spy::look();
+}
+
+struct Way {
+  std::string algorithm;
+  TransferFunction transfer = TransferFunction::none;
+};
+
+/// Every algorithm, and forms whose kernels are others.
+std::vector<Way> ways_on_buffers() {
+  std::vector<Way> ways;
+  for (const AlgorithmInfo& algorithm : algorithms()) ways.push_back({std::string(algorithm.id) + ":storage=buffer"});
+  for (const char* form : {"box.any:form=columns,sums=u32", "box.any:form=columns,sums=f32", "box.any:form=corners",
+                           "box.any:form=corners,sums=f32", "sep.fused:neighbours=lanes", "sep.fused:math=half",
+                           "gauss.decimate:read_span=4,write_span=4"}) {
+    ways.push_back({form});
+  }
+  ways.push_back({"gauss.decimate:storage=buffer", TransferFunction::srgb});
+  return ways;
+}
+
+/// Of the first blur that the way can take.
+Result<Plan> plan_of(const Way& way, const ImageDesc& desc, const DeviceInfo& device) {
+  Result<Plan> plan = Error{};
+  for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{5.0, 5.0}, {}, {}}),
+                                   KernelSpec(Matrix{3, 3, {1, 0, 2, 0, 3, 0, 2, 0, 1}, {1, 1}, Normalization::unit_sum})}) {
+    BlurSpec spec = spec_of(kernel, BorderMode::mirror);
+    spec.accuracy.max_error = 0.5;
+    spec.transfer = way.transfer;
+    plan = make_plan(spec, desc, desc, device, with(way.algorithm));
+    if (plan) break;
+  }
+  return plan;
+}
+
+class Batches : public testing::TestWithParam<PixelFormat> {};
+
+/// Images with gaps of any number of pixels between them, which begin in the middle of words and spans; some rows are whole
+/// spans and some are not.
+TEST_P(Batches, AreOneDispatchAPass) {
+  Engine engine;
+  const Spy spy(engine);
+  const Device device = must(vulkan::adopt(engine.lent));
+  // These read images, multiply matrices, which no software driver does, or have no images at all.
+  std::set<std::string> missing(device.info().kernels.begin(), device.info().kernels.end());
+  for (const char* kernel : {"box_nxn_linear", "box_sep_linear", "gauss_linear", "sep_fused_matrix", "copy"}) missing.erase(kernel);
+  for (const Way& way : ways_on_buffers()) {
+    for (const auto& [desc, layout] : {std::pair{ImageDesc{61, 47, GetParam()}, Layout{3, 5, 7, {}}},
+                                       std::pair{ImageDesc{1104, 16, GetParam()}, Layout{0, 6, 34, {}}}}) {
+      const Result<Plan> plan = plan_of(way, desc, device.info());
+      if (!plan) continue;
+      SCOPED_TRACE(way.algorithm + ", " + std::to_string(desc.width) + " wide");
+      const Executable executable = must(device.prepare(*plan));
+      HostBatch batch(engine, desc, 3, layout);
+      EXPECT_EQ(run_batch(engine, executable, batch.targets()), Layers(plan->passes.size(), 3));
+      batch.expect_blurred_by(executable);
+      for (const Pass& pass : plan->passes) missing.erase(pass.kernel);
+    }
+  }
+  EXPECT_EQ(missing, std::set<std::string>{});
+}
+
+INSTANTIATE_TEST_SUITE_P(Vulkan, Batches,
+                         testing::Values(PixelFormat::r8, PixelFormat::rgb8, PixelFormat::rgba8, PixelFormat::rgba16f,
+                                         PixelFormat::rgba32f),
+                         [](const auto& test) { return std::string(mollify::info(test.param).name); });
+
+/// The layers of the dispatches of `count` images, which must come out right.
+Layers layers_of(Engine& engine, const Executable& executable, std::size_t count, const Layout& layout) {
+  HostBatch batch(engine, kDesc, count, layout);
+  Layers layers = run_batch(engine, executable, batch.targets());
+  batch.expect_blurred_by(executable);
+  return layers;
+}
+
+constexpr std::string_view kOnePass = "nxn.direct:storage=buffer";
+constexpr std::string_view kTwoPasses = "sep.direct:storage=buffer,intermediate=rgba16";
+/// Pixels after an image of kDesc, or of rows that are two pixels longer, so that any device can bind the next one.
+constexpr std::int64_t kToAlign = 2880 - 61 * 47;
+constexpr std::int64_t kToAlignLonger = 3008 - 63 * 47;
+
+TEST(VulkanBatch, EqualDistancesShareADispatch) {
+  Engine engine;
+  const Spy spy(engine);
+  const Executable executable = prepared_on(must(vulkan::adopt(engine.lent)), kTwoPasses);
+  const auto layers = [&](std::size_t count, const Layout& layout) { return layers_of(engine, executable, count, layout); };
+  EXPECT_EQ(layers(1, {}), (Layers{1, 1}));
+  EXPECT_EQ(layers(5, {0, 5, kToAlign, {}}), (Layers{5, 5}));
+  EXPECT_EQ(layers(5, {0, kToAlign, kToAlign + 64, {3, 4}}), (Layers{3, 2, 3, 2}));
+  EXPECT_EQ(layers(4, {0, kToAlign, kToAlign + 64, {1}}), (Layers{2, 2, 2, 2}));
+}
+
+TEST(VulkanBatch, WhatHasNoDistanceInPixelsDoesNotShareADispatch) {
+  Engine engine;
+  const Spy spy(engine);
+  const Device device = must(vulkan::adopt(engine.lent));
+  const Executable executable = prepared_on(device, kOnePass);
+  const std::vector<vulkan::Target> targets = HostBatch(engine, kDesc, 4, {2, kToAlignLonger, kToAlignLonger, {}}).targets();
+  EXPECT_EQ(run_batch(engine, executable, targets), (Layers{4}));
+  std::vector<vulkan::Target> changed = targets;
+  std::get<vulkan::BufferResource>(changed[2].source).row_bytes -= 4;
+  EXPECT_EQ(run_batch(engine, executable, changed), (Layers{2, 1, 1}));
+  changed = targets;
+  std::ranges::reverse(changed);
+  EXPECT_EQ(run_batch(engine, executable, changed), (Layers{1, 1, 1, 1}));
+  const ImageDesc three_bytes{61, 47, PixelFormat::rgb8};
+  changed = HostBatch(engine, three_bytes, 3, {0, kToAlign, kToAlign, {}}).targets();
+  for (std::size_t i = 0; i < changed.size(); ++i) std::get<vulkan::BufferResource>(changed[i].source).offset = i * 8704;
+  EXPECT_EQ(run_batch(engine, prepared_on(device, kOnePass, kSpec, three_bytes), changed), (Layers{1, 1, 1}));
+}
+
+/// What no grid or no binding of the device can hold goes into several dispatches.
+TEST(VulkanBatch, LimitsOfTheDeviceAreKept) {
+  Engine engine;
+  const Spy spy(engine);
+  const auto layers = [&](std::string_view algorithm, const Layout& layout) {
+    return layers_of(engine, prepared_on(must(vulkan::adopt(engine.lent)), algorithm), 5, layout);
+  };
+  const Layout aligned{0, kToAlign, kToAlign, {}};
+  Spy::limits.maxComputeWorkGroupCount[2] = 2;
+  EXPECT_EQ(layers(kOnePass, aligned), (Layers{2, 2, 1}));
+  EXPECT_EQ(layers(kTwoPasses, aligned), (Layers{2, 2, 1, 2, 2, 1}));
+  Spy::limits.maxComputeWorkGroupCount[2] = 65535;
+
+  // Four images, or two of twice the size between passes.
+  Spy::limits.maxStorageBufferRange = 4 * 2880 * 4 + 2048;
+  EXPECT_EQ(layers(kOnePass, aligned), (Layers{4, 1}));
+  EXPECT_EQ(layers(kTwoPasses, aligned), (Layers{2, 2, 1, 2, 2, 1}));
+  Spy::limits.maxStorageBufferRange = 3 * 2880 * 4;
+  EXPECT_EQ(layers(kOnePass, aligned), (Layers{3, 2}));
+  // Only every other image can begin a binding.
+  Spy::limits.minStorageBufferOffsetAlignment = 64;
+  EXPECT_EQ(layers(kOnePass, {0, kToAlign - 8, kToAlign, {}}), (Layers{2, 3}));
+}
+
+TEST(VulkanBatch, WhereADispatchBeginsIsAligned) {
+  Engine engine;
+  const Spy spy(engine);
+  Spy::limits.minStorageBufferOffsetAlignment = 64;
+  const Executable executable = prepared_on(must(vulkan::adopt(engine.lent)), kOnePass);
+  std::vector<vulkan::Target> targets = HostBatch(engine, kDesc, 3, {0, kToAlign - 8, kToAlign, {}}).targets();
+  EXPECT_EQ(message_of(vulkan::Recorder::create(executable, targets)), "no error");
+  std::ranges::reverse(targets);
+  EXPECT_EQ(message_of(vulkan::Recorder::create(executable, targets)),
+            "the source begins at byte 11488, which is no multiple of the device's 64");
+}
+
+/// Of image i of a batch in one buffer: sources in its lower half, results in the upper.
+vulkan::Target target(const HostBuffer& host, VkDeviceSize i) {
+  return {vulkan::BufferResource{host.buffer, i << 14, 0}, vulkan::BufferResource{host.buffer, (1 << 16) + (i << 14), 0}};
+}
+
+TEST(VulkanBatch, BatchesAreBlurredAsTheirImagesAre) {
+  Engine engine;
+  const Device device = must(vulkan::adopt(engine.lent));
+  for (const std::string& algorithm : {std::string(kStorages[1]), algorithm_with_intermediates(device.info())}) {
+    SCOPED_TRACE(algorithm);
+    const Executable executable = prepared_on(device, algorithm);
+    const HostBuffer host(engine);
+    const auto bytes = static_cast<std::size_t>(kDesc.payload_bytes());
+    std::vector<vulkan::Target> batch;
+    std::vector<Pixels> sources;
+    for (std::size_t i = 0; i < 3; ++i) {
+      sources.push_back(Pixels::random(kDesc, i + 1));
+      std::memcpy(host.pixels + (i << 14), sources[i].view().row(0), bytes);
+      batch.push_back(target(host, i));
+    }
+    const vulkan::Recorder recorder = must(vulkan::Recorder::create(executable, batch));
+    engine.run([&](VkCommandBuffer commands) {
+      recorder.record(commands);
+      host_barrier(engine, commands);
+    });
+    for (std::size_t i = 0; i < 3; ++i) {
+      Pixels result(kDesc);
+      std::memcpy(result.view().row(0), host.pixels + (1 << 16) + (i << 14), bytes);
+      EXPECT_EQ(result, run(prepared_on(gpu(), algorithm), sources[i])) << "image " << i;
+    }
+    EXPECT_EQ(must(vulkan::scratch_needs(executable, 3)).size > 0, !executable.plan().intermediates.empty());
+  }
+}
+
+TEST(VulkanBatch, BatchesMustNotOverlap) {
+  Engine engine;
+  const Device device = must(vulkan::adopt(engine.lent));
+  const Executable executable = prepared_on(device, kStorages[1]);
+  const HostBuffer host(engine);
+  const auto error = [&](const std::vector<vulkan::Target>& batch) {
+    return message_of(vulkan::Recorder::create(executable, batch));
+  };
+  EXPECT_EQ(error({}), "a batch has one image at least");
+  EXPECT_EQ(error({target(host, 0), target(host, 1)}), "no error");
+  EXPECT_EQ(error({target(host, 0), {target(host, 1).source, target(host, 0).destination}}),
+            "two destinations of a batch overlap");
+  EXPECT_EQ(error({target(host, 0), {target(host, 2).source, target(host, 0).source}}),
+            "source and destination overlap; a recorder copies neither");
+  EXPECT_EQ(message_of(vulkan::scratch_needs(executable, 0)), "a recorder has one image at least, not 0");
+}
+
+}  // namespace
+}  // namespace mollify::test
