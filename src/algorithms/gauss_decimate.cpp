@@ -48,10 +48,11 @@ constexpr std::array kOptions = {
     OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
     OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
 
-void finish(AxisPlan& axis) {
+void finish(const Problem& p, AxisPlan& axis) {
   const double d = axis.factor;
   const auto cells = static_cast<double>(axis.cells());
-  axis.cost = 2.0 * cells + 3.0 * cells / d + 2.0 * static_cast<double>(axis.coarse.weights.size()) / (d * d);
+  const double tap = p.device.backend == Backend::cpu ? 7.0 : 2.0;  // CPUs blur a grid with little to share
+  axis.cost = 2.0 * cells + 3.0 * cells / d + tap * static_cast<double>(axis.coarse.weights.size()) / (d * d);
 }
 
 /// Of rounding errors when pixels are summed up to cells, see summation_growth(): CPUs sum blocks of pixels, but rows one
@@ -92,24 +93,24 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   return colour_gain(p.spec) * (distance + rounding) + colour_error(p.spec, Accumulator::f32);
 }
 
-AxisPlan undecimated(const AxisWeights& weights) {
+AxisPlan undecimated(const Problem& p, const AxisWeights& weights) {
   AxisPlan axis;
   axis.coarse = weights.taps;
   axis.l1_distance = weights.cut_error;
-  finish(axis);
+  finish(p, axis);
   return axis;
 }
 
-AxisPlan decimated(const AxisGaussian& gaussian, int factor, int order) {
+AxisPlan decimated(const Problem& p, const AxisGaussian& gaussian, int factor, int order) {
   const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, order);
   AxisPlan axis{factor, order, fit->spline, fit->coarse, fit->l1_distance, 0.0};
-  finish(axis);
+  finish(p, axis);
   return axis;
 }
 
 /// The largest factor for this order that stays within the budget. The distance falls with the cells a sigma spans, at
 /// most as fast as their 1.5 * order-th power: a fit that misses tells which smaller factors must miss, too.
-std::optional<AxisPlan> widest(const AxisGaussian& gaussian, int order, double l1_budget) {
+std::optional<AxisPlan> widest(const Problem& p, const AxisGaussian& gaussian, int order, double l1_budget) {
   constexpr double kLeastSpan = 1.4;  // cells; below it no order helps
   constexpr double kUsualSpan = 9.0;  // beyond it another order is cheaper, unless there is no larger factor
   constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the order
@@ -119,7 +120,7 @@ std::optional<AxisPlan> widest(const AxisGaussian& gaussian, int order, double l
     if (span < least_span || least_distance(gaussian, *factor) > l1_budget) continue;
     if (span > (factor == kFactors.rbegin() ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan)) break;
     const double distance = fit_decimation(gaussian, *factor, order)->l1_distance;
-    if (distance <= l1_budget) return decimated(gaussian, *factor, order);
+    if (distance <= l1_budget) return decimated(p, gaussian, *factor, order);
     least_span = span * std::pow(distance / l1_budget, 1.0 / (1.5 * order));
   }
   return std::nullopt;
@@ -133,10 +134,10 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
 
 /// The cheapest way for one axis, which may be not to decimate.
 AxisPlan cheapest(const Problem& p, const AxisGaussian& gaussian, Axis axis, double l1_budget) {
-  AxisPlan best = undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
+  AxisPlan best = undecimated(p, *axis_weights(p.spec.kernel, axis, l1_budget));
   for (const int order : kOrders) {
     if (2.0 * order >= best.cost && has_kernel_for(p, best)) break;  // whatever the factor
-    const std::optional<AxisPlan> other = widest(gaussian, order, l1_budget);
+    const std::optional<AxisPlan> other = widest(p, gaussian, order, l1_budget);
     if (other && (other->cost < best.cost || !has_kernel_for(p, best)) && has_kernel_for(p, *other)) best = *other;
   }
   return best;
@@ -173,12 +174,12 @@ struct Wish {
 AxisPlan plan_axis(const Problem& p, const AxisGaussian& gaussian, Axis axis, const Wish& wish, double l1_budget) {
   const auto& [factor, order] = wish;
   constexpr int kUsualOrder = 6;
-  if (gaussian.sigma == 0.0) return undecimated({});
-  if (factor && *factor == 1) return undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
-  if (factor) return decimated(gaussian, *factor, order.value_or(kUsualOrder));
+  if (gaussian.sigma == 0.0) return undecimated(p, {});
+  if (factor && *factor == 1) return undecimated(p, *axis_weights(p.spec.kernel, axis, l1_budget));
+  if (factor) return decimated(p, gaussian, *factor, order.value_or(kUsualOrder));
   if (order) {
-    const std::optional<AxisPlan> found = widest(gaussian, *order, l1_budget);
-    return found ? *found : undecimated(*axis_weights(p.spec.kernel, axis, l1_budget));
+    const std::optional<AxisPlan> found = widest(p, gaussian, *order, l1_budget);
+    return found ? *found : undecimated(p, *axis_weights(p.spec.kernel, axis, l1_budget));
   }
   return cheapest(p, gaussian, axis, l1_budget);
 }
@@ -260,7 +261,7 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
                     2 * out.intermediate_bytes + p.dst.payload_bytes();
   // In multiply-adds a component, as measured: rows are decoded and encoded on the way, and across goes one row of cells for
   // `factor` of pixels, with shuffles. The blur of the grid has little to share between its outputs.
-  constexpr double kDown = 0.54, kRow = 3.5;
+  constexpr double kDown = 0.5, kRow = 1.5;
   constexpr double kAcross = 0.9, kShuffles = 3.0;
   constexpr double kGrid = 3.8;
   const auto cells_x = static_cast<double>(x.cells()), cells_y = static_cast<double>(y.cells());

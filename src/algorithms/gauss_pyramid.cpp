@@ -105,7 +105,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   needs.halo = {halo(x), halo(y)};
   needs.column_bytes = static_cast<std::int64_t>(channels * 2.0 * (kRows + (levels > 1 ? kUpperRows : 0.0) + ring));
   // In multiply-adds of floats, as measured: reading and writing the image, and a pair of taps where it is small.
-  constexpr double kLevelCost = 5.0;
+  constexpr double kLevelCost = 5.8;
   constexpr double kPairCost = 0.9;
   const double spreading = format.channels == 3 ? 1.75 : 1.0;  // three channels to the room of four and back
   const double taps = static_cast<double>(x.radius() + y.radius()) * kPairCost / (factor * factor);

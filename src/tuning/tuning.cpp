@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace mollify {
 namespace {
@@ -61,6 +62,11 @@ PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> s
   std::int64_t height = ceil_div(size.y, ceil_div(wanted, across));
   const std::int64_t short_halo = std::min<std::int64_t>(4 * needs.halo.y, ceil_div(size.y, device.threads));
   height = worthwhile == 1 ? size.y : std::max(height, short_halo);
+  // Strips of equal height that threads can share evenly: at the end of an odd one all but one would be idle.
+  const std::int64_t evenly = device.threads / std::gcd(std::int64_t{device.threads}, across);
+  std::int64_t strips = ceil_div(size.y, height);
+  if (strips > evenly) strips -= strips % evenly;
+  height = ceil_div(size.y, strips);
   height = std::clamp<std::int64_t>(round_up(height, needs.row_multiple), 1, size.y);
   return {static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
 }
