@@ -47,7 +47,11 @@ double arithmetic_seconds(const DeviceInfo& device, double operations) {
 }
 
 PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs) {
-  const std::int64_t in_cache = device.l2_bytes / 2 / std::max<std::int64_t>(needs.column_bytes, 1) - needs.halo.x;
+  const auto columns_in = [&](std::int64_t bytes) { return bytes / std::max<std::int64_t>(needs.column_bytes, 1) - needs.halo.x; };
+  // A quarter of the cache: half of it is for what passes through, and two threads may share a core. Where the halo is wide,
+  // it costs more than the other thread's share does.
+  const std::int64_t wide_enough = std::min(16 * needs.halo.x, columns_in(device.l2_bytes / 2));
+  const std::int64_t in_cache = std::max(columns_in(device.l2_bytes / 4), wide_enough);
   const std::int64_t least_columns = std::max<std::int64_t>(64, 4 * needs.halo.x);
   const std::int64_t columns = std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, std::min<std::int64_t>(size.x, needs.most_columns));
   // Equal columns: a last sliver would pay the whole halo for a few pixels.
