@@ -329,6 +329,28 @@ TEST(Plan, BytesAreThoseOfTheImages) {
   EXPECT_GE(plan->moved_bytes, plan->min_bytes);
 }
 
+/// A halo as high as a good part of the image leaves few strips; one more than the threads, and all but one of them wait.
+TEST(Plan, ThreadsShareStripsEvenly) {
+  DeviceInfo device = full_device();
+  const ImageDesc image{4096, 4096, PixelFormat::rgba8};
+  for (const int threads : {2, 3, 8}) {
+    device.threads = threads;
+    for (const double sigma : {3.0, 20.0, 40.0}) {
+      for (const std::string_view algorithm : {"sep.fused", "gauss.pyramid", "gauss.decimate"}) {
+        const PlanOptions options{.algorithm = parse_algorithm(algorithm).value()};
+        const Result<Plan> plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), image, image, device, options);
+        if (!plan) continue;
+        const auto tiles_along = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
+        const Pass& pass = plan->passes.back();
+        const std::int32_t tiles = tiles_along(pass.size.x, pass.tile.x) * tiles_along(pass.size.y, pass.tile.y);
+        const std::int32_t turns = tiles_along(tiles, threads);
+        EXPECT_TRUE(turns == 1 || turns * threads < 1.2 * tiles)
+            << algorithm << ", sigma " << sigma << ": " << tiles << " tiles for " << threads << " threads";
+      }
+    }
+  }
+}
+
 TEST(Plan, InPlaceNeedsACopyOfTheSource) {
   const PlanOptions in_place{{}, Overlap::in_place};
   const Result<Plan> apart = make_plan(spec_of(Box::of_radius(1, 1)), kImage, kImage, full_device());
