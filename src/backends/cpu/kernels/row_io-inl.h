@@ -274,16 +274,50 @@ HWY_INLINE void apply_transfer(const RowFormat& format, std::int64_t count, doub
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+/// Colours of whole vectors of pixels of four floats become with(colours, their alphas); returns how many pixels that were.
+template <class With>
+HWY_INLINE std::int64_t with_alphas(std::int64_t pixels, float* row, const With& with) {
+  const F32 d;
+  const hn::RebindToUnsigned<F32> du;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto is_alpha = hn::RebindMask(d, hn::Eq(hn::And(hn::Iota(du, 0), hn::Set(du, 3)), hn::Set(du, 3)));
+  std::int64_t i = 0;
+  for (; i + lanes <= 4 * pixels; i += lanes) {
+    const VecF32 v = hn::LoadU(d, row + i);
+    hn::StoreU(hn::IfThenElse(is_alpha, v, with(v, hn::Broadcast<3>(v))), d, row + i);
+  }
+  return i / 4;
+}
+#endif
+
 template <class T>
 HWY_INLINE void premultiply(int channels, std::int64_t pixels, T* row) {
-  for (std::int64_t i = 0; i < pixels; ++i, row += channels) {
+  std::int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (std::is_same_v<T, float>) {
+    if (channels == 4) i = with_alphas(pixels, row, [](VecF32 v, VecF32 alpha) HWY_ATTR { return hn::Mul(v, alpha); });
+  }
+#endif
+  for (row += i * channels; i < pixels; ++i, row += channels) {
     for (int c = 0; c + 1 < channels; ++c) row[c] *= row[channels - 1];
   }
 }
 
 template <class T>
 HWY_INLINE void unpremultiply(int channels, std::int64_t pixels, T* row) {
-  for (std::int64_t i = 0; i < pixels; ++i, row += channels) {
+  std::int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (std::is_same_v<T, float>) {
+    if (channels == 4) {
+      i = with_alphas(pixels, row, [](VecF32 v, VecF32 alpha) HWY_ATTR {
+        const F32 d;
+        return hn::IfThenZeroElse(hn::Eq(alpha, hn::Zero(d)), hn::Div(v, alpha));
+      });
+    }
+  }
+#endif
+  for (row += i * channels; i < pixels; ++i, row += channels) {
     const T alpha = row[channels - 1];
     for (int c = 0; c + 1 < channels; ++c) row[c] = alpha == T{0} ? T{0} : row[c] / alpha;
   }
