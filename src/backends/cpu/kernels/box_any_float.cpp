@@ -35,8 +35,7 @@ class FloatWindows {
         rows_(rows),
         first_(box.x.reach_before() - box.x.before),
         last_(first_ + tile.out.width),
-        stores_as_is_(std::is_same_v<P, float> && box.rows.destination.component == Component::f32 &&
-                      box.rows.destination.only_scaled() && box.rows.destination.scale == 1.0) {}
+        stores_as_is_(std::is_same_v<P, float> && box.rows.destination.is_plain_f32()) {}
 
   HWY_INLINE void run() const {
     const std::int64_t n = box_.x.size();

@@ -24,6 +24,8 @@ struct RowFormat {
 
   /// Pixels are only blurred: nothing but `scale` and rounding lies between stored numbers and those that kernels sum.
   [[nodiscard]] bool only_scaled() const { return alpha == AlphaMode::ignore && transfer == TransferFunction::none; }
+  /// Stored numbers are those that kernels sum.
+  [[nodiscard]] bool is_plain_f32() const { return component == Component::f32 && scale == 1.0 && only_scaled(); }
 };
 
 /// What every kernel needs to know of its source and destination.

@@ -88,8 +88,8 @@ template <class T>
 HWY_INLINE void write_batch(const Batch<T>& batch, HWY_MAYBE_UNUSED WholeLines lines) {
   const RowFormat& format = batch.k.rows.destination;
   if constexpr (std::is_same_v<T, float>) {
+    if (format.is_plain_f32()) return write_plain(batch, lines);
     if (format.only_scaled()) {
-      if (format.component == Component::f32 && format.scale == 1.0) return write_plain(batch, lines);
       return with_component(format.component, [&](auto component) HWY_ATTR { write_encoded<decltype(component)>(batch); });
     }
   }
@@ -111,8 +111,7 @@ template <class T>
 HWY_INLINE Direct direct_outputs(const SepFused<T>& k, const ConstImageView& src, std::int64_t row, std::int64_t x,
                                  std::int64_t pixels) {
   const RowFormat& format = k.rows.source;
-  if (!std::is_same_v<T, float> || row == kOutside) return {};
-  if (format.component != Component::f32 || !format.only_scaled() || format.scale != 1.0) return {};
+  if (!std::is_same_v<T, float> || row == kOutside || !format.is_plain_f32()) return {};
   const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);
   const std::int64_t last = std::clamp<std::int64_t>(src.desc.width - x - k.x.size() + 1, first, pixels);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
