@@ -1,8 +1,9 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// box.any by corners, first step: sums of cells, from one read of the image. Of each band those of every column, of each
-// strip those of every row; and of either the same over its first `part` pixels, as windows are no whole number of cells.
+// box.any by corners or prefix sums, first step: sums of cells, from one read of the image. Of each band those of every
+// column, of each strip those of every row; and of either the same over its first `part` pixels, as windows are no whole
+// number of cells. Prefix sums do without those of rows.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -12,7 +13,9 @@
   float scale;
 #include "pixel.glsl"
 #include "numbers.glsl"
-#include "corners.glsl"
+#include "cells.glsl"
+
+layout(constant_id = 23) const bool has_rows = true;
 
 // Floats are summed in short runs, which lose less.
 const int kRun = 16;
@@ -104,8 +107,8 @@ void main() {
       [[unroll]] for (int p = 0; p < pixels; ++p) {
         NUMBERS v = pixel_of_row(columns, rows[i], chunk, p, numbers_outside);
         if (is_new) run[p] += v;
-        total[i] += v;
-        if (lane * pixels + p < part.x) total_part[i] += v;
+        if (has_rows) total[i] += v;
+        if (has_rows && lane * pixels + p < part.x) total_part[i] += v;
       }
       if ((first + i) % kRun == kRun - 1) {
         [[unroll]] for (int p = 0; p < pixels; ++p) {
@@ -114,6 +117,7 @@ void main() {
         }
       }
     }
+    if (!has_rows) continue;
     NUMBERS across = sum_across(total, lane);
     NUMBERS across_part = NUMBERS(0);
     if (part.x > 0) across_part = sum_across(total_part, lane);

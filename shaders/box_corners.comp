@@ -21,27 +21,24 @@
   float scale;     /* from sums to means; of f32, of each pixel */
 #include "pixel.glsl"
 #include "numbers.glsl"
-#include "corners.glsl"
+#include "cells.glsl"
 
 layout(constant_id = 23) const int together = 1;  // sums of columns that are on their way at once
 
 layout(std430, binding = 3) readonly buffer Beside { uint windows[]; };  // that end before each band and each strip
 
-// Sums of four channels.
-#define TOTALS NUMBERS
-
 // Of the column x of those that windows reach, counted from the first of them.
-TOTALS window_down(int band, int x) {
-  TOTALS v = TOTALS(0);
+NUMBERS window_down(int band, int x) {
+  NUMBERS v = NUMBERS(0);
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
     v[c] = from_word(windows[uint((band * source_channels + c) * columns + x) + layer_start(beside_stride)]);
   }
   return v;
 }
 
-TOTALS window_across(int strip, int y) {
+NUMBERS window_across(int strip, int y) {
   int begin = bands * source_channels * columns;
-  TOTALS v = TOTALS(0);
+  NUMBERS v = NUMBERS(0);
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
     v[c] = from_word(windows[uint(begin + (strip * source_channels + c) * rows + y) + layer_start(beside_stride)]);
   }
@@ -70,36 +67,10 @@ NUMBERS sum_up_to(NUMBERS v, int lane, int used) {
   return v;
 }
 
-// Halves of words can be negative here: half of what |differences| can be fits, as strips have 64 columns at most.
-TOTALS to_totals(NUMBERS v) {
-#if SUMS == SUMS_u16x2
-  TOTALS out_ = TOTALS(0);
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    int word = int(v[c % kPlanes]);
-    out_[c] = uint(c < kPlanes ? bitfieldExtract(word, 0, 16) : word + 0x8000 >> 16);
-  }
-  return out_;
-#else
-  return v;
-#endif
-}
-
-// As the destination stores them.
-uvec4 codes_of(TOTALS sum) {
-#if SUMS == SUMS_f32
-  vec4 v = encode(sum);
-#else
-  // See unorm_code(): a mean needs no clamp.
-  if (!destination_is_float) return floatBitsToUint(vec4(sum) * (scale * largest_code()) + 8388608.0) & 0xFFFFu;
-  vec4 v = vec4(sum) * scale;
-#endif
-  return stored_pixel(v);
-}
-
 const int kDestinationBytes = destination_bits / 8 * destination_channels;
 
 // The lane's pixels of a row, of which those from `from` to before `to` are made.
-void store_row(ivec2 p, int from, int to, TOTALS sums[pixels]) {
+void store_row(ivec2 p, int from, int to, NUMBERS sums[pixels]) {
   uint index = destination_index(p);
   bool is_whole = from <= 0 && to >= pixels && (index * uint(kDestinationBytes) & 15u) == 0u;
   if (kDestinationBytes * pixels == 16 && is_whole) {
@@ -134,18 +105,18 @@ void main() {
   Columns right = columns_of(left_end + window.x, lane);
 
   // The windows of the row before the band.
-  TOTALS sums[pixels];
-  TOTALS base = TOTALS(0);
+  NUMBERS sums[pixels];
+  NUMBERS base = NUMBERS(0);
   for (int x = lane; x < window.x; x += together * lanes) {
-    TOTALS columns_ahead[together];
+    NUMBERS columns_ahead[together];
     [[unroll]] for (int i = 0; i < together; ++i) {
-      columns_ahead[i] = TOTALS(0);
+      columns_ahead[i] = NUMBERS(0);
       if (x + i * lanes < window.x) columns_ahead[i] = window_down(strip.y, reached + x + i * lanes);
     }
     [[unroll]] for (int i = 0; i < together; ++i) base += columns_ahead[i];
   }
   base = sum_of_strip(base);
-  TOTALS so_far = TOTALS(0);
+  NUMBERS so_far = NUMBERS(0);
   [[unroll]] for (int p = 0; p < pixels; ++p) {
     int x = reached + lane * pixels + p;
     so_far += window_down(strip.y, x + window.x) - window_down(strip.y, x);
@@ -156,7 +127,7 @@ void main() {
 
   NUMBERS numbers_outside = to_numbers(outside);
   int top = strip.y * height;  // the first row that windows of the band reach
-  TOTALS changes = TOTALS(0);  // of the window before the strip: a lane keeps those of one row
+  NUMBERS changes = NUMBERS(0);  // of the window before the strip: a lane keeps those of one row
   for (int y = 0; y < end; y += batch) {
     int leaves[batch];
     int enters[batch];
@@ -189,7 +160,7 @@ void main() {
         differences[p] = running;
       }
       NUMBERS before_lane = sum_up_to(running, lane, kPlanes) - running;
-      TOTALS change = TOTALS(0);
+      NUMBERS change = NUMBERS(0);
       uint from = gl_SubgroupInvocationID - uint(lane) + uint(row % lanes);
       [[unroll]] for (int c = 0; c < source_channels; ++c) change[c] = subgroupShuffle(changes[c], from);
       [[unroll]] for (int p = 0; p < pixels; ++p) sums[p] += change + to_totals(differences[p] + before_lane);

@@ -23,7 +23,7 @@ constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else the cheapest within the error",
                "CPU: precision of the sums along rows"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"form", kBoxAnyForms, "the cheaper", "GPU: windows from sums of columns, or from four corners"},
+    OptionInfo{"form", kBoxAnyForms, "the cheaper", "GPU: windows from sums of columns, from four corners, or from sums along rows"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group, a column each", true},
     OptionInfo{"batch", kBatches, "8 words of a column's sums", "GPU: rows from one turn to the next", true},

@@ -1,4 +1,4 @@
-// box.any has one form for CPUs and two for GPUs.
+// box.any has one form for CPUs and three for GPUs.
 #pragma once
 
 #include "algorithms/box_gpu.h"
@@ -22,10 +22,11 @@ inline constexpr std::array<std::string_view, 4> kBoxAnySums = {"u16x2", "u32", 
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p);
 
 /// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four
-/// pixels.
-inline constexpr std::array<std::string_view, 2> kBoxAnyForms = {"columns", "corners"};
+/// pixels; `prefix`, from what pixels that enter and leave add up to along a row.
+inline constexpr std::array<std::string_view, 3> kBoxAnyForms = {"columns", "corners", "prefix"};
 [[nodiscard]] Result<Proposal> propose_box_columns(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_corners(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_box_prefix(const Problem& p);
 
 /// By the form that is asked for, else by the cheaper one within the error.
 [[nodiscard]] Result<Proposal> propose_box_any_gpu(const Problem& p);

@@ -1,4 +1,4 @@
-// box.any on GPUs: which of its two forms, and what both have to know.
+// box.any on GPUs: which of its forms, and what they have to know.
 #include <algorithm>
 
 #include "algorithms/box_any.h"
@@ -30,13 +30,16 @@ Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) {
 }
 
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
-  const auto form = p.options.find("form");
-  if (form != p.options.end()) return form->second == "corners" ? propose_box_corners(p) : propose_box_columns(p);
-  Result<Proposal> columns = propose_box_columns(p);
-  Result<Proposal> corners = propose_box_corners(p);
-  if (!corners || !columns) return corners ? std::move(corners) : std::move(columns);
-  if (corners->error > p.allowed_error) return columns;
-  return columns->error > p.allowed_error || corners->seconds < columns->seconds ? corners : columns;
+  constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_prefix};
+  static_assert(kPropose.size() == kBoxAnyForms.size());
+  if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
+  Result<Proposal> best = propose_box_columns(p);
+  for (const auto propose : {propose_box_corners, propose_box_prefix}) {
+    Result<Proposal> other = propose(p);
+    if (!other || (best && other->error > p.allowed_error)) continue;
+    if (!best || best->error > p.allowed_error || other->seconds < best->seconds) best = std::move(other);
+  }
+  return best;
 }
 
 }  // namespace mollify

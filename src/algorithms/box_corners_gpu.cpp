@@ -6,8 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "algorithms/box_any.h"
-#include "algorithms/sep_gpu.h"
+#include "algorithms/box_cells.h"
 
 namespace mollify {
 namespace {
@@ -15,39 +14,21 @@ namespace {
 using namespace gpu;
 using Sums = BoxAnySums;
 
-constexpr std::string_view kCells = "box_cells";
 constexpr std::string_view kWindows = "box_windows";
 constexpr std::string_view kCorners = "box_corners";
 
-/// Strips or bands, of which windows are counted in cells.
-struct Cut {
-  std::int32_t window = 1;  ///< pixels
-  std::int32_t before = 0;  ///< of them, before a window's own
-  std::int32_t cell = 1;    ///< pixels of a strip or a band
-  std::int32_t origin = 0;  ///< where the first cell that is made lies in the source, a multiple of `cell`
-  std::int32_t count = 1;   ///< cells that are made
-  std::int32_t first = 0;   ///< of these, among those that have a window before them
-  [[nodiscard]] std::int32_t whole() const { return window / cell; }
-  [[nodiscard]] std::int32_t part() const { return window % cell; }
-  /// Windows that follow from each other: few enough that as many cells would be summed for the first of them alone.
-  [[nodiscard]] std::int32_t run() const { return run_of(window, cell); }
-  [[nodiscard]] static std::int32_t run_of(std::int32_t window, std::int32_t cell) {
-    constexpr std::int32_t kFewCells = 4;
-    return window / cell <= kFewCells ? 1 : window / cell;
-  }
-  [[nodiscard]] std::int32_t windows() const { return first + count; }
-  [[nodiscard]] std::int32_t runs() const { return (windows() + run() - 1) / run(); }
-  [[nodiscard]] std::int32_t cells() const { return windows() + whole() + (part() > 0 ? 1 : 0); }
-  /// What windows reach, pixels.
-  [[nodiscard]] std::int32_t reach() const { return cells() * cell; }
-  [[nodiscard]] std::int32_t reach_origin() const { return origin - first * cell - before - 1; }
-};
+/// Windows that follow from each other: few enough that as many cells would be summed for the first of them alone.
+std::int32_t run_of(std::int32_t window, std::int32_t cell) {
+  constexpr std::int32_t kFewCells = 4;
+  return window / cell <= kFewCells ? 1 : window / cell;
+}
+std::int32_t run_of(const BoxCut& cut) { return run_of(cut.window, cut.cell); }
+std::int32_t runs_of(const BoxCut& cut) { return (cut.windows() + run_of(cut) - 1) / run_of(cut); }
 
-Cut cut_of(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
-  Cut out{box.whole(), box.before, cell, begin - begin % cell, 0, 0};
-  out.count = (begin + length - out.origin + cell - 1) / cell;
-  // Runs begin at the same windows whatever the region is.
-  out.first = begin / cell % out.run();
+/// Runs begin at the same windows whatever the region is.
+BoxCut cut_of(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
+  BoxCut out = box_cut(box, cell, begin, length);
+  out.first = begin / cell % run_of(out);
   return out;
 }
 
@@ -66,30 +47,19 @@ struct Form {
   std::int32_t rows_of_cells = 1;  ///< that are fetched together; a power of two, as lanes share them out among themselves
 };
 
-/// Each pixel takes a hundred instructions, which should not be there many times.
-bool decodes_slowly(const Problem& p) { return p.spec.transfer != TransferFunction::none; }
-
-/// As many pixels as 16 bytes hold, 12 of three channels: what is fetched and added up at once.
-std::int32_t pixels_of_lane(const Problem& p) {
-  const FormatInfo& f = info(p.src.format);
-  const std::int32_t pixels = (f.channels == 3 ? 12 : 16) / f.pixel_bytes();
-  return decodes_slowly(p) ? 1 : pixels;
-}
-
 /// Units of the roundoff, relative to full scale.
 double growth(const PerAxis<BoxAxis>& box, const Form& form) {
-  constexpr double kRun = 16.0;  // rows that are summed by themselves
   const double wide = box.x.whole();
   const double high = box.y.whole();
   const auto cells = [](double window, double cell) {
     const double whole = std::floor(window / cell);
-    return whole + 2.0 * Cut::run_of(static_cast<std::int32_t>(window), static_cast<std::int32_t>(cell)) + 2.0;
+    return whole + 2.0 * run_of(static_cast<std::int32_t>(window), static_cast<std::int32_t>(cell)) + 2.0;
   };
   const double lanes = std::bit_width(static_cast<unsigned>(form.lanes));
   const double along = form.pixels + lanes + 6.0;         // additions from pixels to sums along a strip
   const double differences = 2.0 * form.width();          // pixels that such a sum can come to
   const double row = form.pixels + lanes + cells(wide, form.width());  // of a window of a row
-  const double column = kRun + form.height / kRun + cells(high, form.height);
+  const double column = kBoxRun + form.height / kBoxRun + cells(high, form.height);
   const double a_row = along * differences / (wide * high) + (2.0 * row + 3.0) / high + 1.0;
   const double start = column + wide / form.lanes + lanes + (along + column) * differences / wide;
   return start + form.height * a_row + 4.0;
@@ -101,47 +71,34 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return colour_gain(p.spec) * growth(box, form) * u + colour_error(p.spec, Accumulator::f32);
 }
 
-/// Rows of a band: the whole source decides, so that a region has the bits of the whole.
 std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   // The first sums take as many loads as these rows do, each of a column or a row in cells and in windows.
   const double channels = info(p.src.format).channels;
   const double run_up = 8.0 + channels * box.x.whole() / (4.0 * form.pixels * form.lanes);
-  const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
-  constexpr std::int32_t kLeast = 16;
-  constexpr std::int32_t kMost = 256;  // of which u16x2 can hold the sums
-  std::int32_t height = walk_length(p.src.height, pieces_of_walk(p, lanes, p.src.height, run_up), 1);
-  height = std::clamp(height, kLeast, kMost);
-  // A window that is a number of bands high takes in a row when one below gives it up: memory sees both as one read.
-  const std::int32_t bands = (box.y.whole() + height / 2) / height;
-  return bands == 0 ? height : std::clamp((box.y.whole() + bands - 1) / bands, kLeast, kMost);
+  return box_band(p, box.y, (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels, run_up);
 }
 
 Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   Form out;
   out.sums = sums;
   const GpuInfo& gpu = p.device.gpu;
-  out.pixels = pixels_of_lane(p);
-  constexpr std::int32_t kMostLanes = 32;
-  out.lanes = std::min<std::int32_t>(kMostLanes, static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(gpu.subgroup_size))));
+  out.pixels = decodes_slowly(p) ? 1 : pixels_of_chunk(p.src.format);
+  out.lanes = box_lanes(p);
   // Halves of words hold differences of four pixels over so many columns.
   constexpr std::int32_t kHalfColumns = 64;
   while (sums == Sums::u16x2 && out.width() > kHalfColumns) out.lanes /= 2;
 
-  const Result<std::int32_t> threads = count(p, "threads", gpu.max_group_invocations, std::max(128, gpu.subgroup_size));
+  constexpr std::int32_t kThreads = 128;
+  const Result<std::int32_t> threads = box_threads(p, kThreads);
   if (!threads) return threads.error();
   out.threads = *threads;
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
-  if (out.threads % gpu.subgroup_size != 0) {
-    return refusal("groups of " + std::to_string(out.threads) + " threads are no number of subgroups of " +
-                   std::to_string(gpu.subgroup_size));
-  }
   const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software || decodes_slowly(p) ? 1 : std::max(1, 4 / out.pixels));
   if (!batch) return batch.error();
   out.batch = *batch;
 
   // A driver that runs on the processor takes seconds to compile what more unrolls to.
   out.together = gpu.is_software ? 1 : 8;
-  out.rows_of_cells = std::min(out.lanes, decodes_slowly(p) ? 1 : gpu.is_software ? 2 : out.pixels == 1 ? 8 : 4);
+  out.rows_of_cells = box_rows_of_cells(p, out.lanes, out.pixels);
 
   const bool is_given = p.options.contains("vertical_groups");
   const std::int32_t usual = usual_height(p, box, out);
@@ -163,28 +120,10 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   return out;
 }
 
-/// The first sums, of those allowed, that hold the window within the error.
-Result<Form> choose_form(const Problem& p, const PerAxis<BoxAxis>& box) {
-  const bool is_given = p.options.contains("sums");
-  const std::size_t given = choice(p, "sums", kBoxAnySums, "f32");
-  if (given == static_cast<std::size_t>(Sums::f32x2)) return refusal("corners have no sums of two floats");
-  Result<Form> out = refusal("no sums hold it");
-  for (std::size_t i = is_given ? given : 0; i <= given; ++i) {
-    const auto sums = static_cast<Sums>(i);
-    if (const std::string reason = box_any_obstacle(p, box, sums); !reason.empty()) {
-      out = refusal(reason);
-      continue;
-    }
-    out = form_with(p, box, sums);
-    if (!out || out->error <= p.allowed_error) break;
-  }
-  return out;
-}
-
 /// What the three passes agree on.
 struct Steps {
   Form form;
-  Cut x, y;
+  BoxCut x, y;
   std::int32_t channels = 1;
   double scale = 1.0;
   [[nodiscard]] std::int32_t columns() const { return channels * x.reach(); }
@@ -199,7 +138,7 @@ struct Steps {
 };
 
 Pass cells_pass(const Steps& s) {
-  Pass pass = make_pass(kCells, {s.x.reach(), s.y.reach()}, {s.strips_of_group() * s.x.cell, s.y.cell},
+  Pass pass = make_pass(kBoxCells, {s.x.reach(), s.y.reach()}, {s.strips_of_group() * s.x.cell, s.y.cell},
                         {s.form.threads, 1}, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.x.reach_origin(), s.y.reach_origin()};
@@ -207,6 +146,8 @@ Pass cells_pass(const Steps& s) {
                          {"lanes", s.form.lanes},
                          {"pixels", s.form.pixels},
                          {"batch", s.form.rows_of_cells},
+                         {"has_rows", 1},
+                         {"has_whole_chunks", 0},
                          {"part_x", s.x.part()},
                          {"part_y", s.y.part()},
                          {"height", s.y.cell}});
@@ -216,7 +157,7 @@ Pass cells_pass(const Steps& s) {
 
 Pass windows_pass(const Steps& s) {
   constexpr std::int32_t kThreads = 128;
-  Pass pass = make_pass(kWindows, {std::max(s.columns(), s.rows()), s.y.runs() + s.x.runs()}, {kThreads, 1}, {kThreads, 1},
+  Pass pass = make_pass(kWindows, {std::max(s.columns(), s.rows()), runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1},
                         Storage::buffer);
   pass.constants.clear();
   pass.source = intermediate(0);
@@ -230,11 +171,11 @@ Pass windows_pass(const Steps& s) {
                     {"whole_y", s.y.whole()},
                     {"part_x", s.x.part()},
                     {"part_y", s.y.part()},
-                    {"run_x", s.x.run()},
-                    {"run_y", s.y.run()},
+                    {"run_x", run_of(s.x)},
+                    {"run_y", run_of(s.y)},
                     {"cells_x", 2 * s.y.cells() * s.columns()},
                     {"cells_y", 0},
-                    {"runs_down", s.y.runs()}};
+                    {"runs_down", runs_of(s.y)}};
   return pass;
 }
 
@@ -250,6 +191,7 @@ Pass corners_pass(const Problem& p, const Steps& s) {
                          {"lanes", s.form.lanes},
                          {"pixels", s.form.pixels},
                          {"batch", s.form.batch},
+                         {"has_whole_chunks", 0},
                          {"together", s.form.together},
                          {"before_x", s.x.before},
                          {"before_y", s.y.before},
@@ -294,9 +236,6 @@ double seconds_of(const Problem& p, const Steps& s) {
   return of(first) + of(between) + of(last);
 }
 
-/// A list of numbers, as an image.
-ImageDesc words(std::int64_t count) { return {static_cast<std::int32_t>(count), 1, PixelFormat::r32f}; }
-
 }  // namespace
 
 Result<Proposal> propose_box_corners(const Problem& p) {
@@ -314,7 +253,7 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
   if (!box) return box.error();
   if (!box->x.is_whole() || !box->y.is_whole()) return refusal("corners have no fractions");
-  const Result<Form> form = choose_form(p, *box);
+  const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
   const Rect r = region(p);
@@ -325,10 +264,8 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   if (s.cell_words() > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * s.cell_words()) + " bytes");
 
   Proposal out;
-  out.intermediates = {words(s.cell_words()), words(s.window_words())};
-  Problem wish = p;
-  wish.options["storage"] = "buffer";
-  if (const Result<Storage> where = storage(wish, kCorners, out.intermediates); !where) return where.error();
+  out.intermediates = {box_words(s.cell_words()), box_words(s.window_words())};
+  if (Status fits = box_buffers(p, kCorners, out.intermediates); !fits) return fits.error();
   out.error = form->error;
   if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
   out.options = {{"form", "corners"},

@@ -94,7 +94,7 @@ VULKAN_MUTANTS = [
            "if (has_part) v +=", "if (false) v +=", ("box.any",)),
     Mutant("rows are handed to the wrong lanes", "shaders/box_cells.comp",
            "row = 2 * row + ((lane & step) != 0 ? 1 : 0);", "row = 2 * row + ((lane & step) != 0 ? 0 : 1);", ("box.any",)),
-    Mutant("pixels are taken from where 16 bytes begin", "shaders/lib/corners.glsl",
+    Mutant("pixels are taken from where 16 bytes begin", "shaders/lib/cells.glsl",
            "return shifted(f.low, f.high, c.is_inside ? shift : 0u);", "return f.low;", ("box.any",)),
     Mutant("lanes borrow from the wrong side", "shaders/sep_fused_lanes.comp",
            "subgroupShuffle(word, uint(lane + lanes));", "subgroupShuffle(word, uint(lane - lanes));", ("sep.fused",)),

@@ -1,4 +1,4 @@
-// What the three steps of box.any by corners share. Include after numbers.glsl.
+// What boxes share whose windows follow from cells: by corners, and by prefix sums. Include after numbers.glsl.
 //
 // The image, continued beyond its border, is cut into cells: strips of `lanes * pixels` columns and bands of `height` rows,
 // counted from where the first window of the first strip and band begins. Sums of windows that end before each strip and
@@ -10,6 +10,7 @@
 layout(constant_id = 20) const int lanes = 8;   // of a subgroup that make a strip, a power of two
 layout(constant_id = 21) const int pixels = 1;  // that a lane makes of a row
 layout(constant_id = 22) const int batch = 1;   // rows that are fetched together
+layout(constant_id = 25) const bool has_whole_chunks = false;  // what a lane fetches begins at a multiple of its own length
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kWidth = lanes * pixels;  // of a strip
@@ -75,14 +76,24 @@ const int kMostPixels = 16;  // a struct's array cannot have the size of a speci
 // Where a lane's pixels of each row lie.
 struct Columns {
   int first;       // of the lane
-  bool is_inside;  // the strip with its slack lies in the image
+  bool is_inside;  // the strip with its slack lies in the image; with whole chunks the lane's own, in rows of such
   int mapped[kMostPixels];  // where not
 };
+
+bool rows_have_whole_chunks() {
+  uint bytes = kChunkBytes == 16 ? 16u : 4u;
+  uint pixel = uint(kPixelBytes);
+  return uint(source_pitch) * pixel % bytes == 0u && source_start() * pixel % bytes == 0u;
+}
 
 Columns columns_of(int first_of_strip, int lane) {
   Columns c;
   c.first = first_of_strip + lane * pixels;
-  c.is_inside = first_of_strip >= 0 && first_of_strip + kWidth + kSlack <= source_size.x;
+  if (has_whole_chunks) {
+    c.is_inside = c.first >= 0 && c.first + pixels <= source_size.x && rows_have_whole_chunks();
+  } else {
+    c.is_inside = first_of_strip >= 0 && first_of_strip + kWidth + kSlack <= source_size.x;
+  }
   [[unroll]] for (int p = 0; p < pixels; ++p) c.mapped[p] = map_index(border_x, c.first + p, source_size.x);
   return c;
 }
@@ -103,11 +114,11 @@ Fetched fetch_row(Columns c, int y) {
     } else if (kChunkBytes == 16) {
       uint at = index * uint(kPixelBytes) >> 4;
       f.low = source128[at];
-      f.high = source128[at + 1u];
+      if (!has_whole_chunks) f.high = source128[at + 1u];
     } else {
       uint at = index * uint(kPixelBytes) >> 2;
       f.low = uvec4(source32[at], source32[at + 1u], source32[at + 2u], 0u);
-      if (kPixelBytes % 4 != 0) f.low.w = source32[at + 3u];
+      if (kPixelBytes % 4 != 0 && !has_whole_chunks) f.low.w = source32[at + 3u];
     }
     return f;
   }
@@ -119,7 +130,7 @@ Fetched fetch_row(Columns c, int y) {
 }
 
 uvec4 chunk_of(Columns c, int y, Fetched f) {
-  if (kPixelBytes == 16 || kPixelBytes == 12) return f.low;
+  if (kPixelBytes == 16 || kPixelBytes == 12 || has_whole_chunks) return f.low;
   // All lanes of a row are as far from a multiple of 16 bytes, or 4, as each other.
   uint shift = source_index(ivec2(c.first, y)) * uint(kPixelBytes) & (kChunkBytes == 16 ? 15u : 3u);
   return shifted(f.low, f.high, c.is_inside ? shift : 0u);
@@ -127,4 +138,32 @@ uvec4 chunk_of(Columns c, int y, Fetched f) {
 
 NUMBERS pixel_of_row(Columns c, int y, uvec4 chunk, int p, NUMBERS numbers_outside) {
   return is_beyond(ivec2(c.mapped[p], y)) ? numbers_outside : numbers_of(stored_of(chunk, p));
+}
+
+// ---- Windows
+
+// Differences of two rows, over so few columns that they fit into half a word with a sign.
+NUMBERS to_totals(NUMBERS v) {
+#if SUMS == SUMS_u16x2
+  NUMBERS out_ = NUMBERS(0);
+  [[unroll]] for (int c = 0; c < source_channels; ++c) {
+    int word = int(v[c % kPlanes]);
+    out_[c] = uint(c < kPlanes ? bitfieldExtract(word, 0, 16) : word + 0x8000 >> 16);
+  }
+  return out_;
+#else
+  return v;
+#endif
+}
+
+// As the destination stores them.
+uvec4 codes_of(NUMBERS sum) {
+#if SUMS == SUMS_f32
+  vec4 v = encode(sum);
+#else
+  // See unorm_code(): a mean needs no clamp.
+  if (!destination_is_float) return floatBitsToUint(vec4(sum) * (scale * largest_code()) + 8388608.0) & 0xFFFFu;
+  vec4 v = vec4(sum) * scale;
+#endif
+  return stored_pixel(v);
 }

@@ -1,0 +1,85 @@
+// box.any on GPUs where windows follow from sums of cells: how strips and bands cut the image, and what both forms ask of it.
+#pragma once
+
+#include <algorithm>
+
+#include "algorithms/box_any.h"
+#include "algorithms/sep_gpu.h"
+
+namespace mollify {
+
+inline constexpr std::string_view kBoxCells = "box_cells";
+
+/// Strips or bands, of which windows are counted in cells.
+struct BoxCut {
+  std::int32_t window = 1;  ///< pixels
+  std::int32_t before = 0;  ///< of them, before a window's own
+  std::int32_t cell = 1;    ///< pixels of a strip or a band
+  std::int32_t origin = 0;  ///< where the first cell that is made lies in the source, a multiple of `cell`
+  std::int32_t count = 1;   ///< cells that are made
+  std::int32_t first = 0;   ///< of these, among those that have a window before them
+  [[nodiscard]] std::int32_t whole() const { return window / cell; }
+  [[nodiscard]] std::int32_t part() const { return window % cell; }
+  [[nodiscard]] std::int32_t windows() const { return first + count; }
+  [[nodiscard]] std::int32_t cells() const { return windows() + whole() + (part() > 0 ? 1 : 0); }
+  /// What windows reach, pixels.
+  [[nodiscard]] std::int32_t reach() const { return cells() * cell; }
+  [[nodiscard]] std::int32_t reach_origin() const { return origin - first * cell - before - 1; }
+};
+
+[[nodiscard]] inline BoxCut box_cut(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
+  BoxCut out{box.whole(), box.before, cell, begin - begin % cell, 0, 0};
+  out.count = (begin + length - out.origin + cell - 1) / cell;
+  return out;
+}
+
+/// Each pixel takes a hundred instructions, which should not be there many times.
+[[nodiscard]] inline bool decodes_slowly(const Problem& p) { return p.spec.transfer != TransferFunction::none; }
+
+/// As many pixels as 16 bytes hold, 12 of three channels: what is fetched and added up at once.
+[[nodiscard]] inline std::int32_t pixels_of_chunk(PixelFormat format) {
+  const FormatInfo& f = info(format);
+  return (f.channels == 3 ? 12 : 16) / f.pixel_bytes();
+}
+
+/// Lanes of a subgroup that make a strip, a power of two.
+[[nodiscard]] std::int32_t box_lanes(const Problem& p);
+/// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
+[[nodiscard]] std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels);
+/// Rows of a band, if walks over `threads_across` threads' columns begin with what `run_up` rows take: the whole source
+/// decides, so that a region has the bits of the whole.
+[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up);
+
+/// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp.
+inline constexpr double kBoxRun = 16.0;
+
+/// Groups of whole subgroups, as many threads as the option says.
+[[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
+/// Storage in buffers, whatever else the device has.
+[[nodiscard]] Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates);
+/// A list of numbers, as an image.
+[[nodiscard]] inline ImageDesc box_words(std::int64_t count) {
+  return {static_cast<std::int32_t>(count), 1, PixelFormat::r32f};
+}
+
+/// The first sums, of those allowed, that hold the window within the error: `form(sums)` and its error. Not two floats.
+template <class FormOf>
+[[nodiscard]] auto first_box_sums(const Problem& p, const PerAxis<BoxAxis>& box, FormOf form)
+    -> decltype(form(BoxAnySums::u32)) {
+  const bool is_given = p.options.contains("sums");
+  const std::size_t given = gpu::choice(p, "sums", kBoxAnySums, "f32");
+  if (given == static_cast<std::size_t>(BoxAnySums::f32x2)) return refusal("sums of two floats are for the form columns");
+  decltype(form(BoxAnySums::u32)) out = refusal("no sums hold it");
+  for (std::size_t i = is_given ? given : 0; i <= given; ++i) {
+    const auto sums = static_cast<BoxAnySums>(i);
+    if (const std::string reason = box_any_obstacle(p, box, sums); !reason.empty()) {
+      out = refusal(reason);
+      continue;
+    }
+    out = form(sums);
+    if (out && out->error <= p.allowed_error) break;
+  }
+  return out;
+}
+
+}  // namespace mollify

@@ -1,0 +1,49 @@
+// What box.any by corners and by prefix sums share on GPUs: sums of cells, and how bands are cut.
+#include "algorithms/box_cells.h"
+
+#include <bit>
+
+namespace mollify {
+
+using namespace gpu;
+
+std::int32_t box_lanes(const Problem& p) {
+  constexpr std::int32_t kMost = 32;
+  return std::min<std::int32_t>(kMost, static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(p.device.gpu.subgroup_size))));
+}
+
+std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels) {
+  // A driver that runs on the processor takes seconds to compile what more unrolls to.
+  return std::min(lanes, decodes_slowly(p) ? 1 : p.device.gpu.is_software ? 2 : pixels == 1 ? 8 : 4);
+}
+
+std::int32_t box_band(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
+  constexpr std::int32_t kLeast = 16;
+  constexpr std::int32_t kMost = 256;  // of which u16x2 can hold the sums
+  std::int32_t height = walk_length(p.src.height, pieces_of_walk(p, threads_across, p.src.height, run_up), 1);
+  height = std::clamp(height, kLeast, kMost);
+  // A window that is a number of bands high takes in a row when one below gives it up: memory sees both as one read.
+  const std::int32_t bands = (y.whole() + height / 2) / height;
+  return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeast, kMost);
+}
+
+Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
+  const GpuInfo& gpu = p.device.gpu;
+  const Result<std::int32_t> threads = count(p, "threads", gpu.max_group_invocations, std::max(usual, gpu.subgroup_size));
+  if (!threads) return threads.error();
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  if (*threads % gpu.subgroup_size != 0) {
+    return refusal("groups of " + std::to_string(*threads) + " threads are no number of subgroups of " +
+                   std::to_string(gpu.subgroup_size));
+  }
+  return threads;
+}
+
+Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
+  Problem wish = p;
+  wish.options["storage"] = "buffer";
+  const Result<Storage> where = storage(wish, kernel, intermediates);
+  return where ? Status() : Status(where.error());
+}
+
+}  // namespace mollify

@@ -1,0 +1,266 @@
+// box.any on GPUs by prefix sums: from one row to the next a window's sum changes by what enters and leaves below and above
+// it. Groups add these differences up along whole strips in shared memory, so that those of any window are the difference of
+// two places: two loads a pixel at any radius. What windows begin a band with comes from sums of cells, one more read of the
+// image. Loses to columns at small radii, whose first sums are cheaper, and on floats of 128 bits, whose strips are narrow.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "algorithms/box_cells.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+using Sums = BoxAnySums;
+
+constexpr std::string_view kKernel = "box_prefix";
+
+/// How the work is split.
+struct Form {
+  Sums sums = Sums::u32;
+  std::int32_t channels = 4;
+  std::int32_t pixels = 1;    ///< of a chunk
+  std::int32_t chunks = 1;    ///< of a lane
+  std::int32_t parts = 1;     ///< of a window, whose differences words can hold
+  std::int32_t threads = 128;
+  std::int32_t batch = 1;     ///< rows from one turn to the next
+  std::int32_t strip = 1;     ///< columns that come out of a group
+  std::int32_t pieces = 1;    ///< bands
+  std::int32_t height = 1;    ///< rows of one
+  double error = 0.0;
+  [[nodiscard]] std::int32_t reach() const { return threads * pixels * chunks; }
+  /// 32-bit words of a place in shared memory.
+  [[nodiscard]] std::int32_t words() const { return sums == Sums::u16x2 ? 2 : channels == 1 ? 1 : 4; }
+  [[nodiscard]] std::int64_t shared_bytes(std::int32_t subgroup_size) const {
+    const std::int64_t places = reach() + reach() * words() / 32 + threads / subgroup_size * chunks;
+    return 4 * words() * batch * places;
+  }
+};
+
+/// Windows whose packed differences, 255 codes for each column, are numbers of 16 bits with a sign.
+constexpr std::int32_t kHalfColumns = 128;
+/// Such windows that others are made of, before words of their own are cheaper.
+constexpr std::int32_t kMostParts = 2;
+
+/// Columns of a strip: no more than a group can make, and alike. The whole source decides, as sums of floats begin there.
+std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
+  const std::int32_t most = (form.reach() - window - (form.pixels - 1)) / form.pixels * form.pixels;
+  if (most <= 0) return 0;
+  const std::int32_t strips = (p.src.width + most - 1) / most;
+  return walk_length(p.src.width, strips, form.pixels);
+}
+
+/// Units of the roundoff, relative to full scale. Sums up to a place can be as large as all that a group reads.
+double growth(const PerAxis<BoxAxis>& box, const Form& form, std::int32_t subgroup_size) {
+  const double wide = box.x.whole();
+  const double high = box.y.whole();
+  const double reach = form.reach();
+  const double subgroups = static_cast<double>(form.threads) / subgroup_size * form.chunks;
+  const auto halvings = [](double n) { return std::ceil(std::log2(std::max(n, 1.0))); };
+  const double along = form.pixels + halvings(subgroup_size) + subgroups / subgroup_size + halvings(subgroup_size) + 4.0;
+  const double column = kBoxRun + form.height / kBoxRun + std::floor(high / form.height) + 3.0;
+  const double start = column + 2.0 * along * reach / wide + 1.0;
+  const double a_row = 2.0 * along * reach / (wide * high) + 3.0 / high + 1.0;
+  return start + form.height * a_row + 4.0;
+}
+
+double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const double u = unit_roundoff(Accumulator::f32);
+  if (is_integer(form.sums)) return 4.0 * u;  // the sum becomes a float, and is scaled and encoded
+  return colour_gain(p.spec) * growth(box, form, p.device.gpu.subgroup_size) * u + colour_error(p.spec, Accumulator::f32);
+}
+
+/// So many that a group reads four windows or more, or whole rows.
+Result<std::int32_t> threads_of(const Problem& p, const Form& form, std::int32_t window) {
+  const GpuInfo& gpu = p.device.gpu;
+  const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
+  const std::int64_t wanted = std::min<std::int64_t>(4 * std::int64_t{window}, std::int64_t{p.src.width} + window + form.pixels);
+  std::int32_t threads = gpu.is_software ? 64 : 128;
+  while (2 * threads <= largest && std::int64_t{threads} * form.pixels * form.chunks < wanted) threads *= 2;
+  return box_threads(p, threads);
+}
+
+Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
+  const GpuInfo& gpu = p.device.gpu;
+  const std::int32_t window = box.x.whole();
+  Form out;
+  out.sums = sums;
+  out.channels = info(p.src.format).channels;
+  out.pixels = pixels_of_chunk(p.src.format);
+  constexpr std::int32_t kPixelsOfLane = 4;
+  out.chunks = gpu.is_software ? 1 : std::max(1, kPixelsOfLane / out.pixels);
+  if (sums == Sums::u16x2) out.parts = (window + kHalfColumns - 1) / kHalfColumns;
+  if (out.parts > kMostParts && !p.options.contains("sums")) return refusal("differences would not fit into 16 bits");
+
+  const Result<std::int32_t> threads = threads_of(p, out, window);
+  if (!threads) return threads.error();
+  out.threads = *threads;
+  out.strip = strip_of(p, out, window);
+  if (out.strip <= 0) {
+    return refusal("a window of " + std::to_string(window) + " columns reaches further than the " +
+                   std::to_string(out.reach()) + " columns of a group");
+  }
+  // 16 KB of places leave room for several groups on a processor.
+  constexpr std::int64_t kPlaces = 4096;
+  const auto usual_batch = static_cast<std::int32_t>(kPlaces / (std::int64_t{out.reach()} * out.words()));
+  constexpr std::int32_t kMostBatch = 4;
+  const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software ? 1 : std::clamp(usual_batch, 1, kMostBatch));
+  if (!batch) return batch.error();
+  out.batch = *batch;
+  if (Status fits = check_shared(p, out.shared_bytes(gpu.subgroup_size)); !fits) return fits.error();
+
+  // A band begins with as many sums as these rows have.
+  const double run_up = 4.0 * out.channels / out.words();
+  const std::int64_t strips = (p.src.width + out.strip - 1) / out.strip;
+  const std::int32_t usual = box_band(p, box.y, strips * out.threads, run_up);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + usual - 1) / usual);
+  if (!pieces) return pieces.error();
+  constexpr std::int32_t kHalfRows = 257;  // whose sums fit into half a word
+  out.pieces = std::max(*pieces, sums == Sums::u16x2 ? (p.src.height + kHalfRows - 1) / kHalfRows : 1);
+  out.height = walk_length(p.src.height, out.pieces, 1);
+  out.error = error_of(p, box, out);
+  return out;
+}
+
+/// What both passes agree on.
+struct Steps {
+  Form form;
+  BoxCut x, y;  ///< only bands have cells
+  double scale = 1.0;
+  std::int32_t lanes = 1;  ///< that cut a strip of cells together
+  /// In whole strips of cells.
+  [[nodiscard]] std::int32_t columns() const {
+    const std::int32_t strip = lanes * form.pixels;
+    return ((x.count - 1) * x.cell + form.reach() + strip - 1) / strip * strip;
+  }
+  /// Where they begin in the source, a multiple of a lane's pixels.
+  [[nodiscard]] std::int32_t left() const {
+    const std::int32_t first = x.reach_origin();
+    const std::int32_t remainder = first % form.pixels;
+    return first - (remainder < 0 ? remainder + form.pixels : remainder);
+  }
+  [[nodiscard]] std::int64_t cell_words() const {
+    return std::int64_t{2} * form.channels * y.cells() * columns();
+  }
+};
+
+Pass cells_pass(const Problem& p, const Steps& s) {
+  constexpr std::int32_t kThreads = 128;
+  const std::int32_t threads = std::max(kThreads, p.device.gpu.subgroup_size);
+  Pass pass = make_pass(kBoxCells, {s.columns(), s.y.reach()}, {threads * s.form.pixels, s.y.cell}, {threads, 1},
+                        Storage::buffer);
+  pass.destination = intermediate(0);
+  pass.origin = {s.left(), s.y.reach_origin()};
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
+                         {"lanes", s.lanes},
+                         {"pixels", s.form.pixels},
+                         {"batch", box_rows_of_cells(p, s.lanes, s.form.pixels)},
+                         {"has_rows", 0},
+                         {"has_whole_chunks", 1},
+                         {"part_x", 0},
+                         {"part_y", s.y.part()},
+                         {"height", s.y.cell}});
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale;
+  return pass;
+}
+
+Pass prefix_pass(const Problem& p, const Steps& s) {
+  const Rect r = region(p);
+  const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.cell, s.y.cell}, {s.form.threads, 1},
+                        Storage::buffer);
+  pass.beside = intermediate(0);
+  pass.origin = {s.x.origin, s.y.origin};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
+                         {"words", std::countr_zero(static_cast<unsigned>(s.form.words()))},
+                         {"lanes", p.device.gpu.subgroup_size},
+                         {"pixels", s.form.pixels},
+                         {"chunks", s.form.chunks},
+                         {"parts", s.form.parts},
+                         {"batch", s.form.batch},
+                         {"has_whole_chunks", 1},
+                         {"before_x", s.x.before},
+                         {"before_y", s.y.before},
+                         {"window_x", s.x.window},
+                         {"window_y", s.y.window},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
+                         {"width", s.x.cell},
+                         {"height", s.y.cell},
+                         {"columns", s.columns()},
+                         {"whole", s.y.whole()},
+                         {"part", s.y.part()}});
+  pass.parameters["scale"] = s.scale;
+  return pass;
+}
+
+/// Of both passes. Loads are of a chunk; the rest is instructions for each pixel, by counting.
+double seconds_of(const Problem& p, const Steps& s) {
+  const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
+  const auto of = [&](const Work& work) { return seconds(p.device, PixelFormat::rgba32f, work); };
+  const double pixels = s.form.pixels;
+  const double cells = static_cast<double>(s.columns()) * s.y.reach();
+  const double read = static_cast<double>(s.x.count) * s.form.reach() * p.dst.height;
+  Work first;
+  first.pixels = cells / pixels;
+  first.loads = 1.0;
+  first.operations = 2.0 * pixels;
+  first.bytes = bytes(cells) + 4.0 * static_cast<double>(s.cell_words());
+  Work last;
+  last.pixels = read / pixels;
+  last.loads = 2.0;
+  last.operations = 10.0 * pixels;
+  last.shared_loads = 3.0 * pixels;
+  last.barriers = 2.0 / (s.form.chunks * s.form.batch);
+  last.bytes = bytes(read) + static_cast<double>(p.dst.payload_bytes()) + 4.0 * static_cast<double>(s.cell_words());
+  return of(first) + of(last);
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_prefix(const Problem& p) {
+  if (Status known = only_options(p, {"form", "storage", "sums", "threads", "batch", "walks", "vertical_groups"});
+      !known) {
+    return known.error();
+  }
+  if (p.options.contains("walks")) return refusal("option walks is for the form columns");
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot add up among lanes");
+  const auto storage_given = p.options.find("storage");
+  if (storage_given != p.options.end() && storage_given->second != "buffer") {
+    return refusal("prefix sums are of pixels in buffers");
+  }
+  if (decodes_slowly(p)) return refusal("prefix sums read each pixel twice, which transfer functions are too slow for");
+  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  if (!box) return box.error();
+  if (!box->x.is_whole() || !box->y.is_whole()) return refusal("prefix sums have no fractions");
+  const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
+  if (!form) return form.error();
+
+  const Rect r = region(p);
+  Steps s{*form, box_cut(box->x, form->strip, r.x, r.width), box_cut(box->y, form->height, r.y, r.height)};
+  s.lanes = box_lanes(p);
+  s.scale = 1.0 / (box->x.length() * box->y.length() * (is_integer(form->sums) ? info(p.src.format).unit() : 1.0));
+  constexpr std::int64_t kMostWords = 1 << 30;
+  if (s.cell_words() > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * s.cell_words()) + " bytes");
+
+  Proposal out;
+  out.intermediates = {box_words(s.cell_words())};
+  if (Status fits = box_buffers(p, kKernel, out.intermediates); !fits) return fits.error();
+  out.error = form->error;
+  if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
+  out.options = {{"form", "prefix"},
+                 {"storage", "buffer"},
+                 {"sums", std::string(name_of(form->sums))},
+                 {"threads", std::to_string(form->threads)},
+                 {"batch", std::to_string(form->batch)},
+                 {"vertical_groups", std::to_string(form->pieces)}};
+  out.seconds = seconds_of(p, s);
+  out.moved_bytes = moved_bytes(p, out.intermediates) + p.src.payload_bytes();
+  out.passes = {cells_pass(p, s), prefix_pass(p, s)};
+  return out;
+}
+
+}  // namespace mollify
