@@ -9,7 +9,8 @@
 // box.any by prefix sums, last step. From one row to the next a window's sum changes by the sum over its columns of
 // (entering - leaving row). A group owns a strip of columns and walks down a band of rows; it adds these differences up
 // along the strip, so that those of any window are the difference of two places. Two loads a pixel at any radius. What
-// windows begin a band with follows in the same way from sums of cells, which box_cells leaves of every column.
+// windows begin a band with follows in the same way from the sums of columns: of their pixels where windows are low, else of
+// cells, which box_cells leaves.
 //
 // WORDS: numbers of a place in shared memory.
 #version 460
@@ -32,7 +33,10 @@
 #include "cells.glsl"
 
 layout(constant_id = 23) const int chunks = 1;  // of a lane; the same chunk of all lanes lies side by side
+layout(constant_id = 28) const int ahead = 1;   // rows that are fetched together to begin a band
 layout(constant_id = 24) const int parts = 1;   // of a window, each with differences that its words can hold
+layout(constant_id = 27) const bool has_cells = true;  // for what bands begin with
+layout(constant_id = 26) const int beyond = 0;  // places behind a row's: lanes that make nothing look there, too
 
 layout(std430, binding = 3) readonly buffer Beside { uint cells[]; };
 
@@ -60,17 +64,41 @@ const int kWords = 4;
 
 const int kOwn = chunks * pixels;           // of a lane, of a row
 const int kReach = kThreads * kOwn;         // columns that a group reads
+const int kFetched = batch * chunks;         // chunks of a lane in a turn
 const int kSubgroups = kThreads / lanes;
 const int kSums = chunks * kSubgroups;      // of a row: what subgroups add up by themselves
-const int kGap = 32 / kWords;               // places as wide as all banks
-const int kPitch = kReach + kReach / kGap;
+// Places as wide as all banks, after which one is left out: lanes that write chunks beside each other then use different
+// banks. From a lane's place to its next one it is the same way everywhere.
+const int kGap = 32 / kWords;
+const int kGapsOfThreads = kThreads % kGap == 0 ? kThreads / kGap : 0;
+const int kStep = kThreads + kGapsOfThreads;
+const int kPitch = kStep * kOwn;            // of a row
 
-shared PLACE sums_up_to[batch * kPitch];
+shared PLACE sums_up_to[batch * kPitch + beyond];
 shared PLACE sums_of_chunks[batch * kSums];
 
-// Lanes that write chunks beside each other then use different banks.
-int place_of(int row, int column) {
-  return row * kPitch + column + column / kGap;
+int place_of(int column) {
+  return kGapsOfThreads > 0 ? column + column / kGap : column;
+}
+
+PLACE sum_of_subgroup(PLACE v) {
+#if SUMS == SUMS_f32
+  [[unroll]] for (int step = 1; step < lanes; step *= 2) v += subgroupShuffleXor(v, uint(step));
+  return v;
+#else
+  return subgroupAdd(v);
+#endif
+}
+
+// What those of the lanes before come to.
+PLACE sum_of_lanes_before(PLACE v) {
+  int lane = int(gl_SubgroupInvocationID);
+  PLACE sum = v;
+  [[unroll]] for (int step = 1; step < lanes; step *= 2) {
+    PLACE other = subgroupShuffle(sum, uint(lane >= step ? lane - step : lane));
+    if (lane >= step) sum += other;
+  }
+  return sum - v;
 }
 
 // Turns numbers into what they add up to within the subgroup's chunks.
@@ -78,7 +106,7 @@ void add_up_chunks(inout PLACE v[kOwn], int row) {
   [[unroll]] for (int q = 0; q < chunks; ++q) {
     [[unroll]] for (int p = 1; p < pixels; ++p) v[q * pixels + p] += v[q * pixels + p - 1];
     PLACE last = v[q * pixels + pixels - 1];
-    PLACE before_lane = subgroupExclusiveAdd(last);
+    PLACE before_lane = sum_of_lanes_before(last);
     [[unroll]] for (int p = 0; p < pixels; ++p) v[q * pixels + p] += before_lane;
     if (int(gl_SubgroupInvocationID) == lanes - 1) {
       sums_of_chunks[row * kSums + q * kSubgroups + int(gl_SubgroupID)] = v[q * pixels + pixels - 1];
@@ -95,16 +123,25 @@ void put_sums(PLACE v[kOwn], int row, int thread) {
       int other = i + int(gl_SubgroupInvocationID);
       if (other < count) sum += sums_of_chunks[row * kSums + other];
     }
-    PLACE before_chunk = subgroupAdd(sum);
+    PLACE before_chunk = sum_of_subgroup(sum);
     [[unroll]] for (int p = 0; p < pixels; ++p) {
-      sums_up_to[place_of(row, (q * kThreads + thread) * pixels + p)] = v[q * pixels + p] + before_chunk;
+      int place = row * kPitch + place_of(thread * pixels + p) + q * pixels * kStep;
+      sums_up_to[place] = v[q * pixels + p] + before_chunk;
     }
   }
 }
 
-// A window of which `length` columns from `first` on count.
-PLACE sum_of_columns(int row, int first, int length) {
-  return sums_up_to[place_of(row, first + length)] - sums_up_to[place_of(row, first)];
+// Sums of columns, from the channel c on.
+PLACE channels_of(NUMBERS down, int c) {
+#if SUMS == SUMS_u16x2
+  uvec2 v = uvec2(0u);
+  [[unroll]] for (int j = 0; j < kWords; ++j) {
+    if (c + j < source_channels) v[j] = down[(c + j) % kPlanes] >> (c + j) / kPlanes * 16 & 0xFFFFu;
+  }
+  return v;
+#else
+  return to_place(down);
+#endif
 }
 
 // Adds the sums of cells of the band to those of a lane's columns, from the channel c on.
@@ -120,6 +157,39 @@ void add_cells(inout PLACE v[kOwn], int band, int kind, int c, int x) {
   }
 }
 
+// The columns of the window of the row before the band, from their pixels.
+void sum_columns(Columns own[chunks], int top, NUMBERS numbers_outside, out NUMBERS down[kOwn]) {
+  [[unroll]] for (int i = 0; i < kOwn; ++i) down[i] = NUMBERS(0);
+  for (int first = 0; first < window.y; first += ahead) {
+    int rows[ahead];
+    uvec4 fetched[ahead * chunks];
+    [[unroll]] for (int i = 0; i < ahead; ++i) {
+      rows[i] = map_index(border_y, top + min(first + i, window.y - 1), source_size.y);
+      [[unroll]] for (int q = 0; q < chunks; ++q) fetched[i * chunks + q] = fetch_row(own[q], rows[i]).low;
+    }
+    [[unroll]] for (int i = 0; i < ahead; ++i) {
+      if (first + i >= window.y) break;
+      [[unroll]] for (int k = 0; k < kOwn; ++k) {
+        down[k] += pixel_of_row(own[k / pixels], rows[i], fetched[i * chunks + k / pixels], k % pixels, numbers_outside);
+      }
+    }
+  }
+}
+
+// The chunks of the rows that leave and enter in a turn.
+void fetch_turn(Columns own[chunks], int y, int end, int top, out uvec4 leaving[kFetched],
+                out uvec4 entering[kFetched]) {
+  [[unroll]] for (int i = 0; i < batch; ++i) {
+    int row = top + min(y + i, end - 1);
+    int leaves = map_index(border_y, row, source_size.y);
+    int enters = map_index(border_y, row + window.y, source_size.y);
+    [[unroll]] for (int q = 0; q < chunks; ++q) {
+      leaving[i * chunks + q] = fetch_row(own[q], leaves).low;
+      entering[i * chunks + q] = fetch_row(own[q], enters).low;
+    }
+  }
+}
+
 void main() {
   int thread = thread_index();
   ivec2 group = ivec2(gl_WorkGroupID.xy);
@@ -132,76 +202,70 @@ void main() {
   [[unroll]] for (int q = 0; q < chunks; ++q) {
     own[q] = columns_of(first_column - lead + q * kThreads * pixels, thread);
   }
+  // What a lane makes lies `kThreads` apart, and each of it where windows end, the whole ones and their parts.
+  int ends[parts + 1];
+  [[unroll]] for (int i = 0; i <= parts; ++i) ends[i] = place_of(lead + thread + window.x * i / parts);
+  int columns_left = min(width, size.x - corner.x) - thread;
+
+  NUMBERS numbers_outside = to_numbers(outside);
+  int top = origin.y + corner.y - before.y - 1;  // the row that leaves when the band's first is made
+  NUMBERS down[kOwn];
+  if (!has_cells) sum_columns(own, top, numbers_outside, down);
 
   // The windows of the row before the band.
   NUMBERS sums[kOwn];
   [[unroll]] for (int k = 0; k < kOwn; ++k) sums[k] = NUMBERS(0);
   [[unroll]] for (int c = 0; c < source_channels; c += kWords) {
     PLACE v[kOwn];
-    [[unroll]] for (int i = 0; i < kOwn; ++i) v[i] = PLACE(0);
-    for (int i = 0; i < whole; ++i) add_cells(v, group.y + i, 0, c, corner.x + thread * pixels);
-    if (part > 0) add_cells(v, group.y + whole, 1, c, corner.x + thread * pixels);
+    [[unroll]] for (int i = 0; i < kOwn; ++i) v[i] = has_cells ? PLACE(0) : channels_of(down[i], c);
+    if (has_cells) {
+      for (int i = 0; i < whole; ++i) add_cells(v, group.y + i, 0, c, corner.x + thread * pixels);
+      if (part > 0) add_cells(v, group.y + whole, 1, c, corner.x + thread * pixels);
+    }
     add_up_chunks(v, 0);
     barrier();
     put_sums(v, 0, thread);
     barrier();
     [[unroll]] for (int k = 0; k < kOwn; ++k) {
-      int first = lead + min(thread + k * kThreads, width - 1);
-      NUMBERS down = of_place(sum_of_columns(0, first, window.x));
+      NUMBERS begun = of_place(sums_up_to[ends[parts] + k * kStep] - sums_up_to[ends[0] + k * kStep]);
       [[unroll]] for (int j = 0; j < kWords; ++j) {
-        if (c + j < source_channels) sums[k][c + j] = down[j];
+        if (c + j < source_channels) sums[k][c + j] = begun[j];
       }
     }
   }
 
-  NUMBERS numbers_outside = to_numbers(outside);
-  int top = origin.y + corner.y - before.y - 1;  // leaves when the band's first row is made
-  Fetched leaving[batch * chunks];
-  Fetched entering[batch * chunks];
-  for (int y = -batch; y < end; y += batch) {
+  uvec4 leaving[kFetched];
+  uvec4 entering[kFetched];
+  fetch_turn(own, 0, end, top, leaving, entering);
+  for (int y = 0; y < end; y += batch) {
     PLACE changes[batch][kOwn];
-    if (y >= 0) {
-      [[unroll]] for (int i = 0; i < batch; ++i) {
-        int leaves = map_index(border_y, top + min(y + i, end - 1), source_size.y);
-        int enters = map_index(border_y, top + min(y + i, end - 1) + window.y, source_size.y);
-        [[unroll]] for (int q = 0; q < chunks; ++q) {
-          uvec4 old = chunk_of(own[q], leaves, leaving[i * chunks + q]);
-          uvec4 young = chunk_of(own[q], enters, entering[i * chunks + q]);
-          [[unroll]] for (int p = 0; p < pixels; ++p) {
-            changes[i][q * pixels + p] = to_place(pixel_of_row(own[q], enters, young, p, numbers_outside) -
-                                                  pixel_of_row(own[q], leaves, old, p, numbers_outside));
-          }
+    [[unroll]] for (int i = 0; i < batch; ++i) {
+      int leaves = map_index(border_y, top + min(y + i, end - 1), source_size.y);
+      int enters = map_index(border_y, top + min(y + i, end - 1) + window.y, source_size.y);
+      [[unroll]] for (int q = 0; q < chunks; ++q) {
+        [[unroll]] for (int p = 0; p < pixels; ++p) {
+          changes[i][q * pixels + p] = to_place(pixel_of_row(own[q], enters, entering[i * chunks + q], p, numbers_outside) -
+                                                pixel_of_row(own[q], leaves, leaving[i * chunks + q], p, numbers_outside));
         }
-        add_up_chunks(changes[i], i);
       }
+      add_up_chunks(changes[i], i);
     }
     // The next turn's rows are on their way while this one's are summed.
-    [[unroll]] for (int i = 0; i < batch; ++i) {
-      int row = top + min(y + batch + i, end - 1);
-      int leaves = map_index(border_y, row, source_size.y);
-      int enters = map_index(border_y, row + window.y, source_size.y);
-      [[unroll]] for (int q = 0; q < chunks; ++q) {
-        leaving[i * chunks + q] = fetch_row(own[q], leaves);
-        entering[i * chunks + q] = fetch_row(own[q], enters);
-      }
-    }
-    if (y < 0) continue;
+    fetch_turn(own, y + batch, end, top, leaving, entering);
     barrier();
     [[unroll]] for (int i = 0; i < batch; ++i) put_sums(changes[i], i, thread);
     barrier();
-    [[unroll]] for (int k = 0; k < kOwn; ++k) {
-      int x = thread + k * kThreads;
-      int first = lead + min(x, width - 1);
-      [[unroll]] for (int i = 0; i < batch; ++i) {
-        [[unroll]] for (int part_of_window = 0; part_of_window < parts; ++part_of_window) {
-          int begin = window.x * part_of_window / parts;
-          int length = window.x * (part_of_window + 1) / parts - begin;
-          sums[k] += to_totals(of_place(sum_of_columns(i, first + begin, length)));
+    [[unroll]] for (int i = 0; i < batch; ++i) {
+      ivec2 to = corner - skip + ivec2(thread, y + i);
+      bool makes = to.y >= 0 && y + i < end;
+      uint index = destination_index(to);
+      [[unroll]] for (int k = 0; k < kOwn; ++k) {
+        int place = i * kPitch + k * kStep;
+        [[unroll]] for (int j = 0; j < parts; ++j) {
+          sums[k] += to_totals(of_place(sums_up_to[place + ends[j + 1]] - sums_up_to[place + ends[j]]));
         }
-        ivec2 to = ivec2(corner.x + x, corner.y + y + i) - skip;
-        if (x < width && y + i < end && to.x >= 0 && to.y >= 0 && corner.x + x < size.x) {
-          put_stored(destination_index(to), codes_of(sums[k]));
-        }
+        uvec4 codes = codes_of(sums[k]);
+        if (makes && to.x + k * kThreads >= 0 && k * kThreads < columns_left) put_stored(index + uint(k * kThreads), codes);
       }
     }
   }

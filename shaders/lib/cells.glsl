@@ -6,6 +6,7 @@
 
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_KHR_shader_subgroup_vote : require
 
 layout(constant_id = 20) const int lanes = 8;   // of a subgroup that make a strip, a power of two
 layout(constant_id = 21) const int pixels = 1;  // that a lane makes of a row
@@ -76,7 +77,7 @@ const int kMostPixels = 16;  // a struct's array cannot have the size of a speci
 // Where a lane's pixels of each row lie.
 struct Columns {
   int first;       // of the lane
-  bool is_inside;  // the strip with its slack lies in the image; with whole chunks the lane's own, in rows of such
+  bool is_inside;  // the strip with its slack lies in the image; with whole chunks those of the subgroup, in rows of such
   int mapped[kMostPixels];  // where not
 };
 
@@ -90,7 +91,8 @@ Columns columns_of(int first_of_strip, int lane) {
   Columns c;
   c.first = first_of_strip + lane * pixels;
   if (has_whole_chunks) {
-    c.is_inside = c.first >= 0 && c.first + pixels <= source_size.x && rows_have_whole_chunks();
+    // All of a subgroup or none: lanes that went different ways might not be there for those that ask them.
+    c.is_inside = subgroupAll(c.first >= 0 && c.first + pixels <= source_size.x && rows_have_whole_chunks());
   } else {
     c.is_inside = first_of_strip >= 0 && first_of_strip + kWidth + kSlack <= source_size.x;
   }

@@ -26,6 +26,8 @@ struct Form {
   std::int32_t threads = 128;
   std::int32_t batch = 1;     ///< rows from one turn to the next
   std::int32_t strip = 1;     ///< columns that come out of a group
+  std::int32_t beyond = 0;    ///< places behind a row's, where lanes that make nothing look
+  bool has_cells = true;      ///< for what bands begin with, else they read their first windows
   std::int32_t pieces = 1;    ///< bands
   std::int32_t height = 1;    ///< rows of one
   double error = 0.0;
@@ -34,7 +36,7 @@ struct Form {
   [[nodiscard]] std::int32_t words() const { return sums == Sums::u16x2 ? 2 : channels == 1 ? 1 : 4; }
   [[nodiscard]] std::int64_t shared_bytes(std::int32_t subgroup_size) const {
     const std::int64_t places = reach() + reach() * words() / 32 + threads / subgroup_size * chunks;
-    return 4 * words() * batch * places;
+    return 4 * words() * (batch * places + beyond);
   }
 };
 
@@ -51,6 +53,12 @@ std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
   return walk_length(p.src.width, strips, form.pixels);
 }
 
+/// As far as a window reaches from the last lane's last pixel, rounded up, so that few different kernels are compiled.
+std::int32_t places_beyond(const Form& form, std::int32_t window) {
+  const std::int32_t columns = window + form.pixels;
+  return rounded_size(columns + columns * form.words() / 32 + 1);
+}
+
 /// Units of the roundoff, relative to full scale. Sums up to a place can be as large as all that a group reads.
 double growth(const PerAxis<BoxAxis>& box, const Form& form, std::int32_t subgroup_size) {
   const double wide = box.x.whole();
@@ -59,7 +67,7 @@ double growth(const PerAxis<BoxAxis>& box, const Form& form, std::int32_t subgro
   const double subgroups = static_cast<double>(form.threads) / subgroup_size * form.chunks;
   const auto halvings = [](double n) { return std::ceil(std::log2(std::max(n, 1.0))); };
   const double along = form.pixels + halvings(subgroup_size) + subgroups / subgroup_size + halvings(subgroup_size) + 4.0;
-  const double column = kBoxRun + form.height / kBoxRun + std::floor(high / form.height) + 3.0;
+  const double column = form.has_cells ? kBoxRun + form.height / kBoxRun + std::floor(high / form.height) + 3.0 : high + 1.0;
   const double start = column + 2.0 * along * reach / wide + 1.0;
   const double a_row = 2.0 * along * reach / (wide * high) + 3.0 / high + 1.0;
   return start + form.height * a_row + 4.0;
@@ -76,7 +84,7 @@ Result<std::int32_t> threads_of(const Problem& p, const Form& form, std::int32_t
   const GpuInfo& gpu = p.device.gpu;
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
   const std::int64_t wanted = std::min<std::int64_t>(4 * std::int64_t{window}, std::int64_t{p.src.width} + window + form.pixels);
-  std::int32_t threads = gpu.is_software ? 64 : 128;
+  std::int32_t threads = gpu.is_software ? 64 : 256;
   while (2 * threads <= largest && std::int64_t{threads} * form.pixels * form.chunks < wanted) threads *= 2;
   return box_threads(p, threads);
 }
@@ -101,17 +109,18 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
     return refusal("a window of " + std::to_string(window) + " columns reaches further than the " +
                    std::to_string(out.reach()) + " columns of a group");
   }
-  // 16 KB of places leave room for several groups on a processor.
-  constexpr std::int64_t kPlaces = 4096;
-  const auto usual_batch = static_cast<std::int32_t>(kPlaces / (std::int64_t{out.reach()} * out.words()));
-  constexpr std::int32_t kMostBatch = 4;
-  const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software ? 1 : std::clamp(usual_batch, 1, kMostBatch));
+  out.beyond = places_beyond(out, window);
+  const Result<std::int32_t> batch = count(p, "batch", 16, 1);
   if (!batch) return batch.error();
   out.batch = *batch;
   if (Status fits = check_shared(p, out.shared_bytes(gpu.subgroup_size)); !fits) return fits.error();
 
-  // A band begins with as many sums as these rows have.
-  const double run_up = 4.0 * out.channels / out.words();
+  // Measured on an H200: more rows of a turn leave a processor fewer groups, which wait more.
+  // A band begins with as many sums as these rows have. Of windows that are low its first pixels are read a second time
+  // sooner than an image is cut into cells.
+  constexpr std::int32_t kLowWindow = 150;
+  out.has_cells = box.y.whole() > kLowWindow;
+  const double run_up = 4.0 * out.channels / out.words() + (out.has_cells ? 0.0 : 0.3 * box.y.whole());
   const std::int64_t strips = (p.src.width + out.strip - 1) / out.strip;
   const std::int32_t usual = box_band(p, box.y, strips * out.threads, run_up);
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + usual - 1) / usual);
@@ -170,7 +179,7 @@ Pass prefix_pass(const Problem& p, const Steps& s) {
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
   Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.cell, s.y.cell}, {s.form.threads, 1},
                         Storage::buffer);
-  pass.beside = intermediate(0);
+  pass.beside = s.form.has_cells ? intermediate(0) : kSource;
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
@@ -179,8 +188,11 @@ Pass prefix_pass(const Problem& p, const Steps& s) {
                          {"pixels", s.form.pixels},
                          {"chunks", s.form.chunks},
                          {"parts", s.form.parts},
+                         {"beyond", s.form.beyond},
                          {"batch", s.form.batch},
                          {"has_whole_chunks", 1},
+                         {"has_cells", s.form.has_cells ? 1 : 0},
+                         {"ahead", p.device.gpu.is_software ? 1 : std::max(1, 4 / s.form.chunks)},
                          {"before_x", s.x.before},
                          {"before_y", s.y.before},
                          {"window_x", s.x.window},
@@ -201,20 +213,21 @@ double seconds_of(const Problem& p, const Steps& s) {
   const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
   const auto of = [&](const Work& work) { return seconds(p.device, PixelFormat::rgba32f, work); };
   const double pixels = s.form.pixels;
-  const double cells = static_cast<double>(s.columns()) * s.y.reach();
+  const double rows = s.form.has_cells ? s.y.reach() : static_cast<double>(s.y.count) * s.y.window;
+  const double cells = static_cast<double>(s.columns()) * rows;
   const double read = static_cast<double>(s.x.count) * s.form.reach() * p.dst.height;
-  Work first;
+  Work first;  // cells, or the first windows of bands
   first.pixels = cells / pixels;
   first.loads = 1.0;
   first.operations = 2.0 * pixels;
-  first.bytes = bytes(cells) + 4.0 * static_cast<double>(s.cell_words());
+  if (s.form.has_cells) first.bytes = bytes(cells) + 4.0 * static_cast<double>(s.cell_words());
   Work last;
   last.pixels = read / pixels;
   last.loads = 2.0;
   last.operations = 10.0 * pixels;
   last.shared_loads = 3.0 * pixels;
   last.barriers = 2.0 / (s.form.chunks * s.form.batch);
-  last.bytes = bytes(read) + static_cast<double>(p.dst.payload_bytes()) + 4.0 * static_cast<double>(s.cell_words());
+  last.bytes = bytes(read) + static_cast<double>(p.dst.payload_bytes());
   return of(first) + of(last);
 }
 
@@ -247,7 +260,7 @@ Result<Proposal> propose_box_prefix(const Problem& p) {
   if (s.cell_words() > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * s.cell_words()) + " bytes");
 
   Proposal out;
-  out.intermediates = {box_words(s.cell_words())};
+  if (form->has_cells) out.intermediates = {box_words(s.cell_words())};
   if (Status fits = box_buffers(p, kKernel, out.intermediates); !fits) return fits.error();
   out.error = form->error;
   if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
@@ -258,8 +271,9 @@ Result<Proposal> propose_box_prefix(const Problem& p) {
                  {"batch", std::to_string(form->batch)},
                  {"vertical_groups", std::to_string(form->pieces)}};
   out.seconds = seconds_of(p, s);
-  out.moved_bytes = moved_bytes(p, out.intermediates) + p.src.payload_bytes();
-  out.passes = {cells_pass(p, s), prefix_pass(p, s)};
+  out.moved_bytes = moved_bytes(p, out.intermediates) + (form->has_cells ? p.src.payload_bytes() : 0);
+  if (form->has_cells) out.passes.push_back(cells_pass(p, s));
+  out.passes.push_back(prefix_pass(p, s));
   return out;
 }
 
