@@ -57,21 +57,18 @@ const int kHeight = int(gl_WorkGroupSize.y) * span;
 const int kSpans = (kLanes / UNITS - (taps_x - 1)) / span;  // side by side
 const int kWidth = kSpans * span;
 const int kReach = kWidth + taps_x - 1;
-const int kRowNumbers = kWidth * UNITS;
-const int kThreads = kLanes * int(gl_WorkGroupSize.y);
-const int kStores = (kRowNumbers * kHeight + kThreads - 1) / kThreads;
 
 // Spans begin an odd number of places apart, also where the next row's follow on one row's last: lanes that read at once
 // then read from different banks.
 const int kGap = 1 - span % 2;  // after each span
 const int kRowOfSpans = kWidth + kGap * kSpans;
 const int kPlaces = kReach + kGap * (kReach / span);
-const int kPitch = kRowOfSpans + (kPlaces - kRowOfSpans + kBanks - 1) / kBanks * kBanks;
+const int kRow = (kRowOfSpans + (kPlaces - kRowOfSpans + kBanks - 1) / kBanks * kBanks) * UNITS;
 
-shared Unit tile[kHeight * kPitch * UNITS];
+shared Unit tile[kHeight * kRow];
 
 int place_of(int row, int cell, int unit) {
-  return (row * kPitch + cell + kGap * (cell / span)) * UNITS + unit;
+  return row * kRow + (cell + kGap * (cell / span)) * UNITS + unit;
 }
 
 void sum_down(ivec2 from, int unit, out Unit sums[span]) {
@@ -104,17 +101,18 @@ void sum_across(int first, out Unit sums[span]) {
 
 void main() {
   ivec2 lane = ivec2(gl_LocalInvocationID.xy);
-  int thread = int(gl_LocalInvocationIndex);
   ivec2 corner = ivec2(gl_WorkGroupID.xy) * ivec2(kWidth, kHeight);
+  ivec2 cell = ivec2(lane.x / UNITS, lane.y * span);  // the uppermost of those that the lane sums down, and stores
+  int unit = lane.x % UNITS;
+  int place = place_of(cell.y, cell.x, unit);
   Unit sums[span];
 
-  if (lane.x < kReach * UNITS) {
-    ivec2 cell = ivec2(lane.x / UNITS, lane.y * span);
-    int unit = lane.x % UNITS;
+  if (cell.x < kReach) {
     sum_down(origin + corner + cell - before, unit, sums);
-    [[unroll]] for (int r = 0; r < span; ++r) tile[place_of(cell.y + r, cell.x, unit)] = sums[r];
+    [[unroll]] for (int r = 0; r < span; ++r) tile[place + r * kRow] = sums[r];
   }
   barrier();
+  int thread = int(gl_LocalInvocationIndex);
   int row = thread / (kSpans * UNITS);
   int first = place_of(row, thread / UNITS % kSpans * span, thread % UNITS);
   if (row < kHeight) sum_across(first, sums);
@@ -123,10 +121,7 @@ void main() {
     [[unroll]] for (int p = 0; p < span; ++p) tile[first + p * UNITS] = sums[p];
   }
   barrier();
-  [[unroll]] for (int i = 0; i < kStores; ++i) {
-    int n = thread + i * kThreads;
-    ivec2 cell = ivec2(n % kRowNumbers / UNITS, n / kRowNumbers);
-    int unit = n % UNITS;
-    if (cell.y < kHeight) store_unit(corner + cell, unit, tile[place_of(cell.y, cell.x, unit)]);
+  if (cell.x < kWidth) {
+    [[unroll]] for (int r = 0; r < span; ++r) store_unit(corner + cell + ivec2(0, r), unit, tile[place + r * kRow]);
   }
 }

@@ -46,29 +46,35 @@ struct Tile {
 };
 
 /// What tiles take. The cells of a tile and its margins come from the second cache once, and then from the first, which is
-/// as fast as shared memory. While some groups wait for cells, others sum. All is over when the processor is done that has
-/// most groups.
+/// as fast as shared memory. While some groups wait for cells, others sum, so that what takes longest counts most. All is
+/// over when the processor is done that has most groups.
 double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
   constexpr double kLatency = 4e-6;          // of rounds of loads, and barriers
   constexpr std::int32_t kFillProcessor = 8;  // groups: see groups_to_fill
   const GpuTuning& device = gpu_tuning(p.device);
-  const double nx = count_of(work.taps.x);
-  const double ny = count_of(work.taps.y);
+  const double numbers = tile.unit_bytes / 4.0;
+  const double columns = tile.width() + count_of(work.taps.x) - 1.0;
+  const double rows = tile.height() + count_of(work.taps.y) - 1.0;
   const double groups = static_cast<double>(ceil_div(work.size.x, tile.width())) * ceil_div(work.size.y, tile.height());
-  const double columns = (tile.width() + nx - 1.0) / tile.width();
-  const double rows = (tile.height() + ny - 1.0) / tile.height();
-  Work cost;
-  cost.pixels = groups * tile.width() * tile.height();
-  cost.loads = columns * rows;
-  cost.bytes = 2.0 * work.size.x * work.size.y * info(work.source).pixel_bytes();
-  const double moving = seconds(p.device, work.source, cost) - device.launch_seconds;
-  cost.shared_loads = (columns * (ny + tile.span - 1.0) + nx + tile.span - 1.0) / tile.span + columns + 2.0;
-  cost.operations = columns * ny + nx;
-  cost.barriers = 3.0 * tile.group.x * tile.group.y / (tile.width() * tile.height());
-  const double summing = seconds(p.device, work.source, cost) - device.launch_seconds - moving;
+  const double lanes = groups * tile.group.x * tile.group.y;
+
+  Work moved;
+  moved.pixels = groups * tile.width() * tile.height();
+  moved.loads = columns * rows / (tile.width() * tile.height());
+  moved.bytes = 2.0 * work.size.x * work.size.y * info(work.source).pixel_bytes();
+  const double moving = seconds(p.device, work.source, moved) - device.launch_seconds;
+  // Of a lane: what it reads to sum down and across and what it leaves and stores; instructions, with those for addresses.
+  const double reads_down = count_of(work.taps.y) + tile.span - 1.0;
+  const double reads_across = count_of(work.taps.x) + tile.span - 1.0;
+  const double reads = (reads_down + reads_across + 3.0 * tile.span) * numbers / 4.0;
+  const double instructions = numbers * tile.span * (count_of(work.taps.x) + count_of(work.taps.y)) + 5.0 * reads_down +
+                              reads_across + 14.0 * tile.span + 100.0;
+  const double reading = lanes * reads / device.shared_loads_per_second;
+  const double summing = lanes * instructions / device.operations_per_second;
+  const double busy = std::sqrt(std::hypot(moving * moving, reading * reading, summing * summing));
   const double processors = std::max(device.groups_to_fill / kFillProcessor, 1);
   const double unevenness = std::ceil(groups / processors) * processors / groups;
-  return device.launch_seconds + kLatency + unevenness * std::hypot(moving, summing);
+  return device.launch_seconds + kLatency + unevenness * busy;
 }
 
 Status check_tile(const Problem& p, const Tile& tile) {
