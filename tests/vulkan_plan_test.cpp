@@ -323,6 +323,38 @@ TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
             cannot + "groups are whole subgroups: threads are a multiple of 32");
 }
 
+/// How gauss.decimate blurs its grid, or why it does not.
+std::string blur_of_grid(std::string_view algorithm, std::int32_t size = 1000, PixelFormat format = PixelFormat::rgba8,
+                         const DeviceInfo& device = fake_gpu(false)) {
+  const ImageDesc desc{size, size, format};
+  const Result<Plan> plan = make_plan(spec_of(Gaussian{{20, 20}, {}, {}}), desc, desc, device, with(algorithm));
+  if (!plan) return message_of(plan);
+  const Options& options = plan->algorithm.options;
+  const std::string blur = options.at("blur") + " by " + plan->passes[1].kernel;
+  return options.contains("blur_span") ? blur + " in spans of " + options.at("blur_span") : blur;
+}
+
+TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) {
+  EXPECT_EQ(blur_of_grid("gauss.decimate"), "tiles by gauss_grid in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::r8), "tiles by gauss_grid in spans of 8");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, fake_gpu(true)), "tiles by gauss_grid in spans of 1");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 6000, PixelFormat::rgb8), "walk by sep_fused");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk"), "walk by sep_fused");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 6000, PixelFormat::rgb8), "tiles by gauss_grid in spans of 8");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur_span=2", 6000, PixelFormat::rgb8), "tiles by gauss_grid in spans of 2");
+  DeviceInfo device = fake_gpu(false);
+  std::erase(device.kernels, "gauss_grid");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, device), "walk by sep_fused");
+  const std::string cannot = "gauss.decimate cannot do this: ";
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 1000, PixelFormat::rgba8, device),
+            cannot + "the vulkan backend has no kernel gauss_grid");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk,group=64x4"), cannot + "option group is for a grid that is blurred by tiles");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:group=33x4"), cannot + "31 taps reach further than the tile of a group");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x12"), cannot + "it would need 61440 bytes of shared memory, the device has 32768");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x8", 1000, PixelFormat::rgba8, fake_matrix_gpu()),
+            cannot + "tiles of more than 32768 bytes leave a processor too few groups");
+}
+
 TEST(VulkanPlan, WeightsAsHalvesKeepTheirSum) {
   std::vector<double> weights(31);
   for (std::size_t i = 0; i < weights.size(); ++i) {

@@ -312,6 +312,22 @@ TEST(Vulkan, LanesLendEachOtherPixels) {
   }
 }
 
+/// The cases sum few cells at once on a software driver.
+TEST(Vulkan, TilesOfTheGridOfCells) {
+  for (const char* text : {"gauss.decimate:blur_span=4/511x263/rgba8/gaussian:sigma=8/wrap",
+                           "gauss.decimate:blur_span=8/257x633/rgba8/gaussian:sigma=20x8/mirror",
+                           "gauss.decimate:blur_span=4,group=64x2/640x260/rgba32f/gaussian:sigma=20/constant:value=2_1_0.5_0.25",
+                           "gauss.decimate:blur_span=8/600x511/r8/gaussian:sigma=8/clamp",
+                           "gauss.decimate:blur_span=4,group=99x3/300x333/rg16f/gaussian:sigma=9/reflect",
+                           "gauss.decimate:blur_span=8/300x333/rgb8/gaussian:sigma=18/wrap",
+                           "gauss.decimate:blur_span=4,storage=image/400x300/rgba8/gaussian:sigma=12x5/mirror",
+                           "gauss.decimate:blur_span=8,storage=image/300x400/r8/gaussian:sigma=7/clamp"}) {
+    const Result<cases::Case> c = cases::parse_case(text);
+    ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
+    expect_pass(*c, gpu());
+  }
+}
+
 class LongImages : public testing::TestWithParam<AlgorithmInfo> {};
 
 /// Group counts and indices beyond 16 bits.

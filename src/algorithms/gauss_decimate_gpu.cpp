@@ -1,13 +1,12 @@
-// gauss.decimate on GPUs, three dispatches: the image becomes a grid of cells, sep.fused blurs the grid, and pixels are
-// expanded from it. Image and result are touched once; the grids are small and stay in cache. About 2 * order
+// gauss.decimate on GPUs, three dispatches: the image becomes a grid of cells, the grid is blurred, and pixels are expanded
+// from it. Image and result are touched once; the grids are small and stay in cache. About 2 * order
 // multiply-adds a component at any sigma.
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "algorithms/gauss_decimate.h"
-#include "algorithms/sep_fused.h"
-#include "algorithms/sep_gpu.h"
+#include "algorithms/gauss_grid.h"
 
 namespace mollify {
 namespace {
@@ -213,16 +212,15 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   double cost = 0.0;
   Result<Pass> decimate = decimating_pass(p, x, y, grids, *where, *span, cost);
   if (!decimate) return decimate.error();
-  Result<FusedPass> blur = fused_pass(p, {{x.coarse, y.coarse}, format, size_of(grids.blurred), *where});
+  Result<FusedPass> blur = grid_pass(p, {{x.coarse, y.coarse}, format, size_of(grids.blurred), *where});
   if (!blur) return blur.error();
   blur->pass.source = intermediate(0);
   blur->pass.destination = intermediate(1);
   blur->pass.origin = {static_cast<std::int32_t>(grids.blurred.x.first - grids.image.x.first),
                        static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)};
-  // The grid has every cell that the taps reach, or all beyond its edge are alike.
-  blur->pass.constants["border_x"] = blur->pass.constants["border_y"] = static_cast<int>(BorderMode::clamp);
   Pass expand = expanding_pass(p, x, y, grids, *where, *span, format, cost);
 
+  out.options.merge(std::move(blur->options));
   out.options["read_span"] = std::to_string(span->read);
   out.options["write_span"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];

@@ -62,13 +62,18 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
 
 }  // namespace
 
-Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
+Status check_fused_taps(const FusedWork& work) {
   const std::int32_t nx = count_of(work.taps.x);
   const std::int32_t ny = count_of(work.taps.y);
-  if (nx > kMostTaps || ny > kMostTaps) {
-    return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " +
-                   std::to_string(kMostTaps) + " on an axis");
-  }
+  if (nx <= kMostTaps && ny <= kMostTaps) return {};
+  return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " +
+                 std::to_string(kMostTaps) + " on an axis");
+}
+
+Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
+  if (Status s = check_fused_taps(work); !s) return s.error();
+  const std::int32_t nx = count_of(work.taps.x);
+  const std::int32_t ny = count_of(work.taps.y);
   const Result<Shape> form = shape(p, work);
   if (!form) return form.error();
   const std::int64_t across = (work.size.x + form->width - 1) / form->width;

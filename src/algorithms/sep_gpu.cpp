@@ -9,6 +9,12 @@
 #include "tuning/tuning.h"
 
 namespace mollify::gpu {
+namespace {
+
+/// Measured on an H200: a walk's latency is what a sixth of the threads that fill the device need for a row.
+double latency_threads(const Problem& p) { return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0; }
+
+}  // namespace
 
 Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred, double cut_share) {
   const Result<Storage> where = preferred == Storage::image ? storage(p, kernel) : buffer_or_image(p, kernel);
@@ -73,11 +79,15 @@ std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::i
 
 std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up) {
   // A group makes a row in (latency + what all groups of the device need for theirs), so n pieces take
-  // (size / n + run_up) * (latency + n * threads_across * share). Measured on an H200: the latency is what a sixth of the
-  // threads that fill the device need.
-  const double latency_threads = gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0;
-  const double pieces = std::sqrt(size * latency_threads / (std::max(run_up, 1.0) * static_cast<double>(threads_across)));
+  // (size / n + run_up) * (latency + n * threads_across * share).
+  const double pieces =
+      std::sqrt(size * latency_threads(p) / (std::max(run_up, 1.0) * static_cast<double>(threads_across)));
   return static_cast<std::int32_t>(std::clamp(pieces, 1.0, static_cast<double>(size)));
+}
+
+double seconds_of_walk(const Problem& p, double threads, double rows) {
+  constexpr double kRowLatency = 2.6e-7;  // measured on an H200
+  return gpu_tuning(p.device).launch_seconds + rows * kRowLatency * (1.0 + threads / latency_threads(p));
 }
 
 }  // namespace mollify::gpu

@@ -37,4 +37,7 @@ struct Separable {
 /// piece begins with `run_up` rows more. `threads_across`: of all groups beside each other.
 [[nodiscard]] std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up);
 
+/// What a dispatch of such groups takes at least, `threads` of all groups together.
+[[nodiscard]] double seconds_of_walk(const Problem& p, double threads, double rows);
+
 }  // namespace mollify::gpu

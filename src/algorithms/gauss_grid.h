@@ -1,0 +1,16 @@
+// The blur of gauss.decimate's grid of cells on GPUs, one dispatch.
+#pragma once
+
+#include "algorithms/sep_fused.h"
+
+namespace mollify {
+
+inline constexpr std::array<std::string_view, 2> kGridBlurs = {"tiles", "walk"};
+/// Threads of a group that makes a tile: across and down it.
+inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
+
+/// By groups that make a tile each, or by sep.fused's that walk: what is asked for, else what is expected to be faster.
+/// Cells beyond the edge of the grid are like the nearest.
+[[nodiscard]] Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work);
+
+}  // namespace mollify
