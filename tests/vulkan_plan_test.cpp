@@ -348,9 +348,11 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
   const std::string cannot = "gauss.decimate cannot do this: ";
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 1000, PixelFormat::rgba8, device),
             cannot + "the vulkan backend has no kernel gauss_grid");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk,group=64x4"), cannot + "option group is for a grid that is blurred by tiles");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk,group=64x4"),
+            cannot + "option group is for a grid that is blurred by tiles");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=33x4"), cannot + "31 taps reach further than the tile of a group");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x12"), cannot + "it would need 61440 bytes of shared memory, the device has 32768");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x12"),
+            cannot + "it would need 61440 bytes of shared memory, the device has 32768");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x8", 1000, PixelFormat::rgba8, fake_matrix_gpu()),
             cannot + "tiles of more than 32768 bytes leave a processor too few groups");
 }

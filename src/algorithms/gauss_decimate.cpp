@@ -45,8 +45,8 @@ constexpr std::array kOptions = {
     OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{"blur", kGridBlurs, "the faster", "GPU: of the grid, by groups that make a tile each or walk down strips"},
-    OptionInfo{"blur_span", kSpans, "4", "GPU, tiles: cells of the grid that a thread makes side by side, and beneath each other"},
-    OptionInfo{"group", kGridGroups, "the fastest", "GPU, tiles: threads across and down one, its margins at its sides included", true},
+    OptionInfo{"blur_span", kSpans, "4, or 8 numbers", "GPU, tiles: cells that a thread sums at once, in either direction"},
+    OptionInfo{"group", kGridGroups, "the fastest", "GPU, tiles: threads across one with its margins, and down it", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
     OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
@@ -281,7 +281,8 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
   const Status known = is_cpu ? only_options(p, {"factor", "order", "passes"})
-                              : only_options(p, {"factor", "order", "blur", "blur_span", "group", "storage", "read_span", "write_span"});
+                              : only_options(p, {"factor", "order", "blur", "blur_span", "group", "storage", "read_span",
+                                                 "write_span"});
   if (!known) return known.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");

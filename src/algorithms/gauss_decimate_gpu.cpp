@@ -1,6 +1,6 @@
 // gauss.decimate on GPUs, three dispatches: the image becomes a grid of cells, the grid is blurred, and pixels are expanded
-// from it. Image and result are touched once; the grids are small and stay in cache. About 2 * order
-// multiply-adds a component at any sigma.
+// from it. Image and result are touched once; the grids are small and stay in cache. About 2 * order multiply-adds a
+// component at any sigma.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -149,7 +149,8 @@ Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
 
 Result<FusedPass> by_walk(const Problem& p, const FusedWork& work) {
   for (const char* option : {"blur_span", "group"}) {
-    if (p.options.contains(option)) return refusal("option " + std::string(option) + " is for a grid that is blurred by tiles");
+    if (!p.options.contains(option)) continue;
+    return refusal("option " + std::string(option) + " is for a grid that is blurred by tiles");
   }
   Result<FusedPass> out = fused_pass(p, work);
   if (!out) return out;
