@@ -16,7 +16,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
 #define KERNEL_PARAMETERS \
   ivec2 before;     /* whole pixels of the window before its own */ \
   ivec2 window;     /* all of them */ \
@@ -67,6 +66,9 @@ const int kReach = kThreads * kOwn;         // columns that a group reads
 const int kFetched = batch * chunks;         // chunks of a lane in a turn
 const int kSubgroups = kThreads / lanes;
 const int kSums = chunks * kSubgroups;      // of a row: what subgroups add up by themselves
+// Lanes that add up these sums among themselves, a power of two.
+const int kEnough = kSums > 16 ? 32 : kSums > 8 ? 16 : kSums > 4 ? 8 : kSums > 2 ? 4 : kSums;
+const int kAdders = kEnough < lanes ? kEnough : lanes;
 // Places as wide as all banks, after which one is left out: lanes that write chunks beside each other then use different
 // banks. From a lane's place to its next one it is the same way everywhere.
 const int kGap = 32 / kWords;
@@ -79,15 +81,6 @@ shared PLACE sums_of_chunks[batch * kSums];
 
 int place_of(int column) {
   return kGapsOfThreads > 0 ? column + column / kGap : column;
-}
-
-PLACE sum_of_subgroup(PLACE v) {
-#if SUMS == SUMS_f32
-  [[unroll]] for (int step = 1; step < lanes; step *= 2) v += subgroupShuffleXor(v, uint(step));
-  return v;
-#else
-  return subgroupAdd(v);
-#endif
 }
 
 // What those of the lanes before come to.
@@ -118,12 +111,13 @@ void add_up_chunks(inout PLACE v[kOwn], int row) {
 void put_sums(PLACE v[kOwn], int row, int thread) {
   [[unroll]] for (int q = 0; q < chunks; ++q) {
     int count = q * kSubgroups + int(gl_SubgroupID);
-    PLACE sum = PLACE(0);
-    [[unroll]] for (int i = 0; i < kSums; i += lanes) {
-      int other = i + int(gl_SubgroupInvocationID);
-      if (other < count) sum += sums_of_chunks[row * kSums + other];
+    // By shuffles: a driver was seen to leave some lanes out of subgroupAdd() here.
+    PLACE before_chunk = PLACE(0);
+    [[unroll]] for (int i = 0; i < kSums; i += kAdders) {
+      int other = i + int(gl_SubgroupInvocationID) % kAdders;
+      if (other < count) before_chunk += sums_of_chunks[row * kSums + other];
     }
-    PLACE before_chunk = sum_of_subgroup(sum);
+    [[unroll]] for (int step = 1; step < kAdders; step *= 2) before_chunk += subgroupShuffleXor(before_chunk, uint(step));
     [[unroll]] for (int p = 0; p < pixels; ++p) {
       int place = row * kPitch + place_of(thread * pixels + p) + q * pixels * kStep;
       sums_up_to[place] = v[q * pixels + p] + before_chunk;
