@@ -43,7 +43,7 @@ struct Form {
 /// Windows whose packed differences, 255 codes for each column, are numbers of 16 bits with a sign.
 constexpr std::int32_t kHalfColumns = 128;
 /// Such windows that others are made of, before words of their own are cheaper.
-constexpr std::int32_t kMostParts = 2;
+constexpr std::int32_t kMostParts = 3;
 
 /// Columns of a strip: no more than a group can make, and alike. The whole source decides, as sums of floats begin there.
 std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
@@ -79,12 +79,14 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return colour_gain(p.spec) * growth(box, form, p.device.gpu.subgroup_size) * u + colour_error(p.spec, Accumulator::f32);
 }
 
-/// So many that a group reads four windows or more, or whole rows.
+/// So many that a group reads a thousand columns or, where windows are wide, four of them.
 Result<std::int32_t> threads_of(const Problem& p, const Form& form, std::int32_t window) {
   const GpuInfo& gpu = p.device.gpu;
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
-  const std::int64_t wanted = std::min<std::int64_t>(4 * std::int64_t{window}, std::int64_t{p.src.width} + window + form.pixels);
-  std::int32_t threads = gpu.is_software ? 64 : 256;
+  const std::int64_t least = gpu.is_software ? 256 : 1024;
+  const std::int64_t wanted = std::min<std::int64_t>(std::max(least, 4 * std::int64_t{window}),
+                                                     std::int64_t{p.src.width} + window + form.pixels);
+  std::int32_t threads = gpu.is_software ? 64 : 128;
   while (2 * threads <= largest && std::int64_t{threads} * form.pixels * form.chunks < wanted) threads *= 2;
   return box_threads(p, threads);
 }
@@ -110,16 +112,16 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
                    std::to_string(out.reach()) + " columns of a group");
   }
   out.beyond = places_beyond(out, window);
+  // Measured on an H200: more rows a turn leave a processor fewer groups, which wait more.
   const Result<std::int32_t> batch = count(p, "batch", 16, 1);
   if (!batch) return batch.error();
   out.batch = *batch;
   if (Status fits = check_shared(p, out.shared_bytes(gpu.subgroup_size)); !fits) return fits.error();
 
-  // Measured on an H200: more rows of a turn leave a processor fewer groups, which wait more.
-  // A band begins with as many sums as these rows have. Of windows that are low its first pixels are read a second time
-  // sooner than an image is cut into cells.
-  constexpr std::int32_t kLowWindow = 150;
-  out.has_cells = box.y.whole() > kLowWindow;
+  // A band begins with as many sums as these rows have. Measured on an H200: lanes of few pixels read the first window
+  // sooner than an image is cut into cells, if it is low.
+  const std::int32_t low = out.pixels * out.chunks <= 4 && out.words() == 2 ? 100 : 65;
+  out.has_cells = box.y.whole() > low;
   const double run_up = 4.0 * out.channels / out.words() + (out.has_cells ? 0.0 : 0.3 * box.y.whole());
   const std::int64_t strips = (p.src.width + out.strip - 1) / out.strip;
   const std::int32_t usual = box_band(p, box.y, strips * out.threads, run_up);
@@ -208,7 +210,14 @@ Pass prefix_pass(const Problem& p, const Steps& s) {
   return pass;
 }
 
-/// Of both passes. Loads are of a chunk; the rest is instructions for each pixel, by counting.
+/// Of the last pass for each pixel, in multiply-adds of four numbers, as measured on an H200: four words a place take the
+/// registers that other groups would have, and so do the long chunks of small pixels.
+double operations_of(const Form& form) {
+  if (form.words() == 4) return 85.0;
+  return form.words() == 2 ? 10.0 : 10.0 + (form.has_cells ? 1.2 : 0.4) * form.pixels;
+}
+
+/// Of both passes. Loads are of a chunk.
 double seconds_of(const Problem& p, const Steps& s) {
   const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
   const auto of = [&](const Work& work) { return seconds(p.device, PixelFormat::rgba32f, work); };
@@ -224,7 +233,7 @@ double seconds_of(const Problem& p, const Steps& s) {
   Work last;
   last.pixels = read / pixels;
   last.loads = 2.0;
-  last.operations = 10.0 * pixels;
+  last.operations = operations_of(s.form) * pixels;
   last.shared_loads = 3.0 * pixels;
   last.barriers = 2.0 / (s.form.chunks * s.form.batch);
   last.bytes = bytes(read) + static_cast<double>(p.dst.payload_bytes());

@@ -29,16 +29,17 @@ struct HalfTaps {
   double error = 0.0;  ///< full-scale units
 };
 
-HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
-  const HalfWeights x = rounded_to_half(s.taps.x.weights);
-  const HalfWeights y = rounded_to_half(s.taps.y.weights);
+/// Taps of x divided by a scale, which those of y make up for.
+HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scale) {
+  const HalfWeights x = rounded_to_half(s.taps.x.weights, scale);
+  const HalfWeights y = rounded_to_half(s.taps.y.weights, 1.0 / scale);
   const auto total = [](const std::vector<double>& w) { return std::accumulate(w.begin(), w.end(), 0.0); };
   const double x_size = magnitude(s.taps.x.weights);
-  const double y_size = magnitude(y.weights);
+  const double y_size = magnitude(y.weights) / scale;
   const double l1 = x.l1_distance * y_size + x_size * y.l1_distance;
   const double missing = std::abs(x.missing) * y_size + x_size * std::abs(y.missing);
   // Rows are at most as large as the source: see separable(). Codes are held less half their range: at most 128 of them.
-  const double row = source.is_unorm() ? 0x1p-5 / source.unit() : 0x1p-11;
+  const double row = scale * (source.is_unorm() ? 0x1p-5 / source.unit() : 0x1p-11);
   HalfTaps out;
   out.taps = {{x.weights, s.taps.x.anchor}, {y.weights, s.taps.y.anchor}};
   out.sum = {total(x.weights), total(y.weights)};
@@ -47,6 +48,17 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
   constexpr double kSums = 0x1p-13;
   out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * y_size : l1) + row * y_size;
   return out;
+}
+
+/// By the scale that halves fit best. None below one, for which rows would need another bit.
+HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
+  constexpr int kScales = 32;
+  HalfTaps best = half_taps(s, source, 1.0);
+  for (int i = 1; i < kScales; ++i) {
+    HalfTaps other = half_taps(s, source, 1.0 + i / (2.0 * kScales));
+    if (other.error < best.error) best = std::move(other);
+  }
+  return best;
 }
 
 /// Whether the device and the request allow it at all.

@@ -213,21 +213,49 @@ std::vector<T> rounded(const std::vector<double>& weights) {
   return out;
 }
 
+namespace {
+
+/// From a half to the next larger or smaller one.
+double next_half(double half, bool up) {
+  const double unit = std::ldexp(1.0, std::max(half == 0.0 ? -24 : std::ilogb(half) - 10, -24));
+  // Below a power of two halves lie twice as close.
+  const bool is_power = half != 0.0 && std::ldexp(1.0, std::ilogb(half)) == std::abs(half);
+  const bool inward = (half > 0.0) != up && half != 0.0;
+  const double step = is_power && inward ? std::max(unit / 2.0, std::ldexp(1.0, -24)) : unit;
+  return up ? half + step : half - step;
+}
+
+}  // namespace
+
 HalfWeights rounded_to_half(const std::vector<double>& weights, double scale) {
   HalfWeights out;
   out.scale = scale;
-  out.weights.resize(weights.size());
-  std::vector<std::size_t> order(weights.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return std::abs(weights[i]); });
-  // Each takes over what rounding the larger ones left, so that what is left of the sum is as small as the smallest's share.
-  double left = 0.0;
-  for (const std::size_t i : order) {
-    const double wanted = weights[i] / scale + left;
-    out.weights[i] = static_cast<double>(half_to_float(double_to_half(wanted)));
-    left = wanted - out.weights[i];
-    out.l1_distance += std::abs(out.weights[i] * scale - weights[i]);
+  double left = 0.0;  // of the sum
+  for (const double w : weights) {
+    const double half = half_to_float(double_to_half(w / scale));
+    out.weights.push_back(half);
+    left += w / scale - half;
   }
+  // Those are rounded the other way that lie most nearly between two halves, until none brings the sum nearer.
+  std::vector<bool> is_turned(weights.size());
+  while (true) {
+    std::size_t best = weights.size();
+    double best_cost = 0.0;  // for each unit of the sum
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double other = next_half(out.weights[i], left > 0.0);
+      const double step = std::abs(other - out.weights[i]);
+      const double moved = std::abs(other - weights[i] / scale) - std::abs(out.weights[i] - weights[i] / scale);
+      if (is_turned[i] || step >= 2.0 * std::abs(left) || (best < weights.size() && moved / step >= best_cost)) continue;
+      best = i;
+      best_cost = moved / step;
+    }
+    if (best == weights.size()) break;
+    is_turned[best] = true;
+    const double other = next_half(out.weights[best], left > 0.0);
+    left -= other - out.weights[best];
+    out.weights[best] = other;
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) out.l1_distance += std::abs(out.weights[i] * scale - weights[i]);
   out.missing = left * scale;
   return out;
 }

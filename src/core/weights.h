@@ -56,7 +56,7 @@ struct AxisWeights {
 template <class T>
 [[nodiscard]] std::vector<T> rounded(const std::vector<double>& weights);
 
-/// Weights that f16 holds exactly, to be multiplied by `scale`. What rounding one leaves goes to the next smaller one.
+/// Weights that f16 holds exactly, to be multiplied by `scale`: the nearest ones, but for a few that keep the sum.
 struct HalfWeights {
   std::vector<double> weights;
   double scale = 1.0;
