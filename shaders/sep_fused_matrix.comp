@@ -3,7 +3,7 @@
 // sep.fused on cooperative matrices: taps along an axis are a product with a banded matrix, 16 places from 16 n. A group
 // owns a strip of columns and walks down 16 rows a turn. Source pixels go to shared memory as halves, one plane a channel;
 // a subgroup multiplies blocks of a plane by the taps of x, keeps the last few results, and multiplies those by the taps
-// of y. Sums are f32; pixels, taps and what lies between the axes are halves.
+// of y. Sums are f32; pixels, taps and what lies between the axes are halves, or the latter two are split into two halves.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require
@@ -23,8 +23,9 @@ layout(constant_id = 22) const int subgroup_size = 32;
 layout(constant_id = 23) const int blocks = 1;      // neighbouring blocks of 16 columns that a subgroup makes
 layout(constant_id = 24) const int lead = 0;        // columns read before the first tap's, so that fours of pixels are whole
 layout(constant_id = 25) const bool clamps = true;  // sums can leave the range of an integer format
+layout(constant_id = 26) const int halves = 1;      // that taps and rows are the sum of: the nearest, and the rest
 
-// Those of x, then those of y; halves.
+// Those of x, then those of y.
 layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
 
 #define Half fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
@@ -49,7 +50,8 @@ const int kDonePitch = kWidth / 4 + 2;
 const int kRowPlane = kRows * kRowPitch;
 const int kDonePlane = kRows * kDonePitch;
 // Small groups have shorter rows than the bands of taps, which lie here before the rows do.
-const int kBands = (kBlocksX + kBlocksY) * 64;
+const int kMatrices = kBlocksX + kBlocksY;
+const int kBands = halves * kMatrices * 64;
 const int kPlanes = source_channels * kRowPlane;
 shared uvec2 rows[kPlanes > kBands ? kPlanes : kBands];
 shared uvec2 done[source_channels * kDonePlane];
@@ -200,18 +202,24 @@ void store_each(ivec2 p, Four four) {
 float tap_x(int i) { return i >= 0 && i < taps_x ? weights[i] : 0.0; }
 float tap_y(int i) { return i >= 0 && i < taps_y ? weights[taps_x + i] : 0.0; }
 
-// Row by row, those of x and then those of y, into `rows`. Column j of matrix n of x has the taps of output column j for
+// What is left of a number when so many halves of it have been taken.
+float rest_of(float v, int taken) {
+  return taken == 0 ? v : v - float(float16_t(v));
+}
+
+// Row by row, those of x and then those of y, into `rows`; then the same for what is left of them. Column j of matrix n of x has the taps of output column j for
 // columns 16 n and on; row j of matrix n of y has those of output row j.
 void make_bands(int thread) {
   for (int i = thread; i < kBands; i += kThreads) {
-    int n = i / 64;
+    int n = i / 64 % kMatrices;
     int row = i / 4 % 16;
     int column = i % 4 * 4;
     vec4 v;
     [[unroll]] for (int k = 0; k < 4; ++k) {
-      v[k] = n < kBlocksX ? tap_x(n * 16 + row - (column + k) - lead) : tap_y((n - kBlocksX) * 16 + (column + k) - row);
+      float tap = n < kBlocksX ? tap_x(n * 16 + row - (column + k) - lead) : tap_y((n - kBlocksX) * 16 + (column + k) - row);
+      v[k] = rest_of(tap, i / 64 / kMatrices);
     }
-    rows[i] = uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw));
+    rows[i] = uvec2(packFloat2x16(f16vec2(v.xy)), packFloat2x16(f16vec2(v.zw)));
   }
 }
 
@@ -227,10 +235,15 @@ void main() {
 
   make_bands(thread);
   barrier();
-  Half across[kBlocksX];
-  Half down[kBlocksY];
-  [[unroll]] for (int n = 0; n < kBlocksX; ++n) coopMatLoadNV(across[n], rows, n * 64, 4, false);
-  [[unroll]] for (int n = 0; n < kBlocksY; ++n) coopMatLoadNV(down[n], rows, (kBlocksX + n) * 64, 4, false);
+  Half across[halves * kBlocksX];
+  Half down[halves * kBlocksY];
+  [[unroll]] for (int h = 0; h < halves; ++h) {
+    int first = h * kMatrices;
+    [[unroll]] for (int n = 0; n < kBlocksX; ++n) coopMatLoadNV(across[h * kBlocksX + n], rows, (first + n) * 64, 4, false);
+    [[unroll]] for (int n = 0; n < kBlocksY; ++n) {
+      coopMatLoadNV(down[h * kBlocksY + n], rows, (first + kBlocksX + n) * 64, 4, false);
+    }
+  }
   barrier();
   for (int i = thread; i < kPlanes; i += kThreads) rows[i] = uvec2(0u);
   barrier();
@@ -250,8 +263,8 @@ void main() {
   }
 
   Four ahead[kLoads];
-  Half kept[kBlocksY * blocks];  // rows that have been filtered horizontally, those of each block from the oldest
-  [[unroll]] for (int i = 0; i < kBlocksY * blocks; ++i) kept[i] = Half(0.0);
+  Half kept[halves * kBlocksY * blocks];  // rows that have been filtered horizontally, those of each block from the oldest
+  [[unroll]] for (int i = 0; i < halves * kBlocksY * blocks; ++i) kept[i] = Half(0.0);
 
   // Each turn filters the rows that the one before fetched; turn -1 only fetches.
   int turns = (end - start + kRows - 1) / kRows + kBlocksY - 1;
@@ -283,11 +296,31 @@ void main() {
       }
       [[unroll]] for (int b = 0; b < blocks; ++b) {
         Single sum = Single(row_start);
-        [[unroll]] for (int n = 0; n < kBlocksX; ++n) sum = coopMatMulAddNV(source_blocks[b + n], across[n], sum);
-        [[unroll]] for (int n = 0; n < kBlocksY - 1; ++n) kept[b * kBlocksY + n] = kept[b * kBlocksY + n + 1];
-        kept[b * kBlocksY + kBlocksY - 1] = Half(sum);
+        [[unroll]] for (int n = 0; n < halves * kBlocksX; ++n) {
+          sum = coopMatMulAddNV(source_blocks[b + n % kBlocksX], across[n], sum);
+        }
+        [[unroll]] for (int h = 0; h < halves; ++h) {
+          int first = (b * halves + h) * kBlocksY;
+          [[unroll]] for (int n = 0; n < kBlocksY - 1; ++n) kept[first + n] = kept[first + n + 1];
+          // Number by number: what lane holds which may differ between matrices of halves and of floats.
+          Single rest = sum;
+          if (h + 1 < halves) {
+            [[unroll]] for (int i = 0; i < sum.length(); ++i) {
+              rest[i] = rest_of(sum[i], 1);
+              sum[i] -= rest[i];
+            }
+          }
+          kept[first + kBlocksY - 1] = Half(sum);
+          sum = rest;
+        }
+        // What is left of both would add nothing that f32 holds.
         Single result = Single(column_start);
-        [[unroll]] for (int n = 0; n < kBlocksY; ++n) result = coopMatMulAddNV(down[n], kept[b * kBlocksY + n], result);
+        [[unroll]] for (int h = halves - 1; h >= 0; --h) {
+          [[unroll]] for (int n = 0; n < kBlocksY; ++n) {
+            if (h > 0) result = coopMatMulAddNV(down[h * kBlocksY + n], kept[b * halves * kBlocksY + n], result);
+            result = coopMatMulAddNV(down[n], kept[(b * halves + h) * kBlocksY + n], result);
+          }
+        }
         coopMatStoreNV(Half(result), done, done_block + b * 4, kDonePitch, false);
       }
     }

@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
 constexpr std::array<std::string_view, 3> kBlocks = {"1", "2", "4"};
 constexpr std::array<std::string_view, 3> kBatches = {"1", "2", "3"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
+constexpr std::array<std::string_view, 2> kHalves = {"1", "2"};
 constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
                "CPU: precision of rows, weights and sums"},
@@ -35,6 +36,8 @@ constexpr std::array kOptions = {
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"span", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
     OptionInfo{"threads", kThreads, "128, or 256 for more than 25 taps", "GPU: threads of a work group", true},
+    OptionInfo{"halves", kHalves, "1 where the error allows it",
+               "GPU, matrix: halves that a tap, and a row between the axes, is kept as the sum of"},
     OptionInfo{"blocks", kBlocks, "2", "GPU, matrix: blocks of 16 columns of a subgroup",
                true},
     OptionInfo{"batch", kBatches, "2", "GPU: rows from one turn to the next", true},

@@ -133,7 +133,7 @@ Result<Proposal> propose_sep_fused_shared(const Problem& p) {
 
 Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto has = [&](std::string_view option) { return p.options.contains(option); };
-  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") ? "matrix" : "f32"));
+  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") ? "matrix" : "f32"));
   if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
   if (math == FusedMath::half) return propose_sep_fused_lanes(p, math);
   if (has("neighbours")) {

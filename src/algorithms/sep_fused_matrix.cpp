@@ -17,7 +17,8 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_matrix";
 constexpr std::int32_t kSide = 16;        // of a matrix
-constexpr std::int32_t kMostBands = 6;    // matrices of taps an axis: more do not fit into registers
+constexpr std::int32_t kMostBands = 6;       // matrices of taps an axis: more do not fit into registers
+constexpr std::int32_t kMostSplitBands = 4;  // of two halves each
 
 /// Matrices of taps that 16 places need when their first tap lies `lead` places into the first.
 std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps + 2 * kSide - 2) / kSide; }
@@ -61,6 +62,20 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
   return best;
 }
 
+/// Taps as they are, which the kernel splits into two halves each, as it does rows.
+HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source) {
+  const auto total = [](const std::vector<double>& w) { return std::accumulate(w.begin(), w.end(), 0.0); };
+  HalfTaps out;
+  out.taps = s.taps;
+  out.sum = {total(s.taps.x.weights), total(s.taps.y.weights)};
+  // Two halves have 22 bits. How a device rounds inside a product is its own: an estimate for a dozen of them.
+  constexpr double kHalves = 3.0 * 0x1p-22;
+  constexpr double kSums = 0x1p-18;
+  out.error = magnitude(s.taps.x.weights) * magnitude(s.taps.y.weights) *
+              (kHalves + (source.is_unorm() ? 0x1p-11 / source.unit() : kSums));
+  return out;
+}
+
 /// Whether the device and the request allow it at all.
 Status check_matrix(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
@@ -78,20 +93,24 @@ Status check_matrix(const Problem& p) {
 }  // namespace
 
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
-  if (Status s = only_options(p, {"math", "storage", "blocks", "threads", "vertical_groups"}); !s) return s.error();
+  if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}); !s) return s.error();
   if (Status s = check_matrix(p); !s) return s.error();
   constexpr double kCutShare = 0.25;  // of the allowed error; halves need the rest
   const Result<Separable> s = separable(p, kKernel, Storage::buffer, kCutShare);
   if (!s) return s.error();
   if (s->storage != Storage::buffer) return refusal("matrices need pixels in buffers");
   const FormatInfo& source = info(p.src.format);
-  const HalfTaps half = half_taps(s->taps, source);
+  HalfTaps half = half_taps(s->taps, source);
+  const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
+  if (!halves) return halves.error();
+  if (*halves == 2) half = split_taps(s->taps, source);
 
   const std::int32_t channels = source.channels;
   const std::int32_t lead = (((s->region.x - half.taps.x.anchor) % 4) + 4) % 4;
   const std::int32_t across = bands(s->nx(), lead);
   const std::int32_t down = bands(s->ny(), 0);
-  if (across > kMostBands || down > kMostBands) {
+  const std::int32_t most_bands = *halves == 2 ? kMostSplitBands : kMostBands;
+  if (across > most_bands || down > most_bands) {
     return refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
                    " taps, more than matrices in registers hold");
   }
@@ -111,7 +130,8 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   constexpr std::int64_t kHalf = 2;     // bytes
   constexpr std::int64_t kPadding = 8;  // halves a row
   // The bands of taps lie where the rows do later.
-  const std::int64_t rows = std::max(channels * kSide * (reach + kPadding), std::int64_t{kSide} * kSide * (across + down));
+  const std::int64_t rows =
+      std::max(channels * kSide * (reach + kPadding), std::int64_t{*halves} * kSide * kSide * (across + down));
   const std::int64_t done = channels * kSide * (width + kPadding);
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
@@ -129,6 +149,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   out.error = s->error + half.error;
   out.options = {{"math", "matrix"},
                  {"storage", "buffer"},
+                 {"halves", std::to_string(*halves)},
                  {"blocks", std::to_string(*blocks)},
                  {"threads", std::to_string(*threads)},
                  {"vertical_groups", std::to_string(*pieces)}};
@@ -139,6 +160,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const bool in_range = source.is_unorm() && std::abs(half.sum.x * half.sum.y - 1.0) < 1e-6 &&
                         magnitude(half.taps.x.weights) * magnitude(half.taps.y.weights) < 1.0 + 1e-6;
   pass.constants["subgroup_size"] = subgroup;
+  pass.constants["halves"] = *halves;
   pass.constants["blocks"] = *blocks;
   pass.constants["lead"] = lead;
   pass.constants["clamps"] = source.is_unorm() && !in_range;
@@ -152,12 +174,12 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   cost.pixels = static_cast<double>(p.dst.width) * p.dst.height;
   cost.loads = reads / 4.0;  // fours of pixels
   cost.shared_loads = reads * 2.0;
-  cost.operations = reads * (across + down);
+  cost.operations = reads * (*halves == 2 ? 2 * across + 3 * down : across + down);
   cost.barriers = reads * 3.0 / kSide;
   cost.bytes = cost.pixels * source.pixel_bytes() * (reads + 1.0);
   // With five bands an axis a processor has registers for one group alone: measured on an H200, 1.4 times as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
-  out.seconds = seconds(p.device, p.src.format, cost) * (across + down > kMostBandsOfTwoGroups ? 1.4 : 1.0);
+  out.seconds = seconds(p.device, p.src.format, cost) * (*halves * (across + down) > kMostBandsOfTwoGroups ? 1.4 : 1.0);
   out.moved_bytes =
       static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
