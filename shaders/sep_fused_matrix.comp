@@ -202,9 +202,11 @@ void store_each(ivec2 p, Four four) {
 float tap_x(int i) { return i >= 0 && i < taps_x ? weights[i] : 0.0; }
 float tap_y(int i) { return i >= 0 && i < taps_y ? weights[taps_x + i] : 0.0; }
 
-// What is left of a number when so many halves of it have been taken.
+// What is left of a number when so many halves of it have been taken. By its bits: a driver was seen to drop a conversion to
+// a half and back.
 float rest_of(float v, int taken) {
-  return taken == 0 ? v : v - float(float16_t(v));
+  uint nearest = floatBitsToUint(v) + 0x1000u & 0xFFFFE000u;
+  return taken == 0 ? v : v - uintBitsToFloat(nearest);
 }
 
 // Row by row, those of x and then those of y, into `rows`; then the same for what is left of them. Column j of matrix n of x has the taps of output column j for

@@ -43,7 +43,7 @@ struct Form {
 /// Windows whose packed differences, 255 codes for each column, are numbers of 16 bits with a sign.
 constexpr std::int32_t kHalfColumns = 128;
 /// Such windows that others are made of, before words of their own are cheaper.
-constexpr std::int32_t kMostParts = 3;
+constexpr std::int32_t kMostParts = 2;
 
 /// Columns of a strip: no more than a group can make, and alike. The whole source decides, as sums of floats begin there.
 std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
