@@ -79,11 +79,12 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return colour_gain(p.spec) * growth(box, form, p.device.gpu.subgroup_size) * u + colour_error(p.spec, Accumulator::f32);
 }
 
-/// So many that a group reads a thousand columns or, where windows are wide, four of them.
+/// As measured on an H200: so many that a group reads 512 columns, or 1024 where windows are wider than 65, or four windows.
 Result<std::int32_t> threads_of(const Problem& p, const Form& form, std::int32_t window) {
   const GpuInfo& gpu = p.device.gpu;
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
-  const std::int64_t least = gpu.is_software ? 256 : 1024;
+  constexpr std::int32_t kNarrow = 65;
+  const std::int64_t least = gpu.is_software ? 256 : window <= kNarrow ? 512 : 1024;
   const std::int64_t wanted = std::min<std::int64_t>(std::max(least, 4 * std::int64_t{window}),
                                                      std::int64_t{p.src.width} + window + form.pixels);
   std::int32_t threads = gpu.is_software ? 64 : 128;

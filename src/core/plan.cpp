@@ -110,7 +110,7 @@ std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& pro
   const std::optional<Problem> tuned_whole = with_options(algorithm, whole, row);
   if (!tuned_whole || !ask(algorithm, *tuned_whole)) return std::nullopt;
   Result<Proposal> tuned = ask(algorithm, *with_options(algorithm, problem, row));
-  if (!tuned || tuned->assumption != plain.assumption) return std::nullopt;
+  if (!tuned || !(tuned->assumption.empty() || tuned->assumption == plain.assumption)) return std::nullopt;
   return std::move(*tuned);
 }
 
