@@ -76,9 +76,9 @@ def table(arguments: argparse.Namespace) -> None:
         print(text)
         return
     path = pathlib.Path(arguments.into)
-    begin, end = "<!-- gpu-table -->\n", "\n<!-- /gpu-table -->"
+    begin, end = "<!-- gpu-table -->\n", "<!-- /gpu-table -->"
     before, rest = path.read_text(encoding="utf-8").split(begin)
-    path.write_text(before + begin + text + end + rest.split(end)[1], encoding="utf-8")
+    path.write_text(before + begin + text + "\n" + end + rest.split(end)[1], encoding="utf-8")
 
 
 def main() -> None:
