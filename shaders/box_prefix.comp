@@ -31,11 +31,11 @@
 #include "numbers.glsl"
 #include "cells.glsl"
 
-layout(constant_id = 23) const int chunks = 1;  // of a lane; the same chunk of all lanes lies side by side
-layout(constant_id = 28) const int ahead = 1;   // rows that are fetched together to begin a band
-layout(constant_id = 24) const int parts = 1;   // of a window, each with differences that its words can hold
-layout(constant_id = 27) const bool has_cells = true;  // for what bands begin with
-layout(constant_id = 26) const int beyond = 0;  // places behind a row's: lanes that make nothing look there, too
+layout(constant_id = 23) const int chunks = 1;         // of a lane; the same chunk of all lanes lies side by side
+layout(constant_id = 24) const int parts = 1;          // of a window, each with differences that its words can hold
+layout(constant_id = 26) const int beyond = 0;         // places behind a row's, where lanes that make nothing look
+layout(constant_id = 27) const bool has_cells = true;  // for what bands begin with, else
+layout(constant_id = 28) const int ahead = 1;          // so many rows are fetched together
 
 layout(std430, binding = 3) readonly buffer Beside { uint cells[]; };
 
@@ -63,7 +63,7 @@ const int kWords = 4;
 
 const int kOwn = chunks * pixels;           // of a lane, of a row
 const int kReach = kThreads * kOwn;         // columns that a group reads
-const int kFetched = batch * chunks;         // chunks of a lane in a turn
+const int kFetched = batch * chunks;        // of a lane, in a turn
 const int kSubgroups = kThreads / lanes;
 const int kSums = chunks * kSubgroups;      // of a row: what subgroups add up by themselves
 // Lanes that add up these sums among themselves, a power of two.
