@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The CPU's tables of speed: `run` and `scale` measure their cases, `table` makes Markdown of such a file.
+"""The CPU's tables of speed: `run`, `scale` and `formats` measure their cases, `table` makes Markdown of such a file.
 
   bench/cpu_table.py run build/release/mollify -o bench/results/DATE-cpu.jsonl
   bench/cpu_table.py scale build/release/mollify -o bench/results/DATE-cpu-scale.jsonl
+  bench/cpu_table.py formats build/release/mollify -o bench/results/DATE-cpu-formats.jsonl
   bench/cpu_table.py table bench/results/DATE-cpu.jsonl [--into README.md]
 
 `--into` replaces what stands between the lines <!-- cpu-table --> and <!-- /cpu-table --> of a file, or those with
-cpu-scale in place of cpu-table.
+cpu-scale or cpu-formats in place of cpu-table.
 """
 import argparse
 import json
@@ -23,11 +24,22 @@ SIDES = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 SHAPES = [f"{side}x{side}" for side in SIDES] + ["16384x256", "256x16384"]
 SCALED = [("Gaussian, sigma 2", ["--gaussian", "2"]), ("Gaussian, sigma 10", ["--gaussian", "10"]), ("box, radius 9", ["--box", "9"])]
 THREADS = (1, 2)
+ALL_FORMATS = ("rgba8", "rgb8", "r8", "r16", "r16f", "rgba32f", "rgb32f", "r32f")
+FORMAT_ROUNDS = 2  # of all formats in turn: of the steady ones the best counts
+
+
+def gaussian(radius: int) -> tuple:
+    """One that is cut at three sigma."""
+    return f"Gaussian, radius {radius}, sigma {radius / 3:.3g}", ["--gaussian", f"{radius / 3:.6g}", "--radius", str(radius)]
+
+
+OF_FORMATS = [gaussian(1), gaussian(4), gaussian(9), ("Gaussian, sigma 10", ["--gaussian", "10"]), ("box, radius 9", ["--box", "9"]),
+              ("box, radius 64", ["--box", "64"])]
 
 
 def cases() -> list:
     """(name of the row, arguments that make it)"""
-    gaussians = [(f"Gaussian, radius {r}, sigma {r / 3:.3g}", ["--gaussian", f"{r / 3:.6g}", "--radius", str(r)]) for r in RADII]
+    gaussians = [gaussian(r) for r in RADII]
     smooth = [(f"Gaussian, sigma {s}", ["--gaussian", str(s)]) for s in SIGMAS]
     boxes = [(f"box, radius {r}", ["--box", str(r)]) for r in BOXES]
     return gaussians + smooth + boxes
@@ -54,6 +66,14 @@ def scale(arguments: argparse.Namespace) -> None:
             for threads in THREADS:
                 bench(arguments, ["--size", shape, "--format", "rgba8", "--threads", str(threads), *kernel, "--no-peers"],
                       arguments.seconds)
+
+
+def formats(arguments: argparse.Namespace) -> None:
+    for row, kernel in OF_FORMATS:
+        for _ in range(FORMAT_ROUNDS):
+            for pixel_format in ALL_FORMATS:
+                print(row, pixel_format, flush=True)
+                bench(arguments, ["--size", arguments.size, "--format", pixel_format, *kernel, "--no-peers"], arguments.seconds)
 
 
 def key(record: dict) -> tuple:
@@ -114,16 +134,33 @@ def scale_table(records: list) -> list:
     return lines + ["", f"Nanoseconds a pixel, and times the copy by as many threads in the same run; {made_by(records[0])}. *: unsteady."]
 
 
+def formats_table(records: list) -> list:
+    def numbers(row: str, pixel_format: str) -> str:
+        best = min((r for r in records if key(r) == (row, pixel_format)), key=lambda r: (r["unstable"], r["copy_ratio"]))
+        return f"{best['time_ns']['median'] / best['min_bytes'] * 2e3:.0f}, {best['copy_ratio']:.1f}" + ("*" if best["unstable"] else "")
+
+    lines = ["| | " + " | ".join(row for row, _ in OF_FORMATS) + " |", "| --- |" + " --- |" * len(OF_FORMATS)]
+    lines += [f"| `{f}` | " + " | ".join(numbers(row, f) for row, _ in OF_FORMATS) + " |" for f in ALL_FORMATS]
+    any_record = records[0]
+    return lines + ["", f"Picoseconds a byte of the image, and times the copy of the same bytes in the same run; of {FORMAT_ROUNDS} runs the "
+                    f"steadier and better one. {any_record['width']}x{any_record['height']}, {any_record['threads']} threads, "
+                    f"{made_by(any_record)}. *: unsteady."]
+
+
 def table(arguments: argparse.Namespace) -> None:
     records = [json.loads(line) for line in arguments.results.read_text().splitlines()]
     if not records:
         sys.exit(f"{arguments.results} holds no results")
-    is_scale = len({r["threads"] for r in records}) > 1
-    text = "\n".join(scale_table(records) if is_scale else speed_table(records))
+    if len({r["threads"] for r in records}) > 1:
+        name, lines = "cpu-scale", scale_table(records)
+    elif len({r["src_format"] for r in records}) > len(FORMATS):
+        name, lines = "cpu-formats", formats_table(records)
+    else:
+        name, lines = "cpu-table", speed_table(records)
+    text = "\n".join(lines)
     if not arguments.into:
         print(text)
         return
-    name = "cpu-scale" if is_scale else "cpu-table"
     marks = (f"<!-- {name} -->", f"<!-- /{name} -->")
     page = arguments.into.read_text()
     if any(page.count(mark) != 1 for mark in marks):
@@ -141,7 +178,10 @@ def main() -> None:
     measure.set_defaults(call=run)
     sizes = commands.add_parser("scale", help="measure sizes and threads; takes some minutes")
     sizes.set_defaults(call=scale)
-    for command in (measure, sizes):
+    types = commands.add_parser("formats", help="measure channels and types; takes some minutes")
+    types.add_argument("--size", default="4096x4096")
+    types.set_defaults(call=formats)
+    for command in (measure, sizes, types):
         command.add_argument("tool", type=pathlib.Path)
         command.add_argument("-o", "--output", type=pathlib.Path, required=True)
         command.add_argument("--seconds", type=float, default=0.5)

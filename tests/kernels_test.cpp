@@ -115,7 +115,8 @@ TEST(Twins, SepFusedU8Matches) {
     if (formats.src != formats.dst || rows.source.component != Component::u8) return;
     const SepFusedU8 kernels[] = {  // taps, halved once for each run after theirs, sum to 65536 at most
         {rows, {{25536, 40000}, {1}}, {{5536, 10000, 30000, 20000}, {3}}, 130},
-        {rows, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{65535}, {0}}, 128},
+        {rows, {{5536, 20000, 40000}, {2}}, {{25536, 40000}, {1}}, 129},
+        {rows, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{5537, 20000, 39999}, {2}}, 128},
         {rows, {{65535}, {0}}, {{10000, 9000, 9999, 10001, 8000, 7000, 12000, 6000, 5000, 11000, 13036}, {1, 7, 10}}, 137}};
     for (const SepFusedU8& kernel : kernels) {
       for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "support.h"
+#include "tuning/tuning.h"
 
 namespace mollify::test {
 namespace {
@@ -455,6 +456,19 @@ TEST(Executable, RefusesImagesOfAnotherShape) {
   ConstImageView null = right.view();
   null.data = nullptr;
   EXPECT_FALSE(executable.run(null, out.view(), workspace).ok());
+}
+
+/// Virtual machines name the last cache of a whole processor as theirs.
+TEST(Plan, OfALargeLastCacheEachThreadCountsOnAPart) {
+  constexpr std::int64_t kMegabyte = 1 << 20;
+  DeviceInfo device = full_device();
+  device.llc_bytes = 260 * kMegabyte;
+  device.threads = 2;
+  EXPECT_TRUE(outgrows_cache(device, 64 * kMegabyte));
+  EXPECT_FALSE(outgrows_cache(device, 16 * kMegabyte));
+  device.threads = 64;
+  EXPECT_TRUE(outgrows_cache(device, 140 * kMegabyte));
+  EXPECT_FALSE(outgrows_cache(device, 120 * kMegabyte));
 }
 
 }  // namespace

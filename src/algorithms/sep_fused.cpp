@@ -47,7 +47,7 @@ constexpr std::array kOptions = {
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
 constexpr double kIntegerCost = 0.63;
 
-constexpr std::int64_t kMostComponents = 4096;  // in a tile: a decoded row and a filtered one share the first cache
+constexpr std::int64_t kMostRowBytes = 16384;  // of a tile: a decoded row and a filtered one share the first cache
 
 constexpr int kMostHalvings = 8;  // of sums of 16 bits; more make hardly a difference
 
@@ -97,7 +97,9 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
 
   TileNeeds needs;
   needs.halo = {2 * (nx - 1), 2 * (ny - 1)};
-  needs.column_bytes = (2 * ny + cpu::kRowBatch) * channels * 2;  // the ring, and the row that is filtered next
+  const std::int64_t pixel_bytes = channels * std::int64_t{sizeof(std::uint16_t)};
+  needs.column_bytes = (2 * ny + cpu::kRowBatch) * pixel_bytes;  // the ring, and the row that is filtered next
+  needs.most_columns = kMostRowBytes / pixel_bytes;
   needs.pixel_operations = static_cast<double>(2 * (nx + ny) * channels) * kIntegerCost;
   Pass pass;
   pass.kernel = kIntegerKernel;
@@ -141,7 +143,7 @@ Result<Proposal> propose(const Problem& p) {
   TileNeeds needs;
   needs.halo = {nx - 1, ny - 1};
   needs.column_bytes = (ny + 2 * cpu::kRowBatch) * channels * (wide ? 8 : 4);
-  needs.most_columns = kMostComponents / channels;
+  needs.most_columns = kMostRowBytes / (channels * std::int64_t{sizeof(float)});
   needs.pixel_operations = static_cast<double>((nx + ny) * channels) * (wide ? 2.0 : 1.0);
   Pass pass;
   pass.kernel = kKernel;

@@ -16,6 +16,7 @@ struct CpuTuning {
   double operations_per_second = 2.2e10;  // f32 multiply-adds, one thread
   double task_operations = 2e6;         // a task below this is not worth waking a thread for
   int tasks_per_thread = 4;             // so that uneven threads even out
+  std::int64_t cached_bytes = 16 << 20;  // of an image, each thread: what a large last cache holds of others is theirs
 };
 constexpr CpuTuning kCpu;
 
@@ -44,6 +45,10 @@ double copy_seconds(const DeviceInfo& device, std::int64_t bytes) {
 
 double arithmetic_seconds(const DeviceInfo& device, double operations) {
   return operations / (kCpu.operations_per_second * device.threads);
+}
+
+bool outgrows_cache(const DeviceInfo& device, std::int64_t bytes) {
+  return bytes > std::min(device.llc_bytes / 2, device.threads * kCpu.cached_bytes);
 }
 
 PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs) {

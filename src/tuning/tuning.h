@@ -15,6 +15,9 @@ namespace mollify {
 /// Seconds of `operations` multiply-adds spread over the device's threads, rough.
 [[nodiscard]] double arithmetic_seconds(const DeviceInfo& device, double operations);
 
+/// Whether an image that a CPU writes is so large that it is written past the cache.
+[[nodiscard]] bool outgrows_cache(const DeviceInfo& device, std::int64_t bytes);
+
 /// What a tiled CPU kernel needs of memory and work.
 struct TileNeeds {
   PerAxis<std::int64_t> halo;     ///< pixels that a tile reads beyond its own, both sides together

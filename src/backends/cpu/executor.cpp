@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backends/cpu/memory.h"
+#include "tuning/tuning.h"
 
 namespace mollify::cpu {
 
@@ -44,7 +45,7 @@ class CpuExecutable final : public ExecutableImpl {
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
       : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)) {
     const std::int64_t copy = plan.overlap == Overlap::in_place ? plan.src.payload_bytes() : 0;
-    streams_ = plan.dst.payload_bytes() > plan.device.llc_bytes / 2;
+    streams_ = outgrows_cache(plan.device, plan.dst.payload_bytes());
     worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - copy) / workers_->threads();
   }
 

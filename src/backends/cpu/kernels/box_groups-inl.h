@@ -74,13 +74,46 @@ HWY_INLINE void store_quads(D d, hn::Vec<D> v, T* to) {
   }
 }
 
+#if MOLLIFY_HAS_BLOCKS
+/// Whole pixels of three channels in a vector, packed or each in a block of its own.
+template <class D>
+class PixelsOfThree {
+ public:
+  explicit PixelsOfThree(D d) : d_(d) {
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+      spread_[i] = static_cast<std::int32_t>(i / 4 * 3 + std::min<std::size_t>(i % 4, 2));
+      packed_[i] = static_cast<std::int32_t>(std::min(i / 3 * 4 + i % 3, hn::Lanes(d) - 1));
+    }
+  }
+
+  /// From pixels side by side; what is fourth in a block counts for nothing.
+  HWY_INLINE hn::Vec<D> spread(hn::Vec<D> v) const { return hn::TableLookupLanes(v, hn::SetTableIndices(d_, spread_)); }
+  /// To pixels side by side; the vector's last quarter counts for nothing.
+  HWY_INLINE hn::Vec<D> packed(hn::Vec<D> v) const { return hn::TableLookupLanes(v, hn::SetTableIndices(d_, packed_)); }
+
+ private:
+  D d_;
+  HWY_ALIGN std::int32_t spread_[kMaxLanes], packed_[kMaxLanes];
+};
+#endif
+
 /// `pixels` of kBoxRows rows, which lie `stride` apart, to as many groups, from lane `lane` of each on. May write up to a
 /// vector's worth of groups more.
 template <int kChannels, class T>
 HWY_INLINE void rows_to_groups(const T* rows, std::int64_t stride, std::int64_t pixels, std::int64_t lane, T* groups) {
   constexpr std::int64_t kLanes = kRowLanes<kChannels>;
 #if MOLLIFY_HAS_BLOCKS
-  if constexpr (kLanes == kQuad) {
+  if constexpr (kChannels == 3 && sizeof(T) == 4) {
+    const hn::CappedTag<float, kVectorBytes / 4> d;
+    const PixelsOfThree three(d);
+    const auto step = static_cast<std::int64_t>(hn::Lanes(d)) / kQuad;
+    for (std::int64_t i = 0; i < pixels; i += step) {
+      const T* p = rows + i * kChannels;
+      const auto row = [&](std::int64_t k) HWY_ATTR { return three.spread(hn::LoadU(d, p + k * stride)); };
+      store_groups(d, row(0), row(1), row(2), row(3), groups + i * kGroup);
+    }
+    return;
+  } else if constexpr (kLanes == kQuad) {
     const hn::CappedTag<T, kQuad> d;
     for (std::int64_t i = 0; i < pixels; ++i) {
       for (std::int64_t k = 0; k < kBoxRows; ++k) {
@@ -181,7 +214,18 @@ template <int kChannels, class T, class P>
 HWY_INLINE void groups_to_rows(const T* groups, std::int64_t pixels, std::int64_t lane, P* rows, std::int64_t stride) {
   constexpr std::int64_t kLanes = kRowLanes<kChannels>;
 #if MOLLIFY_HAS_BLOCKS
-  if constexpr (kLanes == kQuad) {
+  if constexpr (kChannels == 3 && std::is_same_v<T, float> && std::is_same_v<P, float>) {
+    const hn::CappedTag<float, kVectorBytes / 4> d;
+    const PixelsOfThree three(d);
+    for (std::int64_t i = 0; i < pixels; i += static_cast<std::int64_t>(hn::Lanes(d)) / kQuad) {
+      hn::Vec<decltype(d)> r0, r1, r2, r3;
+      load_groups(d, groups + i * kGroup, r0, r1, r2, r3);
+      P* to = rows + i * kChannels;  // what a vector writes too much is overwritten by the next
+      hn::StoreU(three.packed(r0), d, to), hn::StoreU(three.packed(r1), d, to + stride);
+      hn::StoreU(three.packed(r2), d, to + 2 * stride), hn::StoreU(three.packed(r3), d, to + 3 * stride);
+    }
+    return;
+  } else if constexpr (kLanes == kQuad) {
     const hn::CappedTag<T, kQuad> d;
     for (std::int64_t i = 0; i < pixels; ++i) {  // the fourth of three channels is overwritten by the next pixel
       for (std::int64_t k = 0; k < kBoxRows; ++k) {

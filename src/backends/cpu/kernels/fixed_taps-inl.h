@@ -32,10 +32,46 @@ HWY_INLINE void for_vectors(std::int64_t count, std::int64_t lanes, const Body& 
   if (i < count) body(count - lanes);
 }
 
-/// The taps over a row. `row` has 2 * radius pixels more than `out`; both have room for four vectors more. Meanwhile as many
-/// bytes as are made are fetched from `ahead` on.
-HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row,
+HWY_INLINE VecU16 product_of_pair(VecU16 a, VecU16 b, VecU16 weight) { return hn::MulHigh(hn::AverageRound(a, b), weight); }
+
+/// Taps of a small radius, in registers, for loops that know how many there are: with one pair of taps the loops for any
+/// number take as long for what surrounds them as for the taps.
+template <int kRadius>
+struct FewTaps {
+  VecU16 weights[kRadius + 1];
+
+  explicit FewTaps(const FixedTaps& taps) {
+    for (std::size_t t = 0; t <= kRadius; ++t) weights[t] = hn::Set(U16(), taps.weights[t]);
+  }
+
+  /// in(offset): what lies so far from the middle.
+  template <class In>
+  HWY_INLINE VecU16 sum(const In& in) const {
+    VecU16 sum = hn::MulHigh(in(0), weights[kRadius]);
+    HWY_UNROLL(4)
+    for (int t = 0; t < kRadius; ++t) sum = hn::Add(sum, product_of_pair(in(t - kRadius), in(kRadius - t), weights[t]));
+    return sum;
+  }
+};
+
+/// filter_columns_u16() for few taps.
+template <int kRadius>
+HWY_INLINE void filter_columns_few(const FewTaps<kRadius>& taps, std::int64_t channels, const std::uint16_t* row,
                                    std::int64_t count, const std::byte* ahead, std::uint16_t* out) {
+  const U16 d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < count; i += 2 * lanes) {
+    hwy::Prefetch(ahead + i);
+    for (std::int64_t j = i; j < i + 2 * lanes; j += lanes) {
+      const std::uint16_t* middle = row + j + kRadius * channels;
+      hn::StoreU(taps.sum([&](int offset) HWY_ATTR { return hn::LoadU(d, middle + offset * channels); }), d, out + j);
+    }
+  }
+}
+
+/// And for any number.
+HWY_INLINE void filter_columns_many(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row,
+                                    std::int64_t count, const std::byte* ahead, std::uint16_t* out) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t radius = taps.radius();
@@ -56,7 +92,7 @@ HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels,
       for (; t < end; ++t, left += channels, right -= channels) {
         const VecU16 w = hn::Set(d, weights[t]);
         const auto pair = [&](std::int64_t at) HWY_ATTR {
-          return hn::MulHigh(hn::AverageRound(hn::LoadU(d, left + at), hn::LoadU(d, right + at)), w);
+          return product_of_pair(hn::LoadU(d, left + at), hn::LoadU(d, right + at), w);
         };
         a = hn::Add(a, pair(0)), b = hn::Add(b, pair(lanes));
         c = hn::Add(c, pair(2 * lanes)), e = hn::Add(e, pair(3 * lanes));
@@ -70,14 +106,39 @@ HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels,
   }
 }
 
+/// Calls body(the radius), as a constant where there are few taps, 0 otherwise.
+template <class Body>
+HWY_INLINE void with_few_taps(const FixedTaps& taps, const Body& body) {
+  if (taps.runs.size() == 1) {
+    switch (taps.radius()) {
+      case 1: return body(std::integral_constant<int, 1>());
+      case 2: return body(std::integral_constant<int, 2>());
+      default: break;
+    }
+  }
+  body(std::integral_constant<int, 0>());
+}
+
+/// The taps over a row. `row` has 2 * radius pixels more than `out`; both have room for four vectors more. Meanwhile as many
+/// bytes as are made are fetched from `ahead` on.
+HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row,
+                                   std::int64_t count, const std::byte* ahead, std::uint16_t* out) {
+  with_few_taps(taps, [&](auto radius) HWY_ATTR {
+    constexpr int kRadius = decltype(radius)::value;
+    if constexpr (kRadius > 0) {
+      filter_columns_few(FewTaps<kRadius>(taps), channels, row, count, ahead, out);
+    } else {
+      filter_columns_many(taps, channels, row, count, ahead, out);
+    }
+  });
+}
+
 /// sum[j] += mean(up[j], down[j]) * weight, the high half
 HWY_INLINE void add_pairs(std::uint16_t weight, VecU16 up0, VecU16 up1, VecU16 up2, VecU16 up3, VecU16 down0, VecU16 down1,
                           VecU16 down2, VecU16 down3, VecU16& sum0, VecU16& sum1, VecU16& sum2, VecU16& sum3) {
   const VecU16 w = hn::Set(U16(), weight);
-  sum0 = hn::Add(sum0, hn::MulHigh(hn::AverageRound(up0, down0), w));
-  sum1 = hn::Add(sum1, hn::MulHigh(hn::AverageRound(up1, down1), w));
-  sum2 = hn::Add(sum2, hn::MulHigh(hn::AverageRound(up2, down2), w));
-  sum3 = hn::Add(sum3, hn::MulHigh(hn::AverageRound(up3, down3), w));
+  sum0 = hn::Add(sum0, product_of_pair(up0, down0, w)), sum1 = hn::Add(sum1, product_of_pair(up1, down1, w));
+  sum2 = hn::Add(sum2, product_of_pair(up2, down2, w)), sum3 = hn::Add(sum3, product_of_pair(up3, down3, w));
 }
 
 /// The taps over rows[j] + i, rows[j + 1] + i, ... for kRowBatch rows j: a vector of each. Rows that a tap needs above and

@@ -380,7 +380,7 @@ void gauss_pyramid(const GaussPyramid& k, const Tile& tile) {
   const std::int64_t channels = k.rows.source.channels;
   const GaussPyramidScratch s(tile.scratch, tile.out.width, k.levels, k.x.radius(), k.y.radius(), static_cast<int>(channels));
   Pyramid pyramid(k, tile, s);
-    const std::int64_t top = tile.origin_y + tile.out.y;
+  const std::int64_t top = tile.origin_y + tile.out.y;
   const std::int64_t count = tile.out.width * channels;
   const WholeLines lines = whole_lines(tile, count);
   for (std::int64_t y = pyramid.y().up[0].first; y < top + tile.out.height; y += kRowBatch) {

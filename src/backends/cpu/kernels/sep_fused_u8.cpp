@@ -63,13 +63,33 @@ HWY_NOINLINE void filter_rows_u16(const FixedTaps& taps, std::uint16_t rounding,
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const VecU16 half = hn::Set(d, rounding);
-  for (std::int64_t i = first; i < last; i += 2 * lanes) {
-    VecU16 a0, a1, a2, a3, b0, b1, b2, b3;
-    sum_rows(taps, rows, i, a0, a1, a2, a3);
-    sum_rows(taps, rows, i + lanes, b0, b1, b2, b3);
-    store_sums<kStore>(half, a0, b0, out + i), store_sums<kStore>(half, a1, b1, out + stride + i);
-    store_sums<kStore>(half, a2, b2, out + 2 * stride + i), store_sums<kStore>(half, a3, b3, out + 3 * stride + i);
-  }
+  const auto store = [&](std::int64_t i, std::int64_t j, VecU16 a, VecU16 b) HWY_ATTR {
+    store_sums<kStore>(half, a, b, out + j * stride + i);
+  };
+  with_few_taps(taps, [&](auto radius) HWY_ATTR {
+    constexpr int kRadius = decltype(radius)::value;
+    if constexpr (kRadius > 0) {
+      const FewTaps<kRadius> few(taps);
+      const std::uint16_t* row[kRowBatch + 2 * kRadius];
+      std::copy_n(rows, kRowBatch + 2 * kRadius, row);
+      for (std::int64_t i = first; i < last; i += 2 * lanes) {
+        HWY_UNROLL(4)
+        for (int j = 0; j < kRowBatch; ++j) {
+          const auto sum = [&](std::int64_t at) HWY_ATTR {
+            return few.sum([&](int offset) HWY_ATTR { return hn::LoadU(d, row[j + kRadius + offset] + at); });
+          };
+          store(i, j, sum(i), sum(i + lanes));
+        }
+      }
+    } else {
+      for (std::int64_t i = first; i < last; i += 2 * lanes) {
+        VecU16 a0, a1, a2, a3, b0, b1, b2, b3;
+        sum_rows(taps, rows, i, a0, a1, a2, a3);
+        sum_rows(taps, rows, i + lanes, b0, b1, b2, b3);
+        store(i, 0, a0, b0), store(i, 1, a1, b1), store(i, 2, a2, b2), store(i, 3, a3, b3);
+      }
+    }
+  });
 }
 
 void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
