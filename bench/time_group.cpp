@@ -27,8 +27,9 @@ struct Verified {
   std::optional<Contender> contender;
 };
 
-Verified verify(const Device& device, cases::Judge& judge, const cases::Case& c) {
-  cases::CaseResult result = judge.judge(device, c);
+Verified verify(const Device& device, cases::Judge& judge, const cases::Case& c, int batch) {
+  constexpr int kRuns = 1;
+  cases::CaseResult result = judge.judge(device, c, kRuns, batch);
   const auto give_up = [&](ErrorCode code, const std::string& why) {
     return Verified{{Error{code, why + result.message, {}}, result.plan}, std::nullopt};
   };
@@ -61,7 +62,7 @@ Result<std::vector<Verified>> verify_all(const Device& device, std::span<const c
         [&](const tbb::blocked_range<std::size_t>& range) {
           for (std::size_t i = range.begin(); i < range.end(); ++i) {
             if (is_stopped(options)) return;
-            verified[i] = verify(device, judge, group[i]);
+            verified[i] = verify(device, judge, group[i], options.batch);
             const std::scoped_lock lock(reporting);
             report(options, "verifying", ++done, group.size());
           }

@@ -122,6 +122,9 @@ struct PlanOptions {
   std::optional<AlgorithmChoice> algorithm;  ///< force this one; unset: the planner chooses
   Overlap overlap = Overlap::none;
   Tuning tuning = Tuning::measured;
+  /// GPU: images that each dispatch is to make, see vulkan::Recorder. Work is split, and algorithms are ranked, for so many; the
+  /// plan is right for any number. Rows of tuning, which are of single images, give no options then.
+  std::int32_t batch = 1;
   bool operator==(const PlanOptions&) const = default;
 };
 

@@ -18,6 +18,7 @@ struct Problem {
   const DeviceInfo& device;
   Options options;
   double allowed_error;  ///< full-scale units, see Accuracy
+  std::int32_t batch = 1;  ///< GPU: images that each dispatch is to make
 };
 
 struct Proposal {

@@ -132,6 +132,9 @@ Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<con
   const auto given = p.options.find("storage");
   const bool wants_buffer = given != p.options.end() && given->second == "buffer";
   const bool wants_image = linear || (given != p.options.end() && given->second == "image");
+  // One dispatch makes many images of a buffer.
+  if (p.batch > 1 && linear) return refusal("each image of a batch would take a dispatch of its own");
+  if (p.batch > 1 && !wants_image && can_be_buffers(p, intermediates)) return Storage::buffer;
   if (!wants_buffer) {
     Status images = can_be_images(p, intermediates);
     if (images && linear) images = can_be_linear(p, intermediates);

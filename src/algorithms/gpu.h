@@ -58,8 +58,8 @@ inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f
 
 enum class Storage : std::uint8_t { buffer, image };
 
-/// The kernel is there, and the device can hold these images; "storage" as given, else the first that can.
-/// `linear` asks for a linear sampler that treats the border as the spec does.
+/// The kernel is there, and the device can hold these images; "storage" as given, else the first that can: images, but for
+/// batches buffers. `linear` asks for a linear sampler that treats the border as the spec does.
 [[nodiscard]] Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates = {},
                                       bool linear = false);
 

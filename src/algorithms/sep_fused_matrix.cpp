@@ -139,7 +139,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const std::int64_t strips = (p.dst.width + width - 1) / width;
   const double run_up = kSide * (down - 1.0);
   // Measured on an H200: twice as many groups as can run at once, which is half of what others need, as these are large.
-  const std::int64_t wanted = gpu_tuning(p.device).groups_to_fill * 128 / *threads / strips;
+  const std::int64_t wanted = gpu_tuning(p.device).groups_to_fill * 128 / *threads / (strips * p.batch);
   const std::int64_t most = std::max(p.dst.height / (kSide * down), 1);
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16,
                                             static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, 1, most)));

@@ -72,6 +72,7 @@ std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t st
 }
 
 std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps) {
+  groups_across *= p.batch;
   const std::int64_t wanted = (gpu_tuning(p.device).groups_to_fill + groups_across - 1) / groups_across;
   const std::int64_t most = std::max<std::int64_t>(1, size / (8 * std::max(taps, 1)));
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, 1, most));
@@ -80,8 +81,8 @@ std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::i
 std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up) {
   // A group makes a row in (latency + what all groups of the device need for theirs), so n pieces take
   // (size / n + run_up) * (latency + n * threads_across * share).
-  const double pieces =
-      std::sqrt(size * latency_threads(p) / (std::max(run_up, 1.0) * static_cast<double>(threads_across)));
+  const double threads = static_cast<double>(threads_across) * p.batch;
+  const double pieces = std::sqrt(size * latency_threads(p) / (std::max(run_up, 1.0) * threads));
   return static_cast<std::int32_t>(std::clamp(pieces, 1.0, static_cast<double>(size)));
 }
 

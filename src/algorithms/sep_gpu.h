@@ -29,7 +29,7 @@ struct Separable {
 /// Pixels that one group walks over along an axis: `pieces` of them at most, whole steps each.
 [[nodiscard]] std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step);
 
-/// So many pieces that every processor of the device has a group, but no more than an eighth of each is run-up.
+/// So many pieces that every processor of the device has a group of the batch, but no more than an eighth of each is run-up.
 [[nodiscard]] std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size,
                                           std::int32_t taps);
 

@@ -65,21 +65,28 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
   return proposal;
 }
 
-/// The problem of the whole image on one thread: what decisions go by that neither the region nor the threads may change,
-/// since they would change bits of the result.
+/// The problem of the whole image, or all of a batch, on one thread: what decisions go by that neither the region nor the
+/// threads may change, since they would change bits of the result.
 class WholeProblem {
  public:
   explicit WholeProblem(const Problem& p)
       : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error} {
     spec_.roi.reset();
     device_.threads = 1;
-    problem_.dst = destination_desc(spec_, p.src, p.dst.format);
+    // Images of a batch fill a device as rows of one image would; many more than fill it change nothing.
+    constexpr std::int32_t kTallest = 1 << 14;
+    images_ = std::clamp(kTallest / p.src.height, 1, p.batch);
+    problem_.src.height *= images_;
+    problem_.dst = destination_desc(spec_, problem_.src, p.dst.format);
   }
   WholeProblem(const WholeProblem&) = delete;
   WholeProblem& operator=(const WholeProblem&) = delete;
   [[nodiscard]] const Problem& problem() const { return problem_; }
+  /// Of the batch, that it is the whole of.
+  [[nodiscard]] std::int32_t images() const { return images_; }
 
  private:
+  std::int32_t images_ = 1;
   BlurSpec spec_;
   DeviceInfo device_;
   Problem problem_;
@@ -122,6 +129,7 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
   Candidate candidate{&algorithm, std::move(*plain), rows.cost(algorithm.info.id)};
   const double seconds = candidate.proposal.seconds;
   for (const TuningRow* row : rows.of(algorithm.info.id)) {
+    if (problem.batch > 1) break;
     std::optional<Proposal> tuned = ask_tuned(algorithm, problem, whole, candidate.proposal, *row);
     if (!tuned) continue;
     candidate.proposal = std::move(*tuned);
@@ -225,7 +233,8 @@ std::string to_string(const AlgorithmChoice& choice) {
 Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst, const DeviceInfo& device,
                        const PlanOptions& options) {
   if (Status s = validate(spec, src, dst); !s) return s.error();
-  Problem problem{spec, src, dst, device, {}, allowed_error(spec.accuracy, dst.format)};
+  if (options.batch < 1) return Error{ErrorCode::invalid_argument, "a batch of " + std::to_string(options.batch) + " images", {}};
+  Problem problem{spec, src, dst, device, {}, allowed_error(spec.accuracy, dst.format), options.batch};
   const TuningRows rows = options.tuning == Tuning::measured ? TuningRows(spec, src, device) : TuningRows();
 
   if (options.algorithm) {
@@ -252,7 +261,7 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
       continue;
     }
     const Result<Proposal> ranked = ask(*algorithm, whole.problem());
-    candidate->rank = ranked ? ranked->seconds * candidate->measured : candidate->proposal.seconds;
+    candidate->rank = ranked ? ranked->seconds * candidate->measured : candidate->proposal.seconds * whole.images();
     candidates.push_back(std::move(*candidate));
   }
   if (candidates.empty()) {

@@ -86,8 +86,9 @@ class Judge {
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
-  /// As run_case(); `c` differs from the problem in algorithm and accuracy only. Several threads may call it.
-  [[nodiscard]] CaseResult judge(const Device& device, const Case& c, int runs = 1);
+  /// As run_case(); `c` differs from the problem in algorithm and accuracy only. Several threads may call it. `batch` is what the
+  /// plan is made for, though one image is judged.
+  [[nodiscard]] CaseResult judge(const Device& device, const Case& c, int runs = 1, int batch = 1);
 
  private:
   struct Exhibits;

@@ -99,9 +99,10 @@ Status run_plan(const Device& device, const Plan& plan, const Trial& trial, int 
 }
 
 /// Passed so far if there is a plan that keeps to the allowed error.
-CaseResult plan_case(const Device& device, const Case& c) {
+CaseResult plan_case(const Device& device, const Case& c, int batch) {
   CaseResult result;
   PlanOptions options;
+  options.batch = batch;
   if (!c.algorithm.id.empty()) options.algorithm = c.algorithm;
   if (in_place(c)) options.overlap = Overlap::in_place;
 
@@ -149,8 +150,8 @@ const Judge::Exhibits& Judge::exhibits() {
   return *exhibits_;
 }
 
-CaseResult Judge::judge(const Device& device, const Case& c, int runs) {
-  CaseResult result = plan_case(device, c);
+CaseResult Judge::judge(const Device& device, const Case& c, int runs, int batch) {
+  CaseResult result = plan_case(device, c, batch);
   if (result.outcome != Outcome::pass) return result;
 
   const Exhibits& shared = exhibits();
