@@ -51,6 +51,10 @@ MUTANTS = [
            "down(m, weights, (to - from) * channels_, s_.sums + from * channels_, means);"),
     Mutant("means of four channels go to their neighbour's place", KERNELS + "box_float_sums-inl.h",
            "+ row * kQuad + i % kQuad", "+ (row ^ 1) * kQuad + i % kQuad"),
+    Mutant("pixels of three channels are packed with the wrong one last", KERNELS + "box_groups-inl.h",
+           "i / 3 * 4 + i % 3", "i / 3 * 4 + std::min<std::size_t>(i % 3, 1)"),
+    Mutant("the middle one of a few taps is the outermost", KERNELS + "fixed_taps-inl.h",
+           "hn::MulHigh(in(0), weights[kRadius]);", "hn::MulHigh(in(0), weights[0]);"),
     Mutant("sums begin anew at tiles, not at segments", KERNELS + "box_any_float.cpp",
            "for (std::int64_t y = top - top % box.segment_rows; y < bottom;) {\n"
            "    const bool begins = y % box.segment_rows == 0;",
