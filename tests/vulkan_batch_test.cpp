@@ -158,15 +158,17 @@ std::vector<Way> ways_on_buffers() {
   return ways;
 }
 
-/// Of the first blur that the way can take.
-Result<Plan> plan_of(const Way& way, const ImageDesc& desc, const DeviceInfo& device) {
+/// Of the first blur that the way can take, made for so many images.
+Result<Plan> plan_of(const Way& way, const ImageDesc& desc, const DeviceInfo& device, std::int32_t images) {
   Result<Plan> plan = Error{};
   for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{5.0, 5.0}, {}, {}}),
                                    KernelSpec(Matrix{3, 3, {1, 0, 2, 0, 3, 0, 2, 0, 1}, {1, 1}, Normalization::unit_sum})}) {
     BlurSpec spec = spec_of(kernel, BorderMode::mirror);
     spec.accuracy.max_error = 0.5;
     spec.transfer = way.transfer;
-    plan = make_plan(spec, desc, desc, device, with(way.algorithm));
+    PlanOptions options = with(way.algorithm);
+    options.batch = images;
+    plan = make_plan(spec, desc, desc, device, options);
     if (plan) break;
   }
   return plan;
@@ -175,7 +177,7 @@ Result<Plan> plan_of(const Way& way, const ImageDesc& desc, const DeviceInfo& de
 class Batches : public testing::TestWithParam<PixelFormat> {};
 
 /// Images with gaps of any number of pixels between them, which begin in the middle of words and spans; some rows are whole
-/// spans and some are not.
+/// spans and some are not. Their plans are made for one image or for as many as there are.
 TEST_P(Batches, AreOneDispatchAPass) {
   Engine engine;
   const Spy spy(engine);
@@ -183,10 +185,15 @@ TEST_P(Batches, AreOneDispatchAPass) {
   // These read images, multiply matrices, which no software driver does, or have no images at all.
   std::set<std::string> missing(device.info().kernels.begin(), device.info().kernels.end());
   for (const char* kernel : {"box_nxn_linear", "box_sep_linear", "gauss_linear", "sep_fused_matrix", "copy"}) missing.erase(kernel);
+  struct Images {
+    ImageDesc desc;
+    Layout layout;
+    std::int32_t planned;
+  };
   for (const Way& way : ways_on_buffers()) {
-    for (const auto& [desc, layout] : {std::pair{ImageDesc{61, 47, GetParam()}, Layout{3, 5, 7, {}}},
-                                       std::pair{ImageDesc{1104, 16, GetParam()}, Layout{0, 6, 34, {}}}}) {
-      const Result<Plan> plan = plan_of(way, desc, device.info());
+    for (const auto& [desc, layout, planned] : {Images{{61, 47, GetParam()}, {3, 5, 7, {}}, 3},
+                                                Images{{1104, 16, GetParam()}, {0, 6, 34, {}}, 1}}) {
+      const Result<Plan> plan = plan_of(way, desc, device.info(), planned);
       if (!plan) continue;
       SCOPED_TRACE(way.algorithm + ", " + std::to_string(desc.width) + " wide");
       const Executable executable = must(device.prepare(*plan));

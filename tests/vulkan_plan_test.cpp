@@ -162,6 +162,46 @@ TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
   RecordProperty("refused", refused);
 }
 
+TEST(VulkanPlan, BatchesLieInBuffersAndWalkInFewerPieces) {
+  const ImageDesc small{512, 512, PixelFormat::rgba8};
+  const auto plan = [&](std::string_view algorithm, const KernelSpec& kernel, std::int32_t batch) {
+    PlanOptions options = with(algorithm);
+    options.batch = batch;
+    return make_plan(spec_of(kernel), small, small, fake_matrix_gpu(), options);
+  };
+  const auto groups = [](const Plan& p) {
+    std::int64_t sum = 0;
+    for (const Pass& pass : p.passes) sum += (pass.size.y + pass.tile.y - 1) / pass.tile.y;
+    return sum;
+  };
+  const KernelSpec narrow = Gaussian{{1.0, 1.0}, {}, {}};
+  const KernelSpec wide = Gaussian{{10.0, 10.0}, {}, {}};
+  const KernelSpec box = Box::of_radius(9, 9);
+  for (const auto& [algorithm, kernel] :
+       {std::pair{"sep.fused:math=matrix", narrow}, std::pair{"sep.fused:neighbours=lanes", narrow},
+        std::pair{"sep.fused:neighbours=shared", narrow}, std::pair{"gauss.decimate", wide}, std::pair{"box.any:form=columns", box},
+        std::pair{"box.any:form=prefix", box}, std::pair{"sep.inline_sliding", narrow}}) {
+    EXPECT_LT(groups(must(plan(algorithm, kernel, 64))), groups(must(plan(algorithm, kernel, 1)))) << algorithm;
+  }
+  EXPECT_EQ(must(plan("sep.shared", narrow, 1)).algorithm.options.at("storage"), "image");
+  EXPECT_EQ(must(plan("sep.shared", narrow, 2)).algorithm.options.at("storage"), "buffer");
+  EXPECT_EQ(plan("gauss.linear", narrow, 2).error().message,
+            "gauss.linear cannot do this: each image of a batch would take a dispatch of its own");
+  EXPECT_EQ(plan("sep.fused", narrow, 0).error().message, "a batch of 0 images");
+}
+
+/// One small image of this sigma is done sooner by its taps, many of them by cells.
+TEST(VulkanPlan, BatchesAreRankedAsOneLargeImage) {
+  const ImageDesc small{256, 256, PixelFormat::rgba8};
+  const auto chosen = [&](std::int32_t batch) {
+    PlanOptions options;
+    options.batch = batch;
+    return must(make_plan(spec_of(Gaussian{{10.0, 10.0}, {}, {}}), small, small, fake_matrix_gpu(), options)).algorithm.id;
+  };
+  EXPECT_EQ(chosen(1), "sep.fused");
+  EXPECT_EQ(chosen(64), "gauss.decimate");
+}
+
 TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
   struct Expected {
     PixelFormat format;
