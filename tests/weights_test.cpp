@@ -16,10 +16,12 @@ using Weights = std::vector<double>;
 
 double sum(const Weights& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); }
 
-/// So many halves above or below the nearest one.
+/// So many halves above the nearest one.
 double half_beside(double value, int steps = 0) {
-  const auto bits = static_cast<int>(double_to_half(value)) + steps;
-  return half_to_float(static_cast<std::uint16_t>(bits));
+  const int bits = double_to_half(value);
+  const int place = ((bits & 0x8000) != 0 ? -(bits & 0x7FFF) : bits) + steps;
+  const double magnitude = half_to_float(static_cast<std::uint16_t>(std::abs(place)));
+  return place < 0 ? -magnitude : magnitude;
 }
 
 /// What halves, times a scale, make of weights.
@@ -58,6 +60,11 @@ std::vector<Rounded> samples() {
       out.push_back({"sigma " + std::to_string(sigma) + ", scale " + std::to_string(scale), gaussian->taps.weights, scale});
     }
   }
+  out.push_back({"a sharpening", {-0.3, 1.6, -0.3}});
+  out.push_back({"an edge", {1.0 / 3.0, 0.0, 0.1, -1.0 / 3.0, 0.9}});
+  // Downwards from a power of two halves lie twice as close as upwards.
+  out.push_back({"powers of two and a little less", {0.5 - 0.45 * 0x1p-12, 0.5 - 0.45 * 0x1p-12}});
+  out.push_back({"the same below zero", {0.45 * 0x1p-12 - 0.5, 0.45 * 0x1p-12 - 0.5}});
   std::mt19937 random(7);
   std::uniform_real_distribution<double> halvings(0.0, 8.0);
   for (int i = 0; i < 300; ++i) {
