@@ -228,8 +228,9 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
                              White{"box.any:form=corners,sums=u32", PixelFormat::rgba16, 127, 128},
                              White{"box.any:form=prefix", PixelFormat::rgba8, 127, 32},
                              White{"box.any:form=prefix", PixelFormat::rg8, 127, 2047},
-                             // Cells of 257 rows.
+                             // Cells of 257 rows, and of those that two bands leave where one would have 258.
                              White{"box.any:form=prefix,vertical_groups=1", PixelFormat::rgba8, 63, 300, 514},
+                             White{"box.any:form=prefix,vertical_groups=1", PixelFormat::rgba8, 63, 300, 258},
                              White{"box.any:form=prefix,sums=u16x2", PixelFormat::rgb8, 200, 64},
                              White{"box.any:form=prefix", PixelFormat::r16, 127, 128},
                              White{"box.any:form=prefix,sums=u32", PixelFormat::rgba16, 127, 128},
@@ -242,6 +243,29 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
     }
     const BlurSpec spec = spec_of(Box::of_radius(white.radius_x, white.radius_y), BorderMode::wrap);
     EXPECT_EQ(run(prepared_on(gpu(), white.algorithm, spec, desc), src), src) << white.algorithm;
+  }
+}
+
+/// Rows that enter windows are white where those that leave are black, and then the other way round: differences of a part of
+/// a window are as large as half a word holds.
+TEST(Vulkan, BoxesByPrefixSumsOverWhiteAndBlackRows) {
+  constexpr int kRows = 9;
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgb8, PixelFormat::rg8}) {
+    const ImageDesc desc{301, 60, format};
+    Pixels src(desc);
+    for (std::int32_t y = 0; y < desc.height; ++y) {
+      if (y / kRows % 2 == 0) continue;
+      for (std::int32_t x = 0; x < desc.width; ++x) {
+        for (int c = 0; c < info(format).channels; ++c) src.set(x, y, c, 1.0);
+      }
+    }
+    for (const int columns : {127, 128, 129, 255, 256}) {
+      const BlurSpec spec = spec_of(Box::of_size({columns, kRows}, {columns / 2, kRows / 2}), BorderMode::wrap);
+      const Executable prefix = prepared_on(gpu(), "box.any:form=prefix", spec, desc);
+      EXPECT_EQ(prefix.plan().algorithm.options.at("sums"), "u16x2");
+      EXPECT_EQ(run(prefix, src), run(prepared_on(gpu(), "box.any:form=columns,sums=u32", spec, desc), src))
+          << columns << " columns of " << info(format).name;
+    }
   }
 }
 
