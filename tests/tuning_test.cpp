@@ -156,7 +156,7 @@ TEST(TuningPlan, ARowAsksNothingNewOfThePixels) {
   half.options = {{"intermediate", "rgba16f"}};
   device.tuning = {half};
   spec.kernel = Box::of_radius(4, 4);
-  const auto assumption = [&](std::string_view algorithm) { return planned(device, spec, floats, algorithm).assumption; };
+  const auto assumption = [&](std::string_view way) { return planned(device, spec, floats, way).assumption; };
   ASSERT_EQ(assumption("box.running:intermediate=rgba32f"), "finite pixels");
   ASSERT_EQ(assumption("box.running:intermediate=rgba16f"), "pixels within +-65504, the range of f16");
   EXPECT_EQ(assumption("box.running"), "finite pixels");

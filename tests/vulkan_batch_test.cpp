@@ -160,7 +160,8 @@ std::vector<Way> ways_on_buffers() {
   // Bands begin with their own pixels, or with cells.
   for (const char* sums : {"u16x2", "u32", "f32"}) {
     for (const double radius : {1.0, 60.0}) {
-      ways.push_back({std::string("box.any:form=prefix,sums=") + sums, TransferFunction::none, Box::of_radius(2, radius)});
+      const std::string algorithm = std::string("box.any:form=prefix,sums=") + sums;
+      ways.push_back({algorithm, TransferFunction::none, Box::of_radius(2, radius)});
     }
   }
   return ways;

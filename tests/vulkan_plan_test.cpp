@@ -224,7 +224,8 @@ TEST(VulkanPlan, BoxesByCornersSayWhatTheyCannotDo) {
 
 TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
   const auto error = [](std::string_view options, PixelFormat format, const Box& box,
-                        TransferFunction transfer = TransferFunction::none, const DeviceInfo& device = fake_gpu(false)) {
+                        TransferFunction transfer = TransferFunction::none,
+                        const DeviceInfo& device = fake_gpu(false)) {
     const ImageDesc desc{4096, 4096, format};
     BlurSpec spec = spec_of(box);
     spec.transfer = transfer;
@@ -238,7 +239,8 @@ TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
   EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "prefix sums are of pixels in buffers");
   EXPECT_EQ(error(",sums=f32x2", PixelFormat::rgba32f, box), cannot + "sums of two floats are for the form columns");
   EXPECT_EQ(error(",walks=2", PixelFormat::rgba8, box), cannot + "option walks is for the form columns");
-  EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box), cannot + "groups of 60 threads are no number of subgroups of 8");
+  EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box),
+            cannot + "groups of 60 threads are no number of subgroups of 8");
   EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::srgb),
             cannot + "prefix sums read each pixel twice, which transfer functions are too slow for");
   EXPECT_EQ(error(",threads=64", PixelFormat::rgba8, Box::of_radius(125, 9)),
@@ -279,7 +281,7 @@ TEST(VulkanPlan, WindowsOfPrefixSumsHaveTwoPartsAtMostAndCellsWhereTheyAreHigh) 
   EXPECT_EQ(prefix_of(129, 9), "u16x2, 2 of a window");
   EXPECT_EQ(prefix_of(256, 9), "u16x2, 2 of a window");
   EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256"), "u32, 1 of a window");
-  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256,sums=u16x2"), "u16x2, 3 of a window") << "when asked for";
+  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256,sums=u16x2"), "u16x2, 3 of a window") << "if asked for";
   // Four pixels a lane, packed, read more rows before that takes longer than cells.
   EXPECT_EQ(prefix_of(9, 100), "u16x2, 1 of a window");
   EXPECT_EQ(prefix_of(9, 101), "u16x2, 1 of a window, cells");

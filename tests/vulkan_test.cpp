@@ -188,16 +188,17 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
     Box box;
     PixelFormat format = PixelFormat::r32f;
   };
-  for (const auto& [algorithm, box, format] : {Way{"box.any:sums=f32,threads=64,vertical_groups=5", Box::of_radius(5, 7.5)},
-                                       Way{"box.any:sums=f32x2,threads=64,walks=1", Box::of_radius(5, 7.5)},
-                                       Way{"box.any:form=corners", Box::of_radius(9, 12)},
-                                       // So many cells that windows follow from each other.
-                                       Way{"box.any:form=corners,vertical_groups=25", Box::of_radius(90, 31)},
-                                       Way{"box.any:form=prefix,vertical_groups=7", Box::of_radius(9, 12)},
-                                       Way{"box.any:form=prefix,threads=64,vertical_groups=5", Box::of_radius(20, 40)},
-                                       Way{"box.any:form=prefix,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
-                                       Way{"box.any:form=prefix,threads=64", Box::of_radius(31, 60), PixelFormat::rgb8},
-                                       Way{"box.any:form=prefix", Box::of_radius(31, 60), PixelFormat::rg16}}) {
+  for (const auto& [algorithm, box, format] :
+       {Way{"box.any:sums=f32,threads=64,vertical_groups=5", Box::of_radius(5, 7.5)},
+        Way{"box.any:sums=f32x2,threads=64,walks=1", Box::of_radius(5, 7.5)},
+        Way{"box.any:form=corners", Box::of_radius(9, 12)},
+        // So many cells that windows follow from each other.
+        Way{"box.any:form=corners,vertical_groups=25", Box::of_radius(90, 31)},
+        Way{"box.any:form=prefix,vertical_groups=7", Box::of_radius(9, 12)},
+        Way{"box.any:form=prefix,threads=64,vertical_groups=5", Box::of_radius(20, 40)},
+        Way{"box.any:form=prefix,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
+        Way{"box.any:form=prefix,threads=64", Box::of_radius(31, 60), PixelFormat::rgb8},
+        Way{"box.any:form=prefix", Box::of_radius(31, 60), PixelFormat::rg16}}) {
     const ImageDesc desc{300, 200, format};
     Pixels src = Pixels::random(desc);
     for (std::int32_t i = 0; i < desc.width * desc.height; i += 371) src.set(i % desc.width, i / desc.width, 0, 1e16);
@@ -246,8 +247,8 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
   }
 }
 
-/// Rows that enter windows are white where those that leave are black, and then the other way round: differences of a part of
-/// a window are as large as half a word holds.
+/// Rows that enter windows are white where those that leave are black, and then the other way round: differences of a
+/// part of a window are as large as half a word holds.
 TEST(Vulkan, BoxesByPrefixSumsOverWhiteAndBlackRows) {
   constexpr int kRows = 9;
   for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgb8, PixelFormat::rg8}) {
@@ -322,10 +323,37 @@ TEST(Vulkan, BoxesByPrefixSums) {
     const auto pair = [](int x, int y) { return std::to_string(x) + "x" + std::to_string(y); };
     const std::string kernel = "box:before=" + pair(w.columns / 2, w.rows / 2) +
                                ",after=" + pair((w.columns - 1) / 2, (w.rows - 1) / 2);
-    const std::string text = "box.any:form=prefix" + std::string(w.options) + "/" + w.image + "/" + kernel + "/" + w.border;
+    const std::string algorithm = "box.any:form=prefix" + std::string(w.options);
+    const std::string text = algorithm + "/" + w.image + "/" + kernel + "/" + w.border;
     const Result<cases::Case> c = cases::parse_case(text);
     ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
     expect_pass(*c, gpu());
+  }
+}
+
+/// Planned as for a device that does not run on the processor: lanes there have more chunks, and fetch more rows together.
+/// Pixels and windows are such that no sum is rounded.
+TEST(Vulkan, BoxesByPrefixSumsWithTheChunksOfOtherDevices) {
+  DeviceInfo other = gpu().info();
+  other.gpu.is_software = false;
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16, PixelFormat::rg16f, PixelFormat::rgba32f}) {
+    for (const int rows : {16, 128}) {  // bands begin with their own pixels, or with cells
+      const ImageDesc desc{203, 150, format};
+      Pixels src(desc);
+      for (std::int32_t i = 0; i < desc.width * desc.height; ++i) {
+        for (int c = 0; c < info(format).channels; ++c) src.set(i % desc.width, i / desc.width, c, (i * 37 + c * 11) % 64 / 64.0);
+      }
+      BlurSpec spec = spec_of(Box::of_size({32, rows}, {16, rows / 2}), BorderMode::mirror);
+      spec.accuracy.max_error = 0.5;
+      const PlanOptions options = with("box.any:form=prefix");
+      Plan plan = must(make_plan(spec, desc, desc, other, options));
+      plan.device = gpu().info();
+      const Executable usual = must(gpu().prepare(must(make_plan(spec, desc, desc, gpu().info(), options))));
+      const int chunks = info(format).pixel_bytes() / 4;
+      EXPECT_EQ(plan.passes.back().constants.at("chunks"), chunks) << info(format).name;
+      EXPECT_EQ(usual.plan().passes.back().constants.at("chunks"), 1);
+      EXPECT_EQ(run(must(gpu().prepare(plan)), src), run(usual, src)) << rows << " rows of " << info(format).name;
+    }
   }
 }
 

@@ -56,8 +56,8 @@ std::vector<Rounded> samples() {
   std::vector<Rounded> out;
   for (const double sigma : {0.4, 0.5, 0.7, 1.0, 1.5, 2.2, 3.0, 4.1, 5.0, 7.0}) {
     for (const double scale : {1.0, 1.25, 1.484375, 1.0 / 1.25, 1.0 / 1.484375}) {
-      const std::optional<AxisWeights> gaussian = axis_weights(Gaussian{{sigma, sigma}, {}, {}}, Axis::x, 1e-4);
-      out.push_back({"sigma " + std::to_string(sigma) + ", scale " + std::to_string(scale), gaussian->taps.weights, scale});
+      const std::string name = "sigma " + std::to_string(sigma) + ", scale " + std::to_string(scale);
+      out.push_back({name, axis_weights(Gaussian{{sigma, sigma}, {}, {}}, Axis::x, 1e-4)->taps.weights, scale});
     }
   }
   out.push_back({"a sharpening", {-0.3, 1.6, -0.3}});
