@@ -134,6 +134,24 @@ TEST(Plan, LargeGaussiansOfFloatsAreDecimated) {
   }
 }
 
+/// Where sums round by next to nothing, nearly all of the allowed error is the fit's.
+TEST(Plan, DecimationLeavesTheFitWhatRoundingDoesNotNeed) {
+  struct Cells {
+    double sigma;
+    std::string_view factor, order;
+  };
+  for (const Cells& cells : {Cells{3, "2", "6"}, Cells{23, "12", "4"}, Cells{30, "16", "4"}, Cells{50, "16", "3"}}) {
+    const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+    const PlanOptions options{.algorithm = AlgorithmChoice{"gauss.decimate", {}}};
+    const Plan plan =
+        make_plan(spec_of(Gaussian{{cells.sigma, cells.sigma}, {}, {}}), desc, desc, full_device(), options).value();
+    EXPECT_EQ(plan.algorithm.options.at("factor"), cells.factor) << "sigma " << cells.sigma;
+    EXPECT_EQ(plan.algorithm.options.at("order"), cells.order) << "sigma " << cells.sigma;
+    EXPECT_GT(plan.predicted_error, 0.85 * plan.allowed_error) << "sigma " << cells.sigma;
+    EXPECT_LE(plan.predicted_error, plan.allowed_error) << "sigma " << cells.sigma;
+  }
+}
+
 /// How far cells lie apart follows from the jump at which the kernel ends. That at 3 sigma is too high for floats.
 TEST(Plan, LargeCutGaussiansAreDecimated) {
   struct Cut {

@@ -150,6 +150,32 @@ TEST(TuningPlan, ARowAsksNothingNewOfThePixels) {
   const ImageDesc floats{100, 100, PixelFormat::rgba32f};
   ASSERT_NE(planned(device, spec, floats, "sep.inline:cache=f16").assumption, "");
   EXPECT_EQ(planned(device, spec, floats, "sep.inline").algorithm.options.at("cache"), "f32");
+
+  // Something else is no less, either.
+  half.algorithm = "box.running";
+  half.options = {{"intermediate", "rgba16f"}};
+  device.tuning = {half};
+  spec.kernel = Box::of_radius(4, 4);
+  const auto assumption = [&](std::string_view way) { return planned(device, spec, floats, way).assumption; };
+  ASSERT_EQ(assumption("box.running:intermediate=rgba32f"), "finite pixels");
+  ASSERT_EQ(assumption("box.running:intermediate=rgba16f"), "pixels within +-65504, the range of f16");
+  EXPECT_EQ(assumption("box.running"), "finite pixels");
+}
+
+TEST(TuningPlan, ARowMayAskLessOfThePixels) {
+  DeviceInfo device = fake_matrix_gpu();
+  TuningRow sums = row("sep.fused", {{"math", "f32"}});
+  sums.pixel_bytes = 8;
+  sums.max_taps = 19;
+  const ImageDesc floats{500, 300, PixelFormat::rgba16f};
+  const Plan plain = planned(device, gaussian(9), floats, "sep.fused");
+  ASSERT_EQ(plain.algorithm.options.at("math"), "matrix");
+  ASSERT_EQ(plain.assumption, "finite pixels");
+  device.tuning = {sums};
+  const Plan plan = planned(device, gaussian(9), floats, "sep.fused");
+  EXPECT_EQ(plan.tuning, sums);
+  EXPECT_EQ(plan.algorithm.options.at("math"), "f32");
+  EXPECT_EQ(plan.assumption, "");
 }
 
 TEST(TuningPlan, ARowIsHeldToTheAllowedError) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -142,6 +143,7 @@ Layers run_batch(Engine& engine, const Executable& executable, std::span<const v
 struct Way {
   std::string algorithm;
   TransferFunction transfer = TransferFunction::none;
+  std::optional<KernelSpec> kernel{};  ///< else the first that the algorithm takes
 };
 
 /// Every algorithm, and forms whose kernels are others.
@@ -155,14 +157,23 @@ std::vector<Way> ways_on_buffers() {
     ways.push_back({form});
   }
   ways.push_back({"gauss.decimate:storage=buffer", TransferFunction::srgb});
+  // Bands begin with their own pixels, or with cells.
+  for (const char* sums : {"u16x2", "u32", "f32"}) {
+    for (const double radius : {1.0, 60.0}) {
+      const std::string algorithm = std::string("box.any:form=prefix,sums=") + sums;
+      ways.push_back({algorithm, TransferFunction::none, Box::of_radius(2, radius)});
+    }
+  }
   return ways;
 }
 
 /// Of the first blur that the way can take, made for so many images.
 Result<Plan> plan_of(const Way& way, const ImageDesc& desc, const DeviceInfo& device, std::int32_t images) {
   Result<Plan> plan = Error{};
-  for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{5.0, 5.0}, {}, {}}),
-                                   KernelSpec(Matrix{3, 3, {1, 0, 2, 0, 3, 0, 2, 0, 1}, {1, 1}, Normalization::unit_sum})}) {
+  std::vector<KernelSpec> kernels{Box::of_radius(1, 1), Gaussian{{5.0, 5.0}, {}, {}},
+                                  Matrix{3, 3, {1, 0, 2, 0, 3, 0, 2, 0, 1}, {1, 1}, Normalization::unit_sum}};
+  if (way.kernel) kernels = {*way.kernel};
+  for (const KernelSpec& kernel : kernels) {
     BlurSpec spec = spec_of(kernel, BorderMode::mirror);
     spec.accuracy.max_error = 0.5;
     spec.transfer = way.transfer;

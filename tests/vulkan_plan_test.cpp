@@ -1,10 +1,6 @@
 // Planning for GPUs that do not exist: what is refused, and why.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
-
-#include "core/weights.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -217,7 +213,10 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
         Expected{rgba32f, 3, 400, "columns", "f32x2"}, Expected{rgba8, 9, 129, "corners", "u16x2"},
         Expected{rgba8, 2052, 2052, "corners", "f32"}, Expected{r8, 2000, 9, "corners", "u32"},
         Expected{rgba16, 127, 128, "corners", "u32"}, Expected{rgba16, 128, 128, "corners", "f32"},
-        Expected{r32f, 64, 64, "corners", "f32"}}) {
+        Expected{r32f, 64, 64, "corners", "f32"}, Expected{rgba8, 63, 300, "prefix", "u16x2"},
+        Expected{rgb8, 64, 9, "prefix", "u16x2"}, Expected{rg8, 127, 9, "prefix", "u16x2"},
+        Expected{r8, 9, 9, "prefix", "u32"},
+        Expected{rgba16, 63, 128, "prefix", "u32"}, Expected{rg16, 64, 200, "prefix", "u32"}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const std::string algorithm = "box.any:form=" + std::string(e.form);
     const Result<Plan> plan =
@@ -243,7 +242,7 @@ TEST(VulkanPlan, BoxesByCornersSayWhatTheyCannotDo) {
   EXPECT_EQ(error("box.any:form=corners,storage=image", PixelFormat::rgba8, box, fake_gpu(false)),
             cannot + "corners are read from buffers");
   EXPECT_EQ(error("box.any:form=corners,sums=f32x2", PixelFormat::rgba32f, box, fake_gpu(false)),
-            cannot + "corners have no sums of two floats");
+            cannot + "sums of two floats are for the form columns");
   EXPECT_EQ(error("box.any:form=corners,walks=2", PixelFormat::rgba8, box, fake_gpu(false)),
             cannot + "option walks is for the form columns");
   EXPECT_EQ(error("box.any:form=corners,threads=60", PixelFormat::rgba8, box, fake_gpu(false)),
@@ -252,7 +251,7 @@ TEST(VulkanPlan, BoxesByCornersSayWhatTheyCannotDo) {
   device.gpu.shuffle_operations = false;
   EXPECT_EQ(error("box.any:form=corners", PixelFormat::rgba8, box, device),
             cannot + "the device's compute shaders cannot shuffle among lanes");
-  // Where one form cannot do it, the other is asked.
+  // Where one form cannot do it, the others are asked.
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
   const auto form = [&](double radius, const DeviceInfo& on) {
     const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
@@ -263,16 +262,93 @@ TEST(VulkanPlan, BoxesByCornersSayWhatTheyCannotDo) {
   EXPECT_EQ(form(9, device), "columns");
 }
 
-TEST(VulkanPlan, BoxesAreSummedInOnePassUntilAStripIsMostlyItsNeighbours) {
-  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
-  const auto chosen = [&](double radius) {
+TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
+  const auto error = [](std::string_view options, PixelFormat format, const Box& box,
+                        TransferFunction transfer = TransferFunction::none,
+                        const DeviceInfo& device = fake_gpu(false)) {
+    const ImageDesc desc{4096, 4096, format};
+    BlurSpec spec = spec_of(box);
+    spec.transfer = transfer;
+    return message_of(make_plan(spec, desc, desc, device, with("box.any:form=prefix" + std::string(options))));
+  };
+  const std::string cannot = "box.any cannot do this: ";
+  const Box box = Box::of_radius(9, 9);
+  EXPECT_EQ(error("", PixelFormat::rgba8, box), "no error");
+  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "prefix sums have no fractions");
+  EXPECT_EQ(error(",storage=buffer", PixelFormat::rgba8, box), "no error");
+  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "prefix sums are of pixels in buffers");
+  EXPECT_EQ(error(",sums=f32x2", PixelFormat::rgba32f, box), cannot + "sums of two floats are for the form columns");
+  EXPECT_EQ(error(",walks=2", PixelFormat::rgba8, box), cannot + "option walks is for the form columns");
+  EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box),
+            cannot + "groups of 60 threads are no number of subgroups of 8");
+  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::srgb),
+            cannot + "prefix sums read each pixel twice, which transfer functions are too slow for");
+  EXPECT_EQ(error(",threads=64", PixelFormat::rgba8, Box::of_radius(125, 9)),
+            cannot + "a window of 251 columns reaches further than the 256 columns of a group");
+  EXPECT_EQ(error(",threads=64", PixelFormat::rgba8, Box::of_radius(124, 9)), "no error");
+  EXPECT_EQ(error(",batch=16", PixelFormat::rgba32f, Box::of_radius(64, 9)),
+            cannot + "it would need 330240 bytes of shared memory, the device has 32768");
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.shuffle_operations = false;
+  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
+            cannot + "the device's compute shaders cannot add up among lanes");
+  device = fake_gpu(false);
+  std::erase(device.kernels, "box_prefix");
+  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
+            cannot + "the vulkan backend has no kernel box_prefix");
+}
+
+/// What prefix sums make of windows of so many columns and rows: the parts of a window, and whether there are cells.
+std::string prefix_of(std::int32_t columns, std::int32_t rows, PixelFormat format = PixelFormat::rgba8,
+                      std::string_view options = "") {
+  const ImageDesc desc{4096, 4096, format};
+  BlurSpec spec = spec_of(Box::of_size({columns, rows}, {columns / 2, rows / 2}));
+  spec.accuracy.max_error = 0.01;
+  const Result<Plan> plan =
+      make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=prefix" + std::string(options)));
+  if (!plan) return message_of(plan);
+  const Pass& last = plan->passes.back();
+  const bool has_cells = last.constants.at("has_cells") != 0;
+  EXPECT_EQ(plan->passes.size(), has_cells ? 2U : 1U);
+  EXPECT_EQ(plan->intermediates.size(), has_cells ? 1U : 0U);
+  return plan->algorithm.options.at("sums") + ", " + std::to_string(last.constants.at("parts")) + " of a window" +
+         (has_cells ? ", cells" : "");
+}
+
+TEST(VulkanPlan, WindowsOfPrefixSumsHaveTwoPartsAtMostAndCellsWhereTheyAreHigh) {
+  EXPECT_EQ(prefix_of(127, 9), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(128, 9), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(129, 9), "u16x2, 2 of a window");
+  EXPECT_EQ(prefix_of(256, 9), "u16x2, 2 of a window");
+  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256"), "u32, 1 of a window");
+  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256,sums=u16x2"), "u16x2, 3 of a window") << "if asked for";
+  // Four pixels a lane, packed, read more rows before that takes longer than cells.
+  EXPECT_EQ(prefix_of(9, 100), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(9, 101), "u16x2, 1 of a window, cells");
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba16, PixelFormat::rgba16f, PixelFormat::r32f}) {
+    const std::string sums = info(format).is_unorm() ? "u32" : "f32";
+    EXPECT_EQ(prefix_of(9, 65, format), sums + ", 1 of a window") << info(format).name;
+    EXPECT_EQ(prefix_of(9, 66, format), sums + ", 1 of a window, cells") << info(format).name;
+  }
+  EXPECT_EQ(prefix_of(9, 65, PixelFormat::rg8), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(9, 66, PixelFormat::rg8), "u16x2, 1 of a window, cells");
+}
+
+TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
+  const auto chosen = [&](double radius, PixelFormat format) {
+    const ImageDesc desc{4096, 4096, format};
     const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
     const AlgorithmChoice choice = must(make_plan(spec, desc, desc, fake_gpu(false))).algorithm;
     return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
-  EXPECT_EQ(chosen(1), "sep.fused");
-  for (const double radius : {4, 9, 15}) EXPECT_EQ(chosen(radius), "box.any by columns") << radius;
-  for (const double radius : {64, 300, 600}) EXPECT_EQ(chosen(radius), "box.any by corners") << radius;
+  using enum PixelFormat;
+  EXPECT_EQ(chosen(1, rgba8), "sep.fused");
+  // Prefix sums of two packed words a place, as long as a group reaches far beyond the window.
+  for (const double radius : {4, 15, 64, 127}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
+  for (const double radius : {128, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
+  // Places of four words are as wide as what columns keep.
+  for (const PixelFormat format : {rgba16, rgba16f, rgba32f}) EXPECT_EQ(chosen(9, format), "box.any by columns");
+  EXPECT_EQ(chosen(32, rgba16f), "box.any by corners");
 }
 
 TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
@@ -310,7 +386,8 @@ std::string math_of(const DeviceInfo& device, double sigma, std::int32_t radius,
   const Result<Plan> plan = make_plan(spec, desc, desc, device, with(algorithm));
   if (!plan) return message_of(plan);
   EXPECT_LE(plan->predicted_error, max_error.value_or(default_max_error(format)));
-  return plan->algorithm.options.at("math");
+  const Options& used = plan->algorithm.options;
+  return used.at("math") + (used.contains("halves") ? " of " + used.at("halves") : "");
 }
 
 TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
@@ -320,16 +397,45 @@ TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix"),
             "sep.fused cannot do this: the device has no cooperative matrices of f16 summed in f32");
   device.gpu.matrix_operations = true;
-  EXPECT_EQ(math_of(device, 3.0, 9), "matrix");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "matrix");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, 1e-5), "f32");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "f32");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, 1e-2), "matrix");
+  EXPECT_EQ(math_of(device, 3.0, 9), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, 1e-5), "matrix of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "matrix of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, 1e-2), "matrix of 1");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba32f, 1e-2), "f32");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:span=2"), "f32") << "an option of f32 alone";
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:halves=2"), "matrix of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, {}, "sep.fused:math=matrix,halves=1"),
+            "sep.fused cannot do this: its error of up to 0.00079 is above the allowed 0.0001");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=f32,halves=1"),
+            "sep.fused cannot do this: option halves is not for the vulkan backend");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:threads=96"), "f32") << "96 are no subgroup a channel";
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,threads=96"),
             "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");
+}
+
+TEST(VulkanPlan, MatricesHoldGaussiansWithinTheDefaultError) {
+  const auto planned = [](const Gaussian& gaussian, PixelFormat format) {
+    const ImageDesc desc{1920, 1080, format};
+    return make_plan(spec_of(gaussian), desc, desc, fake_matrix_gpu(), with("sep.fused:math=matrix"));
+  };
+  for (int tenths = 4; tenths <= 70; ++tenths) {
+    const Gaussian endless{{0.1 * tenths, 0.1 * tenths}, {}, {}};
+    const Result<Plan> plan = planned(endless, PixelFormat::rgba8);
+    ASSERT_TRUE(plan.ok()) << "sigma 0.1 * " << tenths << ": " << message_of(plan);
+    EXPECT_EQ(plan->algorithm.options.at("halves"), "1") << "sigma 0.1 * " << tenths;
+    EXPECT_LE(plan->predicted_error, default_max_error(PixelFormat::rgba8)) << "sigma 0.1 * " << tenths;
+  }
+  // Taps that are not cut: what is left is what two halves each are off by.
+  for (std::int32_t radius = 1; radius <= 24; ++radius) {
+    const Gaussian whole{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
+    const Result<Plan> plan = planned(whole, PixelFormat::rgba16f);
+    ASSERT_TRUE(plan.ok()) << "radius " << radius << ": " << message_of(plan);
+    EXPECT_EQ(plan->algorithm.options.at("halves"), "2") << "radius " << radius;
+    EXPECT_LT(plan->predicted_error, 1e-5) << "radius " << radius;
+  }
+  EXPECT_EQ(message_of(planned({{8, 8}, PerAxis<std::int32_t>{25, 25}, {}}, PixelFormat::rgba16f)),
+            "sep.fused cannot do this: the kernel has 51x51 taps, more than matrices in registers hold");
 }
 
 /// Where sep.fused finds neighbours for a Gaussian of this radius, or why it refuses.
@@ -395,25 +501,6 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "it would need 61440 bytes of shared memory, the device has 32768");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x8", 1000, PixelFormat::rgba8, fake_matrix_gpu()),
             cannot + "tiles of more than 32768 bytes leave a processor too few groups");
-}
-
-TEST(VulkanPlan, WeightsAsHalvesKeepTheirSum) {
-  std::vector<double> weights(31);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double x = static_cast<double>(i) - 15.0;
-    weights[i] = std::exp(-x * x / 50.0);
-  }
-  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  for (double& w : weights) w /= total;
-  const HalfWeights half = rounded_to_half(weights);
-  EXPECT_NEAR(std::accumulate(half.weights.begin(), half.weights.end(), 0.0), 1.0, 1e-6);
-  double moved = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    moved += std::abs(half.weights[i] - weights[i]);
-    EXPECT_NEAR(half.weights[i], weights[i], 0x1p-10 * weights[i]) << "a unit in the last place of a half";
-  }
-  EXPECT_DOUBLE_EQ(half.l1_distance, moved);
-  EXPECT_GT(moved, 0.0);
 }
 
 TEST(VulkanPlan, WithoutKernelsEveryAlgorithmRefuses) {

@@ -32,7 +32,8 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   kernels.emplace_back(Gaussian{{11, 1}, {{32, 3}}, {}});
   kernels.emplace_back(Gaussian{{12, 9}, {}, 4.0});
   kernels.emplace_back(Gaussian{{30, 22}, {{90, 66}}, {}});
-  for (const PerAxis<double> radius : {PerAxis<double>{2, 0}, {4, 4}, {15, 32}, {0.25, 3.75}, {300, 1}, {2100.5, 5000}}) {
+  for (const PerAxis<double> radius : {PerAxis<double>{2, 0}, {4, 4}, {15, 32}, {64, 50}, {0.25, 3.75}, {300, 1},
+                                       {2100.5, 5000}}) {
     kernels.emplace_back(Box::of_radius(radius.x, radius.y));
   }
   kernels.emplace_back(Box::of_size({4, 7}, {1, 6}));
