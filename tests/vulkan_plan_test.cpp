@@ -276,7 +276,7 @@ TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
   EXPECT_EQ(error("", PixelFormat::rgba8, box), "no error");
   EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "prefix sums have no fractions");
   EXPECT_EQ(error(",storage=buffer", PixelFormat::rgba8, box), "no error");
-  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "prefix sums are of pixels in buffers");
+  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "prefix sums are read from buffers");
   EXPECT_EQ(error(",sums=f32x2", PixelFormat::rgba32f, box), cannot + "sums of two floats are for the form columns");
   EXPECT_EQ(error(",walks=2", PixelFormat::rgba8, box), cannot + "option walks is for the form columns");
   EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box),
@@ -291,7 +291,7 @@ TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
   DeviceInfo device = fake_gpu(false);
   device.gpu.shuffle_operations = false;
   EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
-            cannot + "the device's compute shaders cannot add up among lanes");
+            cannot + "the device's compute shaders cannot shuffle among lanes");
   device = fake_gpu(false);
   std::erase(device.kernels, "box_prefix");
   EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),

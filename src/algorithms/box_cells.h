@@ -53,6 +53,8 @@ struct BoxCut {
 /// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp.
 inline constexpr double kBoxRun = 16.0;
 
+/// The box, whose windows follow from cells: whole pixels, by lanes that ask each other. `form`: who refuses all else.
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form);
 /// Groups of whole subgroups, as many threads as the option says.
 [[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
 /// Storage in buffers, whatever else the device has.

@@ -27,6 +27,23 @@ std::int32_t box_band(const Problem& p, const BoxAxis& y, std::int64_t threads_a
   return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeast, kMost);
 }
 
+Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form) {
+  if (Status known = only_options(p, {"form", "storage", "sums", "threads", "batch", "walks", "vertical_groups"});
+      !known) {
+    return known.error();
+  }
+  if (p.options.contains("walks")) return refusal("option walks is for the form columns");
+  if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
+  if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
+  const auto storage_given = p.options.find("storage");
+  if (storage_given != p.options.end() && storage_given->second != "buffer") {
+    return refusal(std::string(form) + " are read from buffers");
+  }
+  Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  if (box && (!box->x.is_whole() || !box->y.is_whole())) return refusal(std::string(form) + " have no fractions");
+  return box;
+}
+
 Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
   const GpuInfo& gpu = p.device.gpu;
   const Result<std::int32_t> threads = count(p, "threads", gpu.max_group_invocations, std::max(usual, gpu.subgroup_size));

@@ -239,20 +239,8 @@ double seconds_of(const Problem& p, const Steps& s) {
 }  // namespace
 
 Result<Proposal> propose_box_corners(const Problem& p) {
-  if (Status known = only_options(p, {"form", "storage", "sums", "threads", "batch", "walks", "vertical_groups"});
-      !known) {
-    return known.error();
-  }
-  if (p.options.contains("walks")) return refusal("option walks is for the form columns");
-  if (!p.device.has_kernel(kCorners)) return refusal_without_kernel(p, kCorners);
-  if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
-  const auto storage_given = p.options.find("storage");
-  if (storage_given != p.options.end() && storage_given->second != "buffer") {
-    return refusal("corners are read from buffers");
-  }
-  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kCorners, "corners");
   if (!box) return box.error();
-  if (!box->x.is_whole() || !box->y.is_whole()) return refusal("corners have no fractions");
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 

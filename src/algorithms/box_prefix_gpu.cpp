@@ -1,7 +1,7 @@
 // box.any on GPUs by prefix sums: from one row to the next a window's sum changes by what enters and leaves below and above
 // it. Groups add these differences up along whole strips in shared memory, so that those of any window are the difference of
 // two places: two loads a pixel at any radius. What windows begin a band with comes from sums of cells, one more read of the
-// image. Loses to columns at small radii, whose first sums are cheaper, and on floats of 128 bits, whose strips are narrow.
+// image. Loses to corners where differences of a window do not fit into 16 bits, and on floats, whose sums take more registers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -244,21 +244,9 @@ double seconds_of(const Problem& p, const Steps& s) {
 }  // namespace
 
 Result<Proposal> propose_box_prefix(const Problem& p) {
-  if (Status known = only_options(p, {"form", "storage", "sums", "threads", "batch", "walks", "vertical_groups"});
-      !known) {
-    return known.error();
-  }
-  if (p.options.contains("walks")) return refusal("option walks is for the form columns");
-  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot add up among lanes");
-  const auto storage_given = p.options.find("storage");
-  if (storage_given != p.options.end() && storage_given->second != "buffer") {
-    return refusal("prefix sums are of pixels in buffers");
-  }
-  if (decodes_slowly(p)) return refusal("prefix sums read each pixel twice, which transfer functions are too slow for");
-  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "prefix sums");
   if (!box) return box.error();
-  if (!box->x.is_whole() || !box->y.is_whole()) return refusal("prefix sums have no fractions");
+  if (decodes_slowly(p)) return refusal("prefix sums read each pixel twice, which transfer functions are too slow for");
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 

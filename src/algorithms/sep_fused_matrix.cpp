@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "algorithms/sep_fused.h"
 #include "algorithms/sep_gpu.h"
+#include "core/remembered.h"
 #include "core/weights.h"
 #include "tuning/tuning.h"
 
@@ -53,13 +55,19 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scal
 
 /// By the scale that halves fit best. None below one, for which rows would need another bit.
 HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
-  constexpr int kScales = 32;
-  HalfTaps best = half_taps(s, source, 1.0);
-  for (int i = 1; i < kScales; ++i) {
-    HalfTaps other = half_taps(s, source, 1.0 + i / (2.0 * kScales));
-    if (other.error < best.error) best = std::move(other);
-  }
-  return best;
+  static Remembered<std::tuple<std::vector<double>, std::vector<double>, bool>, double> scales(64);
+  const double scale = scales.get({s.taps.x.weights, s.taps.y.weights, source.is_unorm()}, [&] {
+    constexpr int kScales = 32;
+    double best = 1.0;
+    double least = half_taps(s, source, best).error;
+    for (int i = 1; i < kScales; ++i) {
+      const double other = 1.0 + i / (2.0 * kScales);
+      const double error = half_taps(s, source, other).error;
+      if (error < least) std::tie(best, least) = std::pair(other, error);
+    }
+    return best;
+  });
+  return half_taps(s, source, scale);
 }
 
 /// Taps as they are, which the kernel splits into two halves each, as it does rows.
@@ -100,20 +108,19 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (!s) return s.error();
   if (s->storage != Storage::buffer) return refusal("matrices need pixels in buffers");
   const FormatInfo& source = info(p.src.format);
+
+  const std::int32_t channels = source.channels;
+  const std::int32_t lead = (((s->region.x - s->taps.taps.x.anchor) % 4) + 4) % 4;
+  const std::int32_t across = bands(s->nx(), lead);
+  const std::int32_t down = bands(s->ny(), 0);
+  const Error too_many = refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
+                                 " taps, more than matrices in registers hold");
+  if (std::max(across, down) > kMostBands) return too_many;
   HalfTaps half = half_taps(s->taps, source);
   const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
   if (!halves) return halves.error();
   if (*halves == 2) half = split_taps(s->taps, source);
-
-  const std::int32_t channels = source.channels;
-  const std::int32_t lead = (((s->region.x - half.taps.x.anchor) % 4) + 4) % 4;
-  const std::int32_t across = bands(s->nx(), lead);
-  const std::int32_t down = bands(s->ny(), 0);
-  const std::int32_t most_bands = *halves == 2 ? kMostSplitBands : kMostBands;
-  if (across > most_bands || down > most_bands) {
-    return refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
-                   " taps, more than matrices in registers hold");
-  }
+  if (*halves == 2 && std::max(across, down) > kMostSplitBands) return too_many;
   // Measured on an H200: two halves of each row leave registers for one block.
   const Result<std::int32_t> blocks = count(p, "blocks", 8, *halves == 2 ? 1 : 2);
   if (!blocks) return blocks.error();
