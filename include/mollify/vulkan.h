@@ -36,7 +36,7 @@ struct LentDevice : Handles {
   /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
   /// images; 8- and 16-bit storage and shaderFloat16 for buffers, the faster form; computeFullSubgroups for lanes that lend
   /// each other pixels. With VkPhysicalDeviceCooperativeMatrixFeaturesNV and vulkanMemoryModel as well, blurs multiply
-  /// matrices.
+  /// matrices, and with shaderInt8 those of 8-bit integers.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
 };
 [[nodiscard]] Result<Device> adopt(const LentDevice& lent);

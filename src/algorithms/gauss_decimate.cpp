@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/gauss_decimate.h"
+#include "algorithms/gauss_decimate_gpu.h"
 #include "algorithms/gpu.h"
 #include "algorithms/gauss_grid.h"
 #include "backends/cpu/kernels/layout.h"
@@ -48,6 +48,7 @@ constexpr std::array kOptions = {
     OptionInfo{"blur_span", kSpans, "4, or 8 numbers", "GPU, tiles: cells that a thread sums at once, in either direction"},
     OptionInfo{"group", kGridGroups, "the fastest", "GPU, tiles: threads across one with its margins, and down it", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
+    OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error", "GPU: decimating by sums of f32, or along rows by matrices"},
     OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
     OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
 
@@ -293,8 +294,8 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
   const Status known = is_cpu ? only_options(p, {"factor", "order", "passes"})
-                              : only_options(p, {"factor", "order", "blur", "blur_span", "group", "storage", "read_span",
-                                                 "write_span"});
+                              : only_options(p, {"factor", "order", "blur", "blur_span", "group", "storage", "math",
+                                                 "read_span", "write_span"});
   if (!known) return known.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");

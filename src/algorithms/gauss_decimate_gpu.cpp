@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include "algorithms/gauss_decimate.h"
+#include "algorithms/gauss_decimate_gpu.h"
 #include "algorithms/gauss_grid.h"
 
 namespace mollify {
@@ -64,14 +64,6 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   return out;
 }
 
-/// The spline filled up with zeros to whole cells, so that kernels need not know where it ends.
-AxisTaps padded(const AxisPlan& axis, double gain) {
-  AxisTaps out;
-  out.weights.assign(static_cast<std::size_t>(axis.cells() * axis.factor), 0.0);
-  for (std::size_t i = 0; i < axis.spline.size(); ++i) out.weights[i] = gain * axis.spline[i];
-  return out;
-}
-
 /// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few.
 std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t span) {
   const std::int64_t shared_with_neighbours = (x.cells() - 1) * x.factor;
@@ -91,25 +83,10 @@ CellRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t l
   return {begin, floor_div(first + length - 1 + centre, axis.factor) + 1 - begin};
 }
 
-PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid) {
-  return {static_cast<std::int32_t>(grid.x.size), static_cast<std::int32_t>(grid.y.size)};
-}
-
-void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y) {
-  pass.constants.insert({{"first_x", grid.x.first},
-                         {"first_y", grid.y.first},
-                         {"centre_x", spline_centre(x.spline.size())},
-                         {"centre_y", spline_centre(y.spline.size())},
-                         {"factor_x", x.factor},
-                         {"factor_y", y.factor},
-                         {"cells_x", x.cells()},
-                         {"cells_y", y.cells()},
-                         {"segment", pass.tile.y}});
-}
-
-Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
-                             const Spans& spans, double& cost) {
-  const PerAxis<std::int32_t> size = size_of(grids.image);
+/// Sums of f32, down first.
+Result<DecimatingPass> decimating_by_sums(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
+                                          Storage where, const Spans& spans) {
+  const PerAxis<std::int32_t> size = size_of(grid);
   const std::int32_t span = spans.read;
   const std::int32_t threads = decimating_threads(p, x, span);
   const std::int32_t columns = threads * span;
@@ -125,15 +102,14 @@ Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan
   const std::int32_t pieces = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
   Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(size.y, pieces, 1)},
                         {threads, 1}, where);
-  pass.destination = intermediate(0);
-  pass.taps = {padded(x, 1.0), padded(y, 1.0)};
+  pass.taps = {padded_spline(x, 1.0), padded_spline(y, 1.0)};
   if (spans.are_plain) {
     pass.constants["span"] = span;
     pass.parameters["base"] = summed_base(p.src.format, pass.taps.y.weights);
     pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
   }
   pass.constants["batch"] = gpu_rows_ahead(p, y.factor);
-  set_axes(pass, grids.image, x, y);
+  set_axes(pass, grid, x, y);
 
   Work work;
   const double area = static_cast<double>(x.factor) * y.factor;
@@ -145,9 +121,29 @@ Result<Pass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan
   work.shared_loads = static_cast<double>(x.spline.size());
   work.barriers = 3.0 * threads / cells;
   work.bytes = static_cast<double>(p.src.payload_bytes()) + work.pixels * 4.0 * channels;
-  cost += seconds(p.device, p.src.format, work);
-  return pass;
+  DecimatingPass out;
+  out.pass = std::move(pass);
+  out.options = {{"math", "f32"}, {"read_span", std::to_string(span)}};
+  out.seconds = seconds(p.device, p.src.format, work);
+  return out;
 }
+
+/// As asked for, else the one that is expected to be faster within the error.
+Result<DecimatingPass> decimating_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
+                                       Storage where, const Spans& spans, double spent) {
+  const bool is_free = !p.options.contains("math");
+  if (is_free ? p.options.contains("read_span") : choice(p, "math", kDecimateMath, "f32") == 0) {
+    return decimating_by_sums(p, x, y, grid, where, spans);
+  }
+  Result<DecimatingPass> matrix = where == Storage::buffer && spans.are_plain
+                                      ? decimating_by_matrix(p, x, y, grid)
+                                      : refusal("matrices need pixels in buffers that are only blurred");
+  if (!is_free) return matrix;
+  Result<DecimatingPass> sums = decimating_by_sums(p, x, y, grid, where, spans);
+  const bool is_better = matrix && spent + matrix->error <= p.allowed_error && (!sums || matrix->seconds < sums->seconds);
+  return is_better ? matrix : sums;
+}
+
 
 Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
                     const Spans& spans, PixelFormat format, double& cost) {
@@ -160,7 +156,7 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   pass.source = intermediate(1);
   const FormatInfo& destination = info(p.dst.format);
   const double unit = spans.are_plain && destination.is_unorm() ? destination.unit() : 1.0;
-  pass.taps = {padded(x, x.factor), padded(y, y.factor * unit)};
+  pass.taps = {padded_spline(x, x.factor), padded_spline(y, y.factor * unit)};
   if (spans.are_plain) {
     const auto may_leave = [](const AxisTaps& taps) {
       return std::ranges::any_of(taps.weights, [](double w) { return w < 0.0; });
@@ -183,6 +179,29 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
 }
 
 }  // namespace
+
+AxisTaps padded_spline(const AxisPlan& axis, double gain) {
+  AxisTaps out;
+  out.weights.assign(static_cast<std::size_t>(axis.cells() * axis.factor), 0.0);
+  for (std::size_t i = 0; i < axis.spline.size(); ++i) out.weights[i] = gain * axis.spline[i];
+  return out;
+}
+
+PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid) {
+  return {static_cast<std::int32_t>(grid.x.size), static_cast<std::int32_t>(grid.y.size)};
+}
+
+void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y) {
+  pass.constants.insert({{"first_x", grid.x.first},
+                         {"first_y", grid.y.first},
+                         {"centre_x", spline_centre(x.spline.size())},
+                         {"centre_y", spline_centre(y.spline.size())},
+                         {"factor_x", x.factor},
+                         {"factor_y", y.factor},
+                         {"cells_x", x.cells()},
+                         {"cells_y", y.cells()},
+                         {"segment", pass.tile.y}});
+}
 
 std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
   // A driver that runs on the processor takes seconds to compile what more unrolls to.
@@ -210,8 +229,9 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   if (!span) return span.error();
 
   double cost = 0.0;
-  Result<Pass> decimate = decimating_pass(p, x, y, grids, *where, *span, cost);
+  Result<DecimatingPass> decimate = decimating_pass(p, x, y, grids.image, *where, *span, out.error);
   if (!decimate) return decimate.error();
+  decimate->pass.destination = intermediate(0);
   Result<FusedPass> blur = grid_pass(p, {{x.coarse, y.coarse}, format, size_of(grids.blurred), *where});
   if (!blur) return blur.error();
   blur->pass.source = intermediate(0);
@@ -221,12 +241,14 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   Pass expand = expanding_pass(p, x, y, grids, *where, *span, format, cost);
 
   out.options.merge(std::move(blur->options));
-  out.options["read_span"] = std::to_string(span->read);
+  out.options.merge(std::move(decimate->options));
   out.options["write_span"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
-  out.seconds = cost + blur->seconds;
+  out.error += decimate->error;
+  out.assumption = decimate->assumption;
+  out.seconds = decimate->seconds + cost + blur->seconds;
   out.moved_bytes = moved_bytes(p, out.intermediates);
-  out.passes = {std::move(*decimate), std::move(blur->pass), std::move(expand)};
+  out.passes = {std::move(decimate->pass), std::move(blur->pass), std::move(expand)};
   return out;
 }
 

@@ -68,8 +68,9 @@ std::string version(std::uint32_t v) {
          std::to_string(VK_API_VERSION_PATCH(v));
 }
 
-/// 16x16 matrices of f16, products summed in f32, each matrix held by a subgroup.
-bool multiplies_halves(const InstanceFunctions& vk, VkPhysicalDevice physical) {
+/// Whether subgroups multiply 16 x `depth` matrices of one type by `depth` x 16, summed in another.
+bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t depth, VkComponentTypeNV numbers,
+                VkComponentTypeNV sums) {
   std::uint32_t count = 0;
   if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV == nullptr ||
       vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, nullptr) != VK_SUCCESS) {
@@ -79,10 +80,9 @@ bool multiplies_halves(const InstanceFunctions& vk, VkPhysicalDevice physical) {
   empty.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV;
   std::vector<VkCooperativeMatrixPropertiesNV> shapes(count, empty);
   if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, shapes.data()) != VK_SUCCESS) return false;
-  return std::ranges::any_of(shapes, [](const VkCooperativeMatrixPropertiesNV& s) {
-    return s.MSize == 16 && s.NSize == 16 && s.KSize == 16 && s.scope == VK_SCOPE_SUBGROUP_NV &&
-           s.AType == VK_COMPONENT_TYPE_FLOAT16_NV && s.BType == VK_COMPONENT_TYPE_FLOAT16_NV &&
-           s.CType == VK_COMPONENT_TYPE_FLOAT32_NV && s.DType == VK_COMPONENT_TYPE_FLOAT32_NV;
+  return std::ranges::any_of(shapes, [=](const VkCooperativeMatrixPropertiesNV& s) {
+    return s.MSize == 16 && s.NSize == 16 && s.KSize == depth && s.scope == VK_SCOPE_SUBGROUP_NV && s.AType == numbers &&
+           s.BType == numbers && s.CType == sums && s.DType == sums;
   });
 }
 
@@ -113,9 +113,12 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.shuffle_operations = subgroups_do(VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT);
   gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE &&
                       gpu.float16_arithmetic && v12.shaderRoundingModeRTEFloat16 == VK_TRUE;
-  gpu.matrix_operations = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
-                          enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic &&
-                          multiplies_halves(vk, physical);
+  const bool has_matrices = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
+                            enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic;
+  gpu.matrix_operations =
+      has_matrices && multiplies(vk, physical, 16, VK_COMPONENT_TYPE_FLOAT16_NV, VK_COMPONENT_TYPE_FLOAT32_NV);
+  gpu.byte_matrices = has_matrices && enabled.v12.shaderInt8 == VK_TRUE &&
+                      multiplies(vk, physical, 32, VK_COMPONENT_TYPE_UINT8_NV, VK_COMPONENT_TYPE_UINT32_NV);
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
   gpu.max_group_invocations = most(limits.maxComputeWorkGroupInvocations);
   gpu.max_group = {most(limits.maxComputeWorkGroupSize[0]), most(limits.maxComputeWorkGroupSize[1])};
@@ -149,7 +152,7 @@ void keep_used(Features& f) {
     all = kept;
   };
   using V12 = VkPhysicalDeviceVulkan12Features;
-  only(f.v12, &V12::storageBuffer8BitAccess, &V12::shaderFloat16, &V12::uniformBufferStandardLayout,
+  only(f.v12, &V12::storageBuffer8BitAccess, &V12::shaderFloat16, &V12::shaderInt8, &V12::uniformBufferStandardLayout,
        &V12::vulkanMemoryModel);
   only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
   only(f.subgroups, &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
@@ -170,6 +173,7 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
         const auto* f = as(item, VkPhysicalDeviceVulkan12Features{});
         enabled.v12.storageBuffer8BitAccess |= f->storageBuffer8BitAccess;
         enabled.v12.shaderFloat16 |= f->shaderFloat16;
+        enabled.v12.shaderInt8 |= f->shaderInt8;
         enabled.v12.uniformBufferStandardLayout |= f->uniformBufferStandardLayout;
         enabled.v12.vulkanMemoryModel |= f->vulkanMemoryModel;
         break;
@@ -192,6 +196,7 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES:
         enabled.v12.shaderFloat16 |= as(item, VkPhysicalDeviceShaderFloat16Int8Features{})->shaderFloat16;
+        enabled.v12.shaderInt8 |= as(item, VkPhysicalDeviceShaderFloat16Int8Features{})->shaderInt8;
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_UNIFORM_BUFFER_STANDARD_LAYOUT_FEATURES:
         enabled.v12.uniformBufferStandardLayout |=

@@ -1,0 +1,242 @@
+//@ axis STORAGE buffer image
+//@ axis NUMBERS bytes halves
+//@ skip STORAGE=image
+// gauss.decimate, first step, by cooperative matrices: the sums of gauss_decimate.comp, but along rows first. Sixteen rows of
+// a strip lie in shared memory as they are stored. Sixteen numbers of cells side by side, of all channels in turn, are what
+// these rows hold from the first cell's first pixel on, times a banded matrix of the spline of x; every fourth number or so
+// of its columns is a tap. Each tap is two numbers, the upper and the lower bits of it. What a row comes to is then added up
+// by lanes that own a number of a cell each and walk down.
+#version 460
+#pragma use_vulkan_memory_model
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_NV_cooperative_matrix : require
+#if NUMBERS == NUMBERS_bytes
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#extension GL_NV_integer_cooperative_matrix : require
+#endif
+#define KERNEL_PARAMETERS \
+  ivec2 first; ivec2 centre;  /* the first cell; the tap of a spline that lies on its cell's own pixel */ \
+  int segment;                /* rows of cells that one group makes */ \
+  float scale;                /* sums of numbers times taps, times this, are pixels */
+#include "pixel.glsl"
+#include "spans.glsl"
+
+layout(constant_id = 20) const int factor_x = 2;
+layout(constant_id = 21) const int factor_y = 2;
+layout(constant_id = 22) const int taps_x = 1;
+layout(constant_id = 23) const int cells_y = 4;         // that a pixel belongs to
+layout(constant_id = 24) const int batch = 16;          // rows of a turn: 16 at most, and a multiple of factor_y or a part of it
+layout(constant_id = 25) const int lead = 0;            // columns read before the first tap's, so that spans are whole
+layout(constant_id = 26) const int subgroup_size = 32;
+
+// The spline of x, for bytes in whole numbers of up to 16 bits; that of y, filled up with zeros to cells * factor taps.
+layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+
+#if NUMBERS == NUMBERS_bytes
+#define Rows ucoopmatNV<8, gl_ScopeSubgroup, 16, 32>
+#define Band ucoopmatNV<8, gl_ScopeSubgroup, 32, 16>
+#define Sums ucoopmatNV<32, gl_ScopeSubgroup, 16, 16>
+#define Sum uint
+#else
+#define Rows fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
+#define Band fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
+#define Sums fcoopmatNV<32, gl_ScopeSubgroup, 16, 16>
+#define Sum float
+#endif
+
+// Memory is counted in units of 16 bytes: a span, and half of what a matrix takes of a row.
+const int kThreads = int(gl_WorkGroupSize.x);
+const int kSide = 16;
+const int kTilesOfSubgroup = subgroup_size / kSide;                  // of 16 numbers of cells: as many as it has lanes
+const int kTiles = kThreads / kSide;
+const int kCellsOfTile = kSide / source_channels;
+const int kCells = kTiles * kCellsOfTile;                            // that a group makes of a row
+const int kStride = factor_x * SPAN_BITS / 8;                        // from one tile's numbers to the next's
+const int kReach = lead + (kCellsOfTile - 1) * factor_x + taps_x;    // columns that a tile depends on
+const int kSteps = (kReach * source_channels * SPAN_BITS / 8 + 31) / 32;
+const int kUnits = (kTiles - 1) * kStride + 2 * kSteps;              // of a row
+const int kPitch = kUnits | 1;                                       // rows of a matrix then lie in different banks
+const int kLoads = (batch * kUnits + kThreads - 1) / kThreads;       // of a lane, a turn
+const int kDonePitch = kThreads + 8;
+const int kTapsY = cells_y * factor_y;
+const bool kWholeCells = batch % factor_y == 0;
+// Matrices of taps lie where the rows do later.
+const int kRowUnits = kSide * kPitch;
+const int kBandUnits = 2 * kSteps * 2 * kSide;
+
+shared uvec4 rows[kRowUnits > kBandUnits ? kRowUnits : kBandUnits];
+shared Sum done[kSide * kDonePitch];
+
+// What number k of a row adds to number n of a tile.
+float tap(int k, int n) {
+  int i = k / source_channels - lead - n / source_channels * factor_x;
+  return k % source_channels == n % source_channels && i >= 0 && i < taps_x ? weights[i] : 0.0;
+}
+
+// The upper or the lower part of it, as matrices have it.
+uint part_of_tap(int k, int n, bool lower) {
+  float v = tap(k, n);
+#if NUMBERS == NUMBERS_bytes
+  return (lower ? uint(v) : uint(v) >> 8) & 0xFFu;
+#else
+  // By its bits: a driver was seen to drop a conversion to a half and back.
+  float nearest = uintBitsToFloat(floatBitsToUint(v) + 0x1000u & 0xFFFFE000u);
+  return packFloat2x16(f16vec2(lower ? v - nearest : nearest, 0.0));
+#endif
+}
+
+// Column by column: all upper parts, then all lower ones.
+void make_bands(int thread) {
+  const int kDepth = 256 / SPAN_BITS;  // numbers of a column
+  for (int i = thread; i < kBandUnits; i += kThreads) {
+    int matrix = i / (2 * kSide);
+    int n = i / 2 % kSide;
+    int k = matrix % kSteps * kDepth + i % 2 * (kDepth / 2);
+    uvec4 unit = uvec4(0u);
+    [[unroll]] for (int w = 0; w < 4; ++w) {
+      [[unroll]] for (int j = 0; j < kInWord; ++j) {
+        unit[w] |= part_of_tap(k + w * kInWord + j, n, matrix >= kSteps) << (j * SPAN_BITS % 32);
+      }
+    }
+    rows[i] = unit;
+  }
+}
+
+// Of the units of a turn's rows.
+ivec2 place_of(int unit) { return ivec2(unit % kUnits, unit / kUnits); }
+
+// Of the units of their margins: before `begin` and from `end` on.
+ivec2 place_in_margins(int unit, int margins, int begin, int end) {
+  int x = unit % max(margins, 1);
+  return ivec2(x < begin ? x : x - begin + end, unit / max(margins, 1));
+}
+
+// Anywhere.
+uvec4 unit_at(ivec2 p) {
+  p.y = map_index(border_y, p.y, source_size.y);
+  uint words[kWords];
+  fetch_mapped(words, p);
+  uvec4 unit;
+  [[unroll]] for (int w = 0; w < kWords; ++w) unit[w] = words[w];
+  return unit;
+}
+
+// Where rows are whole units: of the column next to p's that has a whole one.
+uvec4 nearest_unit(ivec2 p) {
+  p.y = map_index(border_y, p.y, source_size.y);
+  if (is_beyond(ivec2(0, p.y))) return unit_at(p);
+  int x = clamp(p.x / span, 0, source_size.x / span - 1);
+  return source128[uint(p.y * (source_pitch / span) + x) + source_start() / uint(span)];
+}
+
+void main() {
+  int thread = int(gl_LocalInvocationIndex);
+  ivec2 cell = ivec2(int(gl_WorkGroupID.x) * kCells, int(gl_WorkGroupID.y) * segment);  // counted from `first`
+  int last = min(cell.y + segment, size.y);
+  ivec2 corner = (first + cell) * ivec2(factor_x, factor_y) - centre;
+  corner.x -= lead;
+  int first_tile = int(gl_SubgroupID) * kTilesOfSubgroup;
+
+  make_bands(thread);
+  barrier();
+  Band bands[2 * kSteps];
+  [[unroll]] for (int n = 0; n < 2 * kSteps; ++n) coopMatLoadNV(bands[n], rows, n * 2 * kSide, 2, true);
+
+  // Units that lie inside the image are fetched whole. Those of the margins are few: lanes of their own see to them, since
+  // otherwise all lanes would wait for theirs.
+  bool has_units = has_whole_source() && source_size.x >= span;
+  int cells = min(kCells, size.x - cell.x);
+  int needed = min((lead + (cells - 1) * factor_x + taps_x + span - 1) / span, kUnits);
+  int begin = has_units ? clamp(-corner.x / span, 0, needed) : needed;
+  int end = has_units ? clamp((source_size.x - corner.x) / span, begin, needed) : needed;
+  int margins = begin + needed - end;
+  bool is_inner = margins == 0 && corner.x + kUnits * span <= source_size.x;
+  // A lane fetches the same places of every turn, and puts them into the same.
+  uint fetches[kLoads];
+  int puts[kLoads];
+  [[unroll]] for (int i = 0; i < kLoads; ++i) {
+    ivec2 place = place_of(thread + i * kThreads);
+    bool is_margin = place.x < begin || place.x >= end && place.x < needed;
+    fetches[i] = uint((corner.y + place.y) * (source_pitch / span) + corner.x / span + place.x) + source_start() / uint(span);
+    puts[i] = is_margin || place.y >= batch ? -1 : place.y * kPitch + place.x;
+  }
+
+  uvec4 coming[kLoads];
+  uvec4 margin;
+  float sums[cells_y];
+  [[unroll]] for (int j = 0; j < cells_y; ++j) sums[j] = 0.0;
+
+  // Each turn sums the rows that the one before fetched; turn -1 only fetches.
+  int turns = ((last - cell.y + cells_y - 1) * factor_y + batch - 1) / batch;
+  for (int turn = -1; turn < turns; ++turn) {
+    if (turn >= 0) {
+      [[unroll]] for (int i = 0; i < kLoads; ++i) {
+        if (puts[i] >= 0) rows[puts[i]] = coming[i];
+      }
+      for (int i = thread; i < margins * batch; i += kThreads) {
+        ivec2 place = place_in_margins(i, margins, begin, end);
+        ivec2 p = corner + ivec2(place.x * span, turn * batch + place.y);
+        rows[place.y * kPitch + place.x] = i == thread ? margin : unit_at(p);
+      }
+    }
+    barrier();
+    if (turn + 1 < turns) {
+      int top = (turn + 1) * batch;
+      if (is_inner && corner.y + top >= 0 && corner.y + top + batch <= source_size.y) {
+        [[unroll]] for (int i = 0; i < kLoads; ++i) {
+          if (puts[i] >= 0) coming[i] = source128[fetches[i] + uint(top * (source_pitch / span))];
+        }
+      } else {
+        [[unroll]] for (int i = 0; i < kLoads; ++i) {
+          ivec2 place = place_of(thread + i * kThreads);
+          if (puts[i] >= 0) coming[i] = nearest_unit(corner + ivec2(place.x * span, top + place.y));
+        }
+        ivec2 place = place_in_margins(thread, margins, begin, end);
+        if (thread < margins * batch) margin = unit_at(corner + ivec2(place.x * span, top + place.y));
+      }
+    }
+    if (turn >= 0) {
+      [[unroll]] for (int t = 0; t < kTilesOfSubgroup; ++t) {
+        Sums upper = Sums(0), lower = Sums(0);
+        [[unroll]] for (int n = 0; n < kSteps; ++n) {
+          Rows numbers;
+          coopMatLoadNV(numbers, rows, (first_tile + t) * kStride + 2 * n, kPitch, false);
+          upper = coopMatMulAddNV(numbers, bands[n], upper);
+          lower = coopMatMulAddNV(numbers, bands[kSteps + n], lower);
+        }
+#if NUMBERS == NUMBERS_bytes
+        [[unroll]] for (int i = 0; i < upper.length(); ++i) upper[i] = (upper[i] << 8) + lower[i];
+#else
+        [[unroll]] for (int i = 0; i < upper.length(); ++i) upper[i] += lower[i];
+#endif
+        coopMatStoreNV(upper, done, (first_tile + t) * kSide, kDonePitch, false);
+      }
+    }
+    barrier();
+    if (turn >= 0) {
+      [[unroll]] for (int i = 0; i < batch; ++i) {
+        int phase = kWholeCells ? i % factor_y : (turn * batch + i) % factor_y;
+        float v = float(done[i * kDonePitch + thread]);
+        [[unroll]] for (int j = 0; j < cells_y; ++j) {
+          sums[j] = fma(v, weights[taps_x + phase + factor_y * (cells_y - 1 - j)], sums[j]);
+        }
+        if (phase + 1 == factor_y) {
+          // The sum at the front is complete, and right once it has seen all rows of its spline.
+          int y = cell.y + (turn * batch + i) / factor_y - (cells_y - 1);
+          int x = cell.x + thread / source_channels;
+          if (y >= cell.y && y < last && x < size.x) {
+            uint index = destination_index(ivec2(x, y)) * uint(source_channels) + uint(thread % source_channels);
+            destination32[index] = floatBitsToUint(sums[0] * scale);
+          }
+          [[unroll]] for (int j = 0; j < cells_y - 1; ++j) sums[j] = sums[j + 1];
+          sums[cells_y - 1] = 0.0;
+        }
+      }
+    }
+  }
+}
