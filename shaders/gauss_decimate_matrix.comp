@@ -126,8 +126,11 @@ uvec4 unit_at(ivec2 p) {
   return unit;
 }
 
-// Where rows are whole units: of the column next to p's that has a whole one.
+bool has_units() { return has_whole_source() && source_size.x >= span; }
+
+// Of the column next to p's that has a whole unit, or just something.
 uvec4 nearest_unit(ivec2 p) {
+  if (!has_units()) return uvec4(0u);
   p.y = map_index(border_y, p.y, source_size.y);
   if (is_beyond(ivec2(0, p.y))) return unit_at(p);
   int x = clamp(p.x / span, 0, source_size.x / span - 1);
@@ -149,11 +152,10 @@ void main() {
 
   // Units that lie inside the image are fetched whole. Those of the margins are few: lanes of their own see to them, since
   // otherwise all lanes would wait for theirs.
-  bool has_units = has_whole_source() && source_size.x >= span;
   int cells = min(kCells, size.x - cell.x);
   int needed = min((lead + (cells - 1) * factor_x + taps_x + span - 1) / span, kUnits);
-  int begin = has_units ? clamp(-corner.x / span, 0, needed) : needed;
-  int end = has_units ? clamp((source_size.x - corner.x) / span, begin, needed) : needed;
+  int begin = has_units() ? clamp(-corner.x / span, 0, needed) : needed;
+  int end = has_units() ? clamp((source_size.x - corner.x) / span, begin, needed) : needed;
   int margins = begin + needed - end;
   bool is_inner = margins == 0 && corner.x + kUnits * span <= source_size.x;
   // A lane fetches the same places of every turn, and puts them into the same.
