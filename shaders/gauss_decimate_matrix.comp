@@ -72,49 +72,40 @@ const int kBandUnits = 2 * kSteps * 2 * kSide;
 shared uvec4 rows[kRowUnits > kBandUnits ? kRowUnits : kBandUnits];
 shared Sum done[kSide * kDonePitch];
 
-// What number k of a row adds to number n of a tile.
-float tap(int k, int n) {
-  int i = k / source_channels - lead - n / source_channels * factor_x;
-  return k % source_channels == n % source_channels && i >= 0 && i < taps_x ? weights[i] : 0.0;
-}
-
-// The upper or the lower part of it, as matrices have it.
-uint part_of_tap(int k, int n, bool lower) {
-  float v = tap(k, n);
+// A part of a tap, as matrices have it: the upper or the lower bits.
+uint part_of(Sum tap, bool lower) {
 #if NUMBERS == NUMBERS_bytes
-  return (lower ? uint(v) : uint(v) >> 8) & 0xFFu;
+  return (lower ? tap : tap >> 8) & 0xFFu;
 #else
   // By its bits: a driver was seen to drop a conversion to a half and back.
-  float nearest = uintBitsToFloat(floatBitsToUint(v) + 0x1000u & 0xFFFFE000u);
-  return packFloat2x16(f16vec2(lower ? v - nearest : nearest, 0.0));
+  float nearest = uintBitsToFloat(floatBitsToUint(tap) + 0x1000u & 0xFFFFE000u);
+  return packFloat2x16(f16vec2(lower ? tap - nearest : nearest, 0.0));
 #endif
 }
 
-// Column by column: all upper parts, then all lower ones.
+// Column by column: all upper parts, then all lower ones. Number k of a row counts for number n of a tile if it is of the same
+// channel. Lanes need taps of their own, so that these lie in shared memory before: constants are one for all lanes.
 void make_bands(int thread) {
-  const int kDepth = 256 / SPAN_BITS;  // numbers of a column
-  for (int i = thread; i < kBandUnits; i += kThreads) {
-    int matrix = i / (2 * kSide);
-    int n = i / 2 % kSide;
-    int k = matrix % kSteps * kDepth + i % 2 * (kDepth / 2);
-    uvec4 unit = uvec4(0u);
-    [[unroll]] for (int w = 0; w < 4; ++w) {
-      [[unroll]] for (int j = 0; j < kInWord; ++j) {
-        unit[w] |= part_of_tap(k + w * kInWord + j, n, matrix >= kSteps) << (j * SPAN_BITS % 32);
-      }
+  const int kNumbersOfUnit = 128 / SPAN_BITS;
+  for (int i = thread; i < taps_x; i += kThreads) done[i] = Sum(weights[i]);
+  barrier();
+  for (int unit = thread; unit < kBandUnits; unit += kThreads) {
+    int n = unit / 2 % kSide;
+    int matrix = unit / (2 * kSide);
+    int first_k = (matrix % kSteps * 2 + unit % 2) * kNumbersOfUnit;
+    int first_tap = first_k / source_channels - lead - n / source_channels * factor_x;
+    uvec4 band = uvec4(0u);
+    [[unroll]] for (int j = 0; j < span; ++j) {
+      int k = j * source_channels + n % source_channels;
+      int i = first_tap + j;
+      if (i >= 0 && i < taps_x) band[k / kInWord] |= part_of(done[i], matrix >= kSteps) << (k % kInWord * SPAN_BITS % 32);
     }
-    rows[i] = unit;
+    rows[unit] = band;
   }
 }
 
 // Of the units of a turn's rows.
 ivec2 place_of(int unit) { return ivec2(unit % kUnits, unit / kUnits); }
-
-// Of the units of their margins: before `begin` and from `end` on.
-ivec2 place_in_margins(int unit, int margins, int begin, int end) {
-  int x = unit % max(margins, 1);
-  return ivec2(x < begin ? x : x - begin + end, unit / max(margins, 1));
-}
 
 // Anywhere.
 uvec4 unit_at(ivec2 p) {
@@ -124,17 +115,6 @@ uvec4 unit_at(ivec2 p) {
   uvec4 unit;
   [[unroll]] for (int w = 0; w < kWords; ++w) unit[w] = words[w];
   return unit;
-}
-
-bool has_units() { return has_whole_source() && source_size.x >= span; }
-
-// Of the column next to p's that has a whole unit, or just something.
-uvec4 nearest_unit(ivec2 p) {
-  if (!has_units()) return uvec4(0u);
-  p.y = map_index(border_y, p.y, source_size.y);
-  if (is_beyond(ivec2(0, p.y))) return unit_at(p);
-  int x = clamp(p.x / span, 0, source_size.x / span - 1);
-  return source128[uint(p.y * (source_pitch / span) + x) + source_start() / uint(span)];
 }
 
 void main() {
@@ -150,26 +130,17 @@ void main() {
   Band bands[2 * kSteps];
   [[unroll]] for (int n = 0; n < 2 * kSteps; ++n) coopMatLoadNV(bands[n], rows, n * 2 * kSide, 2, true);
 
-  // Units that lie inside the image are fetched whole. Those of the margins are few: lanes of their own see to them, since
-  // otherwise all lanes would wait for theirs.
-  int cells = min(kCells, size.x - cell.x);
-  int needed = min((lead + (cells - 1) * factor_x + taps_x + span - 1) / span, kUnits);
-  int begin = has_units() ? clamp(-corner.x / span, 0, needed) : needed;
-  int end = has_units() ? clamp((source_size.x - corner.x) / span, begin, needed) : needed;
-  int margins = begin + needed - end;
-  bool is_inner = margins == 0 && corner.x + kUnits * span <= source_size.x;
+  bool whole_columns = has_whole_source() && corner.x >= 0 && corner.x + kUnits * span <= source_size.x;
   // A lane fetches the same places of every turn, and puts them into the same.
   uint fetches[kLoads];
   int puts[kLoads];
   [[unroll]] for (int i = 0; i < kLoads; ++i) {
     ivec2 place = place_of(thread + i * kThreads);
-    bool is_margin = place.x < begin || place.x >= end && place.x < needed;
     fetches[i] = uint((corner.y + place.y) * (source_pitch / span) + corner.x / span + place.x) + source_start() / uint(span);
-    puts[i] = is_margin || place.y >= batch ? -1 : place.y * kPitch + place.x;
+    puts[i] = place.y * kPitch + place.x;
   }
 
   uvec4 coming[kLoads];
-  uvec4 margin;
   float sums[cells_y];
   [[unroll]] for (int j = 0; j < cells_y; ++j) sums[j] = 0.0;
 
@@ -178,28 +149,22 @@ void main() {
   for (int turn = -1; turn < turns; ++turn) {
     if (turn >= 0) {
       [[unroll]] for (int i = 0; i < kLoads; ++i) {
-        if (puts[i] >= 0) rows[puts[i]] = coming[i];
-      }
-      for (int i = thread; i < margins * batch; i += kThreads) {
-        ivec2 place = place_in_margins(i, margins, begin, end);
-        ivec2 p = corner + ivec2(place.x * span, turn * batch + place.y);
-        rows[place.y * kPitch + place.x] = i == thread ? margin : unit_at(p);
+        if (thread + i * kThreads < batch * kUnits) rows[puts[i]] = coming[i];
       }
     }
     barrier();
     if (turn + 1 < turns) {
-      int top = (turn + 1) * batch;
-      if (is_inner && corner.y + top >= 0 && corner.y + top + batch <= source_size.y) {
+      int top = corner.y + (turn + 1) * batch;
+      if (whole_columns && top >= 0 && top + batch <= source_size.y) {
+        uint skipped = uint((turn + 1) * batch) * uint(source_pitch / span);
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
-          if (puts[i] >= 0) coming[i] = source128[fetches[i] + uint(top * (source_pitch / span))];
+          if (thread + i * kThreads < batch * kUnits) coming[i] = source128[fetches[i] + skipped];
         }
       } else {
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
           ivec2 place = place_of(thread + i * kThreads);
-          if (puts[i] >= 0) coming[i] = nearest_unit(corner + ivec2(place.x * span, top + place.y));
+          if (place.y < batch) coming[i] = unit_at(ivec2(corner.x + place.x * span, top + place.y));
         }
-        ivec2 place = place_in_margins(thread, margins, begin, end);
-        if (thread < margins * batch) margin = unit_at(corner + ivec2(place.x * span, top + place.y));
       }
     }
     if (turn >= 0) {
@@ -229,7 +194,7 @@ void main() {
         }
         if (phase + 1 == factor_y) {
           // The sum at the front is complete, and right once it has seen all rows of its spline.
-          int y = cell.y + (turn * batch + i) / factor_y - (cells_y - 1);
+          int y = cell.y + (kWholeCells ? turn * (batch / factor_y) + i / factor_y : (turn * batch + i) / factor_y) - (cells_y - 1);
           int x = cell.x + thread / source_channels;
           if (y >= cell.y && y < last && x < size.x) {
             uint index = destination_index(ivec2(x, y)) * uint(source_channels) + uint(thread % source_channels);
