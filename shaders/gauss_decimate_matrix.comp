@@ -1,24 +1,20 @@
 //@ axis STORAGE buffer image
-//@ axis NUMBERS bytes halves
 //@ skip STORAGE=image
 // gauss.decimate, first step, by cooperative matrices: the sums of gauss_decimate.comp, but along rows first. Sixteen rows of
 // a strip lie in shared memory as they are stored. Sixteen numbers of cells side by side, of all channels in turn, are what
 // these rows hold from the first cell's first pixel on, times a banded matrix of the spline of x; every fourth number or so
-// of its columns is a tap. Each tap is two numbers, the upper and the lower bits of it. What a row comes to is then added up
-// by lanes that own a number of a cell each and walk down.
+// of its columns is a tap. Taps have 16 bits, the upper and the lower in a matrix each. What a row comes to is then added up by
+// lanes that own a number of a cell each and walk down. For pixels of 8 bits that are only blurred; cells are left as f32.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
-#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-#if NUMBERS == NUMBERS_bytes
-#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #extension GL_NV_integer_cooperative_matrix : require
-#endif
 #define KERNEL_PARAMETERS \
   ivec2 first; ivec2 centre;  /* the first cell; the tap of a spline that lies on its cell's own pixel */ \
   int segment;                /* rows of cells that one group makes */ \
@@ -34,20 +30,12 @@ layout(constant_id = 24) const int batch = 16;          // rows of a turn: 16 at
 layout(constant_id = 25) const int lead = 0;            // columns read before the first tap's, so that spans are whole
 layout(constant_id = 26) const int subgroup_size = 32;
 
-// The spline of x, for bytes in whole numbers of up to 16 bits; that of y, filled up with zeros to cells * factor taps.
+// The spline of x, in whole numbers of up to 16 bits; that of y, filled up with zeros to cells * factor taps.
 layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
 
-#if NUMBERS == NUMBERS_bytes
 #define Rows ucoopmatNV<8, gl_ScopeSubgroup, 16, 32>
 #define Band ucoopmatNV<8, gl_ScopeSubgroup, 32, 16>
 #define Sums ucoopmatNV<32, gl_ScopeSubgroup, 16, 16>
-#define Sum uint
-#else
-#define Rows fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
-#define Band fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
-#define Sums fcoopmatNV<32, gl_ScopeSubgroup, 16, 16>
-#define Sum float
-#endif
 
 // Memory is counted in units of 16 bytes: a span, and half of what a matrix takes of a row.
 const int kThreads = int(gl_WorkGroupSize.x);
@@ -56,9 +44,9 @@ const int kTilesOfSubgroup = subgroup_size / kSide;                  // of 16 nu
 const int kTiles = kThreads / kSide;
 const int kCellsOfTile = kSide / source_channels;
 const int kCells = kTiles * kCellsOfTile;                            // that a group makes of a row
-const int kStride = factor_x * SPAN_BITS / 8;                        // from one tile's numbers to the next's
+const int kStride = factor_x;                                        // from one tile's numbers to the next's
 const int kReach = lead + (kCellsOfTile - 1) * factor_x + taps_x;    // columns that a tile depends on
-const int kSteps = (kReach * source_channels * SPAN_BITS / 8 + 31) / 32;
+const int kSteps = (kReach * source_channels + 31) / 32;
 const int kUnits = (kTiles - 1) * kStride + 2 * kSteps;              // of a row
 const int kPitch = kUnits | 1;                                       // rows of a matrix then lie in different banks
 const int kLoads = (batch * kUnits + kThreads - 1) / kThreads;       // of a lane, a turn
@@ -70,35 +58,24 @@ const int kRowUnits = kSide * kPitch;
 const int kBandUnits = 2 * kSteps * 2 * kSide;
 
 shared uvec4 rows[kRowUnits > kBandUnits ? kRowUnits : kBandUnits];
-shared Sum done[kSide * kDonePitch];
+shared uint done[kSide * kDonePitch];
 
-// A part of a tap, as matrices have it: the upper or the lower bits.
-uint part_of(Sum tap, bool lower) {
-#if NUMBERS == NUMBERS_bytes
-  return (lower ? tap : tap >> 8) & 0xFFu;
-#else
-  // By its bits: a driver was seen to drop a conversion to a half and back.
-  float nearest = uintBitsToFloat(floatBitsToUint(tap) + 0x1000u & 0xFFFFE000u);
-  return packFloat2x16(f16vec2(lower ? tap - nearest : nearest, 0.0));
-#endif
-}
-
-// Column by column: all upper parts, then all lower ones. Number k of a row counts for number n of a tile if it is of the same
-// channel. Lanes need taps of their own, so that these lie in shared memory before: constants are one for all lanes.
+// Column by column: the upper bytes of all taps, then the lower ones. Number k of a row counts for number n of a tile if it is of
+// the same channel. Lanes need taps of their own, so that these lie in shared memory before: constants are one for all lanes.
 void make_bands(int thread) {
-  const int kNumbersOfUnit = 128 / SPAN_BITS;
-  for (int i = thread; i < taps_x; i += kThreads) done[i] = Sum(weights[i]);
+  for (int i = thread; i < taps_x; i += kThreads) done[i] = uint(weights[i]);
   barrier();
   for (int unit = thread; unit < kBandUnits; unit += kThreads) {
     int n = unit / 2 % kSide;
     int matrix = unit / (2 * kSide);
-    int first_k = (matrix % kSteps * 2 + unit % 2) * kNumbersOfUnit;
+    int first_k = (matrix % kSteps * 2 + unit % 2) * 16;
     int first_tap = first_k / source_channels - lead - n / source_channels * factor_x;
     uvec4 band = uvec4(0u);
     [[unroll]] for (int j = 0; j < span; ++j) {
       int k = j * source_channels + n % source_channels;
       int i = first_tap + j;
-      if (i >= 0 && i < taps_x) band[k / kInWord] |= part_of(done[i], matrix >= kSteps) << (k % kInWord * SPAN_BITS % 32);
+      uint tap = i >= 0 && i < taps_x ? done[i] : 0u;
+      band[k / 4] |= (matrix < kSteps ? tap >> 8 : tap & 0xFFu) << (k % 4 * 8);
     }
     rows[unit] = band;
   }
@@ -176,11 +153,7 @@ void main() {
           upper = coopMatMulAddNV(numbers, bands[n], upper);
           lower = coopMatMulAddNV(numbers, bands[kSteps + n], lower);
         }
-#if NUMBERS == NUMBERS_bytes
         [[unroll]] for (int i = 0; i < upper.length(); ++i) upper[i] = (upper[i] << 8) + lower[i];
-#else
-        [[unroll]] for (int i = 0; i < upper.length(); ++i) upper[i] += lower[i];
-#endif
         coopMatStoreNV(upper, done, (first_tile + t) * kSide, kDonePitch, false);
       }
     }

@@ -27,6 +27,12 @@ layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
 const int kTaps = cells_x * factor_x;
 const int kNear = cells_x + (span + factor_x - 2) / factor_x;  // cells that a span is mixed from
 
+// Those of a row that the span is mixed from, the newest first.
+void fetch_cells(int newest, int row, out vec4 cells[kNear]) {
+  row = min(row, source_size.y - 1);  // behind the last one that anything needs
+  [[unroll]] for (int j = 0; j < kNear; ++j) cells[j] = fetch(ivec2(max(newest - j, 0), row));
+}
+
 void main() {
   int left = (int(gl_WorkGroupID.x) * int(gl_WorkGroupSize.x) + int(gl_LocalInvocationIndex)) * span;
   int start = int(gl_WorkGroupID.y) * segment;
@@ -50,16 +56,18 @@ void main() {
   // The row of cells cell - j, expanded across.
   float rows[cells_y * kNumbers];
   [[unroll]] for (int i = 0; i < cells_y * kNumbers; ++i) rows[i] = 0.0;
+  vec4 coming[kNear];  // of the next row, while this one is mixed
+  fetch_cells(cell_x, cell_y - (cells_y - 1), coming);
   int top = start - (y - cell_y * factor_y);  // the first pixel whose newest cell is cell_y; it may lie above the segment
   for (int cell = cell_y - (cells_y - 1); top < end; ++cell) {
     [[unroll]] for (int i = cells_y * kNumbers - 1; i >= kNumbers; --i) rows[i] = rows[i - kNumbers];
     [[unroll]] for (int n = 0; n < kNumbers; ++n) rows[n] = 0.0;
     [[unroll]] for (int j = 0; j < kNear; ++j) {
-      vec4 v = fetch(ivec2(max(cell_x - j, 0), cell));
       [[unroll]] for (int n = 0; n < kNumbers; ++n) {
-        rows[n] = fma(mix_x[n / source_channels * kNear + j], v[n % source_channels], rows[n]);
+        rows[n] = fma(mix_x[n / source_channels * kNear + j], coming[j][n % source_channels], rows[n]);
       }
     }
+    fetch_cells(cell_x, cell + 1, coming);
     if (cell >= cell_y) {
       for (int phase = 0; phase < factor_y; phase += batch) {
         [[unroll]] for (int i = 0; i < batch; ++i) {

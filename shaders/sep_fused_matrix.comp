@@ -54,7 +54,9 @@ const int kMatrices = kBlocksX + kBlocksY;
 const int kBands = halves * kMatrices * 64;
 const int kPlanes = source_channels * kRowPlane;
 shared uvec2 rows[kPlanes > kBands ? kPlanes : kBands];
-shared uvec2 done[source_channels * kDonePlane];
+// The taps lie here before.
+const int kDone = source_channels * kDonePlane;
+shared uvec2 done[kDone > taps_x + taps_y ? kDone : taps_x + taps_y];
 
 // ---- Four neighbouring pixels of a row, as they are stored and as halves
 //
@@ -199,8 +201,9 @@ void store_each(ivec2 p, Four four) {
 
 // ---- Matrices of taps
 
-float tap_x(int i) { return i >= 0 && i < taps_x ? weights[i] : 0.0; }
-float tap_y(int i) { return i >= 0 && i < taps_y ? weights[taps_x + i] : 0.0; }
+// From `done`, where they lie while matrices are made: lanes need taps of their own, and constants are one for all lanes.
+float tap_x(int i) { return i >= 0 && i < taps_x ? uintBitsToFloat(done[i].x) : 0.0; }
+float tap_y(int i) { return i >= 0 && i < taps_y ? uintBitsToFloat(done[taps_x + i].x) : 0.0; }
 
 // What is left of a number when so many halves of it have been taken. By its bits: a driver was seen to drop a conversion to
 // a half and back.
@@ -212,6 +215,8 @@ float rest_of(float v, int taken) {
 // Row by row, those of x and then those of y, into `rows`; then the same for what is left of them. Column j of matrix n of x has the taps of output column j for
 // columns 16 n and on; row j of matrix n of y has those of output row j.
 void make_bands(int thread) {
+  for (int i = thread; i < taps_x + taps_y; i += kThreads) done[i].x = floatBitsToUint(weights[i]);
+  barrier();
   for (int i = thread; i < kBands; i += kThreads) {
     int n = i / 64 % kMatrices;
     int row = i / 4 % 16;

@@ -245,7 +245,6 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   out.options["write_span"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
   out.error += decimate->error;
-  out.assumption = decimate->assumption;
   out.seconds = decimate->seconds + cost + blur->seconds;
   out.moved_bytes = moved_bytes(p, out.intermediates);
   out.passes = {std::move(decimate->pass), std::move(blur->pass), std::move(expand)};

@@ -14,7 +14,6 @@ struct DecimatingPass {
   Pass pass;
   Options options;               ///< as they were resolved
   double error = 0.0;            ///< of what it rounds beside sums in f32, full-scale units
-  std::string_view assumption;   ///< what it takes for granted of pixels, if anything
   double seconds = 0.0;          ///< rough
 };
 
@@ -23,7 +22,7 @@ struct DecimatingPass {
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid);
 void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y);
 
-/// Rows by cooperative matrices.
+/// Rows by cooperative matrices, of 8-bit pixels in buffers that are only blurred.
 [[nodiscard]] Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
                                                           const PerAxis<CellRange>& grid);
 

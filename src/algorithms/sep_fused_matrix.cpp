@@ -137,10 +137,10 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const std::int32_t reach = width + (across - 1) * kSide;
   constexpr std::int64_t kHalf = 2;     // bytes
   constexpr std::int64_t kPadding = 8;  // halves a row
-  // The bands of taps lie where the rows do later.
+  // The bands of taps lie where the rows do later, and before them the taps where results do.
   const std::int64_t rows =
       std::max(channels * kSide * (reach + kPadding), std::int64_t{*halves} * kSide * kSide * (across + down));
-  const std::int64_t done = channels * kSide * (width + kPadding);
+  const std::int64_t done = std::max(channels * kSide * (width + kPadding), 4 * (s->nx() + s->ny()));
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
   const std::int64_t strips = (p.dst.width + width - 1) / width;

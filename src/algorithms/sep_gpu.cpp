@@ -11,8 +11,6 @@
 namespace mollify::gpu {
 namespace {
 
-/// Measured on an H200: a walk's latency is what a sixth of the threads that fill the device need for a row.
-double latency_threads(const Problem& p) { return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0; }
 
 }  // namespace
 
@@ -65,6 +63,8 @@ std::string half_assumption(const Problem& p, bool uses_half) {
 std::int32_t power_of_two_above(std::int64_t size) {
   return static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
 }
+
+double latency_threads(const Problem& p) { return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0; }
 
 std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {
   const std::int32_t length = (size + pieces - 1) / pieces;
