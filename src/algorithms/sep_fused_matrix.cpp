@@ -140,7 +140,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   // The bands of taps lie where the rows do later, and before them the taps where results do.
   const std::int64_t rows =
       std::max(channels * kSide * (reach + kPadding), std::int64_t{*halves} * kSide * kSide * (across + down));
-  const std::int64_t done = std::max(channels * kSide * (width + kPadding), 4 * (s->nx() + s->ny()));
+  const std::int64_t done = std::max(channels * kSide * (width + kPadding), std::int64_t{4} * (s->nx() + s->ny()));
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
   const std::int64_t strips = (p.dst.width + width - 1) / width;

@@ -9,11 +9,6 @@
 #include "tuning/tuning.h"
 
 namespace mollify::gpu {
-namespace {
-
-
-}  // namespace
-
 Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred, double cut_share) {
   const Result<Storage> where = preferred == Storage::image ? storage(p, kernel) : buffer_or_image(p, kernel);
   if (!where) return where.error();
