@@ -44,10 +44,9 @@ const int kTilesOfSubgroup = subgroup_size / kSide;                  // of 16 nu
 const int kTiles = kThreads / kSide;
 const int kCellsOfTile = kSide / source_channels;
 const int kCells = kTiles * kCellsOfTile;                            // that a group makes of a row
-const int kStride = factor_x;                                        // from one tile's numbers to the next's
 const int kReach = lead + (kCellsOfTile - 1) * factor_x + taps_x;    // columns that a tile depends on
 const int kSteps = (kReach * source_channels + 31) / 32;
-const int kUnits = (kTiles - 1) * kStride + 2 * kSteps;              // of a row
+const int kUnits = (kTiles - 1) * factor_x + 2 * kSteps;              // of a row
 const int kPitch = kUnits | 1;                                       // rows of a matrix then lie in different banks
 const int kLoads = (batch * kUnits + kThreads - 1) / kThreads;       // of a lane, a turn
 const int kDonePitch = kThreads + 8;
@@ -149,7 +148,7 @@ void main() {
         Sums upper = Sums(0), lower = Sums(0);
         [[unroll]] for (int n = 0; n < kSteps; ++n) {
           Rows numbers;
-          coopMatLoadNV(numbers, rows, (first_tile + t) * kStride + 2 * n, kPitch, false);
+          coopMatLoadNV(numbers, rows, (first_tile + t) * factor_x + 2 * n, kPitch, false);
           upper = coopMatMulAddNV(numbers, bands[n], upper);
           lower = coopMatMulAddNV(numbers, bands[kSteps + n], lower);
         }
