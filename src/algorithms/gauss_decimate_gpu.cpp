@@ -99,7 +99,8 @@ Result<DecimatingPass> decimating_by_sums(const Problem& p, const AxisPlan& x, c
   if (Status s = check_shared(p, shared); !s) return s.error();
 
   const std::int64_t across = (size.x + cells - 1) / cells;
-  const std::int32_t pieces = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
+  const std::int32_t pieces =
+      even_pieces(p, across, pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells())));
   Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(size.y, pieces, 1)},
                         {threads, 1}, where);
   pass.taps = {padded_spline(x, 1.0), padded_spline(y, 1.0)};
@@ -150,7 +151,8 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   constexpr std::int32_t kThreads = 128;
   const std::int32_t columns = kThreads * spans.written;
   const std::int32_t across = (p.dst.width + columns - 1) / columns;
-  const std::int32_t pieces = pieces_of_walk(p, std::int64_t{across} * kThreads, p.dst.height, static_cast<double>(y.cells()));
+  const double wanted = pieces_of_walk(p, std::int64_t{across} * kThreads, p.dst.height, static_cast<double>(y.cells()));
+  const std::int32_t pieces = even_pieces(p, across, wanted);
   Pass pass = make_pass(spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
                         {columns, walk_length(p.dst.height, pieces, y.factor)}, {kThreads, 1}, where);
   pass.source = intermediate(1);

@@ -50,7 +50,6 @@ struct Tile {
 /// over when the processor is done that has most groups.
 double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
   constexpr double kLatency = 4e-6;          // of rounds of loads, and barriers
-  constexpr std::int32_t kFillProcessor = 8;  // groups: see groups_to_fill
   const GpuTuning& device = gpu_tuning(p.device);
   const double numbers = tile.unit_bytes / 4.0;
   const double columns = tile.width() + count_of(work.taps.x) - 1.0;
@@ -72,8 +71,7 @@ double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
   const double reading = lanes * reads / device.shared_loads_per_second;
   const double summing = lanes * instructions / device.operations_per_second;
   const double busy = std::sqrt(std::hypot(moving * moving, reading * reading, summing * summing));
-  const double processors = std::max(device.groups_to_fill / kFillProcessor, 1);
-  const double unevenness = std::ceil(groups / processors) * processors / groups;
+  const double unevenness = std::ceil(groups / processors(p)) * processors(p) / groups;
   return device.launch_seconds + kLatency + unevenness * busy;
 }
 

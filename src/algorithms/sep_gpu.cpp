@@ -59,6 +59,17 @@ std::int32_t power_of_two_above(std::int64_t size) {
   return static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint64_t>(size)));
 }
 
+double processors(const Problem& p) {
+  constexpr std::int32_t kFillProcessor = 8;  // groups: see groups_to_fill
+  return std::max(gpu_tuning(p.device).groups_to_fill / kFillProcessor, 1);
+}
+
+std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces) {
+  const double across = static_cast<double>(groups_across) * p.batch;
+  const double groups = std::max(std::round(pieces * across / processors(p)), 1.0);  // of a processor
+  return static_cast<std::int32_t>(std::max(groups * processors(p) / across, 1.0));
+}
+
 double latency_threads(const Problem& p) { return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0; }
 
 std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {

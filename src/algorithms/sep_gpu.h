@@ -33,6 +33,12 @@ struct Separable {
 [[nodiscard]] std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size,
                                           std::int32_t taps);
 
+/// Of the device: what runs work groups beside each other.
+[[nodiscard]] double processors(const Problem& p);
+
+/// The number of pieces next to `pieces` with which all processors have as many groups.
+[[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces);
+
 /// Measured on an H200: a walk's latency is what a sixth of the threads that fill the device need for a row.
 [[nodiscard]] double latency_threads(const Problem& p);
 
