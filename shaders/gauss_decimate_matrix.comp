@@ -107,12 +107,11 @@ void main() {
   [[unroll]] for (int n = 0; n < 2 * kSteps; ++n) coopMatLoadNV(bands[n], rows, n * 2 * kSide, 2, true);
 
   bool whole_columns = has_whole_source() && corner.x >= 0 && corner.x + kUnits * span <= source_size.x;
-  // A lane fetches the same places of every turn, and puts them into the same.
-  uint fetches[kLoads];
+  // A lane fetches the same places of every turn. Few registers leave room for more groups, so that the rest follows from where
+  // it puts them.
   int puts[kLoads];
   [[unroll]] for (int i = 0; i < kLoads; ++i) {
     ivec2 place = place_of(thread + i * kThreads);
-    fetches[i] = uint((corner.y + place.y) * (source_pitch / span) + corner.x / span + place.x) + source_start() / uint(span);
     puts[i] = place.y * kPitch + place.x;
   }
 
@@ -132,9 +131,12 @@ void main() {
     if (turn + 1 < turns) {
       int top = corner.y + (turn + 1) * batch;
       if (whole_columns && top >= 0 && top + batch <= source_size.y) {
-        uint skipped = uint((turn + 1) * batch) * uint(source_pitch / span);
+        int pitch = source_pitch / span;
+        int first_unit = top * pitch + corner.x / span + int(source_start() / uint(span));
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
-          if (thread + i * kThreads < batch * kUnits) coming[i] = source128[fetches[i] + skipped];
+          // The row begins where it would if rows lay as they do in shared memory, and the difference of pitches further for each.
+          int unit = first_unit + puts[i] + puts[i] / kPitch * (pitch - kPitch);
+          if (thread + i * kThreads < batch * kUnits) coming[i] = source128[unit];
         }
       } else {
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
