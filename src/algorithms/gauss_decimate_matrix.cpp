@@ -17,6 +17,9 @@ using namespace gpu;
 constexpr std::string_view kKernel = "gauss_decimate_matrix";
 constexpr std::int32_t kSide = 16;   // of matrices
 constexpr std::int32_t kMostSteps = 16;  // matrices beneath each other that a tile's numbers depend on
+// Measured on an H200: what shared memory groups on one processor have together, with Vulkan.
+constexpr std::int64_t kProcessorShared = 48 << 10;
+constexpr std::int64_t kReservedShared = 1 << 10;  // of each
 constexpr std::int32_t kUnit = 16;   // bytes that lanes move at once; a matrix takes two of a row
 
 /// The spline as the kernel splits it, and what that moves the result by.
@@ -80,22 +83,26 @@ Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x,
   const std::int32_t steps = (reach + 2 * kUnit - 1) / (2 * kUnit);
   if (steps > kMostSteps) return refusal("the taps of a cell are more than matrices in registers hold");
 
-  // Measured on an H200: twice as wide strips are slower. Narrower ones where shared memory is short.
-  std::int32_t threads = std::min(128, p.device.gpu.max_group_invocations);
-  const auto units = [&] { return (threads / kSide - 1) * x.factor + 2 * steps; };
-  const auto shared = [&] {
-    const std::int64_t rows = std::int64_t{kSide} * (units() | 1);
+  const auto units = [&](std::int32_t threads) { return (threads / kSide - 1) * x.factor + 2 * steps; };
+  const auto shared = [&](std::int32_t threads) {
+    const std::int64_t rows = std::int64_t{kSide} * (units(threads) | 1);
     const std::int64_t bands = std::int64_t{4} * kSide * steps;
     return kUnit * std::max(rows, bands) + std::int64_t{4} * kSide * (threads + 8);
   };
-  while (threads > p.device.gpu.subgroup_size && shared() > p.device.gpu.shared_bytes) threads /= 2;
-  if (Status s = check_shared(p, shared()); !s) return s.error();
+  const auto groups_at_once = [&](std::int32_t threads) { return kProcessorShared / (shared(threads) + kReservedShared); };
+  std::int32_t threads = 0;
+  for (const std::int32_t other : {128, 64, 32}) {
+    const bool fits = other <= p.device.gpu.max_group_invocations && other % p.device.gpu.subgroup_size == 0;
+    if (fits && (threads == 0 || 10 * other * groups_at_once(other) > 11 * threads * groups_at_once(threads))) threads = other;
+  }
+  if (threads == 0) return refusal("groups of up to 128 threads are no whole subgroups");
+  if (Status s = check_shared(p, shared(threads)); !s) return s.error();
 
+  // Beginning takes a group as long as many rows: no more of them than run at once.
   const std::int32_t cells = threads / channels;
   const std::int64_t across = (size.x + cells - 1) / cells;
-  // Beginning takes a group as long as many rows: no more of them than keep the device busy.
-  constexpr double kGroupsOfProcessor = 2.0;
-  const std::int32_t wanted = even_pieces(p, across, kGroupsOfProcessor * processors(p) / static_cast<double>(across * p.batch));
+  const auto groups = static_cast<double>(std::max<std::int64_t>(groups_at_once(threads), 1));
+  const std::int32_t wanted = even_pieces(p, across, groups * processors(p) / static_cast<double>(across * p.batch));
   const std::int32_t pieces = std::clamp<std::int32_t>(wanted, 1, std::max(size.y / static_cast<std::int32_t>(y.cells()), 1));
   const MatrixTaps across_taps = whole_taps(x, source);
   DecimatingPass out;
@@ -112,14 +119,16 @@ Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x,
   out.error = across_taps.error * magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
 
   const double rows = out.pass.tile.y;
-  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * units() * span / (cells * x.factor);
+  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * units(threads) * span / (cells * x.factor);
   Work work;
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * x.factor * y.factor / span;
   work.bytes = reads * static_cast<double>(p.src.payload_bytes()) + work.pixels * 4.0 * channels;
   // Measured on an H200: what matrices of taps take to make, and code to be fetched, does not depend on the image.
   constexpr double kBeginning = 12e-6;
-  out.seconds = kBeginning + seconds(p.device, PixelFormat::rgba32f, work);
+  constexpr double kEnoughThreads = 256.0;  // of a processor, for memory to be busy
+  const double slowness = std::max(kEnoughThreads / (groups * threads), 1.0);
+  out.seconds = kBeginning + slowness * seconds(p.device, PixelFormat::rgba32f, work);
   return out;
 }
 
