@@ -144,11 +144,12 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.pass.parameters["row_start"] = -summed_base(work.source, work.taps.x.weights);
 
   const double run_up = (segment + ny - 1.0) / segment;
-  out.reads = run_up * subgroup * *span / form.width;
+  const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others
+  out.reads = covered * run_up * subgroup * *span / form.width;
   const double pixels = static_cast<double>(work.size.x) * work.size.y;
   const GpuTuning& device = gpu_tuning(p.device);
   const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;
-  const double computed = pixels * run_up * instructions(p, work, form) / device.operations_per_second;
+  const double computed = pixels * covered * run_up * instructions(p, work, form) / device.operations_per_second;
   out.seconds = device.launch_seconds + std::hypot(moved, computed);  // each hides part of the other
   return out;
 }

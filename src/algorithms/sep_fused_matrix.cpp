@@ -19,8 +19,7 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_matrix";
 constexpr std::int32_t kSide = 16;        // of a matrix
-constexpr std::int32_t kMostBands = 6;       // matrices of taps an axis: more do not fit into registers
-constexpr std::int32_t kMostSplitBands = 4;  // of two halves each
+constexpr std::int32_t kMostBands = 6;  // matrices of taps an axis: more do not fit into registers
 
 /// Matrices of taps that 16 places need when their first tap lies `lead` places into the first.
 std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps + 2 * kSide - 2) / kSide; }
@@ -120,7 +119,6 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
   if (!halves) return halves.error();
   if (*halves == 2) half = split_taps(s->taps, source);
-  if (*halves == 2 && std::max(across, down) > kMostSplitBands) return too_many;
   // Measured on an H200: two halves of each row leave registers for one block.
   const Result<std::int32_t> blocks = count(p, "blocks", 8, *halves == 2 ? 1 : 2);
   if (!blocks) return blocks.error();
@@ -145,11 +143,15 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
 
   const std::int64_t strips = (p.dst.width + width - 1) / width;
   const double run_up = kSide * (down - 1.0);
-  // Measured on an H200: twice as many groups as can run at once, which is half of what others need, as these are large.
-  const std::int64_t wanted = gpu_tuning(p.device).groups_to_fill * 128 / *threads / (strips * p.batch);
+  // Measured on an H200: twice as many groups as run at once, which are half of what others need, as these are large. A device
+  // that small images do not fill has groups to spare for shorter walks.
+  const std::int64_t beside = strips * p.batch;
+  const std::int64_t at_once = gpu_tuning(p.device).groups_to_fill * 64 / *threads;
   const std::int64_t most = std::max(p.dst.height / (kSide * down), 1);
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16,
-                                            static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, 1, most)));
+  const std::int64_t enough = std::clamp<std::int64_t>(2 * at_once / beside, 1, most);
+  const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (p.dst.height + kSide - 1) / kSide);
+  const Result<std::int32_t> pieces =
+      count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p.dst.height, *pieces, kSide);
 
