@@ -5,6 +5,9 @@
 #include <cmath>
 #include <set>
 
+#ifdef MOLLIFY_VULKAN
+#include "backends/vulkan/pipeline.h"
+#endif
 #include "cases/axes.h"
 #include "cases/canvas.h"
 #include "cases/compare.h"
@@ -162,7 +165,14 @@ TEST(CaseList, OfEveryDevice) {
     for (const Case& c : pairwise_cases(device)) {
       expect_round_trip(c);
       EXPECT_TRUE(names.insert(name(c)).second) << "twice: " << name(c);
-      EXPECT_TRUE(has_plan(c, device)) << device.name << ": " << name(c);
+      const Result<Plan> plan = plan_of(c, device);
+      ASSERT_TRUE(plan) << device.name << ": " << name(c);
+#ifdef MOLLIFY_VULKAN
+      if (device.backend == Backend::vulkan) {
+        const Status fits = vulkan::check_passes(*plan);
+        EXPECT_TRUE(fits) << device.name << ": " << name(c) << ": " << (fits ? "" : fits.error().message);
+      }
+#endif
       seen.insert(c.algorithm.id);
       for (const auto& [option, value] : c.algorithm.options) seen.insert(c.algorithm.id + ":" + option + "=" + value);
     }

@@ -1,6 +1,7 @@
 // Planning for GPUs that do not exist: what is refused, and why.
 #include <gtest/gtest.h>
 
+#include "tuning/tuning.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -501,6 +502,57 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "it would need 61440 bytes of shared memory, the device has 32768");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x8", 1000, PixelFormat::rgba8, fake_matrix_gpu()),
             cannot + "tiles of more than 32768 bytes leave a processor too few groups");
+}
+
+/// How gauss.decimate makes cells of an image, or why it does not.
+std::string cells_by(std::string_view algorithm, PixelFormat format = PixelFormat::rgba8, std::int32_t size = 4000,
+                     const DeviceInfo& device = fake_matrix_gpu()) {
+  const ImageDesc desc{size, size, format};
+  const Result<Plan> plan = make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with(algorithm));
+  if (!plan) return message_of(plan);
+  EXPECT_LE(plan->predicted_error, default_max_error(format));
+  return plan->algorithm.options.at("math") + " by " + plan->passes[0].kernel;
+}
+
+TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
+  const std::string matrix = "matrix by gauss_decimate_matrix";
+  const std::string sums = "f32 by gauss_decimate_spans";
+  EXPECT_EQ(cells_by("gauss.decimate"), matrix);
+  EXPECT_EQ(cells_by("gauss.decimate:math=f32"), sums);
+  EXPECT_EQ(cells_by("gauss.decimate:read_span=2"), sums) << "an option of f32 alone";
+  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 500), sums) << "matrices of taps take their time to make";
+  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::r8), sums);
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::r8), matrix);
+  const std::string cannot = "gauss.decimate cannot do this: ";
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgba16f), cannot + "matrices multiply 8-bit integers");
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgb8),
+            cannot + "a matrix has no whole number of cells of three channels");
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix,read_span=2"),
+            cannot + "matrices are made of 16 bytes at once, without the option read_span");
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix,storage=image"),
+            cannot + "matrices need pixels in buffers that are only blurred");
+  DeviceInfo device = fake_matrix_gpu();
+  device.gpu.byte_matrices = false;
+  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 4000, device), sums);
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgba8, 4000, device),
+            cannot + "the device has no cooperative matrices of 8-bit integers");
+}
+
+/// Groups of a device have work alike: none has a third where others have two.
+TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+  const DeviceInfo device = fake_matrix_gpu();
+  const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=matrix")));
+  const auto groups = [](const Pass& pass) {
+    const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
+    return count(pass.size.x, pass.tile.x) * count(pass.size.y, pass.tile.y);
+  };
+  const double processors = gpu_tuning(device).groups_to_fill / 8.0;
+  for (const Pass& pass : {plan.passes[0], plan.passes[2]}) {
+    const double share = groups(pass) / processors;
+    EXPECT_LE(share, std::round(share)) << pass.kernel;
+    EXPECT_GT(share, std::round(share) - 0.2) << pass.kernel;
+  }
 }
 
 TEST(VulkanPlan, WithoutKernelsEveryAlgorithmRefuses) {

@@ -147,12 +147,6 @@ bool contradicts(const Axes& axes, const Choice& choice) {
   return !affordable(axes.kernels[choice[kKernel]], axes.sizes[choice[kSize]]);
 }
 
-Result<Plan> plan_of(const Case& c, const DeviceInfo& device) {
-  const PlanOptions options{c.algorithm.id.empty() ? std::nullopt : std::optional(c.algorithm),
-                            c.layout == Layout::in_place ? Overlap::in_place : Overlap::none};
-  return make_plan(c.spec, c.src, c.dst, device, options);
-}
-
 }  // namespace
 
 Axes axes(const DeviceInfo& device) {
@@ -208,7 +202,11 @@ Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint6
   return c;
 }
 
-bool has_plan(const Case& c, const DeviceInfo& device) { return plan_of(c, device).ok(); }
+Result<Plan> plan_of(const Case& c, const DeviceInfo& device) {
+  const PlanOptions options{c.algorithm.id.empty() ? std::nullopt : std::optional(c.algorithm),
+                            c.layout == Layout::in_place ? Overlap::in_place : Overlap::none};
+  return make_plan(c.spec, c.src, c.dst, device, options);
+}
 
 bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice) {
   constexpr double kMostSeconds = 0.3;

@@ -65,6 +65,6 @@ struct Axes {
 /// would take seconds.
 [[nodiscard]] bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice);
 
-[[nodiscard]] bool has_plan(const Case& c, const DeviceInfo& device);
+[[nodiscard]] Result<Plan> plan_of(const Case& c, const DeviceInfo& device);
 
 }  // namespace mollify::cases

@@ -309,18 +309,23 @@ Result<PipelineObjects> make_objects(const Context& context, const ShaderVariant
   return made.error();
 }
 
-Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Layers layers, Context& context) {
+/// A pipeline without its objects, and the constants that it is specialized by.
+struct Resolved {
+  Pipeline pipeline;
+  Specialization constants;
+};
+
+Result<Resolved> resolve(const Plan& plan, const Pass& pass, Layers layers) {
   Resolver resolver(plan, pass, layers);
   const Result<const ShaderVariant*> variant = select_variant(pass, resolver);
   if (!variant) return variant.error();
-  Pipeline p;
+  Resolved out;
+  Pipeline& p = out.pipeline;
   p.variant = *variant;
-
-  Specialization constants;
   for (const ShaderConstant& constant : p.variant->constants) {
     const Result<std::uint32_t> bits = resolver.bits(std::string(constant.name), constant.type);
     if (!bits) return bits.error();
-    constants.add(constant.id, *bits);
+    out.constants.add(constant.id, *bits);
   }
   p.parameters.resize(parameter_bytes(*p.variant));
   for (const ShaderParameter& parameter : p.variant->parameters) {
@@ -340,7 +345,14 @@ Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Layers l
   }
   const auto count = [](std::int32_t size, std::int32_t tile) { return static_cast<std::uint32_t>((size + tile - 1) / tile); };
   p.groups = {count(pass.size.x, pass.tile.x), count(pass.size.y, pass.tile.y)};
+  return out;
+}
 
+Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Layers layers, Context& context) {
+  Result<Resolved> resolved = resolve(plan, pass, layers);
+  if (!resolved) return resolved.error();
+  Pipeline p = std::move(resolved->pipeline);
+  const Specialization& constants = resolved->constants;
   std::string key(reinterpret_cast<const char*>(&p.variant), sizeof p.variant);
   key.append(reinterpret_cast<const char*>(constants.values.data()), constants.values.size() * sizeof(std::uint32_t));
   const Result<PipelineObjects> objects =
@@ -369,6 +381,15 @@ Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Layers layers, Co
     pipelines.push_back(std::move(*made));
   }
   return pipelines;
+}
+
+Status check_passes(const Plan& plan) {
+  for (const Pass& pass : plan.passes) {
+    for (const Layers layers : {Layers::one, Layers::many}) {
+      if (const Result<Resolved> resolved = resolve(plan, pass, layers); !resolved) return resolved.error();
+    }
+  }
+  return {};
 }
 
 std::vector<std::string> kernel_ids() {

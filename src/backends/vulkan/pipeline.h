@@ -36,6 +36,9 @@ enum class Layers : std::uint8_t { one, many };
 /// One for each pass.
 [[nodiscard]] Result<std::vector<Pipeline>> make_pipelines(const Plan& plan, Layers layers, Context& context);
 
+/// Whether each pass gives its kernel all that it asks for, and nothing else: as much of making pipelines as needs no device.
+[[nodiscard]] Status check_passes(const Plan& plan);
+
 [[nodiscard]] VkDescriptorType descriptor_type(BindingKind kind);
 
 /// The ids of the kernels that this backend has.
