@@ -1,6 +1,8 @@
 // Planning for GPUs that do not exist: what is refused, and why.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tuning/tuning.h"
 #include "vulkan_support.h"
 
@@ -189,7 +191,7 @@ TEST(VulkanPlan, BatchesLieInBuffersAndWalkInFewerPieces) {
 
 /// One small image of this sigma is done sooner by its taps, many of them by cells.
 TEST(VulkanPlan, BatchesAreRankedAsOneLargeImage) {
-  const ImageDesc small{256, 256, PixelFormat::rgba8};
+  const ImageDesc small{128, 128, PixelFormat::rgba8};
   const auto chosen = [&](std::int32_t batch) {
     PlanOptions options;
     options.batch = batch;
@@ -428,15 +430,15 @@ TEST(VulkanPlan, MatricesHoldGaussiansWithinTheDefaultError) {
     EXPECT_LE(plan->predicted_error, default_max_error(PixelFormat::rgba8)) << "sigma 0.1 * " << tenths;
   }
   // Taps that are not cut: what is left is what two halves each are off by.
-  for (std::int32_t radius = 1; radius <= 24; ++radius) {
+  for (std::int32_t radius = 1; radius <= 32; ++radius) {
     const Gaussian whole{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
     const Result<Plan> plan = planned(whole, PixelFormat::rgba16f);
     ASSERT_TRUE(plan.ok()) << "radius " << radius << ": " << message_of(plan);
     EXPECT_EQ(plan->algorithm.options.at("halves"), "2") << "radius " << radius;
     EXPECT_LT(plan->predicted_error, 1e-5) << "radius " << radius;
   }
-  EXPECT_EQ(message_of(planned({{8, 8}, PerAxis<std::int32_t>{25, 25}, {}}, PixelFormat::rgba16f)),
-            "sep.fused cannot do this: the kernel has 51x51 taps, more than matrices in registers hold");
+  EXPECT_EQ(message_of(planned({{15, 15}, PerAxis<std::int32_t>{45, 45}, {}}, PixelFormat::rgba16f)),
+            "sep.fused cannot do this: the kernel has 91x91 taps, more than matrices in registers hold");
 }
 
 /// Where sep.fused finds neighbours for a Gaussian of this radius, or why it refuses.
@@ -541,7 +543,8 @@ TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
 /// Groups of a device have work alike: none has a third where others have two.
 TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
-  const DeviceInfo device = fake_matrix_gpu();
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";  // which has 132
   const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=matrix")));
   const auto groups = [](const Pass& pass) {
     const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
@@ -551,7 +554,7 @@ TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
   for (const Pass& pass : {plan.passes[0], plan.passes[2]}) {
     const double share = groups(pass) / processors;
     EXPECT_LE(share, std::round(share)) << pass.kernel;
-    EXPECT_GT(share, std::round(share) - 0.2) << pass.kernel;
+    EXPECT_GT(share, std::round(share) - 0.15) << pass.kernel;
   }
 }
 
