@@ -46,11 +46,10 @@ const int kCellsOfTile = kSide / source_channels;
 const int kCells = kTiles * kCellsOfTile;                            // that a group makes of a row
 const int kReach = lead + (kCellsOfTile - 1) * factor_x + taps_x;    // columns that a tile depends on
 const int kSteps = (kReach * source_channels + 31) / 32;
-const int kUnits = (kTiles - 1) * factor_x + 2 * kSteps;              // of a row
+const int kUnits = (kTiles - 1) * factor_x + 2 * kSteps;             // of a row
 const int kPitch = kUnits | 1;                                       // rows of a matrix then lie in different banks
 const int kLoads = (batch * kUnits + kThreads - 1) / kThreads;       // of a lane, a turn
 const int kDonePitch = kThreads + 8;
-const int kTapsY = cells_y * factor_y;
 const bool kWholeCells = batch % factor_y == 0;
 // Matrices of taps lie where the rows do later.
 const int kRowUnits = kSide * kPitch;
