@@ -60,7 +60,8 @@ def cell(records: list, copies: dict) -> str:
 def table(arguments: argparse.Namespace) -> None:
     with open(arguments.file, encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
-    own = [r for r in records if r["peer"] is None and r.get("batch", 1) == 1 and f"{r['width']}x{r['height']}" == SIZE]
+    own = [r for r in records if r["peer"] is None and r["case"].startswith("auto/") and r.get("batch", 1) == 1 and
+           f"{r['width']}x{r['height']}" == SIZE]
     copies = {}
     for record in own:
         copies[record["src_format"]] = min(record["copy_ns"], copies.get(record["src_format"], float("inf")))

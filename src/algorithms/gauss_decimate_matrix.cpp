@@ -17,7 +17,7 @@ using namespace gpu;
 constexpr std::string_view kKernel = "gauss_decimate_matrix";
 constexpr std::int32_t kSide = 16;   // of matrices
 constexpr std::int32_t kMostSteps = 16;  // matrices beneath each other that a tile's numbers depend on
-// Measured on an H200: what shared memory groups on one processor have together, with Vulkan.
+// Measured on an H200 with Vulkan: as if the groups of a processor had so much shared memory together.
 constexpr std::int64_t kProcessorShared = 48 << 10;
 constexpr std::int64_t kReservedShared = 1 << 10;  // of each
 constexpr std::int32_t kUnit = 16;   // bytes that lanes move at once; a matrix takes two of a row
