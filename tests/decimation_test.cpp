@@ -49,7 +49,10 @@ double distance(const AxisGaussian& target, const Decimation& d) {
       }
     }
     double l1 = 0.0;
-    for (std::size_t i = 0; i < kernel.size(); ++i) l1 += std::abs(kernel[i] - gaussian[i] / sum);
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      const double beside = gaussian[i] != 0.0 ? d.window : 0.0;
+      l1 += std::abs(kernel[i] + beside - gaussian[i] / sum);
+    }
     worst = std::max(worst, l1);
   }
   return worst;
@@ -79,6 +82,21 @@ TEST(Decimation, TheDeclaredDistanceIsAnUpperBoundAndTight) {
     constexpr double kRounding = 1e-12;
     EXPECT_GE(fit->l1_distance, true_distance - kRounding) << "sigma " << f.gaussian.sigma << ", factor " << f.factor;
     EXPECT_LE(fit->l1_distance, 1.03 * true_distance) << "sigma " << f.gaussian.sigma << ", factor " << f.factor;
+  }
+}
+
+// What cells miss by the height of the jump, times how far they lie apart, they do not miss beside a window.
+TEST(Decimation, AWindowMakesTheJump) {
+  for (const auto& [gaussian, factor] : {std::pair{AxisGaussian{8, 24}, 2}, {AxisGaussian{32.0 / 3, 32}, 2},
+                                         {AxisGaussian{20, 50}, 4}, {AxisGaussian{40, 120}, 8}}) {
+    constexpr int kOrder = 4;
+    const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, kOrder, Jump::window);
+    const double true_distance = distance(gaussian, *fit);
+    EXPECT_NEAR(fit->l1_distance, true_distance, 1e-12 + 0.03 * true_distance) << gaussian.sigma;
+    EXPECT_GE(fit->l1_distance, true_distance - 1e-12) << gaussian.sigma;
+    EXPECT_LT(fit->l1_distance, 0.3 * fit_decimation(gaussian, factor, kOrder)->l1_distance) << gaussian.sigma;
+    const double cells = std::accumulate(fit->coarse.weights.begin(), fit->coarse.weights.end(), 0.0);
+    EXPECT_NEAR(cells + fit->window * static_cast<double>(2 * *gaussian.radius + 1), 1.0, 1e-12) << gaussian.sigma;
   }
 }
 

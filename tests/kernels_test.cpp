@@ -143,6 +143,25 @@ TEST(Twins, GaussPyramidMatches) {
   });
 }
 
+TEST(Twins, GaussCutMatches) {
+  for_each_setting([](const Formats& formats, const RowPipeline& rows) {
+    if (formats.src != formats.dst || rows.source.component != Component::u8) return;
+    // As there, but windows have their share: 2 * radius + 1 times their height, of 2^24.
+    const GaussCut kernels[] = {
+        {rows, {1, {{5536, 10000, 28000, 20000}, {3}}, 15, 5, 45000}, {1, {{25536, 38000}, {1}}, 200, 9, 30000}, 130},
+        {rows, {2, {{8192, 16384, 12288, 8192, 14384}, {2, 4}}, 90, 20, 12000},
+         {1, {{5536, 10000, 28000, 20000}, {3}}, 0, 7, 10}, 124},
+        {rows, {1, {{25536, 38000}, {1}}, 0, 1, 65535}, {3, {{62000}, {0}}, 60, 40, 9000}, 120}};
+    for (const GaussCut& kernel : kernels) {
+      const auto shape = [](const CutAxis& axis) { return CutShape{axis.levels, axis.reach(), axis.radius}; };
+      for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
+        const GaussCutScratch s(nullptr, width, shape(kernel.x), shape(kernel.y), rows.source.channels);
+        expect_twins(formats, Match::same_bits, s.bytes, kernel, gauss_cut, scalar::gauss_cut, nullptr, width);
+      }
+    }
+  });
+}
+
 TEST(Twins, NxnDirectMatches) {
   const Match match = fuses() ? Match::same_bits : Match::last_place;
   for_each_setting([&](const Formats& formats, const RowPipeline& rows) {

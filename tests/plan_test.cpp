@@ -48,6 +48,7 @@ struct Home {
     for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(2, 2)), KernelSpec(Box::of_radius(1, 1)),
                                      KernelSpec(Gaussian{{20, 20}, {}, {}}), KernelSpec(Gaussian{{2, 2}, {}, {}}),
                                      KernelSpec(Gaussian{{3, 3}, {}, {}}), KernelSpec(Gaussian{{8, 8}, {}, {}}),
+                                     KernelSpec(Gaussian{{20, 20}, {{60, 60}}, {}}),
                                      KernelSpec(Matrix{3, 3, {1, 2, 1, 2, 3, 2, 1, 2, 1}, {1, 1}, Normalization::unit_sum})}) {
       BlurSpec spec = spec_of(kernel);
       spec.accuracy.max_error = 0.5;
@@ -152,15 +153,17 @@ TEST(Plan, DecimationLeavesTheFitWhatRoundingDoesNotNeed) {
   }
 }
 
-/// How far cells lie apart follows from the jump at which the kernel ends. That at 3 sigma is too high for floats.
+/// How far cells lie apart follows from the jump at which the kernel ends. That at 3 sigma is too high for floats; of 8 bits
+/// a window makes it, until cells that follow it themselves are far enough apart.
 TEST(Plan, LargeCutGaussiansAreDecimated) {
   struct Cut {
     double sigma;
     double truncate;
     std::string_view algorithm;
   };
-  for (const Cut& cut : {Cut{10, 4, "gauss.pyramid"}, Cut{5, 4, "gauss.decimate"}, Cut{10, 3, "sep.fused"},
-                         Cut{22, 3, "gauss.decimate"}, Cut{300, 3, "gauss.decimate"}}) {
+  for (const Cut& cut : {Cut{10, 4, "gauss.pyramid"}, Cut{5, 4, "gauss.decimate"}, Cut{5, 3, "sep.fused"},
+                         Cut{8, 3, "gauss.cut"}, Cut{22, 3, "gauss.cut"}, Cut{32, 3, "gauss.cut"},
+                         Cut{42.5, 3, "gauss.decimate"}, Cut{300, 3, "gauss.decimate"}}) {
     const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
     const Result<Plan> plan = make_plan(spec_of(Gaussian{{cut.sigma, cut.sigma}, {}, cut.truncate}), desc, desc, full_device());
     ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -168,6 +171,24 @@ TEST(Plan, LargeCutGaussiansAreDecimated) {
   }
   const ImageDesc floats{1000, 1000, PixelFormat::rgba32f};
   EXPECT_EQ(make_plan(spec_of(Gaussian{{22, 22}, {}, 3.0}), floats, floats, full_device())->algorithm.id, "sep.fused");
+}
+
+/// Each axis has its own cut: a window, its sums' 16 bits, and levels.
+TEST(Plan, CutGaussiansSayWhyNot) {
+  const ImageDesc desc{1000, 1000, PixelFormat::rgba8};
+  const PlanOptions options{.algorithm = AlgorithmChoice{"gauss.cut", {}}};
+  const auto plan = [&](const Gaussian& gaussian) { return make_plan(spec_of(gaussian), desc, desc, full_device(), options); };
+  const Result<Plan> unequal = plan({{40, 10}, {{120, 30}}, {}});
+  ASSERT_TRUE(unequal.ok()) << unequal.error().message;
+  EXPECT_GT(unequal->passes[0].constants.at("levels_x"), unequal->passes[0].constants.at("levels_y"));
+  for (const auto& [gaussian, why] : {std::pair{Gaussian{{10, 10}, {}, {}}, "endless"},
+                                      {Gaussian{{43, 43}, {{129, 129}}, {}}, "windows of radius 129"},
+                                      {Gaussian{{10, 10}, {{10, 10}}, {}}, "jump"},
+                                      {Gaussian{{10, 2}, {{30, 6}}, {}}, "sigma 2 is not"}}) {
+    const Result<Plan> refused = plan(gaussian);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_NE(refused.error().message.find(why), std::string::npos) << refused.error().message;
+  }
 }
 
 /// Levels of three channels take the room of four, floats do not.

@@ -10,7 +10,7 @@ const look = (() => {
       "sep.inline_sliding_shared", "sep.fused"]],
     ["box.", 25, ["box.nxn", "box.nxn_linear", "box.sep", "box.sep_linear", "box.running", "box.scan", "box.any"]],
     ["gauss.", 280, ["gauss.linear", "gauss.lerp_taps", "gauss.half_res", "gauss.recursive", "gauss.boxes",
-      "gauss.decimate", "gauss.pyramid"]],
+      "gauss.decimate", "gauss.pyramid", "gauss.cut"]],
     ["kawase.", 318, ["kawase.dual"]],
     ["matrix.", 90, ["matrix.lowrank", "matrix.fft"]],
   ];

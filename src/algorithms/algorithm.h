@@ -50,6 +50,7 @@ extern const Algorithm kBoxScan;
 extern const Algorithm kBoxSep;
 extern const Algorithm kBoxSepLinear;
 extern const Algorithm kGaussBoxes;
+extern const Algorithm kGaussCut;
 extern const Algorithm kGaussDecimate;
 extern const Algorithm kGaussPyramid;
 extern const Algorithm kGaussHalfRes;

@@ -276,15 +276,16 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() +
                     2 * out.intermediate_bytes + p.dst.payload_bytes();
   // In multiply-adds a component, as measured: rows are decoded and encoded on the way, and across goes one row of cells for
-  // `factor` of pixels, with shuffles. The blur of the grid has little to share between its outputs.
+  // `factor` of pixels, with shuffles. The blur of the grid has little to share between its outputs where taps are few.
   constexpr double kDown = 0.5, kRow = 1.5;
   constexpr double kAcross = 0.9, kShuffles = 3.0;
-  constexpr double kGrid = 3.8;
+  constexpr double kCell = 55.0, kTap = 1.3;
   const auto cells_x = static_cast<double>(x.cells()), cells_y = static_cast<double>(y.cells());
   const double pixels = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor) +
                         static_cast<double>(p.dst.width) * p.dst.height;  // read and written
-  const double grid = static_cast<double>(columns.size * rows.size * (shape_x.coarse_taps + shape_y.coarse_taps));
-  const double operations = pixels * (kDown * (cells_y + kRow) + kAcross * (cells_x + kShuffles) / y.factor) + kGrid * grid;
+  const double grid = static_cast<double>(columns.size * rows.size) *
+                      (kCell + kTap * static_cast<double>(shape_x.coarse_taps + shape_y.coarse_taps));
+  const double operations = pixels * (kDown * (cells_y + kRow) + kAcross * (cells_x + kShuffles) / y.factor) + grid;
   out.seconds = arithmetic_seconds(p.device, operations * channels) +
                 copy_seconds(p.device, out.moved_bytes);
   return out;

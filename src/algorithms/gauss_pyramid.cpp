@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "algorithms/gauss_levels.h"
 #include "algorithms/propose.h"
 #include "backends/cpu/kernels/layout.h"
 #include "core/decimation.h"
@@ -21,66 +22,33 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "gauss_pyramid";
-constexpr int kOrder = 4;  // of the splines: four boxes of two pixels are [1 4 6 4 1] / 16
-constexpr double kLeastSpan = 1.25;  // pixels of the last level that a sigma must span: fits are rough below
-constexpr double kMostSpan = 16.0;   // what fitting takes grows with the cube of that
-constexpr double kUsualSpan = 9.0;   // beyond it one more level is cheaper, and exact enough
-constexpr int kMostHalvings = 8;     // of sums of 16 bits
-constexpr double kCutShare = 0.1;    // of the error, for the outermost taps
+constexpr double kUsualSpan = 9.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
+constexpr double kCutShare = 0.1;   // of the error, for the outermost taps
 constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
 constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "the cheapest within the error", "halvings of the image"}};
-
-/// The kernel of the last level on one axis, as 16-bit sums can have it.
-struct Coarse {
-  AxisTaps taps;
-  double l1_distance = 0.0;  ///< of the whole to the Gaussian that was asked for
-  [[nodiscard]] std::int64_t radius() const { return taps.anchor; }
-};
-
-/// The fit without its negative taps and without the outermost ones, as far as `l1_budget` goes.
-Coarse coarse_kernel(const AxisGaussian& gaussian, int levels, double l1_budget) {
-  const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, 1 << levels, kOrder);
-  const std::vector<double>& fitted = fit->coarse.weights;
-  std::size_t cut = 0;
-  double dropped = 0.0;
-  for (; cut < fitted.size() / 2 && dropped + 2.0 * std::abs(fitted[cut]) <= l1_budget / 2.0; ++cut) {
-    dropped += 2.0 * std::abs(fitted[cut]);
-  }
-  Coarse out;
-  out.taps.weights.assign(fitted.begin() + static_cast<std::ptrdiff_t>(cut), fitted.end() - static_cast<std::ptrdiff_t>(cut));
-  out.taps.anchor = static_cast<std::int32_t>(out.taps.weights.size() / 2);
-  double sum = 0.0;
-  for (double& w : out.taps.weights) sum += w = std::max(w, 0.0);
-  for (double& w : out.taps.weights) w /= sum;
-  double changed = dropped;
-  for (std::size_t i = 0; i < out.taps.weights.size(); ++i) changed += std::abs(out.taps.weights[i] - fitted[cut + i]);
-  out.l1_distance = fit->l1_distance + changed;
-  return out;
-}
 
 Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   const auto& gaussian = std::get<Gaussian>(p.spec.kernel);
   const FormatInfo& format = info(p.src.format);
   const double factor = 1 << levels;
   for (const Axis axis : {Axis::x, Axis::y}) {
-    const double sigma = on(gaussian.sigma, axis);
-    if (sigma < kLeastSpan * factor || sigma > kMostSpan * factor) {
-      return refusal("sigma " + number(sigma) + " is not 1.25 to 16 pixels of an image halved " +
-                     std::to_string(levels) + (levels == 1 ? " time" : " times"));
-    }
+    const std::string obstacle = level_obstacle(on(gaussian.sigma, axis), levels);
+    if (!obstacle.empty()) return refusal(obstacle);
   }
   const double l1_budget = kCutShare * p.allowed_error / kernel_distance_error(1.0, p.src.format);
-  Coarse x = coarse_kernel(on_axis(gaussian, Axis::x), levels, l1_budget);
-  Coarse y = coarse_kernel(on_axis(gaussian, Axis::y), levels, l1_budget);
+  const auto taps_on = [&](Axis axis) {
+    const std::shared_ptr<const Decimation> fit = fit_decimation(on_axis(gaussian, axis), 1 << levels, kHalvingOrder);
+    return level_taps(fit->coarse.weights, fit->l1_distance, l1_budget);
+  };
+  LevelTaps x = taps_on(Axis::x);
+  LevelTaps y = taps_on(Axis::y);
   const std::optional<FixedWeights> fixed_x = rounded_to_fixed(x.taps, halvings);
   const std::optional<FixedWeights> fixed_y = rounded_to_fixed(y.taps, halvings);
   if (!fixed_x || !fixed_y) return refusal("its taps do not fit 16-bit sums");
 
   // What means gain by rounding up, in units of the sum; those of the first level, and of the bytes themselves, are exact.
-  constexpr double kHalving = 0.5 / 8 + 0.5 / 4 + 0.5 / 2 + 0.5 / 2 + 0.5;
-  constexpr double kDoubling = 0.5 / 4 + 0.5 / 2 + 0.5;
   constexpr double kPairs = 0.5 + 0.5;  // of the taps, on both axes
-  const double most = 2.0 * (kHalving * (levels - 1) + kDoubling * levels) + kPairs + fixed_x->gained + fixed_y->gained;
+  const double most = 2.0 * (kHalvingGain * (levels - 1) + kDoublingGain * levels) + kPairs + fixed_x->gained + fixed_y->gained;
   const double least = -fixed_x->lost - fixed_y->lost;
   const double given_back = std::floor(-(most + least) / 2.0);
   constexpr double kUnits = 256.0;  // of a sum, in one step
@@ -93,7 +61,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   out.options = {{"levels", std::to_string(levels)}};
 
   const int channels = format.channels == 3 ? 4 : format.channels;  // as levels hold them
-  const auto halo = [&](const Coarse& axis) {
+  const auto halo = [&](const LevelTaps& axis) {
     const std::int64_t unit = std::int64_t{1} << levels;
     return cpu::PyramidAxis(0, unit, levels, axis.radius()).down[0].count - unit;
   };
@@ -134,7 +102,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
 /// With as many halvings of its sums as the error needs.
 Result<Proposal> propose_levels(const Problem& p, int levels) {
   Result<Proposal> out = propose_levels(p, levels, 0);
-  for (int halvings = 1; out && out->error > p.allowed_error && halvings <= kMostHalvings; ++halvings) {
+  for (int halvings = 1; out && out->error > p.allowed_error && halvings <= kMostSumHalvings; ++halvings) {
     Result<Proposal> finer = propose_levels(p, levels, halvings);
     if (finer && finer->error < out->error) out = std::move(finer);
   }

@@ -10,6 +10,7 @@ constexpr std::array kRegistry = {
     &kSepFused,
     &kGaussDecimate,
     &kGaussPyramid,
+    &kGaussCut,
     &kBoxRunning,
     &kBoxScan,
     &kSepInlineSlidingShared,

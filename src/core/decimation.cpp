@@ -134,12 +134,13 @@ std::vector<std::int64_t> some_phases(std::int64_t factor, const Samples& sample
   return phases;
 }
 
-void keep_constants(std::vector<double>& half_kernel) {
+/// Makes the kernel sum to `whole`.
+void keep_constants(std::vector<double>& half_kernel, double whole) {
   const double sum = 2.0 * std::accumulate(half_kernel.begin() + 1, half_kernel.end(), half_kernel[0] / 2.0);
-  for (double& g : half_kernel) g /= sum;
+  for (double& g : half_kernel) g *= whole / sum;
 }
 
-/// Weights of the Gaussian that is asked for.
+/// Weights that cells are to have: of the Gaussian that is asked for, less what a window beside them adds.
 class Target {
  public:
   explicit Target(const AxisGaussian& gaussian) : sigma_(gaussian.sigma) {
@@ -156,12 +157,15 @@ class Target {
     }
   }
   [[nodiscard]] double operator()(std::int64_t offset) const {
-    return is_cut_ && std::abs(offset) > radius_ ? 0.0 : density(offset) / sum_;
+    return is_cut_ && std::abs(offset) > radius_ ? 0.0 : density(offset) / sum_ - window_;
   }
+  void add_beside(double window) { window_ = window; }
+  [[nodiscard]] double beside() const { return window_; }
+  [[nodiscard]] double left_to_cells() const { return 1.0 - window_ * static_cast<double>(2 * radius_ + 1); }
   [[nodiscard]] std::int64_t radius() const { return radius_; }
   [[nodiscard]] bool is_cut() const { return is_cut_; }
   /// By which the weights end.
-  [[nodiscard]] double jump() const { return is_cut_ ? density(radius_) / sum_ : 0.0; }
+  [[nodiscard]] double jump() const { return is_cut_ ? std::abs(density(radius_) / sum_ - window_) : 0.0; }
 
  private:
   static constexpr double kReach = 8.5;  // sigmas that matter
@@ -173,10 +177,12 @@ class Target {
   std::int64_t radius_ = 0;
   bool is_cut_ = false;
   double sum_ = 0.0;
+  double window_ = 0.0;
 };
 
-/// The coarse kernel from its middle on, by least squares at evenly chosen phases and samples.
-std::vector<double> fitted(const Steps& steps, const Target& target, int factor, std::int64_t radius, double reach) {
+/// The coarse kernel from its middle on, by least squares at evenly chosen phases and samples. Where a window makes the
+/// jump, its weight is fitted with it, and taken from the target.
+std::vector<double> fitted(const Steps& steps, Target& target, int factor, std::int64_t radius, double reach, Jump jump) {
   const Samples samples(factor, target.is_cut() ? kJumpSamples : kFittedSamples, reach);
   const std::vector<std::int64_t> phases = some_phases(factor, samples, target.is_cut() ? kJumpPhases : kFittedPhases);
   std::vector<std::vector<double>> columns;
@@ -189,11 +195,22 @@ std::vector<double> fitted(const Steps& steps, const Target& target, int factor,
       column.insert(column.end(), kernel.begin(), kernel.end());
     }
   }
-  const std::vector<double> exact = samples.of(target);
-  std::vector<double> right;
-  for (std::size_t p = 0; p < phases.size(); ++p) right.insert(right.end(), exact.begin(), exact.end());
+  const auto at_every_phase = [&](const auto& of) {
+    const std::vector<double> once = samples.of(of);
+    std::vector<double> all;
+    for (std::size_t p = 0; p < phases.size(); ++p) all.insert(all.end(), once.begin(), once.end());
+    return all;
+  };
+  if (jump == Jump::window) {
+    columns.push_back(at_every_phase([&](std::int64_t x) { return std::abs(x) <= target.radius() ? 1.0 : 0.0; }));
+  }
+  std::vector<double> right = at_every_phase(target);
   std::vector<double> half = least_squares(columns, right);
-  keep_constants(half);
+  if (jump == Jump::window) {
+    target.add_beside(half.back());
+    half.pop_back();
+  }
+  keep_constants(half, target.left_to_cells());
   return half;
 }
 
@@ -230,12 +247,12 @@ double l1_distance(const Steps& steps, const Target& target, int factor, const s
   return *std::ranges::max_element(distances) + bent * bend;
 }
 
-Decimation fit(const AxisGaussian& gaussian, int factor, int order) {
+Decimation fit(const AxisGaussian& gaussian, int factor, int order, Jump jump) {
   Decimation out;
   out.factor = factor;
   out.order = order;
   out.spline = bspline(factor, order);
-  const Target target(gaussian);
+  Target target(gaussian);
   const Steps steps(factor, out.spline);
 
   const double per_cell = gaussian.sigma / factor;
@@ -243,10 +260,12 @@ Decimation fit(const AxisGaussian& gaussian, int factor, int order) {
   const double variance = std::max(per_cell * per_cell - 2.0 * spread, 0.02);
   const double outermost = std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell),
                                     static_cast<double>(target.radius()) / factor);
-  const auto radius = static_cast<std::int64_t>(std::ceil(outermost)) + 2;
+  // Beside a window hardly anything is left to cells beyond the cut.
+  const auto radius = static_cast<std::int64_t>(jump == Jump::window ? std::round(outermost) : std::ceil(outermost) + 2.0);
   const auto taps = static_cast<double>(out.spline.size());
   const double reach = std::max(static_cast<double>(target.radius()), static_cast<double>(radius + 2) * factor + 2.0 * taps);
-  std::vector<double> g = fitted(steps, target, factor, radius, reach);
+  std::vector<double> g = fitted(steps, target, factor, radius, reach, jump);
+  out.window = target.beside();
 
   const double allowed_cut = std::max(kCutLeast, kCutShare * l1_distance(steps, target, factor, g, reach));
   double tail = 0.0;
@@ -254,7 +273,7 @@ Decimation fit(const AxisGaussian& gaussian, int factor, int order) {
     tail += 2.0 * std::abs(g.back());
     g.pop_back();
   }
-  keep_constants(g);
+  keep_constants(g, target.left_to_cells());
   out.l1_distance = l1_distance(steps, target, factor, g, reach);
 
   out.coarse.anchor = static_cast<std::int32_t>(g.size()) - 1;
@@ -283,16 +302,16 @@ std::vector<double> bspline(int factor, int order) {
   return taps;
 }
 
-std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order) {
+std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order, Jump jump) {
   static std::mutex mutex;
-  static std::map<std::tuple<AxisGaussian, int, int>, std::shared_ptr<const Decimation>> fits;
+  static std::map<std::tuple<AxisGaussian, int, int, Jump>, std::shared_ptr<const Decimation>> fits;
   constexpr std::size_t kRemembered = 512;
-  const std::tuple key{gaussian, factor, order};
+  const std::tuple key{gaussian, factor, order, jump};
   {
     const std::scoped_lock lock(mutex);
     if (const auto known = fits.find(key); known != fits.end()) return known->second;
   }
-  auto fresh = std::make_shared<const Decimation>(fit(gaussian, factor, order));
+  auto fresh = std::make_shared<const Decimation>(fit(gaussian, factor, order, jump));
   const std::scoped_lock lock(mutex);
   if (fits.size() >= kRemembered) fits.clear();
   return fits.emplace(key, std::move(fresh)).first->second;

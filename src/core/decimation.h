@@ -5,7 +5,8 @@
 // The spline is `order` box filters of width `factor` convolved. The coarse kernel is fitted by least squares, so that
 // the three steps together come as near to the Gaussian as they can, at every phase of an output pixel in its cell.
 // A Gaussian that is cut at a radius ends in a jump, which cells cannot follow: the fit misses by about `factor` times
-// its height.
+// its height. A window as wide as the cut Gaussian, added beside the cells, makes the jump exactly; what the cells are then
+// fitted to falls to about nothing where it ends.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +36,16 @@ struct Decimation {
   int order = 1;
   std::vector<double> spline{1.0};
   AxisTaps coarse;            ///< symmetric
+  double window = 0.0;        ///< the weight of each pixel of the window beside the cells
   double l1_distance = 0.0;   ///< to the Gaussian that was asked for, at the worst phase
 };
 
+/// What makes the jump at which a cut Gaussian ends.
+enum class Jump : std::uint8_t { cells, window };
+
 /// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled Gaussian itself.
-[[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order);
+[[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order,
+                                                               Jump jump = Jump::cells);
 
 /// What a fit misses at least, for the jump where the Gaussian ends; 0 for endless ones. Costs no fit.
 [[nodiscard]] double least_distance(const AxisGaussian& gaussian, int factor);

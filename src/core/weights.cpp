@@ -266,12 +266,12 @@ HalfWeights rounded_to_scaled_half(const std::vector<double>& weights) {
   return rounded_to_half(weights, largest > 0.0 ? std::exp2(std::ilogb(largest) + 1) : 1.0);
 }
 
-std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halvings) {
+std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halvings, double whole) {
   constexpr double kOne = 65536.0;
   constexpr double kSumSlack = 1e-9;
   const auto middle = static_cast<std::size_t>(taps.anchor);
   const std::vector<double>& w = taps.weights;
-  if (w.size() != 2 * middle + 1 || std::abs(sum(w) - 1.0) > kSumSlack) return std::nullopt;
+  if (w.size() != 2 * middle + 1 || std::abs(sum(w) - whole) > kSumSlack) return std::nullopt;
   FixedWeights out;
   int level = most_halvings;  // halvings yet to come
   double total = 0.0;         // of what has been summed, in units of the level
@@ -287,7 +287,7 @@ std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halv
       out.gained += std::ldexp(0.5, 1 - level);
     }
     // What rounding left over goes to the middle, where there is room for it.
-    const double wanted = i == middle ? kOne - total : std::nearbyint(std::ldexp(exact, level));
+    const double wanted = i == middle ? std::ldexp(whole * kOne, level) - total : std::nearbyint(std::ldexp(exact, level));
     const double tap = std::clamp(std::nearbyint(wanted), 0.0, kOne - 1.0);
     out.taps.push_back(static_cast<std::uint16_t>(tap));
     out.lost += std::ldexp(1.0, -level);
@@ -295,7 +295,7 @@ std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halv
     moved += std::abs(std::ldexp(tap, -level) - exact) / kOne;
   }
   out.runs.push_back(static_cast<std::int64_t>(middle));
-  const double missing = std::abs(std::ldexp(total, -level) / kOne - 1.0);
+  const double missing = std::abs(std::ldexp(total, -level) / kOne - whole);
   out.distance = 0.5 * (moved + missing);
   return out;
 }

@@ -77,7 +77,7 @@ struct FixedWeights {
   double gained = 0.0;    ///< by sums that are halved and rounded up
 };
 
-/// With up to so many halvings. Nothing where the taps are not symmetric, not all between 0 and 1 or do not sum to one.
-[[nodiscard]] std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halvings);
+/// With up to so many halvings. Nothing where the taps are not symmetric, not all between 0 and 1 or do not sum to `whole`.
+[[nodiscard]] std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halvings, double whole = 1.0);
 
 }  // namespace mollify

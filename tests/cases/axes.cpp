@@ -56,6 +56,7 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   kernels.emplace_back(Gaussian{{2, 2}, {{2, 5}}, {}});
   kernels.emplace_back(Gaussian{{2, 2}, {}, 4.0});
   kernels.emplace_back(Gaussian{{1, 6}, {}, 3.0});
+  kernels.emplace_back(Gaussian{{9, 14}, {{27, 42}}, {}});
   for (const PerAxis<double> radius : {PerAxis<double>{0, 0}, {9, 9}, {1.5, 1.5}, {100, 128}}) {
     kernels.emplace_back(Box::of_radius(radius.x, radius.y));
   }

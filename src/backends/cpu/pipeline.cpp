@@ -63,6 +63,24 @@ std::function<void(const Tile&)> make_gauss_pyramid(const Plan& plan, const Pass
   return [k = std::move(k)](const Tile& tile) { gauss_pyramid(k, tile); };
 }
 
+CutAxis cut_axis(const Pass& pass, const AxisTaps& taps, const std::string& axis) {
+  const auto constant = [&](const char* name) { return pass.constants.at(name + axis); };
+  CutAxis out;
+  out.levels = static_cast<int>(constant("levels_"));
+  out.undershoot = static_cast<std::uint16_t>(constant("undershoot_"));
+  out.radius = constant("radius_");
+  out.height = static_cast<std::uint16_t>(constant("height_"));
+  FixedWeights w = *rounded_to_fixed(taps, static_cast<int>(pass.constants.at("halvings")), out.left_to_taps());
+  out.taps = {std::move(w.taps), std::move(w.runs)};
+  return out;
+}
+
+std::function<void(const Tile&)> make_gauss_cut(const Plan& plan, const Pass& pass) {
+  GaussCut k{row_pipeline(plan), cut_axis(pass, pass.taps.x, "x"), cut_axis(pass, pass.taps.y, "y"),
+             static_cast<std::uint16_t>(pass.constants.at("rounding"))};
+  return [k = std::move(k)](const Tile& tile) { gauss_cut(k, tile); };
+}
+
 template <class T>
 std::function<void(const Tile&)> nxn_direct(const Plan& plan, const Pass& pass,
                                             void (*kernel)(const NxnDirect<T>&, const Tile&)) {
@@ -150,10 +168,13 @@ struct KernelRow {
 constexpr std::array<std::string_view, 1> kWide = {"wide"};
 constexpr std::array<std::string_view, 2> kFixedConstants = {"halvings", "rounding"};
 constexpr std::array<std::string_view, 3> kPyramidConstants = {"halvings", "levels", "rounding"};
+constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_x", "height_y",     "levels_x",     "levels_y",
+                                                            "radius_x", "radius_y", "rounding", "undershoot_x", "undershoot_y"};
 constexpr std::array<std::string_view, 4> kBoxConstants = {"integer", "segment_rows", "wide_pixels", "wide_sums"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns",  "factor_x", "factor_y", "first_x",
                                                                   "first_y",  "order_x",  "order_y",  "rows"};
 constexpr std::array kKernels = {
+    KernelRow{"gauss_cut", kCutConstants, make_gauss_cut},
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
     KernelRow{"gauss_expand", kDecimationConstants, make_gauss_expand},
     KernelRow{"gauss_one_pass", kDecimationConstants, make_gauss_one_pass},

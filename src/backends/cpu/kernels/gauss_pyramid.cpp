@@ -14,184 +14,13 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 //
 #include "backends/cpu/kernels/fixed_taps-inl.h"
+#include "backends/cpu/kernels/halving-inl.h"
 #include "backends/cpu/kernels/row_io-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-inline constexpr std::int64_t kHalvedRows = GaussPyramidScratch::kHalvedRows;
-
-/// (a + 4b + 6c + 4d + e) / 16
-template <class V>
-HWY_INLINE V halved(V a, V b, V c, V d, V e) {
-  return hn::AverageRound(hn::AverageRound(b, d), hn::AverageRound(hn::AverageRound(hn::AverageRound(a, e), c), c));
-}
-
-/// (a + 6b + c) / 8
-template <class V>
-HWY_INLINE V doubled_even(V a, V b, V c) {
-  return hn::AverageRound(hn::AverageRound(hn::AverageRound(a, c), b), b);
-}
-
-template <class V>
-HWY_INLINE V doubled_odd(V b, V c) {
-  return hn::AverageRound(b, c);
-}
-
-/// The same of bytes, times 256: what halved() makes of bytes times 256, since of those no mean loses a bit.
-HWY_INLINE VecU16 halved_bytes(VecU16 a, VecU16 b, VecU16 c, VecU16 d, VecU16 e) {
-  const VecU16 four_times = hn::Add(hn::Add(b, d), c);
-  const VecU16 once = hn::Add(hn::Add(a, e), hn::Add(c, c));
-  return hn::Add(hn::ShiftLeft<6>(four_times), hn::ShiftLeft<4>(once));
-}
-
-/// kRowBatch rows, `stride` apart, from kHalvedRows rows of stored S, of which nothing is read beyond `count` elements.
-template <class S>
-HWY_NOINLINE void halve_rows(const S* const* rows, std::int64_t count, std::uint16_t* out, std::int64_t stride) {
-  const U16 d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto load = [&](const S* p) HWY_ATTR {
-    if constexpr (sizeof(S) == 1) {
-      return hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, U16>(), p));
-    } else {
-      return hn::LoadU(d, p);
-    }
-  };
-  S few[kHalvedRows][kMaxLanes];
-  const S* rows_of_few[kHalvedRows];
-  if (count < lanes) {
-    for (std::int64_t r = 0; r < kHalvedRows; ++r) {
-      std::fill_n(std::copy_n(rows[r], count, few[r]), lanes - count, S{0});
-      rows_of_few[r] = few[r];
-    }
-    rows = rows_of_few;
-  }
-  for_vectors(std::max(count, lanes), lanes, [&](std::int64_t i) HWY_ATTR {
-    VecU16 a = load(rows[0] + i), b = load(rows[1] + i), c = load(rows[2] + i);
-    HWY_UNROLL(4)
-    for (std::int64_t j = 0; j < kRowBatch; ++j) {
-      const VecU16 next = load(rows[2 * j + 3] + i), after = load(rows[2 * j + 4] + i);
-      const VecU16 made = sizeof(S) == 1 ? halved_bytes(a, b, c, next, after) : halved(a, b, c, next, after);
-      hn::StoreU(made, d, out + j * stride + i);
-      a = c, b = next, c = after;
-    }
-  });
-}
-
-/// T is a whole pixel of a level. Meanwhile as many bytes as there are components in are fetched from `ahead` on.
-template <class T>
-HWY_NOINLINE void halve_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead,
-                                std::uint16_t* out) {
-  constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
-  const hn::CappedTag<std::uint16_t, 1> d;
-  for (std::int64_t i = 0; i < count * kComponents; ++i) {
-    const std::uint16_t* p = in + i / kComponents * 2 * kComponents + i % kComponents;
-    const auto at = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(d, p + pixel * kComponents); };
-    hn::StoreU(halved(at(0), at(1), at(2), at(3), at(4)), d, out + i);
-  }
-#else
-  const U16 d;
-  const hn::Repartition<T, U16> dt;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dt));
-  const auto* src = reinterpret_cast<const T*>(in);
-  auto* dst = reinterpret_cast<T*>(out);
-  for (std::int64_t i = 0; i < count; i += lanes) {
-    const T* p = src + 2 * i;
-    hwy::Prefetch(ahead + 2 * i * kComponents);
-    const auto lower = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(dt, p + pixel); };
-    const auto even = [&](std::int64_t pixel) HWY_ATTR {
-      return hn::BitCast(d, hn::ConcatEven(dt, lower(pixel + lanes), lower(pixel)));
-    };
-    const auto odd = [&](std::int64_t pixel) HWY_ATTR {
-      return hn::BitCast(d, hn::ConcatOdd(dt, lower(pixel + lanes), lower(pixel)));
-    };
-    hn::StoreU(hn::BitCast(dt, halved(even(0), odd(0), even(2), odd(2), even(4))), dt, dst + i);
-  }
-#endif
-}
-
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-/// StoreInterleaved2(), which on vectors of four blocks takes six shuffles instead of four.
-template <class D, class V, class T>
-HWY_INLINE void store_interleaved(D d, V even, V odd, T* out) {
-#if HWY_TARGET <= HWY_AVX3
-  const hn::Repartition<std::uint64_t, D> d64;
-  HWY_ALIGN static constexpr std::uint64_t kHalvesInTurn[8] = {0, 4, 1, 5, 2, 6, 3, 7};
-  const auto order = hn::SetTableIndices(d64, kHalvesInTurn);
-  const auto turned = [&](V v) HWY_ATTR { return hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d64, v), order)); };
-  const V e = turned(even), o = turned(odd);
-  hn::StoreU(hn::InterleaveLower(d, e, o), d, out);
-  hn::StoreU(hn::InterleaveUpper(d, e, o), d, out + hn::Lanes(d));
-#else
-  hn::StoreInterleaved2(even, odd, d, out);
-#endif
-}
-#endif
-
-/// `count` pixels to twice as many less four, beginning with the even one of the second. Fetches as halve_columns() does.
-template <class T>
-HWY_NOINLINE void double_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead,
-                                std::uint16_t* out) {
-  constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
-  const hn::CappedTag<std::uint16_t, 1> d;
-  for (std::int64_t i = 0; i < (count - 2) * kComponents; ++i) {
-    const auto at = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(d, in + i + pixel * kComponents); };
-    std::uint16_t* pixel = out + i / kComponents * 2 * kComponents + i % kComponents;
-    hn::StoreU(doubled_even(at(0), at(1), at(2)), d, pixel);
-    hn::StoreU(doubled_odd(at(1), at(2)), d, pixel + kComponents);
-  }
-#else
-  const U16 d;
-  const hn::Repartition<T, U16> dt;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dt));
-  const auto* src = reinterpret_cast<const T*>(in);
-  auto* dst = reinterpret_cast<T*>(out);
-  for (std::int64_t i = 0; i + 2 < count; i += lanes) {
-    hwy::Prefetch(ahead + 2 * i * kComponents);
-    const auto at = [&](std::int64_t pixel) HWY_ATTR { return hn::BitCast(d, hn::LoadU(dt, src + i + pixel)); };
-    const VecU16 b = at(1), c = at(2);
-    store_interleaved(dt, hn::BitCast(dt, doubled_even(at(0), b, c)), hn::BitCast(dt, doubled_odd(b, c)), dst + 2 * i);
-  }
-#endif
-}
-
-/// Calls body(a pixel) with the type that holds a pixel of a level.
-template <class Body>
-HWY_INLINE void with_pixel(int channels, const Body& body) {
-  switch (channels) {
-    case 1: return body(std::uint16_t{});
-    case 2: return body(std::uint32_t{});
-    default: return body(std::uint64_t{});
-  }
-}
-
-/// Pixels of three channels to such with the room of four.
-HWY_INLINE void spread_pixels(const std::uint16_t* in, std::int64_t pixels, std::uint16_t* out) {
-  for (std::int64_t i = 0; i < pixels; ++i, in += 3, out += 4) std::memcpy(out, in, 4 * sizeof *in);
-}
-
-/// And back. Writes an element more.
-HWY_INLINE void pack_pixels(const std::uint16_t* in, std::int64_t pixels, std::uint16_t* out) {
-  for (std::int64_t i = 0; i < pixels; ++i, in += 4, out += 3) std::memcpy(out, in, 4 * sizeof *in);
-}
-
-/// kRowBatch rows of the level below from as many of a level, which begin one before them.
-HWY_NOINLINE void double_rows(const std::uint16_t* const* rows, std::int64_t count, std::uint16_t* out, std::int64_t stride) {
-  const U16 d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t i = 0; i < count; i += lanes) {
-    const VecU16 a = hn::LoadU(d, rows[0] + i), b = hn::LoadU(d, rows[1] + i);
-    const VecU16 c = hn::LoadU(d, rows[2] + i), e = hn::LoadU(d, rows[3] + i);
-    hn::StoreU(doubled_even(a, b, c), d, out + i);
-    hn::StoreU(doubled_odd(b, c), d, out + stride + i);
-    hn::StoreU(doubled_even(b, c, e), d, out + 2 * stride + i);
-    hn::StoreU(doubled_odd(c, e), d, out + 3 * stride + i);
-  }
-}
-
-/// The same, to components [first, last) of rows of bytes, and up to two vectors more.
+/// double_rows() to components [first, last) of rows of bytes, and up to two vectors more.
 template <Store kStore>
 HWY_NOINLINE void double_rows_to_bytes(const std::uint16_t* const* rows, std::uint16_t rounding, std::int64_t first,
                                        std::int64_t last, std::uint8_t* out, std::int64_t stride) {
@@ -250,11 +79,11 @@ class Pyramid {
   }
 
   [[nodiscard]] std::uint16_t* up_row(std::size_t level, std::int64_t y) const {
-    return s_.up[level] + (y - y_.up[level].first) % GaussPyramidScratch::kUpRows * s_.up_stride[level] +
+    return s_.up[level] + (y - y_.up[level].first) % kUpRows * s_.up_stride[level] +
            (level == 1 ? to_line(skip_) : 0);
   }
   [[nodiscard]] std::uint16_t* down_row(std::size_t level, std::int64_t y) const {
-    return s_.down[level] + (y - y_.down[level].first) % GaussPyramidScratch::kDownRows * s_.down_stride[level];
+    return s_.down[level] + (y - y_.down[level].first) % kDownRows * s_.down_stride[level];
   }
 
   /// Where the i-th of the source rows lies that the next batch of the first level reads first: they are fetched while rows of

@@ -89,6 +89,32 @@ struct GaussPyramid {
   std::uint16_t rounding = 128;  ///< as in SepFusedU8
 };
 
+/// One axis of a Gaussian that ends in a jump: a window of 2 * radius + 1 numbers, each times `height` / 2^24, and beside it
+/// the taps on numbers that are `levels` times halved and as often doubled. Where these end, just before the cut, they are
+/// followed by a pair that is taken away: the mean of its numbers times `undershoot` / 65536.
+struct CutAxis {
+  int levels = 1;
+  FixedTaps taps;
+  std::uint16_t undershoot = 0;
+  std::int64_t radius = 1;    ///< at most 128, or sums of bytes exceed 16 bits
+  std::uint16_t height = 0;
+
+  [[nodiscard]] std::int64_t reach() const { return taps.radius() + 1; }  ///< in pixels of the last level
+  /// What the window's weights sum to.
+  [[nodiscard]] double window_share() const {
+    return static_cast<double>(height) * static_cast<double>(2 * radius + 1) / (1 << 24);
+  }
+  /// What the taps must sum to, so that all weights sum to one.
+  [[nodiscard]] double left_to_taps() const { return 1.0 - window_share() + undershoot / 65536.0; }
+};
+
+/// A Gaussian cut at a radius, on 8-bit pixels that are only blurred: first down, then along rows.
+struct GaussCut {
+  RowPipeline rows;
+  CutAxis x, y;
+  std::uint16_t rounding = 128;  ///< as in SepFusedU8
+};
+
 /// Any matrix, directly.
 template <class T>
 struct NxnDirect {
@@ -162,6 +188,7 @@ void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
 void sep_fused_u8(const SepFusedU8&, const Tile&);
 void gauss_pyramid(const GaussPyramid&, const Tile&);
+void gauss_cut(const GaussCut&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
 void gauss_expand(const GaussExpand&, const Tile&);
 void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as the two one after the other
@@ -180,6 +207,7 @@ void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
 void sep_fused_u8(const SepFusedU8&, const Tile&);
 void gauss_pyramid(const GaussPyramid&, const Tile&);
+void gauss_cut(const GaussCut&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);

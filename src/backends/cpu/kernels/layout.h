@@ -116,11 +116,17 @@ struct PyramidAxis {
   }
 };
 
+inline constexpr std::int64_t kHalvedRows = 2 * kRowBatch + 3;  ///< that a batch of rows of a level is made from
+inline constexpr std::int64_t kDownRows = 16;  ///< of a ring: kHalvedRows, and what is made beyond
+inline constexpr std::int64_t kUpRows = 8;     ///< of a ring: kRowBatch that a batch is made from, and as many made beyond
+
+/// Elements from one row of a level to the next: whole lines, with vectors skipped before a row and read beyond it.
+[[nodiscard]] constexpr std::int64_t level_stride(std::int64_t elements) {
+  constexpr std::int64_t kVectors = 4 * kPadElements;
+  return (elements + kVectors + 31) / 32 * 32;
+}
+
 struct GaussPyramidScratch {
-  static constexpr std::int64_t kHalvedRows = 2 * kRowBatch + 3;  ///< that a batch of rows is made from
-  static constexpr std::int64_t kDownRows = 16;  ///< kHalvedRows, and what is made beyond
-  static constexpr std::int64_t kUpRows = 8;     ///< kRowBatch that a batch is made from, and as many made beyond
-  static constexpr std::int64_t kVectors = 4 * kPadElements;  ///< skipped before a row and read beyond it, of 16 bits
 
   int channels;               ///< of a level's pixels: three take the room of four
   std::int64_t half_stride;
@@ -144,7 +150,7 @@ struct GaussPyramidScratch {
                       int image_channels)
       : channels(image_channels == 3 ? 4 : image_channels) {
     const PyramidAxis x(0, tile_columns + (std::int64_t{1} << levels), levels, radius_x);  // wherever the tile begins
-    const auto stride_of = [&](std::int64_t pixels) { return (pixels * channels + kVectors + 31) / 32 * 32; };  // lines
+    const auto stride_of = [&](std::int64_t pixels) { return level_stride(pixels * channels); };
     Carver carver(base);
     const auto top_level = static_cast<std::size_t>(levels);
     half_stride = stride_of(x.down[0].count);
@@ -166,6 +172,84 @@ struct GaussPyramidScratch {
     batch = carver.take<std::uint16_t>(batch_stride * kRowBatch);
     out_stride = row_stride(tile_columns * channels) + 2 * kPadElements;
     out = carver.take<std::uint8_t>(out_stride * kRowBatch);
+    bytes = carver.used();
+  }
+};
+
+/// The columns that a tile of a cut Gaussian needs: what its levels and its window see.
+struct CutSpan {
+  PyramidAxis levels;
+  std::int64_t first, count;
+
+  CutSpan(std::int64_t begin, std::int64_t length, int level_count, std::int64_t reach, std::int64_t radius)
+      : levels(begin, length, level_count, reach), first(std::min(levels.down[0].first, begin - radius)) {
+    count = std::max(levels.down[0].first + levels.down[0].count, begin + length + radius) - first;
+  }
+};
+
+/// What GaussCut needs to know of one axis to divide its scratch.
+struct CutShape {
+  int levels;
+  std::int64_t reach, radius;
+};
+
+struct GaussCutScratch {
+  int channels;            ///< of a level's pixels: three take the room of four
+  std::int64_t stride;     ///< between rows of all columns
+  std::uint8_t* outside;   ///< a source row of the border's constant
+  std::int64_t* mapped;    ///< the image's column that each column stands for
+  std::int64_t byte_rows, byte_stride;
+  std::uint8_t* bytes_ring;  ///< source rows as they go on beyond the image
+  std::uint16_t* sums;     ///< of the window's rows
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> down{};  ///< rings of rows of a level; that of the last is `ring`
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> up{};    ///< rings of rows of a level on the way up
+  std::int64_t ring_rows;
+  std::uint16_t* ring;
+  const std::uint16_t** rows;  ///< 2 * reach + kRowBatch pointers, in order
+  std::uint16_t* vertical;     ///< kRowBatch rows, blurred vertically
+  std::uint16_t* spread;       ///< a row of three channels with the room of four
+  std::uint16_t* spread_sums;  ///< and its sums
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> halved{};  ///< a row of each level on the way down
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> doubled{}; ///< and up
+  std::uint16_t* smooth;   ///< kRowBatch rows, doubled to all columns
+  std::uint16_t* running;  ///< kRowBatch rows of sums of all columns before
+  std::uint8_t* out;       ///< kRowBatch rows
+  std::int64_t bytes;
+
+  GaussCutScratch(std::byte* base, std::int64_t tile_columns, CutShape x, CutShape y, int image_channels)
+      : channels(image_channels == 3 ? 4 : image_channels) {
+    const CutSpan columns(0, tile_columns + (std::int64_t{1} << x.levels), x.levels, x.reach, x.radius);
+    Carver carver(base);
+    stride = level_stride(columns.count * channels);
+    const auto take_rows = [&](std::int64_t count) { return carver.take<std::uint16_t>(stride * count); };
+    outside = carver.take<std::uint8_t>(stride);
+    mapped = carver.take<std::int64_t>(columns.count);
+    // From the row that leaves the window to the last that has entered it, or that a level is made from: each level is at
+    // most a batch ahead of what is asked of it.
+    byte_rows = std::max(y.radius + kRowBatch, (y.reach + 4 * kRowBatch) << y.levels) + y.radius + 1;
+    byte_stride = level_stride(columns.count * image_channels);
+    bytes_ring = carver.take<std::uint8_t>(byte_stride * byte_rows);
+    sums = take_rows(1);
+    for (std::size_t level = 1; level <= static_cast<std::size_t>(y.levels); ++level) {
+      up[level] = take_rows(kUpRows);
+      if (level < static_cast<std::size_t>(y.levels)) down[level] = take_rows(kDownRows);
+    }
+    ring_rows = (2 * y.reach + 3 * kRowBatch - 1) / kRowBatch * kRowBatch;  // batches never wrap
+    ring = take_rows(ring_rows);
+    rows = carver.take<const std::uint16_t*>(2 * y.reach + kRowBatch);
+    vertical = take_rows(kRowBatch);
+    spread = take_rows(1);
+    spread_sums = take_rows(1);
+    for (std::size_t level = 1; level <= static_cast<std::size_t>(x.levels); ++level) {
+      const auto take_row = [&](PyramidAxis::Span span) {
+        return carver.take<std::uint16_t>(level_stride(span.count * channels));
+      };
+      halved[level] = take_row(columns.levels.down[level]);
+      doubled[level] = take_row(columns.levels.up[level]);
+    }
+    smooth = take_rows(kRowBatch);
+    running = take_rows(kRowBatch);
+    out = carver.take<std::uint8_t>(stride * kRowBatch);
     bytes = carver.used();
   }
 };
