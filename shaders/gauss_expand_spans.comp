@@ -27,10 +27,11 @@ layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
 const int kTaps = cells_x * factor_x;
 const int kNear = cells_x + (span + factor_x - 2) / factor_x;  // cells that a span is mixed from
 
-// Those of a row that the span is mixed from, the newest first.
+// Those of a row that the span is mixed from, the newest first. Beyond the grid's edge lie some that count for nothing, and a row
+// that nothing asks for: any number does, but memory there may hold NaN.
 void fetch_cells(int newest, int row, out vec4 cells[kNear]) {
-  row = min(row, source_size.y - 1);  // behind the last one that anything needs
-  [[unroll]] for (int j = 0; j < kNear; ++j) cells[j] = fetch(ivec2(max(newest - j, 0), row));
+  ivec2 last = source_size - 1;
+  [[unroll]] for (int j = 0; j < kNear; ++j) cells[j] = fetch(min(ivec2(max(newest - j, 0), row), last));
 }
 
 void main() {
