@@ -65,6 +65,9 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   return out;
 }
 
+/// What a pixel costs beside one of four channels: lanes of spans work by numbers, others by pixels.
+double share_of_pixel(const Spans& spans, const FormatInfo& format) { return spans.are_plain ? format.channels / 4.0 : 1.0; }
+
 /// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few.
 std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t span) {
   const std::int64_t shared_with_neighbours = (x.cells() - 1) * x.factor;
@@ -118,8 +121,8 @@ Result<DecimatingPass> decimating_by_sums(const Problem& p, const AxisPlan& x, c
   const double rows = pass.tile.y;
   const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * columns / (cells * x.factor);
   work.pixels = static_cast<double>(size.x) * size.y;
-  work.loads = reads * area;
-  work.operations = reads * area * (static_cast<double>(y.cells()) + 3.0);
+  work.loads = reads * area * share_of_pixel(spans, source);
+  work.operations = reads * area * share_of_pixel(spans, source) * (static_cast<double>(y.cells()) + 3.0);
   work.shared_loads = static_cast<double>(x.spline.size());
   work.barriers = 3.0 * threads / cells;
   work.bytes = static_cast<double>(p.src.payload_bytes()) + work.pixels * 4.0 * channels;
@@ -183,7 +186,7 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   Work work;
   work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
   work.loads = static_cast<double>(x.cells()) / y.factor;
-  work.operations = static_cast<double>(y.cells()) + work.loads + 3.0;
+  work.operations = share_of_pixel(spans, destination) * (static_cast<double>(y.cells()) + work.loads + 3.0);
   work.bytes = static_cast<double>(p.dst.payload_bytes()) + work.pixels / (x.factor * y.factor) * info(format).pixel_bytes();
   cost += seconds(p.device, format, work);
   return pass;
