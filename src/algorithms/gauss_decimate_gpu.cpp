@@ -146,25 +146,32 @@ Result<DecimatingPass> decimating_pass(const Problem& p, const AxisPlan& x, cons
   if (!is_free) return matrix;
   Result<DecimatingPass> sums = decimating_by_sums(p, x, y, grid, where, spans);
   // Measured on an H200: smaller pixels are decimated as fast by sums, or faster.
-  const bool is_better = matrix && info(p.src.format).pixel_bytes() == 4 && spent + matrix->error <= p.allowed_error && (!sums || matrix->seconds < sums->seconds);
-  return is_better ? matrix : sums;
+  constexpr int kLeastBytes = 4;
+  const bool is_exact_enough = matrix && spent + matrix->error <= p.allowed_error;
+  const bool is_faster = matrix && info(p.src.format).pixel_bytes() >= kLeastBytes && (!sums || matrix->seconds < sums->seconds);
+  return is_exact_enough && is_faster ? matrix : sums;
 }
 
+/// Pieces of the walks that expand. Measured on an H200: spans of many numbers do best with as many groups as there are registers
+/// for, others with more.
+std::int32_t expanding_pieces(const Problem& p, const AxisPlan& y, const Spans& spans, std::int32_t threads, std::int32_t across) {
+  constexpr std::int64_t kManyNumbers = 16;
+  constexpr std::int64_t kOtherRegisters = 60;
+  constexpr double kRegisters = 65536.0;  // of a processor
+  const double cells = static_cast<double>(y.cells());
+  if (spans.written * info(p.dst.format).channels < kManyNumbers) {
+    return even_pieces(p, across, pieces_of_walk(p, std::int64_t{across} * threads, p.dst.height, cells));
+  }
+  const double groups = std::floor(kRegisters / threads / (kManyNumbers * cells + kOtherRegisters));
+  return even_pieces(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
+}
 
 Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
                     const Spans& spans, PixelFormat format, double& cost) {
   constexpr std::int32_t kThreads = 128;
-  constexpr double kRegisters = 65536.0 / kThreads;
-  constexpr std::int64_t kManyNumbers = 16;
-  constexpr std::int64_t kOtherRegisters = 60;
   const std::int32_t columns = kThreads * spans.written;
   const std::int32_t across = (p.dst.width + columns - 1) / columns;
-  // Measured on an H200: spans of many numbers do best with as many groups as there are registers for, others with more.
-  const bool is_wide = spans.written * info(p.dst.format).channels >= kManyNumbers;
-  const double groups = std::floor(kRegisters / static_cast<double>(kManyNumbers * y.cells() + kOtherRegisters));
-  const double wanted = is_wide ? std::max(groups, 1.0) * processors(p) / across / p.batch
-                                : pieces_of_walk(p, std::int64_t{across} * kThreads, p.dst.height, static_cast<double>(y.cells()));
-  const std::int32_t pieces = even_pieces(p, across, wanted);
+  const std::int32_t pieces = expanding_pieces(p, y, spans, kThreads, across);
   Pass pass = make_pass(spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
                         {columns, walk_length(p.dst.height, pieces, y.factor)}, {kThreads, 1}, where);
   pass.source = intermediate(1);

@@ -16,7 +16,7 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_decimate_matrix";
 constexpr std::int32_t kSide = 16;   // of matrices
-constexpr std::int32_t kMostSteps = 16;  // matrices beneath each other that a tile's numbers depend on
+constexpr std::int32_t kMostSteps = 16;  // matrices of taps that registers hold, twice
 // Measured on an H200 with Vulkan: as if the groups of a processor had so much shared memory together.
 constexpr std::int64_t kProcessorShared = 48 << 10;
 constexpr std::int64_t kReservedShared = 1 << 10;  // of each
@@ -43,6 +43,49 @@ MatrixTaps whole_taps(const AxisPlan& axis, const FormatInfo& source) {
   for (std::size_t i = 0; i < axis.spline.size(); ++i) l1 += std::abs(out.taps.weights[i] / out.sum - axis.spline[i]);
   out.error = kernel_distance_error(l1, source.format);
   return out;
+}
+
+/// Of columns, which a group walks down.
+struct Strip {
+  std::int32_t threads = 0;
+  std::int32_t factor = 1;
+  std::int32_t lead = 0;   ///< columns before the first cell's, so that fetches begin at whole units
+  std::int32_t steps = 1;  ///< matrices beneath each other that a tile's numbers depend on
+
+  [[nodiscard]] std::int32_t units() const { return (threads / kSide - 1) * factor + 2 * steps; }  ///< of a row
+  [[nodiscard]] std::int64_t shared_bytes() const {
+    const std::int64_t rows = std::int64_t{kSide} * (units() | 1);
+    const std::int64_t bands = std::int64_t{4} * kSide * steps;
+    return kUnit * std::max(rows, bands) + std::int64_t{4} * kSide * (threads + 8);
+  }
+  /// Groups that a processor runs at once.
+  [[nodiscard]] std::int64_t at_once() const { return kProcessorShared / (shared_bytes() + kReservedShared); }
+};
+
+/// By the widest groups, unless narrower ones leave a processor more threads.
+Result<Strip> strip_of(const Problem& p, const AxisPlan& x, std::int64_t first_cell) {
+  const std::int32_t channels = info(p.src.format).channels;
+  const std::int32_t span = kUnit / channels;
+  const std::int64_t left = first_cell * x.factor - spline_centre(x.spline.size());
+  Strip strip;
+  strip.factor = x.factor;
+  strip.lead = static_cast<std::int32_t>(((left % span) + span) % span);
+  const auto taps = static_cast<std::int32_t>(x.spline.size());
+  const std::int32_t reach = (strip.lead + (kSide / channels - 1) * x.factor + taps) * channels;  // bytes
+  strip.steps = (reach + 2 * kUnit - 1) / (2 * kUnit);
+  if (strip.steps > kMostSteps) return refusal("the taps of a cell are more than matrices in registers hold");
+
+  constexpr std::int64_t kWorthIt = 11;  // tenths
+  Strip best;
+  for (const std::int32_t threads : {128, 64, 32}) {
+    if (threads > p.device.gpu.max_group_invocations || threads % p.device.gpu.subgroup_size != 0) continue;
+    strip.threads = threads;
+    const bool is_better = 10 * threads * strip.at_once() > kWorthIt * best.threads * best.at_once();
+    if (best.threads == 0 || is_better) best = strip;
+  }
+  if (best.threads == 0) return refusal("groups of up to 128 threads are no whole subgroups");
+  if (Status s = check_shared(p, best.shared_bytes()); !s) return s.error();
+  return best;
 }
 
 /// Rows of a turn: whole cells, or a whole part of one.
@@ -76,41 +119,24 @@ Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x,
   const std::int32_t channels = source.channels;
   const std::int32_t span = kUnit / channels;
   const PerAxis<std::int32_t> size = size_of(grid);
-  const std::int64_t left = grid.x.first * x.factor - spline_centre(x.spline.size());
-  const auto lead = static_cast<std::int32_t>(((left % span) + span) % span);
-  const auto taps = static_cast<std::int32_t>(x.spline.size());
-  const std::int32_t reach = (lead + (kSide / channels - 1) * x.factor + taps) * channels;  // bytes that a tile depends on
-  const std::int32_t steps = (reach + 2 * kUnit - 1) / (2 * kUnit);
-  if (steps > kMostSteps) return refusal("the taps of a cell are more than matrices in registers hold");
-
-  const auto units = [&](std::int32_t threads) { return (threads / kSide - 1) * x.factor + 2 * steps; };
-  const auto shared = [&](std::int32_t threads) {
-    const std::int64_t rows = std::int64_t{kSide} * (units(threads) | 1);
-    const std::int64_t bands = std::int64_t{4} * kSide * steps;
-    return kUnit * std::max(rows, bands) + std::int64_t{4} * kSide * (threads + 8);
-  };
-  const auto groups_at_once = [&](std::int32_t threads) { return kProcessorShared / (shared(threads) + kReservedShared); };
-  std::int32_t threads = 0;
-  for (const std::int32_t other : {128, 64, 32}) {
-    const bool fits = other <= p.device.gpu.max_group_invocations && other % p.device.gpu.subgroup_size == 0;
-    if (fits && (threads == 0 || 10 * other * groups_at_once(other) > 11 * threads * groups_at_once(threads))) threads = other;
-  }
-  if (threads == 0) return refusal("groups of up to 128 threads are no whole subgroups");
-  if (Status s = check_shared(p, shared(threads)); !s) return s.error();
+  const Result<Strip> strip = strip_of(p, x, grid.x.first);
+  if (!strip) return strip.error();
+  const std::int32_t threads = strip->threads;
 
   // Beginning takes a group as long as many rows: no more of them than run at once.
   const std::int32_t cells = threads / channels;
   const std::int64_t across = (size.x + cells - 1) / cells;
-  const auto groups = static_cast<double>(std::max<std::int64_t>(groups_at_once(threads), 1));
+  const auto groups = static_cast<double>(std::max<std::int64_t>(strip->at_once(), 1));
   const std::int32_t wanted = even_pieces(p, across, groups * processors(p) / static_cast<double>(across * p.batch));
-  const std::int32_t pieces = std::clamp<std::int32_t>(wanted, 1, std::max(size.y / static_cast<std::int32_t>(y.cells()), 1));
+  const std::int32_t most = std::max(size.y / static_cast<std::int32_t>(y.cells()), 1);
+  const std::int32_t pieces = std::clamp(wanted, 1, most);
   const MatrixTaps across_taps = whole_taps(x, source);
   DecimatingPass out;
   out.pass = make_pass(kKernel, size, {cells, walk_length(size.y, pieces, 1)}, {threads, 1}, Storage::buffer);
   out.pass.taps = {across_taps.taps, padded_spline(y, 1.0)};
   out.pass.constants["span"] = span;
   out.pass.constants["batch"] = rows_of_turn(y.factor);
-  out.pass.constants["lead"] = lead;
+  out.pass.constants["lead"] = strip->lead;
   out.pass.constants["subgroup_size"] = p.device.gpu.subgroup_size;
   out.pass.parameters["scale"] = 1.0 / (across_taps.sum * source.unit());
   set_axes(out.pass, grid, x, y);
@@ -119,7 +145,7 @@ Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x,
   out.error = across_taps.error * magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
 
   const double rows = out.pass.tile.y;
-  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * units(threads) * span / (cells * x.factor);
+  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * strip->units() * span / (cells * x.factor);
   Work work;
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * x.factor * y.factor / span;
