@@ -99,14 +99,8 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   return out;
 }
 
-/// With as many halvings of its sums as the error needs.
 Result<Proposal> propose_levels(const Problem& p, int levels) {
-  Result<Proposal> out = propose_levels(p, levels, 0);
-  for (int halvings = 1; out && out->error > p.allowed_error && halvings <= kMostSumHalvings; ++halvings) {
-    Result<Proposal> finer = propose_levels(p, levels, halvings);
-    if (finer && finer->error < out->error) out = std::move(finer);
-  }
-  return out;
+  return with_halvings(p, [&](int halvings) { return propose_levels(p, levels, halvings); });
 }
 
 Result<Proposal> propose(const Problem& p) {
@@ -114,13 +108,7 @@ Result<Proposal> propose(const Problem& p) {
   if (Status s = only_options(p, {"levels"}); !s) return s.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
-  const FormatInfo& format = info(p.src.format);
-  if (!format.is_unorm() || format.bits != 8 || p.dst.format != p.src.format) {
-    return refusal("16-bit sums need 8-bit images of one format");
-  }
-  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("16-bit sums cannot handle alpha or transfer functions");
-  }
+  if (Status s = check_16_bit_sums(p); !s) return s.error();
   if (const auto given = p.options.find("levels"); given != p.options.end()) {
     return propose_levels(p, given->second.front() - '0');
   }

@@ -16,6 +16,18 @@ namespace mollify {
   return refusal("the " + std::string(name(problem.device.backend)) + " backend has no kernel " + std::string(kernel));
 }
 
+/// Of numbers of the image, on CPUs: refuses all but 8-bit images that are only blurred.
+[[nodiscard]] inline Status check_16_bit_sums(const Problem& p) {
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm() || source.bits != 8 || p.dst.format != p.src.format) {
+    return refusal("16-bit sums need 8-bit images of one format");
+  }
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("16-bit sums cannot handle alpha or transfer functions");
+  }
+  return {};
+}
+
 /// Options of an algorithm that another backend's kernel has.
 [[nodiscard]] inline Status only_options(const Problem& problem, std::initializer_list<std::string_view> names) {
   for (const auto& [key, value] : problem.options) {

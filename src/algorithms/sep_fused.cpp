@@ -72,12 +72,7 @@ Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, c
 Result<Proposal> propose_integer(const Problem& p, double cut_share, int halvings) {
   const FormatInfo& source = info(p.src.format);
   if (!p.device.has_kernel(kIntegerKernel)) return refusal_without_kernel(p, kIntegerKernel);
-  if (!source.is_unorm() || source.bits != 8 || p.dst.format != p.src.format) {
-    return refusal("16-bit sums need 8-bit images of one format");
-  }
-  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("16-bit sums cannot handle alpha or transfer functions");
-  }
+  if (Status s = check_16_bit_sums(p); !s) return s.error();
   std::optional<SeparableTaps> s = separable_taps(p, cut_share);
   if (!s) return refusal("the matrix is no product of a column and a row");
   const std::optional<FixedWeights> x = rounded_to_fixed(s->taps.x, halvings);

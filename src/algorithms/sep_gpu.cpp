@@ -9,6 +9,13 @@
 #include "tuning/tuning.h"
 
 namespace mollify::gpu {
+namespace {
+
+/// Measured on an H200: a walk's latency is what a sixth of the threads that fill the device need for a row.
+double latency_threads(const Problem& p) { return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0; }
+
+}  // namespace
+
 Result<Separable> separable(const Problem& p, std::string_view kernel, Storage preferred, double cut_share) {
   const Result<Storage> where = preferred == Storage::image ? storage(p, kernel) : buffer_or_image(p, kernel);
   if (!where) return where.error();
@@ -69,8 +76,6 @@ std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pi
   const double groups = std::max(std::round(pieces * across / processors(p)), 1.0);  // of a processor
   return static_cast<std::int32_t>(std::max(groups * processors(p) / across, 1.0));
 }
-
-double latency_threads(const Problem& p) { return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0; }
 
 std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {
   const std::int32_t length = (size + pieces - 1) / pieces;

@@ -39,9 +39,6 @@ struct Separable {
 /// The number of pieces next to `pieces` with which all processors have as many groups.
 [[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces);
 
-/// Measured on an H200: a walk's latency is what a sixth of the threads that fill the device need for a row.
-[[nodiscard]] double latency_threads(const Problem& p);
-
 /// The same for groups that take little and wait much: in how many pieces the walk over `size` rows ends soonest when each
 /// piece begins with `run_up` rows more. `threads_across`: of all groups beside each other.
 [[nodiscard]] std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up);
