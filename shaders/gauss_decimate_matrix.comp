@@ -145,20 +145,18 @@ void main() {
       }
     }
     if (turn >= 0) {
-      Sums upper[kTilesOfSubgroup];
-      Sums lower[kTilesOfSubgroup];
-      [[unroll]] for (int t = 0; t < kTilesOfSubgroup; ++t) upper[t] = lower[t] = Sums(0);
-      [[unroll]] for (int n = 0; n < kSteps; ++n) {
-        [[unroll]] for (int t = 0; t < kTilesOfSubgroup; ++t) {
+      // One tile after another: registers that more of them at once would take are worth more to other groups.
+      [[unroll]] for (int t = 0; t < kTilesOfSubgroup; ++t) {
+        Sums upper = Sums(0);
+        Sums lower = Sums(0);
+        [[unroll]] for (int n = 0; n < kSteps; ++n) {
           Rows numbers;
           coopMatLoadNV(numbers, rows, (first_tile + t) * factor_x + 2 * n, kPitch, false);
-          upper[t] = coopMatMulAddNV(numbers, bands[n], upper[t]);
-          lower[t] = coopMatMulAddNV(numbers, bands[kSteps + n], lower[t]);
+          upper = coopMatMulAddNV(numbers, bands[n], upper);
+          lower = coopMatMulAddNV(numbers, bands[kSteps + n], lower);
         }
-      }
-      [[unroll]] for (int t = 0; t < kTilesOfSubgroup; ++t) {
-        [[unroll]] for (int i = 0; i < upper[t].length(); ++i) upper[t][i] = (upper[t][i] << 8) + lower[t][i];
-        coopMatStoreNV(upper[t], done, (first_tile + t) * kSide, kDonePitch, false);
+        [[unroll]] for (int i = 0; i < upper.length(); ++i) upper[i] = (upper[i] << 8) + lower[i];
+        coopMatStoreNV(upper, done, (first_tile + t) * kSide, kDonePitch, false);
       }
     }
     barrier();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/vulkan/context.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -30,6 +31,18 @@ TEST(VulkanDevice, OpensByIndexAndByPartOfTheName) {
   EXPECT_EQ(must(Device::open("vulkan:0")).info(), first->info);
   EXPECT_EQ(must(Device::open("vulkan:" + first->info.name.substr(1, 5))).info(), first->info);
   EXPECT_EQ(entries.front().open_name, "cpu");
+}
+
+TEST(VulkanDevice, RunsOnAQueueThatOnlyComputesIfThereIsOne) {
+  const auto chosen = [](std::initializer_list<VkQueueFlags> flags) {
+    std::vector<VkQueueFamilyProperties> families;
+    for (const VkQueueFlags f : flags) families.push_back({f, 1, 64, {1, 1, 1}});
+    return vulkan::compute_family(families);
+  };
+  constexpr VkQueueFlags kAll = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+  EXPECT_EQ(chosen({kAll, VK_QUEUE_TRANSFER_BIT, VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT}), 2U);
+  EXPECT_EQ(chosen({VK_QUEUE_TRANSFER_BIT, kAll, kAll}), 1U) << "the first of those that draw";
+  EXPECT_EQ(chosen({VK_QUEUE_GRAPHICS_BIT, VK_QUEUE_TRANSFER_BIT}), std::nullopt);
 }
 
 /// Run where no driver can be found.

@@ -211,7 +211,7 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
   for (const Expected& e :
        {Expected{rgba8, 9, 128, "columns", "u16x2"}, Expected{rgba8, 9, 129, "columns", "u32"},
         Expected{r8, 9, 9, "columns", "u32"}, Expected{rgba16, 1, 1, "columns", "u32"},
-        Expected{rgba16, 127, 128, "columns", "u32"}, Expected{rgba16, 128, 128, "columns", "f32x2"},
+        Expected{rgba16, 127, 128, "columns", "u32"}, Expected{rgba16, 128, 128, "columns", "f32"},
         Expected{rgba8, 2.5, 3, "columns", "f32"}, Expected{rgba32f, 3, 3, "columns", "f32"},
         Expected{rgba32f, 3, 400, "columns", "f32x2"}, Expected{rgba8, 9, 129, "corners", "u16x2"},
         Expected{rgba8, 2052, 2052, "corners", "f32"}, Expected{r8, 2000, 9, "corners", "u32"},

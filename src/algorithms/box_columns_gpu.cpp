@@ -77,11 +77,11 @@ std::int32_t usual_threads(const Problem& p, std::int32_t reach, std::int32_t pl
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(most / kWholeSubgroups * kWholeSubgroups, 128, threads));
 }
 
-/// As many lanes walk as a subgroup has, unless the first sums of so many walks outweigh the rest.
+/// As many lanes walk as a subgroup has, unless the first sums of so many walks outweigh the rest by far.
 std::int32_t usual_walks(const Shape& shape, std::int32_t columns, std::int32_t reach) {
   constexpr std::int32_t kWalkers = 32;
   std::int32_t walks = std::clamp(kWalkers / (shape.batch * shape.planes), 1, columns);
-  while (walks > 1 && walks * reach > columns) walks /= 2;
+  while (walks > 1 && 2 * walks * reach > 3 * columns) walks /= 2;
   return walks;
 }
 

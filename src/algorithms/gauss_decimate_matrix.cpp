@@ -17,9 +17,9 @@ using namespace gpu;
 constexpr std::string_view kKernel = "gauss_decimate_matrix";
 constexpr std::int32_t kSide = 16;   // of matrices
 constexpr std::int32_t kMostSteps = 16;  // matrices of taps that registers hold, twice
-// Measured on an H200 with Vulkan: as if the groups of a processor had so much shared memory together.
-constexpr std::int64_t kProcessorShared = 48 << 10;
-constexpr std::int64_t kReservedShared = 1 << 10;  // of each
+// Of a processor, for all of its groups together. Measured on an H200, where a queue that draws would leave them half of it.
+constexpr std::int64_t kProcessorShared = 100 << 10;
+constexpr std::int64_t kProcessorRegisters = 64 << 10;
 constexpr std::int32_t kUnit = 16;   // bytes that lanes move at once; a matrix takes two of a row
 
 /// The spline as the kernel splits it, and what that moves the result by.
@@ -59,7 +59,15 @@ struct Strip {
     return kUnit * std::max(rows, bands) + std::int64_t{4} * kSide * (threads + 8);
   }
   /// Groups that a processor runs at once.
-  [[nodiscard]] std::int64_t at_once() const { return kProcessorShared / (shared_bytes() + kReservedShared); }
+  [[nodiscard]] std::int64_t at_once() const {
+    return std::min(kProcessorShared / shared_bytes(), kProcessorRegisters / (threads * registers()));
+  }
+  [[nodiscard]] std::int64_t registers() const {
+    constexpr std::int64_t kOthers = 76;
+    const std::int64_t bands = std::int64_t{8} * steps;
+    const std::int64_t coming = (std::int64_t{kSide} * units() + threads - 1) / threads * 5;
+    return kOthers + bands + coming;
+  }
 };
 
 /// By the widest groups, unless narrower ones leave a processor more threads.
@@ -77,11 +85,14 @@ Result<Strip> strip_of(const Problem& p, const AxisPlan& x, std::int64_t first_c
 
   constexpr std::int64_t kWorthIt = 11;  // tenths
   Strip best;
+  std::int64_t most_threads = 0;  // of a processor
   for (const std::int32_t threads : {128, 64, 32}) {
     if (threads > p.device.gpu.max_group_invocations || threads % p.device.gpu.subgroup_size != 0) continue;
     strip.threads = threads;
-    const bool is_better = 10 * threads * strip.at_once() > kWorthIt * best.threads * best.at_once();
-    if (best.threads == 0 || is_better) best = strip;
+    const std::int64_t of_processor = threads * strip.at_once();
+    if (10 * of_processor <= kWorthIt * most_threads && best.threads > 0) continue;
+    best = strip;
+    most_threads = of_processor;
   }
   if (best.threads == 0) return refusal("groups of up to 128 threads are no whole subgroups");
   if (Status s = check_shared(p, best.shared_bytes()); !s) return s.error();

@@ -1,6 +1,7 @@
 // sep.fused on GPUs: groups walk down strips of columns, filter rows out of shared memory and sum them up in registers.
 // The image is read once, but for what strips share, and written once; a component costs taps_x + taps_y multiply-adds and
 // 2 + taps_x / span shared loads. Loses where the sums of all taps_y rows no longer fit into registers.
+#include <algorithm>
 #include <array>
 
 #include "algorithms/sep_fused.h"
@@ -22,7 +23,7 @@ struct Shape {
   std::int32_t channels = 1;
   std::int32_t span = 4;       ///< neighbouring pixels of one channel that a lane makes
   std::int32_t threads = 128;
-  std::int32_t batch = 2;      ///< rows from one turn to the next
+  std::int32_t batch = 1;      ///< rows from one turn to the next
   std::int32_t width = 0;      ///< columns that come out
   [[nodiscard]] std::int32_t reach() const { return threads / channels * span; }
   [[nodiscard]] std::int64_t shared_bytes() const {
@@ -53,7 +54,10 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
     return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " +
                    std::to_string(out.threads) + " threads");
   }
-  const Result<std::int32_t> batch = count(p, "batch", 16, is_software ? 1 : 2);
+  // Measured on an H200: waits for a turn's rows count until the sums of many taps do.
+  constexpr std::int32_t kFewTaps = 13;
+  const bool has_few_taps = std::max(nx, count_of(work.taps.y)) <= kFewTaps;
+  const Result<std::int32_t> batch = count(p, "batch", 16, is_software ? 1 : has_few_taps ? 4 : 2);
   if (!batch) return batch.error();
   out.batch = *batch;
   if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();

@@ -42,19 +42,10 @@ bool computes(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint3
   return family < families.size() && computes(families[family]);
 }
 
-/// The first queue family that computes; one that also draws is the one that drivers tune.
-std::optional<std::uint32_t> compute_family(const InstanceFunctions& vk, VkPhysicalDevice physical) {
-  const std::vector<VkQueueFamilyProperties> families = queue_families(vk, physical);
-  for (std::uint32_t i = 0; i < families.size(); ++i) {
-    if (computes(families[i])) return i;
-  }
-  return std::nullopt;
-}
-
 bool is_usable(const InstanceFunctions& vk, VkPhysicalDevice physical) {
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, nullptr, {}};
   vk.GetPhysicalDeviceProperties2(physical, &properties);
-  return properties.properties.apiVersion >= kApiVersion && compute_family(vk, physical);
+  return properties.properties.apiVersion >= kApiVersion && compute_family(queue_families(vk, physical));
 }
 
 /// One instance serves every device: making one costs tens of milliseconds.
@@ -229,6 +220,16 @@ class VulkanDevice final : public DeviceImpl {
 
 }  // namespace
 
+std::optional<std::uint32_t> compute_family(std::span<const VkQueueFamilyProperties> families) {
+  std::optional<std::uint32_t> first;
+  for (std::uint32_t i = 0; i < families.size(); ++i) {
+    if (!computes(families[i])) continue;
+    if ((families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) == 0) return i;
+    if (!first) first = i;
+  }
+  return first;
+}
+
 Features::Features() {
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
   matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
@@ -287,7 +288,7 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
   Features features(vk, physical);
   keep_used(features);
 
-  const std::uint32_t family = *compute_family(vk, physical);
+  const std::uint32_t family = *compute_family(queue_families(vk, physical));
   const float priority = 1.0F;
   VkDeviceQueueCreateInfo queue{};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
