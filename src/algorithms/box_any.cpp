@@ -26,7 +26,7 @@ constexpr std::array kOptions = {
     OptionInfo{"form", kBoxAnyForms, "the cheaper", "GPU: windows from sums of columns, from four corners, or from sums along rows"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group, a column each", true},
-    OptionInfo{"batch", kBatches, "8 words of a column's sums", "GPU: rows from one turn to the next", true},
+    OptionInfo{"batch", kBatches, "as many as leave room for other groups", "GPU: rows from one turn to the next", true},
     OptionInfo{"walks", kWalks, "as many as a subgroup has lanes for", "GPU: lanes that share a row of sums", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
                true}};

@@ -40,7 +40,7 @@ constexpr std::array kOptions = {
                "GPU, matrix: halves that a tap, and a row between the axes, is kept as the sum of"},
     OptionInfo{"blocks", kBlocks, "2, or 1 of split numbers", "GPU, matrix: blocks of 16 columns of a subgroup",
                true},
-    OptionInfo{"batch", kBatches, "2", "GPU: rows from one turn to the next", true},
+    OptionInfo{"batch", kBatches, "4, or 2 for more than 13 taps", "GPU: rows from one turn to the next", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
                true}};
 
