@@ -441,6 +441,19 @@ TEST(VulkanPlan, MatricesHoldGaussiansWithinTheDefaultError) {
             "sep.fused cannot do this: the kernel has 91x91 taps, more than matrices in registers hold");
 }
 
+TEST(VulkanPlan, FusedSumsOfFloatsReachARadiusOf32) {
+  const auto planned = [](std::int32_t radius) {
+    const ImageDesc desc{4096, 4096, PixelFormat::rgba32f};
+    const Gaussian whole{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
+    return make_plan(spec_of(whole), desc, desc, fake_gpu(false), with("sep.fused:neighbours=shared"));
+  };
+  const Result<Plan> plan = planned(32);
+  ASSERT_TRUE(plan.ok()) << message_of(plan);
+  EXPECT_EQ(plan->passes.size(), 1U);
+  EXPECT_EQ(plan->algorithm.options.at("span"), "2");
+  EXPECT_EQ(message_of(planned(33)), "sep.fused cannot do this: the kernel has 67x67 taps, more than 65 on an axis");
+}
+
 /// Where sep.fused finds neighbours for a Gaussian of this radius, or why it refuses.
 std::string neighbours_of(std::int32_t radius, PixelFormat format, std::string_view algorithm = "sep.fused",
                           std::optional<double> max_error = {}) {

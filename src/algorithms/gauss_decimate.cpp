@@ -134,7 +134,7 @@ std::optional<AxisPlan> widest(const Problem& p, const AxisGaussian& gaussian, i
 
 /// GPUs blur grids with a kernel of limited reach, and a group of theirs spans whole splines.
 bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
-  return p.device.backend == Backend::cpu || (axis.coarse.weights.size() <= kMostFusedTaps &&
+  return p.device.backend == Backend::cpu || (axis.coarse.weights.size() <= kMostGridTaps &&
                                               axis.cells() * axis.factor <= p.device.gpu.max_group_invocations);
 }
 

@@ -9,6 +9,9 @@ inline constexpr std::array<std::string_view, 2> kGridBlurs = {"tiles", "walk"};
 /// Threads of a group that makes a tile: across and down it.
 inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
 
+/// Of the kernel on an axis. A larger factor is cheaper than more.
+inline constexpr std::size_t kMostGridTaps = 45;
+
 /// By groups that make a tile each, or by sep.fused's that walk: what is asked for, else what is expected to be faster.
 /// Cells beyond the edge of the grid are like the nearest.
 [[nodiscard]] Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work);

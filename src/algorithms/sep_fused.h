@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
 
 /// On an axis: sums of more rows do not fit into registers.
-inline constexpr std::size_t kMostFusedTaps = 45;
+inline constexpr std::size_t kMostFusedTaps = 65;
 
 /// What one dispatch of the kernel "sep_fused" filters.
 struct FusedWork {

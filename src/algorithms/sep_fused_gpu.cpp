@@ -15,6 +15,7 @@ using namespace gpu;
 constexpr std::string_view kKernel = "sep_fused";
 constexpr std::int32_t kMostTaps = kMostFusedTaps;
 constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
+constexpr std::int32_t kMostTapsOfTwo = 45;   // of more, two pixels wide, they hardly do
 
 std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
 
@@ -107,7 +108,9 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   cost.operations = out.reads * (nx + ny);
   cost.barriers = out.reads / form->batch;
   cost.bytes = cost.pixels * info(work.source).pixel_bytes() * (out.reads + 1.0);
-  out.seconds = seconds(p.device, work.source, cost);
+  // Measured on an H200: at 65 taps a group takes so many registers that a processor runs one.
+  constexpr double kAlone = 2.5;
+  out.seconds = seconds(p.device, work.source, cost) * (ny > kMostTapsOfTwo ? kAlone : 1.0);
   return out;
 }
 
