@@ -124,7 +124,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   constexpr double kBase = 26.5;
   constexpr double kLevel = 5.0;  // those beyond the first, each half of the one before
   constexpr double kPair = 1.0;
-  constexpr double kSpreading = 1.77;  // three channels to the room of four and back
+  constexpr double kSpreading = 1.28;  // three channels to the room of four and back
   const auto axis_cost = [&](const AxisPlan& axis) {
     const double factor = 1 << axis.kernel.levels;
     return kLevel * (1.0 - 2.0 / factor) + kPair * static_cast<double>(axis.level.radius()) / factor;

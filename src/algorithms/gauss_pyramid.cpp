@@ -75,7 +75,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   // In multiply-adds of floats, as measured: reading and writing the image, and a pair of taps where it is small.
   constexpr double kLevelCost = 5.8;
   constexpr double kPairCost = 0.9;
-  const double spreading = format.channels == 3 ? 1.75 : 1.0;  // three channels to the room of four and back
+  const double spreading = format.channels == 3 ? 1.44 : 1.0;  // three channels to the room of four and back
   const double taps = static_cast<double>(x.radius() + y.radius()) * kPairCost / (factor * factor);
   needs.pixel_operations = spreading * channels * (kLevelCost * (1.0 + small / 3.0) + taps);
   Pass pass;

@@ -336,7 +336,7 @@ class Cut {
     std::uint16_t* smooth = s_.smooth + j * s_.stride;
     std::uint16_t* running = s_.running + j * s_.stride;
     if (spreads) {
-      spread_pixels(row, x_.count, s_.spread);
+      move_pixels<kToFour>(row, x_.count, s_.spread);
       row = s_.spread;
     }
     with_pixel(s_.channels, [&](auto pixel) HWY_ATTR {
@@ -358,8 +358,8 @@ class Cut {
       }
     });
     if (spreads) {
-      pack_pixels(s_.spread, x_.levels.up[0].count, smooth);
-      pack_pixels(s_.spread_sums, window + 1, running);
+      move_pixels<kToThree>(s_.spread, x_.levels.up[0].count, smooth);
+      move_pixels<kToThree>(s_.spread_sums, window + 1, running);
     }
   }
 

@@ -151,7 +151,7 @@ class Pyramid {
     for (std::int64_t j = 0; j < kRowBatch; ++j) {
       const std::uint16_t* half = half_ + j * s_.half_stride;
       if (level == 1 && k_.rows.source.channels != s_.channels) {
-        spread_pixels(half, x_.down[0].count, s_.spread);
+        move_pixels<kToFour>(half, x_.down[0].count, s_.spread);
         half = s_.spread;
       }
       std::uint16_t* row = level == top_ ? s_.top : down_row(level, y + j);
@@ -191,7 +191,7 @@ class Pyramid {
       const bool packs = level == 1 && k_.rows.source.channels != s_.channels;
       std::uint16_t* out = packs ? s_.spread : up_row(level, y + j);
       with_pixel(s_.channels, [&](auto pixel) HWY_ATTR { double_columns<decltype(pixel)>(row, x_.up[level].count, ahead(level, kRowBatch + j, row), out); });
-      if (packs) pack_pixels(s_.spread, x_.up[0].count, up_row(level, y + j));
+      if (packs) move_pixels<kToThree>(s_.spread, x_.up[0].count, up_row(level, y + j));
     }
   }
 

@@ -168,14 +168,40 @@ HWY_INLINE void with_pixel(int channels, const Body& body) {
   }
 }
 
-/// Pixels of three channels to such with the room of four.
-HWY_INLINE void spread_pixels(const std::uint16_t* in, std::int64_t pixels, std::uint16_t* out) {
-  for (std::int64_t i = 0; i < pixels; ++i, in += 3, out += 4) std::memcpy(out, in, 4 * sizeof *in);
-}
+inline constexpr bool kToFour = true, kToThree = false;
 
-/// And back. Writes an element more.
-HWY_INLINE void pack_pixels(const std::uint16_t* in, std::int64_t pixels, std::uint16_t* out) {
-  for (std::int64_t i = 0; i < pixels; ++i, in += 4, out += 3) std::memcpy(out, in, 4 * sizeof *in);
+/// Pixels of three channels to such with the room of four, or back. Reads and writes up to an element more.
+template <bool kSpreads>
+HWY_INLINE void move_pixels(const std::uint16_t* in, std::int64_t pixels, std::uint16_t* out) {
+  constexpr std::int64_t kFrom = kSpreads ? 3 : 4, kTo = 7 - kFrom;
+  std::int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  // A block of 128 bits holds two pixels, in four words or three. Words go from block to block, and within one bytes to their
+  // places: two pixels have as many words as one has elements, so both are counted alike.
+  constexpr std::int64_t kBlock = 8;
+  const U16 d;
+  const hn::Repartition<std::uint32_t, U16> d32;
+  const hn::Repartition<std::uint8_t, U16> d8;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto source_of = [](std::int64_t j) { return j / kTo * kFrom + std::min<std::int64_t>(j % kTo, 2); };
+  HWY_ALIGN std::uint32_t words[kMaxLanes];
+  HWY_ALIGN std::uint16_t places[kMaxLanes];
+  for (std::int64_t j = 0; j < lanes / 2; ++j) words[j] = static_cast<std::uint32_t>(std::min(source_of(j), lanes / 2 - 1));
+  for (std::int64_t j = 0; j < lanes; ++j) {
+    const std::int64_t byte = 2 * std::min(source_of(j % kBlock), kBlock - 1);
+    places[j] = static_cast<std::uint16_t>(byte + 256 * (byte + 1));
+  }
+  const auto word_order = hn::SetTableIndices(d32, words);
+  const auto byte_order = hn::BitCast(d8, hn::Load(d, places));
+  const auto by_words = [&](auto v) HWY_ATTR { return hn::BitCast(d8, hn::TableLookupLanes(hn::BitCast(d32, v), word_order)); };
+  const auto by_bytes = [&](auto v) HWY_ATTR { return hn::TableLookupBytes(hn::BitCast(d8, v), byte_order); };
+  // A vector is no longer than what is left of the shorter row.
+  for (; 3 * (pixels - i) >= lanes; i += lanes / 4) {
+    const VecU16 v = hn::LoadU(d, in + i * kFrom);
+    hn::StoreU(hn::BitCast(d, kSpreads ? by_bytes(by_words(v)) : by_words(by_bytes(v))), d, out + i * kTo);
+  }
+#endif
+  for (; i < pixels; ++i) std::memcpy(out + i * kTo, in + i * kFrom, 4 * sizeof *in);
 }
 
 /// kRowBatch rows of the level below from as many of a level, which begin one before them.
