@@ -454,6 +454,17 @@ TEST(VulkanPlan, FusedSumsOfFloatsReachARadiusOf32) {
   EXPECT_EQ(message_of(planned(33)), "sep.fused cannot do this: the kernel has 67x67 taps, more than 65 on an axis");
 }
 
+TEST(VulkanPlan, GridsWithKernelsOfMoreThan45TapsAreRefused) {
+  for (const std::string_view blur : {"", ",blur=tiles", ",blur=walk"}) {
+    const std::string algorithm = "gauss.decimate:factor=2,order=4" + std::string(blur);
+    const auto planned = [&](double sigma) {
+      return make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), kDesc, kDesc, fake_gpu(false), with(algorithm));
+    };
+    EXPECT_TRUE(planned(8.0).ok()) << message_of(planned(8.0)) << blur;
+    EXPECT_NE(message_of(planned(10.0)).find("taps, more than 45 on an axis"), std::string::npos) << message_of(planned(10.0)) << blur;
+  }
+}
+
 /// Where sep.fused finds neighbours for a Gaussian of this radius, or why it refuses.
 std::string neighbours_of(std::int32_t radius, PixelFormat format, std::string_view algorithm = "sep.fused",
                           std::optional<double> max_error = {}) {

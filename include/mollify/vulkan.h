@@ -27,7 +27,7 @@ struct Handles {
   /// Of a lent device, used by Executable::run() alone, which then must not run beside the caller's own submissions; may be
   /// null.
   VkQueue queue = VK_NULL_HANDLE;
-  /// Where blurs will run. Families that only compute are the faster ones on NVIDIA's driver.
+  /// Where blurs will run. On an H200 some are faster on a family that only computes.
   std::uint32_t queue_family = 0;
 };
 

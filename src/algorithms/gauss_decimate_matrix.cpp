@@ -62,10 +62,11 @@ struct Strip {
   [[nodiscard]] std::int64_t at_once() const {
     return std::min(kProcessorShared / shared_bytes(), kProcessorRegisters / (threads * registers()));
   }
+  /// Of a lane, roughly: with these, as many groups run at once as were fastest on an H200.
   [[nodiscard]] std::int64_t registers() const {
     constexpr std::int64_t kOthers = 76;
-    const std::int64_t bands = std::int64_t{8} * steps;
-    const std::int64_t coming = (std::int64_t{kSide} * units() + threads - 1) / threads * 5;
+    const std::int64_t bands = std::int64_t{8} * steps;  // four for each of two
+    const std::int64_t coming = (std::int64_t{kSide} * units() + threads - 1) / threads * 5;  // four of a unit, and its place
     return kOthers + bands + coming;
   }
 };

@@ -131,7 +131,6 @@ Result<Tile> tile_of(const Problem& p, const FusedWork& work) {
 
 Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (Status s = check_fused_taps(work); !s) return s.error();
   const Result<Tile> tile = tile_of(p, work);
   if (!tile) return tile.error();
   FusedPass out;
@@ -164,6 +163,7 @@ Result<FusedPass> by_walk(const Problem& p, const FusedWork& work) {
 }  // namespace
 
 Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work) {
+  if (Status s = check_fused_taps(work, kMostGridTaps); !s) return s.error();
   if (p.options.contains("blur")) {
     return choice(p, "blur", kGridBlurs, kTiles) == 0 ? by_tiles(p, work) : by_walk(p, work);
   }

@@ -39,8 +39,8 @@ struct FusedPass {
   double reads = 1.0;       ///< how often a source pixel is read
   double seconds = 0.0;     ///< rough
 };
-/// Kernels unroll all taps of a line: the refusal of more than kMostFusedTaps.
-[[nodiscard]] Status check_fused_taps(const FusedWork& work);
+/// Kernels unroll all taps of a line: the refusal of more.
+[[nodiscard]] Status check_fused_taps(const FusedWork& work, std::size_t most = kMostFusedTaps);
 /// Rows in shared memory. Refuses more taps than sums fit into registers, and whatever the options of `p` ask for in vain.
 [[nodiscard]] Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work);
 /// Rows in registers, which lanes lend each other; leaves the format that it reads.

@@ -13,7 +13,6 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused";
-constexpr std::int32_t kMostTaps = kMostFusedTaps;
 constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
 constexpr std::int32_t kMostTapsOfTwo = 45;   // of more, two pixels wide, they hardly do
 
@@ -67,12 +66,12 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
 
 }  // namespace
 
-Status check_fused_taps(const FusedWork& work) {
-  const std::int32_t nx = count_of(work.taps.x);
-  const std::int32_t ny = count_of(work.taps.y);
-  if (nx <= kMostTaps && ny <= kMostTaps) return {};
-  return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " +
-                 std::to_string(kMostTaps) + " on an axis");
+Status check_fused_taps(const FusedWork& work, std::size_t most) {
+  const std::size_t nx = work.taps.x.weights.size();
+  const std::size_t ny = work.taps.y.weights.size();
+  if (nx <= most && ny <= most) return {};
+  return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " + std::to_string(most) +
+                 " on an axis");
 }
 
 Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
