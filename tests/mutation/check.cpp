@@ -12,7 +12,7 @@
 namespace mollify::cases {
 namespace {
 
-constexpr std::size_t kEvery = 3;  // of the pairwise cases
+constexpr std::size_t kEvery = 3;  // of the pairwise cases of the CPU; those of one GPU algorithm are few
 
 bool conforms(const Device& device, const std::vector<Case>& cases, std::size_t every) {
   for (std::size_t i = 0; i < cases.size(); i += every) {
@@ -98,7 +98,7 @@ int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     const std::vector<cases::Case> cases = cases::pairwise_cases(device->info(), arguments[i]);
     if (cases.empty()) std::printf("there are no cases of %s\n", arguments[i]);
-    if (cases.empty() || !cases::conforms(*device, cases, cases::kEvery)) return 1;
+    if (cases.empty() || !cases::conforms(*device, cases, 1)) return 1;
   }
   return 0;
 }
