@@ -1,8 +1,8 @@
 #include "reference/reference.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "reference/pixel.h"
@@ -27,28 +27,36 @@ AxisTapTable tap_table(const AxisKernel& kernel, BorderMode mode, std::int64_t b
   return table;
 }
 
+/// Rows of the image by their index, from the first that any tap names to the last.
+struct Rows {
+  std::int64_t first = 0;
+  std::vector<std::optional<std::vector<Pixel>>> rows;  ///< none where no tap names it
+  [[nodiscard]] const std::vector<Pixel>& at(std::int64_t index) const { return rows.at(index - first).value(); }
+};
+
 /// The source pixels that the taps name, decoded to the numbers that are blurred.
 class Window {
  public:
   Window(const ConstImageView& src, const reference::ColourModel& colour, const Pixel& border,
          const AxisTapTable& columns, const AxisTapTable& rows)
       : border_(border) {
-    std::set<std::int64_t> needed_columns = indices(columns);
-    if (!needed_columns.empty()) {
-      first_column_ = *needed_columns.begin();
-      width_ = *needed_columns.rbegin() - first_column_ + 1;
-    }
+    const Named needed_columns = named(columns, src.desc.width);
+    const Named needed_rows = named(rows, src.desc.height);
+    first_column_ = needed_columns.first;
+    rows_.first = needed_rows.first;
+    rows_.rows.resize(needed_rows.is_named.size());
     const FormatInfo& format = info(src.desc.format);
-    for (const std::int64_t y : indices(rows)) {
-      std::vector<Pixel>& row = rows_[y];
-      for (std::int64_t x = 0; x < width_; ++x) {
-        const std::byte* pixel = src.row(y) + (first_column_ + x) * format.pixel_bytes();
+    for (std::size_t i = 0; i < rows_.rows.size(); ++i) {
+      if (!needed_rows.is_named[i]) continue;
+      std::vector<Pixel>& row = rows_.rows[i].emplace();
+      const std::byte* pixel = src.row(rows_.first + static_cast<std::int64_t>(i)) + first_column_ * format.pixel_bytes();
+      for (std::size_t x = 0; x < needed_columns.is_named.size(); ++x, pixel += format.pixel_bytes()) {
         row.push_back(colour.decode(reference::load_pixel(format, pixel)));
       }
     }
   }
 
-  [[nodiscard]] const std::map<std::int64_t, std::vector<Pixel>>& rows() const { return rows_; }
+  [[nodiscard]] const Rows& rows() const { return rows_; }
   /// A pixel outside on any constant axis has the border's value.
   [[nodiscard]] const Pixel& at(const std::vector<Pixel>& row, std::int64_t x) const {
     return x == kOutside ? border_ : row[x - first_column_];
@@ -58,19 +66,25 @@ class Window {
   [[nodiscard]] const Pixel& border() const { return border_; }
 
  private:
-  static std::set<std::int64_t> indices(const AxisTapTable& table) {
-    std::set<std::int64_t> result;
+  /// Which indices taps name, from the first of them to the last.
+  struct Named {
+    std::int64_t first = 0;
+    std::vector<bool> is_named;
+  };
+  static Named named(const AxisTapTable& table, std::int64_t extent) {
+    std::vector<bool> all(extent);
     for (const auto& taps : table) {
       for (const Tap& tap : taps) {
-        if (tap.index != kOutside) result.insert(tap.index);
+        if (tap.index != kOutside) all[tap.index] = true;
       }
     }
-    return result;
+    const auto first = std::find(all.begin(), all.end(), true);
+    const auto end = std::find(all.rbegin(), std::make_reverse_iterator(first), true).base();
+    return {first - all.begin(), {first, end}};
   }
 
-  std::map<std::int64_t, std::vector<Pixel>> rows_;
+  Rows rows_;
   std::int64_t first_column_ = 0;
-  std::int64_t width_ = 0;
   Pixel border_;
 };
 
@@ -79,27 +93,27 @@ void add(Pixel& sum, double weight, const Pixel& pixel) {
 }
 
 std::vector<Pixel> blur_rows_then_columns(const Window& window, const AxisTapTable& columns, const AxisTapTable& rows) {
-  std::map<std::int64_t, std::vector<Pixel>> blurred_rows;
-  for (const auto& [y, row] : window.rows()) {
-    std::vector<Pixel>& blurred = blurred_rows[y];
+  const auto blurred = [&](const auto& pixel_at) {
+    std::vector<Pixel> sums;
     for (const auto& taps : columns) {
       Pixel sum{};
-      for (const Tap& tap : taps) add(sum, tap.weight, window.at(row, tap.index));
-      blurred.push_back(sum);
+      for (const Tap& tap : taps) add(sum, tap.weight, pixel_at(tap.index));
+      sums.push_back(sum);
     }
+    return sums;
+  };
+  Rows blurred_rows{window.rows().first, {}};
+  for (const auto& row : window.rows().rows) {
+    auto& sums = blurred_rows.rows.emplace_back();
+    if (row) sums = blurred([&](std::int64_t x) -> const Pixel& { return window.at(*row, x); });
   }
-  std::vector<Pixel>& outside = blurred_rows[kOutside];
-  for (const auto& taps : columns) {
-    Pixel sum{};
-    for (const Tap& tap : taps) add(sum, tap.weight, window.border());
-    outside.push_back(sum);
-  }
+  const std::vector<Pixel> outside = blurred([&](std::int64_t) -> const Pixel& { return window.border(); });
 
   std::vector<Pixel> result;
   for (const auto& taps : rows) {
     std::vector<Pixel> sums(columns.size(), Pixel{});
     for (const Tap& tap : taps) {
-      const std::vector<Pixel>& row = blurred_rows.at(tap.index);
+      const std::vector<Pixel>& row = tap.index == kOutside ? outside : blurred_rows.at(tap.index);
       for (std::size_t x = 0; x < sums.size(); ++x) add(sums[x], tap.weight, row[x]);
     }
     result.insert(result.end(), sums.begin(), sums.end());

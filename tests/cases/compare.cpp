@@ -65,7 +65,7 @@ double half_step(const FormatInfo& format, double value) {
 
 /// An infinity stands for the first number that the format no longer has.
 double beyond_largest(const FormatInfo& format) {
-  return std::ldexp(1.0, format.bits == 16 ? 16 : 128);
+  return format.bits == 16 ? 0x1p16 : 0x1p128;
 }
 
 double to_range(const FormatInfo& format, double exact) {

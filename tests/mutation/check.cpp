@@ -1,9 +1,13 @@
 // A short run over what the test suite checks at length; exits with 1 and the first failure. Without arguments it is about
 // the CPU backend, else about these algorithms of the Vulkan backend.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "cases/cases.h"
@@ -14,14 +18,27 @@ namespace {
 
 constexpr std::size_t kEvery = 3;  // of the pairwise cases of the CPU; those of one GPU algorithm are few
 
+/// The reference is most of the work and runs on one thread, so cases of the CPU run side by side.
 bool conforms(const Device& device, const std::vector<Case>& cases, std::size_t every) {
-  for (std::size_t i = 0; i < cases.size(); i += every) {
-    const CaseResult result = run_case(device, cases[i]);
-    if (result.outcome == Outcome::pass) continue;
-    std::printf("%s\n  %s\n", name(cases[i]).c_str(), result.message.c_str());
-    return false;
+  std::atomic<std::size_t> next = 0;
+  std::mutex failed;
+  bool all_pass = true;
+  const auto work = [&] {
+    for (std::size_t i = next++ * every; i < cases.size(); i = next++ * every) {
+      const CaseResult result = run_case(device, cases[i]);
+      if (result.outcome == Outcome::pass) continue;
+      const std::scoped_lock lock(failed);
+      if (std::exchange(all_pass, false)) std::printf("%s\n  %s\n", name(cases[i]).c_str(), result.message.c_str());
+      next = cases.size();
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const bool on_cpu = device.info().backend == Backend::cpu;
+    for (unsigned i = 1; on_cpu && i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
+    work();
   }
-  return true;
+  return all_pass;
 }
 
 Result<std::vector<std::byte>> blurred(const Device& device, const BlurSpec& spec, const ConstImageView& src) {
