@@ -12,8 +12,8 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
-// segment: rows that one group makes. row_start: what sums along x begin with.
-#define KERNEL_PARAMETERS ivec2 before; int segment; float row_start;
+// segment: rows that one group makes. scale, shift: from sums to codes, see code().
+#define KERNEL_PARAMETERS ivec2 before; int segment; float scale; float shift;
 #include "pixel.glsl"
 #include "spans.glsl"
 
@@ -23,6 +23,9 @@ layout(constant_id = 22) const int subgroup_size = 32;
 layout(constant_id = 23) const int ahead = 4;         // rows on their way: 1 to 4
 layout(constant_id = 24) const int before_x = 0;      // taps to the left
 layout(constant_id = 25) const bool clamps = true;    // sums can leave the range of an integer format
+// Weights that are one cost nothing: what they weigh begins a sum.
+layout(constant_id = 26) const int one_x = -1;        // the tap of x that is one, if any
+layout(constant_id = 27) const bool first_y_is_one = false;
 
 // Those of x, then those of y. At indices known to the compiler: they are operands, not loads.
 layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
@@ -87,19 +90,23 @@ void add_row(uint own[kWords], int lane) {
   float v[kReach];
   [[unroll]] for (int i = 0; i < kReach; ++i) v[i] = number(all[(i + kSkipped) / kInWord], (i + kSkipped) % kInWord);
   [[unroll]] for (int i = 0; i < kNumbers; ++i) {
-    float h = fma(v[i], weights[0], row_start);
-    [[unroll]] for (int t = 1; t < taps_x; ++t) h = fma(v[i + t * source_channels], weights[t], h);
+    const int begin = one_x < 0 ? 0 : one_x;
+    float h = v[i + begin * source_channels];
+    if (one_x < 0) h *= weights[0];
+    [[unroll]] for (int t = 0; t < taps_x; ++t) {
+      if (t != begin) h = fma(v[i + t * source_channels], weights[t], h);
+    }
     [[unroll]] for (int j = 0; j < taps_y - 1; ++j) {
       sums[j * kNumbers + i] = fma(h, weights[taps_x + taps_y - 1 - j], sums[(j + 1) * kNumbers + i]);
     }
-    sums[(taps_y - 1) * kNumbers + i] = h * weights[taps_x];
+    sums[(taps_y - 1) * kNumbers + i] = first_y_is_one ? h : h * weights[taps_x];
   }
 }
 
 void finished(out uint words[kWords]) {
   float front[kNumbers];
   [[unroll]] for (int i = 0; i < kNumbers; ++i) front[i] = sums[i];
-  pack_numbers(front, clamps, words);
+  pack_numbers(front, scale, shift, clamps, words);
 }
 #endif
 

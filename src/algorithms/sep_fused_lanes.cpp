@@ -45,10 +45,52 @@ std::int32_t usual_span(const Problem& p, const FusedWork& work) {
   return span;
 }
 
-/// What codes that are summed as 256 more move the result by: row_start takes the base away for taps as they are rounded,
-/// and each step rounds to 2^-15 of a code.
+/// Taps of which some are one, which begin sums at no cost, and what leads from these sums to codes.
+struct Ones {
+  PerAxis<AxisTaps> taps;
+  std::int32_t x = -1;       ///< the tap of x that is one, if any
+  bool first_of_y = false;   ///< the first one of y is
+  double scale = 1.0;        ///< sums times this, plus `shift`, are codes
+  double shift = 0.0;
+};
+
+void divide(std::vector<double>& weights, double by) {
+  for (double& w : weights) w /= by;
+}
+
+/// Floats have nothing to be scaled in at the end, so y makes up for x; those of 32 bits might overflow on the way.
+Ones with_ones(const FusedWork& work) {
+  constexpr double kLeast = 1e-4;  // of the largest tap: what is divided by less grows out of proportion
+  const FormatInfo& source = info(work.source);
+  Ones out{work.taps};
+  if (work.math == FusedMath::half || source.bits == 32) return out;
+  std::vector<double>& x = out.taps.x.weights;
+  std::vector<double>& y = out.taps.y.weights;
+  const auto largest = [](const std::vector<double>& w) {
+    return std::ranges::max_element(w, {}, [](double v) { return std::abs(v); });
+  };
+  const double of_x = *largest(x);
+  if (of_x == 0.0) return out;
+  out.x = static_cast<std::int32_t>(largest(x) - x.begin());
+  divide(x, of_x);
+  if (!source.is_unorm()) {
+    divide(y, 1.0 / of_x);
+    return out;
+  }
+  out.scale = of_x;
+  if (std::abs(y[0]) > kLeast * std::abs(*largest(y))) {
+    out.first_of_y = true;
+    out.scale *= y[0];
+    divide(y, double{y[0]});
+  }
+  out.shift = -summed_base(work.source, x) * rounded_sum(y) * out.scale;
+  return out;
+}
+
+/// What codes that are summed as 256 more move the result by, where each step rounds to 2^-24 of its sum and taps that add
+/// up to one do so to within as much.
 double base_error(const PerAxis<AxisTaps>& taps) {
-  return (count_of(taps.x) + 1) * 0x1p-16 / 255.0 * magnitude(taps.y.weights);
+  return (count_of(taps.x) + count_of(taps.y) + 4) * 0x1p-15 / 255.0 * magnitude(taps.x.weights) * magnitude(taps.y.weights);
 }
 
 /// Rounds taps to f16; what that and sums of f16 move the result by.
@@ -64,10 +106,11 @@ double round_to_halves(PerAxis<AxisTaps>& taps) {
   return x.l1_distance * y_size + x_size * y.l1_distance + steps * kHalfStep * std::max(1.0, y_size);
 }
 
-/// Of an image of integers; sums of floats have no range.
-bool can_leave_range(const FusedWork& work) {
+/// Whether results of an image of integers must be cut to its range; sums of floats have none.
+bool clamps(const FusedWork& work) {
+  // Taps that add up to one: what codes are summed as more is then a whole number at the end.
   const auto keeps = [](const std::vector<double>& w) {
-    return std::ranges::all_of(w, [](double v) { return v >= 0.0; }) && magnitude(w) <= 1.0 + 1e-6;
+    return std::ranges::all_of(w, [](double v) { return v >= 0.0; }) && std::abs(magnitude(w) - 1.0) <= 1e-9;
   };
   return info(work.source).is_unorm() && !(keeps(work.taps.x.weights) && keeps(work.taps.y.weights));
 }
@@ -133,15 +176,21 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
                  {"batch", std::to_string(*batch)},
                  {"vertical_groups", std::to_string(*pieces)}};
   out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, segment}, {*threads, 1}, Storage::buffer);
-  out.pass.taps = work.taps;
+  Ones ones = with_ones(work);
+  const bool clamped = clamps(work);
+  constexpr double kWhole = 0x1p23;  // see code() in spans.glsl
+  out.pass.taps = std::move(ones.taps);
+  out.pass.constants["one_x"] = ones.x;
+  out.pass.constants["first_y_is_one"] = ones.first_of_y;
+  out.pass.parameters["scale"] = ones.scale;
+  out.pass.parameters["shift"] = clamped ? ones.shift : std::round(ones.shift) + kWhole;
   out.pass.constants["math"] = work.math == FusedMath::half ? 1 : 0;
   out.pass.constants["subgroup_size"] = subgroup;
   out.pass.constants["span"] = *span;
   out.pass.constants["ahead"] = *batch;
   out.pass.constants["before_x"] = work.taps.x.anchor;
-  out.pass.constants["clamps"] = can_leave_range(work);
+  out.pass.constants["clamps"] = clamped;
   out.pass.constants["segment"] = segment;
-  out.pass.parameters["row_start"] = -summed_base(work.source, work.taps.x.weights);
 
   const double run_up = (segment + ny - 1.0) / segment;
   const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others
