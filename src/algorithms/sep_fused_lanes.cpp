@@ -45,44 +45,43 @@ std::int32_t usual_span(const Problem& p, const FusedWork& work) {
   return span;
 }
 
-/// Taps of which some are one, which begin sums at no cost, and what leads from these sums to codes.
+/// Taps divided so that some are one: what such a tap weighs begins a sum and costs nothing.
 struct Ones {
   PerAxis<AxisTaps> taps;
-  std::int32_t x = -1;       ///< the tap of x that is one, if any
-  bool first_of_y = false;   ///< the first one of y is
-  double scale = 1.0;        ///< sums times this, plus `shift`, are codes
+  std::int32_t x = -1;      ///< the tap of x that is one, if any
+  bool first_of_y = false;  ///< the first one of y is
+  double scale = 1.0;       ///< sums of codes times this, plus `shift`, are codes
   double shift = 0.0;
 };
+
+double largest(const std::vector<double>& weights) {
+  return *std::ranges::max_element(weights, {}, [](double v) { return std::abs(v); });
+}
 
 void divide(std::vector<double>& weights, double by) {
   for (double& w : weights) w /= by;
 }
 
-/// Floats have nothing to be scaled in at the end, so y makes up for x; those of 32 bits might overflow on the way.
+/// The largest of x; and of codes, which are scaled at the end anyhow, the first of y. Floats leave what x is divided by to y,
+/// and those of 32 bits, whose sums might overflow on the way, are left alone.
 Ones with_ones(const FusedWork& work) {
   constexpr double kLeast = 1e-4;  // of the largest tap: what is divided by less grows out of proportion
   const FormatInfo& source = info(work.source);
   Ones out{work.taps};
-  if (work.math == FusedMath::half || source.bits == 32) return out;
   std::vector<double>& x = out.taps.x.weights;
   std::vector<double>& y = out.taps.y.weights;
-  const auto largest = [](const std::vector<double>& w) {
-    return std::ranges::max_element(w, {}, [](double v) { return std::abs(v); });
-  };
-  const double of_x = *largest(x);
-  if (of_x == 0.0) return out;
-  out.x = static_cast<std::int32_t>(largest(x) - x.begin());
+  const double of_x = largest(x);
+  if (work.math == FusedMath::half || source.bits == 32 || of_x == 0.0) return out;
+  out.x = static_cast<std::int32_t>(std::ranges::find(x, of_x) - x.begin());
   divide(x, of_x);
   if (!source.is_unorm()) {
     divide(y, 1.0 / of_x);
     return out;
   }
-  out.scale = of_x;
-  if (std::abs(y[0]) > kLeast * std::abs(*largest(y))) {
-    out.first_of_y = true;
-    out.scale *= y[0];
-    divide(y, double{y[0]});
-  }
+  out.first_of_y = std::abs(y[0]) > kLeast * std::abs(largest(y));
+  const double of_y = out.first_of_y ? y[0] : 1.0;
+  divide(y, of_y);
+  out.scale = of_x * of_y;
   out.shift = -summed_base(work.source, x) * rounded_sum(y) * out.scale;
   return out;
 }

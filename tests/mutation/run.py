@@ -122,6 +122,8 @@ VULKAN_MUTANTS = [
            "if (part > 0) add_cells(", "if (false) add_cells(", ("box.any",)),
     Mutant("lanes borrow from the wrong side", "shaders/sep_fused_lanes.comp",
            "subgroupShuffle(word, uint(lane + lanes));", "subgroupShuffle(word, uint(lane - lanes));", ("sep.fused",)),
+    Mutant("the tap that is one counts twice", "shaders/sep_fused_lanes.comp",
+           "if (t != begin) h = fma(", "h = fma(", ("sep.fused",)),
     Mutant("the first column of cells begins where spans do", "shaders/gauss_decimate_spans.comp",
            "place_of(thread * span + i - lead)", "place_of(thread * span + i)", ("gauss.decimate",)),
     Mutant("a span is mixed by the weights of its first pixel", "shaders/gauss_expand_spans.comp",
