@@ -80,7 +80,7 @@ void main() {
             }
           }
           uint words[kWords];
-          pack_numbers(v, 1.0, clamps ? 0.0 : kWhole, clamps, words);
+          pack_numbers(v, clamps ? kAnywhere : kInRange, words);
           int at = top + phase + i;
           if (makes && at >= start && at < end) {
             if (whole) {

@@ -12,7 +12,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
-// segment: rows that one group makes. scale, shift: from sums to codes, see code().
+// segment: rows that one group makes. scale, shift: from sums to codes, without clamps to those that kRounded is about.
 #define KERNEL_PARAMETERS ivec2 before; int segment; float scale; float shift;
 #include "pixel.glsl"
 #include "spans.glsl"
@@ -105,8 +105,8 @@ void add_row(uint own[kWords], int lane) {
 
 void finished(out uint words[kWords]) {
   float front[kNumbers];
-  [[unroll]] for (int i = 0; i < kNumbers; ++i) front[i] = sums[i];
-  pack_numbers(front, scale, shift, clamps, words);
+  [[unroll]] for (int i = 0; i < kNumbers; ++i) front[i] = source_is_float ? sums[i] : fma(sums[i], scale, shift);
+  pack_numbers(front, clamps ? kAnywhere : kRounded, words);
 }
 #endif
 

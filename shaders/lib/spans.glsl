@@ -32,29 +32,31 @@ float number(uint word, int place) {
 
 const float kWhole = 8388608.0;  // from here on floats are whole numbers
 
-// The code v * scale + shift, rounded, ties to even, in the low bits. Without clamps it must lie in the range of codes, and
-// `shift` has kWhole in it.
-uint code(float v, float scale, float shift, bool clamps) {
-  precise float whole = fma(v, scale, shift);  // not a part of the sum that v may be: each step would round
-  if (clamps) whole = (whole > 0.0 ? min(whole, largest_code()) : 0.0) + kWhole;
-  return floatBitsToUint(whole);
+// How codes come out of numbers.
+const int kInRange = 0;   // rounded
+const int kAnywhere = 1;  // cut to the range of codes and rounded
+const int kRounded = 2;   // they are whole numbers already, and kWhole more
+
+// The whole number next to v, ties to even, in the low bits.
+uint code(float v, int how) {
+  if (how == kRounded) return floatBitsToUint(v);
+  if (how == kAnywhere) v = v > 0.0 ? min(v, largest_code()) : 0.0;
+  precise float shifted = v + kWhole;  // not into the sum that v may be: each step would round
+  return floatBitsToUint(shifted);
 }
 
-// Numbers as destinations store them: floats as they are, sums of codes as code() has it.
-void pack_numbers(float v[kNumbers], float scale, float shift, bool clamps, out uint words[kWords]) {
-  uint codes[kNumbers];
-  if (!SPAN_IS_FLOAT) {
-    [[unroll]] for (int i = 0; i < kNumbers; ++i) codes[i] = code(v[i], scale, shift, clamps);
-  }
+// Numbers as destinations store them: floats as they are, others as codes.
+void pack_numbers(float v[kNumbers], int how, out uint words[kWords]) {
   [[unroll]] for (int w = 0; w < kWords; ++w) {
     if (SPAN_BITS == 32) {
       words[w] = floatBitsToUint(v[w]);
     } else if (SPAN_BITS == 16) {
-      const int i = 2 * w;
-      words[w] = SPAN_IS_FLOAT ? packed_halves(v[i], v[i + 1]) : (codes[i] & 0xFFFFu) | codes[i + 1] << 16;
+      float a = v[2 * w], b = v[2 * w + 1];
+      words[w] = SPAN_IS_FLOAT ? packed_halves(a, b) : (code(a, how) & 0xFFFFu) | code(b, how) << 16;
     } else {
-      const int i = 4 * w;
-      words[w] = (codes[i] + (codes[i + 1] << 8) & 0xFFFFu) | codes[i + 2] + (codes[i + 3] << 8) << 16;
+      uint a = code(v[4 * w], how) + (code(v[4 * w + 1], how) << 8);
+      uint b = code(v[4 * w + 2], how) + (code(v[4 * w + 3], how) << 8);
+      words[w] = (a & 0xFFFFu) | b << 16;
     }
   }
 }
