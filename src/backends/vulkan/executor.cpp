@@ -24,7 +24,16 @@ void copy_rows(const ConstImageView& from, const ImageView& to) {
   for (std::int32_t y = 0; y < from.desc.height; ++y) std::memcpy(to.row(y), from.row(y), bytes);
 }
 
-ImageView packed(const ImageDesc& desc, std::byte* data) { return {desc, data, desc.row_payload_bytes()}; }
+/// The parts of two buffers that hold the same image, whose rows are so many bytes apart in them.
+std::vector<VkBufferCopy> parts(const ImageDesc& desc, VkDeviceSize from, VkDeviceSize from_row, VkDeviceSize to, VkDeviceSize to_row) {
+  const auto height = static_cast<VkDeviceSize>(desc.height);
+  if (from_row == to_row) return {{from, to, from_row * height}};
+  std::vector<VkBufferCopy> rows;
+  for (VkDeviceSize y = 0; y < height; ++y) {
+    rows.push_back({from + y * from_row, to + y * to_row, static_cast<VkDeviceSize>(desc.row_payload_bytes())});
+  }
+  return rows;
+}
 
 /// One image in flight: everything is recorded once, so that a run only copies pixels and submits.
 class Slot {
@@ -36,24 +45,28 @@ class Slot {
   }
 
   [[nodiscard]] Status start(const ConstImageView& src) {
-    copy_rows(src, packed(prepared_->plan().src, staging_.data(0)));
+    copy_rows(src, staged(prepared_->plan().src, 0));
     return commands_->submit();
   }
 
   [[nodiscard]] Status finish(const ImageView& dst) {
     if (Status s = commands_->wait(); !s) return s;
-    copy_rows(packed(prepared_->plan().dst, staging_.data(0) + download_), dst);
+    copy_rows(staged(prepared_->plan().dst, download_), dst);
     return {};
   }
 
  private:
   explicit Slot(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), staging_(prepared_->context()) {}
 
+  [[nodiscard]] ImageView staged(const ImageDesc& desc, VkDeviceSize offset) const {
+    return {desc, staging_.data(0) + offset, static_cast<std::ptrdiff_t>(own_row_bytes(*prepared_, desc))};
+  }
+
   Status allocate() {
     const Plan& plan = prepared_->plan();
-    download_ = (payload(plan.src) + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
+    download_ = (own_image_bytes(*prepared_, plan.src) + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
     const Result<std::size_t> buffer = staging_.add_buffer(
-        download_ + payload(plan.dst), VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+        download_ + own_image_bytes(*prepared_, plan.dst), VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     if (!buffer) return buffer.error();
     constexpr auto kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     // Reading back from memory that the host does not cache is ten times slower.
@@ -70,11 +83,11 @@ class Slot {
     commands_ = std::move(*commands);
     return commands_->record([&](VkCommandBuffer out) {
       images_->record_begin(out);
-      images_->record_upload(out, staging_.buffer(0), 0);
+      images_->record_upload(out, staging_.buffer(0), 0, HostRows::as_on_device);
       full_barrier(*prepared_->context(), out);
       recorder_->record(out);
       full_barrier(*prepared_->context(), out);
-      images_->record_download(out, staging_.buffer(0), download_);
+      images_->record_download(out, staging_.buffer(0), download_, HostRows::as_on_device);
       host_barrier(*prepared_->context(), out);
     });
   }
@@ -158,9 +171,9 @@ Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr
     if (prepared->uses_images()) {
       return images->arena_.add_image(desc, image_usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     }
-    return images->arena_.add_buffer(count * payload(desc), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                                                VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                                VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    return images->arena_.add_buffer(
+        count * images->image_bytes(desc),
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   };
   if (const auto source = add(prepared->plan().src, VK_IMAGE_USAGE_SAMPLED_BIT); !source) return source.error();
   if (const auto destination = add(prepared->plan().dst, VK_IMAGE_USAGE_STORAGE_BIT); !destination) {
@@ -172,10 +185,12 @@ Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr
 
 std::vector<Target> DeviceImages::targets() const {
   if (prepared_->uses_images()) return {{ImageResource{arena_.view(0)}, ImageResource{arena_.view(1)}}};
+  const auto buffer = [&](std::size_t side, const ImageDesc& desc, std::size_t i) {
+    return BufferResource{arena_.buffer(side), i * image_bytes(desc), static_cast<std::int64_t>(own_row_bytes(*prepared_, desc))};
+  };
   std::vector<Target> targets;
   for (std::size_t i = 0; i < count_; ++i) {
-    targets.push_back({BufferResource{arena_.buffer(0), i * payload(prepared_->plan().src), 0},
-                       BufferResource{arena_.buffer(1), i * payload(prepared_->plan().dst), 0}});
+    targets.push_back({buffer(0, prepared_->plan().src, i), buffer(1, prepared_->plan().dst, i)});
   }
   return targets;
 }
@@ -185,29 +200,37 @@ void DeviceImages::record_begin(VkCommandBuffer commands) const {
   for (const std::size_t index : {0, 1}) begin_image(*prepared_->context(), commands, arena_.image(index));
 }
 
-void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, VkDeviceSize step) const {
+void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, HostRows rows,
+                                 VkDeviceSize step) const {
   const DeviceFunctions& vk = prepared_->context()->vk();
   const ImageDesc& desc = prepared_->plan().src;
   if (prepared_->uses_images()) {
     const VkBufferImageCopy copy = whole_image(desc, offset);
     vk.CmdCopyBufferToImage(commands, from, arena_.image(0), VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
-  } else {
-    for (std::size_t i = 0; i < count_; ++i) {
-      const VkBufferCopy copy{offset + i * step, i * payload(desc), payload(desc)};
-      vk.CmdCopyBuffer(commands, from, arena_.buffer(0), 1, &copy);
-    }
+    return;
+  }
+  const VkDeviceSize own = own_row_bytes(*prepared_, desc);
+  const VkDeviceSize given = rows == HostRows::packed ? static_cast<VkDeviceSize>(desc.row_payload_bytes()) : own;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::vector<VkBufferCopy> copies = parts(desc, offset + i * step, given, i * image_bytes(desc), own);
+    vk.CmdCopyBuffer(commands, from, arena_.buffer(0), static_cast<std::uint32_t>(copies.size()), copies.data());
   }
 }
 
-void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const {
+void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, HostRows rows) const {
   const DeviceFunctions& vk = prepared_->context()->vk();
   const ImageDesc& desc = prepared_->plan().dst;
   if (prepared_->uses_images()) {
     const VkBufferImageCopy copy = whole_image(desc, offset);
     vk.CmdCopyImageToBuffer(commands, arena_.image(1), VK_IMAGE_LAYOUT_GENERAL, to, 1, &copy);
-  } else {
-    const VkBufferCopy copy{0, offset, count_ * payload(desc)};
-    vk.CmdCopyBuffer(commands, arena_.buffer(1), to, 1, &copy);
+    return;
+  }
+  const VkDeviceSize own = own_row_bytes(*prepared_, desc);
+  const VkDeviceSize wanted = rows == HostRows::packed ? static_cast<VkDeviceSize>(desc.row_payload_bytes()) : own;
+  const VkDeviceSize step = wanted * static_cast<VkDeviceSize>(desc.height);
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::vector<VkBufferCopy> copies = parts(desc, i * image_bytes(desc), own, offset + i * step, wanted);
+    vk.CmdCopyBuffer(commands, arena_.buffer(1), to, static_cast<std::uint32_t>(copies.size()), copies.data());
   }
 }
 

@@ -14,6 +14,12 @@ namespace mollify::vulkan {
 /// What a public Executable of this backend holds; null for other backends.
 [[nodiscard]] std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable);
 
+/// How rows lie in a buffer of the host.
+enum class HostRows : std::uint8_t {
+  packed,
+  as_on_device,  ///< see own_row_bytes(): one copy for all of them
+};
+
 /// A source and a destination on the device, images or buffers as the plan wants them. Of a batch, which is for buffers
 /// alone, sources follow each other without gaps, and so do destinations.
 class DeviceImages {
@@ -21,16 +27,18 @@ class DeviceImages {
   static Result<std::unique_ptr<DeviceImages>> create(const std::shared_ptr<const Prepared>& prepared, std::size_t count = 1);
 
   [[nodiscard]] std::vector<Target> targets() const;
-  /// Commands that fill the sources from packed rows in a buffer, each from `step` bytes after the one before, and that fetch
-  /// the destinations into one.
-  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, VkDeviceSize step = 0) const;
-  void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const;
+  /// Commands that fill the sources from a buffer, each from `step` bytes after the one before, and that fetch the destinations,
+  /// one after the other, into one.
+  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, HostRows rows, VkDeviceSize step = 0) const;
+  void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, HostRows rows) const;
   /// Makes images ready to be written; their contents are lost.
   void record_begin(VkCommandBuffer commands) const;
 
  private:
   DeviceImages(std::shared_ptr<const Prepared> prepared, std::size_t count)
       : prepared_(std::move(prepared)), count_(count), arena_(prepared_->context()) {}
+
+  [[nodiscard]] VkDeviceSize image_bytes(const ImageDesc& desc) const { return own_image_bytes(*prepared_, desc); }
 
   std::shared_ptr<const Prepared> prepared_;
   std::size_t count_;

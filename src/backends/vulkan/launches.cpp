@@ -54,6 +54,20 @@ VkDeviceSize pixel_bytes(const ImageDesc& desc) {
   return static_cast<VkDeviceSize>(mollify::info(desc.format).pixel_bytes());
 }
 
+VkDeviceSize own_row_bytes(const Prepared& prepared, const ImageDesc& desc) {
+  constexpr std::int32_t kStep = 16;    // pixels, which are as many bytes or a multiple
+  constexpr std::int32_t kWide = 128;   // from here on gaps are a tenth at most
+  const auto packed = static_cast<VkDeviceSize>(desc.row_payload_bytes());
+  if (prepared.uses_images() || desc.width < kWide) return packed;
+  const VkDeviceSize row = static_cast<VkDeviceSize>((desc.width + kStep - 1) / kStep * kStep) * pixel_bytes(desc);
+  const auto most_bytes = static_cast<VkDeviceSize>(prepared.context()->info().gpu.max_buffer_bytes);
+  return row * static_cast<VkDeviceSize>(desc.height) <= most_bytes ? row : packed;
+}
+
+VkDeviceSize own_image_bytes(const Prepared& prepared, const ImageDesc& desc) {
+  return own_row_bytes(prepared, desc) * static_cast<VkDeviceSize>(desc.height);
+}
+
 VkDeviceSize stride_of_intermediate(const ImageDesc& desc) {
   const VkDeviceSize step = kStrideAlignment * pixel_bytes(desc);
   return (payload(desc) + step - 1) / step * step;
@@ -71,7 +85,8 @@ std::size_t images_of_share(const Prepared& prepared) {
 
 std::size_t most_of_launch(const Prepared& prepared) {
   const auto most_bytes = static_cast<VkDeviceSize>(prepared.context()->info().gpu.max_buffer_bytes);
-  const VkDeviceSize larger = std::max(payload(prepared.plan().src), payload(prepared.plan().dst));
+  const VkDeviceSize larger =
+      std::max(own_image_bytes(prepared, prepared.plan().src), own_image_bytes(prepared, prepared.plan().dst));
   return std::min<std::size_t>(images_of_share(prepared), most_bytes / larger);
 }
 

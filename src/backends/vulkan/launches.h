@@ -19,6 +19,11 @@ class Prepared;
 [[nodiscard]] VkDeviceSize payload(const ImageDesc& desc);
 [[nodiscard]] VkDeviceSize pixel_bytes(const ImageDesc& desc);
 
+/// Of sources and destinations in buffers of our own: rows begin at multiples of 16 bytes, which kernels read and write at once,
+/// unless images are so narrow that they would be gaps to a large part, or so large that a binding could not see them.
+[[nodiscard]] VkDeviceSize own_row_bytes(const Prepared& prepared, const ImageDesc& desc);
+[[nodiscard]] VkDeviceSize own_image_bytes(const Prepared& prepared, const ImageDesc& desc);
+
 /// Images of a batch that one dispatch of each pass makes.
 struct Launch {
   std::size_t first = 0;
@@ -31,7 +36,7 @@ struct Launch {
 /// intermediates in another buffer than the rest.
 [[nodiscard]] std::vector<Launch> launches_of(const Prepared& prepared, std::span<const Target> batch);
 
-/// How many images one dispatch can make where they lie in two buffers without gaps.
+/// How many images one dispatch can make where they lie in two buffers of our own, one after the other.
 [[nodiscard]] std::size_t most_of_launch(const Prepared& prepared);
 
 /// Images whose intermediates one binding can see: they share its buffer. A batch has as many buffers as such shares.
