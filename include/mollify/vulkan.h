@@ -57,7 +57,9 @@ struct ImageResource {
 struct BufferResource {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;     ///< a multiple of minStorageBufferOffsetAlignment, see Recorder for batches
-  std::int64_t row_bytes = 0;  ///< a multiple of the pixel; 0: rows without gaps
+  /// A multiple of the pixel; 0: rows without gaps. The fast kernels read and write 16 bytes at once where rows begin at
+  /// multiples of these, and single pixels elsewhere.
+  std::int64_t row_bytes = 0;
 };
 
 /// Which of the two a plan takes is its option "storage"; the planner's own choice is mostly buffers, which are faster.

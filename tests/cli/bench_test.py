@@ -41,6 +41,12 @@ class BatchTest(unittest.TestCase):
         self.assertEqual(five["min_bytes"], 5 * one["min_bytes"])
         self.assertGreater(five["copy_ns"], 0)
 
+    @unittest.skipIf(GPU is None, "no Vulkan device")
+    def test_images_whose_rows_have_gaps_on_the_device_are_verified_too(self):
+        wide = ["131x37" if argument == "61x47" else argument for argument in QUICK]
+        result = tool.run(*wide, "--format", "rgb8", "--device", GPU, "--algorithm", "sep.direct", "--batch", "3")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -54,14 +54,18 @@ VkDeviceSize pixel_bytes(const ImageDesc& desc) {
   return static_cast<VkDeviceSize>(mollify::info(desc.format).pixel_bytes());
 }
 
-VkDeviceSize own_row_bytes(const Prepared& prepared, const ImageDesc& desc) {
-  constexpr std::int32_t kStep = 16;    // pixels, which are as many bytes or a multiple
-  constexpr std::int32_t kWide = 128;   // from here on gaps are a tenth at most
+VkDeviceSize own_row_bytes(const ImageDesc& desc, VkDeviceSize most_bytes) {
+  constexpr std::int32_t kStep = 16;   // pixels, which are as many bytes or a multiple
+  constexpr std::int32_t kWide = 128;  // from here on gaps are an eighth at most
   const auto packed = static_cast<VkDeviceSize>(desc.row_payload_bytes());
-  if (prepared.uses_images() || desc.width < kWide) return packed;
+  if (desc.width < kWide) return packed;
   const VkDeviceSize row = static_cast<VkDeviceSize>((desc.width + kStep - 1) / kStep * kStep) * pixel_bytes(desc);
-  const auto most_bytes = static_cast<VkDeviceSize>(prepared.context()->info().gpu.max_buffer_bytes);
   return row * static_cast<VkDeviceSize>(desc.height) <= most_bytes ? row : packed;
+}
+
+VkDeviceSize own_row_bytes(const Prepared& prepared, const ImageDesc& desc) {
+  if (prepared.uses_images()) return static_cast<VkDeviceSize>(desc.row_payload_bytes());
+  return own_row_bytes(desc, static_cast<VkDeviceSize>(prepared.context()->info().gpu.max_buffer_bytes));
 }
 
 VkDeviceSize own_image_bytes(const Prepared& prepared, const ImageDesc& desc) {
