@@ -20,6 +20,9 @@ layout(constant_id = 22) const int cells_x = 4;  // that a pixel is mixed from
 layout(constant_id = 23) const int cells_y = 4;
 layout(constant_id = 24) const int batch = 2;    // rows whose weights the compiler may know; divides factor_y
 layout(constant_id = 25) const bool clamps = true;  // mixtures can leave the range of an integer format
+// The cell whose weights those of y are divided by, which then cost nothing, if any: integers are scaled back as they are
+// rounded. Its own weights are as they were.
+layout(constant_id = 26) const int divisor = -1;
 
 // The splines of x and of y times their factors and the range of numbers, filled up with zeros to cells * factor taps.
 layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
@@ -73,14 +76,18 @@ void main() {
       for (int phase = 0; phase < factor_y; phase += batch) {
         [[unroll]] for (int i = 0; i < batch; ++i) {
           float v[kNumbers];
+          const int begin = max(divisor, 0);
+          float weight = weights[kTaps + phase + i + factor_y * begin];
           [[unroll]] for (int n = 0; n < kNumbers; ++n) {
-            v[n] = rows[n] * weights[kTaps + phase + i];
-            [[unroll]] for (int j = 1; j < cells_y; ++j) {
-              v[n] = fma(weights[kTaps + phase + i + factor_y * j], rows[j * kNumbers + n], v[n]);
+            v[n] = rows[begin * kNumbers + n];
+            if (divisor < 0) v[n] *= weight;
+            [[unroll]] for (int j = 0; j < cells_y; ++j) {
+              if (j != begin) v[n] = fma(weights[kTaps + phase + i + factor_y * j], rows[j * kNumbers + n], v[n]);
             }
+            if (divisor >= 0) v[n] = fma(v[n], weight, kWhole);
           }
           uint words[kWords];
-          pack_numbers(v, clamps ? kAnywhere : kInRange, words);
+          pack_numbers(v, divisor >= 0 ? kRounded : clamps ? kAnywhere : kInRange, words);
           int at = top + phase + i;
           if (makes && at >= start && at < end) {
             if (whole) {

@@ -166,6 +166,20 @@ std::int32_t expanding_pieces(const Problem& p, const AxisPlan& y, const Spans& 
   return even_pieces(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
 }
 
+/// Divides a padded spline's weights by those of the cell in the middle, whose index it gives; these stay as they are.
+std::int32_t divide_by_middle(AxisTaps& spline, const AxisPlan& axis) {
+  const auto middle = static_cast<std::int32_t>((axis.cells() - 1) / 2);
+  for (std::int32_t phase = 0; phase < axis.factor; ++phase) {
+    const auto weight = [&](std::int32_t cell) -> double& {
+      return spline.weights[static_cast<std::size_t>(phase + axis.factor * cell)];
+    };
+    for (std::int32_t cell = 0; cell < axis.cells(); ++cell) {
+      if (cell != middle) weight(cell) /= weight(middle);
+    }
+  }
+  return middle;
+}
+
 Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
                     const Spans& spans, PixelFormat format, double& cost) {
   constexpr std::int32_t kThreads = 128;
@@ -183,7 +197,9 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
       return std::ranges::any_of(taps.weights, [](double w) { return w < 0.0; });
     };
     pass.constants["span"] = spans.written;
-    pass.constants["clamps"] = destination.is_unorm() && (may_leave(x.coarse) || may_leave(y.coarse));
+    const bool clamps = destination.is_unorm() && (may_leave(x.coarse) || may_leave(y.coarse));
+    pass.constants["clamps"] = clamps;
+    pass.constants["divisor"] = destination.is_unorm() && !clamps ? divide_by_middle(pass.taps.y, y) : -1;
   }
   pass.constants["batch"] = gpu_rows_ahead(p, y.factor);
   pass.constants["corner_x"] = region(p).x;

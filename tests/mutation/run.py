@@ -128,6 +128,8 @@ VULKAN_MUTANTS = [
            "place_of(thread * span + i - lead)", "place_of(thread * span + i)", ("gauss.decimate",)),
     Mutant("a span is mixed by the weights of its first pixel", "shaders/gauss_expand_spans.comp",
            "int tap = x + i - (cell_x - j) * factor_x;", "int tap = x - (cell_x - j) * factor_x;", ("gauss.decimate",)),
+    Mutant("weights of cells are divided by another one's", "src/algorithms/gauss_decimate_gpu.cpp",
+           "/= weight(middle);", "/= weight(0);", ("gauss.decimate",)),
     Mutant("the grid is summed across before all columns are summed", "shaders/gauss_grid.comp",
            "tile[place + r * kRow] = sums[r];\n  }\n  barrier();\n", "tile[place + r * kRow] = sums[r];\n  }\n",
            ("gauss.decimate",)),
