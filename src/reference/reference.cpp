@@ -1,8 +1,9 @@
 #include "reference/reference.h"
 
 #include <algorithm>
-#include <iterator>
+#include <limits>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "reference/pixel.h"
@@ -40,8 +41,8 @@ class Window {
   Window(const ConstImageView& src, const reference::ColourModel& colour, const Pixel& border,
          const AxisTapTable& columns, const AxisTapTable& rows)
       : border_(border) {
-    const Named needed_columns = named(columns, src.desc.width);
-    const Named needed_rows = named(rows, src.desc.height);
+    const Named needed_columns = named(columns);
+    const Named needed_rows = named(rows);
     first_column_ = needed_columns.first;
     rows_.first = needed_rows.first;
     rows_.rows.resize(needed_rows.is_named.size());
@@ -71,16 +72,21 @@ class Window {
     std::int64_t first = 0;
     std::vector<bool> is_named;
   };
-  static Named named(const AxisTapTable& table, std::int64_t extent) {
-    std::vector<bool> all(extent);
-    for (const auto& taps : table) {
-      for (const Tap& tap : taps) {
-        if (tap.index != kOutside) all[tap.index] = true;
+  static Named named(const AxisTapTable& table) {
+    const auto for_each = [&](const auto& see) {
+      for (const auto& taps : table) {
+        for (const Tap& tap : taps) {
+          if (tap.index != kOutside) see(tap.index);
+        }
       }
-    }
-    const auto first = std::find(all.begin(), all.end(), true);
-    const auto end = std::find(all.rbegin(), std::make_reverse_iterator(first), true).base();
-    return {first - all.begin(), {first, end}};
+    };
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = -1;
+    for_each([&](std::int64_t i) { std::tie(first, last) = std::pair(std::min(first, i), std::max(last, i)); });
+    if (last < 0) return {};
+    Named out{first, std::vector<bool>(static_cast<std::size_t>(last - first + 1))};
+    for_each([&](std::int64_t i) { out.is_named[static_cast<std::size_t>(i - first)] = true; });
+    return out;
   }
 
   Rows rows_;
