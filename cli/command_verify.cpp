@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -16,6 +15,7 @@
 
 #include "bench/filter.h"
 #include "cases/cases.h"
+#include "cases/side_by_side.h"
 #include "commands.h"
 
 namespace mollify::cli {
@@ -127,16 +127,10 @@ Finding check(const Device& device, const cases::Case& c, int runs) {
 
 // The reference is most of the work and runs on one thread, so the cases run side by side.
 void run_all(const Device& device, const std::vector<cases::Case>& selected, int runs, Findings& findings) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < selected.size(); i = next++) {
-      findings.add(check(device, selected[i], runs));
-    }
-  };
-  const std::size_t workers = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, selected.size());
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < workers; ++i) threads.emplace_back(work);
-  work();
+  cases::side_by_side(selected.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    findings.add(check(device, selected[i], runs));
+    return true;
+  });
 }
 
 Json to_json(const VerifyCommand& args, const DeviceInfo& device, const Findings& findings) {

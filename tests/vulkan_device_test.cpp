@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "backends/vulkan/context.h"
-#include "backends/vulkan/launches.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -44,20 +43,6 @@ TEST(VulkanDevice, RunsOnAQueueThatOnlyComputesIfThereIsOne) {
   EXPECT_EQ(chosen({kAll, VK_QUEUE_TRANSFER_BIT, VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT}), 2U);
   EXPECT_EQ(chosen({VK_QUEUE_TRANSFER_BIT, kAll, kAll}), 1U) << "the first of those that draw";
   EXPECT_EQ(chosen({VK_QUEUE_GRAPHICS_BIT, VK_QUEUE_TRANSFER_BIT}), std::nullopt);
-}
-
-TEST(VulkanDevice, RowsOfItsOwnBuffersBeginWhereWordsDo) {
-  constexpr VkDeviceSize kMost = 1 << 20;
-  const auto row = [](std::int32_t width, PixelFormat format, std::int32_t height = 8) {
-    return vulkan::own_row_bytes({width, height, format}, kMost);
-  };
-  EXPECT_EQ(row(1921, PixelFormat::r8), 1936U);
-  EXPECT_EQ(row(1921, PixelFormat::rgb8), 1936U * 3);
-  EXPECT_EQ(row(129, PixelFormat::rgb16), 144U * 6);
-  EXPECT_EQ(row(1920, PixelFormat::rgba32f), 1920U * 16) << "without gaps where there need be none";
-  EXPECT_EQ(row(3, PixelFormat::rgb8), 9U) << "would be gaps for the most part";
-  EXPECT_EQ(row(1021, PixelFormat::r8, 1024), 1024U);
-  EXPECT_EQ(row(1021, PixelFormat::r8, 1026), 1021U) << "no binding would see all of it";
 }
 
 /// Run where no driver can be found.

@@ -57,8 +57,8 @@ struct ImageResource {
 struct BufferResource {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceSize offset = 0;     ///< a multiple of minStorageBufferOffsetAlignment, see Recorder for batches
-  /// A multiple of the pixel; 0: rows without gaps. The fast kernels read and write 16 bytes at once where rows begin at
-  /// multiples of these, and single pixels elsewhere.
+  /// A multiple of the pixel; 0: rows without gaps. Where rows begin at multiples of 16 pixels all kernels read and write whole
+  /// words; elsewhere the fast ones may have to go pixel by pixel.
   std::int64_t row_bytes = 0;
 };
 

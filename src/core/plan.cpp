@@ -6,7 +6,7 @@
 
 #include "algorithms/algorithm.h"
 #include "core/accuracy.h"
-#include "core/in_flight.h"
+#include "core/gpu_images.h"
 #include "core/text.h"
 #include "tuning/rows.h"
 #include "tuning/tuning.h"
@@ -145,7 +145,11 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
 void set_gpu_memory(Plan& plan) {
   plan.intermediate_bytes = 0;
   for (const ImageDesc& desc : plan.intermediates) plan.intermediate_bytes += desc.payload_bytes();
-  const std::int64_t image = 2 * (plan.src.payload_bytes() + plan.dst.payload_bytes()) + plan.intermediate_bytes;
+  const bool in_buffers = plan.algorithm.options.at("storage") == "buffer";
+  const auto bytes = [&](const ImageDesc& desc) {
+    return in_buffers ? desc.height * buffer_row_bytes(desc, plan.device.gpu.max_buffer_bytes) : desc.payload_bytes();
+  };
+  const std::int64_t image = 2 * (bytes(plan.src) + bytes(plan.dst)) + plan.intermediate_bytes;
   plan.scratch_bytes = images_in_flight(plan.min_bytes) * image;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "reference/pixel.h"
@@ -82,7 +81,10 @@ class Window {
     };
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t last = -1;
-    for_each([&](std::int64_t i) { std::tie(first, last) = std::pair(std::min(first, i), std::max(last, i)); });
+    for_each([&](std::int64_t i) {
+      first = std::min(first, i);
+      last = std::max(last, i);
+    });
     if (last < 0) return {};
     Named out{first, std::vector<bool>(static_cast<std::size_t>(last - first + 1))};
     for_each([&](std::int64_t i) { out.is_named[static_cast<std::size_t>(i - first)] = true; });

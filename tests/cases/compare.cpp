@@ -1,14 +1,13 @@
 #include "cases/compare.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "cases/random.h"
+#include "cases/side_by_side.h"
 #include "reference/pixel.h"
 #include "reference/reference.h"
 
@@ -149,29 +148,21 @@ Result<ExactAnswer> ExactAnswer::create(const BlurSpec& spec, const ConstImageVi
   std::vector<Part> parts;
   for (const Rect& rect : rects(dst, std::max(threads, 1))) parts.push_back({rect, {}});
   std::vector<Status> statuses(parts.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < parts.size(); i = next++) {
-      BlurSpec part = spec;
-      part.roi = parts[i].rect;
-      if (spec.roi) {
-        part.roi->x += spec.roi->x;
-        part.roi->y += spec.roi->y;
-      }
-      Result<std::vector<double>> exact = reference_blur(part, src);
-      if (exact) {
-        parts[i].exact = std::move(*exact);
-      } else {
-        statuses[i] = exact.error();
-      }
+  side_by_side(parts.size(), static_cast<std::size_t>(std::max(threads, 1)), [&](std::size_t i) {
+    BlurSpec part = spec;
+    part.roi = parts[i].rect;
+    if (spec.roi) {
+      part.roi->x += spec.roi->x;
+      part.roi->y += spec.roi->y;
     }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const auto most = static_cast<int>(parts.size());
-    for (int helper = 1; helper < std::min(threads, most); ++helper) helpers.emplace_back(work);
-    work();
-  }
+    Result<std::vector<double>> exact = reference_blur(part, src);
+    if (exact) {
+      parts[i].exact = std::move(*exact);
+    } else {
+      statuses[i] = exact.error();
+    }
+    return true;
+  });
   for (const Status& status : statuses) {
     if (!status) return status.error();
   }

@@ -1,16 +1,15 @@
 // A short run over what the test suite checks at length; exits with 1 and the first failure. Without arguments it is about
 // the CPU backend, else about these algorithms of the Vulkan backend.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "cases/cases.h"
+#include "cases/side_by_side.h"
 #include "cases/source.h"
 
 namespace mollify::cases {
@@ -20,25 +19,17 @@ constexpr std::size_t kEvery = 3;  // of the pairwise cases of the CPU; those of
 
 /// The reference is most of the work and runs on one thread, so cases of the CPU run side by side.
 bool conforms(const Device& device, const std::vector<Case>& cases, std::size_t every) {
-  std::atomic<std::size_t> next = 0;
-  std::mutex failed;
-  bool all_pass = true;
-  const auto work = [&] {
-    for (std::size_t i = next++ * every; i < cases.size(); i = next++ * every) {
-      const CaseResult result = run_case(device, cases[i]);
-      if (result.outcome == Outcome::pass) continue;
-      const std::scoped_lock lock(failed);
-      if (std::exchange(all_pass, false)) std::printf("%s\n  %s\n", name(cases[i]).c_str(), result.message.c_str());
-      next = cases.size();
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const bool on_cpu = device.info().backend == Backend::cpu;
-    for (unsigned i = 1; on_cpu && i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
-    work();
-  }
-  return all_pass;
+  std::mutex speaking;
+  const bool on_cpu = device.info().backend == Backend::cpu;
+  const std::size_t count = (cases.size() + every - 1) / every;
+  return side_by_side(count, on_cpu ? std::thread::hardware_concurrency() : 1, [&](std::size_t i) {
+    const Case& c = cases[i * every];
+    const CaseResult result = run_case(device, c);
+    if (result.outcome == Outcome::pass) return true;
+    const std::scoped_lock lock(speaking);
+    std::printf("%s\n  %s\n", name(c).c_str(), result.message.c_str());
+    return false;
+  });
 }
 
 Result<std::vector<std::byte>> blurred(const Device& device, const BlurSpec& spec, const ConstImageView& src) {

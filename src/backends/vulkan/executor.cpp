@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/in_flight.h"
+#include "core/gpu_images.h"
 
 namespace mollify::vulkan {
 namespace {

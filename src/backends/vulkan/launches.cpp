@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/vulkan/recorder.h"
+#include "core/gpu_images.h"
 
 namespace mollify::vulkan {
 namespace {
@@ -54,18 +55,10 @@ VkDeviceSize pixel_bytes(const ImageDesc& desc) {
   return static_cast<VkDeviceSize>(mollify::info(desc.format).pixel_bytes());
 }
 
-VkDeviceSize own_row_bytes(const ImageDesc& desc, VkDeviceSize most_bytes) {
-  constexpr std::int32_t kStep = 16;   // pixels, which are as many bytes or a multiple
-  constexpr std::int32_t kWide = 128;  // from here on gaps are an eighth at most
-  const auto packed = static_cast<VkDeviceSize>(desc.row_payload_bytes());
-  if (desc.width < kWide) return packed;
-  const VkDeviceSize row = static_cast<VkDeviceSize>((desc.width + kStep - 1) / kStep * kStep) * pixel_bytes(desc);
-  return row * static_cast<VkDeviceSize>(desc.height) <= most_bytes ? row : packed;
-}
-
 VkDeviceSize own_row_bytes(const Prepared& prepared, const ImageDesc& desc) {
-  if (prepared.uses_images()) return static_cast<VkDeviceSize>(desc.row_payload_bytes());
-  return own_row_bytes(desc, static_cast<VkDeviceSize>(prepared.context()->info().gpu.max_buffer_bytes));
+  const bool is_image = prepared.uses_images();
+  const std::int64_t most_bytes = prepared.context()->info().gpu.max_buffer_bytes;
+  return static_cast<VkDeviceSize>(is_image ? desc.row_payload_bytes() : buffer_row_bytes(desc, most_bytes));
 }
 
 VkDeviceSize own_image_bytes(const Prepared& prepared, const ImageDesc& desc) {

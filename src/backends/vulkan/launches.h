@@ -19,11 +19,7 @@ class Prepared;
 [[nodiscard]] VkDeviceSize payload(const ImageDesc& desc);
 [[nodiscard]] VkDeviceSize pixel_bytes(const ImageDesc& desc);
 
-/// Of sources and destinations in buffers of our own: rows begin at multiples of 16 bytes, which kernels read and write at once,
-/// unless images are so narrow that they would be gaps to a large part, or so large that a binding, which sees `most_bytes`,
-/// could not see them.
-[[nodiscard]] VkDeviceSize own_row_bytes(const ImageDesc& desc, VkDeviceSize most_bytes);
-/// The same, and packed rows where the plan works on images.
+/// Of sources and destinations that are our own: buffer_row_bytes(), or packed rows where the plan works on images.
 [[nodiscard]] VkDeviceSize own_row_bytes(const Prepared& prepared, const ImageDesc& desc);
 [[nodiscard]] VkDeviceSize own_image_bytes(const Prepared& prepared, const ImageDesc& desc);
 

@@ -1,0 +1,28 @@
+// The images that a workspace of a GPU backend holds, how many and how they lie: what the plan promises and what the backend
+// allocates.
+#pragma once
+
+#include <cstdint>
+
+#include "mollify/image.h"
+
+namespace mollify {
+
+/// In a batch, the host copies one image while another is on the device. Large images are not worth two slots.
+[[nodiscard]] constexpr std::int64_t images_in_flight(std::int64_t min_bytes) {
+  constexpr std::int64_t kLarge = 256 << 20;
+  return min_bytes < kLarge ? 2 : 1;
+}
+
+/// From one row to the next of a source or a destination in a buffer. Rows begin at multiples of 16 pixels, which kernels read
+/// and write by whole words, unless images are so narrow that they would be gaps to a large part, or so large that a binding,
+/// which sees `most_bytes`, could not see them.
+[[nodiscard]] inline std::int64_t buffer_row_bytes(const ImageDesc& desc, std::int64_t most_bytes) {
+  constexpr std::int64_t kStep = 16;
+  constexpr std::int32_t kWide = 128;  // pixels: from here on gaps are an eighth at most
+  if (desc.width < kWide) return desc.row_payload_bytes();
+  const std::int64_t row = (std::int64_t{desc.width} + kStep - 1) / kStep * kStep * info(desc.format).pixel_bytes();
+  return row * desc.height <= most_bytes ? row : desc.row_payload_bytes();
+}
+
+}  // namespace mollify

@@ -1,0 +1,189 @@
+// Planning box.any for GPUs that do not exist: which form and which sums, and what is refused.
+#include <gtest/gtest.h>
+
+#include "vulkan_support.h"
+
+namespace mollify::test {
+namespace {
+
+TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
+  struct Expected {
+    PixelFormat format;
+    double radius_x, radius_y;
+    std::string_view form, sums;
+  };
+  using enum PixelFormat;
+  for (const Expected& e :
+       {Expected{rgba8, 9, 128, "columns", "u16x2"}, Expected{rgba8, 9, 129, "columns", "u32"},
+        Expected{r8, 9, 9, "columns", "u32"}, Expected{rgba16, 1, 1, "columns", "u32"},
+        Expected{rgba16, 127, 128, "columns", "u32"}, Expected{rgba16, 128, 128, "columns", "f32"},
+        Expected{rgba8, 2.5, 3, "columns", "f32"}, Expected{rgba32f, 3, 3, "columns", "f32"},
+        Expected{rgba32f, 3, 400, "columns", "f32x2"}, Expected{rgba8, 9, 129, "corners", "u16x2"},
+        Expected{rgba8, 2052, 2052, "corners", "f32"}, Expected{r8, 2000, 9, "corners", "u32"},
+        Expected{rgba16, 127, 128, "corners", "u32"}, Expected{rgba16, 128, 128, "corners", "f32"},
+        Expected{r32f, 64, 64, "corners", "f32"}, Expected{rgba8, 63, 300, "prefix", "u16x2"},
+        Expected{rgb8, 64, 9, "prefix", "u16x2"}, Expected{rg8, 127, 9, "prefix", "u16x2"},
+        Expected{r8, 9, 9, "prefix", "u32"},
+        Expected{rgba16, 63, 128, "prefix", "u32"}, Expected{rg16, 64, 200, "prefix", "u32"}}) {
+    const ImageDesc desc{4096, 4096, e.format};
+    const std::string algorithm = "box.any:form=" + std::string(e.form);
+    const Result<Plan> plan =
+        make_plan(spec_of(Box::of_radius(e.radius_x, e.radius_y)), desc, desc, fake_gpu(false), with(algorithm));
+    ASSERT_TRUE(plan.ok()) << message_of(plan);
+    EXPECT_EQ(plan->algorithm.options.at("sums"), e.sums)
+        << e.form << " " << info(e.format).name << " " << e.radius_x << "x" << e.radius_y;
+    // What it resolved to, asked for, is the same plan.
+    const Plan again = must(make_plan(plan->spec, desc, desc, fake_gpu(false), with(to_string(plan->algorithm))));
+    EXPECT_EQ(again.passes, plan->passes);
+  }
+}
+
+TEST(VulkanPlan, BoxesByCornersSayWhatTheyCannotDo) {
+  const auto error = [](std::string_view algorithm, PixelFormat format, const Box& box, const DeviceInfo& device) {
+    const ImageDesc desc{4096, 4096, format};
+    return message_of(make_plan(spec_of(box), desc, desc, device, with(algorithm)));
+  };
+  const std::string cannot = "box.any cannot do this: ";
+  const Box box = Box::of_radius(9, 9);
+  EXPECT_EQ(error("box.any:form=corners", PixelFormat::rgba8, Box::of_radius(9, 2.5), fake_gpu(false)),
+            cannot + "corners have no fractions");
+  EXPECT_EQ(error("box.any:form=corners,storage=image", PixelFormat::rgba8, box, fake_gpu(false)),
+            cannot + "corners are read from buffers");
+  EXPECT_EQ(error("box.any:form=corners,sums=f32x2", PixelFormat::rgba32f, box, fake_gpu(false)),
+            cannot + "sums of two floats are for the form columns");
+  EXPECT_EQ(error("box.any:form=corners,walks=2", PixelFormat::rgba8, box, fake_gpu(false)),
+            cannot + "option walks is for the form columns");
+  EXPECT_EQ(error("box.any:form=corners,threads=60", PixelFormat::rgba8, box, fake_gpu(false)),
+            cannot + "groups of 60 threads are no number of subgroups of 8");
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.shuffle_operations = false;
+  EXPECT_EQ(error("box.any:form=corners", PixelFormat::rgba8, box, device),
+            cannot + "the device's compute shaders cannot shuffle among lanes");
+  // Where one form cannot do it, the others are asked.
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+  const auto form = [&](double radius, const DeviceInfo& on) {
+    const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
+    return must(make_plan(spec, desc, desc, on, with("box.any"))).algorithm.options.at("form");
+  };
+  EXPECT_EQ(form(600, fake_gpu(false)), "corners");
+  EXPECT_EQ(form(9.5, fake_gpu(false)), "columns");
+  EXPECT_EQ(form(9, device), "columns");
+}
+
+TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
+  const auto error = [](std::string_view options, PixelFormat format, const Box& box,
+                        TransferFunction transfer = TransferFunction::none,
+                        const DeviceInfo& device = fake_gpu(false)) {
+    const ImageDesc desc{4096, 4096, format};
+    BlurSpec spec = spec_of(box);
+    spec.transfer = transfer;
+    return message_of(make_plan(spec, desc, desc, device, with("box.any:form=prefix" + std::string(options))));
+  };
+  const std::string cannot = "box.any cannot do this: ";
+  const Box box = Box::of_radius(9, 9);
+  EXPECT_EQ(error("", PixelFormat::rgba8, box), "no error");
+  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "prefix sums have no fractions");
+  EXPECT_EQ(error(",storage=buffer", PixelFormat::rgba8, box), "no error");
+  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "prefix sums are read from buffers");
+  EXPECT_EQ(error(",sums=f32x2", PixelFormat::rgba32f, box), cannot + "sums of two floats are for the form columns");
+  EXPECT_EQ(error(",walks=2", PixelFormat::rgba8, box), cannot + "option walks is for the form columns");
+  EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box),
+            cannot + "groups of 60 threads are no number of subgroups of 8");
+  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::srgb),
+            cannot + "prefix sums read each pixel twice, which transfer functions are too slow for");
+  EXPECT_EQ(error(",threads=64", PixelFormat::rgba8, Box::of_radius(125, 9)),
+            cannot + "a window of 251 columns reaches further than the 256 columns of a group");
+  EXPECT_EQ(error(",threads=64", PixelFormat::rgba8, Box::of_radius(124, 9)), "no error");
+  EXPECT_EQ(error(",batch=16", PixelFormat::rgba32f, Box::of_radius(64, 9)),
+            cannot + "it would need 330240 bytes of shared memory, the device has 32768");
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.shuffle_operations = false;
+  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
+            cannot + "the device's compute shaders cannot shuffle among lanes");
+  device = fake_gpu(false);
+  std::erase(device.kernels, "box_prefix");
+  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
+            cannot + "the vulkan backend has no kernel box_prefix");
+}
+
+/// What prefix sums make of windows of so many columns and rows: the parts of a window, and whether there are cells.
+std::string prefix_of(std::int32_t columns, std::int32_t rows, PixelFormat format = PixelFormat::rgba8,
+                      std::string_view options = "") {
+  const ImageDesc desc{4096, 4096, format};
+  BlurSpec spec = spec_of(Box::of_size({columns, rows}, {columns / 2, rows / 2}));
+  spec.accuracy.max_error = 0.01;
+  const Result<Plan> plan =
+      make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=prefix" + std::string(options)));
+  if (!plan) return message_of(plan);
+  const Pass& last = plan->passes.back();
+  const bool has_cells = last.constants.at("has_cells") != 0;
+  EXPECT_EQ(plan->passes.size(), has_cells ? 2U : 1U);
+  EXPECT_EQ(plan->intermediates.size(), has_cells ? 1U : 0U);
+  return plan->algorithm.options.at("sums") + ", " + std::to_string(last.constants.at("parts")) + " of a window" +
+         (has_cells ? ", cells" : "");
+}
+
+TEST(VulkanPlan, WindowsOfPrefixSumsHaveTwoPartsAtMostAndCellsWhereTheyAreHigh) {
+  EXPECT_EQ(prefix_of(127, 9), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(128, 9), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(129, 9), "u16x2, 2 of a window");
+  EXPECT_EQ(prefix_of(256, 9), "u16x2, 2 of a window");
+  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256"), "u32, 1 of a window");
+  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256,sums=u16x2"), "u16x2, 3 of a window") << "if asked for";
+  // Four pixels a lane, packed, read more rows before that takes longer than cells.
+  EXPECT_EQ(prefix_of(9, 100), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(9, 101), "u16x2, 1 of a window, cells");
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba16, PixelFormat::rgba16f, PixelFormat::r32f}) {
+    const std::string sums = info(format).is_unorm() ? "u32" : "f32";
+    EXPECT_EQ(prefix_of(9, 65, format), sums + ", 1 of a window") << info(format).name;
+    EXPECT_EQ(prefix_of(9, 66, format), sums + ", 1 of a window, cells") << info(format).name;
+  }
+  EXPECT_EQ(prefix_of(9, 65, PixelFormat::rg8), "u16x2, 1 of a window");
+  EXPECT_EQ(prefix_of(9, 66, PixelFormat::rg8), "u16x2, 1 of a window, cells");
+}
+
+TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
+  const auto chosen = [&](double radius, PixelFormat format) {
+    const ImageDesc desc{4096, 4096, format};
+    const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
+    const AlgorithmChoice choice = must(make_plan(spec, desc, desc, fake_gpu(false))).algorithm;
+    return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
+  };
+  using enum PixelFormat;
+  EXPECT_EQ(chosen(1, rgba8), "sep.fused");
+  // Prefix sums of two packed words a place, as long as a group reaches far beyond the window.
+  for (const double radius : {4, 15, 64, 127}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
+  for (const double radius : {128, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
+  // Places of four words are as wide as what columns keep.
+  for (const PixelFormat format : {rgba16, rgba16f, rgba32f}) EXPECT_EQ(chosen(9, format), "box.any by columns");
+  EXPECT_EQ(chosen(32, rgba16f), "box.any by corners");
+}
+
+TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
+  const auto error = [](std::string_view algorithm, PixelFormat format, const Box& box) {
+    const ImageDesc desc{4096, 4096, format};
+    return message_of(make_plan(spec_of(box), desc, desc, fake_gpu(false), with(algorithm)));
+  };
+  const std::string cannot = "box.any cannot do this: ";
+  EXPECT_EQ(error("box.any:form=columns,sums=u16x2", PixelFormat::rgba8, Box::of_radius(9, 129)),
+            cannot + "sums over 259 pixels exceed 16 bits");
+  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::rgba16, Box::of_radius(0, 0)),
+            cannot + "pixels of 16 bits leave no room for sums in 16");
+  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::r8, Box::of_radius(9, 9)),
+            cannot + "one channel needs no second half of a word");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16, Box::of_radius(128, 128)),
+            cannot + "sums over 257x257 pixels exceed 32 bits");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba8, Box::of_radius(1.5, 1)),
+            cannot + "integer sums need a whole radius");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16f, Box::of_radius(1, 1)),
+            cannot + "integer sums need an integer format");
+  EXPECT_EQ(error("box.any:form=columns", PixelFormat::r8, Box::of_radius(512, 1)),
+            cannot + "a window of 1025 columns reaches further than the 1024 threads of a group");
+  EXPECT_EQ(error("box.any:threads=64,batch=16,walks=8", PixelFormat::r8, Box::of_radius(1, 1)),
+            cannot + "128 walks are more than the 64 threads of a group");
+  EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
+            cannot + "option accumulator is not for the vulkan backend");
+}
+
+}  // namespace
+}  // namespace mollify::test
