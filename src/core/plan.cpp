@@ -5,6 +5,7 @@
 #include <array>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/gpu.h"
 #include "core/accuracy.h"
 #include "core/gpu_images.h"
 #include "core/text.h"
@@ -145,7 +146,8 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
 void set_gpu_memory(Plan& plan) {
   plan.intermediate_bytes = 0;
   for (const ImageDesc& desc : plan.intermediates) plan.intermediate_bytes += desc.payload_bytes();
-  const bool in_buffers = plan.algorithm.options.at("storage") == "buffer";
+  // As the backend goes by the first pass, so that an algorithm need not have an option for it.
+  const bool in_buffers = plan.passes.front().constants.at("storage") == static_cast<std::int64_t>(gpu::Storage::buffer);
   const auto bytes = [&](const ImageDesc& desc) {
     return in_buffers ? desc.height * buffer_row_bytes(desc, plan.device.gpu.max_buffer_bytes) : desc.payload_bytes();
   };
