@@ -9,7 +9,6 @@
 #define KERNEL_PARAMETERS \
   ivec2 first; ivec2 centre;  /* the first cell; the tap of a spline that lies on its cell's own pixel */ \
   int segment;                /* rows of cells that one group makes */ \
-  float base;                 /* what cells are too large by, in numbers */ \
   float scale;                /* numbers times this are pixels */
 #include "pixel.glsl"
 #include "spans.glsl"
@@ -100,7 +99,7 @@ void walk(bool whole) {
       barrier();
       [[unroll]] for (int n = 0; n < kNumbers; ++n) {
         int place = places[n / source_channels];
-        if (place >= 0) columns[place + n % source_channels] = (sums[n] - base) * scale;
+        if (place >= 0) columns[place + n % source_channels] = sums[n] * (scale / lift(n));
       }
       barrier();
       [[unroll]] for (int i = 0; i < (cells_y - 1) * kNumbers; ++i) sums[i] = sums[i + kNumbers];

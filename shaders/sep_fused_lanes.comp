@@ -12,8 +12,8 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
-// segment: rows that one group makes. scale, shift: from sums to codes, without clamps to those that kRounded is about.
-#define KERNEL_PARAMETERS ivec2 before; int segment; float scale; float shift;
+// segment: rows that one group makes. scale: from sums to codes.
+#define KERNEL_PARAMETERS ivec2 before; int segment; float scale;
 #include "pixel.glsl"
 #include "spans.glsl"
 
@@ -105,7 +105,9 @@ void add_row(uint own[kWords], int lane) {
 
 void finished(out uint words[kWords]) {
   float front[kNumbers];
-  [[unroll]] for (int i = 0; i < kNumbers; ++i) front[i] = source_is_float ? sums[i] : fma(sums[i], scale, shift);
+  [[unroll]] for (int i = 0; i < kNumbers; ++i) {
+    front[i] = source_is_float ? sums[i] : fma(sums[i], scale / lift(i), clamps ? 0.0 : kWhole);
+  }
   pack_numbers(front, clamps ? kAnywhere : kRounded, words);
 }
 #endif

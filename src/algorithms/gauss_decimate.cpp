@@ -70,10 +70,9 @@ double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction)
     return in_blocks ? blocked_summation_growth(axis.spline, cpu::kDecimateRows) : summation_growth(axis.spline);
   }
   if (direction == Axis::y) {
-    // Where errors of f32 hardly count, rows are summed one after the other, and codes of 8 bits as 256 more.
+    // Where errors of f32 hardly count, rows are summed one after the other.
     const FormatInfo& source = info(p.src.format);
-    if (source.bits == 8) return 2.0 * summation_growth(axis.spline) + 2.0;
-    if (source.bits == 16 && !source.is_unorm()) return summation_growth(axis.spline);
+    if (source.bits == 8 || (source.bits == 16 && !source.is_unorm())) return summation_growth(axis.spline);
     return blocked_summation_growth(axis.spline, static_cast<std::size_t>(gpu_rows_ahead(p, axis.factor)));
   }
   std::vector<double> by_place;

@@ -110,7 +110,6 @@ Result<DecimatingPass> decimating_by_sums(const Problem& p, const AxisPlan& x, c
   pass.taps = {padded_spline(x, 1.0), padded_spline(y, 1.0)};
   if (spans.are_plain) {
     pass.constants["span"] = span;
-    pass.parameters["base"] = summed_base(p.src.format, pass.taps.y.weights);
     pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
   }
   pass.constants["batch"] = gpu_rows_ahead(p, y.factor);

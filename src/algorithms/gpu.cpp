@@ -181,17 +181,6 @@ Status check_span(PixelFormat format, std::int32_t span) {
   return refusal("spans of " + std::to_string(span) + " " + std::string(info(format).name) + " are no whole words of 32 bits");
 }
 
-double rounded_sum(std::span<const double> weights) {
-  double sum = 0.0;
-  for (const double w : weights) sum += static_cast<double>(static_cast<float>(w));
-  return sum;
-}
-
-double summed_base(PixelFormat format, std::span<const double> weights) {
-  constexpr double kCodeBase = 256.0;
-  return info(format).bits == 8 ? kCodeBase * rounded_sum(weights) : 0.0;
-}
-
 std::int64_t cache_bytes(Cache cache) {
   switch (cache) {
     case Cache::f32: return 16;

@@ -82,11 +82,6 @@ enum class Storage : std::uint8_t { buffer, image };
 /// The refusal of spans that are no whole words.
 [[nodiscard]] Status check_span(PixelFormat format, std::int32_t span);
 [[nodiscard]] bool is_whole_words(PixelFormat format, std::int32_t span);
-/// The sum of weights as they are rounded to f32.
-[[nodiscard]] double rounded_sum(std::span<const double> weights);
-/// What sums of numbers come out too large by, times these weights as they are rounded to f32: codes of 8 bits are summed as
-/// 256 more.
-[[nodiscard]] double summed_base(PixelFormat format, std::span<const double> weights);
 
 // ---- Errors, full-scale units
 
