@@ -289,6 +289,22 @@ TEST(Compare, ErrorIsWhatExceedsHalfAStepOverFullScale) {
   EXPECT_NEAR(measured(identity, bright, off), 1e-3, 1e-9);
 }
 
+TEST(Compare, StepsAreThoseOfTheResultTowardsTheExactNumber) {
+  const BlurSpec identity = test::spec_of(Box::of_radius(0, 0));
+  const auto error = [&](double exact, double got) {
+    Pixels src({1, 1, PixelFormat::r32f});
+    src.set(0, 0, 0, exact);
+    Pixels dst({1, 1, PixelFormat::r16f});
+    dst.set(0, 0, 0, got);
+    return measured(identity, src, dst) * exact;
+  };
+  const double below = 0.5 - 0x1p-14;  // where steps are 2^-12; above a half 2^-11
+  EXPECT_NEAR(error(below, 0.5), 0.0, 1e-9);
+  EXPECT_NEAR(error(below, 0.5 + 0x1p-11), 0x1p-11 + 0x1p-14 - 0x1p-12, 1e-9);
+  EXPECT_NEAR(error(0.5 + 0x1p-12, 0.5), 0.0, 1e-9);
+  EXPECT_NEAR(error(0.5 + 0x1p-13, 0.5 - 0x1p-12), 0x1p-13 + 0x1p-12 - 0x1p-13, 1e-9);
+}
+
 TEST(Compare, NotANumberIsAnInfiniteError) {
   const BlurSpec identity = test::spec_of(Box::of_radius(0, 0));
   const Pixels src = Pixels::constant({2, 2, PixelFormat::r32f}, 0.5);

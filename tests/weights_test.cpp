@@ -138,6 +138,36 @@ TEST(WeightsAsHalves, AreHardlyFurtherThanTheSumNeeds) {
   EXPECT_GT(counted, 300);
 }
 
+TEST(WeightsAsHalves, OfBoxesAndTentsAreExactByTheBestScale) {
+  for (const int width : {1, 3, 4, 5, 33, 65, 257}) {
+    Weights box(static_cast<std::size_t>(width), 1.0 / width);
+    Weights tent;
+    for (int i = 1; i <= width; ++i) tent.push_back(std::min(i, width + 1 - i));
+    const double total = sum(tent);
+    for (double& w : tent) w /= total;
+    EXPECT_LE(rounded_to_best_half(box).l1_distance, 1e-14) << width;
+    EXPECT_LE(rounded_to_best_half(tent).l1_distance, 1e-14) << width;
+  }
+}
+
+TEST(WeightsAsHalves, ByTheBestScaleAreNearerAndKeepTheSum) {
+  double all = 0.0;
+  double all_plain = 0.0;
+  for (const auto& [name, weights, scale] : samples()) {
+    const HalfWeights best = rounded_to_best_half(weights);
+    for (const double half : best.weights) EXPECT_EQ(half, half_beside(half)) << name << ": no half";
+    EXPECT_LE(magnitude(best.weights), 1.0 + 0x1p-11) << name << ": sums of pixels of f16 must fit it, too";
+    const auto [l1, missing] = difference(weights, best.weights, best.scale);
+    EXPECT_NEAR(best.l1_distance, l1, 1e-15) << name;
+    if (std::abs(sum(weights)) > 0.5 * magnitude(weights)) {
+      EXPECT_NEAR(missing, 0.0, 1e-14) << name;
+    }
+    all += l1;
+    all_plain += rounded_to_half(weights).l1_distance;
+  }
+  EXPECT_LT(all, 0.5 * all_plain);
+}
+
 TEST(WeightsAsHalves, OfLongGaussiansKeepTheirSum) {
   for (const double sigma : {5.0, 6.0, 7.0, 20.0}) {
     const Weights weights = axis_weights(Gaussian{{sigma, sigma}, {}, {}}, Axis::x, 1e-4)->taps.weights;

@@ -27,6 +27,8 @@ std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps +
 /// Taps as halves and what that moves the result by.
 struct HalfTaps {
   PerAxis<AxisTaps> taps;
+  PerAxis<std::int32_t> halves{1, 1};  ///< that a tap is the sum of
+  PerAxis<double> gain{1.0, 1.0};      ///< what sums of an axis are multiplied by to be those of its weights
   PerAxis<double> sum;  ///< of each axis's taps
   double error = 0.0;  ///< full-scale units
 };
@@ -69,17 +71,31 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
   return half_taps(s, source, scale);
 }
 
-/// Taps as they are, which the kernel splits into two halves each, as it does rows.
-HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source) {
+/// Rows of two halves each, and taps of two as well, as the kernel splits them; but those of an axis on which they are near
+/// enough are one, times a gain by which they come nearest.
+HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double allowed_error) {
   const auto total = [](const std::vector<double>& w) { return std::accumulate(w.begin(), w.end(), 0.0); };
   HalfTaps out;
   out.taps = s.taps;
+  out.halves = {2, 2};
   out.sum = {total(s.taps.x.weights), total(s.taps.y.weights)};
   // Two halves have 22 bits. How a device rounds inside a product is its own: an estimate for a dozen of them.
   constexpr double kHalves = 3.0 * 0x1p-22;
   constexpr double kSums = 0x1p-18;
-  out.error = magnitude(s.taps.x.weights) * magnitude(s.taps.y.weights) *
-              (kHalves + (source.is_unorm() ? 0x1p-11 / source.unit() : kSums));
+  const double x_size = magnitude(s.taps.x.weights);
+  const double y_size = magnitude(s.taps.y.weights);
+  out.error = x_size * y_size * (kHalves + (source.is_unorm() ? 0x1p-11 / source.unit() : kSums));
+  if (source.is_unorm()) return out;  // what codes are more than their value goes by taps as they are
+  const auto make_one = [&](const AxisTaps& taps, AxisTaps& as_halves, double& gain, std::int32_t& halves, double others) {
+    const HalfWeights best = rounded_to_best_half(taps.weights);
+    if (out.error + best.l1_distance * others > allowed_error) return;
+    out.error += best.l1_distance * others;
+    as_halves.weights = best.weights;
+    gain = best.scale;
+    halves = 1;
+  };
+  make_one(s.taps.y, out.taps.y, out.gain.y, out.halves.y, x_size);
+  make_one(s.taps.x, out.taps.x, out.gain.x, out.halves.x, y_size);
   return out;
 }
 
@@ -102,8 +118,8 @@ Status check_matrix(const Problem& p) {
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}); !s) return s.error();
   if (Status s = check_matrix(p); !s) return s.error();
-  constexpr double kCutShare = 0.25;  // of the allowed error; halves need the rest
-  const Result<Separable> s = separable(p, kKernel, Storage::buffer, kCutShare);
+  const double cut_share = info(p.src.format).is_unorm() ? 0.25 : 0.1;  // of the allowed error; halves need the rest
+  const Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
   if (!s) return s.error();
   if (s->storage != Storage::buffer) return refusal("matrices need pixels in buffers");
   const FormatInfo& source = info(p.src.format);
@@ -118,9 +134,10 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   HalfTaps half = half_taps(s->taps, source);
   const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
   if (!halves) return halves.error();
-  if (*halves == 2) half = split_taps(s->taps, source);
+  if (*halves == 2) half = split_taps(s->taps, source, p.allowed_error - s->error);
+  const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
   // Measured on an H200: two halves of each row leave registers for one block.
-  const Result<std::int32_t> blocks = count(p, "blocks", 8, *halves == 2 ? 1 : 2);
+  const Result<std::int32_t> blocks = count(p, "blocks", 8, splits_taps ? 1 : 2);
   if (!blocks) return blocks.error();
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const std::int32_t usual = 8 / channels * channels * subgroup;
@@ -137,7 +154,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   constexpr std::int64_t kPadding = 8;  // halves a row
   // The bands of taps lie where the rows do later, and before them the taps where results do.
   const std::int64_t rows =
-      std::max(channels * kSide * (reach + kPadding), std::int64_t{*halves} * kSide * kSide * (across + down));
+      std::max(channels * kSide * (reach + kPadding), std::int64_t{splits_taps ? 2 : 1} * kSide * kSide * (across + down));
   const std::int64_t done = std::max(channels * kSide * (width + kPadding), std::int64_t{4} * (s->nx() + s->ny()));
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
@@ -171,6 +188,8 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
                         magnitude(half.taps.x.weights) * magnitude(half.taps.y.weights) < 1.0 + 1e-6;
   pass.constants["subgroup_size"] = subgroup;
   pass.constants["halves"] = *halves;
+  pass.constants["tap_halves_x"] = half.halves.x;
+  pass.constants["tap_halves_y"] = half.halves.y;
   pass.constants["blocks"] = *blocks;
   pass.constants["lead"] = lead;
   pass.constants["clamps"] = source.is_unorm() && !in_range;
@@ -179,18 +198,21 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   pass.parameters["row_start"] = source.is_unorm() ? -1152.0 * half.sum.x : 0.0;
   pass.parameters["column_start"] = source.is_unorm() ? 1024.0 + 128.0 * half.sum.x * half.sum.y : 0.0;
 
+  pass.parameters["gain_x"] = half.gain.x;
+  pass.parameters["gain_y"] = half.gain.y;
+
   const double reads = (segment + run_up) / segment * (width + s->nx() + lead - 1.0) / width;
   Work cost;
   cost.pixels = static_cast<double>(p.dst.width) * p.dst.height;
   cost.loads = reads / 4.0;  // fours of pixels
   cost.shared_loads = reads * 2.0;
-  cost.operations = reads * (*halves == 2 ? 2 * across + 3 * down : across + down);
+  cost.operations = reads * (half.halves.x * across + (*halves + half.halves.y - 1) * down);
   cost.barriers = reads * 3.0 / kSide;
   cost.bytes = cost.pixels * source.pixel_bytes() * (reads + 1.0);
   // With five bands an axis, or split numbers, a processor has registers for one group alone: measured on an H200, 1.4 times
   // as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
-  const bool is_alone = *halves == 2 || across + down > kMostBandsOfTwoGroups;
+  const bool is_alone = splits_taps || across + down > kMostBandsOfTwoGroups;
   // Fewer planes are fewer products and less shared memory, though as many turns.
   const double planes = (2.0 + channels) / 6.0;
   out.seconds = seconds(p.device, p.src.format, cost) * (is_alone ? 1.4 : 1.0) * planes;

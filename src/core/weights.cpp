@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/half.h"
+#include "core/remembered.h"
 
 namespace mollify {
 namespace {
@@ -264,6 +265,47 @@ HalfWeights rounded_to_scaled_half(const std::vector<double>& weights) {
   double largest = 0.0;
   for (const double w : weights) largest = std::max(largest, std::abs(w));
   return rounded_to_half(weights, largest > 0.0 ? std::exp2(std::ilogb(largest) + 1) : 1.0);
+}
+
+namespace {
+
+/// The nearest halves, and a scale that keeps the sum.
+HalfWeights halves_times(const std::vector<double>& weights, double scale) {
+  HalfWeights out;
+  double sum_of_halves = 0.0;
+  double total = 0.0;
+  for (const double w : weights) {
+    out.weights.push_back(half_to_float(double_to_half(w / scale)));
+    sum_of_halves += out.weights.back();
+    total += w;
+  }
+  constexpr double kLeastShare = 0.1;  // of the sum in the sum of magnitudes: taps that nearly cancel say nothing of the scale
+  out.scale = std::abs(total) > kLeastShare * magnitude(weights) && sum_of_halves != 0.0 ? total / sum_of_halves : scale;
+  for (std::size_t i = 0; i < weights.size(); ++i) out.l1_distance += std::abs(out.weights[i] * out.scale - weights[i]);
+  return out;
+}
+
+HalfWeights find_best_halves(const std::vector<double>& weights) {
+  constexpr int kScales = 1000;
+  const double size = magnitude(weights);
+  if (size == 0.0) return {weights, 1.0, 0.0, 0.0};
+  const double base = std::exp2(std::ceil(std::log2(size)));
+  // Whole numbers of the least weight are what boxes and tents are made of.
+  double least = size;
+  for (const double w : weights) least = w == 0.0 ? least : std::min(least, std::abs(w));
+  HalfWeights best = halves_times(weights, least * std::exp2(std::ceil(std::log2(size / least))));
+  for (int i = 0; i < kScales; ++i) {
+    HalfWeights other = halves_times(weights, base * (1.0 + static_cast<double>(i) / kScales));
+    if (other.l1_distance < best.l1_distance) best = std::move(other);
+  }
+  return best;
+}
+
+}  // namespace
+
+HalfWeights rounded_to_best_half(const std::vector<double>& weights) {
+  static Remembered<std::vector<double>, HalfWeights> known(64);
+  return known.get(weights, [&] { return find_best_halves(weights); });
 }
 
 std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halvings, double whole) {

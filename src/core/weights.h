@@ -67,6 +67,9 @@ struct HalfWeights {
 /// Scaled by the power of two that makes the largest lie in [0.5, 1].
 [[nodiscard]] HalfWeights rounded_to_scaled_half(const std::vector<double>& weights);
 
+/// By the scale, of a thousand, with which they come nearest; they add up to one at most before it. Exact for boxes and tents.
+[[nodiscard]] HalfWeights rounded_to_best_half(const std::vector<double>& weights);
+
 /// Symmetric taps for sums of 16 bits. Each but the middle one stands for two, at the same distance. They are summed from the
 /// outermost on: what the outer ones add up to is small and so is held finer, until the sum is halved.
 struct FixedWeights {

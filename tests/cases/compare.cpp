@@ -53,13 +53,17 @@ double full_scale(const BlurSpec& spec, const ConstImageView& src) {
   return largest * std::visit(KernelMagnitude{}, spec.kernel);
 }
 
-/// Half the distance between neighbouring numbers of the format at `value`.
-double half_step(const FormatInfo& format, double value) {
+/// Half the distance from `got`, a number of the format, to its neighbour on the side of `exact`: what rounding to it may have
+/// taken. The step at `exact` can be half or twice as long.
+double half_step(const FormatInfo& format, double got, double exact) {
   if (format.is_unorm()) return 0.5 / format.unit();
   const int mantissa_bits = format.bits == 16 ? 10 : 23;
   const int least_exponent = format.bits == 16 ? -14 : -126;
-  const int exponent = value == 0.0 ? least_exponent : std::max(std::ilogb(value), least_exponent);
-  return std::ldexp(0.5, exponent - mantissa_bits);
+  if (got == 0.0) return std::ldexp(0.5, least_exponent - mantissa_bits);
+  const bool is_power_of_two = std::abs(got) == std::ldexp(1.0, std::ilogb(got));
+  const bool is_towards_zero = got > 0.0 ? exact < got : exact > got;
+  const int exponent = std::ilogb(got) - (is_power_of_two && is_towards_zero ? 1 : 0);
+  return std::ldexp(0.5, std::max(exponent, least_exponent) - mantissa_bits);
 }
 
 /// An infinity stands for the first number that the format no longer has.
@@ -85,7 +89,7 @@ class Comparer {
     for (int c = 0; c < channels; ++c) {
       const double exact = to_range(format_, exact_pixel[c]);
       const double got = std::isinf(out[c]) ? std::copysign(beyond_largest(format_), out[c]) : out[c];
-      double error = std::max(0.0, std::abs(got - exact) - half_step(format_, exact));
+      double error = std::max(0.0, std::abs(got - exact) - half_step(format_, got, exact));
       if (std::isnan(got)) error = std::numeric_limits<double>::infinity();
       if (premultiply && c < channels - 1) {
         error *= std::abs(to_range(format_, exact_pixel[channels - 1]));
