@@ -119,7 +119,7 @@ struct Accuracy {
 };
 /// unorm8 0.125/255, unorm16 and f16 1e-4, f32 2e-5.
 [[nodiscard]] double default_max_error(PixelFormat destination);
-/// What `max_error = 0` holds an algorithm to: unorm 0.02 of a step, f16 2^-10, f32 1e-6.
+/// What `max_error = 0` holds an algorithm to: unorm 0.02 of a step, f16 1e-4, a tenth of a step at full scale, f32 1e-6.
 [[nodiscard]] double exact_max_error(PixelFormat destination);
 
 enum class AlphaMode : std::uint8_t {

@@ -148,7 +148,7 @@ double default_max_error(PixelFormat destination) {
 double exact_max_error(PixelFormat destination) {
   const FormatInfo& f = info(destination);
   if (f.is_unorm()) return 0.02 / f.unit();
-  return f.bits == 16 ? 0x1p-10 : 1e-6;
+  return f.bits == 16 ? 1e-4 : 1e-6;
 }
 
 ImageDesc destination_desc(const BlurSpec& spec, const ImageDesc& src, PixelFormat format) {
