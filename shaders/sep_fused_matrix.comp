@@ -3,7 +3,7 @@
 // sep.fused on cooperative matrices: taps along an axis are a product with a banded matrix, 16 places from 16 n. A group
 // owns a strip of columns and walks down 16 rows a turn. Source pixels go to shared memory as halves, one plane a channel;
 // a subgroup multiplies blocks of a plane by the taps of x, keeps the last few results, and multiplies those by the taps
-// of y. Sums are f32; pixels, taps and what lies between the axes are halves, or the latter two are split into two halves.
+// of y. Sums are f32; pixels, taps and what lies between the axes are halves, or the latter two are sums of two halves.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require
@@ -14,7 +14,8 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
 // segment: rows that one group makes. row_start, column_start: what sums along x and then those along y begin with.
-#define KERNEL_PARAMETERS ivec2 before; int segment; float row_start; float column_start;
+// gain: what sums along both axes are multiplied by.
+#define KERNEL_PARAMETERS ivec2 before; int segment; float row_start; float column_start; vec2 gain;
 #include "pixel.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
@@ -23,18 +24,25 @@ layout(constant_id = 22) const int subgroup_size = 32;
 layout(constant_id = 23) const int blocks = 1;      // neighbouring blocks of 16 columns that a subgroup makes
 layout(constant_id = 24) const int lead = 0;        // columns read before the first tap's, so that fours of pixels are whole
 layout(constant_id = 25) const bool clamps = true;  // sums can leave the range of an integer format
-layout(constant_id = 26) const int halves = 1;      // that taps and rows are the sum of: the nearest, and the rest
+// What is the sum of so many halves, the nearest one and the rest: rows between the axes, and taps.
+layout(constant_id = 26) const int halves = 1;
+layout(constant_id = 27) const int tap_halves_x = 1;
+layout(constant_id = 28) const int tap_halves_y = 1;
 
 // Those of x, then those of y.
 layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
 
-#define Half fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
-#define Single fcoopmatNV<32, gl_ScopeSubgroup, 16, 16>
+// Left operands, right ones and sums. Measured on an H200: with right ones of 16 columns, halves times two took a fifth longer.
+#define Left fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
+#define Right fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>
+#define Sum fcoopmatNV<32, gl_ScopeSubgroup, 16, 8>
+const int kParts = 2;  // of a block: its columns are two right operands
+
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kSubgroups = kThreads / subgroup_size;
-const int kAcross = kSubgroups / source_channels;             // subgroups beside each other in a plane
-const int kWidth = kAcross * blocks * 16;                     // columns of the strip
+const int kBeside = kSubgroups / source_channels;             // subgroups beside each other in a plane
+const int kWidth = kBeside * blocks * 16;                     // columns of the strip
 const int kBlocksX = (lead + taps_x + 30) / 16;               // of columns that 16 columns depend on
 const int kBlocksY = (taps_y + 30) / 16;
 const int kReach = kWidth + (kBlocksX - 1) * 16;              // columns that matrices read
@@ -50,8 +58,10 @@ const int kDonePitch = kWidth / 4 + 2;
 const int kRowPlane = kRows * kRowPitch;
 const int kDonePlane = kRows * kDonePitch;
 // Small groups have shorter rows than the bands of taps, which lie here before the rows do.
-const int kMatrices = kBlocksX + kBlocksY;
-const int kBands = halves * kMatrices * 64;
+const int kAcross = tap_halves_x * kBlocksX;  // matrices of taps
+const int kDown = tap_halves_y * kBlocksY;
+const int kBand = 64;
+const int kBands = (kAcross + kDown) * kBand;
 const int kPlanes = source_channels * kRowPlane;
 shared uvec2 rows[kPlanes > kBands ? kPlanes : kBands];
 // The taps lie here before.
@@ -212,19 +222,23 @@ float rest_of(float v, int taken) {
   return taken == 0 ? v : v - uintBitsToFloat(nearest);
 }
 
-// Row by row, those of x and then those of y, into `rows`; then the same for what is left of them. Column j of matrix n of x has the taps of output column j for
-// columns 16 n and on; row j of matrix n of y has those of output row j.
+// Row by row, those of x and then those of y, into `rows`; of each axis those of its taps, then those of what is left of them.
+// Column j of matrix n of x has the taps of output column j for columns 16 n and on; row j of matrix n of y has those of
+// output row j.
 void make_bands(int thread) {
   for (int i = thread; i < taps_x + taps_y; i += kThreads) done[i].x = floatBitsToUint(weights[i]);
   barrier();
   for (int i = thread; i < kBands; i += kThreads) {
-    int n = i / 64 % kMatrices;
+    int n = i / kBand;
     int row = i / 4 % 16;
     int column = i % 4 * 4;
     vec4 v;
     [[unroll]] for (int k = 0; k < 4; ++k) {
-      float tap = n < kBlocksX ? tap_x(n * 16 + row - (column + k) - lead) : tap_y((n - kBlocksX) * 16 + (column + k) - row);
-      v[k] = rest_of(tap, i / 64 / kMatrices);
+      if (n < kAcross) {
+        v[k] = rest_of(tap_x(n % kBlocksX * 16 + row - (column + k) - lead), n / kBlocksX);
+      } else {
+        v[k] = rest_of(tap_y((n - kAcross) % kBlocksY * 16 + (column + k) - row), (n - kAcross) / kBlocksY);
+      }
     }
     rows[i] = uvec2(packFloat2x16(f16vec2(v.xy)), packFloat2x16(f16vec2(v.zw)));
   }
@@ -237,20 +251,17 @@ void main() {
   int end = min(start + segment, size.y);
   ivec2 corner = origin + ivec2(left - lead, start) - before;
   int subgroup = int(gl_SubgroupID);
-  int row_block = subgroup / kAcross * kRowPlane + subgroup % kAcross * blocks * 4;
-  int done_block = subgroup / kAcross * kDonePlane + subgroup % kAcross * blocks * 4;
+  int row_block = subgroup / kBeside * kRowPlane + subgroup % kBeside * blocks * 4;
+  int done_block = subgroup / kBeside * kDonePlane + subgroup % kBeside * blocks * 4;
 
   make_bands(thread);
   barrier();
-  Half across[halves * kBlocksX];
-  Half down[halves * kBlocksY];
-  [[unroll]] for (int h = 0; h < halves; ++h) {
-    int first = h * kMatrices;
-    [[unroll]] for (int n = 0; n < kBlocksX; ++n) coopMatLoadNV(across[h * kBlocksX + n], rows, (first + n) * 64, 4, false);
-    [[unroll]] for (int n = 0; n < kBlocksY; ++n) {
-      coopMatLoadNV(down[h * kBlocksY + n], rows, (first + kBlocksX + n) * 64, 4, false);
-    }
+  Right across[kAcross * kParts];
+  [[unroll]] for (int n = 0; n < kAcross * kParts; ++n) {
+    coopMatLoadNV(across[n], rows, n / kParts * kBand + n % kParts * 2, 4, false);
   }
+  Left down[kDown];
+  [[unroll]] for (int n = 0; n < kDown; ++n) coopMatLoadNV(down[n], rows, (kAcross + n) * kBand, 4, false);
   barrier();
   for (int i = thread; i < kPlanes; i += kThreads) rows[i] = uvec2(0u);
   barrier();
@@ -270,8 +281,9 @@ void main() {
   }
 
   Four ahead[kLoads];
-  Half kept[halves * kBlocksY * blocks];  // rows that have been filtered horizontally, those of each block from the oldest
-  [[unroll]] for (int i = 0; i < halves * kBlocksY * blocks; ++i) kept[i] = Half(0.0);
+  const int kKept = blocks * kParts * halves * kBlocksY;
+  Right kept[kKept];  // rows that have been filtered horizontally, those of each part of a block from the oldest
+  [[unroll]] for (int i = 0; i < kKept; ++i) kept[i] = Right(0.0);
 
   // Each turn filters the rows that the one before fetched; turn -1 only fetches.
   int turns = (end - start + kRows - 1) / kRows + kBlocksY - 1;
@@ -297,38 +309,41 @@ void main() {
       }
     }
     if (turn >= 0) {
-      Half source_blocks[blocks + kBlocksX - 1];
+      Left source_blocks[blocks + kBlocksX - 1];
       [[unroll]] for (int b = 0; b < blocks + kBlocksX - 1; ++b) {
         coopMatLoadNV(source_blocks[b], rows, row_block + b * 4, kRowPitch, false);
       }
-      [[unroll]] for (int b = 0; b < blocks; ++b) {
-        Single sum = Single(row_start);
-        [[unroll]] for (int n = 0; n < halves * kBlocksX; ++n) {
-          sum = coopMatMulAddNV(source_blocks[b + n % kBlocksX], across[n], sum);
+      [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
+        Sum sum = Sum(row_start);
+        [[unroll]] for (int n = 0; n < kAcross; ++n) {
+          sum = coopMatMulAddNV(source_blocks[part / kParts + n % kBlocksX], across[n * kParts + part % kParts], sum);
         }
+        if (halves > 1) sum *= gain.x;
         [[unroll]] for (int h = 0; h < halves; ++h) {
-          int first = (b * halves + h) * kBlocksY;
+          int first = (part * halves + h) * kBlocksY;
           [[unroll]] for (int n = 0; n < kBlocksY - 1; ++n) kept[first + n] = kept[first + n + 1];
           // Number by number: what lane holds which may differ between matrices of halves and of floats.
-          Single rest = sum;
+          Sum rest = sum;
           if (h + 1 < halves) {
             [[unroll]] for (int i = 0; i < sum.length(); ++i) {
               rest[i] = rest_of(sum[i], 1);
               sum[i] -= rest[i];
             }
           }
-          kept[first + kBlocksY - 1] = Half(sum);
+          kept[first + kBlocksY - 1] = Right(sum);
           sum = rest;
         }
         // What is left of both would add nothing that f32 holds.
-        Single result = Single(column_start);
+        Sum result = Sum(column_start);
         [[unroll]] for (int h = halves - 1; h >= 0; --h) {
+          int first = part * halves * kBlocksY;
           [[unroll]] for (int n = 0; n < kBlocksY; ++n) {
-            if (h > 0) result = coopMatMulAddNV(down[h * kBlocksY + n], kept[b * halves * kBlocksY + n], result);
-            result = coopMatMulAddNV(down[n], kept[(b * halves + h) * kBlocksY + n], result);
+            if (h > 0 && h < tap_halves_y) result = coopMatMulAddNV(down[h * kBlocksY + n], kept[first + n], result);
+            result = coopMatMulAddNV(down[n], kept[first + h * kBlocksY + n], result);
           }
         }
-        coopMatStoreNV(Half(result), done, done_block + b * 4, kDonePitch, false);
+        if (halves > 1) result *= gain.y;
+        coopMatStoreNV(Right(result), done, done_block + part * 2, kDonePitch, false);
       }
     }
     barrier();

@@ -26,7 +26,7 @@ struct GpuInfo {
   bool quad_operations = false;            ///< quad swaps in compute shaders, whose subgroups can be asked to be full
   bool float16_arithmetic = false;
   bool shuffle_operations = false;         ///< and votes, among lanes of a subgroup in compute shaders, which can be asked to be full
-  bool matrix_operations = false;          ///< cooperative 16x16 matrices of f16, summed in f32, by whole subgroups
+  bool matrix_operations = false;          ///< cooperative matrices of f16, 16x16 by 16x8, summed in f32, by whole subgroups
   bool byte_matrices = false;              ///< cooperative matrices of 8-bit integers, 16x32 times 32x16, summed in 32 bits
   bool small_storage = false;              ///< 8- and 16-bit numbers in storage buffers, f16 rounded to the nearest
   std::int64_t shared_bytes = 0;           ///< of one work group

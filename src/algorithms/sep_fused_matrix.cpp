@@ -27,17 +27,18 @@ std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps +
 /// Taps as halves and what that moves the result by.
 struct HalfTaps {
   PerAxis<AxisTaps> taps;
+  PerAxis<double> sum;                 ///< of each axis's taps
   PerAxis<std::int32_t> halves{1, 1};  ///< that a tap is the sum of
   PerAxis<double> gain{1.0, 1.0};      ///< what sums of an axis are multiplied by to be those of its weights
-  PerAxis<double> sum;  ///< of each axis's taps
-  double error = 0.0;  ///< full-scale units
+  double error = 0.0;                  ///< full-scale units
 };
+
+double total(const std::vector<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); }
 
 /// Taps of x divided by a scale, which those of y make up for.
 HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scale) {
   const HalfWeights x = rounded_to_half(s.taps.x.weights, scale);
   const HalfWeights y = rounded_to_half(s.taps.y.weights, 1.0 / scale);
-  const auto total = [](const std::vector<double>& w) { return std::accumulate(w.begin(), w.end(), 0.0); };
   const double x_size = magnitude(s.taps.x.weights);
   const double y_size = magnitude(y.weights) / scale;
   const double l1 = x.l1_distance * y_size + x_size * y.l1_distance;
@@ -74,7 +75,6 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
 /// Rows of two halves each, and taps of two as well, as the kernel splits them; but those of an axis on which they are near
 /// enough are one, times a gain by which they come nearest.
 HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double allowed_error) {
-  const auto total = [](const std::vector<double>& w) { return std::accumulate(w.begin(), w.end(), 0.0); };
   HalfTaps out;
   out.taps = s.taps;
   out.halves = {2, 2};
@@ -82,20 +82,21 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
   // Two halves have 22 bits. How a device rounds inside a product is its own: an estimate for a dozen of them.
   constexpr double kHalves = 3.0 * 0x1p-22;
   constexpr double kSums = 0x1p-18;
-  const double x_size = magnitude(s.taps.x.weights);
-  const double y_size = magnitude(s.taps.y.weights);
-  out.error = x_size * y_size * (kHalves + (source.is_unorm() ? 0x1p-11 / source.unit() : kSums));
+  const PerAxis<double> size{magnitude(s.taps.x.weights), magnitude(s.taps.y.weights)};
+  out.error = size.x * size.y * (kHalves + (source.is_unorm() ? 0x1p-11 / source.unit() : kSums));
   if (source.is_unorm()) return out;  // what codes are more than their value goes by taps as they are
-  const auto make_one = [&](const AxisTaps& taps, AxisTaps& as_halves, double& gain, std::int32_t& halves, double others) {
-    const HalfWeights best = rounded_to_best_half(taps.weights);
-    if (out.error + best.l1_distance * others > allowed_error) return;
-    out.error += best.l1_distance * others;
-    as_halves.weights = best.weights;
-    gain = best.scale;
-    halves = 1;
+  const auto keep_one = [&](auto axis_of, double size_of_other) {
+    const HalfWeights best = rounded_to_best_half(axis_of(out.taps).weights);
+    const double error = out.error + best.l1_distance * size_of_other;
+    if (error > allowed_error) return;
+    axis_of(out.taps).weights = best.weights;
+    axis_of(out.gain) = best.scale;
+    axis_of(out.halves) = 1;
+    out.error = error;
   };
-  make_one(s.taps.y, out.taps.y, out.gain.y, out.halves.y, x_size);
-  make_one(s.taps.x, out.taps.x, out.gain.x, out.halves.x, y_size);
+  // First y: its second half takes two products, that of x one.
+  keep_one([](auto& axes) -> auto& { return axes.y; }, size.x);
+  keep_one([](auto& axes) -> auto& { return axes.x; }, size.y);
   return out;
 }
 
@@ -118,7 +119,7 @@ Status check_matrix(const Problem& p) {
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}); !s) return s.error();
   if (Status s = check_matrix(p); !s) return s.error();
-  const double cut_share = info(p.src.format).is_unorm() ? 0.25 : 0.1;  // of the allowed error; halves need the rest
+  const double cut_share = info(p.src.format).is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
   const Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
   if (!s) return s.error();
   if (s->storage != Storage::buffer) return refusal("matrices need pixels in buffers");
@@ -136,7 +137,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (!halves) return halves.error();
   if (*halves == 2) half = split_taps(s->taps, source, p.allowed_error - s->error);
   const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
-  // Measured on an H200: two halves of each row leave registers for one block.
+  // Measured on an H200: two halves of all taps leave registers for one block.
   const Result<std::int32_t> blocks = count(p, "blocks", 8, splits_taps ? 1 : 2);
   if (!blocks) return blocks.error();
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
@@ -153,8 +154,8 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   constexpr std::int64_t kHalf = 2;     // bytes
   constexpr std::int64_t kPadding = 8;  // halves a row
   // The bands of taps lie where the rows do later, and before them the taps where results do.
-  const std::int64_t rows =
-      std::max(channels * kSide * (reach + kPadding), std::int64_t{splits_taps ? 2 : 1} * kSide * kSide * (across + down));
+  const std::int64_t rows = std::max(channels * kSide * (reach + kPadding),
+                                     std::int64_t{kSide} * kSide * (half.halves.x * across + half.halves.y * down));
   const std::int64_t done = std::max(channels * kSide * (width + kPadding), std::int64_t{4} * (s->nx() + s->ny()));
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
@@ -197,7 +198,6 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   // A code is read as 1024 more; rows are kept less half the range of codes; a result is written as 1024 more.
   pass.parameters["row_start"] = source.is_unorm() ? -1152.0 * half.sum.x : 0.0;
   pass.parameters["column_start"] = source.is_unorm() ? 1024.0 + 128.0 * half.sum.x * half.sum.y : 0.0;
-
   pass.parameters["gain_x"] = half.gain.x;
   pass.parameters["gain_y"] = half.gain.y;
 

@@ -59,9 +59,9 @@ std::string version(std::uint32_t v) {
          std::to_string(VK_API_VERSION_PATCH(v));
 }
 
-/// Whether subgroups multiply 16 x `depth` matrices of one type by `depth` x 16, summed in another.
-bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t depth, VkComponentTypeNV numbers,
-                VkComponentTypeNV sums) {
+/// Whether subgroups multiply 16 x `depth` matrices of one type by `depth` x `columns`, summed in another.
+bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t depth, std::uint32_t columns,
+                VkComponentTypeNV numbers, VkComponentTypeNV sums) {
   std::uint32_t count = 0;
   if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV == nullptr ||
       vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, nullptr) != VK_SUCCESS) {
@@ -72,7 +72,7 @@ bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uin
   std::vector<VkCooperativeMatrixPropertiesNV> shapes(count, empty);
   if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, shapes.data()) != VK_SUCCESS) return false;
   return std::ranges::any_of(shapes, [=](const VkCooperativeMatrixPropertiesNV& s) {
-    return s.MSize == 16 && s.NSize == 16 && s.KSize == depth && s.scope == VK_SCOPE_SUBGROUP_NV && s.AType == numbers &&
+    return s.MSize == 16 && s.NSize == columns && s.KSize == depth && s.scope == VK_SCOPE_SUBGROUP_NV && s.AType == numbers &&
            s.BType == numbers && s.CType == sums && s.DType == sums;
   });
 }
@@ -107,9 +107,9 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   const bool has_matrices = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
                             enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic;
   gpu.matrix_operations =
-      has_matrices && multiplies(vk, physical, 16, VK_COMPONENT_TYPE_FLOAT16_NV, VK_COMPONENT_TYPE_FLOAT32_NV);
+      has_matrices && multiplies(vk, physical, 16, 8, VK_COMPONENT_TYPE_FLOAT16_NV, VK_COMPONENT_TYPE_FLOAT32_NV);
   gpu.byte_matrices = has_matrices && enabled.v12.shaderInt8 == VK_TRUE &&
-                      multiplies(vk, physical, 32, VK_COMPONENT_TYPE_UINT8_NV, VK_COMPONENT_TYPE_UINT32_NV);
+                      multiplies(vk, physical, 32, 16, VK_COMPONENT_TYPE_UINT8_NV, VK_COMPONENT_TYPE_UINT32_NV);
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
   gpu.max_group_invocations = most(limits.maxComputeWorkGroupInvocations);
   gpu.max_group = {most(limits.maxComputeWorkGroupSize[0]), most(limits.maxComputeWorkGroupSize[1])};
