@@ -38,7 +38,7 @@ constexpr std::array kOptions = {
     OptionInfo{"threads", kThreads, "128, or 256 for more than 25 taps", "GPU: threads of a work group", true},
     OptionInfo{"halves", kHalves, "1 where the error allows it",
                "GPU, matrix: halves that a tap, and a row between the axes, is kept as the sum of"},
-    OptionInfo{"blocks", kBlocks, "2, or 1 of split numbers", "GPU, matrix: blocks of 16 columns of a subgroup",
+    OptionInfo{"blocks", kBlocks, "2, or 1 where taps are sums of two halves", "GPU, matrix: blocks of 16 columns of a subgroup",
                true},
     OptionInfo{"batch", kBatches, "4, or 2 for more than 13 taps", "GPU: rows from one turn to the next", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",

@@ -212,7 +212,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   // With five bands an axis, or split numbers, a processor has registers for one group alone: measured on an H200, 1.4 times
   // as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
-  const bool is_alone = splits_taps || across + down > kMostBandsOfTwoGroups;
+  const bool is_alone = *halves == 2 || across + down > kMostBandsOfTwoGroups;
   // Fewer planes are fewer products and less shared memory, though as many turns.
   const double planes = (2.0 + channels) / 6.0;
   out.seconds = seconds(p.device, p.src.format, cost) * (is_alone ? 1.4 : 1.0) * planes;
