@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A GPU's table of speed: `run` measures its cases, `table` makes Markdown of such a file.
+"""A GPU's table of speed: `run` measures its cases, `table` makes Markdown of such files; what two have, the last one says.
 
   bench/gpu_table.py run build/release/mollify -o bench/results/DATE-gpu.jsonl [--device vulkan:0]
-  bench/gpu_table.py table bench/results/DATE-gpu.jsonl [--into docs/benchmarking.md]
+  bench/gpu_table.py table bench/results/DATE-gpu.jsonl... [--into docs/benchmarking.md]
 
 `--into` replaces what stands between the lines <!-- gpu-table --> and <!-- /gpu-table --> of a file.
 """
@@ -45,10 +45,11 @@ def kernel_of(record: dict) -> str:
     return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.4g}", record["case"].split("/")[3])
 
 
-def cell(records: list, copies: dict) -> str:
-    if not records:
-        return ""
-    record = records[-1]
+def commit_of(record: dict) -> str:
+    return record["environment"]["commit"]
+
+
+def figures(record: dict, copies: dict) -> str:
     time, copy = record["time_ns"]["median"], record["copy_ns"]
     least = copies[record["src_format"]]
     if copy <= DISTURBED * least:
@@ -57,20 +58,33 @@ def cell(records: list, copies: dict) -> str:
     return f"{time / 1e3:.0f}, {time / least:.2f}" if steady else "disturbed"
 
 
+def cell(records: list, copies: dict, commit: str) -> str:
+    if not records:
+        return ""
+    text = figures(records[-1], copies)
+    return text if commit_of(records[-1]) == commit else f"*{text}*"
+
+
 def table(arguments: argparse.Namespace) -> None:
-    with open(arguments.file, encoding="utf-8") as file:
-        records = [json.loads(line) for line in file]
+    records = []
+    for name in arguments.files:
+        with open(name, encoding="utf-8") as file:
+            records += [json.loads(line) for line in file]
     own = [r for r in records if r["peer"] is None and r["case"].startswith("auto/") and r.get("batch", 1) == 1 and
            f"{r['width']}x{r['height']}" == SIZE]
     copies = {}
     for record in own:
         copies[record["src_format"]] = min(record["copy_ns"], copies.get(record["src_format"], float("inf")))
+    last = own[-1]
+    commit = commit_of(last)
+    others = sorted({commit_of(record) for record in own} - {commit})
     lines = ["| | " + " | ".join(f"`{name}`" for name in FORMATS) + " |", "| --- |" + " --- |" * len(FORMATS)]
     for row, kernel, _ in cases():
-        found = [cell([r for r in own if kernel_of(r) == kernel and r["src_format"] == name], copies) for name in FORMATS]
+        found = [cell([r for r in own if kernel_of(r) == kernel and r["src_format"] == name], copies, commit)
+                 for name in FORMATS]
         lines.append(f"| {row} | " + " | ".join(found) + " |")
-    last = own[-1]
-    lines += ["", f"{SIZE}, {last['device']}, commit {last['environment']['commit']}. Microseconds, median, and times the copy of the "
+    italics = f"; in italics {', '.join(others)}" if others else ""
+    lines += ["", f"{SIZE}, {last['device']}, commit {commit}{italics}. Microseconds, median, and times the copy of the "
               f"same bytes; where that was disturbed, the least of the file. Gaussians of a radius have a third of it as sigma."]
     text = "\n".join(lines)
     if not arguments.into:
@@ -93,7 +107,7 @@ def main() -> None:
     measure.add_argument("--peers", action="store_true", help="other libraries, too")
     measure.set_defaults(do=run)
     show = commands.add_parser("table", help="make Markdown")
-    show.add_argument("file")
+    show.add_argument("files", nargs="+")
     show.add_argument("--into", help="replace the table in this file")
     show.set_defaults(do=table)
     arguments = parser.parse_args()
