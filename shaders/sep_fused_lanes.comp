@@ -1,10 +1,11 @@
 //@ axis STORAGE buffer image
-//@ axis MATH f32 half
+//@ axis MATH f32 half mixed
 //@ skip STORAGE=image
 // sep.fused without shared memory: a subgroup owns a strip of columns, a lane a span of neighbouring pixels, and walks down.
 // A lane loads its own pixels of a row, asks its neighbours in the subgroup for those that the taps of x reach, and adds
 // the row into the sums of all rows that it belongs to, in registers. Nobody waits at barriers; lanes at both ends of the
-// subgroup only lend their pixels. With MATH half two channels of f16 pixels are summed at once, in f16.
+// subgroup only lend their pixels. With MATH half two channels of f16 pixels are summed at once, in f16; mixed: along x, and along
+// y in f32.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -51,22 +52,39 @@ uint lent_word(uint own[kWords], int lane, int i) {
 
 // sums[j]: of the row that lacks j more rows. add_row() adds a row into all sums that it belongs to; the first is then
 // complete.
-#if MATH == MATH_half
-f16vec2 sums[taps_y * kWords];
+#if MATH != MATH_f32
 f16vec2 halves[taps_x + taps_y];  // the weights
 
-void start_sums() {
-  [[unroll]] for (int i = 0; i < taps_y * kWords; ++i) sums[i] = f16vec2(0.0);
+void round_weights() {
   [[unroll]] for (int i = 0; i < taps_x + taps_y; ++i) halves[i] = f16vec2(weights[i]);
 }
 
-void add_row(uint own[kWords], int lane) {
-  const int kPixel = source_channels / 2;  // words
-  f16vec2 v[kAllWords];
+// A row as the lane sees it, and words of it filtered along x.
+void see_row(uint own[kWords], int lane, out f16vec2 v[kAllWords]) {
   [[unroll]] for (int i = 0; i < kAllWords; ++i) v[i] = unpackFloat2x16(lent_word(own, lane, i));
+}
+
+f16vec2 filtered_word(f16vec2 v[kAllWords], int w) {
+  const int kPixel = source_channels / 2;  // words
+  f16vec2 h = v[w] * halves[0];
+  [[unroll]] for (int t = 1; t < taps_x; ++t) h = fma(v[w + t * kPixel], halves[t], h);
+  return h;
+}
+#endif
+
+#if MATH == MATH_half
+f16vec2 sums[taps_y * kWords];
+
+void start_sums() {
+  [[unroll]] for (int i = 0; i < taps_y * kWords; ++i) sums[i] = f16vec2(0.0);
+  round_weights();
+}
+
+void add_row(uint own[kWords], int lane) {
+  f16vec2 v[kAllWords];
+  see_row(own, lane, v);
   [[unroll]] for (int w = 0; w < kWords; ++w) {
-    f16vec2 h = v[w] * halves[0];
-    [[unroll]] for (int t = 1; t < taps_x; ++t) h = fma(v[w + t * kPixel], halves[t], h);
+    f16vec2 h = filtered_word(v, w);
     [[unroll]] for (int j = 0; j < taps_y - 1; ++j) {
       sums[j * kWords + w] = fma(h, halves[taps_x + taps_y - 1 - j], sums[(j + 1) * kWords + w]);
     }
@@ -82,9 +100,28 @@ float sums[taps_y * kNumbers];
 
 void start_sums() {
   [[unroll]] for (int i = 0; i < taps_y * kNumbers; ++i) sums[i] = 0.0;
+#if MATH == MATH_mixed
+  round_weights();
+#endif
+}
+
+void add_number(int i, float h) {
+  [[unroll]] for (int j = 0; j < taps_y - 1; ++j) {
+    sums[j * kNumbers + i] = fma(h, weights[taps_x + taps_y - 1 - j], sums[(j + 1) * kNumbers + i]);
+  }
+  sums[(taps_y - 1) * kNumbers + i] = first_y_is_one ? h : h * weights[taps_x];
 }
 
 void add_row(uint own[kWords], int lane) {
+#if MATH == MATH_mixed
+  f16vec2 v[kAllWords];
+  see_row(own, lane, v);
+  [[unroll]] for (int w = 0; w < kWords; ++w) {
+    vec2 h = vec2(filtered_word(v, w));
+    add_number(2 * w, h.x);
+    add_number(2 * w + 1, h.y);
+  }
+#else
   uint all[kAllWords];
   [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = lent_word(own, lane, i);
   float v[kReach];
@@ -96,11 +133,9 @@ void add_row(uint own[kWords], int lane) {
     [[unroll]] for (int t = 0; t < taps_x; ++t) {
       if (t != begin) h = fma(v[i + t * source_channels], weights[t], h);
     }
-    [[unroll]] for (int j = 0; j < taps_y - 1; ++j) {
-      sums[j * kNumbers + i] = fma(h, weights[taps_x + taps_y - 1 - j], sums[(j + 1) * kNumbers + i]);
-    }
-    sums[(taps_y - 1) * kNumbers + i] = first_y_is_one ? h : h * weights[taps_x];
+    add_number(i, h);
   }
+#endif
 }
 
 void finished(out uint words[kWords]) {

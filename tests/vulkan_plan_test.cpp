@@ -336,6 +336,7 @@ TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
   EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f), "lanes f32");
   EXPECT_EQ(neighbours_of(12, PixelFormat::rgba32f), "shared f32");
   EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f, "sep.fused", 0.1), "lanes half");
+  EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f, "sep.fused", 0.003), "lanes mixed");
   EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:neighbours=shared"), "shared f32");
   const std::string cannot = "sep.fused cannot do this: ";
   EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:math=half"), cannot + "sums of f16 are for two or four channels of f16");

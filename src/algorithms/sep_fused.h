@@ -7,15 +7,16 @@ namespace mollify {
 
 inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "8", "16"};
 
-enum class FusedMath : std::uint8_t { f32, matrix, half };
-inline constexpr std::array<std::string_view, 3> kFusedMath = {"f32", "matrix", "half"};
+enum class FusedMath : std::uint8_t { f32, matrix, half, mixed };
+inline constexpr std::array<std::string_view, 4> kFusedMath = {"f32", "matrix", "half", "mixed"};
 inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "lanes"};
 
 /// The form that is expected to be fastest of those below.
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
 /// In f32, rows in shared memory.
 [[nodiscard]] Result<Proposal> propose_sep_fused_shared(const Problem& p);
-/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of f16 pixels, of f16.
+/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of f16 pixels, of f16 along x
+/// (mixed) or both axes (half).
 [[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);

@@ -141,7 +141,7 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto has = [&](std::string_view option) { return p.options.contains(option); };
   const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") ? "matrix" : "f32"));
   if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
-  if (math == FusedMath::half) return propose_sep_fused_lanes(p, math);
+  if (math != FusedMath::f32) return propose_sep_fused_lanes(p, math);
   if (has("neighbours")) {
     const bool are_lent = choice(p, "neighbours", kFusedNeighbours, "shared") == 1;
     return are_lent ? propose_sep_fused_lanes(p, math) : propose_sep_fused_shared(p);
@@ -154,7 +154,9 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   // Drivers that run on the processor take seconds to compile what lanes keep in registers.
   if (!p.device.gpu.is_software) {
     consider(propose_sep_fused_lanes(p, FusedMath::f32));
-    if (!has("math")) consider(propose_sep_fused_lanes(p, FusedMath::half));
+    for (const FusedMath of_halves : {FusedMath::mixed, FusedMath::half}) {
+      if (!has("math")) consider(propose_sep_fused_lanes(p, of_halves));
+    }
   }
   if (!has("math") && !has("span") && !has("batch")) consider(propose_sep_fused_matrix(p));
   return best;

@@ -79,17 +79,23 @@ Ones with_ones(const FusedWork& work) {
   return out;
 }
 
-/// Rounds taps to f16; what that and sums of f16 move the result by.
-double round_to_halves(PerAxis<AxisTaps>& taps) {
+/// Rounds taps to f16, those of x or of both axes; what that and sums of f16 move the result by.
+double round_to_halves(PerAxis<AxisTaps>& taps, FusedMath math) {
   constexpr double kHalfStep = 0x1p-11;  // of each sum, relative
-  const HalfWeights x = rounded_to_half(taps.x.weights);
-  const HalfWeights y = rounded_to_half(taps.y.weights);
   const double x_size = magnitude(taps.x.weights);
-  const double y_size = magnitude(y.weights);
-  taps.x.weights = x.weights;
-  taps.y.weights = y.weights;
-  const double steps = count_of(taps.x) + count_of(taps.y);
-  return x.l1_distance * y_size + x_size * y.l1_distance + steps * kHalfStep * std::max(1.0, y_size);
+  double error = 0.0;
+  double steps = count_of(taps.x);
+  if (math == FusedMath::half) {
+    HalfWeights y = rounded_to_half(taps.y.weights);
+    error += x_size * y.l1_distance;
+    steps += count_of(taps.y);
+    taps.y.weights = std::move(y.weights);
+  }
+  HalfWeights x = rounded_to_half(taps.x.weights);
+  const double y_size = magnitude(taps.y.weights);
+  error += x.l1_distance * y_size + steps * kHalfStep * std::max(1.0, y_size);
+  taps.x.weights = std::move(x.weights);
+  return error;
 }
 
 /// Whether results of an image of integers must be cut to its range; sums of floats have none.
@@ -111,7 +117,9 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
   const double borrowed = 3.0 * source.pixel_bytes() / 4.0 * (nx - 1.0) / form.span;
   const double places = 30.0 / form.span;
   const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.span / form.width;
-  const double channel = work.math == FusedMath::half ? (nx + ny) / 2.0 : decoded + nx + ny + store;
+  double channel = decoded + nx + ny + store;
+  if (work.math == FusedMath::half) channel = (nx + ny) / 2.0;
+  if (work.math == FusedMath::mixed) channel = nx / 2.0 + decode + ny + store;
   return (source.channels * channel + borrowed + places) * lending;
 }
 
@@ -166,7 +174,7 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.pass.constants["one_x"] = ones.x;
   out.pass.constants["first_y_is_one"] = ones.first_of_y;
   out.pass.parameters["scale"] = ones.scale;
-  out.pass.constants["math"] = work.math == FusedMath::half ? 1 : 0;
+  out.pass.constants["math"] = work.math == FusedMath::half ? 1 : work.math == FusedMath::mixed ? 2 : 0;
   out.pass.constants["subgroup_size"] = subgroup;
   out.pass.constants["span"] = *span;
   out.pass.constants["ahead"] = *batch;
@@ -195,13 +203,13 @@ Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math) {
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
     return refusal("lanes sum pixels as they are stored");
   }
-  if (math == FusedMath::half && (source.is_unorm() || source.bits != 16 || source.channels % 2 != 0)) {
+  if (math != FusedMath::f32 && (source.is_unorm() || source.bits != 16 || source.channels % 2 != 0)) {
     return refusal("sums of f16 are for two or four channels of f16");
   }
   Result<Separable> s = separable(p, kKernel, Storage::buffer);
   if (!s) return s.error();
   PerAxis<AxisTaps>& taps = s->taps.taps;
-  if (math == FusedMath::half) s->error += round_to_halves(taps);
+  if (math != FusedMath::f32) s->error += round_to_halves(taps, math);
   Result<FusedPass> fused = fused_lanes_pass(p, {taps, p.src.format, {p.dst.width, p.dst.height}, s->storage, math});
   if (!fused) return fused.error();
   return proposal_of(p, *s, math, std::move(*fused));
