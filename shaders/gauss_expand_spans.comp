@@ -30,11 +30,11 @@ layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
 const int kTaps = cells_x * factor_x;
 const int kNear = cells_x + (span + factor_x - 2) / factor_x;  // cells that a span is mixed from
 
-// Those of a row that the span is mixed from, the newest first. Beyond the grid's edge lie some that count for nothing, and a row
-// that nothing asks for: any number does, but memory there may hold NaN.
+// Those of a row that the span is mixed from, the newest first. Beyond the grid's edge cells are like the nearest; some count for
+// nothing, but must be numbers.
 void fetch_cells(int newest, int row, out vec4 cells[kNear]) {
   ivec2 last = source_size - 1;
-  [[unroll]] for (int j = 0; j < kNear; ++j) cells[j] = fetch(min(ivec2(max(newest - j, 0), row), last));
+  [[unroll]] for (int j = 0; j < kNear; ++j) cells[j] = fetch(clamp(ivec2(newest - j, row), ivec2(0), last));
 }
 
 void main() {

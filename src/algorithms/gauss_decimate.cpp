@@ -44,7 +44,7 @@ constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
-    OptionInfo{"blur", kGridBlurs, "the faster", "GPU: of the grid, by groups that make a tile each or walk down strips"},
+    OptionInfo{"blur", kGridBlurs, "the faster", "GPU: of the grid, by groups that make a tile each or walk down strips, or as part of the expansion"},
     OptionInfo{"blur_span", kSpans, "4, or 8 numbers", "GPU, tiles: cells that a thread sums at once, in either direction"},
     OptionInfo{"group", kGridGroups, "the fastest", "GPU, tiles: threads across one with its margins, and down it", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
@@ -58,6 +58,11 @@ void finish(const Problem& p, AxisPlan& axis) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   const double tap = is_cpu ? 7.0 : 2.0;    // CPUs blur a grid with little to share
   const double step = is_cpu ? 0.0 : 0.15;  // measured on an H200: strips of wide cells share more, and walks are fewer
+  if (blurs_as_it_expands(p)) {
+    const auto blurred = static_cast<double>(axis.blurred_cells());
+    axis.cost = cells + blurred + 2.0 * blurred / d + step * d;
+    return;
+  }
   axis.cost = 2.0 * cells + 3.0 * cells / d + tap * static_cast<double>(axis.coarse.weights.size()) / (d * d) + step * d;
 }
 
@@ -133,8 +138,9 @@ std::optional<AxisPlan> widest(const Problem& p, const AxisGaussian& gaussian, i
 
 /// GPUs blur grids with a kernel of limited reach, and a group of theirs spans whole splines.
 bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
-  return p.device.backend == Backend::cpu || (axis.coarse.weights.size() <= kMostGridTaps &&
-                                              axis.cells() * axis.factor <= p.device.gpu.max_group_invocations);
+  if (p.device.backend == Backend::cpu) return true;
+  if (blurs_as_it_expands(p) && axis.blurred_cells() > kMostBlurredCells) return false;
+  return axis.coarse.weights.size() <= kMostGridTaps && axis.cells() * axis.factor <= p.device.gpu.max_group_invocations;
 }
 
 /// The cheapest way for one axis, which may be not to decimate.

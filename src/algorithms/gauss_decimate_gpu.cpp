@@ -1,5 +1,5 @@
 // gauss.decimate on GPUs, three dispatches: the image becomes a grid of cells, the grid is blurred, and pixels are expanded
-// from it. Image and result are touched once; the grids are small and stay in cache. About 2 * order multiply-adds a
+// from it; or two, where pixels are expanded by splines that are blurred themselves. Image and result are touched once; the grids are small and stay in cache. About 2 * order multiply-adds a
 // component at any sigma.
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
 
 /// Measured on an H200: 16 bytes are fastest, but for 8 where small factors leave many sums, and where halves are expanded.
 /// Drivers that run on the processor take seconds to compile what spans unroll to.
-Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
+Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where, bool is_composite) {
   constexpr std::int32_t kLongest = 8;
   constexpr int kManySums = 6;
   Spans out;
@@ -46,7 +46,7 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   const int bits = info(p.src.format).bits;
   const bool is_software = p.device.gpu.is_software;
   const std::int32_t read_bytes = is_software ? 1 : bits == 8 && y.factor < kManySums ? 8 : 16;
-  const std::int32_t written_bytes = is_software ? 1 : bits == 16 ? 8 : 16;
+  const std::int32_t written_bytes = is_software || is_composite ? 1 : bits == 16 ? 8 : 16;
   const auto choose = [&](std::string_view option, std::int32_t bytes) {
     return count(p, option, kLongest, out.are_plain ? usual_span(p.src.format, bytes) : 1);
   };
@@ -80,6 +80,18 @@ struct Grids {
   PerAxis<CellRange> image;    ///< cells that the image is decimated to
   PerAxis<CellRange> blurred;  ///< of these, what pixels are expanded from
 };
+
+/// Decimated as the axis is; its splines are blurred by its kernel of the grid, so that expanding by them is both.
+AxisPlan composite(const AxisPlan& axis) {
+  AxisPlan out = axis;
+  const auto step = static_cast<std::size_t>(axis.factor);
+  out.spline.assign((axis.coarse.weights.size() - 1) * step + axis.spline.size(), 0.0);
+  for (std::size_t j = 0; j < axis.coarse.weights.size(); ++j) {
+    for (std::size_t i = 0; i < axis.spline.size(); ++i) out.spline[j * step + i] += axis.coarse.weights[j] * axis.spline[i];
+  }
+  out.coarse = {{1.0}, 0};
+  return out;
+}
 
 CellRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t length) {
   const std::int64_t centre = spline_centre(axis.spline.size());
@@ -179,7 +191,23 @@ std::int32_t divide_by_middle(AxisTaps& spline, const AxisPlan& axis) {
   return middle;
 }
 
-Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const Grids& grids, Storage where,
+Status check_cells(const AxisPlan& x, const AxisPlan& y) {
+  const std::int64_t cells = std::max(x.cells(), y.cells());
+  if (cells <= kMostBlurredCells) return {};
+  return refusal("a pixel would be expanded from " + std::to_string(cells) + " cells on an axis, more than " +
+                 std::to_string(kMostBlurredCells));
+}
+
+/// Kernels have room for so many.
+Status check_weights(const AxisPlan& x, const AxisPlan& y) {
+  constexpr std::int64_t kMost = 4096;
+  const std::int64_t weights = x.cells() * x.factor + y.cells() * y.factor;
+  if (weights <= kMost) return {};
+  return refusal("its splines have " + std::to_string(weights) + " weights, more than " + std::to_string(kMost));
+}
+
+/// From a grid of cells; without a source.
+Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid, Storage where,
                     const Spans& spans, PixelFormat format, double& cost) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t columns = kThreads * spans.written;
@@ -187,23 +215,23 @@ Pass expanding_pass(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   const std::int32_t pieces = expanding_pieces(p, y, spans, kThreads, across);
   Pass pass = make_pass(spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
                         {columns, walk_length(p.dst.height, pieces, y.factor)}, {kThreads, 1}, where);
-  pass.source = intermediate(1);
   const FormatInfo& destination = info(p.dst.format);
   const double unit = spans.are_plain && destination.is_unorm() ? destination.unit() : 1.0;
   pass.taps = {padded_spline(x, x.factor), padded_spline(y, y.factor * unit)};
   if (spans.are_plain) {
-    const auto may_leave = [](const AxisTaps& taps) {
-      return std::ranges::any_of(taps.weights, [](double w) { return w < 0.0; });
+    const auto may_leave = [](const AxisPlan& axis) {
+      const auto is_negative = [](double w) { return w < 0.0; };
+      return std::ranges::any_of(axis.coarse.weights, is_negative) || std::ranges::any_of(axis.spline, is_negative);
     };
     pass.constants["span"] = spans.written;
-    const bool clamps = destination.is_unorm() && (may_leave(x.coarse) || may_leave(y.coarse));
+    const bool clamps = destination.is_unorm() && (may_leave(x) || may_leave(y));
     pass.constants["clamps"] = clamps;
     pass.constants["divisor"] = destination.is_unorm() && !clamps ? divide_by_middle(pass.taps.y, y) : -1;
   }
   pass.constants["batch"] = gpu_rows_ahead(p, y.factor);
   pass.constants["corner_x"] = region(p).x;
   pass.constants["corner_y"] = region(p).y;
-  set_axes(pass, grids.blurred, x, y);
+  set_axes(pass, grid, x, y);
 
   Work work;
   work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
@@ -239,6 +267,11 @@ void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, con
                          {"segment", pass.tile.y}});
 }
 
+bool blurs_as_it_expands(const Problem& p) {
+  const auto blur = p.options.find("blur");
+  return blur != p.options.end() && blur->second == kGridBlurs[2];
+}
+
 std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
   // A driver that runs on the processor takes seconds to compile what more unrolls to.
   if (p.device.gpu.is_software) return 1;
@@ -251,39 +284,51 @@ std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   if (Status s = check_division(p, x.coarse.weights); !s) return s.error();
   if (Status s = check_division(p, y.coarse.weights); !s) return s.error();
+  if (Status s = check_weights(x, y); !s) return s.error();
   const Rect r = region(p);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const Grids grids{{cell_range(x, mode.x, p.src.width, r.x, r.width), cell_range(y, mode.y, p.src.height, r.y, r.height)},
                     {expanded_from(x, r.x, r.width), expanded_from(y, r.y, r.height)}};
   const PixelFormat format = *find_format(ComponentClass::floating, 32, info(p.src.format).channels);
   const auto desc = [&](const PerAxis<CellRange>& grid) { return ImageDesc{size_of(grid).x, size_of(grid).y, format}; };
-  out.intermediates = {desc(grids.image), desc(grids.blurred)};
+  const bool is_composite = blurs_as_it_expands(p);
+  out.intermediates = {desc(grids.image)};
+  if (!is_composite) out.intermediates.push_back(desc(grids.blurred));
   const Result<Storage> where = buffer_or_image(p, kDecimate, out.intermediates);
   if (!where) return where.error();
-
-  const Result<Spans> span = spans(p, y, *where);
+  const Result<Spans> span = spans(p, y, *where, is_composite);
   if (!span) return span.error();
-
-  double cost = 0.0;
   Result<DecimatingPass> decimate = decimating_pass(p, x, y, grids.image, *where, *span, out.error);
   if (!decimate) return decimate.error();
   decimate->pass.destination = intermediate(0);
-  Result<FusedPass> blur = grid_pass(p, {{x.coarse, y.coarse}, format, size_of(grids.blurred), *where});
-  if (!blur) return blur.error();
-  blur->pass.source = intermediate(0);
-  blur->pass.destination = intermediate(1);
-  blur->pass.origin = {static_cast<std::int32_t>(grids.blurred.x.first - grids.image.x.first),
-                       static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)};
-  Pass expand = expanding_pass(p, x, y, grids, *where, *span, format, cost);
-
-  out.options.merge(std::move(blur->options));
+  out.passes.push_back(std::move(decimate->pass));
   out.options.merge(std::move(decimate->options));
+  out.error += decimate->error;
+  out.seconds = decimate->seconds;
+
+  if (is_composite) {
+    const PerAxis<AxisPlan> blurred{composite(x), composite(y)};
+    if (Status s = check_without_tiles(p); !s) return s.error();
+    if (Status s = check_cells(blurred.x, blurred.y); !s) return s.error();
+    if (Status s = check_weights(blurred.x, blurred.y); !s) return s.error();
+    out.passes.push_back(expanding_pass(p, blurred.x, blurred.y, grids.image, *where, *span, format, out.seconds));
+    out.options["blur"] = "expand";
+  } else {
+    Result<FusedPass> blur = grid_pass(p, {{x.coarse, y.coarse}, format, size_of(grids.blurred), *where});
+    if (!blur) return blur.error();
+    blur->pass.source = intermediate(0);
+    blur->pass.destination = intermediate(1);
+    blur->pass.origin = {static_cast<std::int32_t>(grids.blurred.x.first - grids.image.x.first),
+                         static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)};
+    out.passes.push_back(std::move(blur->pass));
+    out.options.merge(std::move(blur->options));
+    out.seconds += blur->seconds;
+    out.passes.push_back(expanding_pass(p, x, y, grids.blurred, *where, *span, format, out.seconds));
+  }
+  out.passes.back().source = intermediate(is_composite ? 0 : 1);
   out.options["write_span"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
-  out.error += decimate->error;
-  out.seconds = decimate->seconds + cost + blur->seconds;
   out.moved_bytes = moved_bytes(p, out.intermediates);
-  out.passes = {std::move(decimate->pass), std::move(blur->pass), std::move(expand)};
   return out;
 }
 

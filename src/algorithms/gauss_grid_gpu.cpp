@@ -145,10 +145,7 @@ Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
 }
 
 Result<FusedPass> by_walk(const Problem& p, const FusedWork& work) {
-  for (const char* option : {"blur_span", "group"}) {
-    if (!p.options.contains(option)) continue;
-    return refusal("option " + std::string(option) + " is for a grid that is blurred by tiles");
-  }
+  if (Status s = check_without_tiles(p); !s) return s.error();
   Result<FusedPass> out = fused_pass(p, work);
   if (!out) return out;
   out->pass.constants["border_x"] = out->pass.constants["border_y"] = static_cast<int>(BorderMode::clamp);
@@ -161,6 +158,14 @@ Result<FusedPass> by_walk(const Problem& p, const FusedWork& work) {
 }
 
 }  // namespace
+
+Status check_without_tiles(const Problem& p) {
+  for (const char* option : {"blur_span", "group"}) {
+    if (!p.options.contains(option)) continue;
+    return refusal("option " + std::string(option) + " is for a grid that is blurred by tiles");
+  }
+  return {};
+}
 
 Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work) {
   if (Status s = check_fused_taps(work, kMostGridTaps); !s) return s.error();
