@@ -415,6 +415,8 @@ TEST(Vulkan, LanesLendEachOtherPixels) {
                            "sep.fused:neighbours=lanes/64x64/rgba32f/gaussian:sigma=1,radius=3/constant:value=2_1_0.5_0.25",
                            "sep.fused:math=half/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.05",
                            "sep.fused:math=half/160x70/rg16f/gaussian:sigma=0.7,radius=2x1/mirror/max_error=0.05",
+                           "sep.fused:math=mixed/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.01",
+                           "sep.fused:math=mixed,span=4/150x70/rg16f/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap/max_error=0.01",
                            "gauss.decimate:read_span=4,write_span=4/512x90/rgba8/gaussian:sigma=5/constant:value=0.3_0.3_0.3_0.3",
                            "gauss.decimate:read_span=2,write_span=2/700x90/rgba16f/gaussian:sigma=9/reflect",
                            "gauss.decimate:read_span=4,write_span=4/1200x90/r8/gaussian:sigma=20x4/wrap"}) {
@@ -434,6 +436,20 @@ TEST(Vulkan, TilesOfTheGridOfCells) {
                            "gauss.decimate:blur_span=8/300x333/rgb8/gaussian:sigma=18/wrap",
                            "gauss.decimate:blur_span=4,storage=image/400x300/rgba8/gaussian:sigma=12x5/mirror",
                            "gauss.decimate:blur_span=8,storage=image/300x400/r8/gaussian:sigma=7/clamp"}) {
+    const Result<cases::Case> c = cases::parse_case(text);
+    ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
+    expect_pass(*c, gpu());
+  }
+}
+
+/// Cells beyond the grid's edge count where the border goes on as it ends.
+TEST(Vulkan, GridsThatAreBlurredAsTheyAreExpanded) {
+  for (const char* text : {"gauss.decimate:blur=expand/64x64/rgba8/gaussian:sigma=8/clamp",
+                           "gauss.decimate:blur=expand,write_span=4/301x90/rgba8/gaussian:sigma=8x20/clamp",
+                           "gauss.decimate:blur=expand/90x301/rgba32f/gaussian:sigma=12/constant:value=2_1_0.5_0.25",
+                           "gauss.decimate:blur=expand,storage=image/200x70/rgba8/gaussian:sigma=9/clamp",
+                           "gauss.decimate:blur=expand,write_span=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
+                           "gauss.decimate:blur=expand/333x100/rgb8/gaussian:sigma=18/reflect"}) {
     const Result<cases::Case> c = cases::parse_case(text);
     ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
     expect_pass(*c, gpu());

@@ -132,8 +132,6 @@ VULKAN_MUTANTS = [
            "place_of(thread * span + i - lead)", "place_of(thread * span + i)", ("gauss.decimate",)),
     Mutant("a span is mixed by the weights of its first pixel", "shaders/gauss_expand_spans.comp",
            "int tap = x + i - (cell_x - j) * factor_x;", "int tap = x - (cell_x - j) * factor_x;", ("gauss.decimate",)),
-    Mutant("rows of cells above the grid are no longer like the first", "shaders/gauss_expand_spans.comp",
-           "clamp(ivec2(newest - j, row), ivec2(0), last)", "min(ivec2(max(newest - j, 0), row), last)", ("gauss.decimate",)),
     Mutant("blurred splines lack the last tap of the grid's kernel", "src/algorithms/gauss_decimate_gpu.cpp",
            "for (std::size_t j = 0; j < axis.coarse.weights.size(); ++j) {",
            "for (std::size_t j = 0; j + 1 < axis.coarse.weights.size(); ++j) {", ("gauss.decimate",)),
