@@ -50,8 +50,6 @@ uint lent_word(uint own[kWords], int lane, int i) {
   return lanes == 0 ? word : subgroupShuffle(word, uint(lane + lanes));
 }
 
-// sums[j]: of the row that lacks j more rows. add_row() adds a row into all sums that it belongs to; the first is then
-// complete.
 #if MATH != MATH_f32
 f16vec2 halves[taps_x + taps_y];  // the weights
 
@@ -72,6 +70,8 @@ f16vec2 filtered_word(f16vec2 v[kAllWords], int w) {
 }
 #endif
 
+// sums[j]: of the row that lacks j more rows. add_row() adds a row into all sums that it belongs to; the first is then
+// complete.
 #if MATH == MATH_half
 f16vec2 sums[taps_y * kWords];
 

@@ -285,6 +285,13 @@ TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
   }
 }
 
+/// A case as `mollify verify` names it.
+void expect_case_passes(const std::string& text) {
+  const Result<cases::Case> c = cases::parse_case(text);
+  ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
+  expect_pass(*c, gpu());
+}
+
 /// Windows of one part and of two, and so low or so high that bands begin with their own pixels or with cells.
 TEST(Vulkan, BoxesByPrefixSums) {
   struct Windows {
@@ -325,9 +332,7 @@ TEST(Vulkan, BoxesByPrefixSums) {
                                ",after=" + pair((w.columns - 1) / 2, (w.rows - 1) / 2);
     const std::string algorithm = "box.any:form=prefix" + std::string(w.options);
     const std::string text = algorithm + "/" + w.image + "/" + kernel + "/" + w.border;
-    const Result<cases::Case> c = cases::parse_case(text);
-    ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
-    expect_pass(*c, gpu());
+    expect_case_passes(text);
   }
 }
 
@@ -386,9 +391,7 @@ TEST(Vulkan, ReducedPrecisionKeepsItsPromise) {
        {"sep.direct/900x900/rgba16-rgba16f/taps:x=0.25_0.5_0.25@1,y=-0.45_1.9_-0.45@1/clamp/premultiply",
         "nxn.direct:packing=packed/61x47/rgba32f/"
         "matrix:size=3x3,anchor=1x1,weights=1e-05_3e-05_2e-05_4e-05_7e-05_1e-05_3e-05_2e-05_5e-05/clamp/max_error=0.001"}) {
-    const Result<cases::Case> c = cases::parse_case(text);
-    ASSERT_TRUE(c.ok()) << message_of(c);
-    expect_pass(*c, gpu());
+    expect_case_passes(text);
   }
 }
 
@@ -420,9 +423,7 @@ TEST(Vulkan, LanesLendEachOtherPixels) {
                            "gauss.decimate:read_span=4,write_span=4/512x90/rgba8/gaussian:sigma=5/constant:value=0.3_0.3_0.3_0.3",
                            "gauss.decimate:read_span=2,write_span=2/700x90/rgba16f/gaussian:sigma=9/reflect",
                            "gauss.decimate:read_span=4,write_span=4/1200x90/r8/gaussian:sigma=20x4/wrap"}) {
-    const Result<cases::Case> c = cases::parse_case(text);
-    ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
-    expect_pass(*c, gpu());
+    expect_case_passes(text);
   }
 }
 
@@ -436,9 +437,7 @@ TEST(Vulkan, TilesOfTheGridOfCells) {
                            "gauss.decimate:blur_span=8/300x333/rgb8/gaussian:sigma=18/wrap",
                            "gauss.decimate:blur_span=4,storage=image/400x300/rgba8/gaussian:sigma=12x5/mirror",
                            "gauss.decimate:blur_span=8,storage=image/300x400/r8/gaussian:sigma=7/clamp"}) {
-    const Result<cases::Case> c = cases::parse_case(text);
-    ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
-    expect_pass(*c, gpu());
+    expect_case_passes(text);
   }
 }
 
@@ -450,9 +449,7 @@ TEST(Vulkan, GridsThatAreBlurredAsTheyAreExpanded) {
                            "gauss.decimate:blur=expand,storage=image/200x70/rgba8/gaussian:sigma=9/clamp",
                            "gauss.decimate:blur=expand,write_span=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
                            "gauss.decimate:blur=expand/333x100/rgb8/gaussian:sigma=18/reflect"}) {
-    const Result<cases::Case> c = cases::parse_case(text);
-    ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
-    expect_pass(*c, gpu());
+    expect_case_passes(text);
   }
 }
 

@@ -198,12 +198,10 @@ Status check_cells(const AxisPlan& x, const AxisPlan& y) {
                  std::to_string(kMostBlurredCells));
 }
 
-/// Kernels have room for so many.
 Status check_weights(const AxisPlan& x, const AxisPlan& y) {
-  constexpr std::int64_t kMost = 4096;
   const std::int64_t weights = x.cells() * x.factor + y.cells() * y.factor;
-  if (weights <= kMost) return {};
-  return refusal("its splines have " + std::to_string(weights) + " weights, more than " + std::to_string(kMost));
+  if (weights <= kMostWeights) return {};
+  return refusal("its splines have " + std::to_string(weights) + " weights, more than " + std::to_string(kMostWeights));
 }
 
 /// From a grid of cells; without a source.

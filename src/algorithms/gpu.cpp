@@ -159,10 +159,9 @@ Status check_shared(const Problem& p, std::int64_t bytes) {
 }
 
 Status check_taps(const SeparableTaps& taps) {
-  constexpr std::size_t kMost = 4096;
-  const std::size_t count = taps.taps.x.weights.size() + taps.taps.y.weights.size();
-  if (count <= kMost) return {};
-  return refusal("the kernel has " + std::to_string(count) + " taps, more than " + std::to_string(kMost));
+  const auto count = static_cast<std::int64_t>(taps.taps.x.weights.size() + taps.taps.y.weights.size());
+  if (count <= kMostWeights) return {};
+  return refusal("the kernel has " + std::to_string(count) + " taps, more than " + std::to_string(kMostWeights));
 }
 
 bool divides_unbounded(const Problem& p) {

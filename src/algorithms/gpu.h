@@ -68,7 +68,8 @@ enum class Storage : std::uint8_t { buffer, image };
                                               std::span<const ImageDesc> intermediates = {});
 
 [[nodiscard]] Status check_shared(const Problem& p, std::int64_t bytes);
-/// Fits "weights[]" of taps.glsl.
+/// The room that kernels have for weights: "weights[]" of taps.glsl and its like.
+inline constexpr std::int64_t kMostWeights = 4096;
 [[nodiscard]] Status check_taps(const SeparableTaps& taps);
 
 /// Negative weights can bring alpha near zero where colours are not, and then dividing by it magnifies what an approximation

@@ -19,7 +19,6 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "matrix_lowrank";
 constexpr std::int32_t kLargest = 128;
-constexpr std::int64_t kMostWeights = 4096;  // of taps.glsl
 constexpr std::array<std::string_view, 2> kRowCaches = {"f32", "f16"};
 constexpr std::array<std::string_view, 2> kRanks = {"2", "3"};
 constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x8"};

@@ -154,8 +154,9 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   // Drivers that run on the processor take seconds to compile what lanes keep in registers.
   if (!p.device.gpu.is_software) {
     consider(propose_sep_fused_lanes(p, FusedMath::f32));
-    for (const FusedMath of_halves : {FusedMath::mixed, FusedMath::half}) {
-      if (!has("math")) consider(propose_sep_fused_lanes(p, of_halves));
+    if (!has("math")) {
+      consider(propose_sep_fused_lanes(p, FusedMath::mixed));
+      consider(propose_sep_fused_lanes(p, FusedMath::half));
     }
   }
   if (!has("math") && !has("span") && !has("batch")) consider(propose_sep_fused_matrix(p));

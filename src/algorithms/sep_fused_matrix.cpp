@@ -209,7 +209,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   cost.operations = reads * (half.halves.x * across + (*halves + half.halves.y - 1) * down);
   cost.barriers = reads * 3.0 / kSide;
   cost.bytes = cost.pixels * source.pixel_bytes() * (reads + 1.0);
-  // With five bands an axis, or split numbers, a processor has registers for one group alone: measured on an H200, 1.4 times
+  // With five bands an axis, or rows of two halves, a processor has registers for one group alone: measured on an H200, 1.4 times
   // as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
   const bool is_alone = *halves == 2 || across + down > kMostBandsOfTwoGroups;
