@@ -43,9 +43,7 @@ void main() {
   for (int cell = cell_y - (cells_y - 1); top < end; ++cell) {
     [[unroll]] for (int j = cells_y - 1; j > 0; --j) rows[j] = rows[j - 1];
     vec4 row = vec4(0.0);
-    [[unroll]] for (int j = 0; j < cells_x; ++j) {
-      row = fma(vec4(mix_x[j]), fetch(clamp(ivec2(cell_x - j, cell), ivec2(0), source_size - 1)), row);
-    }
+    [[unroll]] for (int j = 0; j < cells_x; ++j) row = fma(vec4(mix_x[j]), fetch(ivec2(cell_x - j, cell)), row);
     rows[0] = row;
     if (cell >= cell_y) {
       for (int phase = 0; phase < factor_y; phase += batch) {

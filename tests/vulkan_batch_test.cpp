@@ -167,7 +167,7 @@ std::vector<Way> ways_on_buffers() {
   for (const char* form : {"box.any:form=columns,sums=u32", "box.any:form=columns,sums=f32", "box.any:form=corners",
                            "box.any:form=corners,sums=f32", "sep.fused:neighbours=lanes", "sep.fused:math=half",
                            "gauss.decimate:read_span=4,write_span=4", "gauss.decimate:blur=tiles",
-                           "gauss.decimate:blur=walk"}) {
+                           "gauss.decimate:blur=walk", "gauss.decimate:blur=expand"}) {
     ways.push_back({form});
   }
   ways.push_back({"gauss.decimate:storage=buffer", TransferFunction::srgb});

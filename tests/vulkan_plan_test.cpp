@@ -308,7 +308,7 @@ TEST(VulkanPlan, FusedSumsOfFloatsReachARadiusOf32) {
 }
 
 TEST(VulkanPlan, GridsWithKernelsOfMoreThan45TapsAreRefused) {
-  for (const std::string_view blur : {"", ",blur=tiles", ",blur=walk"}) {
+  for (const std::string_view blur : {"", ",blur=tiles", ",blur=walk", ",blur=expand"}) {
     const std::string algorithm = "gauss.decimate:factor=2,order=4" + std::string(blur);
     const auto planned = [&](double sigma) {
       return make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), kDesc, kDesc, fake_gpu(false), with(algorithm));
@@ -367,7 +367,7 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
   EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, fake_gpu(true)), "tiles by gauss_grid in spans of 1");
   EXPECT_EQ(blur_of_grid("gauss.decimate", 6000, PixelFormat::rgb8), "walk by sep_fused");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk"), "walk by sep_fused");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand"), "expand by gauss_expand_spans");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand"), "expand by gauss_expand_tile in spans of 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 6000, PixelFormat::rgb8), "tiles by gauss_grid in spans of 8");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur_span=2", 6000, PixelFormat::rgb8), "tiles by gauss_grid in spans of 2");
   DeviceInfo device = fake_gpu(false);
@@ -378,11 +378,12 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "the vulkan backend has no kernel gauss_grid");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk,group=64x4"),
             cannot + "option group is for a grid that is blurred by tiles");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,blur_span=2"),
-            cannot + "option blur_span is for a grid that is blurred by tiles");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,factor=5,order=4"),
-            cannot + "a pixel would be expanded from 44 cells on an axis, more than 24");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,order=4,read_span=4"), cannot + "its splines have 5600 weights, more than 4096");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,storage=image"),
+            cannot + "grids are blurred as they are expanded to pixels in buffers that are only blurred");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,factor=6,order=4,blur_span=8,cell_rows=64"),
+            cannot + "lanes would have to keep more than 96 numbers of the grid");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:cell_rows=2"), cannot + "option cell_rows is for a grid that is blurred as it is expanded");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,order=4,read_span=4"), cannot + "its kernels have 5614 weights, more than 4096");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=33x4"), cannot + "31 taps reach further than the tile of a group");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x12"),
             cannot + "it would need 61440 bytes of shared memory, the device has 32768");

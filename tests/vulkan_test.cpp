@@ -441,14 +441,16 @@ TEST(Vulkan, TilesOfTheGridOfCells) {
   }
 }
 
-/// Cells beyond the grid's edge count where the border goes on as it ends.
+/// The cases sum few cells at once on a software driver, and have few shapes of groups.
 TEST(Vulkan, GridsThatAreBlurredAsTheyAreExpanded) {
   for (const char* text : {"gauss.decimate:blur=expand/64x64/rgba8/gaussian:sigma=8/clamp",
-                           "gauss.decimate:blur=expand,write_span=4/301x90/rgba8/gaussian:sigma=8x20/clamp",
-                           "gauss.decimate:blur=expand/90x301/rgba32f/gaussian:sigma=12/constant:value=2_1_0.5_0.25",
-                           "gauss.decimate:blur=expand,storage=image/200x70/rgba8/gaussian:sigma=9/clamp",
-                           "gauss.decimate:blur=expand,write_span=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
-                           "gauss.decimate:blur=expand/333x100/rgb8/gaussian:sigma=18/reflect"}) {
+                           "gauss.decimate:blur=expand,blur_span=4,write_span=4/301x90/rgba8/gaussian:sigma=8x20/clamp",
+                           "gauss.decimate:blur=expand,group=8x16,cell_rows=1/90x301/rgba32f/gaussian:sigma=12/constant:value=2_1_0.5_0.25",
+                           "gauss.decimate:blur=expand,blur_span=2,group=40x3,cell_rows=5/257x633/rgba16/gaussian:sigma=20x8/mirror",
+                           "gauss.decimate:blur=expand,blur_span=4,write_span=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
+                           "gauss.decimate:blur=expand,blur_span=8,write_span=8/600x111/r8/gaussian:sigma=8/reflect",
+                           "gauss.decimate:blur=expand,group=128x1,cell_rows=2/300x100/rg32f/gaussian:sigma=12x5/wrap",
+                           "gauss.decimate:blur=expand,blur_span=4/333x100/rgb8/gaussian:sigma=18/reflect"}) {
     expect_case_passes(text);
   }
 }

@@ -38,6 +38,7 @@ constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::string_view kOnePass = "1";
 constexpr std::string_view kTwoPasses = "2";
 constexpr std::array kPasses = {kOnePass, kTwoPasses};
+constexpr std::array<std::string_view, 3> kCellRows = {"2", "4", "8"};
 constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
 constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
 constexpr std::array kOptions = {
@@ -46,8 +47,10 @@ constexpr std::array kOptions = {
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{"blur", kGridBlurs, "the faster of tiles and walk",
                "GPU: of the grid, by groups that make a tile each or walk down strips, or as part of the expansion"},
-    OptionInfo{"blur_span", kSpans, "4, or 8 numbers", "GPU, tiles: cells that a thread sums at once, in either direction"},
-    OptionInfo{"group", kGridGroups, "the fastest", "GPU, tiles: threads across one with its margins, and down it", true},
+    OptionInfo{"blur_span", kSpans, "4, or 8 numbers", "GPU, tiles and expand: cells that a thread sums at once, in either direction"},
+    OptionInfo{"group", kGridGroups, "the fastest",
+               "GPU: threads across and down; tiles: a tile with its margins, expand: spans of pixels", true},
+    OptionInfo{"cell_rows", kCellRows, "the fastest", "GPU, expand: rows of cells that a thread expands: 1 to 64", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error", "GPU: decimating by sums of f32, or along rows by matrices"},
     OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
@@ -59,11 +62,6 @@ void finish(const Problem& p, AxisPlan& axis) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   const double tap = is_cpu ? 7.0 : 2.0;    // CPUs blur a grid with little to share
   const double step = is_cpu ? 0.0 : 0.15;  // measured on an H200: strips of wide cells share more, and walks are fewer
-  if (blurs_as_it_expands(p)) {
-    const auto blurred = static_cast<double>(axis.blurred_cells());
-    axis.cost = cells + blurred + 2.0 * blurred / d + step * d;
-    return;
-  }
   axis.cost = 2.0 * cells + 3.0 * cells / d + tap * static_cast<double>(axis.coarse.weights.size()) / (d * d) + step * d;
 }
 
@@ -140,7 +138,6 @@ std::optional<AxisPlan> widest(const Problem& p, const AxisGaussian& gaussian, i
 /// GPUs blur grids with a kernel of limited reach, and a group of theirs spans whole splines.
 bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
   if (p.device.backend == Backend::cpu) return true;
-  if (blurs_as_it_expands(p) && axis.blurred_cells() > kMostBlurredCells) return false;
   return axis.coarse.weights.size() <= kMostGridTaps && axis.cells() * axis.factor <= p.device.gpu.max_group_invocations;
 }
 
@@ -301,7 +298,7 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
   const Status known = is_cpu ? only_options(p, {"factor", "order", "passes"})
-                              : only_options(p, {"factor", "order", "blur", "blur_span", "group", "storage", "math",
+                              : only_options(p, {"factor", "order", "blur", "blur_span", "group", "cell_rows", "storage", "math",
                                                  "read_span", "write_span"});
   if (!known) return known.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);

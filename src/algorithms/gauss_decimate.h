@@ -19,8 +19,6 @@ struct AxisPlan {
   double cost = 0.0;  ///< multiply-adds a component
 
   [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
-  /// Of a grid that is blurred as pixels are expanded from it.
-  [[nodiscard]] std::int64_t blurred_cells() const { return cells() + static_cast<std::int64_t>(coarse.weights.size()) - 1; }
 };
 
 /// The cells that an output of `length` pixels from `first` on needs on one axis, of those that can differ.
@@ -30,9 +28,6 @@ struct CellRange {
 };
 [[nodiscard]] CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
                                    std::int64_t length);
-
-/// Whether GPUs are asked to blur the grid as they expand it, which the option "blur" says.
-[[nodiscard]] bool blurs_as_it_expands(const Problem& p);
 
 /// Rows that GPUs fetch together and sum up by themselves: as many as divide a cell's, up to eight.
 [[nodiscard]] std::int32_t gpu_rows_ahead(const Problem& p, int factor);

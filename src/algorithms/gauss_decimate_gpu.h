@@ -9,8 +9,17 @@ namespace mollify {
 enum class DecimateMath : std::uint8_t { f32, matrix };
 inline constexpr std::array<std::string_view, 2> kDecimateMath = {"f32", "matrix"};
 
-/// The step that makes cells of pixels: its pass but for what it writes to, and what it costs.
-struct DecimatingPass {
+/// Pixels side by side that one lane reads or writes at once.
+struct Spans {
+  bool are_plain = false;  ///< and kept as they are stored; else they are taken one by one
+  std::int32_t read = 1;
+  std::int32_t written = 1;
+};
+/// What a pixel costs beside one of four channels: lanes of spans work by numbers, others by pixels.
+[[nodiscard]] double share_of_pixel(const Spans& spans, const FormatInfo& format);
+
+/// One dispatch: its pass but for what it reads and writes, and what it costs.
+struct DecimateStep {
   Pass pass;
   Options options;               ///< as they were resolved
   double error = 0.0;            ///< of what it rounds beside sums in f32, full-scale units
@@ -23,7 +32,21 @@ struct DecimatingPass {
 void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y);
 
 /// Rows by cooperative matrices, of 8-bit pixels in buffers that are only blurred.
-[[nodiscard]] Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
-                                                          const PerAxis<CellRange>& grid);
+[[nodiscard]] Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
+                                                        const PerAxis<CellRange>& grid);
+
+/// What pixels are expanded from.
+struct Expansion {
+  const AxisPlan& x;
+  const AxisPlan& y;
+  PerAxis<CellRange> grid;
+  PixelFormat format;     ///< of cells
+  gpu::Storage storage;
+  Spans spans;
+};
+/// Of a grid that is blurred.
+[[nodiscard]] DecimateStep expanding_step(const Problem& p, const Expansion& e);
+/// Of one that is not: its pass reads the grid from where `e.grid` lies in it. For pixels in buffers that are only blurred.
+[[nodiscard]] Result<DecimateStep> blurring_and_expanding_step(const Problem& p, const Expansion& e);
 
 }  // namespace mollify

@@ -123,7 +123,7 @@ Status check(const Problem& p) {
 
 }  // namespace
 
-Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
+Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
                                             const PerAxis<CellRange>& grid) {
   if (Status s = check(p); !s) return s.error();
   if (p.options.contains("read_span")) return refusal("matrices are made of 16 bytes at once, without the option read_span");
@@ -143,7 +143,7 @@ Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x,
   const std::int32_t most = std::max(size.y / static_cast<std::int32_t>(y.cells()), 1);
   const std::int32_t pieces = std::clamp(wanted, 1, most);
   const MatrixTaps across_taps = whole_taps(x, source);
-  DecimatingPass out;
+  DecimateStep out;
   out.pass = make_pass(kKernel, size, {cells, walk_length(size.y, pieces, 1)}, {threads, 1}, Storage::buffer);
   out.pass.taps = {across_taps.taps, padded_spline(y, 1.0)};
   out.pass.constants["span"] = span;
@@ -151,6 +151,7 @@ Result<DecimatingPass> decimating_by_matrix(const Problem& p, const AxisPlan& x,
   out.pass.constants["lead"] = strip->lead;
   out.pass.constants["subgroup_size"] = p.device.gpu.subgroup_size;
   out.pass.parameters["scale"] = 1.0 / (across_taps.sum * source.unit());
+  out.pass.constants["segment"] = out.pass.tile.y;
   set_axes(out.pass, grid, x, y);
   out.pass.constants.erase("cells_x");
   out.options = {{"math", "matrix"}};

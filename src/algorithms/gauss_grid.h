@@ -12,11 +12,33 @@ inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", 
 
 /// Of the kernel on an axis. A larger factor is cheaper than more.
 inline constexpr std::size_t kMostGridTaps = 45;
-/// That a pixel is expanded from on an axis where the expansion blurs as well: a lane keeps all of them in registers.
-inline constexpr std::int64_t kMostBlurredCells = 24;
 
-/// The refusal of options that only tiles have.
-[[nodiscard]] Status check_without_tiles(const Problem& p);
+/// What a lane sums at once: whole cells of four channels, or one number of others.
+struct GridUnits {
+  std::int32_t count = 1;   ///< of a cell
+  std::int32_t bytes = 16;  ///< each
+};
+[[nodiscard]] GridUnits grid_units(PixelFormat format, gpu::Storage storage);
+
+/// Cells that a group blurs in shared memory, as grid_tile.glsl lays them out.
+struct GridTile {
+  std::int32_t span = 4;    ///< cells that a lane makes in either direction
+  std::int32_t spans = 1;   ///< side by side
+  std::int32_t height = 4;  ///< rows of cells
+  std::int32_t taps = 1;    ///< across
+  GridUnits units;
+
+  [[nodiscard]] std::int32_t width() const { return spans * span; }
+  [[nodiscard]] std::int64_t shared_bytes() const;
+};
+
+/// The option "blur_span", or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take
+/// seconds to compile what spans unroll to.
+[[nodiscard]] Result<std::int32_t> blur_span(const Problem& p, GridUnits units);
+/// The refusal of a tile that is too large.
+[[nodiscard]] Status check_grid_tile(const Problem& p, const GridTile& tile);
+/// What grid_tile.glsl asks for beside the numbers of taps.
+void set_grid_tile(Pass& pass, const GridTile& tile);
 
 /// By groups that make a tile each, or by sep.fused's that walk: what is asked for, else what is expected to be faster.
 /// Cells beyond the edge of the grid are like the nearest.

@@ -1,0 +1,72 @@
+// What expands gauss.decimate's cells to pixels that are stored as they are: a lane makes a span of pixels, walks down, expands
+// each row of cells across once, keeps those that the next rows of pixels need, and mixes them. Where cells come from is the
+// kernel's.
+// Include it after spans.glsl and the weights, with EXPANSION_OF_X and EXPANSION_OF_Y, where weights[] has the splines of x and of
+// y times their factors and the range of numbers, filled up with zeros to cells * factor taps.
+
+layout(constant_id = 24) const int factor_x = 2;
+layout(constant_id = 25) const int factor_y = 2;
+layout(constant_id = 26) const int cells_x = 4;  // that a pixel is mixed from
+layout(constant_id = 27) const int cells_y = 4;
+layout(constant_id = 28) const int batch = 2;    // rows whose weights the compiler may know; divides factor_y
+layout(constant_id = 29) const bool clamps = true;  // mixtures can leave the range of an integer format
+// The cell whose weights those of y are divided by, which then cost nothing, if any: integers are scaled back as they are
+// rounded. Its own weights are as they were.
+layout(constant_id = 30) const int divisor = -1;
+
+const int kTaps = cells_x * factor_x;
+const int kNear = cells_x + (span + factor_x - 2) / factor_x;  // cells that a span is mixed from
+const int kMixes = span * kNear;
+const int kRowNumbers = cells_y * kNumbers;
+
+// Of the newest cell - j in pixel i of a span that begins `phase` pixels after that cell's first one, or before it.
+void weigh_span(int phase, out float mix_x[kMixes]) {
+  [[unroll]] for (int i = 0; i < span; ++i) {
+    [[unroll]] for (int j = 0; j < kNear; ++j) {
+      int tap = phase + i + j * factor_x;
+      mix_x[i * kNear + j] = tap >= 0 && tap < kTaps ? weights[EXPANSION_OF_X + tap] : 0.0;
+    }
+  }
+}
+
+// Makes one row of cells the newest of rows[], which has row -j of a span's numbers from j * kNumbers on.
+void expand_across(float mix_x[kMixes], vec4 cells[kNear], inout float rows[kRowNumbers]) {
+  [[unroll]] for (int i = kRowNumbers - 1; i >= kNumbers; --i) rows[i] = rows[i - kNumbers];
+  [[unroll]] for (int n = 0; n < kNumbers; ++n) rows[n] = 0.0;
+  [[unroll]] for (int j = 0; j < kNear; ++j) {
+    [[unroll]] for (int n = 0; n < kNumbers; ++n) {
+      rows[n] = fma(mix_x[n / source_channels * kNear + j], cells[j][n % source_channels], rows[n]);
+    }
+  }
+}
+
+// The rows of pixels whose newest cell is that of rows[], from `top` on; those from `start` to `end` are stored.
+void expand_down(float rows[kRowNumbers], int left, int top, int start, int end) {
+  bool makes = left < size.x;
+  bool whole = is_whole_destination(left);
+  for (int phase = 0; phase < factor_y; phase += batch) {
+    [[unroll]] for (int i = 0; i < batch; ++i) {
+      float v[kNumbers];
+      const int begin = max(divisor, 0);
+      float weight = weights[EXPANSION_OF_Y + phase + i + factor_y * begin];
+      [[unroll]] for (int n = 0; n < kNumbers; ++n) {
+        v[n] = rows[begin * kNumbers + n];
+        if (divisor < 0) v[n] *= weight;
+        [[unroll]] for (int j = 0; j < cells_y; ++j) {
+          if (j != begin) v[n] = fma(weights[EXPANSION_OF_Y + phase + i + factor_y * j], rows[j * kNumbers + n], v[n]);
+        }
+        if (divisor >= 0) v[n] = fma(v[n], weight, kWhole);
+      }
+      uint words[kWords];
+      pack_numbers(v, divisor >= 0 ? kRounded : clamps ? kAnywhere : kInRange, words);
+      int at = top + phase + i;
+      if (makes && at >= start && at < end) {
+        if (whole) {
+          store_whole(words, ivec2(left, at));
+        } else {
+          store_each(words, ivec2(left, at));
+        }
+      }
+    }
+  }
+}
