@@ -86,7 +86,8 @@ vec4 blurred_cell(int row, int x) {
 
 void main() {
   int thread = int(gl_LocalInvocationIndex);
-  int inset = corner.x + centre.x - first.x * factor_x;  // of the pixels from the first cell, so that divisions are of positive numbers
+  // Of the pixels from the first cell, so that divisions are of positive numbers.
+  int inset = corner.x + centre.x - first.x * factor_x;
   int tile_left = int(gl_WorkGroupID.x) * (lanes * span);
   int tile_row = int(gl_WorkGroupID.y) * (kPieces * cell_rows);
   int tile_cell = (inset + tile_left) / factor_x - (cells_x - 1);

@@ -47,12 +47,14 @@ constexpr std::array kOptions = {
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{"blur", kGridBlurs, "the faster of tiles and walk",
                "GPU: of the grid, by groups that make a tile each or walk down strips, or as part of the expansion"},
-    OptionInfo{"blur_span", kSpans, "4, or 8 numbers", "GPU, tiles and expand: cells that a thread sums at once, in either direction"},
+    OptionInfo{"blur_span", kSpans, "4, or 8 numbers",
+               "GPU, tiles and expand: cells that a thread sums at once, in either direction"},
     OptionInfo{"group", kGridGroups, "the fastest",
                "GPU: threads across and down; tiles: a tile with its margins, expand: spans of pixels", true},
     OptionInfo{"cell_rows", kCellRows, "the fastest", "GPU, expand: rows of cells that a thread expands: 1 to 64", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error", "GPU: decimating by sums of f32, or along rows by matrices"},
+    OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error",
+               "GPU: decimating by sums of f32, or along rows by matrices"},
     OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
     OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
 

@@ -140,15 +140,6 @@ Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const 
   return is_exact_enough && is_faster ? matrix : sums;
 }
 
-Status check_weights(const AxisPlan& x, const AxisPlan& y) {
-  const auto weights = [](const AxisPlan& axis) {
-    return static_cast<std::int64_t>(axis.coarse.weights.size()) + axis.cells() * axis.factor;
-  };
-  if (weights(x) + weights(y) <= kMostWeights) return {};
-  return refusal("its kernels have " + std::to_string(weights(x) + weights(y)) + " weights, more than " +
-                 std::to_string(kMostWeights));
-}
-
 /// What follows the first step.
 struct Rest {
   std::vector<DecimateStep> steps;
@@ -194,6 +185,12 @@ AxisTaps padded_spline(const AxisPlan& axis, double gain) {
   return out;
 }
 
+Status check_weights(const PerAxis<AxisTaps>& taps) {
+  const std::size_t weights = taps.x.weights.size() + taps.y.weights.size();
+  if (weights <= static_cast<std::size_t>(kMostWeights)) return {};
+  return refusal("a step has " + std::to_string(weights) + " weights, more than " + std::to_string(kMostWeights));
+}
+
 double share_of_pixel(const Spans& spans, const FormatInfo& format) { return spans.are_plain ? format.channels / 4.0 : 1.0; }
 
 PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid) {
@@ -223,7 +220,7 @@ std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   if (Status s = check_division(p, x.coarse.weights); !s) return s.error();
   if (Status s = check_division(p, y.coarse.weights); !s) return s.error();
-  if (Status s = check_weights(x, y); !s) return s.error();
+  if (Status s = check_weights({padded_spline(x, 1.0), padded_spline(y, 1.0)}); !s) return s.error();
   const Rect r = region(p);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const Grids grids{{cell_range(x, mode.x, p.src.width, r.x, r.width), cell_range(y, mode.y, p.src.height, r.y, r.height)},

@@ -87,7 +87,8 @@ Tile tile_of(const Expansion& e, std::int32_t span, PerAxis<std::int32_t> group,
   const std::int64_t across = (group.x * e.spans.written - 2 + e.x.factor) / e.x.factor + e.x.cells();
   const std::int64_t down = group.y * cell_rows + e.y.cells() - 1;
   const auto taps = static_cast<std::int32_t>(e.x.coarse.weights.size());
-  return {group, cell_rows, {span, ceil_div(across, span), ceil_div(down, span) * span, taps, grid_units(e.format, e.storage)}, 0.0};
+  const GridTile cells{span, ceil_div(across, span), ceil_div(down, span) * span, taps, grid_units(e.format, e.storage)};
+  return {group, cell_rows, cells, 0.0};
 }
 
 /// Instructions, where the blur shares them out among the lanes in rounds, and each lane expands as it does by itself.
@@ -192,7 +193,8 @@ DecimateStep expanding_step(const Problem& p, const Expansion& e) {
 Result<DecimateStep> blurring_and_expanding_step(const Problem& p, const Expansion& e) {
   if (!p.device.has_kernel(kExpandTile)) return refusal_without_kernel(p, kExpandTile);
   if (!e.spans.are_plain) return refusal("grids are blurred as they are expanded to pixels in buffers that are only blurred");
-  if (Status s = check_fused_taps({{e.x.coarse, e.y.coarse}, e.format, size_of(e.grid), e.storage}, kMostGridTaps); !s) return s.error();
+  const FusedWork blur{{e.x.coarse, e.y.coarse}, e.format, size_of(e.grid), e.storage};
+  if (Status s = check_fused_taps(blur, kMostGridTaps); !s) return s.error();
   const Result<Tile> tile = choose_tile(p, e);
   if (!tile) return tile.error();
   // The first row of groups begins with a whole row of cells, above the image.
@@ -204,6 +206,7 @@ Result<DecimateStep> blurring_and_expanding_step(const Problem& p, const Expansi
                        e.storage);
   set_expansion(p, e, out.pass);
   out.pass.taps = {both(e.x.coarse, out.pass.taps.x), both(e.y.coarse, out.pass.taps.y)};
+  if (Status s = check_weights(out.pass.taps); !s) return s.error();
   out.pass.constants.insert({{"taps_x", e.x.coarse.weights.size()},
                              {"taps_y", e.y.coarse.weights.size()},
                              {"lanes", tile->group.x},
