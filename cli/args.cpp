@@ -182,7 +182,7 @@ void add_device_options(CLI::App& command, DeviceArgs& args) {
   command.add_option("--device", args.device, "Where to run: auto, cpu, vulkan:0, vulkan:NAME; see 'mollify list devices'")
       ->type_name("D")
       ->capture_default_str();
-  command.add_option("--threads", args.threads, "CPU threads, 0 = all")->type_name("N")->capture_default_str();
+  command.add_option("--threads", args.threads, "CPU threads, 0 = all; on a GPU they copy images")->type_name("N")->capture_default_str();
   command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]")->type_name("T");
 }
 

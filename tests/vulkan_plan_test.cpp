@@ -382,7 +382,9 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "grids are blurred as they are expanded to pixels in buffers that are only blurred");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,factor=6,order=4,blur_span=8,cell_rows=64"),
             cannot + "lanes would have to keep more than 96 numbers of the grid");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:cell_rows=2"), cannot + "option cell_rows is for a grid that is blurred as it is expanded");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:cell_rows=2"), "expand by gauss_expand_tile in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,cell_rows=2"),
+            cannot + "option cell_rows is for a grid that is blurred as it is expanded");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,order=4,read_span=4"), cannot + "a step has 5600 weights, more than 4096");
   const std::string far = "gauss.decimate:factor=512,order=4,read_span=4,blur=";
   EXPECT_EQ(blur_of_grid(far + "tiles", 1000, PixelFormat::r8), cannot + "its error of up to 21 is above the allowed 0.00049");

@@ -55,7 +55,7 @@ class Executable {
 };
 
 struct DeviceOptions {
-  std::int32_t threads = 0;    ///< CPU: worker threads of one run, 0 = one for each hardware thread
+  std::int32_t threads = 0;    ///< of the host, in one run: CPUs blur, GPUs copy images; 0 = one for each hardware thread
   /// What `mollify tune` stored for the device is read from here, and a GPU's compiled pipelines are kept here for the
   /// next process; empty: nowhere.
   std::string cache_folder{};

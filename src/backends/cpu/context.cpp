@@ -61,7 +61,7 @@ DeviceInfo describe(std::int32_t threads) {
 class CpuDevice final : public DeviceImpl {
  public:
   CpuDevice(std::int32_t threads, std::string_view cache_folder)
-      : info_(describe(threads)), workers_(std::make_shared<Workers>(threads)) {
+      : workers_(std::make_shared<Workers>(threads)), info_(describe(workers_->threads())) {
     if (auto rows = stored_tuning(cache_folder, info_)) info_.tuning = std::move(*rows);
   }
 
@@ -74,8 +74,8 @@ class CpuDevice final : public DeviceImpl {
   }
 
  private:
-  DeviceInfo info_;
   std::shared_ptr<Workers> workers_;
+  DeviceInfo info_;
 };
 
 }  // namespace
@@ -83,14 +83,13 @@ class CpuDevice final : public DeviceImpl {
 std::vector<DeviceInfo> list_devices() { return {describe(tbb::info::default_concurrency())}; }
 
 Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const DeviceOptions& options) {
-  const std::int32_t threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
   if (!which.empty() && which != "0" && processor_name().find(which) == std::string::npos) {
     return Error{ErrorCode::invalid_argument, "there is no CPU \"" + std::string(which) + "\"", {}};
   }
   if (!options.cpu_target.empty()) {
     if (Status status = use_simd_target(options.cpu_target); !status) return status.error();
   }
-  return std::shared_ptr<DeviceImpl>(std::make_shared<CpuDevice>(threads, options.cache_folder));
+  return std::shared_ptr<DeviceImpl>(std::make_shared<CpuDevice>(options.threads, options.cache_folder));
 }
 
 }  // namespace mollify::cpu

@@ -1,32 +1,11 @@
 #include "backends/cpu/executor.h"
 
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/memory.h"
 #include "tuning/tuning.h"
 
 namespace mollify::cpu {
-
-// More threads than processors gain nothing, and TBB would say so on stderr.
-Workers::Workers(std::int32_t threads)
-    : arena_(std::min<int>(threads, tbb::info::default_concurrency())), threads_(threads) {}
-
-template <class Task>
-void Workers::for_each(std::int64_t count, const Task& task) {
-  if (threads_ == 1 || count == 1) {  // a wake-up costs more than most single tasks
-    for (std::int64_t i = 0; i < count; ++i) task(i, 0);
-    return;
-  }
-  arena_.execute([&] {
-    tbb::parallel_for(
-        std::int64_t{0}, count, [&](std::int64_t i) { task(i, tbb::this_task_arena::current_thread_index()); },
-        tbb::simple_partitioner());
-  });
-}
 
 namespace {
 
@@ -98,14 +77,8 @@ class CpuExecutable final : public ExecutableImpl {
 
   /// The source, copied behind the workers' scratch and the intermediate.
   [[nodiscard]] ConstImageView copy_source(const ConstImageView& src, const CpuWorkspace& workspace) const {
-    const std::int64_t row_bytes = src.desc.row_payload_bytes();
-    ImageView copy{src.desc, workspace.of_worker(workers_->threads()) + plan().intermediate_bytes, row_bytes};
-    constexpr std::int64_t kRows = 64;
-    workers_->for_each((src.desc.height + kRows - 1) / kRows, [&](std::int64_t index, std::int64_t) {
-      for (std::int64_t y = index * kRows; y < std::min<std::int64_t>((index + 1) * kRows, src.desc.height); ++y) {
-        std::memcpy(copy.row(y), src.row(y), static_cast<std::size_t>(row_bytes));
-      }
-    });
+    ImageView copy{src.desc, workspace.of_worker(workers_->threads()) + plan().intermediate_bytes, src.desc.row_payload_bytes()};
+    workers_->copy(src, copy);
     return copy;
   }
 

@@ -207,15 +207,17 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
 
 class VulkanDevice final : public DeviceImpl {
  public:
-  explicit VulkanDevice(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  VulkanDevice(std::shared_ptr<Context> context, std::int32_t threads)
+      : context_(std::move(context)), workers_(std::make_shared<Workers>(threads)) {}
   [[nodiscard]] const DeviceInfo& info() const override { return context_->info(); }
   [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare(const Plan& plan) override {
-    return make_executable(plan, context_);
+    return make_executable(plan, context_, workers_);
   }
   [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
 
  private:
   std::shared_ptr<Context> context_;
+  std::shared_ptr<Workers> workers_;
 };
 
 }  // namespace
@@ -501,7 +503,7 @@ Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const De
   const Result<std::shared_ptr<Context>> context =
       Context::open(*instance, (*instance)->devices()[index], options.cache_folder);
   if (!context) return context.error();
-  return make_device(*context);
+  return make_device(*context, options.threads);
 }
 
 std::shared_ptr<Context> context_of(DeviceImpl& device) {
@@ -509,8 +511,8 @@ std::shared_ptr<Context> context_of(DeviceImpl& device) {
   return vulkan ? vulkan->context() : nullptr;
 }
 
-std::shared_ptr<DeviceImpl> make_device(std::shared_ptr<Context> context) {
-  return std::make_shared<VulkanDevice>(std::move(context));
+std::shared_ptr<DeviceImpl> make_device(std::shared_ptr<Context> context, std::int32_t threads) {
+  return std::make_shared<VulkanDevice>(std::move(context), threads);
 }
 
 }  // namespace mollify::vulkan

@@ -148,6 +148,6 @@ Result<PipelineObjects> Context::pipeline(const std::string& key, const Make& ma
 
 /// The device of a public Device that a Vulkan backend opened; null for other backends.
 [[nodiscard]] std::shared_ptr<Context> context_of(DeviceImpl& device);
-[[nodiscard]] std::shared_ptr<DeviceImpl> make_device(std::shared_ptr<Context> context);
+[[nodiscard]] std::shared_ptr<DeviceImpl> make_device(std::shared_ptr<Context> context, std::int32_t threads = 0);
 
 }  // namespace mollify::vulkan

@@ -1,7 +1,6 @@
 #include "backends/vulkan/executor.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "core/gpu_images.h"
@@ -19,11 +18,6 @@ VkBufferImageCopy whole_image(const ImageDesc& desc, VkDeviceSize offset) {
   return copy;
 }
 
-void copy_rows(const ConstImageView& from, const ImageView& to) {
-  const auto bytes = static_cast<std::size_t>(from.desc.row_payload_bytes());
-  for (std::int32_t y = 0; y < from.desc.height; ++y) std::memcpy(to.row(y), from.row(y), bytes);
-}
-
 /// The parts of two buffers that hold the same image, whose rows are so many bytes apart in them.
 std::vector<VkBufferCopy> parts(const ImageDesc& desc, VkDeviceSize from, VkDeviceSize from_row, VkDeviceSize to, VkDeviceSize to_row) {
   const auto height = static_cast<VkDeviceSize>(desc.height);
@@ -38,25 +32,27 @@ std::vector<VkBufferCopy> parts(const ImageDesc& desc, VkDeviceSize from, VkDevi
 /// One image in flight: everything is recorded once, so that a run only copies pixels and submits.
 class Slot {
  public:
-  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared) {
-    std::unique_ptr<Slot> slot(new Slot(prepared));
+  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared,
+                                              const std::shared_ptr<Workers>& workers) {
+    std::unique_ptr<Slot> slot(new Slot(prepared, workers));
     if (Status s = slot->allocate(); !s) return s.error();
     return slot;
   }
 
   [[nodiscard]] Status start(const ConstImageView& src) {
-    copy_rows(src, staged(prepared_->plan().src, 0));
+    workers_->copy(src, staged(prepared_->plan().src, 0));
     return commands_->submit();
   }
 
   [[nodiscard]] Status finish(const ImageView& dst) {
     if (Status s = commands_->wait(); !s) return s;
-    copy_rows(staged(prepared_->plan().dst, download_), dst);
+    workers_->copy(staged(prepared_->plan().dst, download_), dst);
     return {};
   }
 
  private:
-  explicit Slot(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), staging_(prepared_->context()) {}
+  Slot(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
+      : prepared_(std::move(prepared)), workers_(std::move(workers)), staging_(prepared_->context()) {}
 
   [[nodiscard]] ImageView staged(const ImageDesc& desc, VkDeviceSize offset) const {
     return {desc, staging_.data(0) + offset, static_cast<std::ptrdiff_t>(own_row_bytes(*prepared_, desc))};
@@ -93,6 +89,7 @@ class Slot {
   }
 
   std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Workers> workers_;
   Arena staging_;  ///< one buffer: source, then destination
   VkDeviceSize download_ = 0;
   std::unique_ptr<DeviceImages> images_;
@@ -111,15 +108,15 @@ class VulkanWorkspace final : public WorkspaceImpl {
 
 class VulkanExecutable final : public ExecutableImpl {
  public:
-  explicit VulkanExecutable(std::shared_ptr<const Prepared> prepared)
-      : ExecutableImpl(prepared->plan()), prepared_(std::move(prepared)) {}
+  VulkanExecutable(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
+      : ExecutableImpl(prepared->plan()), prepared_(std::move(prepared)), workers_(std::move(workers)) {}
 
   [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
     std::vector<std::unique_ptr<Slot>> slots;
     for (std::int64_t i = 0; i < images_in_flight(plan().min_bytes); ++i) {
-      Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_);
+      Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_, workers_);
       if (!slot) return slot.error();
       slots.push_back(std::move(*slot));
     }
@@ -149,14 +146,16 @@ class VulkanExecutable final : public ExecutableImpl {
 
  private:
   std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Workers> workers_;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context) {
+Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context,
+                                                              std::shared_ptr<Workers> workers) {
   Result<std::shared_ptr<const Prepared>> prepared = Prepared::create(plan, std::move(context));
   if (!prepared) return prepared.error();
-  return std::shared_ptr<const ExecutableImpl>(std::make_shared<VulkanExecutable>(std::move(*prepared)));
+  return std::shared_ptr<const ExecutableImpl>(std::make_shared<VulkanExecutable>(std::move(*prepared), std::move(workers)));
 }
 
 std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable) {

@@ -6,10 +6,12 @@
 
 #include "backends/backend.h"
 #include "backends/vulkan/recorder.h"
+#include "backends/workers.h"
 
 namespace mollify::vulkan {
 
-[[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context);
+[[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context,
+                                                                            std::shared_ptr<Workers> workers);
 
 /// What a public Executable of this backend holds; null for other backends.
 [[nodiscard]] std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable);
