@@ -455,6 +455,16 @@ TEST(Vulkan, GridsThatAreBlurredAsTheyAreExpanded) {
   }
 }
 
+/// While the host copies one piece another is on its way.
+TEST(Vulkan, LargeImagesTravelInPieces) {
+  for (const char* text : {"box.any:storage=buffer/1301x1303/rgba32f/box:radius=1/clamp",
+                           "sep.fused:storage=image/1301x1303/rgba32f/box:radius=1/mirror/layout=padded",
+                           "box.any:storage=buffer/1301x1303/rgba32f-rgba8/box:radius=1/clamp/roi=100x1200+7+50",
+                           "box.any:storage=buffer/24000x700/r8/box:radius=1/wrap"}) {
+    expect_case_passes(text);
+  }
+}
+
 class LongImages : public testing::TestWithParam<AlgorithmInfo> {};
 
 /// Group counts and indices beyond 16 bits.

@@ -1,6 +1,7 @@
 #include "backends/vulkan/executor.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/gpu_images.h"
@@ -10,12 +11,42 @@ namespace {
 
 constexpr VkDeviceSize kStagingAlignment = 768;  // whole pixels of any format, of 3 and 6 bytes too, for any device
 
-VkBufferImageCopy whole_image(const ImageDesc& desc, VkDeviceSize offset) {
+/// Rows of an image that has them in a buffer without gaps, its first one at `offset`.
+VkBufferImageCopy rows_of_image(const ImageDesc& desc, VkDeviceSize offset, const RowRange& rows) {
   VkBufferImageCopy copy{};
-  copy.bufferOffset = offset;
+  copy.bufferOffset = offset + static_cast<VkDeviceSize>(rows.first) * static_cast<VkDeviceSize>(desc.row_payload_bytes());
   copy.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
-  copy.imageExtent = {static_cast<std::uint32_t>(desc.width), static_cast<std::uint32_t>(desc.height), 1};
+  copy.imageOffset = {0, rows.first, 0};
+  copy.imageExtent = {static_cast<std::uint32_t>(desc.width), static_cast<std::uint32_t>(rows.count), 1};
   return copy;
+}
+
+/// The same between two buffers whose rows are equally long.
+VkBufferCopy rows_of_buffer(VkDeviceSize row_bytes, VkDeviceSize from, VkDeviceSize to, const RowRange& rows) {
+  const VkDeviceSize skipped = row_bytes * static_cast<VkDeviceSize>(rows.first);
+  return {from + skipped, to + skipped, row_bytes * static_cast<VkDeviceSize>(rows.count)};
+}
+
+ConstImageView rows_of(ConstImageView image, const RowRange& rows) {
+  image.data = image.row(rows.first);
+  image.desc.height = rows.count;
+  return image;
+}
+
+ImageView rows_of(ImageView image, const RowRange& rows) {
+  image.data = image.row(rows.first);
+  image.desc.height = rows.count;
+  return image;
+}
+
+/// Pieces of an image: the host copies one while another is on its way to or from the device. Submitting one takes some 20 us.
+std::vector<RowRange> pieces_of(const ImageDesc& desc) {
+  constexpr std::int64_t kPieceBytes = 8 << 20;
+  const std::int64_t pieces = std::clamp<std::int64_t>(desc.payload_bytes() / kPieceBytes, 1, std::max(desc.height, 1));
+  const auto rows = static_cast<std::int32_t>((desc.height + pieces - 1) / pieces);
+  std::vector<RowRange> out;
+  for (std::int32_t first = 0; first < desc.height; first += rows) out.push_back({first, std::min(rows, desc.height - first)});
+  return out;
 }
 
 /// The parts of two buffers that hold the same image, whose rows are so many bytes apart in them.
@@ -39,23 +70,55 @@ class Slot {
     return slot;
   }
 
+  /// After a failure nothing is under way any more.
   [[nodiscard]] Status start(const ConstImageView& src) {
-    workers_->copy(src, staged(prepared_->plan().src, 0));
-    return commands_->submit();
-  }
-
-  [[nodiscard]] Status finish(const ImageView& dst) {
-    if (Status s = commands_->wait(); !s) return s;
-    workers_->copy(staged(prepared_->plan().dst, download_), dst);
+    for (Step& step : steps_) {
+      if (step.uploads) workers_->copy(rows_of(src, *step.uploads), rows_of(staged_source(), *step.uploads));
+      if (Status s = step.commands->submit(); !s) {
+        for (const Step* begun = steps_.data(); begun != &step; ++begun) (void)begun->commands->wait();
+        return s;
+      }
+    }
     return {};
   }
 
+  /// Waits for all of it, also after a failure: the device would go on writing.
+  [[nodiscard]] Status finish(const ImageView& dst) {
+    Status status;
+    for (const Step& step : steps_) {
+      const Status done = step.commands->wait();
+      if (status && !done) status = done;
+      if (status && step.downloads) workers_->copy(rows_of(staged_result(), *step.downloads), rows_of(dst, *step.downloads));
+    }
+    return status;
+  }
+
  private:
+  /// What is submitted at once: the upload of a piece of the source, which the host copies before, the download of one of the
+  /// result, which the host copies after, and, behind the last upload, the blur.
+  struct Step {
+    std::optional<RowRange> uploads{};
+    bool blurs = false;
+    std::optional<RowRange> downloads{};
+    std::unique_ptr<Commands> commands{};
+  };
+
   Slot(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
       : prepared_(std::move(prepared)), workers_(std::move(workers)), staging_(prepared_->context()) {}
 
   [[nodiscard]] ImageView staged(const ImageDesc& desc, VkDeviceSize offset) const {
     return {desc, staging_.data(0) + offset, static_cast<std::ptrdiff_t>(own_row_bytes(*prepared_, desc))};
+  }
+  [[nodiscard]] ImageView staged_source() const { return staged(prepared_->plan().src, 0); }
+  [[nodiscard]] ConstImageView staged_result() const { return staged(prepared_->plan().dst, download_); }
+
+  void divide_into_steps() {
+    for (const RowRange& piece : pieces_of(prepared_->plan().src)) steps_.push_back({.uploads = piece});
+    steps_.back().blurs = true;
+    for (const RowRange& piece : pieces_of(prepared_->plan().dst)) {
+      if (steps_.back().downloads) steps_.emplace_back();
+      steps_.back().downloads = piece;
+    }
   }
 
   Status allocate() {
@@ -74,17 +137,28 @@ class Slot {
     Result<std::unique_ptr<RecorderImpl>> recorder = RecorderImpl::create(prepared_, images_->targets(), {});
     if (!recorder) return recorder.error();
     recorder_ = std::move(*recorder);
+    divide_into_steps();
+    for (Step& step : steps_) {
+      if (Status s = record(step); !s) return s;
+    }
+    return {};
+  }
+
+  Status record(Step& step) {
     Result<std::unique_ptr<Commands>> commands = Commands::create(prepared_->context());
     if (!commands) return commands.error();
-    commands_ = std::move(*commands);
-    return commands_->record([&](VkCommandBuffer out) {
-      images_->record_begin(out);
-      images_->record_upload(out, staging_.buffer(0), 0, HostRows::as_on_device);
-      full_barrier(*prepared_->context(), out);
-      recorder_->record(out);
-      full_barrier(*prepared_->context(), out);
-      images_->record_download(out, staging_.buffer(0), download_, HostRows::as_on_device);
-      host_barrier(*prepared_->context(), out);
+    step.commands = std::move(*commands);
+    const Context& context = *prepared_->context();
+    return step.commands->record([&](VkCommandBuffer out) {
+      if (&step == steps_.data()) images_->record_begin(out);
+      if (step.uploads) images_->record_upload(out, staging_.buffer(0), 0, *step.uploads);
+      if (step.blurs) {
+        full_barrier(context, out);  // behind all uploads, those of other steps as well
+        recorder_->record(out);
+        full_barrier(context, out);
+      }
+      if (step.downloads) images_->record_download(out, staging_.buffer(0), download_, *step.downloads);
+      host_barrier(context, out);
     });
   }
 
@@ -94,7 +168,7 @@ class Slot {
   VkDeviceSize download_ = 0;
   std::unique_ptr<DeviceImages> images_;
   std::unique_ptr<RecorderImpl> recorder_;
-  std::unique_ptr<Commands> commands_;
+  std::vector<Step> steps_;
 };
 
 class VulkanWorkspace final : public WorkspaceImpl {
@@ -131,7 +205,7 @@ class VulkanExecutable final : public ExecutableImpl {
     std::size_t started = 0;
     std::size_t finished = 0;
     while (finished < started || (status && started < src.size())) {
-      // What was started must be waited for, also after a failure: the device would go on writing.
+      // What was started must be waited for, also after a failure.
       if (status && started < src.size() && started - finished < in_flight) {
         status = slots[started % in_flight]->start(src[started]);
         if (status) ++started;
@@ -199,38 +273,51 @@ void DeviceImages::record_begin(VkCommandBuffer commands) const {
   for (const std::size_t index : {0, 1}) begin_image(*prepared_->context(), commands, arena_.image(index));
 }
 
-void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, HostRows rows,
-                                 VkDeviceSize step) const {
-  const DeviceFunctions& vk = prepared_->context()->vk();
+void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, VkDeviceSize step) const {
   const ImageDesc& desc = prepared_->plan().src;
-  if (prepared_->uses_images()) {
-    const VkBufferImageCopy copy = whole_image(desc, offset);
-    vk.CmdCopyBufferToImage(commands, from, arena_.image(0), VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
-    return;
-  }
+  if (prepared_->uses_images()) return record_upload(commands, from, offset, {0, desc.height});
   const VkDeviceSize own = own_row_bytes(*prepared_, desc);
-  const VkDeviceSize given = rows == HostRows::packed ? static_cast<VkDeviceSize>(desc.row_payload_bytes()) : own;
+  const auto packed = static_cast<VkDeviceSize>(desc.row_payload_bytes());
   for (std::size_t i = 0; i < count_; ++i) {
-    const std::vector<VkBufferCopy> copies = parts(desc, offset + i * step, given, i * image_bytes(desc), own);
-    vk.CmdCopyBuffer(commands, from, arena_.buffer(0), static_cast<std::uint32_t>(copies.size()), copies.data());
+    const std::vector<VkBufferCopy> copies = parts(desc, offset + i * step, packed, i * image_bytes(desc), own);
+    prepared_->context()->vk().CmdCopyBuffer(commands, from, arena_.buffer(0), static_cast<std::uint32_t>(copies.size()), copies.data());
   }
 }
 
-void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, HostRows rows) const {
+void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const {
+  const ImageDesc& desc = prepared_->plan().dst;
+  if (prepared_->uses_images()) return record_download(commands, to, offset, {0, desc.height});
+  const VkDeviceSize own = own_row_bytes(*prepared_, desc);
+  const auto packed = static_cast<VkDeviceSize>(desc.row_payload_bytes());
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::vector<VkBufferCopy> copies =
+        parts(desc, i * image_bytes(desc), own, offset + i * packed * static_cast<VkDeviceSize>(desc.height), packed);
+    prepared_->context()->vk().CmdCopyBuffer(commands, arena_.buffer(1), to, static_cast<std::uint32_t>(copies.size()), copies.data());
+  }
+}
+
+void DeviceImages::record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, const RowRange& rows) const {
+  const DeviceFunctions& vk = prepared_->context()->vk();
+  const ImageDesc& desc = prepared_->plan().src;
+  if (prepared_->uses_images()) {
+    const VkBufferImageCopy copy = rows_of_image(desc, offset, rows);
+    vk.CmdCopyBufferToImage(commands, from, arena_.image(0), VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+    return;
+  }
+  const VkBufferCopy copy = rows_of_buffer(own_row_bytes(*prepared_, desc), offset, 0, rows);
+  vk.CmdCopyBuffer(commands, from, arena_.buffer(0), 1, &copy);
+}
+
+void DeviceImages::record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, const RowRange& rows) const {
   const DeviceFunctions& vk = prepared_->context()->vk();
   const ImageDesc& desc = prepared_->plan().dst;
   if (prepared_->uses_images()) {
-    const VkBufferImageCopy copy = whole_image(desc, offset);
+    const VkBufferImageCopy copy = rows_of_image(desc, offset, rows);
     vk.CmdCopyImageToBuffer(commands, arena_.image(1), VK_IMAGE_LAYOUT_GENERAL, to, 1, &copy);
     return;
   }
-  const VkDeviceSize own = own_row_bytes(*prepared_, desc);
-  const VkDeviceSize wanted = rows == HostRows::packed ? static_cast<VkDeviceSize>(desc.row_payload_bytes()) : own;
-  const VkDeviceSize step = wanted * static_cast<VkDeviceSize>(desc.height);
-  for (std::size_t i = 0; i < count_; ++i) {
-    const std::vector<VkBufferCopy> copies = parts(desc, i * image_bytes(desc), own, offset + i * step, wanted);
-    vk.CmdCopyBuffer(commands, arena_.buffer(1), to, static_cast<std::uint32_t>(copies.size()), copies.data());
-  }
+  const VkBufferCopy copy = rows_of_buffer(own_row_bytes(*prepared_, desc), 0, offset, rows);
+  vk.CmdCopyBuffer(commands, arena_.buffer(1), to, 1, &copy);
 }
 
 Result<std::unique_ptr<Commands>> Commands::create(std::shared_ptr<const Context> context) {

@@ -16,10 +16,9 @@ namespace mollify::vulkan {
 /// What a public Executable of this backend holds; null for other backends.
 [[nodiscard]] std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable);
 
-/// How rows lie in a buffer of the host.
-enum class HostRows : std::uint8_t {
-  packed,
-  as_on_device,  ///< see own_row_bytes(): one copy for all of them
+struct RowRange {
+  std::int32_t first = 0;
+  std::int32_t count = 0;
 };
 
 /// A source and a destination on the device, images or buffers as the plan wants them. Of a batch, which is for buffers
@@ -30,9 +29,13 @@ class DeviceImages {
 
   [[nodiscard]] std::vector<Target> targets() const;
   /// Commands that fill the sources from a buffer, each from `step` bytes after the one before, and that fetch the destinations,
-  /// one after the other, into one.
-  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, HostRows rows, VkDeviceSize step = 0) const;
-  void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, HostRows rows) const;
+  /// one after the other, into one. Rows follow each other without gaps in these buffers.
+  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, VkDeviceSize step) const;
+  void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset) const;
+  /// The same for some rows of a single image, which lie in the buffer as on the device, see own_row_bytes(); its first row
+  /// would be at `offset`.
+  void record_upload(VkCommandBuffer commands, VkBuffer from, VkDeviceSize offset, const RowRange& rows) const;
+  void record_download(VkCommandBuffer commands, VkBuffer to, VkDeviceSize offset, const RowRange& rows) const;
   /// Makes images ready to be written; their contents are lost.
   void record_begin(VkCommandBuffer commands) const;
 

@@ -45,7 +45,7 @@ template <class More>
 Status fill(Commands& commands, const DeviceImages& images, const DeviceNoise& noise, const More& more) {
   const Status recorded = commands.record([&](VkCommandBuffer out) {
     images.record_begin(out);
-    images.record_upload(out, noise.buffer(), 0, HostRows::packed, noise.pixel_bytes());
+    images.record_upload(out, noise.buffer(), 0, noise.pixel_bytes());
     more(out);
   });
   if (!recorded) return recorded;
@@ -247,7 +247,7 @@ Result<std::vector<std::byte>> DeviceTimer::blurred() {
   const Status recorded = commands_->record([&](VkCommandBuffer out) {
     set.blur->record(out);
     full_barrier(*prepared_->context(), out);
-    set.images->record_download(out, staging.buffer(0), 0, HostRows::packed);
+    set.images->record_download(out, staging.buffer(0), 0);
     host_barrier(*prepared_->context(), out);
   });
   if (!recorded) return recorded.error();
