@@ -26,7 +26,7 @@ struct Failure {
   throw Failure{kExitUsage, std::move(message)};
 }
 
-/// The error as one line: its message, then its reasons.
+/// The error as one line: its message, then its reasons, or the first of many.
 [[nodiscard]] std::string one_line(const Error& error);
 
 /// The value, or a Failure that says `<subject>: <error>`.

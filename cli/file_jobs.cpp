@@ -39,6 +39,12 @@ std::vector<std::string> images_in(const std::string& folder) {
   return files;
 }
 
+void refuse_to_replace_files(const std::vector<FileJob>& jobs) {
+  for (const FileJob& job : jobs) {
+    if (exists(job.out)) fail(fmt::format("{}: exists already; --force replaces it", job.out));
+  }
+}
+
 std::vector<FileJob> single_job(const FileArgs& args) {
   constexpr const char* kHint = "say 'mollify blur IN OUT' or 'mollify blur IN... -o FOLDER'";
   if (args.paths.size() == 1) fail_usage(fmt::format("no output given; {}", kHint));
@@ -47,8 +53,9 @@ std::vector<FileJob> single_job(const FileArgs& args) {
   const std::string& out = args.paths[1];
   if (is_folder(in)) fail_usage(fmt::format("{} is a folder; give the folder of the results with -o", in));
   if (is_folder(out)) fail_usage(fmt::format("{} is a folder; say -o {}", out, out));
-  if (!args.force && exists(out)) fail(fmt::format("{}: exists already; --force replaces it", out));
-  return {{in, out}};
+  std::vector<FileJob> jobs{{in, out}};
+  if (!args.force) refuse_to_replace_files(jobs);
+  return jobs;
 }
 
 void refuse_to_replace_inputs(const std::vector<FileJob>& jobs) {
@@ -87,7 +94,10 @@ std::vector<FileJob> folder_jobs(const FileArgs& args) {
       std::ranges::for_each(images_in(path), add);
   }
   refuse_same_outputs(jobs);
-  if (!args.force) refuse_to_replace_inputs(jobs);
+  if (!args.force) {
+    refuse_to_replace_inputs(jobs);
+    refuse_to_replace_files(jobs);
+  }
 
   std::error_code error;
   fs::create_directories(folder, error);

@@ -17,8 +17,10 @@ namespace {
 // Far above any kernel that makes sense, far below what a mistaken path to a video would fill the memory with.
 constexpr std::size_t kMaxWeights = std::size_t{1} << 22;
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
+
 std::vector<double> read_row(std::string_view line, const std::string& where) {
-  constexpr std::string_view kSeparators = " \t\r,;";
+  constexpr std::string_view kSeparators = " \t,;";
   std::vector<double> row;
   line = line.substr(0, line.find('#'));
   while (true) {
@@ -34,6 +36,17 @@ std::vector<double> read_row(std::string_view line, const std::string& where) {
   }
 }
 
+/// Ended by a line feed, a carriage return, or both.
+bool next_line(std::istream& file, std::string& line) {
+  line.clear();
+  for (int c = file.get(); c != EOF; c = file.get()) {
+    if (c == '\r' && file.peek() == '\n') file.get();
+    if (c == '\r' || c == '\n') return true;
+    line.push_back(static_cast<char>(c));
+  }
+  return !line.empty();
+}
+
 }  // namespace
 
 KernelTable read_kernel_file(const std::string& path) {
@@ -43,7 +56,8 @@ KernelTable read_kernel_file(const std::string& path) {
 
   KernelTable table;
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (int number = 1; next_line(file, line); ++number) {
+    if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
     const std::string where = fmt::format("{}: line {}", path, number);
     const std::vector<double> row = read_row(line, where);
     if (row.empty()) continue;

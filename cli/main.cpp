@@ -1,9 +1,12 @@
 // mollify, the command-line tool.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 #include <vector>
@@ -31,20 +34,52 @@ void complain(const std::string& message) {
   fmt::print(stderr, "mollify: {}\n", message);
 }
 
+// A file that is opened takes the first free descriptor. Were it one of these, what libraries say would land in an image.
+void keep_standard_descriptors() {
+  for (int wanted = STDIN_FILENO; wanted <= STDERR_FILENO; ++wanted) {
+    if (::fcntl(wanted, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+  }
+}
+
+// What is still in a buffer may meet a full disk only now.
+int finished(int exit_code) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return exit_code;
+  complain("standard output cannot be written");
+  return mollify::cli::kExitFailure;
+}
+
 // CLI11 reports some mistakes over several lines; the tool promises one.
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
 // "plan, list and lab"
-std::string names_of_commands(CLI::App& app) {
-  const std::vector<CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
+std::string names_of_commands(const CLI::App& app) {
+  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
   std::string names;
   for (const CLI::App* command : commands) {
     if (!names.empty()) names += command == commands.back() ? " and " : ", ";
     names += command->get_name();
   }
   return names;
+}
+
+// The command that was named last: "lab run" of "mollify lab run --fast".
+const CLI::App& last_named(const CLI::App& app) {
+  const std::vector<CLI::App*> named = app.get_subcommands();
+  return named.empty() ? app : last_named(*named.back());
+}
+
+std::string path_of(const CLI::App& command) {
+  return command.get_parent() == nullptr ? command.get_name() : path_of(*command.get_parent()) + " " + command.get_name();
+}
+
+std::string explained(const CLI::ParseError& error, CLI::App& app) {
+  const CLI::App& command = last_named(app);
+  std::string what = first_line(error.what());
+  if (what == "A subcommand is required") what = fmt::format("{} needs one of {}", command.get_name(), names_of_commands(command));
+  return fmt::format("{} (see '{} --help')", what, path_of(command));
 }
 
 int run(int argc, char** argv) {
@@ -71,11 +106,11 @@ int run(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
-    return 0;
+    return finished(0);
   } catch (const CLI::Success& request) {  // --help and --version arrive as exceptions
-    return app.exit(request);
+    return finished(app.exit(request));
   } catch (const CLI::ParseError& error) {
-    complain(fmt::format("{} (see 'mollify --help')", first_line(error.what())));
+    complain(explained(error, app));
     return kExitUsage;
   } catch (const Failure& failure) {
     if (!failure.message.empty()) complain(failure.message);
@@ -86,6 +121,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_standard_descriptors();
   std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit then is a failed write with a reason, not a sudden death
   try {
     return run(argc, argv);

@@ -93,6 +93,7 @@ Result<Device> Device::open(std::string_view name, const DeviceOptions& options)
     Result<std::shared_ptr<DeviceImpl>> device = backend.open(which, options);
     if (device) return Device(std::move(*device));
     error = device.error();
+    if (error.code != ErrorCode::unsupported) break;  // a wrong option is no reason to go elsewhere
   }
   return error;
 }

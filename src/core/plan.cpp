@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "algorithms/algorithm.h"
 #include "algorithms/gpu.h"
@@ -34,13 +37,30 @@ Status check_options(const AlgorithmInfo& algorithm, const Options& options) {
   return {};
 }
 
+/// Letters to insert, leave out or change.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({changed, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
 Result<const Algorithm*> find_algorithm(std::string_view id) {
-  Error error{ErrorCode::invalid_argument, "there is no algorithm \"" + std::string(id) + "\"", {}};
   for (const Algorithm* algorithm : registry()) {
     if (algorithm->info.id == id) return algorithm;
-    error.reasons.push_back("there is " + std::string(algorithm->info.id));
   }
-  return error;
+  constexpr std::size_t kTypingErrors = 2;
+  const auto distance = [&](const Algorithm* algorithm) { return edit_distance(algorithm->info.id, id); };
+  const Algorithm* nearest = *std::ranges::min_element(registry(), {}, distance);
+  std::string message = "there is no algorithm \"" + std::string(id) + "\"";
+  if (distance(nearest) <= kTypingErrors) message += ", but " + std::string(nearest->info.id);
+  return Error{ErrorCode::invalid_argument, std::move(message), {}};
 }
 
 /// More work groups along an axis than a GPU takes in one dispatch.
@@ -199,6 +219,22 @@ std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
   return std::string(label) + " " + std::to_string(x) + "x" + std::to_string(y);
 }
 
+/// What would have to be allowed, if nothing else is in the way.
+std::string least_error(Problem problem) {
+  const double allowed = problem.allowed_error;
+  for (int doubling = 0; doubling < 32; ++doubling) {  // algorithms choose by it what is the cheapest
+    problem.allowed_error *= 2.0;
+    std::optional<std::pair<double, std::string_view>> least;
+    for (const Algorithm* algorithm : registry()) {
+      const Result<Proposal> proposal = ask(*algorithm, problem);
+      if (proposal && (!least || proposal->error < least->first)) least = {proposal->error, algorithm->info.id};
+    }
+    if (!least) continue;
+    return " within an error of " + number(allowed, 2) + ", " + std::string(least->second) + " can within " + number(least->first, 2);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string_view name(Backend backend) { return kBackendNames[static_cast<std::size_t>(backend)]; }
@@ -272,7 +308,7 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   }
   if (candidates.empty()) {
     Error error{ErrorCode::unsupported, "no algorithm of the " + std::string(name(device.backend)) +
-                                            " backend can do this blur", {}};
+                                            " backend can do this blur" + least_error(problem), {}};
     for (const Refusal& refusal : refusals) error.reasons.push_back(refusal.algorithm + ": " + refusal.reason);
     return error;
   }

@@ -64,7 +64,7 @@ class AgainstScipy(unittest.TestCase):
         out = self.folder / "blurred"
         for kernel, options, along_axis in KERNELS:
             for border in [*SCIPY_MODE, ("wrap", "mirror")]:
-                tool.blur(self.folder, "-o", out, *options, *self.options(border), "--alpha", "ignore", "--quiet")
+                tool.blur(self.folder, "-o", out, *options, *self.options(border), "--alpha", "ignore", "--quiet", "--force")
                 for name, (pixels, accuracy, half_step) in files.items():
                     with self.subTest(file=name, kernel=kernel, border=border):
                         self.check(tool.read(out / name), pixels, blurred(pixels, along_axis, border),

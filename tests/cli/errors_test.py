@@ -49,7 +49,8 @@ class ErrorsTest(unittest.TestCase):
         self.refuses(code, words, "blur", self.image, self.out, *options)
 
     def test_wrong_usage(self):
-        self.refuses(2, ["subcommand"])
+        self.refuses(2, ["blur, plan", "'mollify --help'"])
+        self.refuses(2, ["algorithms, formats", "'mollify list --help'"], "list", "nonsense")
         self.refuses(2, ["nonsense"], "nonsense")
         self.refuses(2, ["no kernel"], "blur", self.image, self.out)
         self.refuses(2, ["no output"], "blur", self.image, "--gaussian", 2)
@@ -93,6 +94,10 @@ class ErrorsTest(unittest.TestCase):
                           "--border-value", "1,2")
         self.refuses_blur(1, ["3 channels", "4"], "--gaussian", 2, "--format", "rgba8")
         self.refuses(1, ["0"], "plan", "0x10", "rgba8", "--gaussian", 2)
+        self.refuses(2, ["3 channels", "2 values"], "plan", "9x9", "rgb8", "--gaussian", 2, "--border", "constant",
+                     "--border-value", "1,2")
+        self.refuses(1, ["sep.fuse", "but sep.fused"], "plan", "9x9", "rgb8", "--gaussian", 2, "--algorithm", "sep.fuse")
+        self.refuses(1, ["foo", "AVX2"], "plan", "9x9", "rgb8", "--gaussian", 2, "--cpu-target", "foo")
 
     def test_kernel_files(self):
         for text, words in [("1 2\n3\n", ["line 2"]), ("1 two\n", ["line 1", "'two'"]), ("", ["no numbers"]),
@@ -100,6 +105,10 @@ class ErrorsTest(unittest.TestCase):
             path = self.folder / "kernel.txt"
             path.write_text(text)
             self.refuses_blur(1, ["kernel.txt", *words], "--kernel", path)
+        for text in [b"\xef\xbb\xbf1 2 1\n2 4 2\n1 2 1\n", b"1 2 1\r2 4 2\r1 2 1", b"1 2 1\r\n2,4,2\r\n\r\n1;2;1\r\n"]:
+            (self.folder / "kernel.txt").write_bytes(text)
+            plan = tool.run("plan", "9x9", "rgba8", "--kernel", self.folder / "kernel.txt", "--normalize", "--device", "cpu")
+            self.assertIn("3x3", plan.stdout, plan.stderr)
         self.refuses_blur(1, ["missing.txt", "No such file"], "--kernel", self.folder / "missing.txt")
         self.refuses_blur(1, ["in.png"], "--kernel", self.image)
         (self.folder / "kernel.txt").write_text("1 -1\n")
@@ -145,6 +154,28 @@ class ErrorsTest(unittest.TestCase):
         before = self.image.read_bytes()
         self.refuses(1, ["in.png"], "blur", self.image, "-o", self.folder, "--gaussian", 2)
         self.assertEqual(self.image.read_bytes(), before)
+        results = self.folder / "results"
+        results.mkdir()
+        (results / "in.png").write_text("precious")
+        self.refuses(1, ["results/in.png", "--force"], "blur", self.image, "-o", results, "--gaussian", 2)
+        self.assertEqual((results / "in.png").read_text(), "precious")
+        tool.blur(self.image, "-o", results, "--gaussian", 2, "--force")
+
+    def test_without_standard_descriptors(self):
+        """An image is not taken for one of them."""
+        expected = self.folder / "expected.png"
+        tool.blur(self.image, expected, "--gaussian", 2)
+        command = f"exec '{tool.TOOL}' blur '{self.image}' '{self.out}' --gaussian 2 --force --quiet"
+        for closed in ["2>&-", "<&- 2>&-", "<&- >&- 2>&-", ">&-"]:
+            with self.subTest(closed=closed):
+                self.assertEqual(subprocess.run(f"{command} {closed}", shell=True, timeout=300).returncode, 0)
+                self.assertEqual(self.out.read_bytes(), expected.read_bytes())
+
+    def test_full_standard_output(self):
+        for args in [["list", "formats"], ["--help"], ["plan", "9x9", "rgba8", "--box", "1"]]:
+            with self.subTest(args=args), open("/dev/full", "w") as full:
+                result = subprocess.run([tool.TOOL, *args], stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+                self.assertEqual((result.returncode, result.stderr), (1, "mollify: standard output cannot be written\n"))
 
     def test_places_that_cannot_be_written(self):
         self.refuses(1, ["nowhere"], "blur", self.image, self.folder / "nowhere" / "out.png", "--gaussian", 2)
