@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/accuracy.h"
+#include "core/transfer.h"
 #include "support.h"
 #include "tuning/tuning.h"
 
@@ -245,6 +247,24 @@ TEST(Plan, AForcedAlgorithmThatCannotIsAnErrorThatSaysWhy) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
   EXPECT_NE(plan.error().message.find("box.any"), std::string::npos);
+}
+
+/// What a rounding error in proportion to a number in linear light becomes behind the sRGB curve.
+TEST(Plan, RoundingGainIsNoLessThanWhatTheCurveDoes) {
+  BlurSpec spec;
+  spec.transfer = TransferFunction::srgb;
+  const std::vector<double> weights{0.25, 0.5, 0.25};
+  const double gain = rounding_gain(spec, PixelFormat::rgb16, weights);
+  double worst = 0.0;
+  constexpr double kError = 1e-6;
+  for (int i = 0; i <= 65535; ++i) {
+    const double v = i / 65535.0;
+    worst = std::max(worst, (linear_to_srgb(v * (1.0 + kError)) - linear_to_srgb(v)) / kError);
+  }
+  EXPECT_GE(gain, worst * (1.0 - 1e-5));
+  EXPECT_LE(gain, worst * 1.01) << "a bound that is too wide asks for more precision than is needed";
+  EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb32f, weights), 12.92) << "sums of floats can cancel";
+  EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb16, std::vector<double>{-0.5, 2.0, -0.5}), 12.92);
 }
 
 TEST(Plan, UnknownAlgorithmsAndOptionsAreRefusedByName) {

@@ -350,6 +350,19 @@ TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
             cannot + "groups are whole subgroups: threads are a multiple of 32");
 }
 
+TEST(VulkanPlan, LinearLightOfIntegersIsWithinReach) {
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgb16, PixelFormat::rgba16}) {
+    for (const double sigma : {0.8, 2.0, 6.0, 40.0}) {
+      BlurSpec spec = spec_of(Gaussian{{sigma, sigma}, {}, {}});
+      spec.transfer = TransferFunction::srgb;
+      if (info(format).channels == 4) spec.alpha = AlphaMode::premultiply;
+      const ImageDesc desc{1920, 1080, format};
+      const Result<Plan> plan = make_plan(spec, desc, desc, fake_gpu(false), {});
+      EXPECT_TRUE(plan.ok()) << message_of(plan) << ", sigma " << sigma;
+    }
+  }
+}
+
 /// How gauss.decimate blurs its grid, or why it does not.
 std::string blur_of_grid(std::string_view algorithm, std::int32_t size = 1000, PixelFormat format = PixelFormat::rgba8,
                          const DeviceInfo& device = fake_gpu(false)) {

@@ -1,9 +1,12 @@
 #include "core/accuracy.h"
 
+#include <algorithm>
+
 namespace mollify {
 namespace {
 
 constexpr double kSteepestSrgb = 12.92;
+constexpr double kSteepestSrgbInProportion = 1.055 / 2.4;  // the most that slope times number comes to, from 0 to 1
 // Highway's f32 exp and log, measured over every f32 in [0, 1]: a power and its inverse stay within this together.
 constexpr double kSrgbError32 = 4e-6;
 constexpr double kSrgbError64 = 1e-14;
@@ -15,6 +18,11 @@ double colour_gain(const BlurSpec& spec) {
   if (spec.alpha == AlphaMode::premultiply) gain *= 2.0;
   if (spec.transfer == TransferFunction::srgb) gain *= kSteepestSrgb;
   return gain;
+}
+
+double rounding_gain(const BlurSpec& spec, PixelFormat source, std::span<const double> weights) {
+  if (!info(source).is_unorm() || std::ranges::any_of(weights, [](double w) { return w < 0.0; })) return colour_gain(spec);
+  return colour_gain(spec) * (spec.transfer == TransferFunction::srgb ? kSteepestSrgbInProportion / kSteepestSrgb : 1.0);
 }
 
 double colour_error(const BlurSpec& spec, Accumulator accumulator) {
