@@ -107,15 +107,14 @@ void run(const RunCommand& args) {
   const lab::Suite* suite = lab::find_suite(args.suite);
   if (suite == nullptr) fail_usage(fmt::format("--suite {}: there is no such suite; there are {}", args.suite, suite_names()));
   const Device device = open_device(args.device);
-  lab::Results results =
-      value_or_fail(lab::Results::open(args.output, args.resume ? lab::Resume::yes : lab::Resume::no));
-
   std::vector<bench::Peer> peers;
   const DeviceInfo& info = device.info();
   if (!args.no_peers) peers.assign(bench::peers().begin(), bench::peers().end());
   if (args.python) {
     for (bench::Peer& peer : value_or_fail(lab::python_peers(*args.python, info), "--python")) peers.push_back(std::move(peer));
   }
+  lab::Results results =
+      value_or_fail(lab::Results::open(args.output, args.resume ? lab::Resume::yes : lab::Resume::no));
   fmt::print("suite {} on {}: {}, {}\n", suite->name, name(info.backend), info.name, info.driver);
   std::fflush(stdout);
 
