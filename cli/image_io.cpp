@@ -90,6 +90,12 @@ void require_plain_image(const std::string& path, const OIIO::ImageSpec& spec) {
   if (spec.depth > 1) fail(fmt::format("{}: volumes cannot be blurred", path));
 }
 
+// OpenImageIO has writers for more formats. Those lose what these keep: depth, metadata, or the image itself.
+bool is_written(const std::string& format) {
+  constexpr std::array kWritten = {"png", "jpeg", "tiff", "openexr", "webp", "hdr"};
+  return std::find(kWritten.begin(), kWritten.end(), format) != kWritten.end();
+}
+
 }  // namespace
 
 PixelBytes allocate_pixels(std::size_t bytes) {
@@ -142,7 +148,7 @@ PixelBytes ImageReader::read(const Part& part, OIIO::TypeDesc type) {
 }
 
 OutputFormat::OutputFormat(const std::string& path) : output_(OIIO::ImageOutput::create(path)) {
-  if (output_) return;
+  if (output_ && is_written(name())) return;
   static_cast<void>(OIIO::geterror());
   fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr", path));
 }
@@ -232,6 +238,8 @@ void ImageWriter::commit() {
   const QuietLibraries quiet;
   if (!output_->close()) fail_writing();
   output_.reset();
+  file_.check();
+  if (file_.size() == 0) fail(fmt::format("{}: cannot be written: nothing came of it", path_));
   file_.commit();
 }
 

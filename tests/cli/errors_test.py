@@ -145,6 +145,23 @@ class ErrorsTest(unittest.TestCase):
             self.refuses(1, words, "blur", self.folder / source, self.folder / result, "--gaussian", 2)
         self.refuses_blur(1, ["out.png", "half"], "--gaussian", 2, "--format", "f16")
 
+    def test_formats_that_are_not_written(self):
+        """OpenImageIO would make some of them up to an empty file, or change the colours."""
+        for name in ["x.jp2", "x.gif", "x.avif", "x.term", "x.bmp", "x.tga", "x.ppm", "x.null"]:
+            self.refuses(1, [name, ".png .jpg .tif .exr .webp or .hdr"], "blur", self.image, self.folder / name,
+                         "--gaussian", 1)
+        precious = self.folder / "precious.jp2"
+        precious.write_bytes(self.image.read_bytes())
+        self.refuses(1, ["precious.jp2"], "blur", self.image, precious, "--gaussian", 1, "--force")
+        self.assertEqual(precious.read_bytes(), self.image.read_bytes())
+
+    def test_all_names_of_the_formats(self):
+        """In small letters and large."""
+        for name in ["a.jpe", "a.jpeg", "a.JPG", "a.jfif", "a.tiff", "a.TIF", "a.Png", "a.WEBP"]:
+            tool.blur(self.image, self.folder / name, "--gaussian", 1)
+        tool.blur(self.image, self.folder / "a.EXR", "--gaussian", 1, "--format", "f16")
+        tool.blur(self.image, self.folder / "a.rgbe", "--gaussian", 1, "--format", "f32")
+
     def test_existing_files(self):
         self.out.write_text("precious")
         self.refuses_blur(1, ["out.png", "--force"], "--gaussian", 2)
