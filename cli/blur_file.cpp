@@ -12,6 +12,7 @@
 #include "image_io.h"
 #include "metadata.h"
 #include "mip.h"
+#include "orientation.h"
 #include "parse.h"
 #include "pixels.h"
 
@@ -194,6 +195,21 @@ Part result_part(const Part& part, const ImageSpec& working, const std::string& 
   return result;
 }
 
+// A viewer shows an OpenEXR source as it is stored, so the result of one is left like that.
+bool must_turn(const std::string& path, const std::string& in_format, const ImageSpec& result,
+               const OutputFormat& output, std::vector<std::string>& notes) {
+  const bool stays = output.keeps_orientation() || (output.name() == "openexr" && in_format == output.name());
+  if (stays || is_upright(result)) return false;
+  if (has_display_window(result)) {
+    fail(
+        fmt::format("{}: its pixels are a part of a larger picture that is stored turned, which {} cannot say; cut it "
+                    "with --roi",
+                    path, output.name()));
+  }
+  notes.push_back(fmt::format("turned upright, since {} files cannot say how they are to be turned", output.name()));
+  return true;
+}
+
 // Blurs one part, a group of channels at a time.
 class PartBlur {
  public:
@@ -310,7 +326,9 @@ void describe_first(const ImageSpec& spec, BlurReport& report) {
 struct Job {
   Part src;
   ImageSpec working;  ///< src.spec in the types in which it is read
-  Part dst;
+  ImageSpec blurred;  ///< the result as the source is stored
+  Part dst;           ///< the result as it is written
+  bool turns = false;
   Treatment treatment;
   KernelSpec kernel;
 };
@@ -320,9 +338,14 @@ std::vector<Job> make_jobs(const std::string& in, const ImageReader& reader, con
   std::vector<Job> jobs;
   for (const Part& part : reader.parts()) {
     std::vector<std::string> notes;
-    Job job{.src = part, .working = working_spec(in, part.spec, request), .dst = {}, .treatment = {}, .kernel = {}};
+    Job job;
+    job.src = part;
+    job.working = working_spec(in, part.spec, request);
     job.treatment = choose_treatment(in, reader.format_name(), part.spec, output, request, notes);
     job.dst = result_part(part, job.working, in, reader.format_name(), output, job.treatment, request);
+    job.blurred = job.dst.spec;
+    job.turns = must_turn(in, reader.format_name(), job.blurred, output, notes);
+    if (job.turns) turn_upright(job.dst.spec);
     job.kernel = kernel_for(part, reader.parts(), request, in);
     add_new_notes(notes, report.notes);
     jobs.push_back(std::move(job));
@@ -347,10 +370,11 @@ BlurReport run_jobs(const std::string& in, const std::string& out, const BlurReq
     PixelBytes src = reader.read(job.src, converted ? job.working.format : OIIO::TypeUnknown);
     report.read_seconds += watch.lap();
 
-    PixelBytes dst = allocate_pixels(job.dst.spec.image_bytes(true));
+    PixelBytes dst = allocate_pixels(job.blurred.image_bytes(true));
     PartBlur(in, device, request, job.treatment, report)
-        .run(job.kernel, {&job.working, src.get()}, {&job.dst.spec, dst.get()});
+        .run(job.kernel, {&job.working, src.get()}, {&job.blurred, dst.get()});
     src.reset();
+    if (job.turns) dst = turned_upright(job.blurred, dst);
     report.blur_seconds += watch.lap();
 
     if (!writer) {

@@ -57,6 +57,8 @@ class OutputFormat {
   /// Whether colour in files of this format is always linear, or always sRGB, so that they cannot say otherwise.
   [[nodiscard]] bool is_always_linear() const { return name() == "openexr" || name() == "hdr"; }
   [[nodiscard]] bool is_always_srgb() const { return name() == "jpeg" || name() == "webp"; }
+  /// Whether viewers are told that the picture is stored turned. Only OpenImageIO looks for that in OpenEXR files.
+  [[nodiscard]] bool keeps_orientation() const { return name() == "jpeg" || name() == "tiff" || name() == "webp"; }
 
  private:
   std::unique_ptr<OIIO::ImageOutput> output_;

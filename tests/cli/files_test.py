@@ -338,6 +338,64 @@ class FilesTest(unittest.TestCase):
         self.blur("p.webp", "q.webp")
         self.assertIn(ICC, (self.folder / "q.webp").read_bytes())
 
+    # Orientation
+
+    def as_shown(self, pixels, orientation):
+        """What Exif's numbers 1 to 8 mean."""
+        mirrored = pixels[:, ::-1]
+        quarters = {1: 0, 2: 0, 3: 2, 4: 2, 5: 1, 6: 3, 7: 3, 8: 1}[orientation]
+        return np.rot90(mirrored if orientation in (2, 4, 5, 7) else pixels, quarters)
+
+    def test_turned_for_formats_that_cannot_say_so(self):
+        pixels = self.random(np.uint16, 3)
+        for orientation in range(1, 9):
+            with self.subTest(orientation=orientation):
+                tool.write(self.folder / "a.tif", pixels, {"Orientation": orientation})
+                got = self.blur("a.tif", "a.png", "--force")
+                self.assertEqual("turned upright" in self.text, orientation > 1)
+                self.assertEqual(got.attribute("Orientation"), None)
+                self.assert_blurred(got.pixels[0], self.as_shown(pixels, orientation))
+                part = self.blur("a.tif", "part.png", "--force", "--roi", "7x5+10+3").pixels[0]
+                whole = self.blur("a.tif", "b.tif", "--force")
+                self.assertEqual(whole.attribute("Orientation"), orientation)
+                self.assertTrue((part == self.as_shown(whole.pixels[0][3:8, 10:17], orientation)).all())
+
+    def test_orientation_of_every_format(self):
+        """Upright stays upright, whatever of the two ways says so. Unblurred, so that only the turning is looked at."""
+        pixels = self.random(np.uint8, 3)
+        for source in ["a.tif", "a.jpg"]:
+            tool.write(self.folder / source, pixels, {"Orientation": 6})
+            stored = tool.read(self.folder / source)
+            for result in ["b.png", "b.tif", "b.webp", "b.jpg", "b.exr", "b.hdr"]:
+                with self.subTest(source=source, result=result):
+                    convert = {"b.exr": ["--format", "f16"], "b.hdr": ["--format", "f32"]}.get(result, [])
+                    tool.blur(self.folder / source, self.folder / result, "--gaussian", 0, "--force", *convert)
+                    if result == "b.webp":  # OpenImageIO does not read its orientation, the tool does
+                        tool.blur(self.folder / result, self.folder / "b.png", "--gaussian", 0, "--force")
+                    got = tool.File(self.folder / ("b.png" if result == "b.webp" else result))
+                    keeps = result in ["b.tif", "b.jpg"]
+                    self.assertEqual(got.attribute("Orientation") or 1, 6 if keeps else 1)
+                    expected = stored if keeps else self.as_shown(stored, 6)
+                    self.assertEqual(got.pixels[0].shape, expected.shape)
+                    if result == "b.png":
+                        self.assertTrue((got.pixels[0] == expected).all())
+
+    def test_turned_pages_and_mixed_types(self):
+        names = ("R", "G", "B", "Z")
+        pixels = self.random(np.float32, 4)
+        spec = tool.make_spec(pixels, {"Orientation": 8}, names)
+        spec.channelformats = ("half", "half", "half", "float")
+        out = oiio.ImageOutput.create(str(self.folder / "a.exr"))
+        self.assertTrue(out.open(str(self.folder / "a.exr"), spec), out.geterror())
+        self.assertTrue(out.write_image(pixels), out.geterror())
+        out.close()
+        self.assertEqual(self.blur("a.exr", "b.exr").attribute("Orientation"), 8)
+        pages = [self.random(np.float32, 3), self.random(np.float32, 3)]
+        tool.write_parts(self.folder / "pages.tif", pages, {"Orientation": 8, "oiio:ColorSpace": "linear"})
+        result = self.blur("pages.tif", "pages.exr")
+        for got, page in zip(result.pixels, pages):
+            self.assert_blurred(got, self.as_shown(page, 8))
+
     def test_region(self):
         pixels = self.random(np.uint8, 3)
         tool.write(self.folder / "a.png", pixels)
