@@ -98,11 +98,13 @@ TransferFunction choose_transfer(const std::string& path, const ImageSpec& spec,
 
 ColourChange choose_colour_change(const std::string& path, const std::string& in_format, const ImageSpec& spec,
                                   const OutputFormat& output, std::vector<std::string>& notes) {
-  if (in_format == output.name() || !(output.is_always_linear() || output.is_always_srgb())) return ColourChange::none;
+  if (in_format == output.name()) return ColourChange::none;
   const ColourEncoding encoding = colour_encoding(spec);
-  if (encoding == ColourEncoding::other) {
+  const bool is_always_one = output.is_always_linear() || output.is_always_srgb();
+  if (holds_ink(spec) || (is_always_one && encoding == ColourEncoding::other)) {
     fail(fmt::format("{}: its colour is {}, which {} files cannot say", path, colour_name(spec), output.name()));
   }
+  if (!is_always_one) return ColourChange::none;
   const bool is_srgb =
       encoding == ColourEncoding::srgb || (encoding == ColourEncoding::unnamed && is_probably_srgb(spec));
   if (is_srgb == output.is_always_srgb()) return ColourChange::none;

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "failure.h"
+#include "metadata.h"
 #include "webp.h"
 
 namespace mollify::cli {
@@ -66,12 +67,6 @@ std::unique_ptr<OIIO::ImageInput> open_input(const std::string& path, bool raw_c
   return input;
 }
 
-// Ink is blurred as ink: converted to RGB it would lose its colours and its profile.
-bool holds_ink(const OIIO::ImageSpec& spec) {
-  constexpr int kTiffSeparated = 5;
-  return spec.get_int_attribute("tiff:PhotometricInterpretation") == kTiffSeparated;
-}
-
 // What OpenImageIO is told the pixels are. TypeUnknown, "each as in the file", spoils the last tiles of a TIFF row.
 OIIO::TypeDesc native_type(const OIIO::ImageSpec& spec) {
   return spec.channelformats.empty() ? spec.format : OIIO::TypeUnknown;
@@ -120,6 +115,7 @@ ImageReader::ImageReader(const std::string& path) : path_(path) {
   require_readable_file(path);
   const QuietLibraries quiet;
   input_ = open_input(path, false);
+  // Ink is blurred as ink: converted to RGB it would lose its colours and its profile.
   if (holds_ink(input_->spec())) input_ = open_input(path, true);
   for (int subimage = 0; input_->seek_subimage(subimage, 0); ++subimage) {
     for (int level = 0; input_->seek_subimage(subimage, level); ++level) {

@@ -36,6 +36,11 @@ std::string colour_name(const OIIO::ImageSpec& spec) {
   return space == "GammaCorrected" && gamma > 0 ? fmt::format("gamma {:.3g}", gamma) : space;
 }
 
+bool holds_ink(const OIIO::ImageSpec& spec) {
+  constexpr int kTiffSeparated = 5;
+  return spec.get_int_attribute("tiff:PhotometricInterpretation") == kTiffSeparated;
+}
+
 bool is_probably_srgb(const OIIO::ImageSpec& spec) {
   return !spec.format.is_floating_point();
 }

@@ -15,6 +15,9 @@ enum class ColourEncoding { srgb, linear, unnamed, other };
 /// As the file calls it: "sRGB", "GammaCorrected 1.8"; empty when it says nothing.
 [[nodiscard]] std::string colour_name(const OIIO::ImageSpec& spec);
 
+/// Whether the channels are inks, such as cyan, magenta, yellow and black.
+[[nodiscard]] bool holds_ink(const OIIO::ImageSpec& spec);
+
 /// Whether the numbers are likely encoded, where the file says nothing: whole numbers are, floats are not.
 [[nodiscard]] bool is_probably_srgb(const OIIO::ImageSpec& spec);
 /// Makes the colour space say what the stored numbers now are.

@@ -145,6 +145,13 @@ class ErrorsTest(unittest.TestCase):
             self.refuses(1, words, "blur", self.folder / source, self.folder / result, "--gaussian", 2)
         self.refuses_blur(1, ["out.png", "half"], "--gaussian", 2, "--format", "f16")
 
+    def test_ink_is_for_tiff_only(self):
+        """Four inks would be taken for red, green, blue and alpha."""
+        tool.write(self.folder / "ink.tif", RANDOM.integers(0, 256, (20, 30, 4), dtype=np.uint8),
+                   {"tiff:ColorSpace": "CMYK"}, names=("C", "M", "Y", "K"))
+        for name in ["x.png", "x.jpg", "x.webp", "x.exr", "x.hdr"]:
+            self.refuses(1, ["ink.tif", "CMYK"], "blur", self.folder / "ink.tif", self.folder / name, "--gaussian", 1)
+
     def test_formats_that_are_not_written(self):
         """OpenImageIO would make some of them up to an empty file, or change the colours."""
         for name in ["x.jp2", "x.gif", "x.avif", "x.term", "x.bmp", "x.tga", "x.ppm", "x.null"]:
