@@ -53,6 +53,14 @@ struct Treatment {
   }
 };
 
+// OpenImageIO hands out the colour of a CMYK JPEG or a Lab TIFF as RGB, and the profile as it was.
+void drop_unfit_profile(ImageSpec& spec, std::vector<std::string>& notes) {
+  const std::string space = profile_space(spec);
+  if (space.empty() || profile_fits(spec)) return;
+  notes.push_back(fmt::format("{0} profile dropped, since the channels are not {0}", space));
+  drop_profile(spec);
+}
+
 AlphaMode choose_alpha(const ImageSpec& spec, const BlurRequest& request, std::vector<std::string>& notes) {
   if (spec.alpha_channel < 0) {
     if (request.alpha == AlphaChoice::premultiply) notes.emplace_back("no alpha channel");
@@ -338,9 +346,10 @@ struct Job {
 std::vector<Job> make_jobs(const std::string& in, const ImageReader& reader, const OutputFormat& output,
                            const BlurRequest& request, BlurReport& report) {
   std::vector<Job> jobs;
-  for (const Part& part : reader.parts()) {
+  for (Part part : reader.parts()) {
     std::vector<std::string> notes;
     Job job;
+    drop_unfit_profile(part.spec, notes);
     job.src = part;
     job.working = working_spec(in, part.spec, request);
     job.treatment = choose_treatment(in, reader.format_name(), part.spec, output, request, notes);

@@ -13,6 +13,8 @@ bool is_about_srgb_gamma(float gamma) {
   return std::abs(gamma - 2.2F) < 0.05F;
 }
 
+constexpr const char* kProfile = "ICCProfile";
+
 }  // namespace
 
 ColourEncoding colour_encoding(const OIIO::ImageSpec& spec) {
@@ -48,6 +50,27 @@ bool is_probably_srgb(const OIIO::ImageSpec& spec) {
 void set_colour_name(OIIO::ImageSpec& spec, const char* name) {
   spec.erase_attribute("oiio:Gamma");
   spec.attribute("oiio:ColorSpace", name);
+}
+
+std::string profile_space(const OIIO::ImageSpec& spec) {
+  constexpr int kOffset = 16;
+  constexpr int kLength = 4;
+  const OIIO::ParamValue* profile = spec.find_attribute(kProfile);
+  if (profile == nullptr) return {};
+  if (profile->datasize() < kOffset + kLength) return "unreadable";
+  const std::string_view space(static_cast<const char*>(profile->data()) + kOffset, kLength);
+  return std::string(space.substr(0, space.find_last_not_of(' ') + 1));
+}
+
+bool profile_fits(const OIIO::ImageSpec& spec) {
+  const std::string space = profile_space(spec);
+  if (holds_ink(spec)) return space.starts_with("CMY") || space.ends_with("CLR");
+  return space == (spec.nchannels < 3 ? "GRAY" : "RGB");
+}
+
+void drop_profile(OIIO::ImageSpec& spec) {
+  spec.erase_attribute(kProfile);
+  spec.erase_attribute(std::string(kProfile) + ":.*");
 }
 
 bool has_unassociated_alpha(const OIIO::ImageSpec& spec) {

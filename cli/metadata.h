@@ -23,6 +23,12 @@ enum class ColourEncoding { srgb, linear, unnamed, other };
 /// Makes the colour space say what the stored numbers now are.
 void set_colour_name(OIIO::ImageSpec& spec, const char* name);
 
+/// What the colour profile is for, as its header says: "RGB", "GRAY", "CMYK", "Lab"; empty without a profile.
+[[nodiscard]] std::string profile_space(const OIIO::ImageSpec& spec);
+/// Whether the channels are what the profile is for. They are not where the reader has converted them.
+[[nodiscard]] bool profile_fits(const OIIO::ImageSpec& spec);
+void drop_profile(OIIO::ImageSpec& spec);
+
 [[nodiscard]] bool has_unassociated_alpha(const OIIO::ImageSpec& spec);
 
 /// Removes what the blur makes untrue, and what only makes sense to the format that the file no longer has.

@@ -12,14 +12,14 @@ import tool
 RANDOM = tool.fresh_random()
 
 
-def fresh_profile():
+def fresh_profile(space=b"RGB "):
     """The header of a display profile, as libpng demands it, with one tag of random bytes."""
     tag = bytes(RANDOM.integers(0, 256, 156, dtype=np.uint8))
     size = 128 + 4 + 12 + len(tag)
     header = bytearray(128)
     header[0:4] = size.to_bytes(4, "big")
     header[8:12] = b"\x04\x30\x00\x00"
-    header[12:24] = b"mntrRGB XYZ "
+    header[12:24] = b"mntr" + space + b"XYZ "
     header[36:44] = b"acspAPPL"  # OpenImageIO gives Python a null pointer for a platform that it does not know
     header[48:56] = b"testtest"
     header[68:80] = bytes.fromhex("0000f6d6000100000000d32d")  # D50
@@ -337,6 +337,26 @@ class FilesTest(unittest.TestCase):
         self.assertIn(ICC, (self.folder / "p.webp").read_bytes())
         self.blur("p.webp", "q.webp")
         self.assertIn(ICC, (self.folder / "q.webp").read_bytes())
+
+    def test_profile_for_other_channels(self):
+        """It is kept for the channels that it is for, and dropped with a note where the numbers are others."""
+        inks = {"tiff:ColorSpace": "CMYK"}
+        for name, channels, attributes, fitting in [("a.tif", 3, {}, b"RGB "), ("a.tif", 4, {}, b"RGB "),
+                                                    ("a.tif", 1, {}, b"GRAY"), ("a.tif", 2, {}, b"GRAY"),
+                                                    ("a.tif", 4, inks, b"CMYK"), ("a.jpg", 3, {}, b"RGB "),
+                                                    ("a.jpg", 1, {}, b"GRAY")]:
+            for space in [b"RGB ", b"GRAY", b"CMYK", b"Lab "]:
+                with self.subTest(name=name, channels=channels, attributes=attributes, space=space):
+                    names = ("C", "M", "Y", "K") if attributes else None
+                    tool.write(self.folder / name, self.random(np.uint8, channels),
+                               {"ICCProfile": fresh_profile(space), **attributes}, names)
+                    fits = space == fitting
+                    kept = self.blur(name, "out_" + name, "--force").attributes()
+                    self.assertEqual("ICCProfile" in kept, fits)
+                    self.assertEqual(f"{space.decode().strip()} profile dropped" in self.text, not fits)
+                    if channels == 3 and not fits:
+                        self.blur(name, "out.png", "--force")
+                        self.blur(name, "out.exr", "--force", "--format", "f16")
 
     # Orientation
 
