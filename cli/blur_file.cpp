@@ -200,6 +200,7 @@ Part result_part(const Part& part, const ImageSpec& working, const std::string& 
   if (treatment.colour != ColourChange::none) {
     set_colour_name(spec, treatment.colour == ColourChange::decode ? "Linear" : "sRGB");
   }
+  if (output.name() == "png") leave_srgb_to_profile(spec);
   spec.erase_attribute("oiio:UnassociatedAlpha");
   if (treatment.result_is_unassociated) spec.attribute("oiio:UnassociatedAlpha", 1);
   return result;

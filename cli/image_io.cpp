@@ -155,7 +155,7 @@ bool OutputFormat::stores_unassociated_alpha(bool source_does) const {
 }
 
 ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts)
-    : path_(path), parts_(std::move(parts)), file_(path), output_(OIIO::ImageOutput::create(path)) {
+    : path_(path), parts_(std::move(parts)), file_(path), png_file_(file_), output_(OIIO::ImageOutput::create(path)) {
   const bool many = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.subimage > 0; });
   const bool mips = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.mip_level > 0; });
   const std::string format = output_->format_name();
@@ -167,7 +167,11 @@ ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts)
     fail(fmt::format("{}: {} files cannot hold mip levels", path_, format));
   }
   // The TIFF writer of OpenImageIO 2.4 loses pages and tiles through a proxy. It notices a full disk by itself.
-  if (format != "tiff") output_->set_ioproxy(&file_);
+  if (format == "png") {
+    output_->set_ioproxy(&png_file_);
+  } else if (format != "tiff") {
+    output_->set_ioproxy(&file_);
+  }
   const QuietLibraries quiet;
   try {
     open(parts_.front());

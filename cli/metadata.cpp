@@ -15,6 +15,18 @@ bool is_about_srgb_gamma(float gamma) {
 
 constexpr const char* kProfile = "ICCProfile";
 
+// What the header of the profile says, in words; a reader of the result derives them again.
+void drop_profile_texts(OIIO::ImageSpec& spec) {
+  spec.erase_attribute(std::string(kProfile) + ":.*");
+}
+
+// "jpeg:subsampling", "tiff:RowsPerStrip"
+bool is_about_a_format(const OIIO::ParamValue& attribute) {
+  const std::string& name = attribute.name().string();
+  const std::size_t colon = name.find(':');
+  return colon != std::string::npos && OIIO::is_imageio_format_name(name.substr(0, colon));
+}
+
 }  // namespace
 
 ColourEncoding colour_encoding(const OIIO::ImageSpec& spec) {
@@ -70,7 +82,12 @@ bool profile_fits(const OIIO::ImageSpec& spec) {
 
 void drop_profile(OIIO::ImageSpec& spec) {
   spec.erase_attribute(kProfile);
-  spec.erase_attribute(std::string(kProfile) + ":.*");
+  drop_profile_texts(spec);
+}
+
+void leave_srgb_to_profile(OIIO::ImageSpec& spec) {
+  const bool says_srgb = OIIO::Strutil::iequals(spec.get_string_attribute("oiio:ColorSpace"), "sRGB");
+  if (says_srgb && spec.find_attribute(kProfile) != nullptr) spec.erase_attribute("oiio:ColorSpace");
 }
 
 bool has_unassociated_alpha(const OIIO::ImageSpec& spec) {
@@ -85,13 +102,14 @@ void drop_stale_metadata(OIIO::ImageSpec& spec, bool same_format) {
   if (OIIO::Strutil::istarts_with(spec.get_string_attribute("compression"), "ccitt")) {
     spec.erase_attribute("compression");  // for black and white only, which a blur does not leave
   }
+  if (spec.find_attribute(kProfile) != nullptr) drop_profile_texts(spec);
   // The same fact under two names: the writers of OpenImageIO would join the two to "Ann; Ann".
   if (spec.get_string_attribute("IPTC:Creator") == spec.get_string_attribute("Artist")) {
     spec.erase_attribute("IPTC:Creator");
   }
   if (same_format) return;
   spec.erase_attribute("compression");
-  spec.erase_attribute("^(png|tiff|jpeg|openexr|webp|targa|bmp|psd|dpx|gif):.*");
+  std::erase_if(spec.extra_attribs, is_about_a_format);
 }
 
 void set_size(OIIO::ImageSpec& spec, int width, int height) {

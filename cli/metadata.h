@@ -28,6 +28,8 @@ void set_colour_name(OIIO::ImageSpec& spec, const char* name);
 /// Whether the channels are what the profile is for. They are not where the reader has converted them.
 [[nodiscard]] bool profile_fits(const OIIO::ImageSpec& spec);
 void drop_profile(OIIO::ImageSpec& spec);
+/// For PNG, whose writer adds sRGB's gamma and primaries to any profile where the reader has named or guessed sRGB.
+void leave_srgb_to_profile(OIIO::ImageSpec& spec);
 
 [[nodiscard]] bool has_unassociated_alpha(const OIIO::ImageSpec& spec);
 

@@ -338,6 +338,42 @@ class FilesTest(unittest.TestCase):
         self.blur("p.webp", "q.webp")
         self.assertIn(ICC, (self.folder / "q.webp").read_bytes())
 
+    def png_chunks(self, name):
+        """Pairs of type and content."""
+        content = (self.folder / name).read_bytes()
+        chunks, start = [], 8
+        while start < len(content):
+            end = start + 12 + int.from_bytes(content[start:start + 4], "big")
+            chunks.append((content[start + 4:start + 8], content[start + 8:end - 4]))
+            start = end
+        return chunks
+
+    def test_chunks_of_png(self):
+        """The colour space and the profile are said as PNG says them, and nothing of how OpenImageIO calls them."""
+        for source, attributes, expected in [
+                ("a.png", {}, {b"sRGB", b"gAMA", b"cHRM"}), ("a.jpg", {}, {b"sRGB", b"gAMA", b"cHRM"}),
+                ("a.png", {"oiio:ColorSpace": "linear"}, {b"gAMA"}), ("a.png", {"ICCProfile": ICC}, {b"iCCP"}),
+                ("a.jpg", {"ICCProfile": ICC}, {b"iCCP"}), ("a.tif", {"ICCProfile": ICC}, {b"iCCP"})]:
+            with self.subTest(source=source, attributes=attributes.keys()):
+                tool.write(self.folder / source, self.random(np.uint8, 3), {"Artist": "Ann", **attributes})
+                self.blur(source, "out.png", "--force")
+                chunks = self.png_chunks("out.png")
+                types = {kind for kind, _ in chunks}
+                self.assertEqual(types - {b"IHDR", b"tIME", b"tEXt", b"IDAT", b"IEND"}, expected)
+                texts = [text for kind, text in chunks if kind in (b"tEXt", b"zTXt", b"iTXt")]
+                self.assertEqual(texts, [b"Author\0Ann"])
+
+    def test_offset_of_png_stays(self):
+        pixels = self.random(np.uint8, 3)
+        spec = tool.make_spec(pixels)
+        spec.x, spec.y = 5, 0
+        out = oiio.ImageOutput.create(str(self.folder / "a.png"))
+        self.assertTrue(out.open(str(self.folder / "a.png"), spec), out.geterror())
+        self.assertTrue(out.write_image(pixels), out.geterror())
+        out.close()
+        got = self.blur("a.png", "out.png").specs[0]
+        self.assertEqual((got.x, got.y), (5, 0))
+
     def test_profile_for_other_channels(self):
         """It is kept for the channels that it is for, and dropped with a note where the numbers are others."""
         inks = {"tiff:ColorSpace": "CMYK"}
