@@ -13,6 +13,11 @@ bool is_about_srgb_gamma(float gamma) {
   return std::abs(gamma - 2.2F) < 0.05F;
 }
 
+// "GammaCorrected" or, of PNG files, "Gamma2.2"; the number is in another attribute as well.
+bool names_gamma(const std::string& space) {
+  return OIIO::Strutil::istarts_with(space, "Gamma");
+}
+
 constexpr const char* kProfile = "ICCProfile";
 
 // What the header of the profile says, in words; a reader of the result derives them again.
@@ -38,7 +43,7 @@ ColourEncoding colour_encoding(const OIIO::ImageSpec& spec) {
     return ColourEncoding::linear;
   }
   if (iequals(space, "sRGB")) return ColourEncoding::srgb;
-  if (istarts_with(space, "GammaCorrected") && is_about_srgb_gamma(spec.get_float_attribute("oiio:Gamma"))) {
+  if (names_gamma(space) && is_about_srgb_gamma(spec.get_float_attribute("oiio:Gamma"))) {
     return ColourEncoding::srgb;
   }
   return ColourEncoding::other;
@@ -47,7 +52,7 @@ ColourEncoding colour_encoding(const OIIO::ImageSpec& spec) {
 std::string colour_name(const OIIO::ImageSpec& spec) {
   const std::string space = spec.get_string_attribute("oiio:ColorSpace");
   const float gamma = spec.get_float_attribute("oiio:Gamma");
-  return space == "GammaCorrected" && gamma > 0 ? fmt::format("gamma {:.3g}", gamma) : space;
+  return names_gamma(space) && gamma > 0 ? fmt::format("gamma {:.3g}", gamma) : space;
 }
 
 bool holds_ink(const OIIO::ImageSpec& spec) {

@@ -289,6 +289,20 @@ class FilesTest(unittest.TestCase):
         self.blur("a.png", "d.tif")
         self.assertLess(np.abs(tool.read(self.folder / "d.tif")[..., :3] / 255 - straight).max(), 0.51 / 255 + 5e-4)
 
+    def test_gamma_of_png(self):
+        """Older programs approximate sRGB like that; another gamma is another colour."""
+        pixels = self.random(np.uint8, 3)
+        for gamma, is_srgb in [(2.2, True), (1.8, False)]:
+            tool.write(self.folder / "a.png", pixels, {"oiio:ColorSpace": f"Gamma{gamma}", "oiio:Gamma": gamma})
+            self.blur("a.png", "b.png", "--force")
+            self.assertIn(f"colour is gamma {gamma}", self.text)
+            self.assertEqual(dict(self.png_chunks("b.png"))[b"gAMA"], round(1e5 / gamma).to_bytes(4, "big"))
+            for result in [["b.webp"], ["c.png", "--linear"]]:
+                result[0] = self.folder / result[0]
+                run = tool.run("blur", self.folder / "b.png", *result, "--gaussian", 2)
+                self.assertEqual(run.returncode, 0 if is_srgb else 1, run.stderr)
+                result[0].unlink(missing_ok=True)
+
     def test_linear_light(self):
         pixels = self.random(np.uint16, 3)
         tool.write(self.folder / "a.png", pixels)
