@@ -188,6 +188,7 @@ Part result_part(const Part& part, const ImageSpec& working, const std::string& 
   }
   const bool same_format = in_format == output.name();
   drop_stale_metadata(spec, same_format);
+  set_resolution_unit(spec, output.name());
   if (!output.supports("tiles")) spec.tile_width = spec.tile_height = spec.tile_depth = 0;
   if (request.spec.roi) {
     require_inside(in, *request.spec.roi, spec);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 namespace mollify::cli {
 namespace {
@@ -30,6 +31,27 @@ bool is_about_a_format(const OIIO::ParamValue& attribute) {
   const std::string& name = attribute.name().string();
   const std::size_t colon = name.find(':');
   return colon != std::string::npos && OIIO::is_imageio_format_name(name.substr(0, colon));
+}
+
+constexpr double kInchesPerCentimetre = 1 / 2.54;
+constexpr double kInchesPerMetre = 100 * kInchesPerCentimetre;
+
+// Nothing when it is no length. The readers use names and, of Exif, numbers.
+std::optional<double> inches_per_unit(const OIIO::ImageSpec& spec) {
+  using OIIO::Strutil::iequals;
+  const OIIO::ParamValue* attribute = spec.find_attribute("ResolutionUnit");
+  if (attribute == nullptr) return 1.0;  // as Exif and TIFF have it
+  const std::string unit = attribute->get_string();
+  if (iequals(unit, "in") || iequals(unit, "inch") || unit == "2") return 1.0;
+  if (iequals(unit, "cm") || unit == "3") return kInchesPerCentimetre;
+  if (iequals(unit, "m") || iequals(unit, "meter")) return kInchesPerMetre;
+  return std::nullopt;
+}
+
+void set_resolution(OIIO::ImageSpec& spec, double x, double y, const char* unit) {
+  spec.attribute("XResolution", static_cast<float>(x));
+  spec.attribute("YResolution", static_cast<float>(y));
+  spec.attribute("ResolutionUnit", unit);
 }
 
 }  // namespace
@@ -115,6 +137,26 @@ void drop_stale_metadata(OIIO::ImageSpec& spec, bool same_format) {
   if (same_format) return;
   spec.erase_attribute("compression");
   std::erase_if(spec.extra_attribs, is_about_a_format);
+}
+
+void set_resolution_unit(OIIO::ImageSpec& spec, const std::string& format) {
+  const double x = spec.get_float_attribute("XResolution");
+  const double y = spec.get_float_attribute("YResolution");
+  if (x <= 0 || y <= 0) return;
+  // The readers and writers disagree which way round this is; only these two need it besides the resolution.
+  spec.erase_attribute("PixelAspectRatio");
+  if (format == "tiff" || format == "openexr") spec.attribute("PixelAspectRatio", static_cast<float>(y / x));
+
+  const std::optional<double> inches = inches_per_unit(spec);
+  if (!inches) return;
+  if (format == "png") {  // whole numbers, which the writer cuts off instead of rounding them
+    const double factor = kInchesPerMetre / *inches;
+    set_resolution(spec, std::round(x * factor), std::round(y * factor), "m");
+  } else if (format == "tiff" && *inches == kInchesPerCentimetre) {
+    set_resolution(spec, x, y, "cm");
+  } else {  // The others write no unit, which means inches; OpenEXR's would divide where it has to multiply.
+    set_resolution(spec, x / *inches, y / *inches, "in");
+  }
 }
 
 void set_size(OIIO::ImageSpec& spec, int width, int height) {

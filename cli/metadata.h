@@ -36,6 +36,9 @@ void leave_srgb_to_profile(OIIO::ImageSpec& spec);
 /// Removes what the blur makes untrue, and what only makes sense to the format that the file no longer has.
 void drop_stale_metadata(OIIO::ImageSpec& spec, bool same_format);
 
+/// Says the resolution in a unit that OpenImageIO's writer of the format ("png", "jpeg") writes and others understand.
+void set_resolution_unit(OIIO::ImageSpec& spec, const std::string& format);
+
 /// Makes the stored pixels the whole picture.
 void set_size(OIIO::ImageSpec& spec, int width, int height);
 

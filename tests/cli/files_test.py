@@ -408,6 +408,35 @@ class FilesTest(unittest.TestCase):
                         self.blur(name, "out.png", "--force")
                         self.blur(name, "out.exr", "--force", "--format", "f16")
 
+    def test_resolution(self):
+        """The same number of dots an inch in every format, whatever the unit of the source."""
+        inches = {"in": 1.0, "inch": 1.0, "cm": 1 / 2.54}
+        for unit, x, y in [("in", 300.0, 300.0), ("cm", 118.0, 118.0), ("in", 300.0, 200.0)]:
+            for source in ["a.png", "a.jpg", "a.tif"]:
+                attributes = {"XResolution": x, "YResolution": y, "ResolutionUnit": unit}
+                attributes |= {"PixelAspectRatio": y / x} if source == "a.tif" else {}  # its writer needs that, too
+                tool.write(self.folder / source, self.random(np.uint8, 3), attributes)
+                for result in ["b.png", "b.jpg", "b.tif", "b.exr", "b.webp"]:
+                    with self.subTest(unit=unit, x=x, y=y, source=source, result=result):
+                        self.blur(source, result, "--force", *(["--format", "f16"] if result == "b.exr" else []))
+                        if result == "b.webp":  # OpenImageIO does not read it, the tool does
+                            self.blur(result, "b.tif", "--force")
+                        got = tool.File(self.folder / ("b.tif" if result == "b.webp" else result))
+                        allowed = 0.5 if "jpg" in source + result else 0.03  # JPEG has whole numbers
+                        unit_inches = inches[got.attribute("ResolutionUnit")]
+                        for attribute, expected in [("XResolution", x), ("YResolution", y)]:
+                            dots_an_inch = got.attribute(attribute) / unit_inches
+                            self.assertAlmostEqual(dots_an_inch, expected / inches[unit], delta=allowed)
+                self.blur(source, "b.jpg", "--force")
+                self.assertEqual((self.folder / "b.jpg").read_bytes()[6:14], b"JFIF\0\1\1\1", "dots an inch")
+
+    def test_whole_dots_a_metre_stay(self):
+        """PNG's unit; the numbers shrank by one each time."""
+        tool.write(self.folder / "a.png", self.random(np.uint8, 3),
+                   {"XResolution": 1007.0, "YResolution": 1008.0, "ResolutionUnit": "m"})
+        self.blur("a.png", "b.png")
+        self.assertEqual(dict(self.png_chunks("b.png"))[b"pHYs"], dict(self.png_chunks("a.png"))[b"pHYs"])
+
     # Orientation
 
     def as_shown(self, pixels, orientation):
@@ -449,6 +478,14 @@ class FilesTest(unittest.TestCase):
                     self.assertEqual(got.pixels[0].shape, expected.shape)
                     if result == "b.png":
                         self.assertTrue((got.pixels[0] == expected).all())
+
+    def test_resolution_turns_along(self):
+        for orientation, expected in [(3, (300, 200)), (6, (200, 300))]:
+            attributes = {"Orientation": orientation, "XResolution": 300.0, "YResolution": 200.0, "ResolutionUnit": "in"}
+            tool.write(self.folder / "a.jpg", self.random(np.uint8, 3), attributes)
+            got = self.blur("a.jpg", "a.png", "--force")
+            self.assertAlmostEqual(got.attribute("XResolution"), expected[0], delta=0.02)
+            self.assertAlmostEqual(got.attribute("YResolution"), expected[1], delta=0.02)
 
     def test_turned_pages_and_mixed_types(self):
         names = ("R", "G", "B", "Z")
