@@ -80,6 +80,16 @@ void name_inks(OIIO::ImageSpec& spec) {
   if (spec.alpha_channel < static_cast<int>(kInks.size())) spec.alpha_channel = -1;
 }
 
+// libtiff, which converts Lab, mirrors the pixels as the file asks for, but does not swap rows and columns. What the
+// file says is corrected to what is left to do.
+void correct_orientation(OIIO::ImageSpec& spec) {
+  constexpr int kTiffLab = 8;
+  constexpr std::array kLeft = {1, 1, 1, 1, 5, 7, 5, 7};
+  if (spec.get_int_attribute("tiff:PhotometricInterpretation") != kTiffLab) return;
+  const int said = spec.get_int_attribute("Orientation");
+  if (said >= 1 && said <= std::ssize(kLeft)) spec.attribute("Orientation", kLeft[said - 1]);
+}
+
 void require_plain_image(const std::string& path, const OIIO::ImageSpec& spec) {
   if (spec.deep) fail(fmt::format("{}: deep images cannot be blurred", path));
   if (spec.depth > 1) fail(fmt::format("{}: volumes cannot be blurred", path));
@@ -122,6 +132,7 @@ ImageReader::ImageReader(const std::string& path) : path_(path) {
       require_plain_image(path, input_->spec());
       parts_.push_back({subimage, level, input_->spec()});
       if (holds_ink(input_->spec())) name_inks(parts_.back().spec);
+      correct_orientation(parts_.back().spec);
     }
   }
   if (parts_.empty()) fail_reading(path, input_->geterror());

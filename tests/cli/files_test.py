@@ -481,11 +481,29 @@ class FilesTest(unittest.TestCase):
 
     def test_resolution_turns_along(self):
         for orientation, expected in [(3, (300, 200)), (6, (200, 300))]:
-            attributes = {"Orientation": orientation, "XResolution": 300.0, "YResolution": 200.0, "ResolutionUnit": "in"}
-            tool.write(self.folder / "a.jpg", self.random(np.uint8, 3), attributes)
+            tool.write(self.folder / "a.jpg", self.random(np.uint8, 3),
+                       {"Orientation": orientation, "XResolution": 300.0, "YResolution": 200.0, "ResolutionUnit": "in"})
             got = self.blur("a.jpg", "a.png", "--force")
             self.assertAlmostEqual(got.attribute("XResolution"), expected[0], delta=0.02)
             self.assertAlmostEqual(got.attribute("YResolution"), expected[1], delta=0.02)
+
+    def test_orientation_of_lab(self):
+        """Which is mirrored, but not turned, while it is converted."""
+        pixels = self.random(np.uint8, 3)
+        shown = {}
+        for orientation in range(1, 9):
+            tool.write(self.folder / "a.tif", pixels, {"Orientation": orientation, "compression": "none"})
+            content = (self.folder / "a.tif").read_bytes()
+            photometric = b"\x06\x01\x03\0\x01\0\0\0"
+            self.assertEqual(content.count(photometric + b"\2"), 1)
+            (self.folder / "a.tif").write_bytes(content.replace(photometric + b"\2", photometric + b"\x08"))
+            tool.blur(self.folder / "a.tif", self.folder / "a.png", "--gaussian", 0, "--force")
+            shown[orientation] = tool.read(self.folder / "a.png")
+            self.assertTrue((shown[orientation] == self.as_shown(shown[1], orientation)).all(), orientation)
+            tool.blur(self.folder / "a.tif", self.folder / "b.tif", "--gaussian", 0, "--force")
+            kept = tool.File(self.folder / "b.tif")
+            turned = self.as_shown(kept.pixels[0], kept.attribute("Orientation") or 1)
+            self.assertTrue((turned == shown[orientation]).all(), orientation)
 
     def test_turned_pages_and_mixed_types(self):
         names = ("R", "G", "B", "Z")
