@@ -27,8 +27,8 @@ constexpr const char* kExamples = R"(Examples:
   mollify blur *.png photos -o blurred --gaussian 2        files and folders into a folder
   mollify blur in.png in.png --gaussian 2 --force          in place
 
-Bit depth, channels, pages, parts, metadata and colour space stay as they are. Colour is blurred
-without dark halos where alpha is unassociated (PNG, WebP); --linear blurs light instead of numbers.)";
+Bit depth, channels, pages, parts, metadata and colour space stay as they are, as far as the format
+holds them; a note says what did not. Colour is blurred without dark halos where alpha is unassociated (PNG, WebP); --linear blurs light instead of numbers.)";
 
 struct BlurCommand {
   FileArgs files;
@@ -122,7 +122,7 @@ void add_blur(CLI::App& app) {
   command->add_flag("--force", args->files.force, "Replace OUT if it exists, or inputs by their results");
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
-  command->add_option("--roi", args->roi, "Blur only this region; the output is the region")->type_name("WxH+X+Y");
+  command->add_option("--roi", args->roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
   command->add_option("--format", args->format, "Components of the result: u8 u16 f16 f32 [as the source]")
       ->type_name("F");
   command->add_option("--alpha", args->alpha, "auto: as the file says; ignore: a channel like any; premultiply")
