@@ -27,8 +27,9 @@ constexpr const char* kExamples = R"(Examples:
   mollify blur *.png photos -o blurred --gaussian 2        files and folders into a folder
   mollify blur in.png in.png --gaussian 2 --force          in place
 
-Bit depth, channels, pages, parts, metadata and colour space stay as they are, as far as the format
-holds them; a note says what did not. Colour is blurred without dark halos where alpha is unassociated (PNG, WebP); --linear blurs light instead of numbers.)";
+Bit depth, channels, pages, parts, metadata and colour space stay as they are, as far as formats
+hold them. Colour is blurred without dark halos where alpha is unassociated (PNG, WebP); --linear
+blurs light instead of numbers.)";
 
 struct BlurCommand {
   FileArgs files;
