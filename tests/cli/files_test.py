@@ -377,6 +377,14 @@ class FilesTest(unittest.TestCase):
                 texts = [text for kind, text in chunks if kind in (b"tEXt", b"zTXt", b"iTXt")]
                 self.assertEqual(texts, [b"Author\0Ann"])
 
+    def test_texts_of_png_in_other_alphabets(self):
+        for text in ["J\u00fcrgen", "\u00e9\u4e2d\U0001f600", "Ann"]:
+            with self.subTest(text=text):
+                tool.write(self.folder / "a.jpg", self.random(np.uint8, 3), {"Artist": text})
+                self.assertEqual(self.blur("a.jpg", "out.png", "--force").specs[0]["Artist"], text)
+                kinds = [kind for kind, body in self.png_chunks("out.png") if body.startswith(b"Author\0")]
+                self.assertEqual(kinds, [b"tEXt" if text.isascii() else b"iTXt"])
+
     def test_offset_of_png_stays(self):
         pixels = self.random(np.uint8, 3)
         spec = tool.make_spec(pixels)
