@@ -213,10 +213,9 @@ bool must_turn(const std::string& path, const std::string& in_format, const Imag
   const bool stays = output.keeps_orientation() || (output.name() == "openexr" && in_format == output.name());
   if (stays || is_upright(result)) return false;
   if (has_display_window(result)) {
-    fail(
-        fmt::format("{}: its pixels are a part of a larger picture that is stored turned, which {} cannot say; cut it "
-                    "with --roi",
-                    path, output.name()));
+    fail(fmt::format("{}: its pixels are a part of a larger picture that is stored turned, which {} cannot say; "
+                     "cut it with --roi",
+                     path, output.name()));
   }
   notes.push_back(fmt::format("turned upright, since {} files cannot say how they are to be turned", output.name()));
   return true;

@@ -105,9 +105,9 @@ void run(const PlanCommand& args) {
   spec.transfer = args.linear ? TransferFunction::srgb : TransferFunction::none;
   if (args.roi) spec.roi = parse_rect(*args.roi, "--roi");
 
-  const std::size_t border_values_given = border_values(args.border).size();
-  if (const int channels = info(src.format).channels; border_values_given > 1 && border_values_given != static_cast<std::size_t>(channels)) {
-    fail_usage(fmt::format("{} has {} channels, --border-value gives {} values", args.format, channels, border_values_given));
+  const std::ptrdiff_t values = std::ssize(border_values(args.border));
+  if (const int channels = info(src.format).channels; values > 1 && values != channels) {
+    fail_usage(fmt::format("{} has {} channels, --border-value gives {} values", args.format, channels, values));
   }
 
   const ImageDesc dst = destination_desc(spec, src, args.to_format ? parse_format_name(*args.to_format) : src.format);

@@ -75,10 +75,13 @@ std::string path_of(const CLI::App& command) {
   return command.get_parent() == nullptr ? command.get_name() : path_of(*command.get_parent()) + " " + command.get_name();
 }
 
-std::string explained(const CLI::ParseError& error, CLI::App& app) {
+std::string explained(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App& command = last_named(app);
   std::string what = first_line(error.what());
-  if (what == "A subcommand is required") what = fmt::format("{} needs one of {}", command.get_name(), names_of_commands(command));
+  const std::string commands = names_of_commands(command);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !commands.empty()) {
+    what = fmt::format("{} needs one of {}", command.get_name(), commands);  // CLI11 names none of them
+  }
   return fmt::format("{} (see '{} --help')", what, path_of(command));
 }
 

@@ -9,8 +9,8 @@
 namespace mollify::cli {
 
 /// Hands a PNG file on as it is written, without the texts of OpenImageIO's own attributes, which it takes for
-/// metadata, and without an offset of zero; texts in UTF-8 are marked as such. The attributes cannot be left out instead: the writer derives the chunks
-/// that say the colour space from them.
+/// metadata, and without an offset of zero. The attributes cannot be left out instead: the writer derives the chunks
+/// that say the colour space from them. Texts in UTF-8 are marked as such.
 class PngChunkFilter final : public OIIO::Filesystem::IOProxy {
  public:
   explicit PngChunkFilter(OIIO::Filesystem::IOProxy& file) : IOProxy(file.filename(), Write), file_(file) {}

@@ -253,8 +253,9 @@ TEST(Plan, AForcedAlgorithmThatCannotIsAnErrorThatSaysWhy) {
 TEST(Plan, RoundingGainIsNoLessThanWhatTheCurveDoes) {
   BlurSpec spec;
   spec.transfer = TransferFunction::srgb;
-  const std::vector<double> weights{0.25, 0.5, 0.25};
-  const double gain = rounding_gain(spec, PixelFormat::rgb16, weights);
+  const AxisTaps smooth{{0.25, 0.5, 0.25}, 1};
+  const AxisTaps sharp{{-0.5, 2.0, -0.5}, 1};
+  const double gain = rounding_gain(spec, PixelFormat::rgb16, {smooth, smooth});
   double worst = 0.0;
   constexpr double kError = 1e-6;
   for (int i = 0; i <= 65535; ++i) {
@@ -263,8 +264,9 @@ TEST(Plan, RoundingGainIsNoLessThanWhatTheCurveDoes) {
   }
   EXPECT_GE(gain, worst * (1.0 - 1e-5));
   EXPECT_LE(gain, worst * 1.01) << "a bound that is too wide asks for more precision than is needed";
-  EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb32f, weights), 12.92) << "sums of floats can cancel";
-  EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb16, std::vector<double>{-0.5, 2.0, -0.5}), 12.92);
+  EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb32f, {smooth, smooth}), 12.92) << "sums of floats can cancel";
+  EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb16, {sharp, smooth}), 12.92);
+  EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb16, {smooth, sharp}), 12.92);
 }
 
 TEST(Plan, UnknownAlgorithmsAndOptionsAreRefusedByName) {

@@ -398,10 +398,10 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
   EXPECT_EQ(blur_of_grid("gauss.decimate:cell_rows=2"), "expand by gauss_expand_tile in spans of 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,cell_rows=2"),
             cannot + "option cell_rows is for a grid that is blurred as it is expanded");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,order=4,read_span=4"), cannot + "a step has 5600 weights, more than 4096");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,order=4,read_span=4"), cannot + "a step has 5600 taps, more than 4096");
   const std::string far = "gauss.decimate:factor=512,order=4,read_span=4,blur=";
   EXPECT_EQ(blur_of_grid(far + "tiles", 1000, PixelFormat::r8), cannot + "its error of up to 21 is above the allowed 0.00049");
-  EXPECT_EQ(blur_of_grid(far + "expand", 1000, PixelFormat::r8), cannot + "a step has 4110 weights, more than 4096");
+  EXPECT_EQ(blur_of_grid(far + "expand", 1000, PixelFormat::r8), cannot + "a step has 4110 taps, more than 4096");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=33x4"), cannot + "31 taps reach further than the tile of a group");
   EXPECT_EQ(blur_of_grid("gauss.decimate:group=64x12"),
             cannot + "it would need 61440 bytes of shared memory, the device has 32768");

@@ -101,8 +101,7 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
   const double distance = kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format);
   const double rounding = reach * (growth(p, x, Axis::x) + growth(p, y, Axis::y)) * unit_roundoff(Accumulator::f32);
-  const double gain = std::max(rounding_gain(p.spec, p.src.format, x.coarse.weights),
-                               rounding_gain(p.spec, p.src.format, y.coarse.weights));
+  const double gain = rounding_gain(p.spec, p.src.format, {x.coarse, y.coarse});
   return colour_gain(p.spec) * distance + gain * rounding + colour_error(p.spec, Accumulator::f32);
 }
 

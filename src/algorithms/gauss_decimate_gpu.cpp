@@ -77,7 +77,7 @@ CellRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t l
 
 /// Sums of f32, down first.
 Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
-                                          Storage where, const Spans& spans) {
+                                        Storage where, const Spans& spans) {
   const PerAxis<std::int32_t> size = size_of(grid);
   const std::int32_t span = spans.read;
   const std::int32_t threads = decimating_threads(p, x, span);
@@ -123,14 +123,14 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
 
 /// As asked for, else the one that is expected to be faster within the error.
 Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
-                                       Storage where, const Spans& spans, double spent) {
+                                     Storage where, const Spans& spans, double spent) {
   const bool is_free = !p.options.contains("math");
   if (is_free ? p.options.contains("read_span") : choice(p, "math", kDecimateMath, "f32") == 0) {
     return decimating_by_sums(p, x, y, grid, where, spans);
   }
   Result<DecimateStep> matrix = where == Storage::buffer && spans.are_plain
-                                      ? decimating_by_matrix(p, x, y, grid)
-                                      : refusal("matrices need pixels in buffers that are only blurred");
+                                    ? decimating_by_matrix(p, x, y, grid)
+                                    : refusal("matrices need pixels in buffers that are only blurred");
   if (!is_free) return matrix;
   Result<DecimateStep> sums = decimating_by_sums(p, x, y, grid, where, spans);
   // Measured on an H200: smaller pixels are decimated as fast by sums, or faster.
@@ -141,18 +141,14 @@ Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const 
 }
 
 /// What follows the first step.
-struct Rest {
-  std::vector<DecimateStep> steps;
-  double seconds = 0.0;
-};
+using Rest = std::vector<DecimateStep>;
 
 Result<Rest> blurred_in_tiles(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
   Result<DecimateStep> step = blurring_and_expanding_step(p, e);
   if (!step) return step.error();
   step->pass.source = intermediate(0);
   step->pass.origin = origin;
-  const double seconds = step->seconds;
-  return Rest{{std::move(*step)}, seconds};
+  return Rest{std::move(*step)};
 }
 
 Result<Rest> blurred_before(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
@@ -163,8 +159,7 @@ Result<Rest> blurred_before(const Problem& p, const Expansion& e, const PerAxis<
   blur->pass.origin = origin;
   DecimateStep expand = expanding_step(p, e);
   expand.pass.source = intermediate(1);
-  const double seconds = blur->seconds + expand.seconds;
-  return Rest{{{std::move(blur->pass), std::move(blur->options), 0.0, blur->seconds}, std::move(expand)}, seconds};
+  return Rest{{std::move(blur->pass), std::move(blur->options), 0.0, blur->seconds}, std::move(expand)};
 }
 
 /// As the options ask for; by default with one more dispatch, since the other form has not been timed.
@@ -182,12 +177,6 @@ AxisTaps padded_spline(const AxisPlan& axis, double gain) {
   out.weights.assign(static_cast<std::size_t>(axis.cells() * axis.factor), 0.0);
   for (std::size_t i = 0; i < axis.spline.size(); ++i) out.weights[i] = gain * axis.spline[i];
   return out;
-}
-
-Status check_weights(const PerAxis<AxisTaps>& taps) {
-  const std::size_t weights = taps.x.weights.size() + taps.y.weights.size();
-  if (weights <= static_cast<std::size_t>(kMostWeights)) return {};
-  return refusal("a step has " + std::to_string(weights) + " weights, more than " + std::to_string(kMostWeights));
 }
 
 double share_of_pixel(const Spans& spans, const FormatInfo& format) { return spans.are_plain ? format.channels / 4.0 : 1.0; }
@@ -219,7 +208,7 @@ std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   if (Status s = check_division(p, x.coarse.weights); !s) return s.error();
   if (Status s = check_division(p, y.coarse.weights); !s) return s.error();
-  if (Status s = check_weights({padded_spline(x, 1.0), padded_spline(y, 1.0)}); !s) return s.error();
+  if (Status s = check_taps({padded_spline(x, 1.0), padded_spline(y, 1.0)}, "a step"); !s) return s.error();
   const Rect r = region(p);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const Grids grids{{cell_range(x, mode.x, p.src.width, r.x, r.width), cell_range(y, mode.y, p.src.height, r.y, r.height)},
@@ -238,9 +227,9 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
                               {static_cast<std::int32_t>(grids.blurred.x.first - grids.image.x.first),
                                static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)});
   if (!rest) return rest.error();
-  rest->steps.insert(rest->steps.begin(), std::move(*decimate));
+  rest->insert(rest->begin(), std::move(*decimate));
   out.seconds = 0.0;
-  for (DecimateStep& step : rest->steps) {
+  for (DecimateStep& step : *rest) {
     out.passes.push_back(std::move(step.pass));
     out.options.merge(std::move(step.options));
     out.error += step.error;

@@ -26,8 +26,6 @@ struct DecimateStep {
   double seconds = 0.0;          ///< rough
 };
 
-/// The refusal of more weights than a kernel has room for.
-[[nodiscard]] Status check_weights(const PerAxis<AxisTaps>& taps);
 /// The spline times `gain`, filled up with zeros to whole cells, so that kernels need not know where it ends.
 [[nodiscard]] AxisTaps padded_spline(const AxisPlan& axis, double gain);
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid);

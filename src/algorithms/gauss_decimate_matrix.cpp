@@ -124,7 +124,7 @@ Status check(const Problem& p) {
 }  // namespace
 
 Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
-                                            const PerAxis<CellRange>& grid) {
+                                          const PerAxis<CellRange>& grid) {
   if (Status s = check(p); !s) return s.error();
   if (p.options.contains("read_span")) return refusal("matrices are made of 16 bytes at once, without the option read_span");
   const FormatInfo& source = info(p.src.format);

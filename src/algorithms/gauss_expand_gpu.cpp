@@ -67,8 +67,6 @@ void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
   set_axes(pass, e.grid, e.x, e.y);
 }
 
-std::int32_t ceil_div(std::int64_t a, std::int64_t b) { return static_cast<std::int32_t>((a + b - 1) / b); }
-
 /// What one group of gauss_expand_tile.comp makes, as that works it out.
 struct Tile {
   PerAxis<std::int32_t> group;  ///< spans of pixels side by side, pieces beneath each other
@@ -206,7 +204,7 @@ Result<DecimateStep> blurring_and_expanding_step(const Problem& p, const Expansi
                        e.storage);
   set_expansion(p, e, out.pass);
   out.pass.taps = {both(e.x.coarse, out.pass.taps.x), both(e.y.coarse, out.pass.taps.y)};
-  if (Status s = check_weights(out.pass.taps); !s) return s.error();
+  if (Status s = check_taps(out.pass.taps, "a step"); !s) return s.error();
   out.pass.constants.insert({{"taps_x", e.x.coarse.weights.size()},
                              {"taps_y", e.y.coarse.weights.size()},
                              {"lanes", tile->group.x},

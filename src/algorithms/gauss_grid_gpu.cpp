@@ -19,7 +19,6 @@ constexpr std::string_view kTiles = kGridBlurs[0];
 constexpr std::string_view kWalk = kGridBlurs[1];
 
 std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
-std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
 
 /// What one group of gauss_grid.comp makes.
 struct Tile {

@@ -69,7 +69,7 @@ Result<Proposal> propose_linear(const Problem& p) {
   Problem strict = p;
   strict.allowed_error = std::min(p.allowed_error, default_max_error(p.dst.format));
   const SeparableTaps taps = *separable_taps(strict);
-  if (Status s = check_taps(taps); !s) return s.error();
+  if (Status s = check_taps(taps.taps); !s) return s.error();
 
   const int bits = p.device.gpu.linear_fraction_bits;
   const PairedTaps x = paired(taps.taps.x, bits);

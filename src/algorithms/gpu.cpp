@@ -158,10 +158,10 @@ Status check_shared(const Problem& p, std::int64_t bytes) {
                  std::to_string(p.device.gpu.shared_bytes));
 }
 
-Status check_taps(const SeparableTaps& taps) {
-  const auto count = static_cast<std::int64_t>(taps.taps.x.weights.size() + taps.taps.y.weights.size());
+Status check_taps(const PerAxis<AxisTaps>& taps, std::string_view whose) {
+  const auto count = static_cast<std::int64_t>(taps.x.weights.size() + taps.y.weights.size());
   if (count <= kMostWeights) return {};
-  return refusal("the kernel has " + std::to_string(count) + " taps, more than " + std::to_string(kMostWeights));
+  return refusal(std::string(whose) + " has " + std::to_string(count) + " taps, more than " + std::to_string(kMostWeights));
 }
 
 bool divides_unbounded(const Problem& p) {

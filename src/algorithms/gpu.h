@@ -70,7 +70,7 @@ enum class Storage : std::uint8_t { buffer, image };
 [[nodiscard]] Status check_shared(const Problem& p, std::int64_t bytes);
 /// The room that kernels have for weights: "weights[]" of taps.glsl and its like.
 inline constexpr std::int64_t kMostWeights = 4096;
-[[nodiscard]] Status check_taps(const SeparableTaps& taps);
+[[nodiscard]] Status check_taps(const PerAxis<AxisTaps>& taps, std::string_view whose = "the kernel");
 
 /// Negative weights can bring alpha near zero where colours are not, and then dividing by it magnifies what an approximation
 /// or a reduced precision has moved beyond any bound. Unorm destinations cut off what that makes.

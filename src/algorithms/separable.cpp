@@ -1,7 +1,5 @@
 #include "algorithms/separable.h"
 
-#include <algorithm>
-
 #include "core/weights.h"
 
 namespace mollify {
@@ -27,8 +25,7 @@ std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_s
 
 double rounding_error(const Problem& problem, const SeparableTaps& taps, Accumulator accumulator) {
   const double growth = taps.growth.x + taps.growth.y;
-  const double gain = std::max(rounding_gain(problem.spec, problem.src.format, taps.taps.x.weights),
-                               rounding_gain(problem.spec, problem.src.format, taps.taps.y.weights));
+  const double gain = rounding_gain(problem.spec, problem.src.format, taps.taps);
   return gain * taps.magnitude * growth * unit_roundoff(accumulator) + taps.magnitude * colour_error(problem.spec, accumulator);
 }
 

@@ -13,7 +13,7 @@ Workers::Workers(std::int32_t threads)
       arena_(std::min<int>(threads_, tbb::info::default_concurrency())) {}
 
 void Workers::copy(const ConstImageView& from, const ImageView& to) {
-  constexpr std::int64_t kPieceBytes = 1 << 20;  // takes far longer than to wake a thread
+  constexpr std::int64_t kPieceBytes = 256 << 10;  // takes longer than to wake a thread
   const std::int64_t row_bytes = std::max<std::int64_t>(from.desc.row_payload_bytes(), 1);
   const std::int64_t height = from.desc.height;
   const std::int64_t rows = std::max<std::int64_t>(kPieceBytes / row_bytes, 1);

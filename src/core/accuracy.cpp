@@ -20,8 +20,9 @@ double colour_gain(const BlurSpec& spec) {
   return gain;
 }
 
-double rounding_gain(const BlurSpec& spec, PixelFormat source, std::span<const double> weights) {
-  if (!info(source).is_unorm() || std::ranges::any_of(weights, [](double w) { return w < 0.0; })) return colour_gain(spec);
+double rounding_gain(const BlurSpec& spec, PixelFormat source, const PerAxis<AxisTaps>& taps) {
+  const auto has_negative = [](const AxisTaps& axis) { return std::ranges::any_of(axis.weights, [](double w) { return w < 0.0; }); };
+  if (!info(source).is_unorm() || has_negative(taps.x) || has_negative(taps.y)) return colour_gain(spec);
   return colour_gain(spec) * (spec.transfer == TransferFunction::srgb ? kSteepestSrgbInProportion / kSteepestSrgb : 1.0);
 }
 

@@ -1,8 +1,6 @@
 // How the error of a blur adds up. Everything is an upper bound, relative to full scale.
 #pragma once
 
-#include <span>
-
 #include "mollify/plan.h"
 
 namespace mollify {
@@ -18,9 +16,9 @@ enum class Accumulator : std::uint8_t { i32, f32, f64 };
 /// measure), the steepest part of the sRGB curve multiplies it by 12.92.
 [[nodiscard]] double colour_gain(const BlurSpec& spec);
 
-/// The same for rounding errors of sums: where neither pixels nor `weights` are negative they are in proportion to what is summed,
+/// The same for rounding errors of sums: where neither pixels nor weights are negative they are in proportion to what is summed,
 /// and where the sRGB curve is steep that is next to nothing.
-[[nodiscard]] double rounding_gain(const BlurSpec& spec, PixelFormat source, std::span<const double> weights);
+[[nodiscard]] double rounding_gain(const BlurSpec& spec, PixelFormat source, const PerAxis<AxisTaps>& taps);
 
 /// What decoding, encoding and scaling add by themselves.
 [[nodiscard]] double colour_error(const BlurSpec& spec, Accumulator accumulator);

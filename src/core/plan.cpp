@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -221,9 +222,12 @@ std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
 
 /// What would have to be allowed, if nothing else is in the way.
 std::string least_error(Problem problem) {
-  const double allowed = problem.allowed_error;
-  for (int doubling = 0; doubling < 32; ++doubling) {  // algorithms choose by it what is the cheapest
-    problem.allowed_error *= 2.0;
+  const double allowed = std::exchange(problem.allowed_error, std::numeric_limits<double>::infinity());
+  const auto can = [&](const Algorithm* algorithm) { return ask(*algorithm, problem).ok(); };
+  if (std::ranges::none_of(registry(), can)) return "";
+  // Step by step, because algorithms choose by it what is the cheapest.
+  constexpr double kMost = 1e6;
+  for (problem.allowed_error = 2.0 * allowed; problem.allowed_error < kMost; problem.allowed_error *= 2.0) {
     std::optional<std::pair<double, std::string_view>> least;
     for (const Algorithm* algorithm : registry()) {
       const Result<Proposal> proposal = ask(*algorithm, problem);
