@@ -4,7 +4,7 @@
 // sep.fused without shared memory: a subgroup owns a strip of columns, a lane a span of neighbouring pixels, and walks down.
 // A lane loads its own pixels of a row, asks its neighbours in the subgroup for those that the taps of x reach, and adds
 // the row into the sums of all rows that it belongs to, in registers. Nobody waits at barriers; lanes at both ends of the
-// subgroup only lend their pixels. With MATH half two channels of f16 pixels are summed at once, in f16; mixed: along x, and along
+// subgroup only lend their pixels. With MATH half two numbers of 8 bits or f16 are summed at once, in f16; mixed: along x, and along
 // y in f32.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -13,8 +13,8 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
-// segment: rows that one group makes. scale: from sums to codes.
-#define KERNEL_PARAMETERS ivec2 before; int segment; float scale;
+// segment: rows that one group makes. scale: from sums to codes. centre: what their centre becomes, where sums are of codes less it.
+#define KERNEL_PARAMETERS ivec2 before; int segment; float scale; float centre;
 #include "pixel.glsl"
 #include "spans.glsl"
 
@@ -51,49 +51,41 @@ uint lent_word(uint own[kWords], int lane, int i) {
 }
 
 #if MATH != MATH_f32
-f16vec2 halves[taps_x + taps_y];  // the weights
+#include "pairs.glsl"
 
-void round_weights() {
-  [[unroll]] for (int i = 0; i < taps_x + taps_y; ++i) halves[i] = f16vec2(weights[i]);
-}
-
-// A row as the lane sees it, and words of it filtered along x.
-void see_row(uint own[kWords], int lane, out f16vec2 v[kAllWords]) {
-  [[unroll]] for (int i = 0; i < kAllWords; ++i) v[i] = unpackFloat2x16(lent_word(own, lane, i));
-}
-
-f16vec2 filtered_word(f16vec2 v[kAllWords], int w) {
-  const int kPixel = source_channels / 2;  // words
-  f16vec2 h = v[w] * halves[0];
-  [[unroll]] for (int t = 1; t < taps_x; ++t) h = fma(v[w + t * kPixel], halves[t], h);
-  return h;
+void see_row(uint own[kWords], int lane, out f16vec2 v[kReach]) {
+  uint all[kAllWords];
+  [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = lent_word(own, lane, i);
+  to_pairs(all, kSkipped, v);
 }
 #endif
 
-// sums[j]: of the row that lacks j more rows. add_row() adds a row into all sums that it belongs to; the first is then
-// complete.
+// add_row() adds a row to all results that it belongs to; the first of them is then complete, and finished() packs it.
 #if MATH == MATH_half
-f16vec2 sums[taps_y * kWords];
+// Codes: the last rows, filtered along x, the newest last. They move up a row by being renamed, where as many are on their way as
+// lie between first and last, or a multiple. Floats: sums as in f32.
+f16vec2 rows_seen[taps_y * kPairs];
 
 void start_sums() {
-  [[unroll]] for (int i = 0; i < taps_y * kWords; ++i) sums[i] = f16vec2(0.0);
+  [[unroll]] for (int i = 0; i < taps_y * kPairs; ++i) rows_seen[i] = f16vec2(0.0);
   round_weights();
 }
 
 void add_row(uint own[kWords], int lane) {
-  f16vec2 v[kAllWords];
+  f16vec2 v[kReach];
   see_row(own, lane, v);
-  [[unroll]] for (int w = 0; w < kWords; ++w) {
-    f16vec2 h = filtered_word(v, w);
-    [[unroll]] for (int j = 0; j < taps_y - 1; ++j) {
-      sums[j * kWords + w] = fma(h, halves[taps_x + taps_y - 1 - j], sums[(j + 1) * kWords + w]);
-    }
-    sums[(taps_y - 1) * kWords + w] = h * halves[taps_x];
-  }
+  [[unroll]] for (int i = 0; i < (taps_y - 1) * kPairs; ++i) rows_seen[i] = rows_seen[i + kPairs];
+  [[unroll]] for (int i = 0; i < kPairs; ++i) rows_seen[(taps_y - 1) * kPairs + i] = filtered_pair(v, i);
 }
 
 void finished(out uint words[kWords]) {
-  [[unroll]] for (int w = 0; w < kWords; ++w) words[w] = packFloat2x16(sums[w]);
+  f16vec2 made[kPairs];
+  [[unroll]] for (int i = 0; i < kPairs; ++i) {
+    f16vec2 column[kMostTaps];
+    [[unroll]] for (int t = 0; t < taps_y; ++t) column[t] = rows_seen[t * kPairs + i];
+    made[i] = summed_pair(column, taps_x, taps_y);
+  }
+  pack_pairs(made, scale, words);
 }
 #else
 float sums[taps_y * kNumbers];
@@ -114,12 +106,12 @@ void add_number(int i, float h) {
 
 void add_row(uint own[kWords], int lane) {
 #if MATH == MATH_mixed
-  f16vec2 v[kAllWords];
+  f16vec2 v[kReach];
   see_row(own, lane, v);
-  [[unroll]] for (int w = 0; w < kWords; ++w) {
-    vec2 h = vec2(filtered_word(v, w));
-    add_number(2 * w, h.x);
-    add_number(2 * w + 1, h.y);
+  [[unroll]] for (int i = 0; i < kPairs; ++i) {
+    vec2 h = vec2(filtered_pair(v, i));
+    add_number(first_number(i), h.x);
+    add_number(first_number(i) + kApart, h.y);
   }
 #else
   uint all[kAllWords];
@@ -141,7 +133,12 @@ void add_row(uint own[kWords], int lane) {
 void finished(out uint words[kWords]) {
   float front[kNumbers];
   [[unroll]] for (int i = 0; i < kNumbers; ++i) {
-    front[i] = source_is_float ? sums[i] : fma(sums[i], scale / lift(i), clamps ? 0.0 : kWhole);
+    const float whole = clamps ? 0.0 : kWhole;
+#if MATH == MATH_mixed
+    front[i] = source_is_float ? sums[i] : fma(sums[i], scale, centre + whole);
+#else
+    front[i] = source_is_float ? sums[i] : fma(sums[i], scale / lift(i), whole);
+#endif
   }
   pack_numbers(front, clamps ? kAnywhere : kRounded, words);
 }

@@ -339,7 +339,14 @@ TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
   EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f, "sep.fused", 0.003), "lanes mixed");
   EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:neighbours=shared"), "shared f32");
   const std::string cannot = "sep.fused cannot do this: ";
-  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:math=half"), cannot + "sums of f16 are for two or four channels of f16");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:math=half"), "lanes half");
+  EXPECT_EQ(neighbours_of(2, PixelFormat::rgb8, "sep.fused:math=half"), "lanes half");
+  EXPECT_EQ(neighbours_of(4, PixelFormat::r8, "sep.fused:math=mixed"), "lanes mixed");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba16, "sep.fused:math=half"),
+            cannot + "sums of f16 are for integers of 8 bits and for two or four channels of f16");
+  EXPECT_EQ(neighbours_of(4, PixelFormat::rgba8, "sep.fused:math=half"), cannot + "its error of up to 0.00072 is above the allowed 0.00049");
+  EXPECT_EQ(neighbours_of(9, PixelFormat::rgba8, "sep.fused:math=half,span=1", 0.5),
+            cannot + "sums of f16 err by a quarter of a code and more with these taps");
   EXPECT_EQ(neighbours_of(1, PixelFormat::r8, "sep.fused:neighbours=lanes,span=2"),
             cannot + "spans of 2 r8 are no whole words of 32 bits");
   EXPECT_EQ(neighbours_of(20, PixelFormat::rgba32f, "sep.fused:neighbours=lanes"),
@@ -348,6 +355,23 @@ TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
             cannot + "sums of 19 rows, 4 pixels wide, do not fit into registers");
   EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:neighbours=lanes,threads=48"),
             cannot + "groups are whole subgroups: threads are a multiple of 32");
+}
+
+TEST(VulkanPlan, SumsOfCodesInHalvesNeedSymmetricTapsThatKeepTheirRange) {
+  const ImageDesc desc{640, 480, PixelFormat::rgba8};
+  const auto refused = [&](const char* math, const AxisTaps& taps) {
+    const Result<Plan> plan = make_plan(spec_of(Taps{taps, taps, Normalization::none}), desc, desc, fake_gpu(false), with(math));
+    return plan ? std::string() : message_of(plan);
+  };
+  const AxisTaps uneven{{0.5, 0.3, 0.2}, 1}, sharp{{-0.1, 1.2, -0.1}, 1}, bright{{0.4, 0.4, 0.4}, 1};
+  const std::string cannot = "sep.fused cannot do this: ";
+  EXPECT_EQ(refused("sep.fused:math=half", uneven), cannot + "sums of codes in f16 are for symmetric kernels");
+  EXPECT_EQ(refused("sep.fused:math=mixed", uneven), cannot + "sums of codes in f16 are for symmetric kernels");
+  for (const AxisTaps& taps : {sharp, bright}) {
+    EXPECT_EQ(refused("sep.fused:math=half", taps),
+              cannot + "sums of f16 are for weights of codes that are not negative and sum to one");
+    EXPECT_EQ(refused("sep.fused:math=mixed", taps), "");
+  }
 }
 
 TEST(VulkanPlan, LinearLightOfIntegersIsWithinReach) {

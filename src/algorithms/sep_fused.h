@@ -15,8 +15,8 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
 /// In f32, rows in shared memory.
 [[nodiscard]] Result<Proposal> propose_sep_fused_shared(const Problem& p);
-/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of f16 pixels, of f16 along x
-/// (mixed) or both axes (half).
+/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of 8-bit and f16 pixels, of f16 along x (mixed) or
+/// both axes (half).
 [[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
@@ -39,6 +39,7 @@ struct FusedPass {
   Options options;          ///< as they were resolved
   double reads = 1.0;       ///< how often a source pixel is read
   double seconds = 0.0;     ///< rough
+  double error = 0.0;       ///< of sums of less than f32
 };
 /// Kernels unroll all taps of a line: the refusal of more.
 [[nodiscard]] Status check_fused_taps(const FusedWork& work, std::size_t most = kMostFusedTaps);
@@ -46,6 +47,19 @@ struct FusedPass {
 [[nodiscard]] Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work);
 /// Rows in registers, which lanes lend each other; leaves the format that it reads.
 [[nodiscard]] Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work);
+
+/// What lanes multiply by that lend each other pixels.
+struct LaneTaps {
+  PerAxis<AxisTaps> taps;
+  std::int32_t x_that_is_one = -1;  ///< the tap of x, if any
+  bool first_of_y_is_one = false;
+  double scale = 1.0;               ///< sums of codes times this are codes ...
+  double centre = 0.0;              ///< ... less this, where sums are of f16
+  bool leave_range = false;         ///< results of an image of integers must be cut to its range
+  double error = 0.0;               ///< of taps and sums in f16
+};
+[[nodiscard]] Result<LaneTaps> lane_taps(const DeviceInfo& device, const FusedWork& work);
+
 /// What a pass is as the whole of an algorithm.
 [[nodiscard]] Proposal proposal_of(const Problem& p, const gpu::Separable& s, FusedMath math, FusedPass fused);
 

@@ -6,7 +6,6 @@
 
 #include "algorithms/sep_fused.h"
 #include "algorithms/sep_gpu.h"
-#include "core/weights.h"
 #include "tuning/tuning.h"
 
 namespace mollify {
@@ -45,67 +44,6 @@ std::int32_t usual_span(const Problem& p, const FusedWork& work) {
   return span;
 }
 
-/// Taps divided so that some are one: what such a tap weighs begins a sum and costs nothing.
-struct Ones {
-  PerAxis<AxisTaps> taps;
-  std::int32_t x = -1;      ///< the tap of x that is one, if any
-  bool first_of_y = false;  ///< the first one of y is
-  double scale = 1.0;       ///< sums of codes times this are codes
-};
-
-double largest(const std::vector<double>& weights) {
-  return *std::ranges::max_element(weights, {}, [](double v) { return std::abs(v); });
-}
-
-void divide(std::vector<double>& weights, double by) {
-  for (double& w : weights) w /= by;
-}
-
-/// The largest of x and the first of y, for codes, which are scaled at the end anyhow. Not for floats: measured on an H200, f16
-/// at radius 4 took longer with it.
-Ones with_ones(const FusedWork& work) {
-  constexpr double kLeast = 1e-4;  // of the largest tap: what is divided by less grows out of proportion
-  Ones out{work.taps};
-  std::vector<double>& x = out.taps.x.weights;
-  std::vector<double>& y = out.taps.y.weights;
-  const double of_x = largest(x);
-  if (!info(work.source).is_unorm() || of_x == 0.0) return out;
-  out.x = static_cast<std::int32_t>(std::ranges::find(x, of_x) - x.begin());
-  divide(x, of_x);
-  out.first_of_y = std::abs(y[0]) > kLeast * std::abs(largest(y));
-  const double of_y = out.first_of_y ? y[0] : 1.0;
-  divide(y, of_y);
-  out.scale = of_x * of_y;
-  return out;
-}
-
-/// Rounds taps to f16, those of x or of both axes; what that and sums of f16 move the result by.
-double round_to_halves(PerAxis<AxisTaps>& taps, FusedMath math) {
-  constexpr double kHalfStep = 0x1p-11;  // of each sum, relative
-  const double x_size = magnitude(taps.x.weights);
-  double error = 0.0;
-  double steps = count_of(taps.x);
-  if (math == FusedMath::half) {
-    HalfWeights y = rounded_to_half(taps.y.weights);
-    error += x_size * y.l1_distance;
-    steps += count_of(taps.y);
-    taps.y.weights = std::move(y.weights);
-  }
-  HalfWeights x = rounded_to_half(taps.x.weights);
-  const double y_size = magnitude(taps.y.weights);
-  error += x.l1_distance * y_size + steps * kHalfStep * std::max(1.0, y_size);
-  taps.x.weights = std::move(x.weights);
-  return error;
-}
-
-/// Whether results of an image of integers must be cut to its range; sums of floats have none.
-bool clamps(const FusedWork& work) {
-  const auto keeps = [](const std::vector<double>& w) {
-    return std::ranges::all_of(w, [](double v) { return v >= 0.0; }) && std::abs(magnitude(w) - 1.0) <= 1e-9;
-  };
-  return info(work.source).is_unorm() && !(keeps(work.taps.x.weights) && keeps(work.taps.y.weights));
-}
-
 /// Instructions that a lane spends on a pixel that comes out.
 double instructions(const Problem& p, const FusedWork& work, const Shape& form) {
   const FormatInfo& source = info(work.source);
@@ -118,8 +56,12 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
   const double places = 30.0 / form.span;
   const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.span / form.width;
   double channel = decoded + nx + ny + store;
-  if (work.math == FusedMath::half) channel = (nx + ny) / 2.0;
-  if (work.math == FusedMath::mixed) channel = nx / 2.0 + decode + ny + store;
+  if (work.math != FusedMath::f32) {
+    // Bytes of one channel that lie two apart are in one word, or in two.
+    const double paired = source.bits == 8 ? (source.channels == 4 ? 1.25 : 2.75) * (form.span + nx - 1.0) / form.span : 0.0;
+    const double stored = source.bits == 8 ? 1.0 : 0.0;
+    channel = paired + nx / 2.0 + (work.math == FusedMath::half ? ny / 2.0 + stored : 1.0 + ny + store);
+  }
   return (source.channels * channel + borrowed + places) * lending;
 }
 
@@ -139,6 +81,8 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   const Result<std::int32_t> span = count(p, "span", 16, usual_span(p, work));
   if (!span) return span.error();
   if (Status s = check_span(work.source, *span); !s) return s.error();
+  Result<LaneTaps> taps = lane_taps(p.device, work);
+  if (!taps) return taps.error();
   const Shape form = shape(p, work, *span);
   if (form.width <= 0) return refusal("the taps reach further than the lanes of a subgroup");
   if (form.numbers > kMostNumbers) {
@@ -153,7 +97,10 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
     return refusal("groups are whole subgroups: threads are a multiple of " + std::to_string(subgroup));
   }
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
-  const Result<std::int32_t> batch = count(p, "batch", 4, 2);
+  // Rows of halves move up by being renamed, where as many are on their way as taps reach back, or a multiple. A driver that runs on
+  // the processor compiles half a minute what that unrolls to.
+  const std::int32_t usual = p.device.gpu.is_software ? 1 : work.math == FusedMath::half && ny > 3 ? 4 : 2;
+  const Result<std::int32_t> batch = count(p, "batch", 4, usual);
   if (!batch) return batch.error();
   const std::int64_t strips = ceil_div(work.size.x, form.width);
   const Result<std::int32_t> pieces =
@@ -169,17 +116,18 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
                  {"batch", std::to_string(*batch)},
                  {"vertical_groups", std::to_string(*pieces)}};
   out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, segment}, {*threads, 1}, Storage::buffer);
-  Ones ones = with_ones(work);
-  out.pass.taps = std::move(ones.taps);
-  out.pass.constants["one_x"] = ones.x;
-  out.pass.constants["first_y_is_one"] = ones.first_of_y;
-  out.pass.parameters["scale"] = ones.scale;
+  out.error = taps->error;
+  out.pass.taps = std::move(taps->taps);
+  out.pass.constants["one_x"] = taps->x_that_is_one;
+  out.pass.constants["first_y_is_one"] = taps->first_of_y_is_one;
+  out.pass.constants["clamps"] = taps->leave_range;
+  out.pass.parameters["scale"] = taps->scale;
+  out.pass.parameters["centre"] = taps->centre;
   out.pass.constants["math"] = work.math == FusedMath::half ? 1 : work.math == FusedMath::mixed ? 2 : 0;
   out.pass.constants["subgroup_size"] = subgroup;
   out.pass.constants["span"] = *span;
   out.pass.constants["ahead"] = *batch;
   out.pass.constants["before_x"] = work.taps.x.anchor;
-  out.pass.constants["clamps"] = clamps(work);
   out.pass.constants["segment"] = segment;
 
   const double run_up = (segment + ny - 1.0) / segment;
@@ -203,15 +151,17 @@ Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math) {
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
     return refusal("lanes sum pixels as they are stored");
   }
-  if (math != FusedMath::f32 && (source.is_unorm() || source.bits != 16 || source.channels % 2 != 0)) {
-    return refusal("sums of f16 are for two or four channels of f16");
+  const bool is_half = source.bits == 16 && !source.is_unorm();
+  if (math != FusedMath::f32 && source.bits != 8 && !(is_half && source.channels % 2 == 0)) {
+    return refusal("sums of f16 are for integers of 8 bits and for two or four channels of f16");
   }
-  Result<Separable> s = separable(p, kKernel, Storage::buffer);
+  // Codes leave f16 little room for other errors.
+  const double cut_share = math != FusedMath::f32 && source.bits == 8 ? 0.05 : 0.5;
+  Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
   if (!s) return s.error();
-  PerAxis<AxisTaps>& taps = s->taps.taps;
-  if (math != FusedMath::f32) s->error += round_to_halves(taps, math);
-  Result<FusedPass> fused = fused_lanes_pass(p, {taps, p.src.format, {p.dst.width, p.dst.height}, s->storage, math});
+  Result<FusedPass> fused = fused_lanes_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage, math});
   if (!fused) return fused.error();
+  s->error += fused->error;
   return proposal_of(p, *s, math, std::move(*fused));
 }
 
