@@ -55,9 +55,20 @@ std::string temporary_name(const std::string& target) {
   return (fs::path(target).parent_path() / fmt::format(".mollify-{:08x}{:08x}", random(), random())).string();
 }
 
+// Sets errno where it fails.
+bool renamed(const std::string& from, const std::string& to, bool replaces) {
+  if (!replaces) {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+    const bool is_known = errno != EINVAL && errno != ENOSYS;  // to the file system and the kernel
+    if (is_known) return false;
+  }
+  return std::rename(from.c_str(), to.c_str()) == 0;
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : IOProxy(path, Write), path_(path), target_path_(follow_links(path)) {
+AtomicFile::AtomicFile(const std::string& path, bool replaces)
+    : IOProxy(path, Write), path_(path), target_path_(follow_links(path)), replaces_(replaces) {
   struct stat existing {};
   const bool exists = ::stat(target_path_.c_str(), &existing) == 0;
   if (exists && !S_ISREG(existing.st_mode)) fail(fmt::format("{}: is not a regular file", path_));
@@ -105,7 +116,8 @@ void AtomicFile::commit() {
     write_error_ = errno;
     check();
   }
-  if (std::rename(temporary_path_.c_str(), target_path_.c_str()) != 0) {
+  if (!renamed(temporary_path_, target_path_, replaces_)) {
+    if (!replaces_ && errno == EEXIST) fail(fmt::format("{}: exists already; --force replaces it", path_));
     write_error_ = errno;
     check();
   }

@@ -9,12 +9,13 @@
 namespace mollify::cli {
 
 /// Writes to a hidden file beside `path` and renames it in commit(). Without a commit, also when the program is
-/// interrupted by a signal, the hidden file is removed and `path` is as it was. Image writers write through it as
+/// interrupted by a signal, the hidden file is removed and `path` is as it was. A file of this name is replaced, or, where that is not
+/// wanted, refused in commit() even if it has just appeared. Image writers write through it as
 /// OpenImageIO's IOProxy, so a full disk is noticed whether or not the writer of that format looks.
 /// One at a time.
 class AtomicFile final : public OIIO::Filesystem::IOProxy {
  public:
-  explicit AtomicFile(const std::string& path);
+  AtomicFile(const std::string& path, bool replaces);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile() override;
@@ -41,6 +42,7 @@ class AtomicFile final : public OIIO::Filesystem::IOProxy {
   std::string path_;         ///< as the user wrote it, for messages
   std::string target_path_;  ///< where it leads
   std::string temporary_path_;
+  bool replaces_;
   int descriptor_ = -1;
   int write_error_ = 0;  ///< errno of the first write that failed
 };

@@ -392,7 +392,7 @@ BlurReport run_jobs(const std::string& in, const std::string& out, const BlurReq
     if (!writer) {
       std::vector<Part> parts;
       for (const Job& each : jobs) parts.push_back(each.dst);
-      writer.emplace(out, std::move(parts));
+      writer.emplace(out, std::move(parts), request.replaces);
     }
     writer->write(job.dst, dst);
     report.write_seconds += watch.lap();

@@ -33,6 +33,7 @@ struct BlurRequest {
   AlphaChoice alpha = AlphaChoice::automatic;
   bool linear = false;                ///< decode sRGB to linear light around the blur
   std::optional<ComponentType> type;  ///< unset: each channel keeps its own
+  bool replaces = false;              ///< the result a file that has its name
 };
 
 struct BlurReport {

@@ -59,6 +59,7 @@ BlurRequest make_request(const BlurCommand& args) {
   request.plan = make_plan_options(args.plan);
   request.alpha = parse_alpha(args.alpha);
   request.linear = args.linear;
+  request.replaces = args.files.force;
   if (args.format) request.type = parse_component_type(*args.format);
   return request;
 }

@@ -165,8 +165,12 @@ bool OutputFormat::stores_unassociated_alpha(bool source_does) const {
   return name() != "openexr";
 }
 
-ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts)
-    : path_(path), parts_(std::move(parts)), file_(path), png_file_(file_), output_(OIIO::ImageOutput::create(path)) {
+ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts, bool replaces)
+    : path_(path),
+      parts_(std::move(parts)),
+      file_(path, replaces),
+      png_file_(file_),
+      output_(OIIO::ImageOutput::create(path)) {
   const bool many = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.subimage > 0; });
   const bool mips = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.mip_level > 0; });
   const std::string format = output_->format_name();

@@ -67,8 +67,8 @@ class OutputFormat {
 
 class ImageWriter {
  public:
-  /// Throws Failure when the format cannot hold all of the parts as they are.
-  ImageWriter(const std::string& path, std::vector<Part> parts);
+  /// Throws Failure when the format cannot hold all of the parts as they are. `replaces`: what has that name by then.
+  ImageWriter(const std::string& path, std::vector<Part> parts, bool replaces);
   ~ImageWriter();
   ImageWriter(const ImageWriter&) = delete;
   ImageWriter& operator=(const ImageWriter&) = delete;

@@ -262,18 +262,37 @@ class ErrorsTest(unittest.TestCase):
         self.assertIn("/s", bar)
         self.assertIn("left", bar)
 
+    def begin_writing(self, *options):
+        """A process that is just writing a large result."""
+        if not (self.folder / "big.png").exists():
+            tool.write(self.folder / "big.png", RANDOM.integers(0, 65536, (2000, 2000, 3), dtype=np.uint16))
+        before = self.files()
+        process = subprocess.Popen([tool.TOOL, "blur", self.folder / "big.png", self.out, "--gaussian", "1", *options],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        begun = time.monotonic()
+        while self.files() == before and process.poll() is None and time.monotonic() - begun < 60:
+            time.sleep(0.001)
+        self.assertNotEqual(self.files(), before, "the result was never begun")
+        self.assertFalse(self.out.exists(), "it was done before it could be disturbed")
+        return process, before
+
+    def test_result_appears_meanwhile(self):
+        """What somebody else has written since is not lost either, unless that was asked for."""
+        for options, status in [((), 1), (("--force",), 0)]:
+            process, _ = self.begin_writing(*options)
+            self.out.write_bytes(b"precious")
+            errors = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, status, errors)
+            self.assertEqual(self.out.read_bytes() == b"precious", status == 1)
+            if status == 1:
+                self.assertEqual(errors, f"mollify: {self.out}: exists already; --force replaces it\n")
+            self.out.unlink()
+
     def test_interrupted(self):
         """Interrupted while the result is being written, it leaves neither the result nor a part of it."""
-        tool.write(self.folder / "big.png", RANDOM.integers(0, 65536, (2000, 2000, 3), dtype=np.uint16))
-        before = self.files()
         for number in [signal.SIGINT, signal.SIGTERM]:
-            process = subprocess.Popen([tool.TOOL, "blur", self.folder / "big.png", self.out, "--gaussian", "1"],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            begun = time.monotonic()
-            while self.files() == before and process.poll() is None and time.monotonic() - begun < 60:
-                time.sleep(0.001)
-            self.assertNotEqual(self.files(), before, "the result was never begun")
-            self.assertFalse(self.out.exists(), "it was done before it could be interrupted")
+            process, before = self.begin_writing()
             process.send_signal(number)
             self.assertEqual(process.wait(60), -number)
             self.assertEqual(self.files(), before)
