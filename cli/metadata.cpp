@@ -163,6 +163,15 @@ void set_size(OIIO::ImageSpec& spec, int width, int height) {
   spec.x = spec.y = spec.full_x = spec.full_y = 0;
   spec.width = spec.full_width = width;
   spec.height = spec.full_height = height;
+  say_size(spec);
+}
+
+void say_size(OIIO::ImageSpec& spec) {
+  const auto say = [&](const char* name, int size) {
+    if (spec.find_attribute(name) != nullptr) spec.attribute(name, size);
+  };
+  say("Exif:PixelXDimension", spec.width);
+  say("Exif:PixelYDimension", spec.height);
 }
 
 bool has_display_window(const OIIO::ImageSpec& spec) {

@@ -41,6 +41,8 @@ void set_resolution_unit(OIIO::ImageSpec& spec, const std::string& format);
 
 /// Makes the stored pixels the whole picture.
 void set_size(OIIO::ImageSpec& spec, int width, int height);
+/// Where Exif has the size, too: that of the stored pixels.
+void say_size(OIIO::ImageSpec& spec);
 
 /// Whether the picture extends beyond the stored pixels or the other way round.
 [[nodiscard]] bool has_display_window(const OIIO::ImageSpec& spec);

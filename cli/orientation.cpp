@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "metadata.h"
+
 namespace mollify::cli {
 namespace {
 
@@ -53,6 +55,7 @@ void turn_upright(OIIO::ImageSpec& spec) {
     std::swap(spec.width, spec.height);
     std::swap(spec.full_width, spec.full_height);
     std::swap(spec.tile_width, spec.tile_height);
+    say_size(spec);
     swap_floats(spec, "XResolution", "YResolution");
     const float aspect = spec.get_float_attribute("PixelAspectRatio");
     if (aspect > 0) spec.attribute("PixelAspectRatio", 1 / aspect);

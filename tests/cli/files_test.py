@@ -487,6 +487,14 @@ class FilesTest(unittest.TestCase):
                     if result == "b.png":
                         self.assertTrue((got.pixels[0] == expected).all())
 
+    def test_size_in_exif_is_that_of_the_result(self):
+        size = {"Exif:PixelXDimension": 50, "Exif:PixelYDimension": 30}
+        tool.write(self.folder / "a.jpg", np.zeros((30, 50, 3), np.uint8), size | {"Orientation": 6})
+        for result, options, expected in [("whole.jpg", [], (50, 30)), ("part.jpg", ["--roi", "7x5+10+3"], (7, 5)),
+                                          ("turned.exr", ["--format", "f16"], (30, 50))]:
+            got = self.blur("a.jpg", result, *options)
+            self.assertEqual(tuple(got.attribute(name) for name in size), expected, result)
+
     def test_resolution_turns_along(self):
         for orientation, expected in [(3, (300, 200)), (6, (200, 300))]:
             tool.write(self.folder / "a.jpg", self.random(np.uint8, 3),
