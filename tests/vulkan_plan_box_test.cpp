@@ -24,7 +24,9 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
         Expected{r32f, 64, 64, "corners", "f32"}, Expected{rgba8, 63, 300, "prefix", "u16x2"},
         Expected{rgb8, 64, 9, "prefix", "u16x2"}, Expected{rg8, 127, 9, "prefix", "u16x2"},
         Expected{r8, 9, 9, "prefix", "u32"},
-        Expected{rgba16, 63, 128, "prefix", "u32"}, Expected{rg16, 64, 200, "prefix", "u32"}}) {
+        Expected{rgba16, 63, 128, "prefix", "u32"}, Expected{rg16, 64, 200, "prefix", "u32"},
+        Expected{r8, 9, 9, "lanes", "u32"}, Expected{rgba8, 1, 9, "lanes", "u16x2"}, Expected{rgba8, 2, 129, "lanes", "u32"},
+        Expected{rgba16f, 2, 2, "lanes", "f32"}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const std::string algorithm = "box.any:form=" + std::string(e.form);
     const Result<Plan> plan =
@@ -104,6 +106,32 @@ TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
   std::erase(device.kernels, "box_prefix");
   EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
             cannot + "the vulkan backend has no kernel box_prefix");
+}
+
+TEST(VulkanPlan, BoxesByLanesSayWhatTheyCannotDo) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.subgroup_size = 32;
+  const auto error = [&](std::string_view options, PixelFormat format, const Box& box) {
+    const ImageDesc desc{4096, 4096, format};
+    return message_of(make_plan(spec_of(box), desc, desc, device, with("box.any:form=lanes" + std::string(options))));
+  };
+  const std::string cannot = "box.any cannot do this: ";
+  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(63, 63)), "no error");
+  EXPECT_EQ(error(",sums=u16x2", PixelFormat::rgba8, Box::of_radius(64, 9)),
+            cannot + "sums of 129 columns or 19 rows would not fit into 16 bits");
+  EXPECT_EQ(error(",span=4", PixelFormat::rgba8, Box::of_radius(62, 9)),
+            cannot + "a window of 125 columns reaches further than the lanes of a subgroup");
+  EXPECT_EQ(error(",span=4", PixelFormat::rgba8, Box::of_radius(60, 9)), "no error");
+  EXPECT_EQ(error("", PixelFormat::rgba16f, Box::of_radius(1, 1)), "no error") << "bands may be low";
+  EXPECT_EQ(error(",span=2", PixelFormat::r8, Box::of_radius(2, 9)), cannot + "spans of 2 r8 are no whole words of 32 bits");
+  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "sums along rows have no fractions");
+  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, Box::of_radius(9, 9)), cannot + "sums along rows are read from buffers");
+  const ImageDesc desc{640, 480, PixelFormat::rgba8};
+  for (const char* form : {"corners", "prefix"}) {
+    EXPECT_EQ(message_of(make_plan(spec_of(Box::of_radius(9, 9)), desc, desc, device,
+                                   with("box.any:span=4,form=" + std::string(form)))),
+              cannot + "option span is for the form lanes");
+  }
 }
 
 /// What prefix sums make of windows of so many columns and rows: the parts of a window, and whether there are cells.

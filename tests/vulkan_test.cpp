@@ -198,7 +198,10 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
         Way{"box.any:form=prefix,threads=64,vertical_groups=5", Box::of_radius(20, 40)},
         Way{"box.any:form=prefix,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
         Way{"box.any:form=prefix,threads=64", Box::of_radius(31, 60), PixelFormat::rgb8},
-        Way{"box.any:form=prefix", Box::of_radius(31, 60), PixelFormat::rg16}}) {
+        Way{"box.any:form=prefix", Box::of_radius(31, 60), PixelFormat::rg16},
+        Way{"box.any:form=lanes,span=4,vertical_groups=7", Box::of_radius(9, 12)},
+        Way{"box.any:form=lanes,span=3", Box::of_radius(2, 1), PixelFormat::rgba32f},
+        Way{"box.any:form=lanes,span=8,batch=2", Box::of_radius(11, 60), PixelFormat::rg8}}) {
     const ImageDesc desc{300, 200, format};
     Pixels src = Pixels::random(desc);
     for (std::int32_t i = 0; i < desc.width * desc.height; i += 371) src.set(i % desc.width, i / desc.width, 0, 1e16);
@@ -235,6 +238,10 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
                              White{"box.any:form=prefix,sums=u16x2", PixelFormat::rgb8, 200, 64},
                              White{"box.any:form=prefix", PixelFormat::r16, 127, 128},
                              White{"box.any:form=prefix,sums=u32", PixelFormat::rgba16, 127, 128},
+                             White{"box.any:form=lanes,span=16", PixelFormat::rg8, 48, 128},
+                             White{"box.any:form=lanes,span=8", PixelFormat::rgb8, 8, 7},  // 17x15: as much as a half holds
+                             White{"box.any:form=lanes,span=8", PixelFormat::rgb8, 7, 8, 300},
+                             White{"box.any:form=lanes,span=16", PixelFormat::r16, 50, 300},
                              White{"box.any:sums=u32,storage=image", PixelFormat::rgba8, 200, 300}}) {
     const ImageDesc desc{75, white.height, white.format};
     Pixels src(desc);
@@ -391,6 +398,24 @@ TEST(Vulkan, ReducedPrecisionKeepsItsPromise) {
        {"sep.direct/900x900/rgba16-rgba16f/taps:x=0.25_0.5_0.25@1,y=-0.45_1.9_-0.45@1/clamp/premultiply",
         "nxn.direct:packing=packed/61x47/rgba32f/"
         "matrix:size=3x3,anchor=1x1,weights=1e-05_3e-05_2e-05_4e-05_7e-05_1e-05_3e-05_2e-05_5e-05/clamp/max_error=0.001"}) {
+    expect_case_passes(text);
+  }
+}
+
+/// Cases have few windows of most shapes, and all subgroups alike.
+TEST(Vulkan, WindowsThatEndWithALane) {
+  for (const char* text : {"box.any:form=lanes/203x61/rgba8/box:radius=3/mirror",
+                           "box.any:form=lanes,span=4,batch=2/208x61/rgba8/box:radius=4/clamp",
+                           "box.any:form=lanes,span=4,batch=3,threads=32/111x91/rgba8/box:before=2x0,after=5x9/wrap",
+                           "box.any:form=lanes,span=8/200x50/r8/box:radius=2/reflect",
+                           "box.any:form=lanes/200x50/rgb8/box:radius=3x1/constant:value=0.3_0.6_0.9_0.3",
+                           "box.any:form=lanes/200x50/rgba16f/box:radius=1/wrap",
+                           "box.any:form=lanes,span=4/150x50/rg16f/box:before=0x2,after=7x1/mirror",
+                           "box.any:form=lanes/200x50/rgba32f/box:radius=2/constant:value=2_1_0.5_0.25",
+                           "box.any:form=lanes,sums=f32,span=4/200x50/rgba8/box:radius=4/mirror",
+                           "box.any:form=lanes,span=4/200x50/rg16/box:radius=4/mirror",
+                           "box.any:form=lanes,span=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
+                           "box.any:form=lanes,span=4/200x50/r8/box:radius=5x40/constant:value=0.3_0_0_0/roi=50x20+13+7"}) {
     expect_case_passes(text);
   }
 }

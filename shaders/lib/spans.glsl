@@ -154,13 +154,18 @@ void store_whole(uint words[kWords], ivec2 p) {
   }
 }
 
-void store_each(uint words[kWords], ivec2 p) {
+// What of it lies in columns 0 to `width`.
+void store_inside(uint words[kWords], ivec2 p, int width) {
   [[unroll]] for (int i = 0; i < kNumbers; ++i) {
     int x = p.x + i / source_channels;
-    if (x < size.x) {
+    if (uint(x) < uint(width)) {
       uint index = destination_index(ivec2(x, p.y));
       put_component(index * uint(source_channels) + uint(i % source_channels),
                     words[i / kInWord] >> (i % kInWord * SPAN_BITS % 32));
     }
   }
+}
+
+void store_each(uint words[kWords], ivec2 p) {
+  store_inside(words, p, size.x);
 }

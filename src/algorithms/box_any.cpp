@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kKernel = "box_any";
 constexpr std::array<std::string_view, 3> kAccumulators = {"i32", "f32", "f64"};
+constexpr std::array<std::string_view, 3> kSpans = {"2", "4", "8"};
 constexpr std::array<std::string_view, 3> kThreads = {"128", "256", "512"};
 constexpr std::array<std::string_view, 4> kBatches = {"1", "2", "4", "8"};
 constexpr std::array<std::string_view, 3> kWalks = {"1", "2", "4"};
@@ -23,8 +24,9 @@ constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else the cheapest within the error",
                "CPU: precision of the sums along rows"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"form", kBoxAnyForms, "the cheaper", "GPU: windows from sums of columns, from four corners, or from sums along rows"},
+    OptionInfo{"form", kBoxAnyForms, "the cheaper", "GPU: windows from sums of columns, from four corners, or from sums along rows of groups or of subgroups (lanes)"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
+    OptionInfo{"span", kSpans, "what fills 32 bytes", "GPU, lanes: neighbouring pixels of a thread", true},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group, a column each", true},
     OptionInfo{"batch", kBatches, "as many as leave room for other groups", "GPU: rows from one turn to the next", true},
     OptionInfo{"walks", kWalks, "as many as a subgroup has lanes for", "GPU: lanes that share a row of sums", true},

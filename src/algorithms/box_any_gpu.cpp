@@ -30,9 +30,11 @@ Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) {
 }
 
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
-  constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_prefix};
+  constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_prefix, propose_box_lanes};
   static_assert(kPropose.size() == kBoxAnyForms.size());
   if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
+  // Lanes have not been timed yet: only where asked for.
+  if (p.options.contains("span")) return propose_box_lanes(p);
   Result<Proposal> best = propose_box_columns(p);
   for (const auto propose : {propose_box_corners, propose_box_prefix}) {
     Result<Proposal> other = propose(p);

@@ -53,8 +53,10 @@ struct BoxCut {
 /// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp.
 inline constexpr double kBoxRun = 16.0;
 
-/// The box, whose windows follow from cells: whole pixels, by lanes that ask each other. `form`: who refuses all else.
-[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form);
+/// The box, whose windows follow from differences of rows: whole pixels, by lanes that ask each other. `form`: who refuses all else;
+/// `own_option`: which only it has.
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,
+                                                    std::string_view own_option = {});
 /// Groups of whole subgroups, as many threads as the option says.
 [[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
 /// Storage in buffers, whatever else the device has.

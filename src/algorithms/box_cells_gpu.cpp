@@ -27,12 +27,14 @@ std::int32_t box_band(const Problem& p, const BoxAxis& y, std::int64_t threads_a
   return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeast, kMost);
 }
 
-Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form) {
-  if (Status known = only_options(p, {"form", "storage", "sums", "threads", "batch", "walks", "vertical_groups"});
+Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,
+                                      std::string_view own_option) {
+  if (Status known = only_options(p, {"form", "storage", "sums", "span", "threads", "batch", "walks", "vertical_groups"});
       !known) {
     return known.error();
   }
   if (p.options.contains("walks")) return refusal("option walks is for the form columns");
+  if (p.options.contains("span") && own_option != "span") return refusal("option span is for the form lanes");
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
   const auto storage_given = p.options.find("storage");

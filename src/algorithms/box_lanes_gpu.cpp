@@ -1,0 +1,193 @@
+// box.any on GPUs by lanes: from one row to the next a window's sum changes by what enters and leaves below and above it. Lanes
+// of a subgroup add these differences up along a strip of columns by shuffles, so that those of any window are the difference of
+// two places: two loads a pixel, no shared memory, no barrier. Loses where windows are so wide that most lanes only lend.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/box_cells.h"
+#include "tuning/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+using Sums = BoxAnySums;
+
+constexpr std::string_view kKernel = "box_lanes";
+constexpr double kHalf = 65535.0;  // what half a word holds
+
+/// How one subgroup works.
+struct Form {
+  Sums sums = Sums::u32;
+  std::int32_t span = 4;        ///< neighbouring pixels of a lane
+  std::int32_t turn = 0;        ///< pixels from where a lane's results begin to its own
+  std::int32_t lanes_left = 0;  ///< that only lend
+  std::int32_t strip = 0;       ///< columns that come out of a subgroup
+  std::int32_t threads = 128;
+  std::int32_t batch = 1;       ///< rows on their way
+  std::int32_t pieces = 1;      ///< bands
+  std::int32_t height = 1;      ///< rows of one
+  double error = 0.0;
+};
+
+/// Of a lane: what fills 32 bytes, more where half the lanes would only lend. Drivers that run on the processor take seconds to
+/// compile as much.
+std::int32_t usual_span(const Problem& p, std::int32_t window) {
+  constexpr std::int32_t kMost = 16;
+  const std::int32_t bytes = info(p.src.format).pixel_bytes();
+  const auto wider = [&](std::int32_t span) { return 2 * span <= kMost && 2 * span * bytes <= 64; };
+  std::int32_t span = 1;
+  while (!is_whole_words(p.src.format, span)) span *= 2;
+  if (p.device.gpu.is_software) return span;
+  while (wider(span) && (2 * span * bytes <= 32 || 2 * window > p.device.gpu.subgroup_size * span)) span *= 2;
+  return span;
+}
+
+/// Units of the roundoff, relative to full scale: of a band's first windows, and what each of its rows adds.
+struct Growth {
+  double start = 0.0;
+  double row = 0.0;
+};
+
+/// Sums up to a place can be as large as all that a subgroup reads; differences of pixels twice as large as a pixel.
+Growth growth(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const double wide = box.x.whole();
+  const double high = box.y.whole();
+  const double reach = static_cast<double>(p.device.gpu.subgroup_size) * form.span;
+  const double along = form.span + std::log2(p.device.gpu.subgroup_size) + 2.0;
+  const double start = high + 1.0 + 2.0 * along * reach / wide + 1.0 + 4.0;
+  return {start, 6.0 / high + 4.0 * along * reach / (wide * high) + 1.0};
+}
+
+double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const double u = unit_roundoff(Accumulator::f32);
+  if (is_integer(form.sums)) return 4.0 * u;  // the sum becomes a float, and is scaled
+  const Growth of = growth(p, box, form);
+  return (of.start + form.height * of.row) * u + colour_error(p.spec, Accumulator::f32);
+}
+
+/// Rows of a band, if the error allows as many. The whole source decides: sums of floats begin with bands.
+std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  // A row of the first sums takes a load of two and few additions.
+  const double run_up = box.y.whole() / 3.0;
+  const std::int64_t strips = (p.src.width + form.strip - 1) / form.strip;
+  const std::int32_t height = box_band(p, box.y, strips * p.device.gpu.subgroup_size, run_up);
+  if (is_integer(form.sums)) return height;
+  const Growth of = growth(p, box, form);
+  const double left = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - of.start;
+  return static_cast<std::int32_t>(std::clamp(std::floor(left / of.row), 1.0, static_cast<double>(height)));
+}
+
+Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
+  const std::int32_t lanes = p.device.gpu.subgroup_size;
+  Form out;
+  out.sums = sums;
+  if (sums == Sums::u16x2 && (2.0 * 255.0 * box.x.whole() > kHalf || 255.0 * box.y.whole() > kHalf)) {
+    return refusal("sums of " + std::to_string(box.x.whole()) + " columns or " + std::to_string(box.y.whole()) +
+                   " rows would not fit into 16 bits");
+  }
+  const Result<std::int32_t> span = count(p, "span", 16, usual_span(p, box.x.whole()));
+  if (!span) return span.error();
+  out.span = *span;
+  if (Status s = check_span(p.src.format, out.span); !s) return s.error();
+  out.turn = box.x.after % out.span;
+  out.lanes_left = (std::max(box.x.whole() - 1 - out.turn, 0) + out.span - 1) / out.span;
+  out.strip = (lanes - out.lanes_left - (out.turn > 0 ? 1 : 0)) * out.span;
+  if (out.strip <= 0) {
+    return refusal("a window of " + std::to_string(box.x.whole()) + " columns reaches further than the lanes of a subgroup");
+  }
+  const Result<std::int32_t> threads = box_threads(p, std::max(128, lanes));
+  if (!threads) return threads.error();
+  out.threads = *threads;
+  const Result<std::int32_t> batch = count(p, "batch", 4, p.device.gpu.is_software ? 1 : 2);
+  if (!batch) return batch.error();
+  out.batch = *batch;
+  const std::int32_t usual = usual_height(p, box, out);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + usual - 1) / usual);
+  if (!pieces) return pieces.error();
+  out.pieces = *pieces;
+  out.height = walk_length(p.src.height, out.pieces, 1);
+  out.error = error_of(p, box, out);
+  return out;
+}
+
+Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const Rect r = region(p);
+  const std::int32_t subgroup = p.device.gpu.subgroup_size;
+  const PerAxis<std::int32_t> skip{r.x % form.strip, r.y % form.height};
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y},
+                        {form.threads / subgroup * form.strip, form.height}, {form.threads, 1}, Storage::buffer);
+  pass.origin = {r.x - skip.x, r.y - skip.y};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  const double window = box.x.length() * box.y.length();
+  const double largest = window * info(p.src.format).unit();
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(form.sums)},
+                         {"subgroup_size", subgroup},
+                         {"span", form.span},
+                         {"lanes_left", form.lanes_left},
+                         {"lanes_back", (box.x.whole() - 1) / form.span},
+                         {"rest", (box.x.whole() - 1) % form.span},
+                         {"turn", form.turn},
+                         {"batch", form.batch},
+                         {"sums_are_halves", form.sums == Sums::u16x2 && largest <= kHalf ? 1 : 0},
+                         {"sums_are_short", is_integer(form.sums) && largest < 0x1p23 ? 1 : 0},
+                         {"before_x", box.x.before},
+                         {"before_y", box.y.before},
+                         {"window_x", box.x.whole()},
+                         {"window_y", box.y.whole()},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
+                         {"height", form.height}});
+  pass.parameters["scale"] = 1.0 / window;
+  return pass;
+}
+
+/// Instructions that a lane spends on a pixel that comes out, by count: those of integers have half the rate of those of floats.
+double instructions(const Problem& p, const Form& form) {
+  const double channels = info(p.src.format).channels;
+  const double words = form.sums == Sums::u16x2 ? std::ceil(channels / 2.0) : channels;
+  const double steps = std::log2(p.device.gpu.subgroup_size);
+  const double rate = is_integer(form.sums) ? 2.0 : 1.0;
+  const double shuffles = words * (1.0 + steps / form.span);
+  const double sums = words * (8.0 + steps / form.span) + (form.sums == Sums::u16x2 ? 2.0 : 1.0) * channels + 10.0 / form.span;
+  const double store = (is_integer(form.sums) ? 3.0 : 1.5) * channels;
+  return rate * sums + 4.0 * shuffles + store;
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_lanes(const Problem& p) {
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "sums along rows", "span");
+  if (!box) return box.error();
+  if (p.dst.format != p.src.format) return refusal("lanes leave the format that they read");
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("lanes sum pixels as they are stored");
+  }
+  const bool is_float = !info(p.src.format).is_unorm();
+  const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
+  if (!form) return form.error();
+
+  Proposal out;
+  if (Status fits = box_buffers(p, kKernel, out.intermediates); !fits) return fits.error();
+  out.error = form->error;
+  if (is_float) out.assumption = kFinite;
+  out.options = {{"form", "lanes"},
+                 {"storage", "buffer"},
+                 {"sums", std::string(name_of(form->sums))},
+                 {"span", std::to_string(form->span)},
+                 {"threads", std::to_string(form->threads)},
+                 {"batch", std::to_string(form->batch)},
+                 {"vertical_groups", std::to_string(form->pieces)}};
+  const GpuTuning& device = gpu_tuning(p.device);
+  const double read = static_cast<double>(p.device.gpu.subgroup_size) * form->span / form->strip;
+  const double first_sums = static_cast<double>(box->y.whole()) / form->height;
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * read * (1.0 + first_sums)) +
+                    p.dst.payload_bytes();
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  const double computed = pixels * read * (1.0 + first_sums / 4.0) * instructions(p, *form) / device.operations_per_second;
+  out.seconds = device.launch_seconds + std::hypot(static_cast<double>(out.moved_bytes) / device.bytes_per_second, computed);
+  out.passes.push_back(pass_of(p, *box, *form));
+  return out;
+}
+
+}  // namespace mollify
