@@ -42,7 +42,7 @@ void watch_signals() {
   static_cast<void>(once);
 }
 
-// A link is followed: the file it leads to is replaced, not the link.
+// A link is followed: the file it leads to is replaced, not the link, unless that leads nowhere.
 std::string follow_links(const std::string& path) {
   std::error_code error;
   const fs::path target = fs::canonical(path, error);

@@ -81,14 +81,19 @@ void run_many(const std::vector<FileJob>& jobs, const BlurRequest& request, cons
   std::size_t failures = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     progress.show(i, jobs[i].in);
+    const auto count_failure = [&](std::string_view message) {
+      failures += 1;
+      progress.clear();
+      fmt::print(stderr, "mollify: {}\n", message);
+    };
     try {
       const BlurReport report = blur_file(jobs[i].in, jobs[i].out, request, device);
       progress.clear();
       if (!quiet) print_summary(jobs[i], request, report);
     } catch (const Failure& failure) {
-      failures += 1;
-      progress.clear();
-      fmt::print(stderr, "mollify: {}\n", failure.message);
+      count_failure(failure.message);
+    } catch (const std::exception& error) {
+      count_failure(fmt::format("{}: {}", jobs[i].in, error.what()));
     }
   }
   progress.show(jobs.size(), "");

@@ -16,6 +16,7 @@ namespace {
 
 // Far above any kernel that makes sense, far below what a mistaken path to a video would fill the memory with.
 constexpr std::size_t kMaxWeights = std::size_t{1} << 22;
+constexpr std::size_t kLongestLine = 32 * kMaxWeights;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
 
@@ -36,13 +37,14 @@ std::vector<double> read_row(std::string_view line, const std::string& where) {
   }
 }
 
-/// Ended by a line feed, a carriage return, or both.
+/// Ended by a line feed, a carriage return, or both, or after more than any kernel needs.
 bool next_line(std::istream& file, std::string& line) {
   line.clear();
   for (int c = file.get(); c != EOF; c = file.get()) {
     if (c == '\r' && file.peek() == '\n') file.get();
     if (c == '\r' || c == '\n') return true;
     line.push_back(static_cast<char>(c));
+    if (line.size() > kLongestLine) return true;
   }
   return !line.empty();
 }
@@ -57,6 +59,7 @@ KernelTable read_kernel_file(const std::string& path) {
   KernelTable table;
   std::string line;
   for (int number = 1; next_line(file, line); ++number) {
+    if (line.size() > kLongestLine) fail(fmt::format("{}: line {} is longer than {} characters", path, number, kLongestLine));
     if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
     const std::string where = fmt::format("{}: line {}", path, number);
     const std::vector<double> row = read_row(line, where);

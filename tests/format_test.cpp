@@ -55,6 +55,7 @@ TEST(Image, RowsStartAtMultiplesOf64Bytes) {
 TEST(Image, EmptyOnesAreRefused) {
   EXPECT_FALSE(Image::create({0, 5, PixelFormat::r8}).ok());
   EXPECT_FALSE(Image::create({5, -1, PixelFormat::r8}).ok());
+  EXPECT_FALSE(Image::create({1 << 30, 1 << 30, PixelFormat::rgba32f}).ok()) << "2^64 bytes are not none";
 }
 
 TEST(Image, AnImpossibleSizeIsAnError) {

@@ -269,6 +269,28 @@ TEST(Plan, RoundingGainIsNoLessThanWhatTheCurveDoes) {
   EXPECT_EQ(rounding_gain(spec, PixelFormat::rgb16, {smooth, sharp}), 12.92);
 }
 
+/// Bounds hold for pixels from 0 to 1; of a border it is known whether it is more.
+TEST(Plan, BrightBordersCostAccuracyAndPixelsAreAssumedToBeDim) {
+  const auto planned = [](AlphaMode alpha, TransferFunction transfer, double border, PixelFormat format = PixelFormat::rgba32f) {
+    BlurSpec spec = spec_of(Gaussian{{3, 3}, PerAxis<std::int32_t>{9, 9}, {}}, BorderMode::constant);
+    spec.alpha = alpha;
+    spec.transfer = transfer;
+    spec.border.value = {border, border, border, border};
+    spec.accuracy.max_error = 0.5;
+    const ImageDesc desc{64, 64, format};
+    return make_plan(spec, desc, desc, cpu().info(), {parse_algorithm("sep.fused:accumulator=f32").value()}).value();
+  };
+  using enum AlphaMode;
+  using enum TransferFunction;
+  EXPECT_GT(planned(premultiply, none, 100).predicted_error, 50.0 * planned(premultiply, none, 1).predicted_error);
+  EXPECT_GT(planned(ignore, srgb, 100).predicted_error, 200.0 * planned(ignore, srgb, 1).predicted_error);
+  EXPECT_EQ(planned(ignore, none, 100).predicted_error, planned(ignore, none, 1).predicted_error);
+  EXPECT_EQ(planned(ignore, none, 1).assumption, "");
+  EXPECT_EQ(planned(premultiply, none, 1).assumption, "alpha of 0 to 1");
+  EXPECT_EQ(planned(ignore, srgb, 1).assumption, "numbers of about 0 to 1");
+  EXPECT_EQ(planned(premultiply, srgb, 1, PixelFormat::rgba8).assumption, "");
+}
+
 TEST(Plan, UnknownAlgorithmsAndOptionsAreRefusedByName) {
   const auto error = [](std::string_view algorithm) {
     const Result<Plan> plan = plan_with(spec_of(Box{}), full_device(), algorithm);

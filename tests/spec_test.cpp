@@ -65,6 +65,8 @@ std::vector<Bad> bad_requests() {
       {"anchor beyond the taps", "anchor", kernel(Taps{{{1, 2}, 2}, {{1}, 0}, none})},
       {"negative anchor", "anchor", kernel(Taps{{{1, 2}, -1}, {{1}, 0}, none})},
       {"NaN tap", "weight", kernel(Taps{{{1, kNan}, 0}, {{1}, 0}, none})},
+      {"taps beyond f32", "weights", kernel(Taps{{{1e30}, 0}, {{1e30}, 0}, none})},
+      {"matrix beyond f32", "weights", kernel(Matrix{2, 1, {3e38, 3e38}, {0, 0}, none})},
       {"zero-sum taps to normalise", "sum", kernel(Taps{{{1, -1}, 0}, {{1}, 0}, unit_sum})},
       {"matrix too wide", "129", kernel(Matrix{129, 1, std::vector<double>(129, 1.0), {0, 0}, none})},
       {"matrix too high", "129", kernel(Matrix{1, 129, std::vector<double>(129, 1.0), {0, 0}, none})},
@@ -87,6 +89,9 @@ std::vector<Bad> bad_requests() {
   list.push_back({"negative rows", "16x-1", {}, {16, -1, PixelFormat::rgba8}, {16, -1, PixelFormat::rgba8}});
   list.push_back({"channels differ", "channels", {}, {16, 12, PixelFormat::rgba8}, {16, 12, PixelFormat::rgb8}});
   list.push_back({"destination too small", "15x12", {}, {16, 12, PixelFormat::rgba8}, {15, 12, PixelFormat::rgba8}});
+  list.push_back({"more bytes than there are addresses", "2^56", {}, {1 << 30, 1 << 30, PixelFormat::rgba32f}, {1 << 30, 1 << 30, PixelFormat::rgba32f}});
+  list.push_back({"border value that f16 cannot hold", "border", with_border_value(1e5), {16, 12, PixelFormat::rgba16f}, {16, 12, PixelFormat::rgba16f}});
+  list.push_back({"border value that f32 cannot hold", "border", with_border_value(-1e39), {16, 12, PixelFormat::rgba32f}, {16, 12, PixelFormat::rgba32f}});
   list.push_back({"no alpha in rgb", "rgb8", premultiply, {16, 12, PixelFormat::rgb8}, {16, 12, PixelFormat::rgb8}});
   list.push_back({"no alpha in r", "r16f", premultiply, {16, 12, PixelFormat::r16f}, {16, 12, PixelFormat::r16f}});
   return list;

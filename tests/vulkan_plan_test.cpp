@@ -374,6 +374,32 @@ TEST(VulkanPlan, SumsOfCodesInHalvesNeedSymmetricTapsThatKeepTheirRange) {
   }
 }
 
+/// Errors of floats are relative to what all weights make of the largest pixel: a kernel of smaller weights is no more exact.
+TEST(VulkanPlan, ErrorsOfHalvesDoNotShrinkWithTheWeights) {
+  const ImageDesc desc{1024, 1024, PixelFormat::rgba16f};
+  const auto error = [&](std::string_view algorithm, double scale) {
+    BlurSpec spec;
+    std::vector<double> weights = must(make_plan(spec_of(Gaussian{{2, 2}, PerAxis<std::int32_t>{6, 6}, {}}), desc, desc, fake_matrix_gpu(),
+                                                 with("sep.fused:neighbours=shared"))).passes[0].taps.x.weights;
+    Taps taps{{weights, 6}, {weights, 6}, Normalization::none};
+    for (double& w : taps.y.weights) w *= scale;
+    spec.kernel = taps;
+    spec.accuracy.max_error = 1.0;
+    return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).predicted_error;
+  };
+  for (const char* algorithm : {"sep.fused:math=matrix,halves=1", "sep.fused:math=matrix,halves=2", "sep.fused:math=mixed",
+                                "sep.fused:math=half,span=1"}) {
+    const double of_one = error(algorithm, 1.0);
+    EXPECT_GT(of_one, 0.0);
+    for (const double scale : {0.25, 0.0625, 4.0, 1024.0}) {
+      EXPECT_GE(error(algorithm, scale), 0.99 * of_one) << algorithm << ", times " << scale;
+      if (scale > 1.0) {
+        EXPECT_NEAR(error(algorithm, scale), of_one, 0.05 * of_one) << algorithm << ", times " << scale;
+      }
+    }
+  }
+}
+
 TEST(VulkanPlan, LinearLightOfIntegersIsWithinReach) {
   for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgb16, PixelFormat::rgba16}) {
     for (const double sigma : {0.8, 2.0, 6.0, 40.0}) {

@@ -46,6 +46,9 @@ struct FormatInfo {
 /// The format with these properties, if there is one.
 [[nodiscard]] std::optional<PixelFormat> find_format(ComponentClass component_class, int bits, int channels);
 
+/// No image is larger: sizes of a few of them fit into 64 bits.
+inline constexpr std::int64_t kMostImageBytes = std::int64_t{1} << 56;
+
 struct ImageDesc {
   std::int32_t width = 0;   ///< pixels, at least 1
   std::int32_t height = 0;  ///< pixels, at least 1

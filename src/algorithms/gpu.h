@@ -44,7 +44,7 @@ inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f
 
 /// The option "group", or `standard`; a refusal where the device has no such groups.
 [[nodiscard]] Result<PerAxis<std::int32_t>> group(const Problem& p, PerAxis<std::int32_t> standard);
-/// The same for two passes along x and y: `standard` and what is given are along and across the pass.
+/// As the option says it.
 [[nodiscard]] std::string to_text(PerAxis<std::int32_t> group);
 
 /// A whole number from 1 to `largest` that an open option gives, or `otherwise`.

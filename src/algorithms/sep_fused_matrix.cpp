@@ -43,6 +43,8 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scal
   const double y_size = magnitude(y.weights) / scale;
   const double l1 = x.l1_distance * y_size + x_size * y.l1_distance;
   const double missing = std::abs(x.missing) * y_size + x_size * std::abs(y.missing);
+  // Full scale of floats is what all weights make of the largest pixel.
+  const double full_scale = source.is_unorm() ? 1.0 : x_size * magnitude(s.taps.y.weights);
   // Rows are at most as large as the source: see separable(). Codes are held less half their range: at most 128 of them.
   const double row = scale * (source.is_unorm() ? 0x1p-5 / source.unit() : 0x1p-11);
   HalfTaps out;
@@ -52,6 +54,7 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scal
   // its own, so that their share is an estimate, small beside the others.
   constexpr double kSums = 0x1p-13;
   out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * y_size : l1) + row * y_size;
+  out.error /= full_scale;
   return out;
 }
 
@@ -83,11 +86,14 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
   constexpr double kHalves = 3.0 * 0x1p-22;
   constexpr double kSums = 0x1p-18;
   const PerAxis<double> size{magnitude(s.taps.x.weights), magnitude(s.taps.y.weights)};
-  out.error = size.x * size.y * (kHalves + (source.is_unorm() ? 0x1p-11 / source.unit() : kSums));
-  if (source.is_unorm()) return out;  // what codes are more than their value goes by taps as they are
-  const auto keep_one = [&](auto axis_of, double size_of_other) {
+  if (source.is_unorm()) {  // what codes are more than their value goes by taps as they are
+    out.error = size.x * size.y * (kHalves + 0x1p-11 / source.unit());
+    return out;
+  }
+  out.error = kHalves + kSums;  // relative to what all weights make of the largest pixel
+  const auto keep_one = [&](auto axis_of, double size_of_axis) {
     const HalfWeights best = rounded_to_best_half(axis_of(out.taps).weights);
-    const double error = out.error + best.l1_distance * size_of_other;
+    const double error = out.error + best.l1_distance / size_of_axis;
     if (error > allowed_error) return;
     axis_of(out.taps).weights = best.weights;
     axis_of(out.gain) = best.scale;
@@ -95,8 +101,8 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
     out.error = error;
   };
   // First y: its second half takes two products, that of x one.
-  keep_one([](auto& axes) -> auto& { return axes.y; }, size.x);
-  keep_one([](auto& axes) -> auto& { return axes.x; }, size.y);
+  keep_one([](auto& axes) -> auto& { return axes.y; }, size.y);
+  keep_one([](auto& axes) -> auto& { return axes.x; }, size.x);
   return out;
 }
 

@@ -44,23 +44,26 @@ void make_ones(LaneTaps& out) {
   make_first_of_y_one(out);
 }
 
-/// Of f16 pixels: taps of x or of both axes rounded, and what that and sums of f16 move the result by.
+/// Of f16 pixels: taps of x or of both axes rounded, and what that and sums of f16 move the result by, relative to what all weights
+/// make of the largest pixel.
 void round_to_halves(LaneTaps& out, FusedMath math) {
   constexpr double kHalfStep = 0x1p-11;  // of each sum, relative
-  std::vector<double>& x = out.taps.x.weights;
-  std::vector<double>& y = out.taps.y.weights;
-  const double x_size = magnitude(x);
-  auto steps = static_cast<double>(x.size());
+  constexpr double kLeast = 0x1p-24;     // step of the smallest
+  double steps = 0.0;
+  const double y_size = magnitude(out.taps.y.weights);
+  const auto round = [&](std::vector<double>& weights) {
+    const double size = magnitude(weights);
+    HalfWeights halves = rounded_to_half(weights);
+    out.error += size == 0.0 ? 0.0 : halves.l1_distance / size;
+    steps += static_cast<double>(weights.size());
+    weights = std::move(halves.weights);
+  };
+  round(out.taps.x.weights);
   if (math == FusedMath::half) {
-    HalfWeights halves = rounded_to_half(y);
-    out.error += x_size * halves.l1_distance;
-    steps += static_cast<double>(y.size());
-    y = std::move(halves.weights);
+    round(out.taps.y.weights);
+    if (y_size > 0.0) out.error += steps * kLeast / y_size;
   }
-  HalfWeights halves = rounded_to_half(x);
-  const double y_size = magnitude(y);
-  out.error += halves.l1_distance * y_size + steps * kHalfStep * std::max(1.0, y_size);
-  x = std::move(halves.weights);
+  out.error += steps * kHalfStep;
 }
 
 /// Of 8-bit codes less 128.

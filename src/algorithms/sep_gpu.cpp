@@ -22,12 +22,6 @@ Result<Separable> separable(const Problem& p, std::string_view kernel, Storage p
   std::optional<SeparableTaps> taps = separable_taps(p, cut_share);
   if (!taps) return refusal("the matrix is no product of a column and a row");
   if (Status s = check_taps(taps->taps); !s) return s.error();
-  // What lies between the axes is then at most as large as the source, whose range caches and intermediates are made for.
-  const double row_magnitude = magnitude(taps->taps.x.weights);
-  if (row_magnitude > 0.0) {
-    for (double& w : taps->taps.x.weights) w /= row_magnitude;
-    for (double& w : taps->taps.y.weights) w *= row_magnitude;
-  }
   Separable s;
   s.storage = *where;
   s.region = region(p);

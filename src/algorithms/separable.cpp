@@ -4,6 +4,18 @@
 
 namespace mollify {
 
+namespace {
+
+/// What lies between the axes is then at most as large as the source, whose range caches, intermediates and f32 are made for.
+void balance(PerAxis<AxisTaps>& taps) {
+  const double row_magnitude = magnitude(taps.x.weights);
+  if (row_magnitude == 0.0) return;
+  for (double& w : taps.x.weights) w /= row_magnitude;
+  for (double& w : taps.y.weights) w *= row_magnitude;
+}
+
+}  // namespace
+
 std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_share) {
   const double gain = colour_gain(problem.spec);
   const double per_axis = cut_share * problem.allowed_error / (2.0 * gain);
@@ -15,6 +27,7 @@ std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_s
   SeparableTaps out;
   out.taps.x = fold(x->taps, problem.spec.border.mode.x, problem.src.width);
   out.taps.y = fold(y->taps, problem.spec.border.mode.y, problem.src.height);
+  balance(out.taps);
   // A cut kernel still sums to one, so the other axis does not change the distance.
   out.cut_error = gain * (kernel_distance_error(x->cut_error, problem.src.format) +
                           kernel_distance_error(y->cut_error, problem.src.format));

@@ -9,7 +9,7 @@
 namespace mollify {
 
 struct SeparableTaps {
-  PerAxis<AxisTaps> taps;
+  PerAxis<AxisTaps> taps;  ///< of x as magnitudes that add up to one
   double cut_error = 0.0;  ///< full-scale units, colour handling included
   double magnitude = 1.0;  ///< what the largest possible output is over full scale: sum|w| for unorm, 1 for float
   PerAxis<double> growth;  ///< of rounding errors, see summation_growth()

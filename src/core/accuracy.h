@@ -1,6 +1,8 @@
 // How the error of a blur adds up. Everything is an upper bound, relative to full scale.
 #pragma once
 
+#include <string>
+
 #include "mollify/plan.h"
 
 namespace mollify {
@@ -22,6 +24,9 @@ enum class Accumulator : std::uint8_t { i32, f32, f64 };
 
 /// What decoding, encoding and scaling add by themselves.
 [[nodiscard]] double colour_error(const BlurSpec& spec, Accumulator accumulator);
+
+/// What both take for granted of pixels; of the border they know it. Empty: nothing.
+[[nodiscard]] std::string colour_assumption(const BlurSpec& spec, PixelFormat source);
 
 /// What moving the kernel by the L1 distance `l1` does to an image: half of it for unorm sources, whose values can be
 /// centred on zero, all of it for others.

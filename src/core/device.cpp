@@ -68,6 +68,9 @@ Status Executable::run(std::span<const ConstImageView> src, std::span<const Imag
       return invalid("source and destination overlap, which the plan does not allow for");
     }
   }
+  if (src.size() > 1 && disturb_each_other(src, dst)) {
+    return invalid("a destination of the batch overlaps another image's source or destination");
+  }
   return impl_->run(src, dst, workspace.impl());
 }
 

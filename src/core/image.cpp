@@ -24,6 +24,9 @@ Result<Image> Image::create(const ImageDesc& desc) {
     return Error{ErrorCode::invalid_argument, "an image needs at least one pixel, not " + std::to_string(desc.width) +
                                                   "x" + std::to_string(desc.height), {}};
   }
+  if (desc.row_payload_bytes() > kMostImageBytes / desc.height) {
+    return Error{ErrorCode::out_of_memory, "no memory for an image of more than 2^56 bytes", {}};
+  }
   Image image;
   image.desc_ = desc;
   const auto alignment = static_cast<std::ptrdiff_t>(kRowAlignment);

@@ -80,7 +80,7 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
     if (!has_too_many_groups(pass, problem.device)) continue;
     return Error{ErrorCode::unsupported, "it would need more work groups than the device takes in one dispatch", {}};
   }
-  if (proposal->error > problem.allowed_error) {
+  if (!(proposal->error <= problem.allowed_error)) {
     return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, 2) + " is above the allowed " +
                                              number(problem.allowed_error, 2), {}};
   }
@@ -188,7 +188,9 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.passes = std::move(winner.proposal.passes);
   plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;
-  plan.assumption = std::move(winner.proposal.assumption);
+  plan.assumption = colour_assumption(plan.spec, plan.src.format);
+  if (!plan.assumption.empty() && !winner.proposal.assumption.empty()) plan.assumption += " and ";
+  plan.assumption += winner.proposal.assumption;
   plan.allowed_error = problem.allowed_error;
   plan.predicted_seconds = winner.proposal.seconds;
   plan.moved_bytes = winner.proposal.moved_bytes;
@@ -224,9 +226,13 @@ std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
 std::string least_error(Problem problem) {
   const double allowed = std::exchange(problem.allowed_error, std::numeric_limits<double>::infinity());
   const auto can = [&](const Algorithm* algorithm) { return ask(*algorithm, problem).ok(); };
+  // Asking on and on takes long where each answer takes the taps of such a kernel.
+  constexpr double kWidest = 1e5;
+  const auto* gaussian = std::get_if<Gaussian>(&problem.spec.kernel);
+  if (gaussian && std::max(gaussian->sigma.x, gaussian->sigma.y) > kWidest) return "";
   if (std::ranges::none_of(registry(), can)) return "";
   // Step by step, because algorithms choose by it what is the cheapest.
-  constexpr double kMost = 1e6;
+  constexpr double kMost = 1.0;  // full scale
   for (problem.allowed_error = 2.0 * allowed; problem.allowed_error < kMost; problem.allowed_error *= 2.0) {
     std::optional<std::pair<double, std::string_view>> least;
     for (const Algorithm* algorithm : registry()) {

@@ -2,9 +2,11 @@
 #include "mollify/spec.h"
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "core/text.h"
+#include "core/weights.h"
 
 namespace mollify {
 namespace {
@@ -44,6 +46,13 @@ Status check_weights(const std::vector<double>& weights, Normalization normaliza
   return {};
 }
 
+/// Products and sums of f32 stay numbers, for pixels of about one.
+Status check_size(double magnitude, Normalization normalization) {
+  constexpr double kMost = 1e38;
+  if (normalization == Normalization::unit_sum || magnitude <= kMost) return {};
+  return invalid("the kernel's weights add up to more than " + number(kMost));
+}
+
 struct CheckKernel {
   Status operator()(const Gaussian& g) const {
     if (Status s = check_range("sigma", g.sigma, kMaxSigma); !s) return s;
@@ -68,7 +77,7 @@ struct CheckKernel {
       if (Status s = check_anchor(axis->anchor, static_cast<std::int64_t>(axis->weights.size())); !s) return s;
       if (Status s = check_weights(axis->weights, t.normalization); !s) return s;
     }
-    return {};
+    return check_size(magnitude(t.x.weights) * magnitude(t.y.weights), t.normalization);
   }
   Status operator()(const Matrix& m) const {
     if (m.width < 1 || m.height < 1 || m.width > kMaxMatrix || m.height > kMaxMatrix) {
@@ -81,19 +90,25 @@ struct CheckKernel {
     }
     if (Status s = check_anchor(m.anchor.x, m.width); !s) return s;
     if (Status s = check_anchor(m.anchor.y, m.height); !s) return s;
-    return check_weights(m.weights, m.normalization);
+    if (Status s = check_weights(m.weights, m.normalization); !s) return s;
+    return check_size(magnitude(m.weights), m.normalization);
   }
 };
 
 Status check_desc(std::string_view what, const ImageDesc& desc) {
-  if (desc.width >= 1 && desc.height >= 1) return {};
-  return invalid(std::string(what) + " is " + std::to_string(desc.width) + "x" + std::to_string(desc.height) +
-                 "; an image needs at least one pixel");
+  const std::string size = std::string(what) + " is " + std::to_string(desc.width) + "x" + std::to_string(desc.height);
+  if (desc.width < 1 || desc.height < 1) return invalid(size + "; an image needs at least one pixel");
+  if (desc.row_payload_bytes() > kMostImageBytes / desc.height) return invalid(size + "; an image has at most 2^56 bytes");
+  return {};
 }
 
 Status check_border(const Border& border, const FormatInfo& source) {
   for (const double v : border.value) {
     if (!std::isfinite(v)) return invalid("a border value is not a finite number");
+    const double most = source.bits == 16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
+    if (!source.is_unorm() && std::abs(v) > most) {
+      return invalid("the border value " + number(v) + " is more than " + std::string(source.name) + " can hold");
+    }
     if (source.is_unorm() && (v < 0.0 || v > 1.0)) {
       return invalid("the border value " + number(v) + " is outside 0 to 1, all that " + std::string(source.name) +
                      " can hold");

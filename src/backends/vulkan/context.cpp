@@ -103,7 +103,9 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.quad_operations = subgroups_do(VK_SUBGROUP_FEATURE_QUAD_BIT);
   gpu.shuffle_operations = subgroups_do(VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT);
   gpu.small_storage = enabled.v12.storageBuffer8BitAccess == VK_TRUE && enabled.v11.storageBuffer16BitAccess == VK_TRUE &&
-                      gpu.float16_arithmetic && v12.shaderRoundingModeRTEFloat16 == VK_TRUE;
+                      gpu.float16_arithmetic && v12.shaderRoundingModeRTEFloat16 == VK_TRUE &&
+                      // Shaders say how halves are rounded, and nothing of wider numbers.
+                      v12.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
   const bool has_matrices = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
                             enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic;
   gpu.matrix_operations =

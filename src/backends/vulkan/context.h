@@ -98,7 +98,7 @@ class Context {
   [[nodiscard]] Result<std::uint32_t> memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
                                                   VkMemoryPropertyFlags liked) const;
 
-  /// Hands the commands to the queue and waits for them.
+  /// Hands the commands to the queue, which signals the fence when they are done.
   [[nodiscard]] Status submit(VkCommandBuffer commands, VkFence fence) const;
   [[nodiscard]] Status wait(VkFence fence) const;
 

@@ -168,7 +168,7 @@ class Slot {
   VkDeviceSize download_ = 0;
   std::unique_ptr<DeviceImages> images_;
   std::unique_ptr<RecorderImpl> recorder_;
-  std::vector<Step> steps_;
+  std::vector<Step> steps_;  ///< last: what is under way is waited for before what it works on goes
 };
 
 class VulkanWorkspace final : public WorkspaceImpl {
@@ -347,6 +347,7 @@ Result<std::unique_ptr<Commands>> Commands::create(std::shared_ptr<const Context
 }
 
 Commands::~Commands() {
+  if (is_under_way_) (void)wait();
   if (fence_ != VK_NULL_HANDLE) context_->vk().DestroyFence(context_->device(), fence_, nullptr);
   if (pool_ != VK_NULL_HANDLE) context_->vk().DestroyCommandPool(context_->device(), pool_, nullptr);
 }

@@ -65,8 +65,15 @@ class Commands {
     record_commands(buffer_);
     return end();
   }
-  [[nodiscard]] Status submit() const { return context_->submit(buffer_, fence_); }
-  [[nodiscard]] Status wait() const { return context_->wait(fence_); }
+  [[nodiscard]] Status submit() {
+    Status status = context_->submit(buffer_, fence_);
+    is_under_way_ = status.ok();
+    return status;
+  }
+  [[nodiscard]] Status wait() {
+    is_under_way_ = false;
+    return context_->wait(fence_);
+  }
 
  private:
   explicit Commands(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
@@ -77,6 +84,7 @@ class Commands {
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer buffer_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
+  bool is_under_way_ = false;
 };
 
 }  // namespace mollify::vulkan

@@ -24,7 +24,6 @@ struct Pipeline {
 
   [[nodiscard]] const ShaderBinding& binding(std::uint32_t number) const;
   [[nodiscard]] bool reads_image() const { return binding(kSourceBinding).kind == BindingKind::sampled_image; }
-  [[nodiscard]] bool writes_image() const { return binding(kDestinationBinding).kind == BindingKind::storage_image; }
   /// Sets a distance in a block of parameters, if the kernel has it: "source_pitch", pixels from one row of a buffer to the
   /// next, or "source_stride", from one image to the next.
   void set_distance(std::vector<std::byte>& block, std::string_view name, std::uint32_t pixels) const;
