@@ -179,7 +179,7 @@ std::vector<double> border_values(const BorderArgs& args) {
 }
 
 void add_device_options(CLI::App& command, DeviceArgs& args) {
-  command.add_option("--device", args.device, "Where to run: auto, cpu, vulkan:0, vulkan:NAME; see 'mollify list devices'")
+  command.add_option("--device", args.device, "Where to run: auto, cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
       ->type_name("D")
       ->capture_default_str();
   command.add_option("--threads", args.threads, "CPU threads, 0 = all; on a GPU they copy images")->type_name("N")->capture_default_str();
@@ -213,7 +213,7 @@ Device open_device_quietly(const DeviceArgs& args) {
 void add_plan_options(CLI::App& command, PlanArgs& args) {
   command.add_option("--algorithm", args.algorithm, "Force an algorithm, see 'mollify list algorithms' [best]")
       ->type_name("ID[:k=v,...]");
-  command.add_option("--max-error", args.max_error, "Largest allowed error, full scale = 1; 0, or too little to tell: exact [by format]")
+  command.add_option("--max-error", args.max_error, "Largest allowed error, full scale = 1; 0: exact [by format, see 'mollify list formats']")
       ->type_name("E");
 }
 

@@ -21,6 +21,7 @@ Json algorithms_json() {
     for (const OptionInfo& option : algorithm.options) {
       options.push_back({{"name", option.name},
                          {"values", std::vector<std::string>(option.values.begin(), option.values.end())},
+                         {"open", option.open},
                          {"default", option.default_value},
                          {"summary", option.summary}});
     }
@@ -36,7 +37,7 @@ void print_algorithms() {
   for (const AlgorithmInfo& algorithm : algorithms()) {
     fmt::print("{}\n    {}\n    source: {}\n", algorithm.id, algorithm.summary, algorithm.source);
     for (const OptionInfo& option : algorithm.options) {
-      const std::string values = option.values.empty() ? "N" : fmt::format("{}", fmt::join(option.values, "|"));
+      const std::string values = option.values.empty() ? "N" : fmt::format("{}{}", fmt::join(option.values, "|"), option.open ? "|..." : "");
       fmt::print("    :{}={}  {} [{}]\n", option.name, values, option.summary, option.default_value);
     }
   }

@@ -236,7 +236,7 @@ void ImageWriter::open(const Part& part) {
   }
   for (int c = 0; c < part.spec.nchannels; ++c) {
     if (actual.channelformat(c) != part.spec.channelformat(c)) {
-      fail(fmt::format("{}: {} files cannot hold {} numbers; --format converts them", path_, format,
+      fail(fmt::format("{}: {} files cannot hold {} numbers; another --format converts them", path_, format,
                        part.spec.channelformat(c).c_str()));
     }
   }

@@ -24,10 +24,10 @@ constexpr const char* kExamples =
 #endif
     R"(  mollify plan 3840x2160 rgba8 --gaussian 12          how it would run, and why so
   mollify list algorithms                             what there is to choose from
-  mollify verify                                      check every algorithm on this machine
+  mollify verify                                      check every algorithm of the CPU, or of --device
   mollify bench --size 3840x2160 --gaussian 3         measure it on this machine
   mollify tune --device vulkan:0                      find what is fastest on this device, and keep it
-  mollify lab run --suite quick -o results.jsonl      measure every technique there is
+  mollify lab run --suite quick -o results.jsonl      measure a little of everything
 'mollify COMMAND --help' explains every option.)";
 
 void complain(const std::string& message) {
@@ -87,8 +87,7 @@ std::string explained(const CLI::ParseError& error, const CLI::App& app) {
 
 int run(int argc, char** argv) {
   using namespace mollify::cli;
-  CLI::App app{"mollify blurs images at the speed of memory.", "mollify"};
-  app.footer(kExamples);
+  CLI::App app{"mollify blurs images, fast and within an error that you set.", "mollify"};
   app.set_version_flag("--version", "mollify " MOLLIFY_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
@@ -101,6 +100,7 @@ int run(int argc, char** argv) {
   add_bench(app);
   add_tune(app);
   add_lab(app);
+  app.footer(kExamples);  // behind the commands, which would inherit it
 
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {

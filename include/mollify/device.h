@@ -67,7 +67,7 @@ struct DeviceOptions {
 /// Cheap to copy: copies are the same device.
 class Device {
  public:
-  /// "auto" is the CPU: images in host memory gain little from a trip to a GPU. Else "cpu", "vulkan", or with an index
+  /// "auto" is the CPU: whether images in host memory gain from a trip to a GPU is not decided yet. Else "cpu", "vulkan", or with an index
   /// or a part of a name as well: "vulkan:0", "vulkan:llvmpipe".
   [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
   [[nodiscard]] const DeviceInfo& info() const;

@@ -1,4 +1,4 @@
-// box.any: exact box of any radius, fractional too, at constant cost a pixel. Vertical sums take in the entering row and
+// box.any: exact box of any radius, fractional too, at nearly constant cost a pixel. Vertical sums take in the entering row and
 // drop the leaving one; integers are exact, floats sum down in f64, begun anew every segment. Loses to sep.fused at the
 // smallest radii. Source: running sums are folklore; blocks of prefix and suffix sums follow van Herk and Gil-Werman.
 #include <array>
@@ -141,7 +141,7 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kBoxAny = {
-    {"box.any", "exact box of any radius at constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
+    {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
     propose};
 
 }  // namespace mollify

@@ -112,7 +112,7 @@ Result<Proposal> propose(const Problem& p) {
   if (const auto given = p.options.find("levels"); given != p.options.end()) {
     return propose_levels(p, given->second.front() - '0');
   }
-  Result<Proposal> best = refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is too small to be halved");
+  Result<Proposal> best = refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is not 1.25 to 16 pixels of any level");
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {
     const double span = std::min(gaussian->sigma.x, gaussian->sigma.y) / (1 << levels);
     if (span > kUsualSpan && levels < cpu::kMaxPyramidLevels) continue;

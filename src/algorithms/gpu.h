@@ -23,9 +23,9 @@ inline constexpr std::array<std::string_view, 2> kSampleBuffers = {"uniform", "s
 
 inline constexpr OptionInfo kStorageOption{"storage", kStorages, "image where its format has them, else buffer",
                                            "where pixels lie on the device"};
-inline constexpr OptionInfo kCacheOption{"cache", kCaches, "the narrowest within the error", "pixels in shared memory"};
+inline constexpr OptionInfo kCacheOption{"cache", kCaches, "the narrower of f32 and f16 within the error", "pixels in shared memory"};
 inline constexpr OptionInfo kLaneOrderOption{"lane_order", kLaneOrders, "row", "which pixel of a group a lane makes"};
-inline constexpr OptionInfo kIntermediateOption{"intermediate", kIntermediates, "the narrowest within the error",
+inline constexpr OptionInfo kIntermediateOption{"intermediate", kIntermediates, "rgba16, else rgba16f, else rgba32f, by the error",
                                                 "what the first pass leaves for the second; channels as the source has"};
 inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f", "rgba32f"};
 

@@ -111,6 +111,7 @@ class ErrorsTest(unittest.TestCase):
             self.assertIn("3x3", plan.stdout, plan.stderr)
         self.refuses_blur(1, ["missing.txt", "No such file"], "--kernel", self.folder / "missing.txt")
         self.refuses_blur(1, ["in.png"], "--kernel", self.image)
+        self.refuses_blur(1, ["/dev/zero", "longer"], "--kernel", "/dev/zero")
         (self.folder / "kernel.txt").write_text("1 -1\n")
         self.refuses_blur(1, ["in.png"], "--kernel", self.folder / "kernel.txt", "--normalize")
 
@@ -306,6 +307,8 @@ class ErrorsTest(unittest.TestCase):
                 self.assertIn(row.get("id") or row.get("open_name") or row["name"], text)
         plan = json.loads(tool.run("plan", "640x480", "rgba8", "--gaussian", 3, "--json").stdout)
         algorithms = json.loads(tool.run("list", "algorithms", "--json").stdout)
+        options = {row["name"]: row for row in next(row for row in algorithms if row["id"] == "sep.fused")["options"]}
+        self.assertEqual([options[name]["open"] for name in ["math", "threads"]], [False, True])
         self.assertIn(plan["algorithm"], [row["id"] for row in algorithms])
         self.assertEqual(plan["min_bytes"], 2 * 640 * 480 * 4)
         self.assertLessEqual(plan["predicted_error"], plan["allowed_error"])
