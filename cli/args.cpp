@@ -178,6 +178,13 @@ std::vector<double> border_values(const BorderArgs& args) {
   return args.values ? parse_numbers(*args.values, "--border-value") : std::vector<double>{};
 }
 
+void check_border_values(const BorderArgs& args, PixelFormat format) {
+  const std::ptrdiff_t values = std::ssize(border_values(args));
+  const FormatInfo& row = info(format);
+  if (values <= 1 || values == row.channels) return;
+  fail_usage(fmt::format("{} has {} channels, --border-value gives {} values", row.name, row.channels, values));
+}
+
 void add_device_options(CLI::App& command, DeviceArgs& args) {
   command.add_option("--device", args.device, "Where to run: auto, cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
       ->type_name("D")

@@ -43,6 +43,8 @@ void add_border_options(CLI::App& command, BorderArgs& args);
 [[nodiscard]] Border make_border(const BorderArgs& args);
 /// The border values as given, for images of any number of channels; empty when none were.
 [[nodiscard]] std::vector<double> border_values(const BorderArgs& args);
+/// They are none, one for all channels, or one a channel.
+void check_border_values(const BorderArgs& args, PixelFormat format);
 
 // --device --threads --cpu-target
 struct DeviceArgs {

@@ -86,6 +86,7 @@ AtomicFile::AtomicFile(const std::string& path, bool replaces)
   }
   // Keeps the rights of a file that is replaced. Where that is not allowed, the usual ones are no reason to fail.
   if (exists) static_cast<void>(::fchmod(descriptor_, existing.st_mode & 07777) == 0);
+  had_file_ = exists;
 }
 
 AtomicFile::~AtomicFile() {
@@ -112,7 +113,9 @@ void AtomicFile::check() const {
 
 void AtomicFile::commit() {
   check();
-  if (::close(std::exchange(descriptor_, -1)) != 0) {
+  // What replaces a file is on the disk before it does: else a power cut could leave neither.
+  const bool is_kept = !had_file_ || ::fsync(descriptor_) == 0 || errno == EINVAL;  // not every file system knows of it
+  if (!is_kept || ::close(std::exchange(descriptor_, -1)) != 0) {
     write_error_ = errno;
     check();
   }

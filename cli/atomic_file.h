@@ -43,6 +43,7 @@ class AtomicFile final : public OIIO::Filesystem::IOProxy {
   std::string target_path_;  ///< where it leads
   std::string temporary_path_;
   bool replaces_;
+  bool had_file_ = false;  ///< when it was opened
   int descriptor_ = -1;
   int write_error_ = 0;  ///< errno of the first write that failed
 };

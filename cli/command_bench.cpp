@@ -65,6 +65,7 @@ std::vector<cases::Case> select(const BenchCommand& args) {
       has_kernel(args.kernel) ? std::vector{case_of_kernel(args, size)} : cases_of_table(args, size);
   for (cases::Case& c : selected) {
     c.spec.border = make_border(args.border);
+    check_border_values(args.border, c.src.format);
     c.spec.accuracy = make_accuracy(args.plan);
     c.algorithm = make_plan_options(args.plan).algorithm.value_or(AlgorithmChoice{});
   }

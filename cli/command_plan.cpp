@@ -105,10 +105,7 @@ void run(const PlanCommand& args) {
   spec.transfer = args.linear ? TransferFunction::srgb : TransferFunction::none;
   if (args.roi) spec.roi = parse_rect(*args.roi, "--roi");
 
-  const std::ptrdiff_t values = std::ssize(border_values(args.border));
-  if (const int channels = info(src.format).channels; values > 1 && values != channels) {
-    fail_usage(fmt::format("{} has {} channels, --border-value gives {} values", args.format, channels, values));
-  }
+  check_border_values(args.border, src.format);
 
   const ImageDesc dst = destination_desc(spec, src, args.to_format ? parse_format_name(*args.to_format) : src.format);
   const Device device = open_device(args.device);

@@ -96,6 +96,8 @@ class ErrorsTest(unittest.TestCase):
         self.refuses(1, ["0"], "plan", "0x10", "rgba8", "--gaussian", 2)
         self.refuses(2, ["3 channels", "2 values"], "plan", "9x9", "rgb8", "--gaussian", 2, "--border", "constant",
                      "--border-value", "1,2")
+        self.refuses(2, ["rgb8", "3 channels", "2 values"], "bench", "--size", "9x9", "--format", "rgb8", "--gaussian", 2, "--border",
+                     "constant", "--border-value", "1,2")
         self.refuses(1, ["sep.fuse", "but sep.fused"], "plan", "9x9", "rgb8", "--gaussian", 2, "--algorithm", "sep.fuse")
         self.refuses(1, ["foo", "AVX2"], "plan", "9x9", "rgb8", "--gaussian", 2, "--cpu-target", "foo")
 
