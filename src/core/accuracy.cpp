@@ -14,13 +14,6 @@ constexpr double kSteepestSrgbInProportion = 1.055 / 2.4;  // the most that slop
 constexpr double kSrgbError32 = 4e-6;
 constexpr double kSrgbError64 = 1e-14;
 
-double largest_border_value(const BlurSpec& spec) {
-  if (spec.border.mode.x != BorderMode::constant && spec.border.mode.y != BorderMode::constant) return 0.0;
-  double largest = 0.0;
-  for (const double v : spec.border.value) largest = std::max(largest, std::abs(v));
-  return largest;
-}
-
 /// How much larger, relative to full scale, errors of decoded numbers are than those of numbers from 0 to 1, as pixels are taken to be:
 /// a border of floats may be more. Colours are then so many times their value as alpha is, or grow by a power.
 double gain_beyond_one(const BlurSpec& spec) {
@@ -32,6 +25,13 @@ double gain_beyond_one(const BlurSpec& spec) {
 }
 
 }  // namespace
+
+double largest_border_value(const BlurSpec& spec) {
+  if (spec.border.mode.x != BorderMode::constant && spec.border.mode.y != BorderMode::constant) return 0.0;
+  double largest = 0.0;
+  for (const double v : spec.border.value) largest = std::max(largest, std::abs(v));
+  return largest;
+}
 
 double colour_gain(const BlurSpec& spec) {
   double gain = gain_beyond_one(spec);

@@ -14,6 +14,9 @@ enum class Accumulator : std::uint8_t { i32, f32, f64 };
   return accumulator == Accumulator::f64 ? 0x1p-53 : 0x1p-24;
 }
 
+/// Of a constant border, in magnitude; 0 without one.
+[[nodiscard]] double largest_border_value(const BlurSpec& spec);
+
 /// How much an error of the blurred numbers can grow on the way out: dividing by alpha doubles it (in the alpha-weighted
 /// measure), the steepest part of the sRGB curve multiplies it by 12.92.
 [[nodiscard]] double colour_gain(const BlurSpec& spec);

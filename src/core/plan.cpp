@@ -80,6 +80,10 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
     if (!has_too_many_groups(pass, problem.device)) continue;
     return Error{ErrorCode::unsupported, "it would need more work groups than the device takes in one dispatch", {}};
   }
+  constexpr double kLargestHalf = 65504.0;
+  if (proposal->assumption == gpu::kHalfRange && largest_border_value(problem.spec) > kLargestHalf) {
+    return Error{ErrorCode::unsupported, "the border is beyond the range of f16, which it keeps pixels in", {}};
+  }
   if (!(proposal->error <= problem.allowed_error)) {
     return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, 2) + " is above the allowed " +
                                              number(problem.allowed_error, 2), {}};
