@@ -165,7 +165,7 @@ std::vector<Way> ways_on_buffers() {
   std::vector<Way> ways;
   for (const AlgorithmInfo& algorithm : algorithms()) ways.push_back({std::string(algorithm.id) + ":storage=buffer"});
   for (const char* form : {"box.any:form=columns,sums=u32", "box.any:form=columns,sums=f32", "box.any:form=corners",
-                           "box.any:form=corners,sums=f32", "sep.fused:neighbours=lanes", "sep.fused:math=half",
+                           "box.any:form=corners,sums=f32", "box.any:form=lanes", "sep.fused:neighbours=lanes", "sep.fused:math=half",
                            "gauss.decimate:read_span=4,write_span=4", "gauss.decimate:blur=tiles",
                            "gauss.decimate:blur=walk", "gauss.decimate:blur=expand"}) {
     ways.push_back({form});

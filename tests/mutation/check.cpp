@@ -1,5 +1,5 @@
 // A short run over what the test suite checks at length; exits with 1 and the first failure. Without arguments it is about
-// the CPU backend, else about these algorithms of the Vulkan backend.
+// the CPU backend, else about these algorithms or cases, by their names, of the Vulkan backend.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +16,13 @@ namespace mollify::cases {
 namespace {
 
 constexpr std::size_t kEvery = 3;  // of the pairwise cases of the CPU; those of one GPU algorithm are few
+
+/// Those of an algorithm, or the one of this name.
+std::vector<Case> cases_of(const Device& device, std::string_view what) {
+  if (what.find('/') == std::string_view::npos) return pairwise_cases(device.info(), what);
+  const Result<Case> one = parse_case(what);
+  return one ? std::vector{*one} : std::vector<Case>();
+}
 
 /// The reference is most of the work and runs on one thread, so cases of the CPU run side by side.
 bool conforms(const Device& device, const std::vector<Case>& cases, std::size_t every) {
@@ -104,7 +111,7 @@ int main(int count, char** arguments) {
                    cases::conforms(*device, cases, cases::kEvery) ? 0 : 1;
   }
   for (int i = 1; i < count; ++i) {
-    const std::vector<cases::Case> cases = cases::pairwise_cases(device->info(), arguments[i]);
+    const std::vector<cases::Case> cases = cases::cases_of(*device, arguments[i]);
     if (cases.empty()) std::printf("there are no cases of %s\n", arguments[i]);
     if (cases.empty() || !cases::conforms(*device, cases, 1)) return 1;
   }

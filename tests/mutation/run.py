@@ -20,7 +20,7 @@ class Mutant(NamedTuple):
     file: str
     old: str
     new: str
-    algorithms: tuple = ()  # of the Vulkan backend, which are to see it; none: the CPU backend
+    algorithms: tuple = ()  # or names of cases, of the Vulkan backend, which are to see it; none: the CPU backend
 
 
 KERNELS = "src/backends/cpu/kernels/"
@@ -138,7 +138,8 @@ VULKAN_MUTANTS = [
            "rows_seen[i] = rows_seen[i + kPairs];", "rows_seen[i] = rows_seen[i];", ("sep.fused",)),
     Mutant("codes are centred and stay so", "shaders/sep_fused_lanes.comp",
            "fma(sums[i], scale, centre + whole)", "fma(sums[i], scale, whole)", ("sep.fused",)),
-    Mutant("sums of bytes keep their lift", "shaders/sep_fused_lanes.comp", "scale / lift(i)", "scale", ("sep.fused",)),
+    Mutant("sums of bytes keep their lift", "shaders/sep_fused_lanes.comp", "scale / lift(i)", "scale",
+           ("sep.fused:neighbours=lanes/203x61/rgba8/gaussian:sigma=0.6,radius=2/mirror",)),
     Mutant("cells of bytes keep their lift", "shaders/gauss_decimate_spans.comp", "(scale / lift(n))", "scale", ("gauss.decimate",)),
     Mutant("the first column of cells begins where spans do", "shaders/gauss_decimate_spans.comp",
            "place_of(thread * span + i - lead)", "place_of(thread * span + i)", ("gauss.decimate",)),
