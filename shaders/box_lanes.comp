@@ -25,7 +25,7 @@
 
 layout(constant_id = 20) const int subgroup_size = 32;
 layout(constant_id = 21) const int lanes_left = 1;       // that only lend, at the left end
-layout(constant_id = 22) const int rest = 0;            // see lanes_back
+layout(constant_id = 22) const int rest = 0;             // see lanes_back
 layout(constant_id = 23) const int turn = 0;             // pixels from where a lane's results begin to its own
 layout(constant_id = 24) const int batch = 1;            // rows that are on their way
 layout(constant_id = 25) const bool sums_are_halves = false;  // of words: two windows' sums in one
