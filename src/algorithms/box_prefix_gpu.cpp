@@ -59,7 +59,8 @@ std::int32_t places_beyond(const Form& form, std::int32_t window) {
   return rounded_size(columns + columns * form.words() / 32 + 1);
 }
 
-/// Units of the roundoff, relative to full scale. Sums up to a place can be as large as all that a group reads.
+/// Units of the roundoff, relative to full scale. Sums up to a place can be as large as all that a group reads; differences of
+/// pixels twice as large as a pixel.
 double growth(const PerAxis<BoxAxis>& box, const Form& form, std::int32_t subgroup_size) {
   const double wide = box.x.whole();
   const double high = box.y.whole();
@@ -69,7 +70,7 @@ double growth(const PerAxis<BoxAxis>& box, const Form& form, std::int32_t subgro
   const double along = form.pixels + halvings(subgroup_size) + subgroups / subgroup_size + halvings(subgroup_size) + 4.0;
   const double column = form.has_cells ? kBoxRun + form.height / kBoxRun + std::floor(high / form.height) + 3.0 : high + 1.0;
   const double start = column + 2.0 * along * reach / wide + 1.0;
-  const double a_row = 2.0 * along * reach / (wide * high) + 3.0 / high + 1.0;
+  const double a_row = 4.0 * along * reach / (wide * high) + 4.0 / high + 1.0;
   return start + form.height * a_row + 4.0;
 }
 
