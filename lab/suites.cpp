@@ -134,6 +134,28 @@ std::vector<Group> scale(const DeviceInfo& device) {
   return groups;
 }
 
+bool is_fused(std::string_view id) { return id == "sep.fused" || id == "gauss.decimate" || id == "box.any"; }
+
+/// What runs as fast as memory does, in each of its forms, also those that no plan takes by itself.
+std::vector<Group> fused(const DeviceInfo& device) {
+  const Variants variants{
+      .takes_part = is_fused, .options = false, .combined = {"math", "form", "blur", "neighbours"}, .max_errors = {kLoose}};
+  std::vector<KernelSpec> kernels;
+  for (const std::int32_t radius : {1, 2, 4, 9}) kernels.push_back(gaussian_of_width(2 * radius + 1));
+  for (const double sigma : {5, 8, 10, 20, 50, 100}) kernels.push_back(open_gaussian(sigma));
+  for (const double radius : {1, 4, 16, 32, 64, 128, 256}) kernels.push_back(Box::of_radius(radius, radius));
+  std::vector<Group> groups;
+  for (const std::int32_t size : {4096, 512}) {
+    if (device.gpu.is_software && size > 512) continue;  // minutes for a group
+    for (const KernelSpec& kernel : kernels) {
+      for (const PixelFormat format : {rgba8, rgba16f, rgba32f}) {
+        append(groups, make_group({kernel, {size, size}, format}, variants, device));
+      }
+    }
+  }
+  return groups;
+}
+
 /// A little of everything, the most telling first: time may run out on a slow device.
 std::vector<Group> quick(const DeviceInfo& device) {
   const Variants exact{.takes_part = [](std::string_view id) { return starts_with_any(id, {"sep.", "nxn.", "box.sep",
@@ -166,6 +188,7 @@ constexpr std::array kSuites = {
     Suite{"quad", "3x3 kernels of 1 and 4 channels: quad exchange beside direct and shared loads", 0.3, 9, {}, quad},
     Suite{"gauss", "Gaussians of sigma 0.5 to 100: time against measured error", 0.3, 9, {}, gauss},
     Suite{"scale", "64x64 to what the memory holds", 0.3, 9, {}, scale},
+    Suite{"fused", "what runs as fast as memory does, 4096x4096 and 512x512: each form of its kernels", 0.1, 9, {}, fused},
 };
 
 }  // namespace

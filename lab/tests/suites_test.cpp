@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ranges>
 #include <set>
 
 #include "lab/candidates.h"
@@ -65,6 +66,18 @@ TEST(Suites, TheFirstGroupsSpanEverything) {
 TEST(Suites, BoxHasEveryRadius) {
   EXPECT_EQ(find_suite("box")->groups(cpu()).size(), 63U);
   EXPECT_GE(find_suite("box")->min_runs, 10);
+}
+
+TEST(Suites, FusedHasEveryKernelSizeAndFormat) {
+  const std::vector<Group> groups = find_suite("fused")->groups(cpu());
+  EXPECT_EQ(groups.size(), 17U * 2U * 3U);
+  std::size_t others = 0;
+  for (const Group& group : groups) {
+    others += group.cases.size() - 1;  // than the planner's choice
+    const std::set<std::string> fused{"sep.fused", "gauss.decimate", "box.any"};
+    for (const cases::Case& c : group.cases | std::views::drop(1)) EXPECT_TRUE(fused.contains(c.algorithm.id)) << cases::name(c);
+  }
+  EXPECT_GT(others, 0U);
 }
 
 TEST(Suites, NoCaseIsThereTwice) {
