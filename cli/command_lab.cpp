@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <memory>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -79,10 +80,23 @@ void check_seconds(const std::optional<double>& seconds, std::string_view option
   }
 }
 
+/// The name of a group in at most `width` characters: numbers with four digits, and dots where there is more.
+std::string short_label(const lab::Group& group, std::size_t width) {
+  static const std::regex number("[0-9]+\\.[0-9]+");
+  std::string text;
+  auto rest = group.label.cbegin();
+  for (std::sregex_iterator match(group.label.begin(), group.label.end(), number); match != std::sregex_iterator(); ++match) {
+    text.append(rest, (*match)[0].first).append(fmt::format("{:.4g}", std::stod(match->str())));
+    rest = (*match)[0].second;
+  }
+  text.append(rest, group.label.cend());
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
 lab::Observer observer_of(const StatusLine& line) {
   lab::Observer observer;
   observer.working = [&line](const lab::Group& group, std::string_view what, std::size_t done, std::size_t total) {
-    line.show(fmt::format("{}: {} {} of {}", group.label.substr(0, 70), what, std::min(done + 1, total), total));
+    line.show(fmt::format("{}: {} {} of {}", short_label(group, 70), what, std::min(done + 1, total), total));
   };
   observer.finished = [&line](const lab::Group& group, const lab::Json& fastest, const lab::Tally& tally, double left) {
     line.clear();
@@ -91,7 +105,7 @@ lab::Observer observer_of(const StatusLine& line) {
       best = fmt::format("{:<26} {:>9.3f} ms {:>7.2f} of a copy", fastest["algorithm"].get<std::string>(),
                          fastest["time_ns"]["median"].get<double>() / 1e6, fastest["copy_ratio"].get<double>());
     }
-    fmt::print("{:<52} {}   {} timed, {} left\n", group.label.substr(0, 52), best, tally.timed, duration_text(left));
+    fmt::print("{:<52} {}   {} timed, {} left\n", short_label(group, 52), best, tally.timed, duration_text(left));
     std::fflush(stdout);
   };
   observer.note = [&line](const std::string& note) {

@@ -37,7 +37,7 @@ class LabTest(unittest.TestCase):
             self.assertIn(str(word), result.stderr)
 
     def test_run_resume_report_compare(self):
-        self.quick("--limit", 0.001)
+        self.assertIn("gaussian:sigma=0.3333,radius=1 ", self.quick("--limit", 0.001).stdout)
         first = self.records()
         self.assertGreater(len(first), 2)
         self.assertTrue(all(r["outcome"] == "timed" for r in first), "the quick suite holds what can run")
