@@ -127,7 +127,10 @@ std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& t
             "64x4", "4x64", "64x1", "128x2", "2x128", "128x1", "256x1", "256x2", "512x1"};
   }
   if (option.name == "segment") return {"64", "128", "256", "512", "1024", "4096"};
-  if (is_one_of(kPieces)) return {"1", "2", "4", "8", "16", "32", "64"};
+  if (is_one_of(kPieces)) {
+    if (device.backend == Backend::cpu) return {"1", "2", "4", "8", "16", "32", "64"};
+    return {"1", "2", "4", "8", "12", "16", "24", "32", "48", "64", "96", "128", "192", "256", "384"};
+  }
   std::vector<std::string> values;
   for (const std::string_view value : option.values) {
     // A driver that runs on the processor takes seconds to compile many unrolled steps.

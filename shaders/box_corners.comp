@@ -58,10 +58,11 @@ NUMBERS sum_up_to(NUMBERS v, int lane, int used) {
     bool has = lane >= step;
     uint from = gl_SubgroupInvocationID - uint(has ? step : 0);
     [[unroll]] for (int c = 0; c < 4; ++c) {
-      if (c >= used) continue;
-      NUMBERS other = NUMBERS(0);
-      other[c] = subgroupShuffle(v[c], from);
-      if (has) v[c] += other[c];
+      if (c < used) {
+        NUMBERS other = NUMBERS(0);
+        other[c] = subgroupShuffle(v[c], from);
+        if (has) v[c] += other[c];
+      }
     }
   }
   return v;
@@ -143,29 +144,30 @@ void main() {
     }
     [[unroll]] for (int i = 0; i < batch; ++i) {
       int row = y + i;
-      if (row >= end) break;
-      if (row % lanes == 0) {
-        int reached_row = top + min(row + lane, height - 1);
-        changes = window_across(strip.x, reached_row + window.y) - window_across(strip.x, reached_row);
+      if (row < end) {
+        if (row % lanes == 0) {
+          int reached_row = top + min(row + lane, height - 1);
+          changes = window_across(strip.x, reached_row + window.y) - window_across(strip.x, reached_row);
+        }
+        uvec4 chunks[4] = {chunk_of(left, leaves[i], fetched[4 * i]), chunk_of(right, leaves[i], fetched[4 * i + 1]),
+                           chunk_of(left, enters[i], fetched[4 * i + 2]), chunk_of(right, enters[i], fetched[4 * i + 3])};
+        NUMBERS differences[pixels];
+        NUMBERS running = NUMBERS(0);
+        [[unroll]] for (int p = 0; p < pixels; ++p) {
+          running += pixel_of_row(right, enters[i], chunks[3], p, numbers_outside) -
+                     pixel_of_row(right, leaves[i], chunks[1], p, numbers_outside) -
+                     (pixel_of_row(left, enters[i], chunks[2], p, numbers_outside) -
+                      pixel_of_row(left, leaves[i], chunks[0], p, numbers_outside));
+          differences[p] = running;
+        }
+        NUMBERS before_lane = sum_up_to(running, lane, kPlanes) - running;
+        NUMBERS change = NUMBERS(0);
+        uint from = gl_SubgroupInvocationID - uint(lane) + uint(row % lanes);
+        [[unroll]] for (int c = 0; c < source_channels; ++c) change[c] = subgroupShuffle(changes[c], from);
+        [[unroll]] for (int p = 0; p < pixels; ++p) sums[p] += change + to_totals(differences[p] + before_lane);
+        ivec2 to = ivec2(own, corner.y + row) - skip;
+        if (strip_index < strips && to.y >= 0) store_row(to, -to.x, size.x - own, sums);
       }
-      uvec4 chunks[4] = {chunk_of(left, leaves[i], fetched[4 * i]), chunk_of(right, leaves[i], fetched[4 * i + 1]),
-                         chunk_of(left, enters[i], fetched[4 * i + 2]), chunk_of(right, enters[i], fetched[4 * i + 3])};
-      NUMBERS differences[pixels];
-      NUMBERS running = NUMBERS(0);
-      [[unroll]] for (int p = 0; p < pixels; ++p) {
-        running += pixel_of_row(right, enters[i], chunks[3], p, numbers_outside) -
-                   pixel_of_row(right, leaves[i], chunks[1], p, numbers_outside) -
-                   (pixel_of_row(left, enters[i], chunks[2], p, numbers_outside) -
-                    pixel_of_row(left, leaves[i], chunks[0], p, numbers_outside));
-        differences[p] = running;
-      }
-      NUMBERS before_lane = sum_up_to(running, lane, kPlanes) - running;
-      NUMBERS change = NUMBERS(0);
-      uint from = gl_SubgroupInvocationID - uint(lane) + uint(row % lanes);
-      [[unroll]] for (int c = 0; c < source_channels; ++c) change[c] = subgroupShuffle(changes[c], from);
-      [[unroll]] for (int p = 0; p < pixels; ++p) sums[p] += change + to_totals(differences[p] + before_lane);
-      ivec2 to = ivec2(own, corner.y + row) - skip;
-      if (strip_index < strips && to.y >= 0) store_row(to, -to.x, size.x - own, sums);
     }
   }
 }

@@ -68,6 +68,7 @@ NUMBER number_at(uint words[kWords], int p, int plane) {
 
 // Halves of words stay positive: so much is added to both.
 const uint kLift = SUMS == SUMS_u16x2 ? 255u : 0u;
+NUMBER no_change() { return NUMBER(kLift * uint(window.x) * 0x10001u); }  // of a window
 
 void changes_of(uint entering[kWords], uint leaving[kWords], out NUMBER v[kOwn]) {
   [[unroll]] for (int i = 0; i < kOwn; ++i) {
@@ -108,6 +109,8 @@ void to_windows(inout NUMBER v[kOwn]) {
     int from = lane - lanes_back - (is_near ? 0 : 1);
     NUMBER begin = subgroupShuffle(up_to[i - rest * kPlanes + (is_near ? 0 : kOwn)], uint(from < 0 ? lane : from));
     v[i] = up_to[i + kPlanes] - begin;
+    // Where results are turned, pixels that nobody needs lie in a word with others: what they come to must fit into their bits.
+    if (turn > 0 && from < 0) v[i] = no_change();
   }
 }
 
@@ -159,11 +162,9 @@ void start_windows(NUMBER down[kOwn]) {
     to_windows(v);
     [[unroll]] for (int i = 0; i < kOwn; ++i) {
       int of_pixel = c + i % kPlanes;
-      if (of_pixel >= source_channels) continue;
-      if (sums_are_halves) {
-        sums[i] += v[i] << (c > 0 ? 16 : 0);
-      } else {
-        sums[i / kPlanes * source_channels + of_pixel] += v[i];
+      if (of_pixel < source_channels) {
+        int place = sums_are_halves ? i : i / kPlanes * source_channels + of_pixel;
+        sums[place] += sums_are_halves && c > 0 ? v[i] << 16 : v[i];
       }
     }
   }
@@ -227,14 +228,15 @@ void sum_columns(bool whole, out NUMBER down[kOwn]) {
     uint fetched[batch][kWords];
     [[unroll]] for (int n = 0; n < batch; ++n) fetch_row(whole, top + min(y + n, window.y - 1), fetched[n]);
     [[unroll]] for (int n = 0; n < batch; ++n) {
-      if (y + n >= window.y) break;
-      settle_row(whole, top + y + n, fetched[n]);
-      [[unroll]] for (int i = 0; i < kOwn; ++i) {
+      if (y + n < window.y) {
+        settle_row(whole, top + y + n, fetched[n]);
+        [[unroll]] for (int i = 0; i < kOwn; ++i) {
 #if SUMS == SUMS_f32
-        down[i] += number_at(fetched[n], i / kPlanes, i % kPlanes) * scale;
+          down[i] += number_at(fetched[n], i / kPlanes, i % kPlanes) * scale;
 #else
-        down[i] += number_at(fetched[n], i / kPlanes, i % kPlanes);
+          down[i] += number_at(fetched[n], i / kPlanes, i % kPlanes);
 #endif
+        }
       }
     }
   }

@@ -162,9 +162,10 @@ void sum_columns(Columns own[chunks], int top, NUMBERS numbers_outside, out NUMB
       [[unroll]] for (int q = 0; q < chunks; ++q) fetched[i * chunks + q] = fetch_row(own[q], rows[i]).low;
     }
     [[unroll]] for (int i = 0; i < ahead; ++i) {
-      if (first + i >= window.y) break;
-      [[unroll]] for (int k = 0; k < kOwn; ++k) {
-        down[k] += pixel_of_row(own[k / pixels], rows[i], fetched[i * chunks + k / pixels], k % pixels, numbers_outside);
+      if (first + i < window.y) {
+        [[unroll]] for (int k = 0; k < kOwn; ++k) {
+          down[k] += pixel_of_row(own[k / pixels], rows[i], fetched[i * chunks + k / pixels], k % pixels, numbers_outside);
+        }
       }
     }
   }

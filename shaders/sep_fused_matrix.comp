@@ -204,8 +204,9 @@ Four fetch_mapped(ivec2 p) {
 void store_each(ivec2 p, Four four) {
   [[unroll]] for (int i = 0; i < 4; ++i) {
     uint index = destination_index(ivec2(p.x + i, p.y)) * uint(source_channels);
-    if (p.x + i >= size.x) continue;
-    [[unroll]] for (int c = 0; c < source_channels; ++c) put_component(index + uint(c), component(four, i, c));
+    if (p.x + i < size.x) {
+      [[unroll]] for (int c = 0; c < source_channels; ++c) put_component(index + uint(c), component(four, i, c));
+    }
   }
 }
 

@@ -415,6 +415,8 @@ TEST(Vulkan, WindowsThatEndWithALane) {
                            "box.any:form=lanes,sums=f32,span=4/200x50/rgba8/box:radius=4/mirror",
                            "box.any:form=lanes,span=4/200x50/rg16/box:radius=4/mirror",
                            "box.any:form=lanes,span=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
+                           "box.any:form=lanes,span=4/203x61/r8/box:before=0,after=1/wrap",
+                           "box.any:form=lanes,span=4/203x61/rg8/box:before=0,after=1/wrap",
                            "box.any:form=lanes,span=4/200x50/r8/box:radius=5x40/constant:value=0.3_0_0_0/roi=50x20+13+7"}) {
     expect_case_passes(text);
   }

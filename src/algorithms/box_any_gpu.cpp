@@ -33,14 +33,20 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
   constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_prefix, propose_box_lanes};
   static_assert(kPropose.size() == kBoxAnyForms.size());
   if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
-  // Lanes have not been timed yet: only where asked for.
   if (p.options.contains("span")) return propose_box_lanes(p);
   Result<Proposal> best = propose_box_columns(p);
-  for (const auto propose : {propose_box_corners, propose_box_prefix}) {
-    Result<Proposal> other = propose(p);
-    if (!other || (best && other->error > p.allowed_error)) continue;
+  const auto consider = [&](Result<Proposal> other) {
+    if (!other || (best && other->error > p.allowed_error)) return;
     if (!best || best->error > p.allowed_error || other->seconds < best->seconds) best = std::move(other);
-  }
+  };
+  consider(propose_box_corners(p));
+  consider(propose_box_prefix(p));
+  // Measured on an H200: wider windows leave too many lanes that only lend, and pixels of more bits gain nothing. Drivers that run on
+  // the processor take seconds to compile it.
+  constexpr std::int64_t kWide = 25;
+  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  const bool suits_lanes = box && box->x.whole() <= kWide && info(p.src.format).bits == 8;
+  if (suits_lanes && !p.device.gpu.is_software) consider(propose_box_lanes(p));
   return best;
 }
 

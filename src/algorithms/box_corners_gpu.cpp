@@ -92,7 +92,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const Result<std::int32_t> threads = box_threads(p, kThreads);
   if (!threads) return threads.error();
   out.threads = *threads;
-  const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software || decodes_slowly(p) ? 1 : std::max(1, 4 / out.pixels));
+  const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software || decodes_slowly(p) ? 1 : 2);
   if (!batch) return batch.error();
   out.batch = *batch;
 

@@ -78,7 +78,10 @@ Status sum_codes_in_halves(LaneTaps& out, FusedMath math, const DeviceInfo& devi
   std::optional<CodeSums> sums = code_sums({x, y}, all ? CodeAxes::both : CodeAxes::x, fuses);
   if (!sums) return refusal("sums of codes in f16 are for symmetric kernels");
   constexpr double kMostError = 0.25;  // codes: less than the lowest by more, and the next half stands for another code
-  if (all && sums->error >= kMostError) return refusal("sums of f16 err by a quarter of a code and more with these taps");
+  if (sums->error >= kMostError) {
+    if (all) return refusal("sums of f16 err by a quarter of a code and more with these taps");
+    out.leave_range = true;
+  }
   constexpr double kCentre = 128.0;
   constexpr double kLargestCode = 255.0;
   double total = 1.0;  // of the weights

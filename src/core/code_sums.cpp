@@ -108,7 +108,7 @@ CodeSums find_sums(const PerAxis<std::vector<double>>& weights, CodeAxes axes, b
   const PerAxis<double> least{std::abs(weights.x.front()), std::abs(weights.y.front())};
   const double gain = half_to_float(double_to_half(least.x * least.y));
   constexpr double kMost = 0x1p15;  // halves end at twice that
-  if (kCentre * magnitude(weights.y) <= kMost * gain) consider(least.x, axes == CodeAxes::both ? gain : 1.0);
+  if (gain > 0.0 && kCentre * magnitude(weights.y) <= kMost * gain) consider(least.x, axes == CodeAxes::both ? gain : 1.0);
   return best;
 }
 

@@ -126,6 +126,8 @@ VULKAN_MUTANTS = [
            "bool is_near = i / kPlanes >= rest;", "bool is_near = true;", ("box.any",)),
     Mutant("a lane's results are not turned", "shaders/box_lanes.comp",
            "turn * source_channels * SPAN_BITS;", "0;", ("box.any",)),
+    Mutant("what nobody needs of a lane's results spoils its word", "shaders/box_lanes.comp",
+           "if (turn > 0 && from < 0) v[i] = no_change();", "", ("box.any:form=lanes,span=4/203x61/r8/box:before=0,after=1/wrap",)),
     Mutant("lanes borrow from the wrong side", "shaders/sep_fused_lanes.comp",
            "subgroupShuffle(word, uint(lane + lanes));", "subgroupShuffle(word, uint(lane - lanes));", ("sep.fused",)),
     Mutant("the tap that is one counts twice", "shaders/sep_fused_lanes.comp",
