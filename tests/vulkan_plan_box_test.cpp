@@ -174,13 +174,15 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
   const auto chosen = [&](double radius, PixelFormat format) {
     const ImageDesc desc{4096, 4096, format};
     const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
-    const AlgorithmChoice choice = must(make_plan(spec, desc, desc, fake_gpu(false))).algorithm;
+    DeviceInfo device = fake_gpu(false);
+    device.gpu.subgroup_size = 32;
+    const AlgorithmChoice choice = must(make_plan(spec, desc, desc, device)).algorithm;
     return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
   using enum PixelFormat;
-  EXPECT_EQ(chosen(1, rgba8), "sep.fused");
+  for (const double radius : {1, 4, 8, 12}) EXPECT_EQ(chosen(radius, rgba8), "box.any by lanes") << radius;
   // Prefix sums of two packed words a place, as long as a group reaches far beyond the window.
-  for (const double radius : {4, 15, 64, 127}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
+  for (const double radius : {13, 64, 127}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
   for (const double radius : {128, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
   // Places of four words are as wide as what columns keep.
   for (const PixelFormat format : {rgba16, rgba16f, rgba32f}) EXPECT_EQ(chosen(9, format), "box.any by columns");

@@ -254,6 +254,18 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
   }
 }
 
+/// Errors of a quarter of a code and more take sums out of the range of bytes.
+TEST(Vulkan, SumsOfHalvesKeepWhiteAndBlackApart) {
+  const ImageDesc desc{256, 40, PixelFormat::r8};
+  BlurSpec spec = spec_of(Box::of_radius(32, 1));
+  spec.accuracy.max_error = 0.004;
+  const Executable executable = prepared_on(gpu(), "sep.fused:math=mixed,span=16", spec, desc);
+  EXPECT_GT(executable.plan().predicted_error, 0.25 / 255.0);
+  for (const double value : {0.0, 1.0}) {
+    EXPECT_NEAR(run(executable, Pixels::constant(desc, value)).at(100, 20), value, executable.plan().predicted_error);
+  }
+}
+
 /// Rows that enter windows are white where those that leave are black, and then the other way round: differences of a
 /// part of a window are as large as half a word holds.
 TEST(Vulkan, BoxesByPrefixSumsOverWhiteAndBlackRows) {

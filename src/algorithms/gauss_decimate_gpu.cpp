@@ -58,13 +58,15 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
 }
 
 /// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few. Measured on an H200: 1024
-/// threads have so few registers each that f32 at sigma 100 takes 519 us instead of 173.
+/// threads have so few registers each that f32 at sigma 100 takes 519 us instead of 173. So many only if fewer are no spline wide.
 std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t span) {
-  constexpr std::int32_t kMost = 512;
-  const std::int32_t most = std::min(p.device.gpu.max_group_invocations, kMost);
+  constexpr std::int32_t kUsuallyMost = 512;
+  const std::int32_t most = p.device.gpu.max_group_invocations;
   const std::int64_t shared_with_neighbours = (x.cells() - 1) * x.factor;
+  const std::int64_t spline = shared_with_neighbours + x.factor + span - 1;
   std::int32_t threads = 128;
-  while (threads < most && threads * span < 5 * shared_with_neighbours) threads *= 2;
+  while (threads < std::min(most, kUsuallyMost) && threads * span < 5 * shared_with_neighbours) threads *= 2;
+  while (threads < most && threads * span < spline) threads *= 2;
   return std::min(threads, most);
 }
 
