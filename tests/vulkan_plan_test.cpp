@@ -505,7 +505,7 @@ TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
   DeviceInfo device = fake_matrix_gpu();
   device.name = "NVIDIA H200";  // which has 132
-  const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=matrix")));
+  const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=matrix,blur=tiles")));
   const auto groups = [](const Pass& pass) {
     const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
     return count(pass.size.x, pass.tile.x) * count(pass.size.y, pass.tile.y);
