@@ -45,7 +45,7 @@ constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"order", kOrderExamples, kCheapest, "box filters that the spline is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
-    OptionInfo{"blur", kGridBlurs, "the faster of tiles and walk",
+    OptionInfo{"blur", kGridBlurs, "the fastest",
                "GPU: of the grid, by groups that make a tile each or walk down strips, or as part of the expansion"},
     OptionInfo{"blur_span", kSpans, "4, or 8 numbers",
                "GPU, tiles and expand: cells that a thread sums at once, in either direction"},

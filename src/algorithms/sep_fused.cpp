@@ -35,12 +35,12 @@ constexpr std::array kOptions = {
                "GPU, f32: where a thread finds pixels beside its own, shared memory or the registers of other threads"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"span", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
-    OptionInfo{"threads", kThreads, "128, or 256 for many taps and matrices", "GPU: threads of a work group", true},
+    OptionInfo{"threads", kThreads, "128, 64 for lanes of bytes, 256 for many taps and matrices", "GPU: threads of a work group", true},
     OptionInfo{"halves", kHalves, "1 where the error allows it",
                "GPU, matrix: halves that a tap, and a row between the axes, is kept as the sum of"},
     OptionInfo{"blocks", kBlocks, "2, or 1 where taps are sums of two halves", "GPU, matrix: blocks of 16 columns of a subgroup",
                true},
-    OptionInfo{"batch", kBatches, "4, or 2 for many taps and lanes", "GPU: rows from one turn to the next", true},
+    OptionInfo{"batch", kBatches, "4, or 2 for many taps; lanes: 2 to 4", "GPU: rows from one turn to the next", true},
     OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
                true}};
 
