@@ -47,17 +47,6 @@ KernelSpec make_file_kernel(const KernelArgs& args) {
   return Matrix{table.width, table.height, std::move(table.weights), anchor, normalization};
 }
 
-// Options that only say something beside one kind of kernel.
-void refuse_stray_options(const KernelArgs& args) {
-  const auto refuse = [](bool given, bool belongs, std::string_view option, std::string_view owner) {
-    if (given && !belongs) fail_usage(fmt::format("{} goes with {}", option, owner));
-  };
-  refuse(args.radius.has_value(), args.gaussian.has_value(), "--radius", "--gaussian");
-  refuse(args.truncate.has_value(), args.gaussian.has_value(), "--truncate", "--gaussian");
-  refuse(args.anchor.has_value(), args.box_size || args.kernel_file, "--anchor", "--box-size or --kernel");
-  refuse(args.normalize, args.kernel_file.has_value(), "--normalize", "--kernel");
-}
-
 std::string pair_text(double x, double y) {
   return x == y ? fmt::format("{}", x) : fmt::format("{}x{}", x, y);
 }
@@ -121,6 +110,16 @@ void add_kernel_options(CLI::App& command, KernelArgs& args) {
       ->type_name("X,Y")
       ->group(details);
   command.add_flag("--normalize", args.normalize, "With --kernel: divide the weights by their sum")->group(details);
+}
+
+void refuse_stray_options(const KernelArgs& args) {
+  const auto refuse = [](bool given, bool belongs, std::string_view option, std::string_view owner) {
+    if (given && !belongs) fail_usage(fmt::format("{} goes with {}", option, owner));
+  };
+  refuse(args.radius.has_value(), args.gaussian.has_value(), "--radius", "--gaussian");
+  refuse(args.truncate.has_value(), args.gaussian.has_value(), "--truncate", "--gaussian");
+  refuse(args.anchor.has_value(), args.box_size || args.kernel_file, "--anchor", "--box-size or --kernel");
+  refuse(args.normalize, args.kernel_file.has_value(), "--normalize", "--kernel");
 }
 
 bool has_kernel(const KernelArgs& args) {

@@ -28,6 +28,8 @@ struct KernelArgs {
 void add_kernel_options(CLI::App& command, KernelArgs& args);
 /// Whether any kernel was asked for.
 [[nodiscard]] bool has_kernel(const KernelArgs& args);
+/// Options that only say something beside one kind of kernel.
+void refuse_stray_options(const KernelArgs& args);
 /// Exactly one kernel must have been asked for. Reads the file of `--kernel`.
 [[nodiscard]] KernelSpec make_kernel(const KernelArgs& args);
 /// "gaussian 3", "box 2.5x1", "kernel 5x5".

@@ -3,10 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +15,7 @@
 #include "bench/time_case.h"
 #include "cases/cases.h"
 #include "commands.h"
+#include "lab/results.h"
 
 namespace mollify::cli {
 namespace {
@@ -61,6 +59,7 @@ std::vector<cases::Case> cases_of_table(const BenchCommand& args, PerAxis<std::i
 std::vector<cases::Case> select(const BenchCommand& args) {
   if (args.case_name) return {value_or_fail(cases::parse_case(*args.case_name))};
   const PerAxis<std::int32_t> size = parse_size(args.size, "--size");
+  refuse_stray_options(args.kernel);
   std::vector<cases::Case> selected =
       has_kernel(args.kernel) ? std::vector{case_of_kernel(args, size)} : cases_of_table(args, size);
   for (cases::Case& c : selected) {
@@ -85,25 +84,6 @@ void refuse_beside_case(const CLI::App& command, const BenchCommand& args) {
     if (command.count(option) > 0) fail_usage(fmt::format("{} does not go with --case, which says it all", option));
   }
 }
-
-// Lines are added to what the file holds already: figures of earlier runs are never lost.
-class JsonLines {
- public:
-  explicit JsonLines(const std::string& path) : path_(path), file_(path, std::ios::app) { check(); }
-
-  void add(const bench::Record& record, const bench::Environment& environment) {
-    file_ << bench::to_json(record, environment).dump() << '\n';
-    file_.flush();
-    check();
-  }
-
- private:
-  void check() const {
-    if (!file_) fail(fmt::format("{}: cannot write: {}", path_, std::strerror(errno)));
-  }
-  std::string path_;
-  std::ofstream file_;
-};
 
 // One line on a terminal that says what is being measured, until there is something to show.
 class Waiting {
@@ -150,8 +130,8 @@ void run(const BenchCommand& args) {
   if (args.batch > 1 && device.info().backend == Backend::cpu) {
     fail(fmt::format("--batch {}: a CPU dispatches nothing; name a GPU with --device", args.batch));
   }
-  std::optional<JsonLines> json;
-  if (args.json_path) json.emplace(*args.json_path);
+  std::optional<lab::Results> json;  // figures of earlier runs are never lost
+  if (args.json_path) json = value_or_fail(lab::Results::open(*args.json_path, lab::Resume::yes));
 
   std::vector<std::string> names;
   for (const cases::Case& c : selected) names.push_back(cases::name(c));
@@ -174,7 +154,7 @@ void run(const BenchCommand& args) {
     std::fflush(stdout);
     const bench::Environment environment = bench::environment();
     if (json) {
-      for (const bench::Record& record : timing->records) json->add(record, environment);
+      for (const bench::Record& record : timing->records) value_or_fail(json->add(bench::to_json(record, environment)));
     }
     for (const std::string& note : timing->notes) {
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);

@@ -255,11 +255,12 @@ void compare(const CompareCommand& args) {
   const lab::Changes changes = lab::compare(before, after,
                                             {.threshold = args.threshold / 100.0,
                                              .unit = args.in_copies ? lab::Unit::copies : lab::Unit::time});
-  if (changes.compared() == 0) {
+  if (changes.compared() + changes.wrong.size() == 0) {
     fail(fmt::format("{} and {} have no case in common on one device", args.before, args.after));
   }
   if (args.json) {
-    fmt::print("{}\n", lab::Json{{"slower", to_json(changes.slower)},
+    fmt::print("{}\n", lab::Json{{"wrong", changes.wrong},
+                                 {"slower", to_json(changes.slower)},
                                  {"faster", to_json(changes.faster)},
                                  {"same", changes.same},
                                  {"only_before", changes.only_before},
@@ -268,17 +269,18 @@ void compare(const CompareCommand& args) {
   } else {
     print("slower", changes.slower, args.in_copies);
     print("faster", changes.faster, args.in_copies);
+    for (const std::string& wrong : changes.wrong) fmt::print("wrong now {}\n", wrong.substr(0, 160));
     fmt::print("{} compared: {} slower, {} faster, {} the same; only in {}: {}, only in {}: {}\n", changes.compared(),
                changes.slower.size(), changes.faster.size(), changes.same, args.before, changes.only_before, args.after,
                changes.only_after);
   }
   std::fflush(stdout);
-  if (!changes.slower.empty()) throw Failure{kExitFailure, ""};
+  if (!changes.slower.empty() || !changes.wrong.empty()) throw Failure{kExitFailure, ""};
 }
 
 void add_compare(CLI::App& lab) {
   const auto args = std::make_shared<CompareCommand>();
-  CLI::App* command = lab.add_subcommand("compare", "Which cases became slower or faster beyond noise; fails if one is slower");
+  CLI::App* command = lab.add_subcommand("compare", "Which cases became slower or faster beyond noise; fails if one is slower, or wrong");
   command->add_option("before", args->before, "Results of then")->type_name("FILE")->required();
   command->add_option("after", args->after, "Results of now")->type_name("FILE")->required();
   command->add_option("--threshold", args->threshold, "Smaller changes count as none")->type_name("PERCENT")->capture_default_str();

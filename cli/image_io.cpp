@@ -64,6 +64,8 @@ std::unique_ptr<OIIO::ImageInput> open_input(const std::string& path, bool raw_c
   if (raw_colour) hints.attribute("oiio:RawColor", 1);
   auto input = OIIO::ImageInput::open(path, &hints);
   if (!input) fail_reading(path, OIIO::geterror());
+  // A progressive JPEG that is cut off opens all the same. Of other formats these may be mere warnings.
+  if (input->has_error() && input->format_name() == std::string_view("jpeg")) fail_reading(path, input->geterror());
   return input;
 }
 
@@ -128,15 +130,18 @@ ImageReader::ImageReader(const std::string& path) : path_(path) {
   // Ink is blurred as ink: converted to RGB it would lose its colours and its profile.
   if (holds_ink(input_->spec())) input_ = open_input(path, true);
   for (int subimage = 0; input_->seek_subimage(subimage, 0); ++subimage) {
+    // All levels, the seek past the last of which fails.
     for (int level = 0; input_->seek_subimage(subimage, level); ++level) {
       require_plain_image(path, input_->spec());
       parts_.push_back({subimage, level, input_->spec()});
       if (holds_ink(input_->spec())) name_inks(parts_.back().spec);
       correct_orientation(parts_.back().spec);
     }
+    static_cast<void>(input_->geterror());
   }
-  if (parts_.empty()) fail_reading(path, input_->geterror());
-  static_cast<void>(input_->geterror());  // the seek past the end
+  // The seek past the end fails, too; a TIFF that is cut off before a later page says this.
+  const std::string reason = input_->geterror();
+  if (parts_.empty() || reason.starts_with("Failed to read directory")) fail_reading(path, reason);
 }
 
 PixelBytes ImageReader::read(const Part& part, OIIO::TypeDesc type) {

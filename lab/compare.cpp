@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
 namespace mollify::lab {
 namespace {
@@ -16,12 +17,15 @@ struct Sample {
   double p90 = 0.0;
 };
 
+bool is_wrong(const Json& record) { return record.value("outcome", "") == "wrong"; }
+
 std::map<std::string, Sample> samples_of(std::span<const Json> records, Unit unit) {
   std::map<std::string, Sample> samples;
   for (const Json& record : records) {
     const auto time = record.find("time_ns");
     if (time == record.end() || !time->is_object()) continue;
     if (const auto peer = record.find("peer"); peer != record.end() && !peer->is_null()) continue;
+    if (is_wrong(record)) continue;
     const double copy = record.value("copy_ns", 0.0);
     if (unit == Unit::copies && !(copy > 0.0)) continue;
     const double scale = unit == Unit::copies ? 1.0 / copy : 1.0;
@@ -58,7 +62,17 @@ Changes compare(std::span<const Json> before, std::span<const Json> after, const
       ++changes.same;
     }
   }
-  changes.only_before = old_samples.size() - changes.compared();
+  std::set<std::string> gone_wrong;
+  for (const Json& record : after) {
+    const std::string key = key_of(record);
+    if (!is_wrong(record)) {
+      gone_wrong.erase(key);
+    } else if (old_samples.contains(key) && !new_samples.contains(key)) {
+      gone_wrong.insert(key);
+    }
+  }
+  for (const std::string& key : gone_wrong) changes.wrong.push_back(old_samples.at(key).case_name);
+  changes.only_before = old_samples.size() - changes.compared() - changes.wrong.size();
   std::ranges::sort(changes.slower, std::greater{}, &Change::factor);
   std::ranges::sort(changes.faster, std::less{}, &Change::factor);
   return changes;

@@ -31,6 +31,7 @@ struct Change {
 struct Changes {
   std::vector<Change> slower;  ///< the largest change first
   std::vector<Change> faster;  ///< the largest change first
+  std::vector<std::string> wrong;  ///< cases that were timed before and have wrong pixels now
   std::size_t same = 0;
   std::size_t only_before = 0;
   std::size_t only_after = 0;
@@ -38,7 +39,8 @@ struct Changes {
 };
 
 /// A case changed if its medians differ by more than the threshold and the middle 80 % of the runs of the one time do not
-/// reach those of the other. Peers and cases without a time are left out; of a case that occurs twice, the last counts.
+/// reach those of the other. Peers and cases without a time are left out, but for those that have become wrong; of a case that occurs
+/// twice, the last counts.
 [[nodiscard]] Changes compare(std::span<const Json> before, std::span<const Json> after, const CompareOptions& options);
 
 }  // namespace mollify::lab

@@ -20,6 +20,8 @@ bool is_record(const Json& json) { return json.is_object() && json.contains("cas
 struct Contents {
   std::vector<Json> records;
   std::uintmax_t whole_bytes = 0;  ///< up to the end of the last whole line
+  std::string rest;                ///< of a last line that was cut off
+  bool lacks_line_end = false;     ///< the last record's
 };
 
 Result<Contents> read_contents(const std::string& path) {
@@ -30,10 +32,14 @@ Result<Contents> read_contents(const std::string& path) {
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    if (file.eof()) break;  // no line end: the writer was killed in the middle
-    contents.whole_bytes += line.size() + 1;
-    if (line.empty()) continue;
     Json json = Json::parse(line, nullptr, false);
+    if (file.eof() && !is_record(json)) {  // no line end: the writer was killed in the middle
+      contents.rest = std::move(line);
+      break;
+    }
+    contents.lacks_line_end = file.eof();
+    contents.whole_bytes += line.size() + (file.eof() ? 0 : 1);
+    if (line.empty()) continue;
     if (!is_record(json)) return file_error(path, "line " + std::to_string(number) + " is no record of the lab");
     contents.records.push_back(std::move(json));
   }
@@ -75,15 +81,14 @@ Result<Results> Results::open(const std::string& path, Resume resume) {
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_empty(path, ignored)) {
     const Result<Contents> contents = read_contents(path);
     if (!contents) return contents.error();
+    if (contents->records.empty() && !contents->rest.starts_with("{\"")) return file_error(path, "is no file of the lab");
     if (resume == Resume::no) {
       return file_error(path, "holds " + std::to_string(contents->records.size()) +
                                   " records already; --resume goes on with it, or name another file");
     }
     for (const Json& record : contents->records) results.done_.insert(key_of(record));
-    if (contents->whole_bytes < std::filesystem::file_size(path, ignored)) {
-      std::filesystem::resize_file(path, contents->whole_bytes, ignored);
-      if (ignored) return file_error(path, "cannot remove the line that was cut off: " + ignored.message());
-    }
+    if (!contents->rest.empty()) results.cut_to_ = contents->whole_bytes;
+    results.ends_in_a_line_ = contents->lacks_line_end;
   }
   errno = 0;
   results.file_.open(path, std::ios::app | std::ios::binary);
@@ -92,7 +97,15 @@ Result<Results> Results::open(const std::string& path, Resume resume) {
 }
 
 Status Results::add(const Json& record) {
+  if (cut_to_) {
+    std::error_code failed;
+    std::filesystem::resize_file(path_, *cut_to_, failed);
+    if (failed) return file_error(path_, "cannot remove the line that was cut off: " + failed.message());
+    cut_to_.reset();
+  }
   errno = 0;
+  if (ends_in_a_line_) file_ << '\n';
+  ends_in_a_line_ = false;
   file_ << record.dump() << '\n';
   file_.flush();
   if (!file_) return system_error(path_, "cannot write");

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,7 +30,8 @@ enum class Resume : bool { no, yes };
 /// A file that is being added to.
 class Results {
  public:
-  /// An existing file with records in it is refused unless it is to be resumed; then what it holds counts as done.
+  /// An existing file with records in it is refused unless it is to be resumed; then what it holds counts as done. A last line that
+  /// was cut off goes when the first record is added; a file that never was one of records is refused.
   [[nodiscard]] static Result<Results> open(const std::string& path, Resume resume);
 
   [[nodiscard]] bool has(const std::string& key) const { return done_.contains(key); }
@@ -39,6 +42,8 @@ class Results {
  private:
   std::string path_;
   std::ofstream file_;
+  std::optional<std::uintmax_t> cut_to_;  ///< bytes, where the last line was cut off
+  bool ends_in_a_line_ = false;           ///< whose end is missing
   std::set<std::string> done_;
 };
 

@@ -189,6 +189,14 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
   EXPECT_EQ(chosen(32, rgba16f), "box.any by corners");
 }
 
+TEST(VulkanPlan, WindowsMayBeAsLongAsTheirSideOfTheImage) {
+  const ImageDesc desc{16384, 64, PixelFormat::rgba8};
+  const auto planned = [&](const Box& box) { return make_plan(spec_of(box), desc, desc, fake_gpu(false)); };
+  EXPECT_TRUE(planned(Box::of_radius(3000, 1)).ok());
+  EXPECT_TRUE(planned(Box::of_radius(30000, 2000)).ok());
+  EXPECT_TRUE(planned(Box::of_radius(1, 3000)).ok()) << "taps that fold to the height";
+}
+
 TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
   const auto error = [](std::string_view algorithm, PixelFormat format, const Box& box) {
     const ImageDesc desc{4096, 4096, format};

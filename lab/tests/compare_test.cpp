@@ -30,6 +30,18 @@ TEST(Compare, FindsWhatChangedBeyondNoise) {
   EXPECT_EQ(changes.compared(), 4U);
 }
 
+TEST(Compare, FindsWhatHasBecomeWrong) {
+  const auto wrong = [](const std::string& name) {
+    return Json{{"case", name}, {"device", "a device"}, {"threads", 2}, {"peer", nullptr}, {"outcome", "wrong"}};
+  };
+  const Records before{timed("right", 100), timed("wrong now", 100), timed("mended", 100), wrong("wrong before")};
+  const Records after{timed("right", 100), wrong("wrong now"), wrong("mended"), timed("mended", 100), wrong("wrong before"), wrong("new")};
+  const Changes changes = compare(before, after, {});
+  EXPECT_EQ(changes.wrong, std::vector<std::string>{"wrong now"});
+  EXPECT_EQ(changes.same, 2U);
+  EXPECT_EQ(changes.only_before, 0U);
+}
+
 TEST(Compare, SpreadsThatOverlapAreNoise) {
   const Records before{timed("a", 100, 0.3)};
   const Records after{timed("a", 130, 0.3)};

@@ -75,6 +75,33 @@ TEST_F(ResultsTest, GoesOnWhereItWasCutOff) {
   EXPECT_EQ(read->size(), 2U);
 }
 
+TEST_F(ResultsTest, WhatIsNoFileOfTheLabStaysAsItIs) {
+  for (const char* content : {"notes, without a line end", "[{\"case\": \"a\"}]", "\n\n"}) {
+    write(content);
+    for (const Resume resume : {Resume::no, Resume::yes}) EXPECT_FALSE(Results::open(path_, resume).ok()) << content;
+    EXPECT_EQ(text(), content);
+  }
+}
+
+TEST_F(ResultsTest, ALineThatWasCutOffStaysUntilARecordIsAdded) {
+  const std::string before = kLine + R"({"case":"b","dev)";
+  write(before);
+  Result<Results> results = Results::open(path_, Resume::yes);
+  ASSERT_TRUE(results.ok());
+  EXPECT_EQ(text(), before);
+  ASSERT_TRUE(results->add(record("a")).ok());
+  EXPECT_EQ(text(), kLine + kLine);
+}
+
+TEST_F(ResultsTest, ARecordWithoutALineEndIsKept) {
+  write(kLine + kLine.substr(0, kLine.size() - 1));
+  EXPECT_EQ(read_results(path_)->size(), 2U);
+  Result<Results> results = Results::open(path_, Resume::yes);
+  ASSERT_TRUE(results.ok());
+  ASSERT_TRUE(results->add(record("a")).ok());
+  EXPECT_EQ(text(), kLine + kLine + kLine);
+}
+
 TEST_F(ResultsTest, NamesALineThatIsNoRecord) {
   for (const char* line : {"nonsense\n", "[1]\n", "{\"case\": 3}\n", "{}\n"}) {
     write(kLine + line + kLine);

@@ -80,9 +80,8 @@ Result<Proposal> propose(const Problem& p) {
   if (!box) return refusal("the kernel is no box");
   const cpu::BoxWindow x = cpu::box_window(box->extent.x);
   const cpu::BoxWindow y = cpu::box_window(box->extent.y);
-  constexpr std::int64_t kImages = 4;
-  constexpr std::int64_t kAlways = 4096;
-  if (x.size() > kImages * p.src.width + kAlways || y.size() > kImages * p.src.height + kAlways) {
+  const PerAxis<std::int64_t> longest = longest_windows(p.src);
+  if (x.size() > longest.x || y.size() > longest.y) {
     return refusal("a window of " + std::to_string(x.size()) + "x" + std::to_string(y.size()) +
                    " is many times the image; folded taps are cheaper");
   }

@@ -22,12 +22,7 @@ std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxA
   return {};
 }
 
-Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) {
-  constexpr std::int64_t kImages = 4;
-  constexpr std::int64_t kAlways = 4096;
-  const std::int64_t shorter = std::min(p.src.width, p.src.height);
-  return box_axes(p, kImages * std::min<std::int64_t>(shorter, 1 << 24) + kAlways);
-}
+Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) { return box_axes(p, longest_windows(p.src)); }
 
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
   constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_prefix, propose_box_lanes};

@@ -20,7 +20,7 @@ struct BoxAxis {
 };
 
 /// The box of the kernel; a refusal of every other kernel, and of windows over more than `most` pixels on an axis.
-[[nodiscard]] Result<PerAxis<BoxAxis>> box_axes(const Problem& p, std::int64_t most);
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_axes(const Problem& p, PerAxis<std::int64_t> most);
 
 /// What a sum over this part of the first axis can be, for choose_intermediate().
 [[nodiscard]] SeparableTaps box_taps(const PerAxis<BoxAxis>& box);

@@ -116,10 +116,7 @@ Result<Walks> walks(const Problem& p, bool is_scan) {
   Result<Storage> where = storage(p, kRunning);
   if (where && is_scan) where = storage(p, kScan);
   if (!where) return where.error();
-  constexpr std::int64_t kImages = 4;
-  constexpr std::int64_t kAlways = 4096;
-  const Result<PerAxis<BoxAxis>> box =
-      box_axes(p, kImages * std::min<std::int64_t>(std::min(p.src.width, p.src.height), 1 << 24) + kAlways);
+  const Result<PerAxis<BoxAxis>> box = box_axes(p, longest_windows(p.src));
   if (!box) return box.error();
   w.box = *box;
 

@@ -57,7 +57,7 @@ double fetch_error(const Problem& p, const ImageDesc& desc) {
 Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, bool linear) {
   const Result<Storage> where = storage(p, kernel, {}, linear);
   if (!where) return where.error();
-  const Result<PerAxis<BoxAxis>> box = box_axes(p, kLongestNxn);
+  const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestNxn, kLongestNxn});
   if (!box) return box.error();
   const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
   if (!shape) return shape.error();
@@ -100,7 +100,7 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
 Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool linear) {
   Result<Storage> where = storage(p, kernel, {}, linear);
   if (!where) return where.error();
-  const Result<PerAxis<BoxAxis>> box = box_axes(p, kLongestSep);
+  const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestSep, kLongestSep});
   if (!box) return box.error();
   const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
   if (!shape) return shape.error();

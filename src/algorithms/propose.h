@@ -28,6 +28,13 @@ namespace mollify {
   return {};
 }
 
+/// Windows that sums of pixels are made for. Of longer ones, many times the image, folded taps are cheaper.
+[[nodiscard]] inline PerAxis<std::int64_t> longest_windows(const ImageDesc& image) {
+  constexpr std::int64_t kImages = 4;
+  constexpr std::int64_t kAlways = 4096;
+  return {kImages * image.width + kAlways, kImages * image.height + kAlways};
+}
+
 /// Options of an algorithm that another backend's kernel has.
 [[nodiscard]] inline Status only_options(const Problem& problem, std::initializer_list<std::string_view> names) {
   for (const auto& [key, value] : problem.options) {

@@ -1,4 +1,4 @@
-"""mollify bench --batch: images of one dispatch, timed and verified together."""
+"""mollify bench: files of records, options without a kernel, and images of one dispatch, timed and verified together."""
 import json
 import tempfile
 import unittest
@@ -9,6 +9,22 @@ import tool
 DEVICES = [d["open_name"] for d in json.loads(tool.run("list", "devices", "--json").stdout)]
 GPU = next((name for name in DEVICES if name.startswith("vulkan")), None)
 QUICK = ["bench", "--size", "61x47", "--box", "1", "--seconds", "0"]
+
+
+class RecordsTest(unittest.TestCase):
+    def test_files_keep_what_they_hold(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "records.jsonl")
+            path.write_text("no record")
+            self.assertIn("is no file of the lab", tool.run(*QUICK, "--json", path).stderr)
+            self.assertEqual(path.read_text(), "no record")
+            path.write_text('{"case":"cut of')  # as a killed writer leaves it
+            self.assertEqual(tool.run(*QUICK, "--no-peers", "--json", path).returncode, 0)
+            self.assertEqual(len([json.loads(line) for line in path.read_text().splitlines()]), 1)
+
+    def test_the_table_has_its_own_radii(self):
+        result = tool.run("bench", "--size", "61x47", "--radius", "3", "--seconds", "0")
+        self.assertEqual((result.returncode, result.stderr), (2, "mollify: --radius goes with --gaussian\n"))
 
 
 class BatchTest(unittest.TestCase):

@@ -135,6 +135,19 @@ class ErrorsTest(unittest.TestCase):
             (self.folder / name).write_bytes(content[: len(content) * 2 // 3])
             self.refuses(1, [name], "blur", self.folder / name, self.folder / ("out_" + name), "--gaussian", 2)
 
+    def test_files_that_open_though_they_are_cut_off(self):
+        """Pages that are lost, and scans: libraries show what is left as if it were all."""
+        pixels = RANDOM.integers(0, 256, (200, 200, 3), dtype=np.uint8)
+        tool.write_parts(self.folder / "pages.tif", [pixels] * 3)
+        tool.write(self.folder / "progressive.jpg", pixels, {"jpeg:progressive": 1})
+        for name in ["pages.tif", "progressive.jpg"]:
+            content = (self.folder / name).read_bytes()
+            out = self.folder / ("out_" + name)
+            tool.run("blur", self.folder / name, out, "--gaussian", 2)
+            out.unlink()
+            (self.folder / name).write_bytes(content[: len(content) // 2])
+            self.refuses(1, [name], "blur", self.folder / name, out, "--gaussian", 2)
+
     def test_what_a_format_cannot_hold(self):
         two = [np.zeros((8, 8, 3), np.uint8)] * 2
         tool.write_parts(self.folder / "pages.tif", two)
