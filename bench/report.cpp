@@ -61,17 +61,6 @@ KernelFields fields(const Matrix& matrix) {
                                               reach(static_cast<std::size_t>(matrix.height))})};
 }
 
-Json to_json(const Environment& environment) {
-  return {{"cpu", environment.cpu},
-          {"cores", environment.cores},
-          {"compiler", environment.compiler},
-          {"build_type", environment.build_type},
-          {"commit", environment.commit.empty() ? Json(nullptr) : Json(environment.commit)},
-          {"highway_target", environment.highway_target},
-          {"kernel", environment.kernel},
-          {"load_average", environment.load_average}};
-}
-
 Json to_json(const Options& options) {
   Json object = Json::object();
   for (const auto& [key, value] : options) object[key] = value;
@@ -86,6 +75,17 @@ std::string shorten(const std::string& name) {
 }
 
 }  // namespace
+
+Json to_json(const Environment& environment) {
+  return {{"cpu", environment.cpu},
+          {"cores", environment.cores},
+          {"compiler", environment.compiler},
+          {"build_type", environment.build_type},
+          {"commit", environment.commit.empty() ? Json(nullptr) : Json(environment.commit)},
+          {"highway_target", environment.highway_target},
+          {"kernel", environment.kernel},
+          {"load_average", environment.load_average}};
+}
 
 Json to_json(const Record& record, const Environment& environment) {
   const KernelFields kernel = std::visit([](const auto& k) { return fields(k); }, record.spec.kernel);

@@ -44,6 +44,7 @@ struct Record {
   std::string note{};                      ///< what a peer does differently
 };
 
+[[nodiscard]] nlohmann::ordered_json to_json(const Environment& environment);
 [[nodiscard]] nlohmann::ordered_json to_json(const Record& record, const Environment& environment);
 
 /// A table that is printed row by row, while the rest is still being measured.

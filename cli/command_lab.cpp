@@ -115,6 +115,14 @@ lab::Observer observer_of(const StatusLine& line) {
   return observer;
 }
 
+/// As a shell takes them.
+std::string device_flags(const DeviceArgs& args) {
+  std::string flags;
+  if (args.threads != 0) flags += fmt::format(" --threads {}", args.threads);
+  if (!args.cpu_target.empty()) flags += " --cpu-target " + args.cpu_target;
+  return flags;
+}
+
 void run(const RunCommand& args) {
   check_seconds(args.seconds, "--seconds");
   check_seconds(args.limit, "--limit");
@@ -137,6 +145,7 @@ void run(const RunCommand& args) {
   const lab::Observer observer = observer_of(line);
   const lab::Tally tally = value_or_fail(lab::run_suite(device, *suite, results,
                                                         {.device_name = args.device.device,
+                                                         .device_flags = device_flags(args.device),
                                                          .seconds = args.seconds,
                                                          .limit_seconds = args.limit,
                                                          .filter = args.filter,

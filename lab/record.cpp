@@ -75,7 +75,7 @@ std::string shell_word(const std::string& text) {
 }
 
 std::string command(const Context& context, const std::string& case_name) {
-  return "mollify bench --device " + shell_word(context.device_name) + " --case " + case_name;
+  return "mollify bench --device " + shell_word(context.device_name) + context.device_flags + " --case " + case_name;
 }
 
 void add_context(Json& json, const Context& context, const std::string& group, const std::string& case_name) {
@@ -109,7 +109,8 @@ Json to_record(const cases::Case& c, const Error& error, const DeviceInfo& devic
             {"backend", name(device.backend)},
             {"device", device.name},
             {"threads", device.backend == Backend::cpu ? device.threads : 1},
-            {"peer", nullptr}};
+            {"peer", nullptr},
+            {"environment", bench::to_json(context.environment)}};
   add_context(json, context, group, case_name);
   json["outcome"] = error.code == ErrorCode::unsupported ? "refused" : "wrong";
   json["message"] = error.message;

@@ -11,7 +11,8 @@ namespace mollify::lab {
 /// What all records of a run share.
 struct Context {
   std::string suite;
-  std::string device_name;  ///< as the command line names it
+  std::string device_name;   ///< as the command line names it
+  std::string device_flags;  ///< what else it says of the device
   std::string driver;
   bench::Environment environment;
 };

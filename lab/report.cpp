@@ -24,7 +24,7 @@ constexpr std::array kFields = {"case",     "algorithm",      "options",       "
                                 "threads",  "time_ns",        "copy_ns",       "submit_ns",   "end_to_end_ns", "dispatch_ns",
                                 "nothing_ns", "unstable",     "attempts",      "max_error",   "predicted_error", "peer",
                                 "realized_sigma", "note",     "suite",         "chosen",      "clocks",      "measured_at",
-                                "command",  "src_format",     "dst_format"};
+                                "command",  "src_format",     "dst_format",    "batch"};
 
 /// Things that many records share are kept once.
 class Shared {

@@ -58,13 +58,16 @@ int count_of(const Json& record, const char* field) {
 
 }  // namespace
 
-std::string key_of(const std::string& case_name, const std::string& device, int threads, const std::string& peer) {
-  return case_name + '\n' + device + '\n' + std::to_string(threads) + '\n' + peer;
+std::string key_of(const std::string& case_name, const std::string& device, int threads, const std::string& peer,
+                   const std::string& cpu_target) {
+  return case_name + '\n' + device + '\n' + std::to_string(threads) + '\n' + peer + '\n' + cpu_target;
 }
 
 std::string key_of(const Json& record) {
   const int batch = count_of(record, "batch");
-  return key_of(text_of(record, "case"), text_of(record, "device"), count_of(record, "threads"), text_of(record, "peer")) +
+  const bool on_cpu = text_of(record, "backend") == "cpu";
+  const std::string target = on_cpu ? text_of(record.value("environment", Json::object()), "highway_target") : "";
+  return key_of(text_of(record, "case"), text_of(record, "device"), count_of(record, "threads"), text_of(record, "peer"), target) +
          (batch > 1 ? '\n' + std::to_string(batch) : "");
 }
 

@@ -39,7 +39,7 @@ class Runner {
         options_(options),
         observer_(observer),
         clocks_(device.info()),
-        context_{std::string(suite.name), options.device_name, device.info().driver, bench::environment()} {}
+        context_{std::string(suite.name), options.device_name, options.device_flags, device.info().driver, bench::environment()} {}
 
   Result<Tally> run() {
     std::vector<Group> groups = suite_.groups(device_.info());
@@ -87,8 +87,8 @@ class Runner {
 
   [[nodiscard]] bool is_done(const std::string& case_name, const std::string& peer = {}) const {
     const DeviceInfo& info = device_.info();
-    const int threads = info.backend == Backend::cpu ? info.threads : 1;
-    return results_.has(key_of(case_name, info.name, threads, peer));
+    if (info.backend != Backend::cpu) return results_.has(key_of(case_name, info.name, 1, peer));
+    return results_.has(key_of(case_name, info.name, info.threads, peer, context_.environment.highway_target));
   }
 
   Status run_group(const Group& group) {

@@ -24,6 +24,7 @@ enum class Choices : std::uint8_t {
 
 struct RunOptions {
   std::string device_name{};              ///< as the command line names it, for the commands that reproduce a point
+  std::string device_flags{};             ///< what else it says of the device
   std::optional<double> seconds{};        ///< in place of the suite's
   std::optional<double> limit_seconds{};  ///< in place of the suite's
   std::string filter{};                   ///< only the cases whose names match, see bench::matches(); all if empty

@@ -121,7 +121,7 @@ const charts = (() => {
     const [least, most] = [Math.min(...xs), Math.max(...xs)];
     if (most / least > 12) return axis(name, "log", {logBase: 2, min: "dataMin", max: "dataMax"});
     const interval = 2 * Math.max(1, Math.ceil((most - least) / 24));
-    return axis(name, "value", xs.every(Number.isInteger) ? {interval, min: least - interval, max: most + interval} : {});
+    return axis(name, "value", xs.every(Number.isInteger) ? {interval, min: least > interval ? least - interval : least, max: most + interval} : {});
   }
 
   function width(filters, controls, room) {

@@ -34,11 +34,17 @@ const model = (() => {
     return `${name} ${Object.entries(fields).map(([key, value]) => `${key} ${short(value)}`).join(", ")}`;
   }
 
+  // Where a processor was measured with several instruction sets.
+  const targetOf = record => record.backend === "cpu" ? (data.environments[record.environment] || {}).highway_target : undefined;
+  const targets = new Set(records.map(targetOf).filter(Boolean));
+  const otherTarget = record => targets.size > 1 && targetOf(record) ? `, ${targetOf(record)}` : "";
+
   function toPoint(record, index) {
     const family = familyOf(record);
     const [asked, , , kernelText] = parts(record.case);
     const median = record.time_ns.median;
     const pixels = record.width * record.height;
+    const batch = record.batch || 1;  // images that one run makes
     return {
       record, index, family,
       kernel: kernelLabel(record, kernelText),
@@ -46,8 +52,8 @@ const model = (() => {
       technique: record.peer ? `${record.peer} ${record.algorithm}` : record.algorithm,
       variant: record.peer ? `${record.peer} ${record.algorithm}` : asked === "auto" ? record.algorithm : asked,
       loose: /\/max_error=/.test(record.case),
-      device: record.device + (record.threads > 1 ? `, ${record.threads} threads` : ""),
-      size: `${record.width}x${record.height}`,
+      device: record.device + (record.threads > 1 ? `, ${record.threads} threads` : "") + otherTarget(record),
+      size: `${record.width}x${record.height}` + (batch > 1 ? ` x${batch}` : ""),
       pixels,
       format: record.src_format === record.dst_format ? record.src_format : `${record.src_format}-${record.dst_format}`,
       bits: record.pixel_bits,
@@ -59,7 +65,7 @@ const model = (() => {
       endToEndMs: record.end_to_end_ns === undefined ? undefined : record.end_to_end_ns / 1e6,
       ratio: record.copy_ns > 0 ? median / record.copy_ns : undefined,
       share: record.copy_ns > 0 ? record.copy_ns / median : undefined,
-      nsPerPixel: median / pixels,
+      nsPerPixel: median / pixels / batch,
       error: record.max_error,
       unstable: Boolean(record.unstable),
     };

@@ -142,7 +142,8 @@ const tables = (() => {
       ["clocks", record.clocks && Object.entries(record.clocks).map(([key, value]) => `${key} ${look.number(value, 4)}`).join(", ")],
       ["planner's choice", record.chosen ? "yes" : undefined], ["measured", record.measured_at],
     ].filter(([, value]) => value);
-    const command = record.command || `mollify bench --device ${record.backend} --case ${record.case}`;
+    const command = record.command || `mollify bench --device ${record.backend} --case ${record.case}` +
+      (record.batch > 1 ? ` --batch ${record.batch}` : "");
     const dialog = open(`<h2>${look.escape(point.variant)}</h2><table class="detail">${rows.map(([name, value]) =>
       `<tr><th>${name}</th><td>${look.escape(value)}</td></tr>`).join("")}</table>
       <p class="muted">Measure it again:</p><pre><code>${look.escape(command)}</code></pre><button type="button" class="copy">Copy</button>`);

@@ -55,6 +55,16 @@ TEST_F(ResultsTest, ABatchIsNoSingleImage) {
   EXPECT_NE(key_of(one), key);
 }
 
+TEST_F(ResultsTest, OtherInstructionsAreAnotherRecord) {
+  Json one = record("a");
+  one["backend"] = "cpu";
+  one["environment"] = {{"highway_target", "AVX2"}};
+  EXPECT_EQ(key_of(one), key_of("a", "d", 1, "", "AVX2"));
+  EXPECT_NE(key_of(one), key_of("a", "d", 1, "", "SSE4"));
+  one["backend"] = "vulkan";
+  EXPECT_EQ(key_of(one), key_of("a", "d", 1));
+}
+
 TEST_F(ResultsTest, NeverWritesOverResults) {
   write(kLine);
   const Result<Results> refused = Results::open(path_, Resume::no);
