@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "support.h"
 
@@ -49,32 +52,48 @@ TEST(Allocation, TheCounterCounts) {
   EXPECT_EQ(allocations, before + 1) << numbers.size();
 }
 
+/// If there is such a plan; the kernels that took part are added to `seen`.
+void expect_no_allocation(const BlurSpec& spec, const ImageDesc& desc, const PlanOptions& options, std::set<std::string>& seen) {
+  const Result<Plan> plan = make_plan(spec, desc, desc, cpu(1).info(), options);
+  if (!plan.ok()) return;
+  for (const Pass& pass : plan->passes) seen.insert(pass.kernel);
+  const Executable executable = cpu(1).prepare(*plan).value();
+  Workspace workspace = executable.make_workspace().value();
+  Pixels src = Pixels::random(desc);
+  Pixels dst(desc);
+  const ImageView to = options.overlap == Overlap::in_place ? src.view() : dst.view();
+  const std::int64_t before = allocations;
+  const bool ok = executable.run(src.view(), to, workspace).ok();
+  const std::int64_t after = allocations;
+  EXPECT_TRUE(ok);
+  EXPECT_EQ(after - before, 0) << to_string(plan->algorithm) << " on " << info(desc.format).name;
+}
+
 TEST(Allocation, RunAllocatesNothing) {
+  std::vector<KernelSpec> kernels = sample_kernels();
+  kernels.emplace_back(Gaussian{{20, 20}, {}, {}});
+  kernels.emplace_back(Gaussian{{10, 10}, {{30, 30}}, {}});
+  std::set<std::string> seen;
   for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::r16, PixelFormat::rgb16f, PixelFormat::rg32f}) {
-    for (const KernelSpec& kernel : sample_kernels()) {
+    for (const KernelSpec& kernel : kernels) {
       for (const Overlap overlap : {Overlap::none, Overlap::in_place}) {
-        const ImageDesc desc{123, 77, format};
-        BlurSpec spec = spec_of(kernel);
-        if (info(format).channels == 2) spec.alpha = AlphaMode::premultiply;
-        spec.transfer = TransferFunction::srgb;
-        for (const AlgorithmInfo& algorithm : algorithms()) {
-          const AlgorithmChoice choice{std::string(algorithm.id), {}};
-          const Result<Plan> plan = make_plan(spec, desc, desc, cpu(1).info(), {choice, overlap});
-          if (!plan.ok()) continue;
-          const Executable executable = cpu(1).prepare(*plan).value();
-          Workspace workspace = executable.make_workspace().value();
-          Pixels src = Pixels::random(desc);
-          Pixels dst(desc);
-          const ImageView to = overlap == Overlap::in_place ? src.view() : dst.view();
-          const std::int64_t before = allocations;
-          const bool ok = executable.run(src.view(), to, workspace).ok();
-          const std::int64_t after = allocations;
-          EXPECT_TRUE(ok);
-          EXPECT_EQ(after - before, 0) << algorithm.id << " on " << info(format).name;
+        for (const TransferFunction transfer : {TransferFunction::none, TransferFunction::srgb}) {
+          const ImageDesc desc{123, 77, format};
+          BlurSpec spec = spec_of(kernel);
+          if (info(format).channels == 2) spec.alpha = AlphaMode::premultiply;
+          spec.transfer = transfer;
+          for (const AlgorithmInfo& algorithm : algorithms()) {
+            expect_no_allocation(spec, desc, {AlgorithmChoice{std::string(algorithm.id), {}}, overlap}, seen);
+          }
         }
       }
     }
   }
+  for (const char* way : {"gauss.decimate:passes=1", "gauss.decimate:passes=2"}) {
+    const BlurSpec spec = spec_of(Gaussian{{20, 20}, {}, {}});
+    expect_no_allocation(spec, {123, 77, PixelFormat::rgba8}, {parse_algorithm(way).value(), Overlap::none}, seen);
+  }
+  for (const std::string& kernel : cpu(1).info().kernels) EXPECT_TRUE(seen.contains(kernel)) << kernel << " has not run";
 }
 
 }  // namespace
