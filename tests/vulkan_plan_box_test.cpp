@@ -221,6 +221,7 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
             cannot + "128 walks are more than the 64 threads of a group");
   EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
             cannot + "option accumulator is not for the vulkan backend");
+  EXPECT_EQ(error("box.any:form=columns,span=4", PixelFormat::r8, Box::of_radius(1, 1)), cannot + "option span is for the form lanes");
 }
 
 }  // namespace

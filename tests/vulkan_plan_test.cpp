@@ -259,7 +259,9 @@ TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, {}, "sep.fused:math=matrix,halves=1"),
             "sep.fused cannot do this: its error of up to 0.00079 is above the allowed 0.0001");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=f32,halves=1"),
-            "sep.fused cannot do this: option halves is not for the vulkan backend");
+            "sep.fused cannot do this: option halves is not for rows in shared memory");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,span=2"),
+            "sep.fused cannot do this: option span is not for matrices");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:threads=96"), "f32") << "96 are no subgroup a channel";
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,threads=96"),
             "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");

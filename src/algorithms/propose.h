@@ -35,11 +35,13 @@ namespace mollify {
   return {kImages * image.width + kAlways, kImages * image.height + kAlways};
 }
 
-/// Options of an algorithm that another backend's kernel has.
-[[nodiscard]] inline Status only_options(const Problem& problem, std::initializer_list<std::string_view> names) {
+/// Refuses options of the algorithm that another form of it has, as `whose` names this one, or another backend's kernel.
+[[nodiscard]] inline Status only_options(const Problem& problem, std::initializer_list<std::string_view> names,
+                                         std::string_view whose = {}) {
   for (const auto& [key, value] : problem.options) {
     if (std::find(names.begin(), names.end(), key) == names.end()) {
-      return refusal("option " + key + " is not for the " + std::string(name(problem.device.backend)) + " backend");
+      return refusal("option " + key + " is not for " +
+                     (whose.empty() ? "the " + std::string(name(problem.device.backend)) + " backend" : std::string(whose)));
     }
   }
   return {};

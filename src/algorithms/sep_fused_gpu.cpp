@@ -127,7 +127,8 @@ Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, Fused
 }
 
 Result<Proposal> propose_sep_fused_shared(const Problem& p) {
-  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}); !s) {
+  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}, "rows in shared memory");
+      !s) {
     return s.error();
   }
   const Result<Separable> s = separable(p, kKernel, Storage::buffer);

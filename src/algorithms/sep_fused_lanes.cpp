@@ -157,7 +157,7 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
 }
 
 Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math) {
-  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}); !s) {
+  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}, "lanes"); !s) {
     return s.error();
   }
   if (Status s = check_lanes(p); !s) return s.error();

@@ -123,7 +123,7 @@ Status check_matrix(const Problem& p) {
 }  // namespace
 
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
-  if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}); !s) return s.error();
+  if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}, "matrices"); !s) return s.error();
   if (Status s = check_matrix(p); !s) return s.error();
   const double cut_share = info(p.src.format).is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
   const Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
