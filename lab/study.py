@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The study's tables, charts and report, from the results in bench/results/.
+"""The study's tables and charts, from the results in bench/results/.
 
     lab/study.py build/release/mollify     everything; needs Chromium
     lab/study.py --tables                  the tables of docs/study.md alone
@@ -354,8 +354,6 @@ def draw(tool, devices):
                     continue
                 run(sys.executable, ROOT / "lab" / "figures.py", page, folder, chart, *(f"{k}={v}" for k, v in filters.items()))
                 (Path(folder) / f"{chart}.svg").replace(FIGURES / f"{device}-{name}.svg")
-            if device == "h200":  # the one report that few can make for themselves
-                page.replace(FIGURES / "h200.html")
 
 
 def has_points(points, filters):

@@ -1,4 +1,4 @@
-// sep.fused has one form for CPUs and one for GPUs, whose pass other algorithms use, too.
+// sep.fused has forms for CPUs and for GPUs: rows in shared memory, whose pass other algorithms use, too, lanes, and matrices.
 #pragma once
 
 #include "algorithms/sep_gpu.h"
