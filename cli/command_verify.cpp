@@ -166,7 +166,7 @@ void run(const VerifyCommand& args) {
   if (args.json) {
     fmt::print("{}\n", to_json(args, info, findings).dump(2));
   } else {
-    fmt::print("{} cases: {} passed, {} refused, {} failed\n", selected.size(), findings.count(cases::Outcome::pass),
+    fmt::print("{} case{}: {} passed, {} refused, {} failed\n", selected.size(), selected.size() == 1 ? "" : "s", findings.count(cases::Outcome::pass),
                findings.count(cases::Outcome::refused), findings.count(cases::Outcome::failed));
   }
   std::fflush(stdout);
