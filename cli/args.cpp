@@ -219,7 +219,9 @@ Device open_device_quietly(const DeviceArgs& args) {
 void add_plan_options(CLI::App& command, PlanArgs& args) {
   command.add_option("--algorithm", args.algorithm, "Force an algorithm, see 'mollify list algorithms' [best]")
       ->type_name("ID[:k=v,...]");
-  command.add_option("--max-error", args.max_error, "Largest allowed error, full scale = 1; 0, or less than what counts as exact: exact [by format, see 'mollify list formats']")
+  command
+      .add_option("--max-error", args.max_error,
+                  "Largest allowed error, full scale = 1; 0, or less than what counts as exact: exact [see 'mollify list formats']")
       ->type_name("E");
 }
 

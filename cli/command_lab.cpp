@@ -190,7 +190,8 @@ void add_run(CLI::App& lab) {
   command->add_option("--python", args->python, "Also measure the Python libraries that this interpreter has")
       ->type_name("PYTHON");
   command->add_option("--seconds", args->seconds, "To spend on each thing that is timed [by suite]")->type_name("S");
-  command->add_option("--limit", args->limit, "Begin no group that would end after so many seconds, but for the first [by suite]")->type_name("S");
+  command->add_option("--limit", args->limit, "Begin no group that would end after so many seconds, but for the first [by suite]")
+      ->type_name("S");
   command->add_option("--filter", args->filter, "Only cases whose names match: * any text, ? a character")->type_name("PATTERN");
   command->add_flag("--defaults", args->defaults, "Every algorithm, but none with options that are not its own");
   command->footer(suites_help());

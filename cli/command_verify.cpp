@@ -166,8 +166,8 @@ void run(const VerifyCommand& args) {
   if (args.json) {
     fmt::print("{}\n", to_json(args, info, findings).dump(2));
   } else {
-    fmt::print("{} case{}: {} passed, {} refused, {} failed\n", selected.size(), selected.size() == 1 ? "" : "s", findings.count(cases::Outcome::pass),
-               findings.count(cases::Outcome::refused), findings.count(cases::Outcome::failed));
+    fmt::print("{} case{}: {} passed, {} refused, {} failed\n", selected.size(), selected.size() == 1 ? "" : "s",
+               findings.count(cases::Outcome::pass), findings.count(cases::Outcome::refused), findings.count(cases::Outcome::failed));
   }
   std::fflush(stdout);
   if (!findings.failures().empty()) throw Failure{kExitFailure, ""};

@@ -520,6 +520,23 @@ TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
   }
 }
 
+TEST(VulkanPlan, WalksOfLanesTakeWholeRounds) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
+    for (const std::int32_t radius : {1, 2, 3}) {
+      const ImageDesc desc{4096, 4096, format};
+      const Gaussian gaussian{{radius / 3.0, radius / 3.0}, {{radius, radius}}, {}};
+      const Pass pass = must(make_plan(spec_of(gaussian), desc, desc, device, with("sep.fused:neighbours=lanes"))).passes[0];
+      const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
+      const double threads = 1.0 * count(pass.size.x, pass.tile.x) * count(pass.size.y, pass.tile.y) * pass.group.x;
+      const double rounds = threads / (gpu_tuning(device).groups_to_fill / 8.0 * 1024.0);
+      EXPECT_LE(rounds, std::round(rounds)) << info(format).name << ", radius " << radius;
+      EXPECT_GT(rounds, 0.9 * std::round(rounds)) << info(format).name << ", radius " << radius;
+    }
+  }
+}
+
 /// On an H200 the cells of a single channel take 57 us, its taps 97.
 TEST(VulkanPlan, CellsOfOneChannelAreCheaperThanThoseOfFour) {
   const ImageDesc desc{4096, 4096, PixelFormat::r8};
