@@ -54,10 +54,9 @@ std::int32_t usual_pieces(const Problem& p, const FusedWork& work, std::int64_t 
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const double more = info(work.source).pixel_bytes() == 8 ? 2.0 : 1.0;
   const double pieces = more * pieces_of_walk(p, strips * subgroup, work.size.y, count_of(work.taps.y) - 1);
-  const double groups = std::ceil(static_cast<double>(strips) * subgroup / threads) * p.batch;  // beside each other
-  const double turn = processors(p) * kAtOnce / (groups * threads);                            // pieces
-  const double turns = std::round(pieces / turn);
-  return static_cast<std::int32_t>(std::min(std::max(turns > 0.0 ? turns * turn : pieces, 1.0), 1.0 * work.size.y));
+  const std::int64_t across = (strips * subgroup + threads - 1) / threads;
+  const bool fill_half_of_them = pieces * static_cast<double>(across) * p.batch * threads >= 0.5 * processors(p) * kAtOnce;
+  return std::min(fill_half_of_them ? even_pieces(p, across, pieces, kAtOnce / threads) : static_cast<std::int32_t>(pieces), work.size.y);
 }
 
 /// Instructions that a lane spends on a pixel that comes out.

@@ -65,10 +65,11 @@ double processors(const Problem& p) {
   return std::max(gpu_tuning(p.device).groups_to_fill / kFillProcessor, 1);
 }
 
-std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces) {
+std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once) {
   const double across = static_cast<double>(groups_across) * p.batch;
-  const double groups = std::max(std::round(pieces * across / processors(p)), 1.0);  // of a processor
-  return static_cast<std::int32_t>(std::max(groups * processors(p) / across, 1.0));
+  const double round = processors(p) * groups_at_once;
+  const double rounds = std::max(std::round(pieces * across / round), 1.0);
+  return static_cast<std::int32_t>(std::max(rounds * round / across, 1.0));
 }
 
 std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {

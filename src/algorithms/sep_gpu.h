@@ -36,8 +36,8 @@ struct Separable {
 /// Of the device: what runs work groups beside each other.
 [[nodiscard]] double processors(const Problem& p);
 
-/// The number of pieces next to `pieces` with which all processors have as many groups.
-[[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces);
+/// The number of pieces next to `pieces` with which all processors have as many groups, a multiple of `groups_at_once`.
+[[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once = 1.0);
 
 /// The same for groups that take little and wait much: in how many pieces the walk over `size` rows ends soonest when each
 /// piece begins with `run_up` rows more. `threads_across`: of all groups beside each other.
