@@ -66,8 +66,9 @@ NUMBER number_at(uint words[kWords], int p, int plane) {
 #endif
 }
 
-// Halves of words stay positive: so much is added to both.
-const uint kLift = SUMS == SUMS_u16x2 ? 255u : 0u;
+// Where halves are taken apart they have to be positive: so much is added to both. Else a negative one borrows from the other and gives
+// it back once it has been added to its window's sum.
+const uint kLift = SUMS == SUMS_u16x2 && !sums_are_halves ? 255u : 0u;
 NUMBER no_change() { return NUMBER(kLift * uint(window.x) * 0x10001u); }  // of a window
 
 void changes_of(uint entering[kWords], uint leaving[kWords], out NUMBER v[kOwn]) {
@@ -99,7 +100,11 @@ void to_windows(inout NUMBER v[kOwn]) {
     NUMBER all = own;
     [[unroll]] for (int step = 1; step < subgroup_size; step *= 2) {
       NUMBER other = subgroupShuffle(all, uint(lane >= step ? lane - step : lane));
+#if SUMS == SUMS_f32
       if (lane >= step) all += other;
+#else
+      all += other * uint(min(lane / step, 1));  // where it is there: one instruction instead of two, of the units that wait
+#endif
     }
     up_to[span * kPlanes + q] = all;
     [[unroll]] for (int p = 0; p < span; ++p) up_to[p * kPlanes + q] += all - own;
@@ -134,13 +139,13 @@ uint half_of(uint word, int c) {
 }
 
 void add_windows(NUMBER v[kOwn]) {
-  const uint less = kLift * uint(window.x);
 #if SUMS == SUMS_f32
   [[unroll]] for (int n = 0; n < kNumbers; ++n) sums[n] += v[n];
 #else
   if (sums_are_halves) {
-    [[unroll]] for (int i = 0; i < kOwn; ++i) sums[i] += v[i] - less * 0x10001u;
+    [[unroll]] for (int i = 0; i < kOwn; ++i) sums[i] += v[i];
   } else {
+    uint less = kLift * uint(window.x);
     [[unroll]] for (int n = 0; n < kNumbers; ++n) {
       int c = n % source_channels;
       sums[n] += half_of(v[n / source_channels * kPlanes + c % kPlanes], c) - less;
@@ -171,23 +176,37 @@ void start_windows(NUMBER down[kOwn]) {
 #endif
 }
 
-float mean_of(int n) {
-#if SUMS == SUMS_f32
-  return sums[n];
-#else
+#if SUMS != SUMS_f32
+// The sum of number n as a float. Below 2^23 it is 2^23 more: the sum lies in the bits.
+float float_of(int n) {
+  if (!sums_are_short) return float(sums[n]);
+  if (!sums_are_halves) return uintBitsToFloat(sums[n]);
   int c = n % source_channels;
-  uint sum = sums_are_halves ? half_of(sums[n / source_channels * kPlanes + c % kPlanes], c) : sums[n];
-  float v = sums_are_short ? uintBitsToFloat(sum | kFloat) - kWhole : float(sum);
-  return fma(v, scale, kWhole);
+  uint word = sums[n / source_channels * kPlanes + c % kPlanes];
+  return uintBitsToFloat(c < kPlanes ? low_halves(word, kFloat >> 16) : (word >> 16) + kFloat);
+}
+#endif
+
+void means_of_windows(out float means[kNumbers]) {
+#if SUMS == SUMS_f32
+  [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = sums[n];
+#else
+  const float more = sums_are_short ? kWhole : 0.0;
+  if (SPAN_BITS == 8) {
+    precise float zero = kThousand - more * scale;  // no bit is lost: the product only moves the exponent
+    [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = fma(float_of(n), scale, zero);
+  } else {
+    [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = fma(float_of(n) - more, scale, kWhole);
+  }
 #endif
 }
 
 // The span of the destination that begins with the window which ends at the lane's pixel `turn`; its last ones end in the next lane.
 void finished(out uint words[kWords]) {
   float means[kNumbers];
-  [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = mean_of(n);
+  means_of_windows(means);
   uint own[kWords];
-  pack_numbers(means, SUMS == SUMS_f32 ? kAnywhere : kRounded, own);
+  pack_numbers(means, SUMS == SUMS_f32 ? kAnywhere : SPAN_BITS == 8 ? kAboveThousand : kRounded, own);
   const int kBits = turn * source_channels * SPAN_BITS;
   const int kSkip = kBits / 32;
   const int kShift = kBits % 32;

@@ -85,10 +85,6 @@ uint component(Four four, int pixel, int c) {
   return four.words[bit / 32] >> (bit % 32) & ((1u << source_bits) - 1u);
 }
 
-// The low halves of two words side by side, and the high ones: one instruction where the compiler sees halves.
-uint low_halves(uint a, uint b) { return packFloat2x16(f16vec2(unpackFloat2x16(a).x, unpackFloat2x16(b).x)); }
-uint high_halves(uint a, uint b) { return packFloat2x16(f16vec2(unpackFloat2x16(a).y, unpackFloat2x16(b).y)); }
-
 // A channel of two pixels, side by side in a word.
 uint two_halves(Four four, int pixel, int c) {
   uint two = component(four, pixel, c) | component(four, pixel + 1, c) << 16;

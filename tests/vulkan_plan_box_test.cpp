@@ -1,6 +1,7 @@
 // Planning box.any for GPUs that do not exist: which form and which sums, and what is refused.
 #include <gtest/gtest.h>
 
+#include "tuning/tuning.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -180,13 +181,40 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
     return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
   using enum PixelFormat;
-  for (const double radius : {1, 4, 8, 12}) EXPECT_EQ(chosen(radius, rgba8), "box.any by lanes") << radius;
+  for (const double radius : {1, 4, 12, 20}) EXPECT_EQ(chosen(radius, rgba8), "box.any by lanes") << radius;
   // Prefix sums of two packed words a place, as long as a group reaches far beyond the window.
-  for (const double radius : {13, 64, 127}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
+  for (const double radius : {21, 64, 127}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
   for (const double radius : {128, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
   // Places of four words are as wide as what columns keep.
   for (const PixelFormat format : {rgba16, rgba16f, rgba32f}) EXPECT_EQ(chosen(9, format), "box.any by columns");
   EXPECT_EQ(chosen(32, rgba16f), "box.any by corners");
+}
+
+/// On an H200 what is left over for a second round takes as long as the first.
+TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  struct Expected {
+    std::string_view algorithm;
+    PixelFormat format;
+    double radius;
+    double threads_at_once;  // of a processor
+    double rounds;
+  };
+  using enum PixelFormat;
+  for (const Expected& e : {Expected{"box.any:form=lanes", rgba8, 4, 1024, 1}, Expected{"box.any:form=lanes", rgba8, 16, 1024, 1},
+                            Expected{"box.any:form=prefix", rgba8, 16, 640, 1}, Expected{"box.any:form=prefix", rgba8, 64, 1024, 1},
+                            Expected{"box.any:form=prefix", rgba8, 127, 1024, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
+                            Expected{"box.any:form=columns", rgba32f, 16, 1024, 2}}) {
+    const ImageDesc desc{4096, 4096, e.format};
+    const BlurSpec spec = spec_of(Box::of_radius(e.radius, e.radius));
+    const Pass pass = must(make_plan(spec, desc, desc, device, with(std::string(e.algorithm)))).passes.back();
+    const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
+    const double threads = 1.0 * count(pass.size.x, pass.tile.x) * count(pass.size.y, pass.tile.y) * pass.group.x;
+    const double rounds = threads / (gpu_tuning(device).groups_to_fill / 8.0 * e.threads_at_once);
+    EXPECT_LE(rounds, e.rounds) << e.algorithm << ", radius " << e.radius;
+    EXPECT_GT(rounds, 0.9 * e.rounds) << e.algorithm << ", radius " << e.radius;
+  }
 }
 
 TEST(VulkanPlan, WindowsMayBeAsLongAsTheirSideOfTheImage) {

@@ -216,6 +216,10 @@ uint packed_halves(float low, float high) {
   return packFloat2x16(f16vec2(low, high));
 }
 
+// The low halves of two words side by side, and the high ones: one instruction where the compiler sees halves.
+uint low_halves(uint a, uint b) { return packFloat2x16(f16vec2(unpackFloat2x16(a).x, unpackFloat2x16(b).x)); }
+uint high_halves(uint a, uint b) { return packFloat2x16(f16vec2(unpackFloat2x16(a).y, unpackFloat2x16(b).y)); }
+
 // One component as the format's bits.
 uint stored(float v) {
   if (!destination_is_float) return unorm_code(v);

@@ -39,11 +39,13 @@ float number(uint word, int place) {
 }
 
 const float kWhole = 8388608.0;  // from here on floats are whole numbers
+const float kThousand = 1024.0;  // from here on halves are
 
 // How codes come out of numbers.
 const int kInRange = 0;   // rounded
 const int kAnywhere = 1;  // cut to the range of codes and rounded
 const int kRounded = 2;   // they are whole numbers already, and kWhole more
+const int kAboveThousand = 3;  // of 8 bits: so much more, and rounded as they become halves
 
 // The whole number next to v, ties to even, in the low bits.
 uint code(float v, int how) {
@@ -62,9 +64,15 @@ void pack_numbers(float v[kNumbers], int how, out uint words[kWords]) {
       float a = v[2 * w], b = v[2 * w + 1];
       words[w] = SPAN_IS_FLOAT ? packed_halves(a, b) : (code(a, how) & 0xFFFFu) | code(b, how) << 16;
     } else {
-      uint a = code(v[4 * w], how) + (code(v[4 * w + 1], how) << 8);
-      uint b = code(v[4 * w + 2], how) + (code(v[4 * w + 3], how) << 8);
-      words[w] = (a & 0xFFFFu) | b << 16;
+      if (how == kAboveThousand) {
+        uint even = packed_halves(v[4 * w], v[4 * w + 2]);
+        uint odd = packed_halves(v[4 * w + 1], v[4 * w + 3]);
+        words[w] = (even & 0x00FF00FFu) | (odd << 8 & 0xFF00FF00u);
+      } else {
+        uint a = code(v[4 * w], how) + (code(v[4 * w + 1], how) << 8);
+        uint b = code(v[4 * w + 2], how) + (code(v[4 * w + 3], how) << 8);
+        words[w] = (a & 0xFFFFu) | b << 16;
+      }
     }
   }
 }
@@ -82,7 +90,7 @@ bool is_whole_source(int x) {
 }
 
 void fetch_whole(out uint words[kWords], ivec2 p) {
-  uint place = uint(p.y * (source_pitch / span)) + (uint(p.x / span) + source_start() / uint(span));
+  uint place = uint(p.y) * (uint(source_pitch) / uint(span)) + (uint(p.x) / uint(span) + source_start() / uint(span));
   if (kWords % 4 == 0) {
     [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
       uvec4 v = source128[place * uint(kWords / 4) + uint(i)];
@@ -139,7 +147,7 @@ bool is_whole_destination(int x) {
 }
 
 void store_whole(uint words[kWords], ivec2 p) {
-  uint place = uint(p.y * (destination_pitch / span)) + (uint(p.x / span) + destination_start() / uint(span));
+  uint place = uint(p.y) * (uint(destination_pitch) / uint(span)) + (uint(p.x) / uint(span) + destination_start() / uint(span));
   if (kWords % 4 == 0) {
     [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
       destination128[place * uint(kWords / 4) + uint(i)] =

@@ -38,7 +38,7 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
   consider(propose_box_prefix(p));
   // Measured on an H200: wider windows leave too many lanes that only lend, and pixels of more bits gain nothing. Drivers that run on
   // the processor take seconds to compile it.
-  constexpr std::int64_t kWide = 25;
+  constexpr std::int64_t kWide = 41;
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
   const bool suits_lanes = box && box->x.whole() <= kWide && info(p.src.format).bits == 8;
   if (suits_lanes && !p.device.gpu.is_software) consider(propose_box_lanes(p));

@@ -46,9 +46,19 @@ struct BoxCut {
 [[nodiscard]] std::int32_t box_lanes(const Problem& p);
 /// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
 [[nodiscard]] std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels);
-/// Rows of a band, if walks over `threads_across` threads' columns begin with what `run_up` rows take: the whole source
-/// decides, so that a region has the bits of the whole.
-[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up);
+/// Groups that walk beside each other.
+struct BoxWalks {
+  std::int64_t groups_across = 1;
+  std::int32_t threads = 128;       ///< of a group
+  std::int32_t at_once = 1024;      ///< threads of a processor, as its registers allow
+};
+/// Pieces of walks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
+/// device. Measured on an H200: what is left over for a second round takes as long as the first.
+[[nodiscard]] std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up);
+/// Rows of a band for sums of integers: box_pieces() of the whole source, within limits.
+[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up);
+/// Of floats, which begin anew with every band: the whole source decides, so that a region has the bits of the whole.
+[[nodiscard]] std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up);
 
 /// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp.
 inline constexpr double kBoxRun = 16.0;

@@ -17,14 +17,30 @@ std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_
   return std::min(lanes, decodes_slowly(p) ? 1 : p.device.gpu.is_software ? 2 : pixels == 1 ? 8 : 4);
 }
 
-std::int32_t box_band(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
-  constexpr std::int32_t kLeast = 16;
-  constexpr std::int32_t kMost = 256;  // of which u16x2 can hold the sums
+namespace {
+
+constexpr std::int32_t kLeastRows = 16;
+constexpr std::int32_t kMostRows = 256;  // of which u16x2 can hold the sums
+
+}  // namespace
+
+std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up) {
+  const std::int32_t pieces = pieces_of_walk(p, walks.groups_across * walks.threads, p.src.height, run_up);
+  const double groups_at_once = processors(p) * std::max(walks.at_once / walks.threads, 1);
+  const double round = groups_at_once / static_cast<double>(walks.groups_across * p.batch);
+  return pieces < 0.5 * round ? pieces : std::clamp(static_cast<std::int32_t>(round), 1, p.src.height);
+}
+
+std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up) {
+  return std::clamp(walk_length(p.src.height, box_pieces(p, walks, run_up), 1), kLeastRows, kMostRows);
+}
+
+std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
   std::int32_t height = walk_length(p.src.height, pieces_of_walk(p, threads_across, p.src.height, run_up), 1);
-  height = std::clamp(height, kLeast, kMost);
+  height = std::clamp(height, kLeastRows, kMostRows);
   // A window that is a number of bands high takes in a row when one below gives it up: memory sees both as one read.
   const std::int32_t bands = (y.whole() + height / 2) / height;
-  return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeast, kMost);
+  return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeastRows, kMostRows);
 }
 
 Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,

@@ -132,8 +132,8 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
   const std::int64_t across = (walked.width + form.strip() - 1) / form.strip();
   // A row of the first sums takes one load of two, and nobody walks along it.
   const double run_up = box.y.taps() / 3.0;
-  const Result<std::int32_t> pieces =
-      count(p, "vertical_groups", 1 << 16, pieces_of_walk(p, across * form.threads, walked.height, run_up));
+  const double usual = pieces_of_walk(p, across * form.threads, walked.height, run_up);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, even_walks(p, across, form.threads, usual));
   if (!pieces) return pieces.error();
   form.pieces = *pieces;
   form.segment = walk_length(walked.height, *pieces, form.batch);

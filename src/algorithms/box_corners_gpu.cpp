@@ -75,7 +75,10 @@ std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const F
   // The first sums take as many loads as these rows do, each of a column or a row in cells and in windows.
   const double channels = info(p.src.format).channels;
   const double run_up = 8.0 + channels * box.x.whole() / (4.0 * form.pixels * form.lanes);
-  return box_band(p, box.y, (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels, run_up);
+  const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
+  if (!is_integer(form.sums)) return box_band_of_floats(p, box.y, lanes, run_up);
+  constexpr std::int32_t kAtOnce = 640;
+  return box_band(p, {(lanes + form.threads - 1) / form.threads, form.threads, kAtOnce}, run_up);
 }
 
 Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {

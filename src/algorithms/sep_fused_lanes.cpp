@@ -50,13 +50,11 @@ std::int32_t usual_threads(const FormatInfo& source) { return source.bits == 8 ?
 /// Pieces of the walk, so that processors have whole numbers of as many threads as run at once. Measured on an H200: half a number
 /// costs a tenth; pixels of 8 bytes take more and shorter walks.
 std::int32_t usual_pieces(const Problem& p, const FusedWork& work, std::int64_t strips, std::int32_t threads) {
-  constexpr double kAtOnce = 1024.0;  // threads of a processor
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const double more = info(work.source).pixel_bytes() == 8 ? 2.0 : 1.0;
   const double pieces = more * pieces_of_walk(p, strips * subgroup, work.size.y, count_of(work.taps.y) - 1);
   const std::int64_t across = (strips * subgroup + threads - 1) / threads;
-  const bool fill_half_of_them = pieces * static_cast<double>(across) * p.batch * threads >= 0.5 * processors(p) * kAtOnce;
-  return std::min(fill_half_of_them ? even_pieces(p, across, pieces, kAtOnce / threads) : static_cast<std::int32_t>(pieces), work.size.y);
+  return std::min(even_walks(p, across, threads, pieces), work.size.y);
 }
 
 /// Instructions that a lane spends on a pixel that comes out.

@@ -39,6 +39,9 @@ struct Separable {
 /// The number of pieces next to `pieces` with which all processors have as many groups, a multiple of `groups_at_once`.
 [[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once = 1.0);
 
+/// The same for groups of so many threads, of which a processor runs 1024 at once, unless all together do not fill half of that.
+[[nodiscard]] std::int32_t even_walks(const Problem& p, std::int64_t groups_across, std::int32_t threads, double pieces);
+
 /// The same for groups that take little and wait much: in how many pieces the walk over `size` rows ends soonest when each
 /// piece begins with `run_up` rows more. `threads_across`: of all groups beside each other.
 [[nodiscard]] std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up);
