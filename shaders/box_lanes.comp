@@ -29,7 +29,7 @@ layout(constant_id = 22) const int rest = 0;             // see lanes_back
 layout(constant_id = 23) const int turn = 0;             // pixels from where a lane's results begin to its own
 layout(constant_id = 24) const int batch = 1;            // rows that are on their way
 layout(constant_id = 25) const bool sums_are_halves = false;  // of words: two windows' sums in one
-layout(constant_id = 26) const bool sums_are_short = false;   // sums stay below 2^23
+layout(constant_id = 26) const bool sums_are_short = false;   // sums stay below 2^23; of bytes: windows of up to 2^14 pixels
 
 const int kSubgroups = int(gl_WorkGroupSize.x) / subgroup_size;
 const int kLanesRight = turn > 0 ? 1 : 0;
@@ -193,7 +193,7 @@ void means_of_windows(out float means[kNumbers]) {
 #else
   const float more = sums_are_short ? kWhole : 0.0;
   if (SPAN_BITS == 8) {
-    precise float zero = kThousand - more * scale;  // no bit is lost: the product only moves the exponent
+    precise float zero = kThousand - more * scale;  // exactly, of windows of up to 2^14 pixels: the last bit is worth 2^-14 or more
     [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = fma(float_of(n), scale, zero);
   } else {
     [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = fma(float_of(n) - more, scale, kWhole);

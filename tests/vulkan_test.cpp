@@ -420,6 +420,7 @@ TEST(Vulkan, WindowsThatEndWithALane) {
                            "box.any:form=lanes,span=4,batch=2/208x61/rgba8/box:radius=4/clamp",
                            "box.any:form=lanes,span=4,batch=3,threads=32/111x91/rgba8/box:before=2x0,after=5x9/wrap",
                            "box.any:form=lanes,span=16/250x61/rgba8/box:radius=9/clamp",  // sums that halves of words do not hold
+                           "box.any:form=lanes,span=16/200x200/r8/box:radius=45x100/clamp",  // of more than 2^14 pixels
                            "box.any:form=lanes,span=8/200x50/r8/box:radius=2/reflect",
                            "box.any:form=lanes/200x50/rgb8/box:radius=3x1/constant:value=0.3_0.6_0.9_0.3",
                            "box.any:form=lanes/200x50/rgba16f/box:radius=1/wrap",

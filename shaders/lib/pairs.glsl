@@ -16,7 +16,6 @@ void round_weights() {
   [[unroll]] for (int i = 0; i < taps_x + taps_y; ++i) halves[i] = f16vec2(weights[i]);
 }
 
-const float kByteBase = 1024.0;  // from here to 2048 halves are whole numbers: a code lies in the low byte
 const float kByteCentre = 128.0;
 
 // Bytes b and b + 2 of the words.
@@ -24,7 +23,7 @@ f16vec2 pair_of_codes(uint words[kAllWords], int b) {
   int shift = b % 4 * 8;
   uint bits = words[b / 4] >> shift;
   if (b % 4 >= 2) bits |= words[b / 4 + 1] << (32 - shift);
-  return unpackFloat2x16(bits & 0x00FF00FFu | 0x64006400u) - f16vec2(kByteBase + kByteCentre);
+  return unpackFloat2x16(bits & 0x00FF00FFu | 0x64006400u) - f16vec2(kThousand + kByteCentre);
 }
 
 // v[i]: numbers i and i + kApart, wherever a pair of the span sees them.
@@ -65,10 +64,10 @@ void pack_pairs(f16vec2 sums[kPairs], float scale, out uint words[kWords]) {
     if (source_is_float) {
       words[w] = packFloat2x16(sums[w]);
     } else {
-      const f16vec2 base = f16vec2(kByteBase + kByteCentre);
+      const f16vec2 base = f16vec2(kThousand + kByteCentre);
       uint even = packFloat2x16(fma(sums[2 * w], f16vec2(scale), base));
       uint odd = packFloat2x16(fma(sums[2 * w + 1], f16vec2(scale), base));
-      words[w] = (even & 0x00FF00FFu) | (odd << 8 & 0xFF00FF00u);
+      words[w] = codes_of_halves(even, odd);
     }
   }
 }

@@ -39,7 +39,7 @@ float number(uint word, int place) {
 }
 
 const float kWhole = 8388608.0;  // from here on floats are whole numbers
-const float kThousand = 1024.0;  // from here on halves are
+const float kThousand = 1024.0;  // from here to 2048 halves are: a code lies in the low byte
 
 // How codes come out of numbers.
 const int kInRange = 0;   // rounded
@@ -55,6 +55,9 @@ uint code(float v, int how) {
   return floatBitsToUint(shifted);
 }
 
+// Four codes from halves that are kThousand more: numbers 0 and 2, and numbers 1 and 3.
+uint codes_of_halves(uint even, uint odd) { return (even & 0x00FF00FFu) | (odd << 8 & 0xFF00FF00u); }
+
 // Numbers as destinations store them: floats as they are, others as codes.
 void pack_numbers(float v[kNumbers], int how, out uint words[kWords]) {
   [[unroll]] for (int w = 0; w < kWords; ++w) {
@@ -63,16 +66,12 @@ void pack_numbers(float v[kNumbers], int how, out uint words[kWords]) {
     } else if (SPAN_BITS == 16) {
       float a = v[2 * w], b = v[2 * w + 1];
       words[w] = SPAN_IS_FLOAT ? packed_halves(a, b) : (code(a, how) & 0xFFFFu) | code(b, how) << 16;
+    } else if (how == kAboveThousand) {
+      words[w] = codes_of_halves(packed_halves(v[4 * w], v[4 * w + 2]), packed_halves(v[4 * w + 1], v[4 * w + 3]));
     } else {
-      if (how == kAboveThousand) {
-        uint even = packed_halves(v[4 * w], v[4 * w + 2]);
-        uint odd = packed_halves(v[4 * w + 1], v[4 * w + 3]);
-        words[w] = (even & 0x00FF00FFu) | (odd << 8 & 0xFF00FF00u);
-      } else {
-        uint a = code(v[4 * w], how) + (code(v[4 * w + 1], how) << 8);
-        uint b = code(v[4 * w + 2], how) + (code(v[4 * w + 3], how) << 8);
-        words[w] = (a & 0xFFFFu) | b << 16;
-      }
+      uint a = code(v[4 * w], how) + (code(v[4 * w + 1], how) << 8);
+      uint b = code(v[4 * w + 2], how) + (code(v[4 * w + 3], how) << 8);
+      words[w] = (a & 0xFFFFu) | b << 16;
     }
   }
 }

@@ -46,11 +46,14 @@ struct BoxCut {
 [[nodiscard]] std::int32_t box_lanes(const Problem& p);
 /// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
 [[nodiscard]] std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels);
+/// Threads that a processor runs at once: several rows a turn take more registers. Measured on an H200.
+[[nodiscard]] constexpr std::int32_t box_threads_at_once(std::int32_t batch) { return batch == 1 ? gpu::kThreadsAtOnce : 640; }
+
 /// Groups that walk beside each other.
 struct BoxWalks {
   std::int64_t groups_across = 1;
   std::int32_t threads = 128;       ///< of a group
-  std::int32_t at_once = 1024;      ///< threads of a processor, as its registers allow
+  std::int32_t at_once = gpu::kThreadsAtOnce;  ///< threads of a processor
 };
 /// Pieces of walks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
 /// device. Measured on an H200: what is left over for a second round takes as long as the first.

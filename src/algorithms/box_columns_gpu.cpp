@@ -133,7 +133,8 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
   // A row of the first sums takes one load of two, and nobody walks along it.
   const double run_up = box.y.taps() / 3.0;
   const double usual = pieces_of_walk(p, across * form.threads, walked.height, run_up);
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, even_walks(p, across, form.threads, usual));
+  const std::int32_t even = std::min(even_walks(p, across, form.threads, usual), walked.height);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, even);
   if (!pieces) return pieces.error();
   form.pieces = *pieces;
   form.segment = walk_length(walked.height, *pieces, form.batch);

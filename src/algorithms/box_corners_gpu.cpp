@@ -77,8 +77,7 @@ std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const F
   const double run_up = 8.0 + channels * box.x.whole() / (4.0 * form.pixels * form.lanes);
   const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
   if (!is_integer(form.sums)) return box_band_of_floats(p, box.y, lanes, run_up);
-  constexpr std::int32_t kAtOnce = 640;
-  return box_band(p, {(lanes + form.threads - 1) / form.threads, form.threads, kAtOnce}, run_up);
+  return box_band(p, {(lanes + form.threads - 1) / form.threads, form.threads, box_threads_at_once(form.batch)}, run_up);
 }
 
 Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {

@@ -127,8 +127,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   out.has_cells = box.y.whole() > low;
   const double run_up = 4.0 * out.channels / out.words() + (out.has_cells ? 0.0 : 0.3 * box.y.whole());
   const std::int64_t strips = (p.src.width + out.strip - 1) / out.strip;
-  // Two rows a turn take more registers.
-  const BoxWalks walks{strips, out.threads, out.batch == 1 ? 1024 : 640};
+  const BoxWalks walks{strips, out.threads, box_threads_at_once(out.batch)};
   const std::int32_t usual =
       is_integer(sums) ? box_band(p, walks, run_up) : box_band_of_floats(p, box.y, strips * out.threads, run_up);
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + usual - 1) / usual);

@@ -73,10 +73,9 @@ std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pi
 }
 
 std::int32_t even_walks(const Problem& p, std::int64_t groups_across, std::int32_t threads, double pieces) {
-  constexpr double kAtOnce = 1024.0;  // threads of a processor
   const double all = pieces * static_cast<double>(groups_across) * p.batch * threads;
-  if (all < 0.5 * processors(p) * kAtOnce) return static_cast<std::int32_t>(pieces);
-  return even_pieces(p, groups_across, pieces, kAtOnce / threads);
+  if (all < 0.5 * processors(p) * kThreadsAtOnce) return static_cast<std::int32_t>(pieces);
+  return even_pieces(p, groups_across, pieces, static_cast<double>(kThreadsAtOnce) / threads);
 }
 
 std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {

@@ -39,7 +39,9 @@ struct Separable {
 /// The number of pieces next to `pieces` with which all processors have as many groups, a multiple of `groups_at_once`.
 [[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once = 1.0);
 
-/// The same for groups of so many threads, of which a processor runs 1024 at once, unless all together do not fill half of that.
+/// Threads that a processor runs at once, unless they take more registers than usual.
+inline constexpr std::int32_t kThreadsAtOnce = 1024;
+/// The same for groups of so many threads, unless all together do not fill half of what runs at once.
 [[nodiscard]] std::int32_t even_walks(const Problem& p, std::int64_t groups_across, std::int32_t threads, double pieces);
 
 /// The same for groups that take little and wait much: in how many pieces the walk over `size` rows ends soonest when each
