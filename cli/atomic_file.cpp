@@ -68,7 +68,7 @@ bool renamed(const std::string& from, const std::string& to, bool replaces) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::string& path, bool replaces)
-    : IOProxy(path, Write), path_(path), target_path_(follow_links(path)), replaces_(replaces) {
+    : path_(path), target_path_(follow_links(path)), replaces_(replaces) {
   struct stat existing {};
   const bool exists = ::stat(target_path_.c_str(), &existing) == 0;
   if (exists && !S_ISREG(existing.st_mode)) fail(fmt::format("{}: is not a regular file", path_));
@@ -104,7 +104,7 @@ void AtomicFile::discard() {
 void AtomicFile::find_reason() {
   constexpr std::size_t kMoreThanABlock = 1 << 16;  // what is left of the last block can be written on a full disk
   const std::array<char, kMoreThanABlock> zeros{};
-  if (write_error_ == 0) static_cast<void>(pwrite(zeros.data(), zeros.size(), static_cast<std::int64_t>(size())));
+  if (write_error_ == 0) static_cast<void>(write(zeros.data(), zeros.size(), static_cast<std::int64_t>(size())));
 }
 
 void AtomicFile::check() const {
@@ -128,32 +128,20 @@ void AtomicFile::commit() {
   is_pending = false;
 }
 
-size_t AtomicFile::read(void* data, size_t size) {
-  const size_t done = pread(data, size, m_pos);
-  m_pos += static_cast<std::int64_t>(done);
-  return done;
-}
-
-size_t AtomicFile::write(const void* data, size_t size) {
-  const size_t done = pwrite(data, size, m_pos);
-  m_pos += static_cast<std::int64_t>(done);
-  return done;
-}
-
-size_t AtomicFile::pread(void* data, size_t size, std::int64_t offset) {
-  size_t done = 0;
+std::size_t AtomicFile::read(void* data, std::size_t size, std::int64_t offset) {
+  std::size_t done = 0;
   while (done < size) {
     const ssize_t n =
         ::pread(descriptor_, static_cast<char*>(data) + done, size - done, offset + static_cast<std::int64_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
-    done += static_cast<size_t>(n);
+    done += static_cast<std::size_t>(n);
   }
   return done;
 }
 
-size_t AtomicFile::pwrite(const void* data, size_t size, std::int64_t offset) {
-  size_t done = 0;
+std::size_t AtomicFile::write(const void* data, std::size_t size, std::int64_t offset) {
+  std::size_t done = 0;
   while (done < size) {
     const ssize_t n = ::pwrite(descriptor_, static_cast<const char*>(data) + done, size - done,
                                offset + static_cast<std::int64_t>(done));
@@ -162,14 +150,24 @@ size_t AtomicFile::pwrite(const void* data, size_t size, std::int64_t offset) {
       if (write_error_ == 0) write_error_ = errno;
       break;
     }
-    done += static_cast<size_t>(n);
+    done += static_cast<std::size_t>(n);
   }
   return done;
 }
 
-size_t AtomicFile::size() const {
+std::size_t AtomicFile::size() const {
   struct stat status {};
-  return ::fstat(descriptor_, &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
+  return ::fstat(descriptor_, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
+}
+
+void write_text_file(const std::string& path, std::string_view text) {
+  std::error_code error;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) fs::create_directories(folder, error);
+  if (error) fail(fmt::format("{}: cannot be written: {}", path, error.message()));
+  AtomicFile file(path, true);
+  file.write(text.data(), text.size(), 0);
+  file.commit();
 }
 
 }  // namespace mollify::cli

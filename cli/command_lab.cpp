@@ -2,15 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <memory>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "atomic_file.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "lab/compare.h"
 #include "lab/peers/python.h"
 #include "lab/report.h"
@@ -18,20 +18,6 @@
 
 namespace mollify::cli {
 namespace {
-
-constexpr int kExitInterrupted = 128 + SIGINT;  // as shells have it
-
-std::atomic<bool> stop_asked = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
-
-/// The first Ctrl-C asks for an end; the second is not waited for.
-void stop_on_interrupt() {
-  struct sigaction action{};
-  action.sa_handler = [](int) { stop_asked = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
 
 std::string duration_text(double seconds) {
   const auto whole = static_cast<long>(std::lround(seconds));
@@ -140,7 +126,7 @@ void run(const RunCommand& args) {
   fmt::print("suite {} on {}: {}, {}\n", suite->name, name(info.backend), info.name, info.driver);
   std::fflush(stdout);
 
-  stop_on_interrupt();
+  const std::atomic<bool>& stop_asked = stop_on_interrupt();
   const StatusLine line;
   const lab::Observer observer = observer_of(line);
   const lab::Tally tally = value_or_fail(lab::run_suite(device, *suite, results,
@@ -212,8 +198,9 @@ void report(const ReportCommand& args) {
     records.insert(records.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }
   if (records.empty()) fail(fmt::format("{}: holds no records", args.results.front()));
-  value_or_fail(lab::write_report(records, args.output));
-  fmt::print("{}/index.html: {} records\n", args.output, records.size());
+  const std::string path = args.output + "/index.html";
+  write_text_file(path, lab::report_page(records));
+  fmt::print("{}: {} records\n", path, records.size());
 }
 
 void add_report(CLI::App& lab) {

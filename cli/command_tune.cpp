@@ -1,13 +1,10 @@
 // mollify tune: measures which options are fastest on a device, and stores them in the user's cache folder.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +12,11 @@
 #include <tuple>
 #include <vector>
 
+#include "atomic_file.h"
 #include "bench/filter.h"
 #include "bench/tune.h"
 #include "commands.h"
+#include "interrupt.h"
 #include "progress.h"
 
 namespace mollify::cli {
@@ -36,26 +35,6 @@ struct TuneCommand {
   bool print = false;
   bool list = false;
   bool reset = false;
-};
-
-/// While it lives, the first Ctrl-C only asks to stop; the next one ends the program as usual.
-class StopRequest {
- public:
-  StopRequest() : before_(std::signal(SIGINT, note)) {
-    if (before_ == SIG_IGN) std::signal(SIGINT, SIG_IGN);
-  }
-  ~StopRequest() { std::signal(SIGINT, before_); }
-  StopRequest(const StopRequest&) = delete;
-  StopRequest& operator=(const StopRequest&) = delete;
-  [[nodiscard]] static bool came() { return came_ != 0; }
-
- private:
-  static void note(int signal_number) {
-    came_ = 1;
-    std::signal(signal_number, SIG_DFL);
-  }
-  static inline volatile std::sig_atomic_t came_ = 0;
-  void (*before_)(int);
 };
 
 /// The time that there is, and how it is spent.
@@ -110,33 +89,16 @@ std::vector<TuningRow> merged(std::vector<TuningRow> rows, const std::vector<Tun
   return rows;
 }
 
-/// The file has its name only when it is complete; what was there before stays until then.
-void store(const std::string& path, const std::string& text) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  if (error) fail(fmt::format("{}: {}", path, error.message()));
-  const std::string fresh = fmt::format("{}.{}", path, ::getpid());
-  std::ofstream file(fresh, std::ios::binary);
-  file << text << std::flush;
-  if (!file) error = std::make_error_code(std::errc::io_error);
-  file.close();
-  if (!error) std::filesystem::rename(fresh, path, error);
-  if (!error) return;
-  std::error_code ignored;
-  std::filesystem::remove(fresh, ignored);
-  fail(fmt::format("{}: cannot be written: {}", path, error.message()));
-}
-
 struct Outcome {
   std::vector<TuningRow> rows;
   int wrong = 0;
-  bool complete = true;
+  bool interrupted = false;
 };
 
 /// As many of the tasks as the budget and the user allow.
 Outcome measure(const TuneCommand& args, const Device& device, const std::vector<bench::TuneTask>& tasks) {
   Outcome outcome;
-  const StopRequest stop;
+  const std::atomic<bool>& stop_asked = stop_on_interrupt();
   const Budget budget(args.budget);
   bench::Contest contest(device);
   ProgressBar progress(tasks.size(), true);
@@ -145,12 +107,11 @@ Outcome measure(const TuneCommand& args, const Device& device, const std::vector
     fmt::print(where, "{}\n", line);
     std::fflush(where);
   };
-  const bench::TuneOptions options{.seconds = args.seconds, .stop = [&] { return StopRequest::came() || budget.spent(); }};
+  const bench::TuneOptions options{.seconds = args.seconds, .stop = [&] { return stop_asked || budget.spent(); }};
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (options.stop()) {
       say(stderr, fmt::format("mollify: stopped after {} of {} measurements, {:.0f} s{}", i, tasks.size(), budget.elapsed(),
-                              StopRequest::came() ? "" : "; --budget 0 measures them all"));
-      outcome.complete = false;
+                              stop_asked ? "" : "; --budget 0 measures them all"));
       break;
     }
     const std::string name = cases::name(tasks[i].request);
@@ -167,6 +128,7 @@ Outcome measure(const TuneCommand& args, const Device& device, const std::vector
     outcome.rows.push_back(result->row);
     if (!args.print) say(stdout, result_line(*result));
   }
+  outcome.interrupted = stop_asked;
   return outcome;
 }
 
@@ -210,9 +172,10 @@ void run(const TuneCommand& args) {
   std::fflush(stdout);
   if (stores && !outcome.rows.empty()) {
     table.rows = merged(std::move(table.rows), device.info().tuning);
-    store(path, to_text(table));
+    write_text_file(path, to_text(table));
     fmt::print(stderr, "mollify: stored {} rows in {}\n", table.rows.size(), path);
   }
+  if (outcome.interrupted) throw Failure{kExitInterrupted, ""};
   if (outcome.wrong > 0 || outcome.rows.empty()) throw Failure{kExitFailure, ""};
 }
 
@@ -225,7 +188,8 @@ void add_tune(CLI::App& app) {
   command->add_option("--size", args->size, "Image size to measure with; rows hold from a tenth of its pixels on")
       ->type_name("WxH")
       ->capture_default_str();
-  command->add_option("--filter", args->filter, "Only what has this in its name; or with * and ?")->type_name("PATTERN");
+  auto* filter = command->add_option("--filter", args->filter, "Only what has this in its name; or with * and ?");
+  filter->type_name("PATTERN");
   command->add_option("--seconds", args->seconds, "To spend on each decision; 15 runs at least")
       ->type_name("S")
       ->capture_default_str();
@@ -236,8 +200,8 @@ void add_tune(CLI::App& app) {
   auto* print = command->add_flag("--print", args->print, "Print the rows in the form in which they are stored");
   auto* list = command->add_flag("--list", args->list, "Show the rows in use for the device, and measure nothing");
   auto* reset = command->add_flag("--reset", args->reset, "Remove what was stored for the device, and measure nothing");
-  list->excludes(dry_run)->excludes(print)->excludes(reset);
-  reset->excludes(dry_run)->excludes(print);
+  list->excludes(dry_run)->excludes(print)->excludes(reset)->excludes(filter);
+  reset->excludes(dry_run)->excludes(print)->excludes(filter);
   command->footer(R"(Examples:
   mollify tune --device vulkan:0                     the most promising algorithms, five minutes at most
   mollify tune --device vulkan:0 --filter 'sep.inline*rgba8*' --budget 0

@@ -174,7 +174,8 @@ ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts, bool 
     : path_(path),
       parts_(std::move(parts)),
       file_(path, replaces),
-      png_file_(file_),
+      proxy_(path, file_),
+      png_file_(proxy_),
       output_(OIIO::ImageOutput::create(path)) {
   const bool many = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.subimage > 0; });
   const bool mips = std::any_of(parts_.begin(), parts_.end(), [](const Part& p) { return p.mip_level > 0; });
@@ -190,7 +191,7 @@ ImageWriter::ImageWriter(const std::string& path, std::vector<Part> parts, bool 
   if (format == "png") {
     output_->set_ioproxy(&png_file_);
   } else if (format != "tiff") {
-    output_->set_ioproxy(&file_);
+    output_->set_ioproxy(&proxy_);
   }
   const QuietLibraries quiet;
   try {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "atomic_file.h"
+#include "file_proxy.h"
 #include "png_chunks.h"
 
 namespace mollify::cli {
@@ -84,6 +85,7 @@ class ImageWriter {
   std::string path_;
   std::vector<Part> parts_;
   AtomicFile file_;
+  FileProxy proxy_;
   PngChunkFilter png_file_;
   std::unique_ptr<OIIO::ImageOutput> output_;
   bool is_first_ = true;

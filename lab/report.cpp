@@ -1,12 +1,8 @@
 #include "lab/report.h"
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -175,22 +171,6 @@ std::string report_page(std::span<const Json> records) {
                   {"left_out", left_out},
                   {"published", published()}};
   return fill_in(page_file("index.html"), script_text(data));
-}
-
-Status write_report(std::span<const Json> records, const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::path(folder) / "index.html";
-  const auto failed = [&](const std::string& reason) {
-    return Error{ErrorCode::invalid_argument, path.string() + ": cannot write: " + reason, {}};
-  };
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return failed(error.message());
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << report_page(records);
-  file.close();
-  if (!file) return failed(std::strerror(errno));
-  return {};
 }
 
 }  // namespace mollify::lab

@@ -12,7 +12,4 @@ namespace mollify::lab {
 /// files beside it.
 [[nodiscard]] std::string report_page(std::span<const Json> records);
 
-/// Writes FOLDER/index.html and makes the folder if need be.
-[[nodiscard]] Status write_report(std::span<const Json> records, const std::string& folder);
-
 }  // namespace mollify::lab

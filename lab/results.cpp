@@ -1,5 +1,9 @@
 #include "lab/results.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -77,11 +81,28 @@ Result<std::vector<Json>> read_results(const std::string& path) {
   return std::move(contents->records);
 }
 
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<FileLock> FileLock::take(const std::string& path) {
+  FileLock lock;
+  lock.descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (lock.descriptor_ < 0) return system_error(path, "cannot write");
+  // Not every file system knows of locks; without them it is as if nobody else were there.
+  const bool is_taken = ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (is_taken) return file_error(path, "another mollify is adding to it");
+  return lock;
+}
+
 Result<Results> Results::open(const std::string& path, Resume resume) {
   Results results;
   results.path_ = path;
+  Result<FileLock> lock = FileLock::take(path);
+  if (!lock) return lock.error();
+  results.lock_ = std::move(*lock);
   std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_empty(path, ignored)) {
+  if (std::filesystem::is_regular_file(path, ignored) && !std::filesystem::is_empty(path, ignored)) {
     const Result<Contents> contents = read_contents(path);
     if (!contents) return contents.error();
     if (contents->records.empty() && !contents->rest.starts_with("{\"")) return file_error(path, "is no file of the lab");

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mollify/result.h"
@@ -27,11 +28,28 @@ using Json = nlohmann::ordered_json;
 
 enum class Resume : bool { no, yes };
 
+/// Held by one program at a time, until it ends or this does.
+class FileLock {
+ public:
+  FileLock() = default;
+  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FileLock& operator=(FileLock&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~FileLock();
+  /// Makes the file where there is none. An Error where it cannot be written or another program holds it.
+  [[nodiscard]] static Result<FileLock> take(const std::string& path);
+
+ private:
+  int descriptor_ = -1;
+};
+
 /// A file that is being added to.
 class Results {
  public:
   /// An existing file with records in it is refused unless it is to be resumed; then what it holds counts as done. A last line that
-  /// was cut off goes when the first record is added; a file that never was one of records is refused.
+  /// was cut off goes when the first record is added; a file that never was one of records, or that another program adds to, is refused.
   [[nodiscard]] static Result<Results> open(const std::string& path, Resume resume);
 
   [[nodiscard]] bool has(const std::string& key) const { return done_.contains(key); }
@@ -41,6 +59,7 @@ class Results {
 
  private:
   std::string path_;
+  FileLock lock_;
   std::ofstream file_;
   std::optional<std::uintmax_t> cut_to_;  ///< bytes, where the last line was cut off
   bool ends_in_a_line_ = false;           ///< whose end is missing

@@ -69,7 +69,6 @@ NUMBER number_at(uint words[kWords], int p, int plane) {
 // Where halves are taken apart they have to be positive: so much is added to both. Else a negative one borrows from the other and gives
 // it back once it has been added to its window's sum.
 const uint kLift = SUMS == SUMS_u16x2 && !sums_are_halves ? 255u : 0u;
-NUMBER no_change() { return NUMBER(kLift * uint(window.x) * 0x10001u); }  // of a window
 
 void changes_of(uint entering[kWords], uint leaving[kWords], out NUMBER v[kOwn]) {
   [[unroll]] for (int i = 0; i < kOwn; ++i) {
@@ -113,9 +112,7 @@ void to_windows(inout NUMBER v[kOwn]) {
     bool is_near = i / kPlanes >= rest;
     int from = lane - lanes_back - (is_near ? 0 : 1);
     NUMBER begin = subgroupShuffle(up_to[i - rest * kPlanes + (is_near ? 0 : kOwn)], uint(from < 0 ? lane : from));
-    v[i] = up_to[i + kPlanes] - begin;
-    // Where results are turned, pixels that nobody needs lie in a word with others: what they come to must fit into their bits.
-    if (turn > 0 && from < 0) v[i] = no_change();
+    v[i] = up_to[i + kPlanes] - begin;  // of a lane that only lends anything: packing keeps it out of the bits of others
   }
 }
 

@@ -46,6 +46,24 @@ TEST_F(ResultsTest, AddsLinesAndKnowsThem) {
   EXPECT_EQ(text(), kLine) << "on the disk before anything is closed";
 }
 
+TEST_F(ResultsTest, OneAtATime) {
+  {
+    const Result<Results> first = Results::open(path_, Resume::yes);
+    ASSERT_TRUE(first.ok()) << first.error().message;
+    const Result<Results> second = Results::open(path_, Resume::yes);
+    ASSERT_FALSE(second.ok());
+    EXPECT_NE(second.error().message.find(path_ + ": another mollify is adding to it"), std::string::npos) << second.error().message;
+  }
+  EXPECT_TRUE(Results::open(path_, Resume::yes).ok());
+}
+
+TEST_F(ResultsTest, WhatCannotBeReadIsAddedToAsItIs) {
+  Result<Results> results = Results::open("/dev/null", Resume::no);
+  ASSERT_TRUE(results.ok()) << results.error().message;
+  EXPECT_TRUE(results->add(record("a")).ok());
+  EXPECT_FALSE(Results::open(folder_.string(), Resume::no).ok()) << "a folder";
+}
+
 TEST_F(ResultsTest, ABatchIsNoSingleImage) {
   Json one = record("a");
   const std::string key = key_of(one);

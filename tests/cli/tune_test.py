@@ -111,21 +111,26 @@ class TuneTest(unittest.TestCase):
         self.assertNotIn(ALGORITHM, self.path.read_text())
 
     def test_interrupted_runs_keep_what_is_done(self):
-        process = subprocess.Popen([tool.TOOL, "tune", "--device", DEVICE, "--size", "64x48", "--seconds", "0",
-                                    "--filter", "gauss.", "--budget", "0"], env=self.environment, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        process.stdout.readline()  # one is done
-        process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=300)
-        self.assertEqual(process.returncode, 0, complaint)
-        self.assertIn("stored", complaint)
-        self.assertGreaterEqual(len(self.path.read_text().splitlines()), 5)
+        for number in [signal.SIGINT, signal.SIGTERM]:
+            with self.subTest(number=number):
+                process = subprocess.Popen([tool.TOOL, "tune", "--device", DEVICE, "--size", "64x48", "--seconds", "0",
+                                            "--filter", "gauss.", "--budget", "0"], env=self.environment, text=True,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                process.stdout.readline()  # one is done
+                process.send_signal(number)
+                _, complaint = process.communicate(timeout=300)
+                self.assertEqual(process.returncode, 130, complaint)
+                self.assertIn("stored", complaint)
+                self.assertGreaterEqual(len(self.path.read_text().splitlines()), 5)
+                self.path.unlink()
 
     def test_mistakes(self):
         for code, words, args in [(2, "--seconds", ["--seconds", "nan"]), (2, "--budget", ["--budget", "-1"]),
                                   (2, "--size", ["--size", "big"]), (1, "--size", ["--size", "0x5"]),
                                   (1, "nothing of such a name", ["--filter", "nonsense"]),
-                                  (2, "--list", ["--list", "--reset"])]:
+                                  (2, "--list", ["--list", "--reset"]),
+                                  (2, "--filter", ["--reset", "--filter", "box"]),
+                                  (2, "--filter", ["--list", "--filter", "box"])]:
             with self.subTest(args=args):
                 result = self.run_tool("tune", *args, code=code)
                 self.assertEqual(result.stdout, "")
