@@ -141,11 +141,12 @@
 
   function summarize() {
     const {points, data} = model;
-    const unstable = points.filter(point => point.unstable).length;
-    const left = Object.entries(data.left_out).map(([outcome, count]) => `${count} ${outcome}`).join(", ");
+    const count = (is, what) => points.some(is) ? [`${points.filter(is).length} ${what}`] : [];
+    const left = Object.entries(data.left_out).map(([outcome, number]) => `${number} ${outcome}`).join(", ");
     const devices = model.distinct(points, point => point.device);
-    $("#summary").textContent = `${points.length} measurements on ${devices.join(" and ")}` +
-      (unstable ? `, ${unstable} unstable` : "") + (left ? `; not timed: ${left}` : "");
+    const measured = points.length > 0 ? `${points.length} measurements on ${devices.join(" and ")}` : "There are no measurements in these results";
+    const parts = [measured, ...count(point => point.unstable, "unstable"), ...count(point => point.outdated, "outdated")];
+    $("#summary").textContent = parts.join(", ") + (left ? `; not timed: ${left}` : "");
   }
 
   // Pictures of all charts, for documents: by the name of their section.
@@ -157,12 +158,11 @@
   }));
   window.lab = {figures, filters, controls, refresh, instances};
 
+  summarize();
   if (model.points.length === 0) {
-    $("#summary").textContent = "There are no measurements in these results.";
     $("main").hidden = true;
     return;
   }
-  summarize();
   refresh();
   tables.machines($("#machines .table-box"));
   addEventListener("resize", () => Object.keys(instances).forEach(draw));

@@ -133,7 +133,8 @@ const charts = (() => {
     const lines = series(list, variants, point => point.x, inCopies ? point => point.ratio : clock.of);
     if (controls.published && !inCopies && model.families[family].hasWidth) lines.push(...publishedSeries(filters));
     const xs = lines.flatMap(line => line.data.map(item => item.value[0]));
-    const unit = inCopies ? "times a copy" : `${clock.name}, ms`;
+    const onGpu = all.some(point => point.record.backend !== "cpu");
+    const unit = inCopies ? "times a copy" : `${onGpu ? clock.name : "time"}, ms`;
     return {...base(names(lines), room), series: lines, xAxis: widthAxis(model.families[family].axis, xs),
       yAxis: controls.scale === "linear" ? axis(unit, "value", {nameGap: 44, min: 0}) : logAxis(unit, heights(lines))};
   }

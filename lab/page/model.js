@@ -73,6 +73,15 @@ const model = (() => {
 
   const points = records.map(toPoint);
 
+  // What was measured again later counts no more; the table still has it.
+  const last = new Map();
+  for (const point of points) {
+    const key = [point.record.case, point.device, point.size, point.peer && point.technique].join("|");
+    if (last.has(key)) last.get(key).outdated = true;
+    last.set(key, point);
+  }
+  const current = points.filter(point => !point.outdated);
+
   const byNumber = (a, b) => a - b;
   function distinct(list, key, compare) {
     return [...new Set(list.map(key))].filter(value => value !== undefined).sort(compare);
@@ -81,7 +90,7 @@ const model = (() => {
   const bySize = (a, b) => pixelsOf(a) - pixelsOf(b);
 
   function matching(wanted) {
-    return points.filter(point => Object.entries(wanted).every(([key, value]) => value === undefined || point[key] === value));
+    return current.filter(point => Object.entries(wanted).every(([key, value]) => value === undefined || point[key] === value));
   }
 
   // Which of a technique's variants speak for it at one place of a chart.

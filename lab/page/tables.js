@@ -31,10 +31,12 @@ const tables = (() => {
       const [best] = rank(at(size, format, x));
       if (!best) return "<td></td>";
       const chosen = at(size, format, x).find(point => point.record.chosen);
-      const behind = chosen && chosen.ms > 1.1 * best.ms ? `planner +${Math.round((chosen.ms / best.ms - 1) * 100)} %` : "";
+      const remarks = [];
+      if (best.unstable) remarks.push("unstable");
+      if (chosen && chosen.ms > 1.1 * best.ms) remarks.push(`planner +${Math.round((chosen.ms / best.ms - 1) * 100)} %`);
       return `<td class="win" style="--c:${look.of(best.technique).color}" data-key="${look.escape(`${size}|${format}|${x}`)}">
         <button type="button"><b>${look.escape(best.technique)}</b><br>${look.number(best.ratio, 2)}&times; copy
-        ${behind ? `<br><i>${behind}</i>` : ""}</button></td>`;
+        ${remarks.map(remark => `<br><i>${remark}</i>`).join("")}</button></td>`;
     }).join("")}</tr>`).join("");
     box.innerHTML = `<table class="winners"><thead>${head}</thead><tbody>${body}</tbody></table>`;
     box.querySelectorAll("td.win").forEach(td => td.addEventListener("click", () => {
@@ -74,8 +76,10 @@ const tables = (() => {
 
   function records(box, filters) {
     const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
-    const list = model.matching({device: filters.device}).filter(point => {
-      const text = `${point.record.case} ${point.technique} ${point.device} ${point.unstable ? "unstable" : ""}`.toLowerCase();
+    const list = model.points.filter(point => {
+      if (point.device !== filters.device) return false;
+      const text = `${point.record.case} ${point.technique} ${point.device} ${point.unstable ? "unstable" : ""} ${
+        point.outdated ? "outdated" : ""}`.toLowerCase();
       return words.every(word => text.includes(word));
     }).sort(compare);
     const visible = state.all ? list : list.slice(0, most);
@@ -129,6 +133,7 @@ const tables = (() => {
       ["device", point.device], ["driver", record.driver],
       ["time", `${look.time(point.ms)}, 10 to 90 %: ${look.time(point.low)} to ${look.time(point.high)}` +
         (record.time_ns.count ? `, ${record.time_ns.count} samples` : "")],
+      ["outdated", point.outdated ? "yes, measured again later" : undefined],
       ["unstable", point.unstable ? `yes, the steadiest of ${record.attempts} attempts` : undefined],
       ["copy of the same bytes", look.time(record.copy_ns / 1e6)], ["times a copy", look.number(point.ratio)],
       ["submit to fence", point.submitMs && look.time(point.submitMs)],

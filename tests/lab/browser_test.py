@@ -1,4 +1,6 @@
 """The report in a real browser: charts are there, nothing complains, filters and taps do what they say."""
+import copy
+import json
 import os
 import subprocess
 import tempfile
@@ -119,6 +121,41 @@ class BrowserTest(unittest.TestCase):
     def test_a_cell_of_the_winner_map_shows_the_ranking(self):
         self.ask("document.querySelector('td.win button').click()")
         self.assertGreater(self.ask("document.querySelectorAll('#detail tr').length"), 5)
+
+    def open_report_of(self, *records):
+        results = Path(self.folder.name) / "some.jsonl"
+        results.write_text("".join(json.dumps(record) + "\n" for record in records))
+        folder = Path(self.folder.name) / "some"
+        subprocess.run([os.environ["MOLLIFY_TOOL"], "lab", "report", results, "-o", folder], check=True, stdout=subprocess.DEVNULL)
+        self.browser.open(folder / "index.html")
+
+    def test_the_last_measurement_of_a_case_counts(self):
+        record = json.loads(RESULTS.read_text().split("\n", 1)[0])
+        again = copy.deepcopy(record)
+        again["time_ns"]["median"] = 3 * record["time_ns"]["median"]
+        again["unstable"] = True
+        self.open_report_of(record, again)
+        self.assertIn("2 measurements", self.ask("document.querySelector('#summary').textContent"))
+        self.assertIn("1 unstable, 1 outdated", self.ask("document.querySelector('#summary').textContent"))
+        self.assertEqual(self.ask("lab.instances.share.getOption().series[0].data.length"), 1)
+        self.assertAlmostEqual(self.ask("lab.instances.share.getOption().series[0].data[0].value"),
+                               record["copy_ns"] / again["time_ns"]["median"], places=4)
+        self.assertEqual(self.ask("document.querySelectorAll('#records tbody tr').length"), 2)
+        self.assertIn("unstable", self.ask("document.querySelector('td.win').textContent"))
+
+    def test_times_of_a_processor_are_no_device_times(self):
+        record = json.loads(RESULTS.read_text().split("\n", 1)[0])
+        self.open_report_of(record)
+        self.assertEqual(self.ask("lab.instances.width.getOption().yAxis[0].name"), "device time, ms")
+        record["backend"] = "cpu"
+        self.open_report_of(record)
+        self.assertEqual(self.ask("lab.instances.width.getOption().yAxis[0].name"), "time, ms")
+
+    def test_nothing_could_run(self):
+        record = json.loads(RESULTS.read_text().split("\n", 1)[0])
+        self.open_report_of({**record, "outcome": "refused"})
+        self.assertEqual(self.ask("document.querySelector('#summary').textContent"),
+                         "There are no measurements in these results; not timed: 1 refused")
 
     def test_saved_charts_are_pictures_of_their_own(self):
         wrong = self.ask("""Object.entries(lab.figures()).filter(([, svg]) => svg.length < 5000 ||
