@@ -131,13 +131,7 @@ std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& t
     if (device.backend == Backend::cpu) return {"1", "2", "4", "8", "16", "32", "64"};
     return {"1", "2", "4", "8", "12", "16", "24", "32", "48", "64", "96", "128", "192", "256", "384"};
   }
-  std::vector<std::string> values;
-  for (const std::string_view value : option.values) {
-    // A driver that runs on the processor takes seconds to compile many unrolled steps.
-    const bool is_slow_to_compile = device.gpu.is_software && option.name == "unroll" && std::stoi(std::string(value)) > 8;
-    if (!is_slow_to_compile) values.emplace_back(value);
-  }
-  return values;
+  return cases::listed_values(option, device);
 }
 
 }  // namespace mollify::bench

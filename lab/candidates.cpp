@@ -9,17 +9,6 @@ namespace {
 
 /// A plan that is expected to take longer is no candidate; the prediction is rough.
 constexpr double kMostPredictedSeconds = 4.0;
-/// A driver that runs on the processor needs seconds to compile long unrolled loops.
-constexpr int kMostUnrolledWhereSlow = 8;
-
-std::vector<std::string> values_of(const OptionInfo& option, const DeviceInfo& device) {
-  std::vector<std::string> values;
-  for (const std::string_view value : option.values) {
-    const bool slow = device.gpu.is_software && option.name == "unroll";
-    if (!slow || std::stoi(std::string(value)) <= kMostUnrolledWhereSlow) values.emplace_back(value);
-  }
-  return values;
-}
 
 /// The algorithm as it is, all combinations of the combined options, and each other value alone.
 std::vector<AlgorithmChoice> choices_of(const AlgorithmInfo& algorithm, const Variants& variants,
@@ -29,7 +18,7 @@ std::vector<AlgorithmChoice> choices_of(const AlgorithmInfo& algorithm, const Va
     if (std::ranges::find(variants.combined, option.name) == variants.combined.end()) continue;
     std::vector<AlgorithmChoice> more;
     for (const AlgorithmChoice& choice : choices) {
-      for (const std::string& value : values_of(option, device)) {
+      for (const std::string& value : cases::listed_values(option, device)) {
         more.push_back(choice);
         more.back().options[std::string(option.name)] = value;
       }
@@ -38,7 +27,7 @@ std::vector<AlgorithmChoice> choices_of(const AlgorithmInfo& algorithm, const Va
   }
   if (!variants.options) return choices;
   for (const OptionInfo& option : algorithm.options) {
-    for (const std::string& value : values_of(option, device)) {
+    for (const std::string& value : cases::listed_values(option, device)) {
       choices.push_back({std::string(algorithm.id), {{std::string(option.name), value}}});
     }
   }

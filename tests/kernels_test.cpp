@@ -50,6 +50,12 @@ RowPipeline pipeline(const Formats& formats, BorderMode x, BorderMode y) {
 /// Fused multiply-adds round once; without them SIMD and twin round differently.
 bool fuses() { return simd_target().substr(0, 3) == "AVX" || simd_target() == "NEON"; }
 
+/// A source that is new in every run; a failure names its seed.
+Pixels fresh_source(const ImageDesc& desc, std::uint64_t& seed) {
+  seed = std::random_device{}();
+  return Pixels::random(desc, seed);
+}
+
 enum class Match { same_bits, last_place };
 
 /// Runs both versions over a tile that begins inside the image, so that every border and no alignment is met.
@@ -57,7 +63,9 @@ template <class Kernel>
 void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
                   void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&),
                   float* grid = nullptr, std::int32_t width = 60) {
-  const Pixels src = Pixels::random({width + 1, 23, formats.src}, std::random_device{}());
+  std::uint64_t seed = 0;
+  const Pixels src = fresh_source({width + 1, 23, formats.src}, seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
   const ImageDesc out{width, 22, formats.dst};
   Pixels a = Pixels::constant(out, 0.5);
   Pixels b = Pixels::constant(out, 0.25);
@@ -234,7 +242,9 @@ TEST(Twins, GaussDecimateMatches) {
       const GaussDecimate in{rows, axis, grid};
       const GaussExpand out{rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}};
 
-      const Pixels src = Pixels::random({61, 23, formats.src}, std::random_device{}());
+      std::uint64_t seed = 0;
+      const Pixels src = fresh_source({61, 23, formats.src}, seed);
+      SCOPED_TRACE("seed " + std::to_string(seed));
       Pixels unused = Pixels::constant({1, 1, formats.dst}, 0.0);
       const GaussDecimateScratch shape(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor,
                                        {axis.y.factor, axis.y.cells}, channels);

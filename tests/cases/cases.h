@@ -52,6 +52,10 @@ struct Case {
 [[nodiscard]] std::string name(const Case& c);
 [[nodiscard]] Result<Case> parse_case(std::string_view text);
 
+/// The values that an option lists, without those which take a driver that runs on the processor seconds to compile: dozens of pipelines
+/// would. The tests of the Vulkan backend run one of each.
+[[nodiscard]] std::vector<std::string> listed_values(const OptionInfo& option, const DeviceInfo& device);
+
 /// What the device can run; fixed seed. A pairwise covering array over sizes, formats, borders, kernels, layouts and colour
 /// handling by the planner's choice, and one for each algorithm of its options with one another and with all of these.
 [[nodiscard]] std::vector<Case> pairwise_cases(const DeviceInfo& device);

@@ -12,20 +12,10 @@ namespace {
 
 constexpr std::uint64_t kSeed = 20240229;
 
-/// A driver that runs on the processor takes seconds to compile what these options unroll to, and would compile dozens; the
-/// tests of the Vulkan backend run one of each.
-bool compiles_slowly(std::string_view option, std::string_view value) {
-  const auto is_above = [&](int most) { return std::stoi(std::string(value)) > most; };
-  return (option == "unroll" && is_above(8)) || (option.ends_with("span") && is_above(2)) || (option == "batch" && is_above(2));
-}
-
 /// What an option may be: unset first.
-std::vector<std::string> values_of(const OptionInfo& option, bool is_slow) {
-  std::vector<std::string> values{""};
-  for (const std::string_view value : option.values) {
-    if (is_slow && compiles_slowly(option.name, value)) continue;
-    values.emplace_back(value);
-  }
+std::vector<std::string> values_of(const OptionInfo& option, const DeviceInfo& device) {
+  std::vector<std::string> values = listed_values(option, device);
+  values.insert(values.begin(), "");
   if (option.values.empty()) values.insert(values.end(), {"1", "3"});
   return values;
 }
@@ -36,7 +26,7 @@ class Rows {
   Rows(const Axes& axes, std::string id, std::span<const OptionInfo> options) : axes_(axes), id_(std::move(id)) {
     for (const OptionInfo& option : options) {
       names_.emplace_back(option.name);
-      values_.push_back(values_of(option, axes.is_slow));
+      values_.push_back(values_of(option, axes.device));
     }
   }
 
@@ -77,13 +67,13 @@ class Rows {
 };
 
 /// Each algorithm as it is and with each value of each option alone.
-std::vector<AlgorithmChoice> algorithm_choices(bool is_slow) {
+std::vector<AlgorithmChoice> algorithm_choices(const DeviceInfo& device) {
   std::vector<AlgorithmChoice> choices{{}};
   for (const AlgorithmInfo& algorithm : algorithms()) {
     const std::string id(algorithm.id);
     choices.push_back({id, {}});
     for (const OptionInfo& option : algorithm.options) {
-      for (const std::string& value : values_of(option, is_slow)) {
+      for (const std::string& value : values_of(option, device)) {
         if (!value.empty() && value != option.default_value) choices.push_back({id, {{std::string(option.name), value}}});
       }
     }
@@ -92,6 +82,17 @@ std::vector<AlgorithmChoice> algorithm_choices(bool is_slow) {
 }
 
 }  // namespace
+
+std::vector<std::string> listed_values(const OptionInfo& option, const DeviceInfo& device) {
+  const int most_unrolled = option.name == "unroll" ? 8 : 2;
+  const bool unrolls = option.name == "unroll" || option.name.ends_with("span") || option.name == "batch";
+  std::vector<std::string> values;
+  for (const std::string_view value : option.values) {
+    const bool compiles_slowly = device.gpu.is_software && unrolls && std::stoi(std::string(value)) > most_unrolled;
+    if (!compiles_slowly) values.emplace_back(value);
+  }
+  return values;
+}
 
 std::vector<Case> pairwise_cases(const DeviceInfo& device) {
   const Axes a = axes(device);
@@ -117,7 +118,7 @@ std::vector<Case> all_cases(const DeviceInfo& device) {
   const Choice counts = a.counts();
   Random random(kSeed);
   std::vector<Case> cases;
-  for (const AlgorithmChoice& algorithm : algorithm_choices(a.is_slow)) {
+  for (const AlgorithmChoice& algorithm : algorithm_choices(device)) {
     Choice choice;
     choice.fill(kOpen);
     for (choice[kKernel] = 0; choice[kKernel] < counts[kKernel]; ++choice[kKernel]) {
