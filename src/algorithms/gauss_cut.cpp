@@ -29,7 +29,6 @@ constexpr double kHeights = 1 << 24;  // to a weight of 1
 constexpr double kUndershoots = 65536.0;
 constexpr double kUsualSpan = 12.0;   // pixels of the last level: beyond it one more level is cheaper, and exact enough
 constexpr double kCutShare = 0.1;     // of the error, for the outermost taps
-constexpr double kUnits = 256.0;      // of a sum, in one step
 constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::array kOptions = {OptionInfo{"levels_x", kLevels, kCheapest, "halvings of rows"},
@@ -87,7 +86,7 @@ Rounding rounding_of(const AxisPlan& axis, Axis direction) {
   constexpr double kProduct = 1.0;  // of the window, and of the undershoot
   // Bytes are halved exactly once, and summed exactly; the rows that come of that are summed as 8 bits.
   const bool from_bytes = direction == Axis::y;
-  const double to_bytes = from_bytes ? 0.0 : kUnits / 2.0 * axis.kernel.window_share();
+  const double to_bytes = from_bytes ? 0.0 : kUnitsOf16BitSums / 2.0 * axis.kernel.window_share();
   const int halvings = axis.kernel.levels - (from_bytes ? 1 : 0);
   return {-axis.fixed.lost - kProduct - kPairs * axis.kernel.undershoot / kUndershoots - to_bytes,
           axis.fixed.gained + kPairs + kProduct + to_bytes + kHalvingGain * halvings +
@@ -104,14 +103,12 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   if (!y) return y.error();
 
   const Rounding along = rounding_of(*x, Axis::x), down = rounding_of(*y, Axis::y);
-  const double least = along.least + down.least, most = along.most + down.most;
-  const double given_back = std::floor(-(most + least) / 2.0);
-  if (std::abs(given_back) >= kUnits / 2.0) return refusal("16-bit sums need fewer taps");  // or they overflow
-  const double units = std::max(most + given_back, -least - given_back);
+  const Result<RoundingOf16BitSums> rounding = rounding_of_16_bit_sums(p, along.least + down.least, along.most + down.most);
+  if (!rounding) return rounding.error();
 
   Proposal out;
   out.error = kernel_distance_error(x->level.l1_distance + y->level.l1_distance, p.src.format) + x->fixed.distance +
-              y->fixed.distance + units / (format.unit() * kUnits);
+              y->fixed.distance + rounding->error;
   out.options = {{"levels_x", std::to_string(levels.x)}, {"levels_y", std::to_string(levels.y)}};
 
   const int channels = format.channels;
@@ -132,7 +129,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   needs.pixel_operations = channels * (channels == 3 ? kSpreading : 1.0) * (kBase + axis_cost(*x) + axis_cost(*y));
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"halvings", halvings}, {"rounding", static_cast<std::int64_t>(kUnits / 2.0 + given_back)}};
+  pass.constants = {{"halvings", halvings}, {"rounding", rounding->number()}};
   const auto set = [&](const std::string& axis, const cpu::CutAxis& k) {
     pass.constants["height_" + axis] = k.height;
     pass.constants["levels_" + axis] = k.levels;

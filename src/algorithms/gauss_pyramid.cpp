@@ -50,14 +50,12 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   constexpr double kPairs = 0.5 + 0.5;  // of the taps, on both axes
   const double most = 2.0 * (kHalvingGain * (levels - 1) + kDoublingGain * levels) + kPairs + fixed_x->gained + fixed_y->gained;
   const double least = -fixed_x->lost - fixed_y->lost;
-  const double given_back = std::floor(-(most + least) / 2.0);
-  constexpr double kUnits = 256.0;  // of a sum, in one step
-  if (std::abs(given_back) >= kUnits / 2.0) return refusal("16-bit sums need fewer taps");  // or they overflow
-  const double units = std::max(most + given_back, -least - given_back);
+  const Result<RoundingOf16BitSums> rounding = rounding_of_16_bit_sums(p, least, most);
+  if (!rounding) return rounding.error();
 
   Proposal out;
   out.error = kernel_distance_error(x.l1_distance + y.l1_distance, p.src.format) + fixed_x->distance + fixed_y->distance +
-              units / (format.unit() * kUnits);
+              rounding->error;
   out.options = {{"levels", std::to_string(levels)}};
 
   const int channels = format.channels == 3 ? 4 : format.channels;  // as levels hold them
@@ -81,7 +79,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   Pass pass;
   pass.kernel = kKernel;
   pass.constants = {{"halvings", halvings}, {"levels", levels},
-                    {"rounding", static_cast<std::int64_t>(kUnits / 2.0 + given_back)}};
+                    {"rounding", rounding->number()}};
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 
@@ -26,6 +28,26 @@ namespace mollify {
     return refusal("16-bit sums cannot handle alpha or transfer functions");
   }
   return {};
+}
+
+inline constexpr double kUnitsOf16BitSums = 256.0;  ///< in one step of the image
+
+/// How 16-bit sums become steps of the image.
+struct RoundingOf16BitSums {
+  double given_back = 0.0;  ///< whole units that are added to make up for what sums lose or gain
+  double error = 0.0;       ///< of full scale
+
+  /// What is added before the low byte is dropped.
+  [[nodiscard]] std::int64_t number() const { return static_cast<std::int64_t>(kUnitsOf16BitSums / 2.0 + given_back); }
+};
+
+/// Of sums of 8-bit images that are `least` (negative: they lose) to `most` units too large.
+[[nodiscard]] inline Result<RoundingOf16BitSums> rounding_of_16_bit_sums(const Problem& p, double least, double most) {
+  const double given_back = std::floor(-(most + least) / 2.0);
+  const double units = std::max(most + given_back, -least - given_back);
+  // A white pixel's sum, 255 steps, what it has gained and what is added, half a step and more, are below 2^16.
+  if (units > kUnitsOf16BitSums / 2.0 - 1.0) return refusal("16-bit sums need fewer taps");
+  return RoundingOf16BitSums{given_back, units / (info(p.src.format).unit() * kUnitsOf16BitSums)};
 }
 
 /// Windows that sums of pixels are made for. Of longer ones, many times the image, folded taps are cheaper.

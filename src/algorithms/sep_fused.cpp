@@ -82,13 +82,9 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   const auto ny = static_cast<std::int64_t>(y->taps.size());
   const int channels = source.channels;
 
-  // What is lost and gained lies between two bounds; their mean is given back, as a whole number.
   constexpr double kPairs = 0.5;  // means of two rows are rounded up; those of two source pixels are exact
-  const double most = x->gained + y->gained + kPairs;
-  const double least = -x->lost - y->lost;
-  const double given_back = std::floor(-(most + least) / 2.0);
-  constexpr double kUnits = 256.0;  // of a sum, in one step
-  if (given_back < 0.0 || given_back >= kUnits / 2.0) return refusal("16-bit sums need fewer taps");  // or they overflow
+  const Result<RoundingOf16BitSums> rounding = rounding_of_16_bit_sums(p, -x->lost - y->lost, x->gained + y->gained + kPairs);
+  if (!rounding) return rounding.error();
 
   TileNeeds needs;
   needs.halo = {2 * (nx - 1), 2 * (ny - 1)};
@@ -98,14 +94,13 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   needs.pixel_operations = static_cast<double>(2 * (nx + ny) * channels) * kIntegerCost;
   Pass pass;
   pass.kernel = kIntegerKernel;
-  pass.constants = {{"halvings", halvings}, {"rounding", static_cast<std::int64_t>(kUnits / 2.0 + given_back)}};
+  pass.constants = {{"halvings", halvings}, {"rounding", rounding->number()}};
   pass.taps = std::move(s->taps);
   constexpr double kRowCost = 3.0;
   Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
     return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes;
   });
-  const double units = std::max(most + given_back, -least - given_back);
-  out.error = s->cut_error + x->distance + y->distance + units / (source.unit() * kUnits);
+  out.error = s->cut_error + x->distance + y->distance + rounding->error;
   out.options = {{"accumulator", "u16"}};
   return out;
 }
