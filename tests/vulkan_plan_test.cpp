@@ -376,6 +376,25 @@ TEST(VulkanPlan, SumsOfCodesInHalvesNeedSymmetricTapsThatKeepTheirRange) {
   }
 }
 
+/// What is taken for granted of the pixels holds for a constant border as well.
+TEST(VulkanPlan, BordersKeepToWhatIsAssumedOfPixels) {
+  const auto planned = [](const char* algorithm, PixelFormat format, double value) {
+    BlurSpec spec = spec_of(Gaussian{{1.0, 1.0}, {{2, 2}}, {}}, BorderMode::constant);
+    spec.border.value.fill(value);
+    spec.accuracy.max_error = 0.5;
+    const ImageDesc desc{640, 480, format};
+    const Result<Plan> plan = make_plan(spec, desc, desc, fake_gpu(false), with(algorithm));
+    return plan ? plan->assumption : message_of(plan);
+  };
+  const std::string halves = "pixels within +-32752, since sums in f16 overflow", range = "pixels within +-65504, the range of f16";
+  EXPECT_EQ(planned("sep.fused:math=half", PixelFormat::rgba16f, -32752.0), halves);
+  EXPECT_EQ(planned("sep.fused:math=half", PixelFormat::rgba16f, -32768.0),
+            "sep.fused cannot do this: the border is beyond what it is for: " + halves);
+  EXPECT_EQ(planned("sep.shared:cache=f16", PixelFormat::rgba32f, 65504.0), range);
+  EXPECT_EQ(planned("sep.shared:cache=f16", PixelFormat::rgba32f, 65505.0),
+            "sep.shared cannot do this: the border is beyond what it is for: " + range);
+}
+
 /// Errors of floats are relative to what all weights make of the largest pixel: a kernel of smaller weights is no more exact.
 TEST(VulkanPlan, ErrorsOfHalvesDoNotShrinkWithTheWeights) {
   const ImageDesc desc{1024, 1024, PixelFormat::rgba16f};

@@ -1,6 +1,7 @@
 // What an algorithm is to the planner: a descriptor with one function that proposes a plan or refuses with a reason.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,11 +22,18 @@ struct Problem {
   std::int32_t batch = 1;  ///< GPU: images that each dispatch is to make
 };
 
+/// What a promise takes for granted of the pixels.
+struct Assumption {
+  std::string_view text;                                      ///< as plans say it; none: nothing
+  double largest = std::numeric_limits<double>::infinity();  ///< pixel without its sign, which a constant border has to keep to as well
+  bool operator==(const Assumption&) const = default;
+};
+
 struct Proposal {
   std::vector<Pass> passes;
   Options options;                 ///< every option, resolved
   double error = 0.0;              ///< an upper bound, full-scale units
-  std::string assumption;          ///< what the bound takes for granted of the pixels
+  Assumption assumption;           ///< of the bound
   double seconds = 0.0;            ///< rough
   std::int64_t moved_bytes = 0;
   std::vector<ImageDesc> intermediates;  ///< GPU: the planner counts their bytes, and those of a workspace

@@ -85,7 +85,7 @@ Result<Proposal> propose_linear(const Problem& p) {
   const Result<Intermediate> between = choose_intermediate(p, taps, Storage::image, out.error);
   if (!between) return between.error();
   out.error += between->error + gain * filter_error(p, between->format);
-  out.assumption = "a sampler that rounds no coarser than the pixels that it reads";
+  out.assumption = {"a sampler that rounds no coarser than the pixels that it reads"};
 
   // The whole image, so that coordinates, and with them their rounding, are the same for every region.
   out.intermediates = {{p.src.width, p.src.height, between->format}};

@@ -98,9 +98,9 @@ enum class Cache : std::uint8_t { f32, f16, unorm8 };
 [[nodiscard]] Status check_rounding(double error);
 
 /// What of the pixels the caller must see to for a reduced cache or intermediate.
-inline constexpr std::string_view kHalfRange = "pixels within +-65504, the range of f16";
+inline constexpr Assumption kHalfRange{"pixels within +-65504, the range of f16", 65504.0};
 /// The same for running sums and recursions: one that held a NaN or an infinity stays one.
-inline constexpr std::string_view kFinite = "finite pixels";
+inline constexpr Assumption kFinite{"finite pixels"};
 
 /// Chosen by name, or the cheapest of f32 and f16 with `error(cache)` allowed.
 template <class ErrorOf>
@@ -123,7 +123,7 @@ struct Intermediate {
 /// error(Cache), the proposal's error; `f32_assumption` is what f32 takes for granted of float pixels.
 template <class ErrorOf>
 [[nodiscard]] PixelFormat choose_float_intermediate(const Problem& p, ErrorOf error, Proposal& out,
-                                                    std::string_view f32_assumption = {}) {
+                                                    const Assumption& f32_assumption = {}) {
   const FormatInfo& source = info(p.src.format);
   const bool half = p.options.contains("intermediate")
                         ? choice(p, "intermediate", kFloatIntermediates, "rgba32f") == 0

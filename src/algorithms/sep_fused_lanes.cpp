@@ -175,7 +175,7 @@ Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math) {
   if (!fused) return fused.error();
   s->error += fused->error;
   Proposal out = proposal_of(p, *s, math, std::move(*fused));
-  if (math != FusedMath::f32 && is_half) out.assumption = "pixels within +-32768, since sums in f16 overflow";
+  if (math != FusedMath::f32 && is_half) out.assumption = {"pixels within +-32752, since sums in f16 overflow", 32752.0};
   return out;
 }
 

@@ -50,10 +50,10 @@ Status check_cache(const Problem& p, const Separable& s, Cache cache, bool rows)
   return {};
 }
 
-std::string half_assumption(const Problem& p, bool uses_half) {
+Assumption half_assumption(const Problem& p, bool uses_half) {
   // Rows are at most as large as the source: see separable().
   const bool may_overflow = !info(p.src.format).is_unorm() && info(p.src.format).bits == 32;
-  return uses_half && may_overflow ? std::string(kHalfRange) : std::string();
+  return uses_half && may_overflow ? kHalfRange : Assumption();
 }
 
 std::int32_t power_of_two_above(std::int64_t size) {

@@ -22,7 +22,7 @@ struct Separable {
 [[nodiscard]] double cache_error(const Problem& p, const Separable& s, Cache cache, PixelFormat format, bool rows);
 [[nodiscard]] Status check_cache(const Problem& p, const Separable& s, Cache cache, bool rows);
 /// Set where f16 takes numbers that may not fit.
-[[nodiscard]] std::string half_assumption(const Problem& p, bool uses_half);
+[[nodiscard]] Assumption half_assumption(const Problem& p, bool uses_half);
 
 [[nodiscard]] std::int32_t power_of_two_above(std::int64_t size);
 

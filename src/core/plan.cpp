@@ -80,9 +80,8 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
     if (!has_too_many_groups(pass, problem.device)) continue;
     return Error{ErrorCode::unsupported, "it would need more work groups than the device takes in one dispatch", {}};
   }
-  constexpr double kLargestHalf = 65504.0;
-  if (proposal->assumption == gpu::kHalfRange && largest_border_value(problem.spec) > kLargestHalf) {
-    return Error{ErrorCode::unsupported, "the border is beyond the range of f16, which it keeps pixels in", {}};
+  if (largest_border_value(problem.spec) > proposal->assumption.largest) {
+    return Error{ErrorCode::unsupported, "the border is beyond what it is for: " + std::string(proposal->assumption.text), {}};
   }
   if (!(proposal->error <= problem.allowed_error)) {
     return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, 2) + " is above the allowed " +
@@ -143,7 +142,7 @@ std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& pro
   const std::optional<Problem> tuned_whole = with_options(algorithm, whole, row);
   if (!tuned_whole || !ask(algorithm, *tuned_whole)) return std::nullopt;
   Result<Proposal> tuned = ask(algorithm, *with_options(algorithm, problem, row));
-  if (!tuned || !(tuned->assumption.empty() || tuned->assumption == plain.assumption)) return std::nullopt;
+  if (!tuned || !(tuned->assumption == Assumption() || tuned->assumption == plain.assumption)) return std::nullopt;
   return std::move(*tuned);
 }
 
@@ -193,8 +192,8 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;
   plan.assumption = colour_assumption(plan.spec, plan.src.format);
-  if (!plan.assumption.empty() && !winner.proposal.assumption.empty()) plan.assumption += " and ";
-  plan.assumption += winner.proposal.assumption;
+  if (!plan.assumption.empty() && !winner.proposal.assumption.text.empty()) plan.assumption += " and ";
+  plan.assumption += winner.proposal.assumption.text;
   plan.allowed_error = problem.allowed_error;
   plan.predicted_seconds = winner.proposal.seconds;
   plan.moved_bytes = winner.proposal.moved_bytes;
