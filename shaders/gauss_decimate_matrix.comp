@@ -31,7 +31,7 @@ layout(constant_id = 25) const int lead = 0;            // columns read before t
 layout(constant_id = 26) const int subgroup_size = 32;
 
 // The spline of x, in whole numbers of up to 16 bits; that of y, filled up with zeros to cells * factor taps.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 
 #define Rows ucoopmatNV<8, gl_ScopeSubgroup, 16, 32>
 #define Band ucoopmatNV<8, gl_ScopeSubgroup, 32, 16>

@@ -20,7 +20,7 @@ layout(constant_id = 23) const int cells_y = 4;
 layout(constant_id = 24) const int batch = 2;    // rows that are fetched ahead; divides factor_y
 
 // The splines of x and of y, filled up with zeros to cells * factor taps.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kColumns = kThreads * span;

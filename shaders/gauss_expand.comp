@@ -20,7 +20,7 @@ layout(constant_id = 23) const int cells_y = 4;
 layout(constant_id = 24) const int batch = 2;    // rows whose weights the compiler may know; divides factor_y
 
 // The splines of x and of y times their factors, filled up with zeros to cells * factor taps.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 
 const int kTaps = cells_x * factor_x;
 

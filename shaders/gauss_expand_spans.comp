@@ -14,7 +14,7 @@
 #include "pixel.glsl"
 #include "spans.glsl"
 
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 #define EXPANSION_OF_X 0
 #define EXPANSION_OF_Y (cells_x * factor_x)
 #include "expansion.glsl"

@@ -20,7 +20,7 @@ layout(constant_id = 20) const int taps_x = 1;  // of the grid's kernel
 layout(constant_id = 21) const int taps_y = 1;
 
 // Of x: the grid's kernel, and the expansion's spline; the same of y.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 #define WEIGHTS_OF_X 0
 #define EXPANSION_OF_X taps_x
 #define WEIGHTS_OF_Y (taps_x + cells_x * factor_x)

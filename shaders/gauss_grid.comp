@@ -15,7 +15,7 @@ layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
 
 // Those of x, then those of y. At indices known to the compiler: they are operands, not loads.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 #define WEIGHTS_OF_X 0
 #define WEIGHTS_OF_Y taps_x
 

@@ -16,7 +16,7 @@ layout(constant_id = 22) const int batch = 1;  // rows from one turn to the next
 layout(constant_id = 23) const int span = 4;   // pixels that a lane makes of a row
 
 // Those of x, then those of y. At indices known to the compiler: they are operands, not loads.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kLanes = kThreads / source_channels;                         // of a plane

@@ -29,7 +29,7 @@ layout(constant_id = 26) const int one_x = -1;        // the tap of x that is on
 layout(constant_id = 27) const bool first_y_is_one = false;
 
 // Those of x, then those of y. At indices known to the compiler: they are operands, not loads.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 
 const int kSubgroups = int(gl_WorkGroupSize.x) / subgroup_size;
 const int kAfter = taps_x - 1 - before_x;

@@ -30,7 +30,7 @@ layout(constant_id = 27) const int tap_halves_x = 1;
 layout(constant_id = 28) const int tap_halves_y = 1;
 
 // Those of x, then those of y.
-layout(std430, binding = 2) readonly uniform Weights { float weights[4096]; };
+#include "weights.glsl"
 
 // Left operands, right ones and sums. Measured on an H200: right ones of 8 columns take rgba16f 141 us at radius 9, of 16 162.
 #define Left fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>

@@ -4,5 +4,4 @@
 
 #define TAPS_PARAMETERS ivec2 taps; ivec2 before;  // how many on each axis, and those before the output pixel
 
-const int kMaxTaps = 4096;  // both axes together: 16 KiB, which every device has
-layout(std430, binding = 2) readonly uniform Weights { float weights[kMaxTaps]; };
+#include "weights.glsl"
