@@ -130,7 +130,7 @@ Status check_batch(const Contender& contender, const DeviceNoise& noise, HostIma
 
 /// A few runs, fewer where they would take longer than `seconds`.
 Result<double> end_to_end_ns(const Executable& executable, HostImages& images, double seconds) {
-  Result<Workspace> workspace = executable.make_workspace();
+  Result<Workspace> workspace = executable.make_workspace(images.sources.size() > 1 ? Batches::yes : Batches::no);
   if (!workspace) return workspace.error();
   const auto run = [&] { return executable.run(images.sources, images.results, *workspace); };
   if (const Status s = run(); !s) return s.error();  // which makes its staging memory

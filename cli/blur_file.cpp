@@ -296,7 +296,7 @@ class PartBlur {
   void run_views(const BlurSpec& spec, const ConstImageView& src, const ImageView& dst) const {
     const Plan plan = value_or_fail(make_plan(spec, src.desc, dst.desc, device_.info(), request_.plan), path_);
     const Executable executable = value_or_fail(device_.prepare(plan), path_);
-    Workspace workspace = value_or_fail(executable.make_workspace(), path_);
+    Workspace workspace = value_or_fail(executable.make_workspace(Batches::no), path_);
     value_or_fail(executable.run(src, dst, workspace), path_);
     report_.algorithms.insert(to_string(plan.algorithm));
     report_.predicted_error = std::max(report_.predicted_error, plan.predicted_error);

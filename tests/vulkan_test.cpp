@@ -13,11 +13,14 @@
 namespace mollify::test {
 namespace {
 
-TEST(Vulkan, BatchesGiveEachImageItsOwnResult) {
+/// A workspace has two images in flight, or one.
+class VulkanBatches : public testing::TestWithParam<Batches> {};
+
+TEST_P(VulkanBatches, GiveEachImageItsOwnResult) {
   for (const std::string_view algorithm : kStorages) {
     const Executable executable = prepared_on(gpu(), algorithm);
-    Workspace workspace = must(executable.make_workspace());
-    for (const std::size_t count : {1, 2, 3, 7}) {  // a workspace has two images in flight
+    Workspace workspace = must(executable.make_workspace(GetParam()));
+    for (const std::size_t count : {1, 2, 3, 7}) {
       std::vector<Pixels> sources;
       std::vector<Pixels> results(count, Pixels(kDesc));
       for (std::size_t i = 0; i < count; ++i) sources.push_back(Pixels::random(kDesc, 10 * count + i));
@@ -35,6 +38,8 @@ TEST(Vulkan, BatchesGiveEachImageItsOwnResult) {
     EXPECT_TRUE(nothing.ok()) << message_of(nothing);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(InFlight, VulkanBatches, testing::Values(Batches::yes, Batches::no));
 
 TEST(Vulkan, InPlace) {
   for (const std::string_view algorithm : kStorages) {

@@ -35,13 +35,16 @@ class Workspace {
   std::unique_ptr<WorkspaceImpl> impl_;
 };
 
+/// Whether run() will be given several images at once. A GPU has one on its way then while the host copies another.
+enum class Batches : bool { no, yes };
+
 /// A plan made ready to run. Immutable and cheap to copy; run it from many threads, each with its own Workspace.
 class Executable {
  public:
   explicit Executable(std::shared_ptr<const ExecutableImpl> impl);
   [[nodiscard]] const Plan& plan() const;
-  /// Allocates plan().scratch_bytes.
-  [[nodiscard]] Result<Workspace> make_workspace() const;
+  /// Allocates plan().scratch_bytes; on a GPU, for images one by one (`Batches::no`), half of them where images are below 128 MiB.
+  [[nodiscard]] Result<Workspace> make_workspace(Batches batches = Batches::yes) const;
   /// Blurs host memory. The views must have the shapes that were planned for, the workspace must be one of this
   /// executable's. Allocates nothing of its own.
   [[nodiscard]] Status run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const;

@@ -46,8 +46,8 @@ Executable::Executable(std::shared_ptr<const ExecutableImpl> impl) : impl_(std::
 
 const Plan& Executable::plan() const { return impl_->plan(); }
 
-Result<Workspace> Executable::make_workspace() const {
-  Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace();
+Result<Workspace> Executable::make_workspace(Batches batches) const {
+  Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace(batches);
   if (!workspace) return workspace.error();
   return Workspace(std::move(*workspace), impl_);
 }

@@ -86,7 +86,7 @@ std::vector<std::byte> pixels_of(const ConstImageView& image) {
 Status run_plan(const Device& device, const Plan& plan, const Trial& trial, int runs) {
   const Result<Executable> executable = device.prepare(plan);
   if (!executable) return executable.error();
-  Result<Workspace> workspace = executable->make_workspace();
+  Result<Workspace> workspace = executable->make_workspace(Batches::no);
   if (!workspace) return workspace.error();
   if (Status s = executable->run(trial.source(), trial.destination(), *workspace); !s) return s;
   const std::vector<std::byte> first = runs > 1 ? pixels_of(trial.destination()) : std::vector<std::byte>();

@@ -28,7 +28,7 @@ class CpuExecutable final : public ExecutableImpl {
     worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - copy) / workers_->threads();
   }
 
-  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches /*batches*/) const override {
     Scratch memory = allocate_scratch(plan().scratch_bytes);
     if (!memory) {
       return Error{ErrorCode::out_of_memory,

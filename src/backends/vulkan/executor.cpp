@@ -187,9 +187,10 @@ class VulkanExecutable final : public ExecutableImpl {
 
   [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
 
-  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace() const override {
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches batches) const override {
     std::vector<std::unique_ptr<Slot>> slots;
-    for (std::int64_t i = 0; i < images_in_flight(plan().min_bytes); ++i) {
+    const std::int64_t count = batches == Batches::yes ? images_in_flight(plan().min_bytes) : 1;
+    for (std::int64_t i = 0; i < count; ++i) {
       Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_, workers_);
       if (!slot) return slot.error();
       slots.push_back(std::move(*slot));
