@@ -544,6 +544,21 @@ TEST(Executable, RefusesTheWorkspaceOfAnother) {
   EXPECT_EQ(error(own), "the workspace was made for another executable");
 }
 
+TEST(Executable, AndItsDeviceStayWhatTheyAreWhenMovedFrom) {
+  const ImageDesc desc{8, 8, PixelFormat::r8};
+  Device device = Device::open("cpu", {.threads = 2}).value();
+  const Device taken_device = std::move(device);
+  EXPECT_EQ(device.info(), taken_device.info());
+  const Plan plan = make_plan(spec_of(Box::of_radius(1, 1)), desc, desc, device.info()).value();
+  Executable executable = *device.prepare(plan);
+  const Executable taken = std::move(executable);
+  Workspace workspace = *executable.make_workspace();  // out of the result, which holds what cannot be copied
+  const Pixels src = Pixels::random(desc);
+  Pixels out(desc);
+  EXPECT_TRUE(executable.run(src.view(), out.view(), workspace).ok());
+  EXPECT_TRUE(taken.run(src.view(), out.view(), workspace).ok());
+}
+
 TEST(Executable, RefusesImagesOfAnotherShape) {
   const BlurSpec spec = spec_of(Box::of_radius(1, 1));
   const Executable executable = prepared(spec, {8, 8, PixelFormat::r8}, {PixelFormat::r8, {}, 2});

@@ -76,6 +76,8 @@ std::vector<Bad> bad_requests() {
       {"infinite weight", "weight", kernel(Matrix{2, 1, {1, kInfinity}, {0, 0}, none})},
       {"zero-sum matrix to normalise", "sum", kernel(Matrix{2, 1, {1, -1}, {0, 0}, unit_sum})},
       {"NaN border value", "border", with_border_value(kNan)},
+      {"no border mode", "there is no border mode 5", spec_of(Box::of_radius(1, 1), static_cast<BorderMode>(5))},
+      {"no pixel format", "the source is of pixel format 200", spec_of(Box::of_radius(1, 1)), {16, 12, static_cast<PixelFormat>(200)}},
       {"border value that unorm cannot hold", "border", with_border_value(1.5)},
       {"NaN accuracy", "error", with_max_error(kNan)},
       {"negative accuracy", "error", with_max_error(-1e-3)},

@@ -38,10 +38,14 @@ class Workspace {
 /// Whether run() will be given several images at once. A GPU has one on its way then while the host copies another.
 enum class Batches : bool { no, yes };
 
-/// A plan made ready to run. Immutable and cheap to copy; run it from many threads, each with its own Workspace.
+/// A plan made ready to run. Immutable and cheap to copy, which moving does as well; run it from many threads, each with its own
+/// Workspace.
 class Executable {
  public:
   explicit Executable(std::shared_ptr<const ExecutableImpl> impl);
+  Executable(const Executable&) = default;
+  Executable& operator=(const Executable&) = default;
+  ~Executable() = default;
   [[nodiscard]] const Plan& plan() const;
   /// Allocates plan().scratch_bytes; on a GPU, for images one by one (`Batches::no`), half of them where images are below 128 MiB.
   [[nodiscard]] Result<Workspace> make_workspace(Batches batches = Batches::yes) const;
@@ -67,9 +71,12 @@ struct DeviceOptions {
   std::string cpu_target{};
 };
 
-/// Cheap to copy: copies are the same device.
+/// Cheap to copy, which moving does as well: copies are the same device.
 class Device {
  public:
+  Device(const Device&) = default;
+  Device& operator=(const Device&) = default;
+  ~Device() = default;
   /// "auto" is the CPU: whether images in host memory gain from a trip to a GPU is not decided yet. Else "cpu", "vulkan", or with an index
   /// or a part of a name as well: "vulkan:0", "vulkan:llvmpipe".
   [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});

@@ -96,13 +96,27 @@ struct CheckKernel {
 };
 
 Status check_desc(std::string_view what, const ImageDesc& desc) {
+  const auto format = static_cast<std::size_t>(desc.format);
+  if (format >= formats().size()) return invalid(std::string(what) + " is of pixel format " + std::to_string(format) + ", which there is not");
   const std::string size = std::string(what) + " is " + std::to_string(desc.width) + "x" + std::to_string(desc.height);
   if (desc.width < 1 || desc.height < 1) return invalid(size + "; an image needs at least one pixel");
   if (desc.row_payload_bytes() > kMostImageBytes / desc.height) return invalid(size + "; an image has at most 2^56 bytes");
   return {};
 }
 
+constexpr std::array<BorderModeInfo, 5> kBorderModes = {{
+    {BorderMode::clamp, "clamp", "aaa|abcd|ddd"},
+    {BorderMode::mirror, "mirror", "dcb|abcd|cba"},
+    {BorderMode::reflect, "reflect", "cba|abcd|dcb"},
+    {BorderMode::wrap, "wrap", "bcd|abcd|abc"},
+    {BorderMode::constant, "constant", "vvv|abcd|vvv"},
+}};
+
 Status check_border(const Border& border, const FormatInfo& source) {
+  for (const BorderMode mode : {border.mode.x, border.mode.y}) {
+    const auto index = static_cast<std::size_t>(mode);
+    if (index >= kBorderModes.size()) return invalid("there is no border mode " + std::to_string(index));
+  }
   for (const double v : border.value) {
     if (!std::isfinite(v)) return invalid("a border value is not a finite number");
     const double most = source.bits == 16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
@@ -125,14 +139,6 @@ Status check_roi(const Rect& roi, const ImageDesc& src) {
                  std::to_string(roi.x) + "+" + std::to_string(roi.y) + " does not lie inside the " +
                  std::to_string(src.width) + "x" + std::to_string(src.height) + " image");
 }
-
-constexpr std::array<BorderModeInfo, 5> kBorderModes = {{
-    {BorderMode::clamp, "clamp", "aaa|abcd|ddd"},
-    {BorderMode::mirror, "mirror", "dcb|abcd|cba"},
-    {BorderMode::reflect, "reflect", "cba|abcd|dcb"},
-    {BorderMode::wrap, "wrap", "bcd|abcd|abc"},
-    {BorderMode::constant, "constant", "vvv|abcd|vvv"},
-}};
 
 }  // namespace
 
