@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A GPU's table of speed: `run` measures its cases, `table` makes Markdown of such files; what two have, the last one says.
 
-  bench/gpu_table.py run build/release/mollify -o bench/results/DATE-gpu.jsonl [--device vulkan:0]
+  bench/gpu_table.py run build/release/mollify -o bench/results/DATE-gpu.jsonl [--device vulkan:0] [--rows box]
   bench/gpu_table.py table bench/results/DATE-gpu.jsonl... [--into docs/benchmarking.md]
 
 `--into` replaces what stands between the lines <!-- gpu-table --> and <!-- /gpu-table --> of a file.
@@ -11,6 +11,7 @@ import json
 import pathlib
 import re
 import subprocess
+import sys
 
 FORMATS = ("rgba8", "rgba16f", "rgba32f")
 RADII = (1, 2, 4, 9)  # of Gaussians cut at three sigma
@@ -31,7 +32,10 @@ def cases() -> list:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    for row, _, kernel in cases():
+    chosen = [case for case in cases() if arguments.rows in case[0]]
+    if not chosen:
+        sys.exit(f"--rows {arguments.rows}: no row has this in its name: " + "; ".join(row for row, _, _ in cases()))
+    for row, _, kernel in chosen:
         for pixel_format in FORMATS:
             print(row, pixel_format, flush=True)
             peers = [] if arguments.peers else ["--no-peers"]
@@ -104,6 +108,7 @@ def main() -> None:
     measure.add_argument("-o", "--output", required=True)
     measure.add_argument("--device", default="vulkan:0")
     measure.add_argument("--seconds", type=float, default=0.25)
+    measure.add_argument("--rows", default="", metavar="TEXT", help="only rows with this in their name, such as box")
     measure.add_argument("--peers", action="store_true", help="other libraries, too")
     measure.set_defaults(do=run)
     show = commands.add_parser("table", help="make Markdown")
