@@ -350,6 +350,7 @@ std::vector<Job> make_jobs(const std::string& in, const ImageReader& reader, con
   for (Part part : reader.parts()) {
     std::vector<std::string> notes;
     Job job;
+    if (was_ink(part.spec)) notes.emplace_back("CMYK became RGB, without a profile, since JPEG files of inks are read so");
     drop_unfit_profile(part.spec, notes);
     job.src = part;
     job.working = working_spec(in, part.spec, request);

@@ -82,6 +82,11 @@ bool holds_ink(const OIIO::ImageSpec& spec) {
   return spec.get_int_attribute("tiff:PhotometricInterpretation") == kTiffSeparated;
 }
 
+bool was_ink(const OIIO::ImageSpec& spec) {
+  const std::string space = spec.get_string_attribute("jpeg:ColorSpace");
+  return space == "CMYK" || space == "YCCK";
+}
+
 bool is_probably_srgb(const OIIO::ImageSpec& spec) {
   return !spec.format.is_floating_point();
 }

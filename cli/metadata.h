@@ -17,6 +17,8 @@ enum class ColourEncoding { srgb, linear, unnamed, other };
 
 /// Whether the channels are inks, such as cyan, magenta, yellow and black.
 [[nodiscard]] bool holds_ink(const OIIO::ImageSpec& spec);
+/// Whether they were in the file, and the reader made RGB of them: OpenImageIO's does so of JPEG files.
+[[nodiscard]] bool was_ink(const OIIO::ImageSpec& spec);
 
 /// Whether the numbers are likely encoded, where the file says nothing: whole numbers are, floats are not.
 [[nodiscard]] bool is_probably_srgb(const OIIO::ImageSpec& spec);

@@ -453,12 +453,19 @@ TEST(Plan, ThreadsShareStripsEvenly) {
   }
 }
 
-TEST(Plan, InPlaceNeedsACopyOfTheSource) {
+TEST(Plan, InPlaceNeedsRoomForTheResult) {
   const PlanOptions in_place{{}, Overlap::in_place};
   const Result<Plan> apart = make_plan(spec_of(Box::of_radius(1, 1)), kImage, kImage, full_device());
   const Result<Plan> together = make_plan(spec_of(Box::of_radius(1, 1)), kImage, kImage, full_device(), in_place);
   ASSERT_TRUE(apart.ok() && together.ok());
   EXPECT_GE(together->scratch_bytes, apart->scratch_bytes + kImage.payload_bytes());
+  BlurSpec part = spec_of(Box::of_radius(1, 1));
+  part.roi = Rect{1, 2, 3, 4};
+  const ImageDesc small{3, 4, kImage.format};
+  const Result<Plan> part_apart = make_plan(part, kImage, small, full_device());
+  const Result<Plan> part_together = make_plan(part, kImage, small, full_device(), in_place);
+  ASSERT_TRUE(part_apart.ok() && part_together.ok());
+  EXPECT_EQ(part_together->moved_bytes - part_apart->moved_bytes, 2 * small.payload_bytes()) << "not all of the source";
 }
 
 TEST(Plan, ExplainNamesWhatMatters) {

@@ -80,8 +80,8 @@ class Device {
   /// "auto" is the CPU: whether images in host memory gain from a trip to a GPU is not decided yet. Else "cpu", "vulkan", or with an index
   /// or a part of a name as well: "vulkan:0", "vulkan:llvmpipe".
   [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
-  [[nodiscard]] const DeviceInfo& info() const;
-  /// May block and may fail: builds pipelines, converts weights.
+  [[nodiscard]] const DeviceInfo& info() const;  ///< never changes
+  /// May block and may fail: builds pipelines, converts weights. Thread-safe; what it makes keeps the device open.
   [[nodiscard]] Result<Executable> prepare(const Plan& plan) const;
 
  private:

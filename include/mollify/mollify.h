@@ -14,9 +14,12 @@
 
 namespace mollify {
 
-/// Blurs `src` into `dst` on the CPU with all hardware threads. The two may overlap. Thread-safe. Keeps a small cache of
-/// prepared plans, so a repeated request pays for planning once.
+/// Blurs `src` into `dst` on the CPU with all hardware threads. The two may overlap. Thread-safe, also where main() has returned. Keeps up to
+/// eight prepared plans with their scratch memory, of 256 MiB beside the last one's, so a repeated request pays for planning once.
 /// `dst` has the size of `spec.roi`, or of `src` without one; formats may differ, channel counts may not.
 [[nodiscard]] Status blur(const ConstImageView& src, const ImageView& dst, const BlurSpec& spec);
+
+/// Frees what blur() keeps and nobody is using.
+void clear_blur_cache();
 
 }  // namespace mollify

@@ -37,7 +37,7 @@ struct BoxExtent {
 };
 
 struct Box {
-  PerAxis<BoxExtent> extent;
+  PerAxis<BoxExtent> extent{};
   /// 2 * radius + 1 pixels on each axis.
   static Box of_radius(double radius_x, double radius_y);
   /// size_x by size_y pixels; `anchor` is the tap that falls on the output pixel, 0 <= anchor < size.
@@ -64,8 +64,8 @@ struct AxisTaps {
 };
 
 struct Taps {
-  AxisTaps x;
-  AxisTaps y;
+  AxisTaps x{};
+  AxisTaps y{};
   Normalization normalization = Normalization::none;
   bool operator==(const Taps&) const = default;
 };
@@ -113,13 +113,14 @@ struct Border {
 /// colour channel is weighted by the exact output alpha, and a colour beyond full scale (negative weights can bring
 /// alpha close to zero) counts relative to itself.
 struct Accuracy {
-  /// Unset: the default of the destination format, see default_max_error(). 0: exact algorithms only.
+  /// Unset: the default of the destination format, see default_max_error(). 0, or less than exact_max_error(): exact algorithms only,
+  /// which are held to that.
   std::optional<double> max_error{};
   bool operator==(const Accuracy&) const = default;
 };
 /// unorm8 0.125/255, unorm16 and f16 1e-4, f32 2e-5.
 [[nodiscard]] double default_max_error(PixelFormat destination);
-/// What `max_error = 0` holds an algorithm to: unorm 0.02 of a step, f16 1e-4, a tenth of a step at full scale, f32 1e-6.
+/// What `max_error = 0`, or any below it, holds an algorithm to: unorm 0.02 of a step, f16 1e-4, a tenth of a step at full scale, f32 1e-6.
 [[nodiscard]] double exact_max_error(PixelFormat destination);
 
 enum class AlphaMode : std::uint8_t {
@@ -134,8 +135,8 @@ enum class TransferFunction : std::uint8_t {
 
 struct BlurSpec {
   KernelSpec kernel = Gaussian{};
-  Border border;
-  Accuracy accuracy;
+  Border border{};
+  Accuracy accuracy{};
   AlphaMode alpha = AlphaMode::ignore;
   TransferFunction transfer = TransferFunction::none;
   /// In source coordinates. The destination has the size of the region, whose pixels see their true neighbours.
@@ -146,7 +147,8 @@ struct BlurSpec {
 /// The shape that a blur of `src` by `spec` writes, in format `format`.
 [[nodiscard]] ImageDesc destination_desc(const BlurSpec& spec, const ImageDesc& src, PixelFormat format);
 
-/// Everything about the request that can be wrong whatever runs it: NaN, negative sizes, a region outside the image.
+/// Everything about the request that can be wrong whatever runs it: NaN, negative sizes, a region outside the image. Pixels are not
+/// looked at: where one is NaN or infinite, so are those whose kernel has a weight for it, and with some algorithms others near these.
 [[nodiscard]] Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst);
 
 }  // namespace mollify

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 4> kBoxAnySums = {"u16x2", "u32", 
 /// Why these sums cannot hold windows, or nothing.
 [[nodiscard]] std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxAnySums sums);
 
-/// The box of the kernel, unless it is many times the image.
+/// The box of the kernel, unless it is longer than longest_windows().
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p);
 
 /// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four

@@ -26,6 +26,12 @@ Result<PerAxis<BoxAxis>> box_axes(const Problem& p, PerAxis<std::int64_t> most) 
   return axes;
 }
 
+PerAxis<std::int64_t> longest_windows(const ImageDesc& image) {
+  constexpr std::int64_t kImages = 4;
+  constexpr std::int64_t kAlways = 4096;
+  return {kImages * image.width + kAlways, kImages * image.height + kAlways};
+}
+
 SeparableTaps box_taps(const PerAxis<BoxAxis>& box) {
   SeparableTaps out;
   out.growth = {box.x.growth(), box.y.growth()};

@@ -327,7 +327,7 @@ Result<Proposal> propose(const Problem& p) {
   const double gain = colour_gain(p.spec);
   AxisPlan x, y;
   double error = 0.0;
-  for (const double rounding_share : {0.03, 0.15, 0.4}) {  // of the error; the rest is half for each axis
+  for (const double rounding_share : {0.03, 0.15, 0.4, 0.6, 0.8}) {  // of the error; the rest is half for each axis
     const double budget =
         p.allowed_error * (1.0 - rounding_share) / (2.0 * gain) / kernel_distance_error(1.0, p.src.format);
     x = plan_axis(p, on_axis(*gaussian, Axis::x), Axis::x, wish(Axis::x), budget);

@@ -50,13 +50,6 @@ struct RoundingOf16BitSums {
   return RoundingOf16BitSums{given_back, units / (info(p.src.format).unit() * kUnitsOf16BitSums)};
 }
 
-/// Windows that sums of pixels are made for. Of longer ones, many times the image, folded taps are cheaper.
-[[nodiscard]] inline PerAxis<std::int64_t> longest_windows(const ImageDesc& image) {
-  constexpr std::int64_t kImages = 4;
-  constexpr std::int64_t kAlways = 4096;
-  return {kImages * image.width + kAlways, kImages * image.height + kAlways};
-}
-
 /// Refuses options of the algorithm that another form of it has, as `whose` names this one, or another backend's kernel.
 [[nodiscard]] inline Status only_options(const Problem& problem, std::initializer_list<std::string_view> names,
                                          std::string_view whose = {}) {
@@ -81,10 +74,13 @@ template <class ErrorOf>
 /// Source bytes read by tiles with this halo + destination bytes written.
 [[nodiscard]] inline std::int64_t moved_bytes(const Problem& problem, PerAxis<std::int32_t> tile,
                                               PerAxis<std::int64_t> halo) {
-  const auto read_along = [](std::int64_t size, std::int64_t tile_size, std::int64_t halo_size) {
-    return size + (size + tile_size - 1) / tile_size * halo_size;
+  // A tile reads no more than there is, however far it reaches beyond the image.
+  const auto read_along = [](std::int64_t size, std::int64_t source, std::int64_t tile_size, std::int64_t halo_size) {
+    const std::int64_t tiles = (size + tile_size - 1) / tile_size;
+    return std::min(size + tiles * halo_size, tiles * source);
   };
-  const std::int64_t read = read_along(problem.dst.width, tile.x, halo.x) * read_along(problem.dst.height, tile.y, halo.y);
+  const std::int64_t read = read_along(problem.dst.width, problem.src.width, tile.x, halo.x) *
+                            read_along(problem.dst.height, problem.src.height, tile.y, halo.y);
   return read * info(problem.src.format).pixel_bytes() + problem.dst.payload_bytes();
 }
 

@@ -1,10 +1,11 @@
 // The one-call blur: plans, prepares, runs, and keeps the last few executables with their workspaces.
 #include "mollify/mollify.h"
 
+#include <iterator>
 #include <list>
 #include <mutex>
 
-#include "core/overlap.h"
+#include "core/views.h"
 
 namespace mollify {
 namespace {
@@ -40,14 +41,28 @@ class Cache {
     return make(request);
   }
 
+  /// The last one stays however large it is: a request that is repeated should not allocate.
   void put_back(Ready ready) {
     const std::scoped_lock lock(mutex_);
     entries_.push_front(std::move(ready));
-    if (entries_.size() > kEntries) entries_.pop_back();
+    std::int64_t bytes = 0;
+    std::size_t kept = 0;
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      bytes += entry->executable.plan().scratch_bytes;
+      const bool stays = kept == 0 || (kept < kEntries && bytes <= kMostBytes);
+      entry = stays ? std::next(entry) : entries_.erase(entry);
+      if (stays) ++kept;
+    }
+  }
+
+  void clear() {
+    const std::scoped_lock lock(mutex_);
+    entries_.clear();
   }
 
  private:
   static constexpr std::size_t kEntries = 8;
+  static constexpr std::int64_t kMostBytes = 256 << 20;  // of scratch
 
   Result<Ready> make(const Request& request) {
     const Result<Device>& device = shared_device();
@@ -63,29 +78,34 @@ class Cache {
   }
 
   static const Result<Device>& shared_device() {
-    static const Result<Device> device = Device::open("cpu");
-    return device;
+    static const auto* device = new Result<Device>(Device::open("cpu"));  // never destroyed, as the cache
+    return *device;
   }
 
   std::mutex mutex_;
   std::list<Ready> entries_;
 };
 
+// Never destroyed: destructors of static objects, and threads that outlive main(), may still blur.
 Cache& cache() {
-  static Cache instance;
-  return instance;
+  static auto* instance = new Cache;
+  return *instance;
 }
 
 }  // namespace
 
 Status blur(const ConstImageView& src, const ImageView& dst, const BlurSpec& spec) {
   if (Status s = validate(spec, src.desc, dst.desc); !s) return s;
+  if (Status s = check_view("source", src, src.desc); !s) return s;
+  if (Status s = check_view("destination", dst, dst.desc); !s) return s;
   Result<Ready> ready =
-      cache().take({spec, src.desc, dst.desc, may_overlap(src, dst) ? Overlap::in_place : Overlap::none});
+      cache().take({spec, src.desc, dst.desc, share_bytes(src, dst) ? Overlap::in_place : Overlap::none});
   if (!ready) return ready.error();
   Status status = ready->executable.run(src, dst, ready->workspace);
   cache().put_back(std::move(*ready));
   return status;
 }
+
+void clear_blur_cache() { cache().clear(); }
 
 }  // namespace mollify

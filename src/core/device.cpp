@@ -4,35 +4,12 @@
 #include <cstdint>
 
 #include "backends/backend.h"
-#include "core/overlap.h"
+#include "core/views.h"
 
 namespace mollify {
 namespace {
 
 Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
-
-std::string shape(const ImageDesc& desc) {
-  return std::to_string(desc.width) + "x" + std::to_string(desc.height) + " " + std::string(info(desc.format).name);
-}
-
-Status check_view(std::string_view what, const ConstImageView& view, const ImageDesc& planned) {
-  if (view.desc != planned) {
-    return invalid("the " + std::string(what) + " is " + shape(view.desc) + ", the plan is for " + shape(planned));
-  }
-  if (view.data == nullptr) return invalid("the " + std::string(what) + " has no pixels");
-  const std::int64_t distance = view.row_bytes < 0 ? -view.row_bytes : view.row_bytes;
-  if (view.desc.height > 1 && distance < view.desc.row_payload_bytes()) {
-    return invalid("rows of the " + std::string(what) + " are " + std::to_string(view.row_bytes) +
-                   " bytes apart, a row has " + std::to_string(view.desc.row_payload_bytes()));
-  }
-  const int component = info(view.desc.format).component_bytes();
-  if (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(component) != 0 ||
-      view.row_bytes % component != 0) {
-    return invalid("the " + std::string(what) + " is not aligned to its " + std::to_string(component) +
-                   "-byte components");
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -64,7 +41,7 @@ Status Executable::run(std::span<const ConstImageView> src, std::span<const Imag
   for (std::size_t i = 0; i < src.size(); ++i) {
     if (Status s = check_view("source", src[i], plan().src); !s) return s;
     if (Status s = check_view("destination", dst[i], plan().dst); !s) return s;
-    if (plan().overlap == Overlap::none && may_overlap(src[i], dst[i])) {
+    if (plan().overlap == Overlap::none && share_bytes(src[i], dst[i])) {
       return invalid("source and destination overlap, which the plan does not allow for");
     }
   }
@@ -80,17 +57,23 @@ const DeviceInfo& Device::info() const { return impl_->info(); }
 
 Result<Executable> Device::prepare(const Plan& plan) const {
   if (plan.device != impl_->info()) return invalid("the plan was made for another device");
+  if (plan.passes.empty()) return invalid("the plan has no passes: make_plan() makes them");
+  if (Status s = validate(plan.spec, plan.src, plan.dst); !s) return s.error();
   Result<std::shared_ptr<const ExecutableImpl>> executable = impl_->prepare(plan);
   if (!executable) return executable.error();
   return Executable(std::move(*executable));
 }
 
 Result<Device> Device::open(std::string_view name, const DeviceOptions& options) {
-  if (options.threads < 0) return invalid("the number of threads must not be negative");
+  constexpr std::int32_t kMostThreads = 4096;
+  if (options.threads < 0 || options.threads > kMostThreads) {
+    return invalid("the number of threads is 0 to " + std::to_string(kMostThreads) + ", not " + std::to_string(options.threads));
+  }
   const std::size_t colon = name.find(':');
   const std::string_view wanted = name.substr(0, colon);
   const std::string_view which = colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
-  Error error = invalid("there is no device \"" + std::string(name) + "\"");
+  Error error = invalid("there is no device \"" + std::string(name) + "\"; there are auto");
+  for (const BackendInfo& backend : backends()) error.message += ", " + std::string(mollify::name(backend.backend));
   for (const BackendInfo& backend : backends()) {
     if (wanted != "auto" && wanted != mollify::name(backend.backend)) continue;
     Result<std::shared_ptr<DeviceImpl>> device = backend.open(which, options);

@@ -204,8 +204,8 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   if (problem.device.backend != Backend::cpu) {
     set_gpu_memory(plan);
   } else if (overlap == Overlap::in_place) {
-    plan.scratch_bytes += problem.src.payload_bytes();
-    plan.moved_bytes += 2 * problem.src.payload_bytes();
+    plan.scratch_bytes += problem.dst.payload_bytes();
+    plan.moved_bytes += 2 * problem.dst.payload_bytes();
   }
   plan.predicted_copy_ratio = plan.predicted_seconds / copy_seconds(problem.device, plan.min_bytes);
   return plan;

@@ -1,4 +1,5 @@
 """Round trips: what a file holds besides its first image comes out again, and all of its pixels are blurred."""
+import base64
 import tempfile
 import unittest
 from pathlib import Path
@@ -179,6 +180,16 @@ class FilesTest(unittest.TestCase):
         self.blur("ink.tif", "out.tif")
         self.assertNotIn("alpha", self.text)
         self.assert_blurred(tool.File(self.folder / "out.tif", raw=True).pixels[0], pixels)
+
+    def test_ink_in_a_jpeg_becomes_rgb_with_a_note(self):
+        (self.folder / "ink.jpg").write_bytes(base64.b64decode(  # one colour, 8x8 pixels of CMYK
+            "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwADAgIDAgIDAwMDBAMDBAUIBQUEBAUKBwcGCAwKDAwLCgsLDQ4SEA0OEQ4LCxAWEBETFBUVFQwPFxgWFBgS"
+            "FBUU/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABYAAQEBAAAAAAAAAAAAAAAAAAkHCP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAOBEMATQBZAEsAAD8A"
+            "x4QNYycP/9k="))
+        for name in ["rgb.jpg", "rgb.tif"]:
+            self.blur("ink.jpg", name)
+            self.assertIn("CMYK became RGB", self.text)
+            self.assertEqual(tool.read(self.folder / name).shape, (8, 8, 3))
 
     def test_mip_levels(self):
         for name, kind in [("mip.exr", "openexr"), ("mip.tif", "tiff")]:

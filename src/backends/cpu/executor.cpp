@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cpu/memory.h"
+#include "core/views.h"
 #include "tuning/tuning.h"
 
 namespace mollify::cpu {
@@ -23,9 +24,9 @@ class CpuExecutable final : public ExecutableImpl {
  public:
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
       : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)) {
-    const std::int64_t copy = plan.overlap == Overlap::in_place ? plan.src.payload_bytes() : 0;
+    const std::int64_t aside = plan.overlap == Overlap::in_place ? plan.dst.payload_bytes() : 0;
     streams_ = outgrows_cache(plan.device, plan.dst.payload_bytes());
-    worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - copy) / workers_->threads();
+    worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - aside) / workers_->threads();
   }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches /*batches*/) const override {
@@ -44,9 +45,11 @@ class CpuExecutable final : public ExecutableImpl {
       blur(src, dst, own);
       return {};
     }
-    for (std::size_t i = 0; i < src.size(); ++i) {  // there is one intermediate, one copy of a source
-      const ConstImageView from = plan().overlap == Overlap::none ? src[i] : copy_source(src[i], own);
-      blur(std::span(&from, 1), dst.subspan(i, 1), own);
+    for (std::size_t i = 0; i < src.size(); ++i) {  // there is one intermediate, room for one result
+      const bool is_in_place = plan().overlap == Overlap::in_place && share_bytes(src[i], dst[i]);
+      const ImageView result = is_in_place ? aside(own) : dst[i];
+      blur(src.subspan(i, 1), std::span(&result, 1), own);
+      if (is_in_place) workers_->copy(result, dst[i]);
     }
     return {};
   }
@@ -75,11 +78,9 @@ class CpuExecutable final : public ExecutableImpl {
     }
   }
 
-  /// The source, copied behind the workers' scratch and the intermediate.
-  [[nodiscard]] ConstImageView copy_source(const ConstImageView& src, const CpuWorkspace& workspace) const {
-    ImageView copy{src.desc, workspace.of_worker(workers_->threads()) + plan().intermediate_bytes, src.desc.row_payload_bytes()};
-    workers_->copy(src, copy);
-    return copy;
+  /// Room for a result that must not lie over its source yet, behind the workers' scratch and the intermediate.
+  [[nodiscard]] ImageView aside(const CpuWorkspace& workspace) const {
+    return {plan().dst, workspace.of_worker(workers_->threads()) + plan().intermediate_bytes, plan().dst.row_payload_bytes()};
   }
 
   std::vector<Pipeline> pipelines_;

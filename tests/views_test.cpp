@@ -1,11 +1,12 @@
-// Images of a batch that share memory.
+// Images that share memory, and rows that lie where they cannot.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <random>
 #include <set>
 #include <vector>
 
-#include "core/overlap.h"
+#include "core/views.h"
 #include "support.h"
 
 namespace mollify::test {
@@ -69,6 +70,35 @@ TEST(Overlap, WhatABatchWritesMustBeNobodyElses) {
     EXPECT_EQ(refusal(overlap, {a.view(), b.view()}, {c.view(), c.view()}), refused);
   }
   EXPECT_EQ(refusal(Overlap::in_place, {a.view(), b.view()}, {a.view(), b.view()}), "");
+}
+
+TEST(Overlap, HalvesOfOneImageAreApart) {
+  const ImageDesc half{32, 40, PixelFormat::rgba8};
+  const Pixels source = Pixels::random({64, 40, PixelFormat::rgba8});
+  Pixels both = source;
+  const ConstImageView left = crop(both.view(), {0, 0, 32, 40});
+  const ImageView right = crop(both.view(), {32, 0, 32, 40});
+  const Plan plan = make_plan(spec_of(Box::of_radius(2, 2)), half, half, cpu().info()).value();
+  const Executable executable = cpu().prepare(plan).value();
+  Workspace workspace = executable.make_workspace().value();
+  const Status status = executable.run(left, right, workspace);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_NE(both, source);
+}
+
+TEST(Views, RowsCannotBeFurtherApartThanMemoryReaches) {
+  const ImageDesc desc{4, 4, PixelFormat::r8};
+  Pixels image(desc);
+  const Executable executable = cpu().prepare(make_plan(spec_of(Box::of_radius(1, 1)), desc, desc, cpu().info()).value()).value();
+  Workspace workspace = executable.make_workspace().value();
+  for (const std::ptrdiff_t row_bytes : {PTRDIFF_MIN, PTRDIFF_MAX, std::ptrdiff_t{1} << 60}) {
+    const ConstImageView wrong{desc, image.view().data, row_bytes};
+    Pixels result(desc);
+    for (const Status& status : {executable.run(wrong, result.view(), workspace), blur(wrong, result.view(), spec_of(Box::of_radius(1, 1)))}) {
+      ASSERT_FALSE(status.ok()) << row_bytes;
+      EXPECT_NE(status.error().message.find("bytes apart"), std::string::npos) << status.error().message;
+    }
+  }
 }
 
 }  // namespace

@@ -1,14 +1,18 @@
-// Whether two views share a byte.
+// What must hold of the views that a caller gives: they fit the plan, and share no bytes that they should not.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string_view>
 
 #include "mollify/image.h"
 
 namespace mollify {
+
+/// An Error where `view`, called `what`, is not of this shape, has no pixels, or its rows lie where they cannot.
+[[nodiscard]] Status check_view(std::string_view what, const ConstImageView& view, const ImageDesc& planned);
 
 struct ByteRange {
   const std::byte* begin;
