@@ -22,6 +22,12 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mollify" DESTINATION "${CMAKE_I
   ${mollify_not_installed})
 install(EXPORT mollifyTargets NAMESPACE mollify:: DESTINATION "${mollify_package_dir}")
 
+# Whoever links the static library links what it needs, too; the shared one has that linked in already.
+get_target_property(mollify_type mollify TYPE)
+set(mollify_is_static OFF)
+if(mollify_type STREQUAL "STATIC_LIBRARY")
+  set(mollify_is_static ON)
+endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/mollifyConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/mollifyConfig.cmake" INSTALL_DESTINATION "${mollify_package_dir}")
 # Before 1.0 a minor version may break its callers.
@@ -29,18 +35,13 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/mollifyConfigVersion.cma
 install(FILES "${PROJECT_BINARY_DIR}/mollifyConfig.cmake" "${PROJECT_BINARY_DIR}/mollifyConfigVersion.cmake"
   DESTINATION "${mollify_package_dir}")
 
-# Whoever links the static library links what it needs, too; the shared one has that linked in already.
-get_target_property(mollify_type mollify TYPE)
-set(mollify_pc_requires "libhwy tbb")
-set(mollify_pc_requires_private "")
+set(mollify_pc_requires "")
 set(mollify_pc_libs "")
-if(MOLLIFY_VULKAN)
-  list(TRANSFORM CMAKE_DL_LIBS PREPEND " -l" OUTPUT_VARIABLE mollify_pc_libs)
-endif()
-if(mollify_type STREQUAL "SHARED_LIBRARY")
-  set(mollify_pc_requires "")
-  set(mollify_pc_requires_private "libhwy tbb")
-  set(mollify_pc_libs "")
+if(mollify_is_static)
+  set(mollify_pc_requires "libhwy tbb")
+  if(MOLLIFY_VULKAN)
+    list(TRANSFORM CMAKE_DL_LIBS PREPEND " -l" OUTPUT_VARIABLE mollify_pc_libs)
+  endif()
 endif()
 # The prefix is found from the place of the .pc file, so that an install tree can be moved.
 set(mollify_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

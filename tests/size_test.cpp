@@ -72,6 +72,20 @@ TEST(Radius, TheLargestOnASmallImage) {
   }
 }
 
+/// Sums of windows many times the image, which are cheaper than all its taps, and cells of sigmas that are larger than it.
+TEST(Radius, ManyTimesTheImage) {
+  for (const BorderModeInfo& border : border_modes()) {
+    for (Case c : {padded_case(Box::of_radius(30000, 7000), 50, 40, PixelFormat::rgba8, border.mode),
+                   padded_case(Box::of_radius(5000, 900.25), 33, 21, PixelFormat::rg32f, border.mode)}) {
+      c.algorithm.id = "box.any";
+      expect_pass(c);
+    }
+    Case c = padded_case(Gaussian{{2000, 1000}, {}, {}}, 90, 50, PixelFormat::r32f, border.mode);
+    c.algorithm.id = "gauss.decimate";
+    expect_pass(c);
+  }
+}
+
 TEST(Sums, OfLongWindowsDoNotOverflow) {
   // White 16-bit images: (2r + 1)^2 * 65535 passes 2^32 from r = 128 on, 8-bit ones from r = 2051 on.
   for (const auto& [radius, format] : {std::pair{130, PixelFormat::r16}, {2060, PixelFormat::r8}}) {

@@ -65,8 +65,8 @@ struct CheckKernel {
     return {};
   }
   Status operator()(const Box& b) const {
-    if (Status s = check_range("box radius", {b.extent.x.before, b.extent.y.before}, kMaxRadius); !s) return s;
-    return check_range("box radius", {b.extent.x.after, b.extent.y.after}, kMaxRadius);
+    if (Status s = check_range("the box's reach, or radius,", {b.extent.x.before, b.extent.y.before}, kMaxRadius); !s) return s;
+    return check_range("the box's reach, or radius,", {b.extent.x.after, b.extent.y.after}, kMaxRadius);
   }
   Status operator()(const Tent& t) const { return check_range("tent radius", t.radius, kMaxRadius); }
   Status operator()(const Taps& t) const {
@@ -132,7 +132,10 @@ Status check_border(const Border& border, const FormatInfo& source) {
 }
 
 Status check_roi(const Rect& roi, const ImageDesc& src) {
-  const bool inside = roi.x >= 0 && roi.y >= 0 && roi.width >= 1 && roi.height >= 1 &&
+  if (roi.width < 1 || roi.height < 1) {
+    return invalid("the region is " + std::to_string(roi.width) + "x" + std::to_string(roi.height) + "; it needs at least one pixel");
+  }
+  const bool inside = roi.x >= 0 && roi.y >= 0 &&
                       std::int64_t{roi.x} + roi.width <= src.width && std::int64_t{roi.y} + roi.height <= src.height;
   if (inside) return {};
   return invalid("the region " + std::to_string(roi.width) + "x" + std::to_string(roi.height) + "+" +
