@@ -307,6 +307,17 @@ TEST(VulkanBatch, LimitsOfTheDeviceAreKept) {
   EXPECT_EQ(layers(kOnePass, {0, kToAlign - 8, kToAlign, {}}), (Layers{2, 3}));
 }
 
+/// Where a grid ends, the next dispatch begins with an image that can: the 64th, though the grid takes 70.
+TEST(VulkanBatch, GridsEndWhereTheNextCanBegin) {
+  Engine engine;
+  const Spy spy(engine);
+  Spy::limits.minStorageBufferOffsetAlignment = 64;
+  Spy::limits.maxComputeWorkGroupCount[2] = 70;
+  const Device device = must(vulkan::adopt(engine.lent));
+  EXPECT_EQ(layers_of(engine, prepared_on(device, kOnePass), 80, {}), (Layers{64, 16}));
+  EXPECT_EQ(layers_of(engine, prepared_on(device, kTwoPasses), 80, {}), (Layers{64, 16, 64, 16}));
+}
+
 TEST(VulkanBatch, WhereADispatchBeginsIsAligned) {
   Engine engine;
   const Spy spy(engine);

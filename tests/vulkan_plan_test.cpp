@@ -376,6 +376,30 @@ TEST(VulkanPlan, SumsOfCodesInHalvesNeedSymmetricTapsThatKeepTheirRange) {
   }
 }
 
+TEST(VulkanPlan, ImagesAreNoLongerThanShadersCanReckonWith) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.max_buffer_bytes = 4294967295LL;
+  device.gpu.max_group_count = {INT32_MAX, INT32_MAX};
+  const auto refusal = [&](std::int32_t length) {
+    const ImageDesc strip{length, 1, PixelFormat::r8};
+    const Result<Plan> plan = make_plan(spec_of(Box::of_radius(1, 1)), strip, strip, device, with("sep.fused:storage=buffer"));
+    return plan ? std::string() : message_of(plan);
+  };
+  EXPECT_EQ(refusal(1 << 29), "");
+  EXPECT_EQ(refusal((1 << 29) + 1), "sep.fused cannot do this: an image is longer than 536870912 pixels");
+}
+
+TEST(VulkanPlan, GroupsOfFixedSizeFitTheDevice) {
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.max_group_invocations = 128;
+  for (const char* algorithm : {"kawase.dual", "gauss.half_res"}) {
+    BlurSpec spec = spec_of(Gaussian{{5, 5}, {}, {}});
+    spec.accuracy.max_error = 0.5;
+    EXPECT_EQ(message_of(make_plan(spec, kDesc, kDesc, device, with(algorithm))),
+              std::string(algorithm) + " cannot do this: the device has no work groups of 16x16 threads");
+  }
+}
+
 /// What is taken for granted of the pixels holds for a constant border as well.
 TEST(VulkanPlan, BordersKeepToWhatIsAssumedOfPixels) {
   const auto planned = [](const char* algorithm, PixelFormat format, double value) {

@@ -28,7 +28,7 @@ constexpr std::string_view kOnePassKernel = "gauss_one_pass";
 
 constexpr std::array kFactors = {2,  3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
                                  80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
-constexpr std::array kOrders = {3, 4, 5, 6, 7};
+constexpr std::array kOrders = {3, 4, 5, 6, 7, 8};
 constexpr int kMaxFactor = kFactors.back();
 constexpr double kMostSpan = 32.0;  // cells a sigma: what a fit takes grows with the cube of that
 constexpr int kMaxOrder = 8;
@@ -147,7 +147,10 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
 /// The cheapest way for one axis, which may be not to decimate.
 AxisPlan cheapest(const Problem& p, const AxisGaussian& gaussian, Axis axis, double l1_budget) {
   AxisPlan best = undecimated(p, *axis_weights(p.spec.kernel, axis, l1_budget));
+  // The highest was not measured on processors; on GPUs registers hold its sums.
+  const bool takes_highest = p.device.backend != Backend::cpu && !p.device.gpu.is_software;
   for (const int order : kOrders) {
+    if (order == kMaxOrder && !takes_highest) break;
     if (2.0 * order >= best.cost && has_kernel_for(p, best)) break;  // whatever the factor
     const std::optional<AxisPlan> other = widest(p, gaussian, order, l1_budget);
     const auto consider = [&](const AxisPlan& plan) {

@@ -69,6 +69,7 @@ Result<Proposal> propose(const Problem& p) {
   if (sigma.x == 0.0 || sigma.y == 0.0) return refusal("an axis that is left as it is cannot be reduced");
   const Result<Storage> where = storage(p, kKernel);
   if (!where) return where.error();
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, kGroup); !fits) return fits.error();
 
   // The largest factor that is good enough; where none is, the best there is, for the caller to allow.
   int factor = 0;

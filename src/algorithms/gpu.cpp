@@ -19,6 +19,10 @@ std::string name_of(PixelFormat format) { return std::string(info(format).name);
 Status can_be_buffers(const Problem& p, std::span<const ImageDesc> intermediates) {
   const GpuInfo& gpu = p.device.gpu;
   if (!gpu.small_storage) return refusal("the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
+  constexpr std::int32_t kLongest = 1 << 29;  // pixels: shaders reckon with twice as many, and some more, in 32 bits
+  if (std::max({p.src.width, p.src.height, p.dst.width, p.dst.height}) > kLongest) {
+    return refusal("an image is longer than " + std::to_string(kLongest) + " pixels");
+  }
   const auto fits = [&](const ImageDesc& desc) { return desc.payload_bytes() <= gpu.max_buffer_bytes; };
   if (!fits(p.src) || !fits(p.dst) || !std::ranges::all_of(intermediates, fits)) {
     return refusal("an image is larger than the " + std::to_string(gpu.max_buffer_bytes) +

@@ -97,6 +97,7 @@ Result<Proposal> propose(const Problem& p) {
   for (std::size_t i = x.up.size(); i-- > 1;) out.intermediates.push_back({x.up[i].length(), y.up[i].length(), format});
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, kGroup); !fits) return fits.error();
 
   PerAxis<std::int64_t> read_first = {0, 0};
   const auto add = [&](bool up, const Range& columns, const Range& rows) {

@@ -84,8 +84,9 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
     return Error{ErrorCode::unsupported, "the border is beyond what it is for: " + std::string(proposal->assumption.text), {}};
   }
   if (!(proposal->error <= problem.allowed_error)) {
-    return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, 2) + " is above the allowed " +
-                                             number(problem.allowed_error, 2), {}};
+    const int digits = number(proposal->error, 2) == number(problem.allowed_error, 2) ? 6 : 2;  // so many that they differ
+    return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, digits) + " is above the allowed " +
+                                             number(problem.allowed_error, digits), {}};
   }
   return proposal;
 }

@@ -436,16 +436,24 @@ std::int64_t Context::device_memory_bytes() const {
   return static_cast<std::int64_t>(largest);
 }
 
-Result<std::uint32_t> Context::memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
+Result<std::uint32_t> Context::memory_type(const VkMemoryRequirements& needs, VkMemoryPropertyFlags wanted,
                                            VkMemoryPropertyFlags liked) const {
   std::optional<std::uint32_t> best;
+  bool is_too_large = false;
   for (std::uint32_t i = 0; i < memory_.memoryTypeCount; ++i) {
     const VkMemoryPropertyFlags flags = memory_.memoryTypes[i].propertyFlags;
-    if ((allowed >> i & 1U) == 0 || (flags & wanted) != wanted) continue;
+    if ((needs.memoryTypeBits >> i & 1U) == 0 || (flags & wanted) != wanted) continue;
+    if (memory_.memoryHeaps[memory_.memoryTypes[i].heapIndex].size < needs.size) {
+      is_too_large = true;
+      continue;
+    }
     if ((flags & liked) == liked) return i;
     if (!best) best = i;
   }
   if (best) return *best;
+  if (is_too_large) {
+    return Error{ErrorCode::out_of_memory, "no memory of the device holds " + std::to_string(needs.size) + " bytes in one piece", {}};
+  }
   return Error{ErrorCode::internal, "the device has no memory of the kind needed", {}};
 }
 

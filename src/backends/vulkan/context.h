@@ -94,8 +94,8 @@ class Context {
   /// Of a grid of work groups, along z.
   [[nodiscard]] std::size_t max_layers() const { return max_layers_; }
 
-  /// A memory type out of `allowed` (a bit each) with all of `wanted` and as many of `liked` as can be had.
-  [[nodiscard]] Result<std::uint32_t> memory_type(std::uint32_t allowed, VkMemoryPropertyFlags wanted,
+  /// A memory type that meets `needs`, whose heap is no smaller, with all of `wanted` and as many of `liked` as can be had.
+  [[nodiscard]] Result<std::uint32_t> memory_type(const VkMemoryRequirements& needs, VkMemoryPropertyFlags wanted,
                                                   VkMemoryPropertyFlags liked) const;
 
   /// Hands the commands to the queue, which signals the fence when they are done.

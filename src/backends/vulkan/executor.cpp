@@ -329,6 +329,7 @@ Result<std::unique_ptr<Commands>> Commands::create(std::shared_ptr<const Context
   pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
   pool.queueFamilyIndex = c.queue_family();
   if (const VkResult r = c.vk().CreateCommandPool(c.device(), &pool, nullptr, &commands->pool_); r != VK_SUCCESS) {
+    commands->pool_ = VK_NULL_HANDLE;  // what a failed call leaves there is undefined
     return to_error(r, "making a command pool");
   }
   VkCommandBufferAllocateInfo buffer{};
@@ -342,6 +343,7 @@ Result<std::unique_ptr<Commands>> Commands::create(std::shared_ptr<const Context
   VkFenceCreateInfo fence{};
   fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   if (const VkResult r = c.vk().CreateFence(c.device(), &fence, nullptr, &commands->fence_); r != VK_SUCCESS) {
+    commands->fence_ = VK_NULL_HANDLE;
     return to_error(r, "making a fence");
   }
   return commands;

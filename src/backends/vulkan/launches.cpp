@@ -77,7 +77,9 @@ std::size_t images_of_share(const Prepared& prepared) {
   for (const ImageDesc& desc : prepared.plan().intermediates) {
     images = std::min<std::size_t>(images, 1 + (most_bytes - payload(desc)) / stride_of_intermediate(desc));
   }
-  return images;
+  // As many images further on, any stride comes to a multiple of what a launch must begin at.
+  const std::size_t step = prepared.context()->buffer_alignment();
+  return images > step ? images / step * step : images;
 }
 
 std::size_t most_of_launch(const Prepared& prepared) {

@@ -63,7 +63,7 @@ Result<std::size_t> Arena::add_image(const ImageDesc& desc, VkImageUsageFlags us
 
 Status Arena::allocate(VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags liked) {
   if (items_.empty()) return {};
-  const Result<std::uint32_t> type = context_->memory_type(needs_.memoryTypeBits, wanted, liked);
+  const Result<std::uint32_t> type = context_->memory_type(needs_, wanted, liked);
   if (!type) return type.error();
   VkMemoryAllocateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;

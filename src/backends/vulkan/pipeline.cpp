@@ -236,6 +236,7 @@ Status make_layouts(const Context& context, const ShaderVariant& variant, Pipeli
   set.bindingCount = static_cast<std::uint32_t>(bindings.size());
   set.pBindings = bindings.data();
   if (const VkResult r = vk.CreateDescriptorSetLayout(context.device(), &set, nullptr, &out.set_layout); r != VK_SUCCESS) {
+    out.set_layout = VK_NULL_HANDLE;  // what a failed call leaves there is undefined
     return to_error(r, "describing bindings");
   }
   const VkPushConstantRange range{VK_SHADER_STAGE_COMPUTE_BIT, 0, parameter_bytes(variant)};
@@ -246,6 +247,7 @@ Status make_layouts(const Context& context, const ShaderVariant& variant, Pipeli
   layout.pushConstantRangeCount = range.size == 0 ? 0 : 1;
   layout.pPushConstantRanges = &range;
   if (const VkResult r = vk.CreatePipelineLayout(context.device(), &layout, nullptr, &out.layout); r != VK_SUCCESS) {
+    out.layout = VK_NULL_HANDLE;
     return to_error(r, "making a pipeline layout");
   }
   return {};

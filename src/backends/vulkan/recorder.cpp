@@ -161,6 +161,7 @@ Status RecorderImpl::make_sets() {
   pool.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
   pool.pPoolSizes = sizes.data();
   if (const VkResult r = vk.CreateDescriptorPool(context().device(), &pool, nullptr, &pool_); r != VK_SUCCESS) {
+    pool_ = VK_NULL_HANDLE;  // what a failed call leaves there is undefined
     return to_error(r, "making a descriptor pool");
   }
   std::vector<VkDescriptorSetLayout> layouts;

@@ -64,6 +64,7 @@ Result<std::unique_ptr<Stopwatch>> Stopwatch::create(std::shared_ptr<const Conte
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = stopwatch->count_;
   if (const VkResult r = c.vk().CreateQueryPool(c.device(), &info, nullptr, &stopwatch->queries_); r != VK_SUCCESS) {
+    stopwatch->queries_ = VK_NULL_HANDLE;  // what a failed call leaves there is undefined
     return to_error(r, "making timestamps");
   }
   return stopwatch;
