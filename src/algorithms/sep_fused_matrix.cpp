@@ -60,7 +60,7 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scal
 
 /// By the scale that halves fit best. None below one, for which rows would need another bit.
 HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
-  static Remembered<std::tuple<std::vector<double>, std::vector<double>, bool>, double> scales(64);
+  static auto& scales = *new Remembered<std::tuple<std::vector<double>, std::vector<double>, bool>, double>(64);
   const double scale = scales.get({s.taps.x.weights, s.taps.y.weights, source.is_unorm()}, [&] {
     constexpr int kScales = 32;
     double best = 1.0;

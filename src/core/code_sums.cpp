@@ -118,7 +118,7 @@ bool is_symmetric(const std::vector<double>& taps) { return std::equal(taps.begi
 
 std::optional<CodeSums> code_sums(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses) {
   if (!is_symmetric(weights.x) || (axes == CodeAxes::both && !is_symmetric(weights.y))) return std::nullopt;
-  static Remembered<std::tuple<std::vector<double>, std::vector<double>, CodeAxes, bool>, CodeSums> known(64);
+  static auto& known = *new Remembered<std::tuple<std::vector<double>, std::vector<double>, CodeAxes, bool>, CodeSums>(64);
   return known.get({weights.x, weights.y, axes, fuses}, [&] { return find_sums(weights, axes, fuses); });
 }
 

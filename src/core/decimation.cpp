@@ -304,7 +304,7 @@ std::vector<double> bspline(int factor, int order) {
 
 std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order, Jump jump) {
   static std::mutex mutex;
-  static std::map<std::tuple<AxisGaussian, int, int, Jump>, std::shared_ptr<const Decimation>> fits;
+  static auto& fits = *new std::map<std::tuple<AxisGaussian, int, int, Jump>, std::shared_ptr<const Decimation>>;
   constexpr std::size_t kRemembered = 512;
   const std::tuple key{gaussian, factor, order, jump};
   {

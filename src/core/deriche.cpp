@@ -87,7 +87,7 @@ Deriche fit(double sigma, const AxisTaps& wanted) {
 }  // namespace
 
 std::shared_ptr<const Deriche> fit_deriche(double sigma, const AxisTaps& wanted) {
-  static Remembered<std::pair<double, std::int32_t>, std::shared_ptr<const Deriche>> fits(512);
+  static auto& fits = *new Remembered<std::pair<double, std::int32_t>, std::shared_ptr<const Deriche>>(512);
   return fits.get({sigma, wanted.anchor}, [&] { return std::make_shared<const Deriche>(fit(sigma, wanted)); });
 }
 

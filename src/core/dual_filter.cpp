@@ -171,8 +171,8 @@ std::optional<DualFilter> fit_dual_filter(double sigma, int levels) {
 
 double dual_filter_distance(const DualFilter& filter, double sigma, double enough) {
   // A distance beyond `enough` is that of the phases looked at until then: another `enough` would stop at another.
-  static Remembered<std::tuple<double, int, float>, double> whole(512);
-  static Remembered<std::tuple<double, int, float, double>, double> stopped(512);
+  static auto& whole = *new Remembered<std::tuple<double, int, float>, double>(512);
+  static auto& stopped = *new Remembered<std::tuple<double, int, float, double>, double>(512);
   const std::tuple key{sigma, filter.levels, filter.offset};
   if (const std::optional<double> known = whole.find(key); known && *known <= enough) return *known;
   return stopped.get({sigma, filter.levels, filter.offset, enough}, [&] {

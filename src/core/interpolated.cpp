@@ -106,7 +106,7 @@ PairedTaps paired(const AxisTaps& taps, int fraction_bits) {
 }
 
 std::shared_ptr<const LerpTaps> fit_lerp_taps(const AxisTaps& wanted) {
-  static Remembered<std::vector<double>, std::shared_ptr<const LerpTaps>> fits(64);
+  static auto& fits = *new Remembered<std::vector<double>, std::shared_ptr<const LerpTaps>>(64);
   const std::vector<double> right(wanted.weights.begin() + wanted.anchor, wanted.weights.end());
   return fits.get(right, [&] { return std::make_shared<const LerpTaps>(fit(right)); });
 }

@@ -88,7 +88,7 @@ std::vector<OuterProduct> decompose(const Matrix& matrix) {
 
 std::shared_ptr<const std::vector<OuterProduct>> singular_products(const Matrix& matrix) {
   using Products = std::vector<OuterProduct>;
-  static Remembered<std::pair<std::int32_t, std::vector<double>>, std::shared_ptr<const Products>> known(64);
+  static auto& known = *new Remembered<std::pair<std::int32_t, std::vector<double>>, std::shared_ptr<const Products>>(64);
   return known.get({matrix.width, matrix.weights}, [&] { return std::make_shared<const Products>(decompose(matrix)); });
 }
 

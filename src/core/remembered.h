@@ -9,7 +9,8 @@
 
 namespace mollify {
 
-/// Copies of values: use pointers to const for large ones. When `limit` are known, all are forgotten.
+/// Copies of values: use pointers to const for large ones. When `limit` are known, all are forgotten. Static ones are made by `new` and
+/// never destroyed, since static objects of others may still blur.
 template <class Key, class Value>
 class Remembered {
  public:

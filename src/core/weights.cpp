@@ -304,7 +304,7 @@ HalfWeights find_best_halves(const std::vector<double>& weights) {
 }  // namespace
 
 HalfWeights rounded_to_best_half(const std::vector<double>& weights) {
-  static Remembered<std::vector<double>, HalfWeights> known(64);
+  static auto& known = *new Remembered<std::vector<double>, HalfWeights>(64);
   return known.get(weights, [&] { return find_best_halves(weights); });
 }
 

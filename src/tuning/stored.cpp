@@ -65,7 +65,7 @@ Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, cons
 }
 
 std::vector<TuningRow> shipped_tuning(const DeviceInfo& device) {
-  static const std::vector<TuningTable> kTables = parse_shipped();
+  static const auto& kTables = *new std::vector<TuningTable>(parse_shipped());  // never destroyed: see blur.cpp
   for (const TuningTable& table : kTables) {
     if (device.name.find(table.device) != std::string::npos) return table.rows;
   }
