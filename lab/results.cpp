@@ -98,10 +98,13 @@ Result<FileLock> FileLock::take(const std::string& path) {
 Result<Results> Results::open(const std::string& path, Resume resume) {
   Results results;
   results.path_ = path;
-  Result<FileLock> lock = FileLock::take(path);
-  if (!lock) return lock.error();
-  results.lock_ = std::move(*lock);
   std::error_code ignored;
+  const bool is_device = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  if (!is_device) {  // which any number may write to
+    Result<FileLock> lock = FileLock::take(path);
+    if (!lock) return lock.error();
+    results.lock_ = std::move(*lock);
+  }
   if (std::filesystem::is_regular_file(path, ignored) && !std::filesystem::is_empty(path, ignored)) {
     const Result<Contents> contents = read_contents(path);
     if (!contents) return contents.error();

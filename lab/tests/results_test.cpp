@@ -61,6 +61,7 @@ TEST_F(ResultsTest, WhatCannotBeReadIsAddedToAsItIs) {
   Result<Results> results = Results::open("/dev/null", Resume::no);
   ASSERT_TRUE(results.ok()) << results.error().message;
   EXPECT_TRUE(results->add(record("a")).ok());
+  EXPECT_TRUE(Results::open("/dev/null", Resume::no).ok()) << "by several at once";
   EXPECT_FALSE(Results::open(folder_.string(), Resume::no).ok()) << "a folder";
 }
 

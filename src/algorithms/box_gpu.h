@@ -22,7 +22,7 @@ struct BoxAxis {
 /// The box of the kernel; a refusal of every other kernel, and of windows over more than `most` pixels on an axis.
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_axes(const Problem& p, PerAxis<std::int64_t> most);
 
-/// Windows that sums of pixels are made for. Those of longer ones, many times the image, would begin with loops of which drivers despair.
+/// Windows that sums of pixels are made for. Longer ones, many times the image, are left to folded taps, which have no longer loops.
 [[nodiscard]] PerAxis<std::int64_t> longest_windows(const ImageDesc& image);
 
 /// What a sum over this part of the first axis can be, for choose_intermediate().
