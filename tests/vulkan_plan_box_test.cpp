@@ -152,14 +152,15 @@ std::string prefix_of(std::int32_t columns, std::int32_t rows, PixelFormat forma
          (has_cells ? ", cells" : "");
 }
 
-TEST(VulkanPlan, WindowsOfPrefixSumsHaveTwoPartsAtMostAndCellsWhereTheyAreHigh) {
+TEST(VulkanPlan, WindowsOfPrefixSumsHaveThreePartsAtMostAndCellsWhereTheyAreHigh) {
   EXPECT_EQ(prefix_of(127, 9), "u16x2, 1 of a window");
   EXPECT_EQ(prefix_of(128, 9), "u16x2, 1 of a window");
   EXPECT_EQ(prefix_of(129, 9), "u16x2, 2 of a window");
   EXPECT_EQ(prefix_of(256, 9), "u16x2, 2 of a window");
-  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256"), "u32, 1 of a window");
-  EXPECT_EQ(prefix_of(257, 9, PixelFormat::rgba8, ",threads=256,sums=u16x2"), "u16x2, 3 of a window") << "if asked for";
-  // Four pixels a lane, packed, read more rows before that takes longer than cells.
+  EXPECT_EQ(prefix_of(384, 9, PixelFormat::rgba8, ",threads=256"), "u16x2, 3 of a window");
+  EXPECT_EQ(prefix_of(385, 9, PixelFormat::rgba8, ",threads=256"), "u32, 1 of a window");
+  EXPECT_EQ(prefix_of(385, 9, PixelFormat::rgba8, ",threads=256,sums=u16x2"), "u16x2, 4 of a window") << "if asked for";
+  // Bytes of four channels read more rows before that takes longer than cells.
   EXPECT_EQ(prefix_of(9, 100), "u16x2, 1 of a window");
   EXPECT_EQ(prefix_of(9, 101), "u16x2, 1 of a window, cells");
   for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba16, PixelFormat::rgba16f, PixelFormat::r32f}) {
@@ -167,8 +168,10 @@ TEST(VulkanPlan, WindowsOfPrefixSumsHaveTwoPartsAtMostAndCellsWhereTheyAreHigh) 
     EXPECT_EQ(prefix_of(9, 65, format), sums + ", 1 of a window") << info(format).name;
     EXPECT_EQ(prefix_of(9, 66, format), sums + ", 1 of a window, cells") << info(format).name;
   }
-  EXPECT_EQ(prefix_of(9, 65, PixelFormat::rg8), "u16x2, 1 of a window");
-  EXPECT_EQ(prefix_of(9, 66, PixelFormat::rg8), "u16x2, 1 of a window, cells");
+  for (const PixelFormat format : {PixelFormat::rg8, PixelFormat::rgb8}) {
+    EXPECT_EQ(prefix_of(9, 65, format), "u16x2, 1 of a window") << info(format).name;
+    EXPECT_EQ(prefix_of(9, 66, format), "u16x2, 1 of a window, cells") << info(format).name;
+  }
 }
 
 TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
@@ -183,8 +186,8 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
   using enum PixelFormat;
   for (const double radius : {1, 4, 12, 20}) EXPECT_EQ(chosen(radius, rgba8), "box.any by lanes") << radius;
   // Prefix sums of two packed words a place, as long as a group reaches far beyond the window.
-  for (const double radius : {21, 64, 127}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
-  for (const double radius : {128, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
+  for (const double radius : {21, 64, 128, 191}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
+  for (const double radius : {192, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
   // Places of four words are as wide as what columns keep.
   for (const PixelFormat format : {rgba16, rgba16f, rgba32f}) EXPECT_EQ(chosen(9, format), "box.any by columns");
   EXPECT_EQ(chosen(32, rgba16f), "box.any by corners");
@@ -203,8 +206,8 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
   };
   using enum PixelFormat;
   for (const Expected& e : {Expected{"box.any:form=lanes", rgba8, 4, 1024, 1}, Expected{"box.any:form=lanes", rgba8, 16, 1024, 1},
-                            Expected{"box.any:form=prefix", rgba8, 16, 640, 1}, Expected{"box.any:form=prefix", rgba8, 64, 1024, 1},
-                            Expected{"box.any:form=prefix", rgba8, 127, 1024, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
+                            Expected{"box.any:form=prefix", rgba8, 16, 640, 1}, Expected{"box.any:form=prefix", rgba8, 64, 768, 1},
+                            Expected{"box.any:form=prefix", rgba8, 127, 832, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
                             Expected{"box.any:form=columns", rgba32f, 16, 1024, 2}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const BlurSpec spec = spec_of(Box::of_radius(e.radius, e.radius));
@@ -215,6 +218,33 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
     EXPECT_LE(rounds, e.rounds) << e.algorithm << ", radius " << e.radius;
     EXPECT_GT(rounds, 0.9 * e.rounds) << e.algorithm << ", radius " << e.radius;
   }
+}
+
+/// As measured on an H200.
+TEST(VulkanPlan, GroupsOfPrefixSumsFollowFromWindowAndImage) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  const auto group = [&](PixelFormat format, std::int32_t size, double radius, std::int32_t batch = 1) {
+    const ImageDesc desc{size, size, format};
+    PlanOptions options = with("box.any:form=prefix");
+    options.batch = batch;
+    const Plan plan = must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, device, options));
+    return plan.algorithm.options.at("threads") + " threads, " + plan.algorithm.options.at("batch");
+  };
+  using enum PixelFormat;
+  EXPECT_EQ(group(rgba8, 4096, 16), "128 threads, 2");
+  EXPECT_EQ(group(rgba8, 4096, 49), "128 threads, 2");
+  // Three strips of 1366 columns, and of as many as windows reach: 1152 and 1248 lanes; four take 320 of 1280 at radius 64.
+  EXPECT_EQ(group(rgba8, 4096, 64), "384 threads, 1");
+  EXPECT_EQ(group(rgba8, 4096, 90), "256 threads, 1");
+  EXPECT_EQ(group(rgba8, 4096, 128), "416 threads, 1");
+  EXPECT_EQ(group(rgba8, 4096, 190), "448 threads, 1") << "two strips would need a group for each processor";
+  // Where bands do not fill the device small groups are sooner done.
+  EXPECT_EQ(group(rgba8, 512, 64), "128 threads, 1");
+  EXPECT_EQ(group(rgba8, 512, 64, 64), "192 threads, 1");
+  EXPECT_EQ(group(rgb8, 4096, 64), "256 threads, 1");
+  EXPECT_EQ(group(rg8, 4096, 16), "64 threads, 1");
+  EXPECT_EQ(group(r8, 4096, 16), "64 threads, 1");
 }
 
 TEST(VulkanPlan, WindowsMayBeAsLongAsTheirSideOfTheImage) {

@@ -43,7 +43,7 @@ struct Form {
 /// Windows whose packed differences, 255 codes for each column, are numbers of 16 bits with a sign.
 constexpr std::int32_t kHalfColumns = 128;
 /// Such windows that others are made of, before words of their own are cheaper.
-constexpr std::int32_t kMostParts = 2;
+constexpr std::int32_t kMostParts = 3;
 
 /// Columns of a strip: no more than a group can make, and alike. The whole source decides, as sums of floats begin there.
 std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
@@ -80,15 +80,55 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return colour_gain(p.spec) * growth(box, form, p.device.gpu.subgroup_size) * u + colour_error(p.spec, Accumulator::f32);
 }
 
-/// As measured on an H200: so many that a group reads 512 columns, or 1024 where windows are wider than 65, or four windows.
+/// A lane's sums and words are the fewest then, which leaves registers to spare.
+bool is_rgba8(const Form& form) { return form.words() == 2 && form.channels == 4; }
+
+/// Windows, of columns or of rows, up to which small groups make enough, and first windows are sooner read than cut into cells. Measured on
+/// an H200.
+std::int32_t narrow(const Form& form) { return is_rgba8(form) ? 100 : 65; }
+
+/// Whether bands of a few rows fill the device.
+bool fills_device(const Problem& p) {
+  constexpr double kFewRows = 16.0;
+  constexpr double kPixelsOfLane = 4.0;
+  const double bands = p.src.height / kFewRows * p.batch;
+  return p.src.width / kPixelsOfLane * bands >= processors(p) * kThreadsAtOnce;
+}
+
+/// Threads of a group, in whole subgroups, with which groups read the fewest columns twice. Measured on an H200: time goes with what all
+/// of them read; of more threads they wait a little longer for each other, and more where a processor has but one group.
+std::int32_t least_reading(const Problem& p, Form form, std::int32_t window, std::int32_t largest) {
+  constexpr double kLone = 1.2;
+  std::int32_t best = largest;
+  double least = HUGE_VAL;
+  for (std::int32_t threads = 128; threads <= largest; threads += p.device.gpu.subgroup_size) {
+    form.threads = threads;
+    form.strip = strip_of(p, form, window);
+    form.beyond = places_beyond(form, window);
+    if (form.strip <= 0 || !check_shared(p, form.shared_bytes(p.device.gpu.subgroup_size))) continue;
+    const std::int32_t strips = (p.src.width + form.strip - 1) / form.strip;
+    const double waiting = (1.0 + threads / 4096.0) * (2 * threads > kThreadsAtOnce ? kLone : 1.0);
+    if (strips * threads * waiting < least) {
+      least = strips * threads * waiting;
+      best = threads;
+    }
+  }
+  return best;
+}
+
+/// As measured on an H200: so many that a group reads 512 columns, or 1024 where windows are not narrow, or some windows. Wide windows of
+/// rgba8: what reads the least, or 512 columns where bands do not fill the device.
 Result<std::int32_t> threads_of(const Problem& p, const Form& form, std::int32_t window) {
   const GpuInfo& gpu = p.device.gpu;
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
-  constexpr std::int32_t kNarrow = 65;
-  const std::int64_t least = gpu.is_software ? 256 : window <= kNarrow ? 512 : 1024;
-  const std::int64_t wanted = std::min<std::int64_t>(std::max(least, 4 * std::int64_t{window}),
-                                                     std::int64_t{p.src.width} + window + form.pixels);
-  std::int32_t threads = gpu.is_software ? 64 : 128;
+  const bool is_narrow = window <= narrow(form);
+  if (is_rgba8(form) && !is_narrow && !gpu.is_software && fills_device(p)) {
+    return box_threads(p, least_reading(p, form, window, largest));
+  }
+  const std::int64_t least = gpu.is_software ? 256 : is_narrow || is_rgba8(form) ? 512 : 1024;
+  const std::int64_t windows = (form.words() == 2 && !gpu.is_software ? 2 : 4) * std::int64_t{window};
+  const std::int64_t wanted = std::min<std::int64_t>(std::max(least, windows), std::int64_t{p.src.width} + window + form.pixels);
+  std::int32_t threads = 64;
   while (2 * threads <= largest && std::int64_t{threads} * form.pixels * form.chunks < wanted) threads *= 2;
   return box_threads(p, threads);
 }
@@ -115,16 +155,15 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   }
   out.beyond = places_beyond(out, window);
   // Measured on an H200: two rows a turn wait less often, but more registers leave a processor fewer groups, which wait more.
-  const bool takes_little = sums == Sums::u16x2 && out.parts == 1 && !gpu.is_software;
-  const Result<std::int32_t> batch = count(p, "batch", 16, takes_little ? 2 : 1);
+  const bool has_registers = is_rgba8(out) && window <= narrow(out) && !gpu.is_software;
+  const Result<std::int32_t> batch = count(p, "batch", 16, has_registers ? 2 : 1);
   if (!batch) return batch.error();
   out.batch = *batch;
   if (Status fits = check_shared(p, out.shared_bytes(gpu.subgroup_size)); !fits) return fits.error();
 
   // A band begins with as many sums as these rows have. Measured on an H200: lanes of few pixels read the first window
   // sooner than an image is cut into cells, if it is low.
-  const std::int32_t low = out.pixels * out.chunks <= 4 && out.words() == 2 ? 100 : 65;
-  out.has_cells = box.y.whole() > low;
+  out.has_cells = box.y.whole() > narrow(out);
   const double run_up = 4.0 * out.channels / out.words() + (out.has_cells ? 0.0 : 0.3 * box.y.whole());
   const std::int64_t strips = (p.src.width + out.strip - 1) / out.strip;
   const BoxWalks walks{strips, out.threads, box_threads_at_once(out.batch)};
@@ -219,7 +258,7 @@ Pass prefix_pass(const Problem& p, const Steps& s) {
 /// registers that other groups would have, and so do the long chunks of small pixels.
 double operations_of(const Form& form) {
   if (form.words() == 4) return form.has_cells ? 80.0 : 60.0;
-  return form.words() == 2 ? 10.0 : 10.0 + (form.has_cells ? 1.2 : 0.4) * form.pixels;
+  return form.words() == 2 ? 10.0 + 1.5 * std::max(form.parts - 2, 0) : 10.0 + (form.has_cells ? 1.2 : 0.4) * form.pixels;
 }
 
 /// Of both passes. Loads are of a chunk.
