@@ -137,6 +137,16 @@ TEST(Plan, LargeGaussiansOfFloatsAreDecimated) {
   }
 }
 
+/// Splines of the highest order allow factors where all taps would be summed.
+TEST(Plan, SmallGaussiansOfFloatsAreDecimatedByTheHighestOrder) {
+  for (const auto& [format, sigma] : {std::pair{PixelFormat::rgba32f, 4.0}, {PixelFormat::r32f, 6.0}, {PixelFormat::rgba16f, 3.5}}) {
+    const ImageDesc desc{4096, 4096, format};
+    const Plan plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, full_device()).value();
+    EXPECT_EQ(plan.algorithm.id, "gauss.decimate") << explain(plan);
+    EXPECT_EQ(plan.algorithm.options.at("order"), "8") << explain(plan);
+  }
+}
+
 /// Where sums round by next to nothing, nearly all of the allowed error is the fit's.
 TEST(Plan, DecimationLeavesTheFitWhatRoundingDoesNotNeed) {
   struct Cells {

@@ -258,7 +258,7 @@ Pass prefix_pass(const Problem& p, const Steps& s) {
 /// registers that other groups would have, and so do the long chunks of small pixels.
 double operations_of(const Form& form) {
   if (form.words() == 4) return form.has_cells ? 80.0 : 60.0;
-  return form.words() == 2 ? 10.0 + 1.5 * std::max(form.parts - 2, 0) : 10.0 + (form.has_cells ? 1.2 : 0.4) * form.pixels;
+  return form.words() == 2 ? 10.0 + 1.5 * std::max(form.parts - 2, 0) : 10.0 + (form.has_cells ? 2.0 : 0.4) * form.pixels;
 }
 
 /// Of both passes. Loads are of a chunk.

@@ -147,10 +147,7 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
 /// The cheapest way for one axis, which may be not to decimate.
 AxisPlan cheapest(const Problem& p, const AxisGaussian& gaussian, Axis axis, double l1_budget) {
   AxisPlan best = undecimated(p, *axis_weights(p.spec.kernel, axis, l1_budget));
-  // The highest was measured nowhere yet. Cost models of GPUs count what its steps take; that of processors was made without it.
-  const bool takes_highest = p.device.backend != Backend::cpu && !p.device.gpu.is_software;
   for (const int order : kOrders) {
-    if (order == kMaxOrder && !takes_highest) break;
     if (2.0 * order >= best.cost && has_kernel_for(p, best)) break;  // whatever the factor
     const std::optional<AxisPlan> other = widest(p, gaussian, order, l1_budget);
     const auto consider = [&](const AxisPlan& plan) {
