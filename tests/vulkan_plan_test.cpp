@@ -228,6 +228,38 @@ TEST(VulkanPlan, BatchesAreRankedAsOneLargeImage) {
   EXPECT_EQ(chosen(64), "gauss.decimate");
 }
 
+/// In another form sums round differently, and what is soonest done of a few pixels is not what is of many.
+TEST(VulkanPlan, RegionsAndBatchesTakeTheFormsOfTheWhole) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  const auto forms = [&](const ImageDesc& src, const BlurSpec& spec, std::int32_t batch) {
+    PlanOptions options;
+    options.batch = batch;
+    const ImageDesc dst = destination_desc(spec, src, src.format);
+    const AlgorithmChoice choice = must(make_plan(spec, src, dst, device, options)).algorithm;
+    std::string text = choice.id;
+    for (const char* name : {"form", "math", "neighbours", "blur"}) {
+      if (choice.options.contains(name)) text += " " + choice.options.at(name);
+    }
+    return text;
+  };
+  using enum PixelFormat;
+  const Rect small{100, 100, 300, 200};
+  for (const PixelFormat format : {rgba8, rgba16f, rgba32f, r8}) {
+    for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(16, 16)), KernelSpec(Box::of_radius(64, 64)),
+                                     KernelSpec(Gaussian{{1, 1}, {}, {}}), KernelSpec(Gaussian{{10, 10}, {}, {}})}) {
+      BlurSpec spec = spec_of(kernel);
+      const ImageDesc large{4096, 4096, format};
+      const std::string whole = forms(large, spec, 1);
+      spec.roi = small;
+      EXPECT_EQ(forms(large, spec, 1), whole) << info(format).name;
+    }
+  }
+  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 1), "box.any columns");
+  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 64), "box.any lanes");
+  EXPECT_EQ(forms({512, 512, rgba32f}, spec_of(Gaussian{{10, 10}, {}, {}}), 64), "gauss.decimate f32 expand");
+}
+
 /// Which arithmetic sep.fused takes for a Gaussian of this sigma and radius, or why it refuses.
 std::string math_of(const DeviceInfo& device, double sigma, std::int32_t radius, PixelFormat format = PixelFormat::rgba8,
                     std::optional<double> max_error = {}, std::string_view algorithm = "sep.fused") {

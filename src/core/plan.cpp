@@ -136,27 +136,42 @@ std::optional<Problem> with_options(const Algorithm& algorithm, const Problem& p
   return tuned;
 }
 
+/// The problem with the forms that the whole has taken: these are chosen by how long they take, which a region or one image of a batch
+/// does not tell, and in another form sums would round differently.
+Problem formed_as(const Proposal& whole, Problem problem) {
+  constexpr std::array<std::string_view, 4> kForms = {"form", "math", "neighbours", "blur"};
+  if (problem.batch == 1 && !problem.spec.roi) return problem;
+  for (const std::string_view name : kForms) {
+    if (const auto chosen = whole.options.find(name); chosen != whole.options.end()) problem.options.insert(*chosen);
+  }
+  return problem;
+}
+
 /// Measured options are a choice among what is right, never a reason to fail or to ask more of the pixels: a row that the
 /// algorithm refuses for this request is passed over.
 std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& problem, const Problem& whole,
                                   const Proposal& plain, const TuningRow& row) {
   const std::optional<Problem> tuned_whole = with_options(algorithm, whole, row);
-  if (!tuned_whole || !ask(algorithm, *tuned_whole)) return std::nullopt;
-  Result<Proposal> tuned = ask(algorithm, *with_options(algorithm, problem, row));
+  if (!tuned_whole) return std::nullopt;
+  const Result<Proposal> formed = ask(algorithm, *tuned_whole);
+  if (!formed) return std::nullopt;
+  Result<Proposal> tuned = ask(algorithm, formed_as(*formed, *with_options(algorithm, problem, row)));
   if (!tuned || !(tuned->assumption == Assumption() || tuned->assumption == plain.assumption)) return std::nullopt;
   return std::move(*tuned);
 }
 
 /// What the algorithm proposes, with measured options where there are any, and how long that takes as far as was measured.
-Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& problem, const Problem& whole,
+Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& problem, const WholeProblem& whole,
                                 const TuningRows& rows) {
-  Result<Proposal> plain = ask(algorithm, problem);
+  const Result<Proposal> of_whole = ask(algorithm, whole.problem());
+  Result<Proposal> plain = ask(algorithm, of_whole ? formed_as(*of_whole, problem) : problem);
+  if (!plain) plain = ask(algorithm, problem);
   if (!plain) return plain.error();
   Candidate candidate{&algorithm, std::move(*plain), rows.cost(algorithm.info.id)};
   const double seconds = candidate.proposal.seconds;
   for (const TuningRow* row : rows.of(algorithm.info.id)) {
     if (problem.batch > 1) break;
-    std::optional<Proposal> tuned = ask_tuned(algorithm, problem, whole, candidate.proposal, *row);
+    std::optional<Proposal> tuned = ask_tuned(algorithm, problem, whole.problem(), candidate.proposal, *row);
     if (!tuned) continue;
     candidate.proposal = std::move(*tuned);
     candidate.measured /= row->gain;
@@ -164,6 +179,7 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
     break;
   }
   candidate.proposal.seconds = seconds * candidate.measured;
+  candidate.rank = of_whole ? of_whole->seconds * candidate.measured : candidate.proposal.seconds * whole.images();
   return candidate;
 }
 
@@ -298,7 +314,7 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
     if (!forced) return forced.error();
     problem.options = options.algorithm->options;
     if (Status s = check_options((*forced)->info, problem.options); !s) return s.error();
-    Result<Candidate> candidate = ask_candidate(**forced, problem, WholeProblem(problem).problem(), rows);
+    Result<Candidate> candidate = ask_candidate(**forced, problem, WholeProblem(problem), rows);
     if (!candidate) {
       Error error = candidate.error();
       error.message = options.algorithm->id + " cannot do this: " + error.message;
@@ -311,13 +327,11 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   std::vector<Candidate> candidates;
   std::vector<Refusal> refusals;
   for (const Algorithm* algorithm : registry()) {
-    Result<Candidate> candidate = ask_candidate(*algorithm, problem, whole.problem(), rows);
+    Result<Candidate> candidate = ask_candidate(*algorithm, problem, whole, rows);
     if (!candidate) {
       refusals.push_back({std::string(algorithm->info.id), candidate.error().message});
       continue;
     }
-    const Result<Proposal> ranked = ask(*algorithm, whole.problem());
-    candidate->rank = ranked ? ranked->seconds * candidate->measured : candidate->proposal.seconds * whole.images();
     candidates.push_back(std::move(*candidate));
   }
   if (candidates.empty()) {
