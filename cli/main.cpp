@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "mollify/mollify.h"
 
 namespace {
 
@@ -88,7 +89,7 @@ std::string explained(const CLI::ParseError& error, const CLI::App& app) {
 int run(int argc, char** argv) {
   using namespace mollify::cli;
   CLI::App app{"mollify blurs images, fast and within an error that you set.", "mollify"};
-  app.set_version_flag("--version", "mollify " MOLLIFY_VERSION);
+  app.set_version_flag("--version", "mollify " + std::string(mollify::version()));
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
 #ifdef MOLLIFY_IMAGE_FILES

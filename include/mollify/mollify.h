@@ -5,6 +5,8 @@
 //   mollify::Status status = mollify::blur(source_view, destination_view, spec);
 #pragma once
 
+#include <string_view>
+
 #include "mollify/device.h"  // IWYU pragma: export
 #include "mollify/image.h"   // IWYU pragma: export
 #include "mollify/plan.h"    // IWYU pragma: export
@@ -21,5 +23,8 @@ namespace mollify {
 
 /// Frees what blur() keeps and nobody is using.
 void clear_blur_cache();
+
+/// Of the library that runs: "0.1.0", major, minor and patch.
+[[nodiscard]] std::string_view version();
 
 }  // namespace mollify

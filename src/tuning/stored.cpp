@@ -5,7 +5,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "mollify/tuning.h"
+#include "mollify/mollify.h"
 #include "tuning/shipped.h"
 
 namespace mollify {
@@ -40,7 +40,7 @@ std::vector<TuningTable> parse_shipped() {
 
 }  // namespace
 
-TuningTable empty_tuning(const DeviceInfo& device) { return {device.name, device.driver, MOLLIFY_VERSION, {}}; }
+TuningTable empty_tuning(const DeviceInfo& device) { return {device.name, device.driver, std::string(version()), {}}; }
 
 std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device) {
   const std::string file = "tuning-" + std::string(name(device.backend)) + "-" + file_name_part(device.name) + ".txt";
