@@ -28,12 +28,25 @@ uint channel(NUMBERS v, int c) {
 #endif
 }
 
-// Of a band, at the index of its first column.
+// Of a band, at the index of its first column. Rows, and what a lane has of them, begin at a multiple of its pixels.
 void store_columns(int band, int kind, int x, NUMBERS sums[pixels]) {
   int row = (2 * band + kind) * source_channels;
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
     uint index = uint((row + c) * size.x) + (uint(x) + destination_start());
-    [[unroll]] for (int p = 0; p < pixels; ++p) destination32[index + uint(p)] = channel(sums[p], c);
+    uint words[pixels];
+    [[unroll]] for (int p = 0; p < pixels; ++p) words[p] = channel(sums[p], c);
+    if (pixels % 4 == 0) {
+      [[unroll]] for (int p = 0; p < pixels; p += 4) {
+        destination128[(index + uint(p)) / 4u] =
+            uvec4(words[p], words[(p + 1) % pixels], words[(p + 2) % pixels], words[(p + 3) % pixels]);
+      }
+    } else if (pixels % 2 == 0) {
+      [[unroll]] for (int p = 0; p < pixels; p += 2) {
+        destination64[(index + uint(p)) / 2u] = uvec2(words[p], words[(p + 1) % pixels]);
+      }
+    } else {
+      [[unroll]] for (int p = 0; p < pixels; ++p) destination32[index + uint(p)] = words[p];
+    }
   }
 }
 

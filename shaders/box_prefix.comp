@@ -37,7 +37,9 @@ layout(constant_id = 26) const int beyond = 0;         // places behind a row's,
 layout(constant_id = 27) const bool has_cells = true;  // for what bands begin with, else
 layout(constant_id = 28) const int ahead = 1;          // so many rows are fetched together
 
-layout(std430, binding = 3) readonly buffer Beside { uint cells[]; };
+layout(std430, binding = 3) readonly buffer Beside32 { uint cells32[]; };
+layout(std430, binding = 3) readonly buffer Beside64 { uvec2 cells64[]; };
+layout(std430, binding = 3) readonly buffer Beside128 { uvec4 cells128[]; };
 
 #if SUMS == SUMS_f32
 #define NUMBER float
@@ -138,16 +140,30 @@ PLACE channels_of(NUMBERS down, int c) {
 #endif
 }
 
+// So many sums of cells lie side by side, at a multiple of their number.
+const int kTogether = pixels % 4 == 0 ? 4 : pixels % 2 == 0 ? 2 : 1;
+
+uvec4 fetch_cells(uint index) {
+  if (kTogether == 4) return cells128[index / 4u];
+  if (kTogether == 2) return uvec4(cells64[index / 2u], 0u, 0u);
+  return uvec4(cells32[index], 0u, 0u, 0u);
+}
+
 // Adds the sums of cells of the band to those of a lane's columns, from the channel c on.
 void add_cells(inout PLACE v[kOwn], int band, int kind, int c, int x) {
-  [[unroll]] for (int i = 0; i < kOwn; ++i) {
-    NUMBERS cell = NUMBERS(0);
+  [[unroll]] for (int i = 0; i < kOwn; i += kTogether) {
+    uvec4 fetched[kWords];
     int column = x + i / pixels * kThreads * pixels + i % pixels;
     [[unroll]] for (int j = 0; j < kWords; ++j) {
       int plane = (2 * band + kind) * source_channels + c + j;
-      if (c + j < source_channels) cell[j] = from_word(cells[uint(plane * columns + column) + layer_start(beside_stride)]);
+      fetched[j] = uvec4(0u);
+      if (c + j < source_channels) fetched[j] = fetch_cells(uint(plane * columns + column) + layer_start(beside_stride));
     }
-    v[i] += to_place(cell);
+    [[unroll]] for (int k = 0; k < kTogether; ++k) {
+      NUMBERS cell = NUMBERS(0);
+      [[unroll]] for (int j = 0; j < kWords; ++j) cell[j] = from_word(fetched[j][k]);
+      v[i + k] += to_place(cell);
+    }
   }
 }
 
