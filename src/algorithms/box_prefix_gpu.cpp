@@ -1,7 +1,8 @@
 // box.any on GPUs by prefix sums: from one row to the next a window's sum changes by what enters and leaves below and above
 // it. Groups add these differences up along whole strips in shared memory, so that those of any window are the difference of
 // two places: two loads a pixel at any radius. What windows begin a band with comes from sums of cells, one more read of the
-// image. Loses to corners where differences of a window do not fit into 16 bits, and on floats, whose sums take more registers.
+// image. Loses to corners where windows have more parts than differences of 16 bits are worth, and on floats, whose sums take more
+// registers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -80,7 +81,7 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return colour_gain(p.spec) * growth(box, form, p.device.gpu.subgroup_size) * u + colour_error(p.spec, Accumulator::f32);
 }
 
-/// A lane's sums and words are the fewest then, which leaves registers to spare.
+/// Measured on an H200: of the formats with two words a place, only these have registers for two rows a turn, and gain by larger groups.
 bool is_rgba8(const Form& form) { return form.words() == 2 && form.channels == 4; }
 
 /// Windows, of columns or of rows, up to which small groups make enough, and first windows are sooner read than cut into cells. Measured on
@@ -116,8 +117,8 @@ std::int32_t least_reading(const Problem& p, Form form, std::int32_t window, std
   return best;
 }
 
-/// As measured on an H200: so many that a group reads 512 columns, or 1024 where windows are not narrow, or some windows. Wide windows of
-/// rgba8: what reads the least, or 512 columns where bands do not fill the device.
+/// As measured on an H200: so many that a group reads 512 columns, or 1024 where windows are not narrow, or two windows (four where places
+/// are not two words). Wide windows of rgba8: what reads the least, or 512 columns and two windows where bands do not fill the device.
 Result<std::int32_t> threads_of(const Problem& p, const Form& form, std::int32_t window) {
   const GpuInfo& gpu = p.device.gpu;
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);

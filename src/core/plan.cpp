@@ -164,8 +164,9 @@ std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& pro
 Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& problem, const WholeProblem& whole,
                                 const TuningRows& rows) {
   const Result<Proposal> of_whole = ask(algorithm, whole.problem());
-  Result<Proposal> plain = ask(algorithm, of_whole ? formed_as(*of_whole, problem) : problem);
-  if (!plain) plain = ask(algorithm, problem);
+  const Problem formed = of_whole ? formed_as(*of_whole, problem) : problem;
+  Result<Proposal> plain = ask(algorithm, formed);
+  if (!plain && formed.options != problem.options) plain = ask(algorithm, problem);  // rather another form than none
   if (!plain) return plain.error();
   Candidate candidate{&algorithm, std::move(*plain), rows.cost(algorithm.info.id)};
   const double seconds = candidate.proposal.seconds;

@@ -6,7 +6,7 @@
 namespace mollify {
 namespace {
 
-constexpr int kMeasuredChannels = 4;
+constexpr int kMeasuredChannels = 4;  // of the formats that bench/tune_tasks.cpp measures
 
 struct LongerAxis {
   std::int64_t operator()(const Gaussian& k) const {
