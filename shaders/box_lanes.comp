@@ -22,6 +22,7 @@
   float scale;      /* from sums to what is stored; of floats, of each pixel */
 #include "pixel.glsl"
 #include "spans.glsl"
+#include "box_spans.glsl"
 
 layout(constant_id = 20) const int subgroup_size = 32;
 layout(constant_id = 21) const int lanes_left = 1;       // that only lend, at the left end
@@ -29,42 +30,14 @@ layout(constant_id = 22) const int rest = 0;             // see lanes_back
 layout(constant_id = 23) const int turn = 0;             // pixels from where a lane's results begin to its own
 layout(constant_id = 24) const int batch = 1;            // rows that are on their way
 layout(constant_id = 25) const bool sums_are_halves = false;  // of words: two windows' sums in one
-layout(constant_id = 26) const bool sums_are_short = false;   // sums stay below 2^23; of bytes: windows of up to 2^14 pixels
 
 const int kSubgroups = int(gl_WorkGroupSize.x) / subgroup_size;
 const int kLanesRight = turn > 0 ? 1 : 0;
 const int kWidth = (subgroup_size - lanes_left - kLanesRight) * span;  // columns of the strip
 
-#if SUMS == SUMS_f32
-#define NUMBER float
-#else
-#define NUMBER uint
-#endif
-const int kInNumber = SUMS == SUMS_u16x2 ? 2 : 1;
-const int kPlanes = (source_channels + kInNumber - 1) / kInNumber;  // of a pixel: channels c and c + kPlanes share a word
 const int kOwn = span * kPlanes;
 
 // ---- What is summed of a span
-
-uint code_at(uint words[kWords], int n) {
-  const uint kMask = SPAN_BITS == 8 ? 0xFFu : 0xFFFFu;
-  return words[n / kInWord] >> n % kInWord * SPAN_BITS & kMask;
-}
-
-// Number `plane` of pixel p.
-NUMBER number_at(uint words[kWords], int p, int plane) {
-#if SUMS == SUMS_f32
-  int n = p * source_channels + plane;
-  return SPAN_IS_FLOAT ? number(words[n / kInWord], n % kInWord) : float(code_at(words, n));
-#elif SUMS == SUMS_u16x2
-  if (source_channels == 4) return words[p] >> 8 * plane & 0x00FF00FFu;
-  int n = p * source_channels + plane;
-  uint low = code_at(words, n);
-  return plane + kPlanes < source_channels ? low | code_at(words, n + kPlanes) << 16 : low;
-#else
-  return code_at(words, p * source_channels + plane);
-#endif
-}
 
 // Where halves are taken apart they have to be positive: so much is added to both. Else a negative one borrows from the other and gives
 // it back once it has been added to its window's sum.
@@ -121,7 +94,6 @@ void to_windows(inout NUMBER v[kOwn]) {
 #if SUMS == SUMS_f32
 float sums[kNumbers];
 #else
-const uint kFloat = 0x4B000000u;  // bits of a float: with a number below 2^23 beside them they are 2^23 more
 uint sums[kNumbers];              // if they are halves, of kOwn words
 const uint kSumsBegin = sums_are_short && !sums_are_halves ? kFloat : 0u;
 #endif
@@ -185,17 +157,13 @@ float float_of(int n) {
 #endif
 
 void means_of_windows(out float means[kNumbers]) {
+  [[unroll]] for (int n = 0; n < kNumbers; ++n) {
 #if SUMS == SUMS_f32
-  [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = sums[n];
+    means[n] = sums[n];
 #else
-  const float more = sums_are_short ? kWhole : 0.0;
-  if (SPAN_BITS == 8) {
-    precise float zero = kThousand - more * scale;  // exactly, of windows of up to 2^14 pixels: the last bit is worth 2^-14 or more
-    [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = fma(float_of(n), scale, zero);
-  } else {
-    [[unroll]] for (int n = 0; n < kNumbers; ++n) means[n] = fma(float_of(n) - more, scale, kWhole);
-  }
+    means[n] = mean_of(float_of(n));
 #endif
+  }
 }
 
 // The span of the destination that begins with the window which ends at the lane's pixel `turn`; its last ones end in the next lane.
@@ -203,7 +171,7 @@ void finished(out uint words[kWords]) {
   float means[kNumbers];
   means_of_windows(means);
   uint own[kWords];
-  pack_numbers(means, SUMS == SUMS_f32 ? kAnywhere : SPAN_BITS == 8 ? kAboveThousand : kRounded, own);
+  pack_numbers(means, kMeansAre, own);
   const int kBits = turn * source_channels * SPAN_BITS;
   const int kSkip = kBits / 32;
   const int kShift = kBits % 32;

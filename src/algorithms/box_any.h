@@ -22,11 +22,11 @@ inline constexpr std::array<std::string_view, 4> kBoxAnySums = {"u16x2", "u32", 
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p);
 
 /// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four
-/// pixels; `prefix`, from what pixels that enter and leave add up to along a row, in groups; `lanes`, the same in subgroups.
-inline constexpr std::array<std::string_view, 4> kBoxAnyForms = {"columns", "corners", "prefix", "lanes"};
+/// pixels; `segments`, as `columns`, but all lanes walk along rows; `lanes`, from what pixels that enter and leave add up to along a row.
+inline constexpr std::array<std::string_view, 4> kBoxAnyForms = {"columns", "corners", "segments", "lanes"};
 [[nodiscard]] Result<Proposal> propose_box_columns(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_corners(const Problem& p);
-[[nodiscard]] Result<Proposal> propose_box_prefix(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_box_segments(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_lanes(const Problem& p);
 
 /// By the form that is asked for, else by the cheaper one within the error.

@@ -25,7 +25,7 @@ std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxA
 Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) { return box_axes(p, longest_windows(p.src)); }
 
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
-  constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_prefix, propose_box_lanes};
+  constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_segments, propose_box_lanes};
   static_assert(kPropose.size() == kBoxAnyForms.size());
   if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
   if (p.options.contains("span")) return propose_box_lanes(p);
@@ -35,7 +35,7 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
     if (!best || best->error > p.allowed_error || other->seconds < best->seconds) best = std::move(other);
   };
   consider(propose_box_corners(p));
-  consider(propose_box_prefix(p));
+  consider(propose_box_segments(p));
   // Measured on an H200: wider windows leave too many lanes that only lend, and pixels of more bits gain nothing. Drivers that run on
   // the processor take seconds to compile it.
   constexpr std::int64_t kWide = 41;

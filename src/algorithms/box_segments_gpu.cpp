@@ -1,0 +1,341 @@
+// box.any on GPUs by segments: groups walk down strips of columns with a running sum a lane, leave the sums of a few rows in shared
+// memory, and walk along these rows there, all lanes, each a segment. Two loads a pixel at any radius. What windows begin a band with
+// comes from their pixels where they are low, else from sums of cells, one more read of the image. Loses where windows are as wide as
+// what a group reads, and to what lanes do in registers where they are narrow.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "algorithms/box_cells.h"
+#include "tuning/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+using Sums = BoxAnySums;
+
+constexpr std::string_view kKernel = "box_segments";
+constexpr std::int32_t kColumnsOfLane = 4;
+constexpr double kHalf = 65535.0;  // what half a word holds
+
+/// How the work is split.
+struct Form {
+  Sums sums = Sums::u32;
+  std::int32_t channels = 4;
+  std::int32_t bits = 8;      ///< of a component
+  std::int32_t span = 1;      ///< pixels that are fetched at once
+  std::int32_t threads = 128;
+  std::int32_t batch = 1;     ///< rows from one turn to the next
+  std::int32_t strip = 1;     ///< columns that come out of a group
+  bool has_cells = true;      ///< for what bands begin with, else they read their first windows
+  std::int32_t pieces = 1;    ///< bands
+  std::int32_t height = 1;    ///< rows of one
+  double error = 0.0;
+  [[nodiscard]] std::int32_t chunks() const { return kColumnsOfLane / span; }
+  [[nodiscard]] std::int32_t reach() const { return threads * kColumnsOfLane; }
+  /// Columns that a lane walks along.
+  [[nodiscard]] std::int32_t segment() const { return batch * kColumnsOfLane; }
+  /// Lanes that share a row.
+  [[nodiscard]] std::int32_t segments() const { return threads / batch; }
+  /// 32-bit words of a column's sum in shared memory.
+  [[nodiscard]] std::int32_t words() const {
+    return static_cast<std::int32_t>(std::bit_ceil(static_cast<unsigned>(sums == Sums::u16x2 ? (channels + 1) / 2 : channels)));
+  }
+  /// Whether lanes that share a row are of one subgroup.
+  [[nodiscard]] bool asks(std::int32_t subgroup_size) const { return subgroup_size % segments() == 0; }
+  [[nodiscard]] std::int64_t shared_bytes(std::int32_t subgroup_size) const {
+    const std::int64_t pitch = segment() + 1 - segment() % 2;
+    const std::int64_t rows = (batch * (segments() + std::int64_t{1}) + 1) * pitch * words();
+    return 4 * (rows + 2 * 4 * (asks(subgroup_size) ? 1 : threads));
+  }
+};
+
+/// Columns of a strip: no more than a group can make, and alike. The whole source decides, as sums of floats begin there.
+std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
+  const std::int32_t most = (form.reach() - (window - 1) - (form.span - 1)) / kColumnsOfLane * kColumnsOfLane;
+  if (most <= 0) return 0;
+  const std::int32_t strips = (p.src.width + most - 1) / most;
+  return walk_length(p.src.width, strips, kColumnsOfLane);
+}
+
+/// Units of the roundoff, relative to full scale: of a band's first sums of columns and of walks along rows, and what each row adds.
+struct Growth {
+  double start = 0.0;
+  double row = 0.0;
+};
+
+Growth growth(const PerAxis<BoxAxis>& box, const Form& form) {
+  const double high = box.y.whole();
+  const double column = form.has_cells ? kBoxRun + form.height / kBoxRun + std::floor(high / form.height) + 3.0 : high + 1.0;
+  // A segment of the first window, segments of it, and two roundings a column, of a sum that is a part longer than a window's.
+  const double segments = static_cast<double>(box.x.whole()) / form.segment();
+  const double along = form.segment() + segments + 2.0 + 2.0 * form.segment() * (1.0 + 2.0 / box.x.whole());
+  return {column + along + 4.0, 1.0 + 4.0 / high};
+}
+
+double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const double u = unit_roundoff(Accumulator::f32);
+  // The sum becomes a float, and is scaled; bytes are rounded as 1024 more than a code, to 2^-14 of one, which is 4.1 units, after
+  // what is subtracted has been rounded to half as much.
+  if (is_integer(form.sums)) return 10.0 * u;
+  const Growth of = growth(box, form);
+  return (of.start + form.height * of.row) * u + colour_error(p.spec, Accumulator::f32);
+}
+
+/// Where first windows take longer than cutting the image into cells. Measured on an H200.
+constexpr std::int32_t kHigh = 160;
+
+/// Threads that a processor runs at once: sums of more words take more registers and more of its memory. Measured on an H200.
+std::int32_t most_at_once(const Form& form, std::int32_t subgroup_size) {
+  if (form.words() == 1) return 768;
+  if (form.words() == 4) return 256;
+  return form.asks(subgroup_size) ? 384 : 512;
+}
+
+double read_of(const Problem& p, const Form& form) {
+  const std::int32_t strips = (p.src.width + form.strip - 1) / form.strip;
+  return static_cast<double>(strips) * form.reach() / p.src.width;
+}
+
+/// Rows of first windows for each row of a band.
+double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
+  return form.has_cells ? 0.0 : static_cast<double>(box.y.whole()) / form.height;
+}
+
+/// Instructions of a pixel that comes out, of one that is read, and of one of the first windows, where a processor runs so many threads;
+/// fitted to an H200.
+double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double at_once) {
+  const bool is_one_word = form.words() == 1;
+  const double first = is_one_word || form.channels != 4 ? 20.0 : 10.0;
+  double operations = 21.0 + read_of(p, form) * (36.0 + first * first_rows(box, form));
+  if (is_one_word) {
+    operations *= form.channels == 1 ? 0.46 : 0.6;
+  } else if (form.words() == 4) {
+    operations *= 1.3;
+  } else {
+    operations *= form.channels == 4 ? 0.85 : 1.2;
+  }
+  if (!form.asks(p.device.gpu.subgroup_size)) operations *= 1.3;  // groups wait twice as often
+  return operations * (1.0 + (is_one_word ? 400.0 : 70.0) / at_once);
+}
+
+/// Bands. The whole source decides, and the error: sums of floats begin with bands.
+std::int32_t usual_pieces(const Problem& p, const PerAxis<BoxAxis>& box, Form form) {
+  const std::int64_t strips = (p.src.width + form.strip - 1) / form.strip;
+  const double run_up = form.has_cells ? 4.0 : 0.3 * box.y.whole();
+  const std::int32_t most = most_at_once(form, p.device.gpu.subgroup_size);
+  std::int32_t best = 1;
+  double least = HUGE_VAL;
+  for (std::int32_t at_once = std::max(form.threads, 256); at_once <= std::max(most, form.threads); at_once += 128) {
+    form.height = box_band(p, {strips, form.threads, at_once}, run_up);
+    const double operations = operations_of(p, box, form, at_once);
+    if (operations < least) {
+      least = operations;
+      best = form.height;
+    }
+  }
+  if (!is_integer(form.sums)) {
+    form.height = best;
+    const Growth of = growth(box, form);
+    const double left = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - of.start;
+    best = static_cast<std::int32_t>(std::clamp(std::floor(left / of.row), 1.0, static_cast<double>(best)));
+  }
+  return (p.src.height + best - 1) / best;
+}
+
+/// Of an image of which so many pixels come out.
+double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double pixels) {
+  const GpuTuning& device = gpu_tuning(p.device);
+  const double bytes = info(p.src.format).pixel_bytes();
+  const double read = read_of(p, form);
+  const double first = first_rows(box, form);
+  const double moved = pixels * bytes * (1.0 + read * (1.0 + first)) / device.bytes_per_second;
+  const double operations = operations_of(p, box, form, most_at_once(form, p.device.gpu.subgroup_size));
+  double seconds = device.launch_seconds + std::hypot(moved, pixels * operations / device.operations_per_second);
+  constexpr double kCells = 1.7;  // times reading the image
+  if (form.has_cells) seconds += device.launch_seconds + kCells * pixels * (bytes + 2.0) / device.bytes_per_second;
+  const double threads = pixels * read / kColumnsOfLane / form.height;
+  return std::max(seconds, seconds_of_walk(p, threads, form.height * (1.0 + first / 4.0)));
+}
+
+Result<Form> form_of_threads(const Problem& p, const PerAxis<BoxAxis>& box, Form out) {
+  out.strip = strip_of(p, out, box.x.whole());
+  if (out.strip <= 0) {
+    return refusal("a window of " + std::to_string(box.x.whole()) + " columns reaches further than the " +
+                   std::to_string(out.reach()) + " columns of a group");
+  }
+  if (Status fits = check_shared(p, out.shared_bytes(p.device.gpu.subgroup_size)); !fits) return fits.error();
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces(p, box, out));
+  if (!pieces) return pieces.error();
+  out.pieces = *pieces;
+  out.height = walk_length(p.src.height, out.pieces, 1);
+  out.error = error_of(p, box, out);
+  return out;
+}
+
+/// By the threads that are asked for, or those with which the whole image takes the least time.
+Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
+  const GpuInfo& gpu = p.device.gpu;
+  const FormatInfo& source = info(p.src.format);
+  Form form;
+  form.sums = sums;
+  form.channels = source.channels;
+  form.bits = source.bits;
+  if (sums == Sums::u16x2 && 255.0 * box.y.whole() > kHalf) {
+    return refusal("sums of " + std::to_string(box.y.whole()) + " rows would not fit into 16 bits");
+  }
+  while (!is_whole_words(p.src.format, form.span)) form.span *= 2;
+  while (2 * form.span <= kColumnsOfLane && 2 * form.span * source.pixel_bytes() <= 16) form.span *= 2;
+  // Measured on an H200: more rows a turn wait less often, as long as what is fetched of them leaves registers to other groups.
+  const Result<std::int32_t> batch = count(p, "batch", 16, form.words() == 1 ? 8 : source.pixel_bytes() == 16 ? 2 : 4);
+  if (!batch) return batch.error();
+  form.batch = *batch;
+  form.has_cells = box.y.whole() > kHigh;
+
+  const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
+  const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
+  Result<Form> best = refusal("no group is large enough");
+  double best_seconds = 0.0;
+  for (std::int32_t usual = least; usual <= std::max(largest, least); usual *= 2) {
+    const Result<std::int32_t> threads = box_threads(p, usual);
+    if (!threads) return threads.error();
+    form.threads = *threads;
+    if (form.threads % form.batch != 0 || form.segment() * form.channels * form.bits / 32 % form.words() != 0) {
+      return refusal(std::to_string(form.threads) + " threads cannot share out " + std::to_string(form.batch) + " rows of " +
+                     std::string(source.name));
+    }
+    Result<Form> made = form_of_threads(p, box, form);
+    if (!made && best) break;  // larger ones take even more memory
+    const double seconds = made ? seconds_of(p, box, *made, static_cast<double>(p.src.width) * p.src.height) : HUGE_VAL;
+    if (!best || seconds < best_seconds) {
+      best = std::move(made);
+      best_seconds = seconds;
+    }
+    if (p.options.contains("threads")) break;
+  }
+  return best;
+}
+
+/// What both passes agree on.
+struct Steps {
+  Form form;
+  BoxCut x, y;  ///< only bands have cells
+  double scale = 1.0;
+  std::int32_t lanes = 1;   ///< that cut a strip of cells together,
+  std::int32_t pixels = 1;  ///< each so many
+  [[nodiscard]] std::int32_t lead() const { return (form.span - x.before % form.span) % form.span; }
+  /// Where what is read begins in the source, and where cells do: multiples of a span and of a lane's pixels.
+  [[nodiscard]] std::int32_t first() const { return x.origin - x.before - lead(); }
+  [[nodiscard]] std::int32_t left() const {
+    const std::int32_t remainder = first() % pixels;
+    return first() - (remainder < 0 ? remainder + pixels : remainder);
+  }
+  /// In whole strips of cells.
+  [[nodiscard]] std::int32_t columns() const {
+    const std::int32_t strip = lanes * pixels;
+    return ((x.count - 1) * x.cell + form.reach() + first() - left() + strip - 1) / strip * strip;
+  }
+  [[nodiscard]] std::int64_t cell_words() const {
+    return std::int64_t{2} * form.channels * y.cells() * columns();
+  }
+};
+
+Pass cells_pass(const Problem& p, const Steps& s) {
+  constexpr std::int32_t kThreads = 128;
+  const std::int32_t threads = std::max(kThreads, p.device.gpu.subgroup_size);
+  Pass pass =
+      make_pass(kBoxCells, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.cell}, {threads, 1}, Storage::buffer);
+  pass.destination = intermediate(0);
+  pass.origin = {s.left(), s.y.reach_origin()};
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
+                         {"lanes", s.lanes},
+                         {"pixels", s.pixels},
+                         {"batch", box_rows_of_cells(p, s.lanes, s.pixels)},
+                         {"has_rows", 0},
+                         {"has_whole_chunks", 1},
+                         {"part_x", 0},
+                         {"part_y", s.y.part()},
+                         {"height", s.y.cell}});
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale;
+  return pass;
+}
+
+Pass segments_pass(const Problem& p, const Steps& s) {
+  const Rect r = region(p);
+  const Form& form = s.form;
+  const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.cell, s.y.cell}, {form.threads, 1},
+                        Storage::buffer);
+  pass.beside = form.has_cells ? intermediate(0) : kSource;
+  pass.origin = {s.x.origin, s.y.origin};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  const FormatInfo& source = info(p.src.format);
+  const bool are_short = is_integer(form.sums) && source.unit() / s.scale < 0x1p23;
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(form.sums)},
+                         {"words", std::countr_zero(static_cast<unsigned>(form.words()))},
+                         {"subgroup_size", p.device.gpu.subgroup_size},
+                         {"span", form.span},
+                         {"chunks", form.chunks()},
+                         {"batch", form.batch},
+                         {"segments_of_window", s.x.window / form.segment()},
+                         {"rest", s.x.window % form.segment()},
+                         {"lead", s.lead()},
+                         {"sums_are_short", are_short ? 1 : 0},
+                         {"has_cells", form.has_cells ? 1 : 0},
+                         {"ahead", p.device.gpu.is_software ? 1 : std::max(1, 8 / form.chunks())},
+                         {"before_x", s.x.before},
+                         {"before_y", s.y.before},
+                         {"window_x", s.x.window},
+                         {"window_y", s.y.window},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
+                         {"width", s.x.cell},
+                         {"height", s.y.cell},
+                         {"columns", s.columns()},
+                         {"first_cell", s.first() - s.left()},
+                         {"whole", s.y.whole()},
+                         {"part", s.y.part()}});
+  pass.parameters["scale"] = s.scale;
+  return pass;
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_segments(const Problem& p) {
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "segments");
+  if (!box) return box.error();
+  if (p.dst.format != p.src.format) return refusal("segments leave the format that they read");
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("segments sum pixels as they are stored");
+  }
+  const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
+  if (!form) return form.error();
+
+  const Rect r = region(p);
+  Steps s{*form, box_cut(box->x, form->strip, r.x, r.width), box_cut(box->y, form->height, r.y, r.height)};
+  s.lanes = box_lanes(p);
+  s.pixels = pixels_of_chunk(p.src.format);
+  s.scale = 1.0 / (box->x.length() * box->y.length());
+  constexpr std::int64_t kMostWords = 1 << 30;
+  if (s.cell_words() > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * s.cell_words()) + " bytes");
+
+  Proposal out;
+  if (form->has_cells) out.intermediates = {box_words(s.cell_words())};
+  if (Status fits = box_buffers(p, kKernel, out.intermediates); !fits) return fits.error();
+  out.error = form->error;
+  if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
+  out.options = {{"form", "segments"},
+                 {"storage", "buffer"},
+                 {"sums", std::string(name_of(form->sums))},
+                 {"threads", std::to_string(form->threads)},
+                 {"batch", std::to_string(form->batch)},
+                 {"vertical_groups", std::to_string(form->pieces)}};
+  out.seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
+  out.moved_bytes = moved_bytes(p, out.intermediates) + (form->has_cells ? p.src.payload_bytes() : 0);
+  if (form->has_cells) out.passes.push_back(cells_pass(p, s));
+  out.passes.push_back(segments_pass(p, s));
+  return out;
+}
+
+}  // namespace mollify
