@@ -22,10 +22,11 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
         Expected{rgba32f, 3, 400, "columns", "f32x2"}, Expected{rgba8, 9, 129, "corners", "u16x2"},
         Expected{rgba8, 2052, 2052, "corners", "f32"}, Expected{r8, 2000, 9, "corners", "u32"},
         Expected{rgba16, 127, 128, "corners", "u32"}, Expected{rgba16, 128, 128, "corners", "f32"},
-        Expected{r32f, 64, 64, "corners", "f32"}, Expected{rgba8, 63, 300, "prefix", "u16x2"},
-        Expected{rgb8, 64, 9, "prefix", "u16x2"}, Expected{rg8, 127, 9, "prefix", "u16x2"},
-        Expected{r8, 9, 9, "prefix", "u32"},
-        Expected{rgba16, 63, 128, "prefix", "u32"}, Expected{rg16, 64, 200, "prefix", "u32"},
+        Expected{r32f, 64, 64, "corners", "f32"}, Expected{rgba8, 300, 128, "segments", "u16x2"},
+        Expected{rgba8, 63, 129, "segments", "u32"}, Expected{rgb8, 64, 9, "segments", "u16x2"},
+        Expected{rg8, 127, 9, "segments", "u16x2"}, Expected{r8, 9, 9, "segments", "u32"},
+        Expected{rgba16, 63, 128, "segments", "u32"}, Expected{rg16, 64, 200, "segments", "u32"},
+        Expected{rgba16f, 9, 9, "segments", "f32"},
         Expected{r8, 9, 9, "lanes", "u32"}, Expected{rgba8, 1, 9, "lanes", "u16x2"}, Expected{rgba8, 2, 129, "lanes", "u32"},
         Expected{rgba16f, 2, 2, "lanes", "f32"}}) {
     const ImageDesc desc{4096, 4096, e.format};

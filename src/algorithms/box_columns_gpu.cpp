@@ -249,7 +249,8 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   // All threads of a group wait for the few that walk. Measured on an H200 from 128 threads to 1024, and with sums of one
   // word to four.
   const double waiting = form->walks < 4 && form->planes > 1 ? 1.35 : 1.0;
-  out.seconds = seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
+  const double filled = seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
+  out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 4.0));
   out.moved_bytes = static_cast<std::int64_t>(work.bytes);
   out.passes.push_back(std::move(pass));
   return out;

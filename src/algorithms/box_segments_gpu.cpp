@@ -42,6 +42,7 @@ struct Form {
   [[nodiscard]] std::int32_t words() const {
     return static_cast<std::int32_t>(std::bit_ceil(static_cast<unsigned>(sums == Sums::u16x2 ? (channels + 1) / 2 : channels)));
   }
+  [[nodiscard]] bool is_byte() const { return channels == 1 && bits == 8; }
   /// Whether lanes that share a row are of one subgroup.
   [[nodiscard]] bool asks(std::int32_t subgroup_size) const { return subgroup_size % segments() == 0; }
   [[nodiscard]] std::int64_t shared_bytes(std::int32_t subgroup_size) const {
@@ -87,10 +88,10 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
 constexpr std::int32_t kHigh = 160;
 
 /// Threads that a processor runs at once: sums of more words take more registers and more of its memory. Measured on an H200.
-std::int32_t most_at_once(const Form& form, std::int32_t subgroup_size) {
-  if (form.words() == 1) return 768;
+std::int32_t most_at_once(const Form& form) {
+  if (form.is_byte()) return 768;
   if (form.words() == 4) return 256;
-  return form.asks(subgroup_size) ? 384 : 512;
+  return form.threads >= 256 ? 512 : 384;
 }
 
 double read_of(const Problem& p, const Form& form) {
@@ -106,25 +107,26 @@ double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
 /// Instructions of a pixel that comes out, of one that is read, and of one of the first windows, where a processor runs so many threads;
 /// fitted to an H200.
 double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double at_once) {
-  const bool is_one_word = form.words() == 1;
-  const double first = is_one_word || form.channels != 4 ? 20.0 : 10.0;
-  double operations = 21.0 + read_of(p, form) * (36.0 + first * first_rows(box, form));
-  if (is_one_word) {
-    operations *= form.channels == 1 ? 0.46 : 0.6;
-  } else if (form.words() == 4) {
-    operations *= 1.3;
+  const double read = read_of(p, form);
+  const double first = first_rows(box, form);
+  double operations = 0.0;
+  if (form.words() == 4) {
+    // Pixels of 16 bytes have one row fewer a turn for as many registers.
+    operations = (form.bits == 32 ? 2.4 : 1.3) * (10.0 + read * (40.0 + 25.0 * first));
+  } else if (form.words() == 1) {
+    operations = (form.is_byte() ? 0.4 : form.channels == 1 ? 0.7 : 0.8) * (21.0 + read * (36.0 + 20.0 * first));
   } else {
-    operations *= form.channels == 4 ? 0.85 : 1.2;
+    operations = (form.channels == 4 ? 0.85 : 1.2) * (21.0 + read * (36.0 + 10.0 * first));
   }
-  if (!form.asks(p.device.gpu.subgroup_size)) operations *= 1.3;  // groups wait twice as often
-  return operations * (1.0 + (is_one_word ? 400.0 : 70.0) / at_once);
+  if (!form.asks(p.device.gpu.subgroup_size)) operations *= 1.5;  // groups wait twice as often
+  return operations * (1.0 + (form.is_byte() ? 400.0 : 70.0) / at_once);
 }
 
 /// Bands. The whole source decides, and the error: sums of floats begin with bands.
 std::int32_t usual_pieces(const Problem& p, const PerAxis<BoxAxis>& box, Form form) {
   const std::int64_t strips = (p.src.width + form.strip - 1) / form.strip;
   const double run_up = form.has_cells ? 4.0 : 0.3 * box.y.whole();
-  const std::int32_t most = most_at_once(form, p.device.gpu.subgroup_size);
+  const std::int32_t most = most_at_once(form);
   std::int32_t best = 1;
   double least = HUGE_VAL;
   for (std::int32_t at_once = std::max(form.threads, 256); at_once <= std::max(most, form.threads); at_once += 128) {
@@ -151,12 +153,12 @@ double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& for
   const double read = read_of(p, form);
   const double first = first_rows(box, form);
   const double moved = pixels * bytes * (1.0 + read * (1.0 + first)) / device.bytes_per_second;
-  const double operations = operations_of(p, box, form, most_at_once(form, p.device.gpu.subgroup_size));
+  const double operations = operations_of(p, box, form, most_at_once(form));
   double seconds = device.launch_seconds + std::hypot(moved, pixels * operations / device.operations_per_second);
   constexpr double kCells = 1.7;  // times reading the image
   if (form.has_cells) seconds += device.launch_seconds + kCells * pixels * (bytes + 2.0) / device.bytes_per_second;
   const double threads = pixels * read / kColumnsOfLane / form.height;
-  return std::max(seconds, seconds_of_walk(p, threads, form.height * (1.0 + first / 4.0)));
+  return std::max(seconds, seconds_of_walk(p, threads, form.height * (form.has_cells ? 2.0 : 1.0 + first / 4.0)));
 }
 
 Result<Form> form_of_threads(const Problem& p, const PerAxis<BoxAxis>& box, Form out) {
@@ -188,7 +190,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   while (!is_whole_words(p.src.format, form.span)) form.span *= 2;
   while (2 * form.span <= kColumnsOfLane && 2 * form.span * source.pixel_bytes() <= 16) form.span *= 2;
   // Measured on an H200: more rows a turn wait less often, as long as what is fetched of them leaves registers to other groups.
-  const Result<std::int32_t> batch = count(p, "batch", 16, form.words() == 1 ? 8 : source.pixel_bytes() == 16 ? 2 : 4);
+  const Result<std::int32_t> batch = count(p, "batch", 16, form.words() == 1 && !form.is_byte() ? 8 : source.pixel_bytes() == 16 ? 2 : 4);
   if (!batch) return batch.error();
   form.batch = *batch;
   form.has_cells = box.y.whole() > kHigh;
