@@ -1,9 +1,9 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// box.any by corners or prefix sums, first step: sums of cells, from one read of the image. Of each band those of every
+// box.any by corners or segments, first step: sums of cells, from one read of the image. Of each band those of every
 // column, of each strip those of every row; and of either the same over its first `part` pixels, as windows are no whole
-// number of cells. Prefix sums do without those of rows.
+// number of cells. Segments do without those of rows.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -28,25 +28,12 @@ uint channel(NUMBERS v, int c) {
 #endif
 }
 
-// Of a band, at the index of its first column. Rows, and what a lane has of them, begin at a multiple of its pixels.
+// Of a band, at the index of its first column.
 void store_columns(int band, int kind, int x, NUMBERS sums[pixels]) {
   int row = (2 * band + kind) * source_channels;
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
     uint index = uint((row + c) * size.x) + (uint(x) + destination_start());
-    uint words[pixels];
-    [[unroll]] for (int p = 0; p < pixels; ++p) words[p] = channel(sums[p], c);
-    if (pixels % 4 == 0) {
-      [[unroll]] for (int p = 0; p < pixels; p += 4) {
-        destination128[(index + uint(p)) / 4u] =
-            uvec4(words[p], words[(p + 1) % pixels], words[(p + 2) % pixels], words[(p + 3) % pixels]);
-      }
-    } else if (pixels % 2 == 0) {
-      [[unroll]] for (int p = 0; p < pixels; p += 2) {
-        destination64[(index + uint(p)) / 2u] = uvec2(words[p], words[(p + 1) % pixels]);
-      }
-    } else {
-      [[unroll]] for (int p = 0; p < pixels; ++p) destination32[index + uint(p)] = words[p];
-    }
+    [[unroll]] for (int p = 0; p < pixels; ++p) destination32[index + uint(p)] = channel(sums[p], c);
   }
 }
 

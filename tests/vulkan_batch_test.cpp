@@ -173,8 +173,8 @@ std::vector<Way> ways_on_buffers() {
   ways.push_back({"gauss.decimate:storage=buffer", TransferFunction::srgb});
   // Bands begin with their own pixels, or with cells.
   for (const char* sums : {"u16x2", "u32", "f32"}) {
-    for (const double radius : {1.0, 60.0}) {
-      const std::string algorithm = std::string("box.any:form=prefix,sums=") + sums;
+    for (const double radius : {1.0, 90.0}) {
+      const std::string algorithm = std::string("box.any:form=segments,sums=") + sums;
       ways.push_back({algorithm, TransferFunction::none, Box::of_radius(2, radius)});
     }
   }

@@ -22,7 +22,7 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
         Expected{rgba32f, 3, 400, "columns", "f32x2"}, Expected{rgba8, 9, 129, "corners", "u16x2"},
         Expected{rgba8, 2052, 2052, "corners", "f32"}, Expected{r8, 2000, 9, "corners", "u32"},
         Expected{rgba16, 127, 128, "corners", "u32"}, Expected{rgba16, 128, 128, "corners", "f32"},
-        Expected{r32f, 64, 64, "corners", "f32"}, Expected{rgba8, 300, 128, "segments", "u16x2"},
+        Expected{r32f, 64, 64, "corners", "f32"}, Expected{rgba8, 100, 128, "segments", "u16x2"},
         Expected{rgba8, 63, 129, "segments", "u32"}, Expected{rgb8, 64, 9, "segments", "u16x2"},
         Expected{rg8, 127, 9, "segments", "u16x2"}, Expected{r8, 9, 9, "segments", "u32"},
         Expected{rgba16, 63, 128, "segments", "u32"}, Expected{rg16, 64, 200, "segments", "u32"},
@@ -74,40 +74,46 @@ TEST(VulkanPlan, BoxesByCornersSayWhatTheyCannotDo) {
   EXPECT_EQ(form(9, device), "columns");
 }
 
-TEST(VulkanPlan, BoxesByPrefixSumsSayWhatTheyCannotDo) {
-  const auto error = [](std::string_view options, PixelFormat format, const Box& box,
-                        TransferFunction transfer = TransferFunction::none,
-                        const DeviceInfo& device = fake_gpu(false)) {
+TEST(VulkanPlan, BoxesBySegmentsSayWhatTheyCannotDo) {
+  const auto planned = [](std::string_view options, const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                          const DeviceInfo& device = fake_gpu(false)) {
+    return message_of(make_plan(spec, src, dst, device, with("box.any:form=segments" + std::string(options))));
+  };
+  const auto error = [&](std::string_view options, PixelFormat format, const Box& box) {
     const ImageDesc desc{4096, 4096, format};
-    BlurSpec spec = spec_of(box);
-    spec.transfer = transfer;
-    return message_of(make_plan(spec, desc, desc, device, with("box.any:form=prefix" + std::string(options))));
+    return planned(options, spec_of(box), desc, desc);
   };
   const std::string cannot = "box.any cannot do this: ";
   const Box box = Box::of_radius(9, 9);
   EXPECT_EQ(error("", PixelFormat::rgba8, box), "no error");
-  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "prefix sums have no fractions");
+  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "segments have no fractions");
   EXPECT_EQ(error(",storage=buffer", PixelFormat::rgba8, box), "no error");
-  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "prefix sums are read from buffers");
+  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "segments are read from buffers");
   EXPECT_EQ(error(",sums=f32x2", PixelFormat::rgba32f, box), cannot + "sums of two floats are for the form columns");
+  EXPECT_EQ(error(",sums=u16x2", PixelFormat::rgba8, Box::of_radius(9, 129)),
+            cannot + "sums of 259 rows would not fit into 16 bits");
   EXPECT_EQ(error(",walks=2", PixelFormat::rgba8, box), cannot + "option walks is for the form columns");
   EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box),
             cannot + "groups of 60 threads are no number of subgroups of 8");
-  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::srgb),
-            cannot + "prefix sums read each pixel twice, which transfer functions are too slow for");
+  EXPECT_EQ(error(",threads=64,batch=5", PixelFormat::rgba8, box), cannot + "64 threads cannot share out 5 rows of rgba8");
+  EXPECT_EQ(error(",batch=1", PixelFormat::rgb16f, box), cannot + "128 threads cannot share out 1 rows of rgb16f")
+      << "six words are no number of sums";
   EXPECT_EQ(error(",threads=64", PixelFormat::rgba8, Box::of_radius(125, 9)),
             cannot + "a window of 251 columns reaches further than the 256 columns of a group");
   EXPECT_EQ(error(",threads=64", PixelFormat::rgba8, Box::of_radius(124, 9)), "no error");
-  EXPECT_EQ(error(",batch=16", PixelFormat::rgba32f, Box::of_radius(64, 9)),
-            cannot + "it would need 330240 bytes of shared memory, the device has 32768");
+  EXPECT_EQ(error(",batch=16,threads=256", PixelFormat::rgba32f, Box::of_radius(64, 9)),
+            cannot + "it would need 292112 bytes of shared memory, the device has 32768");
+  const ImageDesc bytes{640, 480, PixelFormat::rgba8};
+  EXPECT_EQ(planned("", spec_of(box), bytes, {640, 480, PixelFormat::rgba32f}), cannot + "segments leave the format that they read");
+  BlurSpec spec = spec_of(box);
+  spec.transfer = TransferFunction::srgb;
+  EXPECT_EQ(planned("", spec, bytes, bytes), cannot + "segments sum pixels as they are stored");
   DeviceInfo device = fake_gpu(false);
   device.gpu.shuffle_operations = false;
-  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
-            cannot + "the device's compute shaders cannot shuffle among lanes");
+  EXPECT_EQ(planned("", spec_of(box), bytes, bytes, device), cannot + "the device's compute shaders cannot shuffle among lanes");
   device = fake_gpu(false);
-  std::erase(device.kernels, "box_prefix");
-  EXPECT_EQ(error("", PixelFormat::rgba8, box, TransferFunction::none, device),
-            cannot + "the vulkan backend has no kernel box_prefix");
+  std::erase(device.kernels, "box_segments");
+  EXPECT_EQ(planned("", spec_of(box), bytes, bytes, device), cannot + "the vulkan backend has no kernel box_segments");
 }
 
 TEST(VulkanPlan, BoxesByLanesSayWhatTheyCannotDo) {
@@ -129,50 +135,40 @@ TEST(VulkanPlan, BoxesByLanesSayWhatTheyCannotDo) {
   EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "sums along rows have no fractions");
   EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, Box::of_radius(9, 9)), cannot + "sums along rows are read from buffers");
   const ImageDesc desc{640, 480, PixelFormat::rgba8};
-  for (const char* form : {"corners", "prefix"}) {
+  for (const char* form : {"corners", "segments"}) {
     EXPECT_EQ(message_of(make_plan(spec_of(Box::of_radius(9, 9)), desc, desc, device,
                                    with("box.any:span=4,form=" + std::string(form)))),
               cannot + "option span is for the form lanes");
   }
 }
 
-/// What prefix sums make of windows of so many columns and rows: the parts of a window, and whether there are cells.
-std::string prefix_of(std::int32_t columns, std::int32_t rows, PixelFormat format = PixelFormat::rgba8,
-                      std::string_view options = "") {
-  const ImageDesc desc{4096, 4096, format};
-  BlurSpec spec = spec_of(Box::of_size({columns, rows}, {columns / 2, rows / 2}));
-  spec.accuracy.max_error = 0.01;
-  const Result<Plan> plan =
-      make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=prefix" + std::string(options)));
-  if (!plan) return message_of(plan);
-  const Pass& last = plan->passes.back();
-  const bool has_cells = last.constants.at("has_cells") != 0;
-  EXPECT_EQ(plan->passes.size(), has_cells ? 2U : 1U);
-  EXPECT_EQ(plan->intermediates.size(), has_cells ? 1U : 0U);
-  return plan->algorithm.options.at("sums") + ", " + std::to_string(last.constants.at("parts")) + " of a window" +
-         (has_cells ? ", cells" : "");
+/// First windows of so many rows are read, or follow from cells of another pass.
+TEST(VulkanPlan, SegmentsBeginHighWindowsWithCells) {
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgb8, PixelFormat::r16, PixelFormat::rgba16f}) {
+    for (const int rows : {160, 161}) {
+      const ImageDesc desc{4096, 4096, format};
+      BlurSpec spec = spec_of(Box::of_size({9, rows}, {4, rows / 2}));
+      spec.accuracy.max_error = 0.01;
+      const Plan plan = must(make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=segments")));
+      const bool has_cells = rows > 160;
+      EXPECT_EQ(plan.passes.back().constants.at("has_cells"), has_cells ? 1 : 0) << info(format).name << " " << rows;
+      EXPECT_EQ(plan.passes.size(), has_cells ? 2U : 1U);
+      EXPECT_EQ(plan.intermediates.size(), has_cells ? 1U : 0U);
+    }
+  }
 }
 
-TEST(VulkanPlan, WindowsOfPrefixSumsHaveThreePartsAtMostAndCellsWhereTheyAreHigh) {
-  EXPECT_EQ(prefix_of(127, 9), "u16x2, 1 of a window");
-  EXPECT_EQ(prefix_of(128, 9), "u16x2, 1 of a window");
-  EXPECT_EQ(prefix_of(129, 9), "u16x2, 2 of a window");
-  EXPECT_EQ(prefix_of(256, 9), "u16x2, 2 of a window");
-  EXPECT_EQ(prefix_of(384, 9, PixelFormat::rgba8, ",threads=256"), "u16x2, 3 of a window");
-  EXPECT_EQ(prefix_of(385, 9, PixelFormat::rgba8, ",threads=256"), "u32, 1 of a window");
-  EXPECT_EQ(prefix_of(385, 9, PixelFormat::rgba8, ",threads=256,sums=u16x2"), "u16x2, 4 of a window") << "if asked for";
-  // Bytes of four channels read more rows before that takes longer than cells.
-  EXPECT_EQ(prefix_of(9, 100), "u16x2, 1 of a window");
-  EXPECT_EQ(prefix_of(9, 101), "u16x2, 1 of a window, cells");
-  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba16, PixelFormat::rgba16f, PixelFormat::r32f}) {
-    const std::string sums = info(format).is_unorm() ? "u32" : "f32";
-    EXPECT_EQ(prefix_of(9, 65, format), sums + ", 1 of a window") << info(format).name;
-    EXPECT_EQ(prefix_of(9, 66, format), sums + ", 1 of a window, cells") << info(format).name;
-  }
-  for (const PixelFormat format : {PixelFormat::rg8, PixelFormat::rgb8}) {
-    EXPECT_EQ(prefix_of(9, 65, format), "u16x2, 1 of a window") << info(format).name;
-    EXPECT_EQ(prefix_of(9, 66, format), "u16x2, 1 of a window, cells") << info(format).name;
-  }
+/// Bands of floats are cut shorter where the error asks for it.
+TEST(VulkanPlan, BandsOfSegmentsOfFloatsFollowFromTheError) {
+  const auto pieces = [](double max_error) {
+    const ImageDesc desc{4096, 4096, PixelFormat::r32f};
+    BlurSpec spec = spec_of(Box::of_radius(16, 16));
+    spec.accuracy.max_error = max_error;
+    const Plan plan = must(make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=segments")));
+    EXPECT_LE(plan.predicted_error, max_error);
+    return std::stoi(plan.algorithm.options.at("vertical_groups"));
+  };
+  EXPECT_GT(pieces(1e-5), pieces(1e-3));
 }
 
 TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
@@ -180,18 +176,20 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
     const ImageDesc desc{4096, 4096, format};
     const BlurSpec spec = spec_of(Box::of_radius(radius, radius));
     DeviceInfo device = fake_gpu(false);
+    device.name = "NVIDIA H200";
     device.gpu.subgroup_size = 32;
+    device.gpu.shared_bytes = 48 << 10;
+    device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
     const AlgorithmChoice choice = must(make_plan(spec, desc, desc, device)).algorithm;
     return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
   using enum PixelFormat;
-  for (const double radius : {1, 4, 12, 20}) EXPECT_EQ(chosen(radius, rgba8), "box.any by lanes") << radius;
-  // Prefix sums of two packed words a place, as long as a group reaches far beyond the window.
-  for (const double radius : {21, 64, 128, 191}) EXPECT_EQ(chosen(radius, rgba8), "box.any by prefix") << radius;
-  for (const double radius : {192, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
-  // Places of four words are as wide as what columns keep.
-  for (const PixelFormat format : {rgba16, rgba16f, rgba32f}) EXPECT_EQ(chosen(9, format), "box.any by columns");
-  EXPECT_EQ(chosen(32, rgba16f), "box.any by corners");
+  for (const double radius : {2, 4}) EXPECT_EQ(chosen(radius, rgba8), "box.any by lanes") << radius;
+  for (const double radius : {8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
+  for (const double radius : {129, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
+  for (const PixelFormat format : {rgba16, rgba16f, r16, r8}) EXPECT_EQ(chosen(9, format), "box.any by segments");
+  EXPECT_EQ(chosen(9, rgba32f), "box.any by columns");
+  EXPECT_EQ(chosen(128, rgba16f), "box.any by corners");
 }
 
 /// On an H200 what is left over for a second round takes as long as the first.
@@ -207,8 +205,9 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
   };
   using enum PixelFormat;
   for (const Expected& e : {Expected{"box.any:form=lanes", rgba8, 4, 1024, 1}, Expected{"box.any:form=lanes", rgba8, 16, 1024, 1},
-                            Expected{"box.any:form=prefix", rgba8, 16, 640, 1}, Expected{"box.any:form=prefix", rgba8, 64, 768, 1},
-                            Expected{"box.any:form=prefix", rgba8, 127, 832, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
+                            Expected{"box.any:form=segments", rgba8, 16, 384, 1}, Expected{"box.any:form=segments", rgba8, 64, 384, 1},
+                            Expected{"box.any:form=segments", rgba8, 128, 512, 1}, Expected{"box.any:form=segments", rgba16f, 16, 256, 1},
+                            Expected{"box.any:form=segments", r8, 16, 768, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
                             Expected{"box.any:form=columns", rgba32f, 16, 1024, 2}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const BlurSpec spec = spec_of(Box::of_radius(e.radius, e.radius));
@@ -222,30 +221,23 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
 }
 
 /// As measured on an H200.
-TEST(VulkanPlan, GroupsOfPrefixSumsFollowFromWindowAndImage) {
+TEST(VulkanPlan, GroupsOfSegmentsFollowFromTheWindow) {
   DeviceInfo device = fake_matrix_gpu();
   device.name = "NVIDIA H200";
-  const auto group = [&](PixelFormat format, std::int32_t size, double radius, std::int32_t batch = 1) {
-    const ImageDesc desc{size, size, format};
-    PlanOptions options = with("box.any:form=prefix");
-    options.batch = batch;
-    const Plan plan = must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, device, options));
+  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
+  const auto group = [&](PixelFormat format, double radius) {
+    const ImageDesc desc{4096, 4096, format};
+    const Plan plan = must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, device, with("box.any:form=segments")));
     return plan.algorithm.options.at("threads") + " threads, " + plan.algorithm.options.at("batch");
   };
   using enum PixelFormat;
-  EXPECT_EQ(group(rgba8, 4096, 16), "128 threads, 2");
-  EXPECT_EQ(group(rgba8, 4096, 49), "128 threads, 2");
-  // Three strips of 1366 columns, and of as many as windows reach: 1152 and 1248 lanes; four take 320 of 1280 at radius 64.
-  EXPECT_EQ(group(rgba8, 4096, 64), "384 threads, 1");
-  EXPECT_EQ(group(rgba8, 4096, 90), "256 threads, 1");
-  EXPECT_EQ(group(rgba8, 4096, 128), "416 threads, 1");
-  EXPECT_EQ(group(rgba8, 4096, 190), "448 threads, 1") << "two strips would need a group for each processor";
-  // Where bands do not fill the device small groups are sooner done.
-  EXPECT_EQ(group(rgba8, 512, 64), "128 threads, 1");
-  EXPECT_EQ(group(rgba8, 512, 64, 64), "192 threads, 1");
-  EXPECT_EQ(group(rgb8, 4096, 64), "256 threads, 1");
-  EXPECT_EQ(group(rg8, 4096, 16), "64 threads, 1");
-  EXPECT_EQ(group(r8, 4096, 16), "64 threads, 1");
+  EXPECT_EQ(group(rgba8, 16), "128 threads, 4");
+  EXPECT_EQ(group(rgba8, 64), "128 threads, 4");
+  EXPECT_EQ(group(rgba8, 128), "256 threads, 4") << "half of what 128 read would be for two strips";
+  EXPECT_EQ(group(r8, 16), "128 threads, 4");
+  EXPECT_EQ(group(r16, 16), "128 threads, 8");
+  EXPECT_EQ(group(rgba16f, 16), "128 threads, 4");
+  EXPECT_EQ(group(rgba32f, 16), "128 threads, 2");
 }
 
 TEST(VulkanPlan, WindowsMayBeAsLongAsTheirSideOfTheImage) {

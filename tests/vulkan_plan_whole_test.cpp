@@ -26,7 +26,7 @@ TEST(VulkanPlan, BatchesLieInBuffersAndWalkInFewerPieces) {
   for (const auto& [algorithm, kernel] :
        {std::pair{"sep.fused:math=matrix", narrow}, std::pair{"sep.fused:neighbours=lanes", narrow},
         std::pair{"sep.fused:neighbours=shared", narrow}, std::pair{"gauss.decimate", wide}, std::pair{"box.any:form=columns", box},
-        std::pair{"box.any:form=prefix", box}, std::pair{"sep.inline_sliding", narrow}}) {
+        std::pair{"box.any:form=segments", box}, std::pair{"sep.inline_sliding", narrow}}) {
     EXPECT_LT(groups(must(plan(algorithm, kernel, 64))), groups(must(plan(algorithm, kernel, 1)))) << algorithm;
   }
   EXPECT_EQ(must(plan("sep.shared", narrow, 1)).algorithm.options.at("storage"), "image");
@@ -90,7 +90,7 @@ TEST(VulkanPlan, RegionsAndBatchesTakeTheFormsOfTheWhole) {
       EXPECT_EQ(forms(large, spec, 1), whole) << info(format).name;
     }
   }
-  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 1), "box.any columns");
+  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 1), "sep.fused matrix");
   EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 64), "box.any lanes");
   EXPECT_EQ(forms({512, 512, rgba32f}, spec_of(Gaussian{{10, 10}, {}, {}}), 64), "gauss.decimate f32 expand");
 }

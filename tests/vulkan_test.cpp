@@ -199,11 +199,12 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
         Way{"box.any:form=corners", Box::of_radius(9, 12)},
         // So many cells that windows follow from each other.
         Way{"box.any:form=corners,vertical_groups=25", Box::of_radius(90, 31)},
-        Way{"box.any:form=prefix,vertical_groups=7", Box::of_radius(9, 12)},
-        Way{"box.any:form=prefix,threads=64,vertical_groups=5", Box::of_radius(20, 40)},
-        Way{"box.any:form=prefix,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
-        Way{"box.any:form=prefix,threads=64", Box::of_radius(31, 60), PixelFormat::rgb8},
-        Way{"box.any:form=prefix", Box::of_radius(31, 60), PixelFormat::rg16},
+        Way{"box.any:form=segments,vertical_groups=7", Box::of_radius(9, 12)},
+        Way{"box.any:form=segments,threads=64,vertical_groups=5", Box::of_radius(20, 90)},
+        Way{"box.any:form=segments,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
+        Way{"box.any:form=segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgb8},
+        Way{"box.any:form=segments", Box::of_radius(31, 60), PixelFormat::rg16},
+        Way{"box.any:form=segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgba16f},
         Way{"box.any:form=lanes,span=4,vertical_groups=7", Box::of_radius(9, 12)},
         Way{"box.any:form=lanes,span=3", Box::of_radius(2, 1), PixelFormat::rgba32f},
         Way{"box.any:form=lanes,span=8,batch=2", Box::of_radius(11, 60), PixelFormat::rg8}}) {
@@ -235,14 +236,13 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
                              White{"box.any:form=corners,vertical_groups=1", PixelFormat::rgba8, 1, 300},
                              White{"box.any:form=corners", PixelFormat::rg8, 2000, 2047},
                              White{"box.any:form=corners,sums=u32", PixelFormat::rgba16, 127, 128},
-                             White{"box.any:form=prefix", PixelFormat::rgba8, 127, 32},
-                             White{"box.any:form=prefix", PixelFormat::rg8, 127, 2047},
-                             // Cells of 257 rows, and of those that two bands leave where one would have 258.
-                             White{"box.any:form=prefix,vertical_groups=1", PixelFormat::rgba8, 63, 300, 514},
-                             White{"box.any:form=prefix,vertical_groups=1", PixelFormat::rgba8, 63, 300, 258},
-                             White{"box.any:form=prefix,sums=u16x2", PixelFormat::rgb8, 200, 64},
-                             White{"box.any:form=prefix", PixelFormat::r16, 127, 128},
-                             White{"box.any:form=prefix,sums=u32", PixelFormat::rgba16, 127, 128},
+                             White{"box.any:form=segments", PixelFormat::rgba8, 100, 32},
+                             White{"box.any:form=segments,sums=u16x2", PixelFormat::rgba8, 20, 128, 514},
+                             White{"box.any:form=segments,sums=u16x2", PixelFormat::rg8, 100, 128},
+                             White{"box.any:form=segments", PixelFormat::rg8, 100, 2047},
+                             White{"box.any:form=segments,vertical_groups=1", PixelFormat::rgba8, 63, 300, 514},
+                             White{"box.any:form=segments", PixelFormat::r16, 127, 128},
+                             White{"box.any:form=segments,sums=u32", PixelFormat::rgba16, 100, 128},
                              White{"box.any:form=lanes,span=16", PixelFormat::rg8, 48, 128},
                              White{"box.any:form=lanes,span=8", PixelFormat::rgb8, 8, 7},  // 17x15: as much as a half holds
                              White{"box.any:form=lanes,span=8", PixelFormat::rgb8, 7, 8, 300},
@@ -271,29 +271,6 @@ TEST(Vulkan, SumsOfHalvesKeepWhiteAndBlackApart) {
   }
 }
 
-/// Rows that enter windows are white where those that leave are black, and then the other way round: differences of a
-/// part of a window are as large as half a word holds.
-TEST(Vulkan, BoxesByPrefixSumsOverWhiteAndBlackRows) {
-  constexpr int kRows = 9;
-  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgb8, PixelFormat::rg8}) {
-    const ImageDesc desc{301, 60, format};
-    Pixels src(desc);
-    for (std::int32_t y = 0; y < desc.height; ++y) {
-      if (y / kRows % 2 == 0) continue;
-      for (std::int32_t x = 0; x < desc.width; ++x) {
-        for (int c = 0; c < info(format).channels; ++c) src.set(x, y, c, 1.0);
-      }
-    }
-    for (const int columns : {127, 128, 129, 255, 256}) {
-      const BlurSpec spec = spec_of(Box::of_size({columns, kRows}, {columns / 2, kRows / 2}), BorderMode::wrap);
-      const Executable prefix = prepared_on(gpu(), "box.any:form=prefix", spec, desc);
-      EXPECT_EQ(prefix.plan().algorithm.options.at("sums"), "u16x2");
-      EXPECT_EQ(run(prefix, src), run(prepared_on(gpu(), "box.any:form=columns,sums=u32", spec, desc), src))
-          << columns << " columns of " << info(format).name;
-    }
-  }
-}
-
 /// From a strip as wide as the group to one of a single column.
 TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
   cases::Case c;
@@ -302,7 +279,7 @@ TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
     c.spec = spec_of(Box{{{0, columns - 1.0}, {1, 2}}}, BorderMode::mirror);
     for (const char* algorithm :
          {"box.any:form=columns,threads=64", "box.any:threads=64,walks=1,sums=u32", "box.any:threads=66,sums=f32",
-          "box.any:form=corners", "box.any:form=prefix,threads=64"}) {
+          "box.any:form=corners", "box.any:form=segments,threads=64", "box.any:form=segments,threads=32"}) {
       c.algorithm = must(parse_algorithm(algorithm));
       expect_pass(c, gpu());
     }
@@ -316,8 +293,9 @@ void expect_case_passes(const std::string& text) {
   expect_pass(*c, gpu());
 }
 
-/// Windows of one part and of two, and so low or so high that bands begin with their own pixels or with cells.
-TEST(Vulkan, BoxesByPrefixSums) {
+/// Windows of whole segments and not, narrower than one and wider than most of a row; bands that begin with their own pixels and with
+/// cells; rows that lanes of one subgroup share and of several.
+TEST(Vulkan, BoxesBySegments) {
   struct Windows {
     int columns, rows;
     const char* image;
@@ -325,64 +303,62 @@ TEST(Vulkan, BoxesByPrefixSums) {
     const char* options = "";
   };
   for (const Windows& w :
-       {Windows{127, 100, "203x61/rgba8", "mirror"},
-        Windows{128, 101, "201x61/rgba8", "wrap"},
-        Windows{129, 100, "198x47/rgba8", "clamp"},
-        Windows{255, 101, "210x61/rgba8", "reflect"},
+       {Windows{1, 1, "203x61/rgba8", "mirror"},
+        Windows{3, 160, "203x61/rgba8", "mirror"},
+        Windows{16, 161, "201x61/rgba8", "wrap"},
+        Windows{17, 100, "198x47/rgba8", "clamp", ",threads=32"},
+        Windows{120, 161, "210x61/rgba8", "reflect", ",threads=32"},
         Windows{129, 9, "75x47/rgba8", "constant:value=0.3_0.9_0.1_0.6"},
-        Windows{129, 101, "203x61/rgba8", "constant:value=0.3_0.9_0.1_0.6"},
+        Windows{250, 165, "203x61/rgba8", "constant:value=0.3_0.9_0.1_0.6", ",threads=64"},
         Windows{127, 65, "190x61/rgb8", "constant:value=0.3_0.9_0.1_0.6"},
-        Windows{129, 66, "203x61/rgb8", "reflect"},
-        Windows{128, 66, "201x47/rg8", "mirror"},
-        Windows{255, 65, "198x61/rg8", "clamp"},
+        Windows{31, 180, "203x61/rgb8", "reflect", ",threads=32"},
+        Windows{128, 166, "201x47/rg8", "mirror"},
+        Windows{9, 65, "198x61/rg8", "clamp", ",threads=32,batch=2"},
         Windows{129, 65, "203x61/r8", "wrap"},
-        Windows{255, 66, "210x61/r8", "constant:value=0.7_0_0_0"},
+        Windows{100, 166, "210x61/r8", "constant:value=0.7_0_0_0"},
+        Windows{12, 7, "213x61/r8", "reflect", ",threads=32"},
         Windows{128, 66, "203x47/rgba16", "wrap"},
         Windows{127, 9, "201x61/rgb16", "mirror"},
-        Windows{255, 65, "198x61/rg16", "constant:value=0.3_0.9_0_0"},
+        Windows{255, 165, "198x61/rg16", "constant:value=0.3_0.9_0_0"},
         Windows{129, 66, "190x61/r16", "reflect"},
         Windows{127, 65, "203x61/rgba16f", "clamp/max_error=0.01"},
-        Windows{128, 66, "201x47/rgb16f", "constant:value=0.3_0.9_0.1_0/max_error=0.01"},
+        Windows{19, 12, "203x61/rgba16f", "clamp", ",threads=32"},
+        Windows{128, 166, "201x47/rgb16f", "constant:value=0.3_0.9_0.1_0/max_error=0.01"},
         Windows{129, 65, "198x61/rg16f", "mirror/max_error=0.01"},
-        Windows{255, 66, "210x61/r16f", "wrap/max_error=0.01"},
-        Windows{129, 66, "203x61/rgba32f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.001"},
+        Windows{100, 166, "210x61/r16f", "wrap/max_error=0.01"},
+        Windows{129, 166, "203x61/rgba32f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.001"},
+        Windows{30, 16, "203x61/r32f", "wrap", ",threads=32,batch=4"},
+        Windows{30, 16, "203x61/rgb32f", "reflect"},
         // Many strips and bands.
-        Windows{129, 101, "701x260/rgba8", "mirror", ",threads=64,vertical_groups=9"},
-        Windows{31, 21, "703x260/rgba8", "wrap", ",threads=64,vertical_groups=9,batch=3"},
-        Windows{128, 66, "1101x230/rg8", "constant:value=0.3_0.9_0_0", ",threads=128,vertical_groups=6,batch=2"},
-        Windows{31, 70, "301x160/rgba16f", "reflect/max_error=0.01", ",threads=64,vertical_groups=4"}}) {
+        Windows{129, 181, "701x260/rgba8", "mirror", ",threads=64,vertical_groups=9"},
+        Windows{31, 21, "703x260/rgba8", "wrap", ",threads=64,vertical_groups=9,batch=2"},
+        Windows{28, 180, "1101x230/rg8", "constant:value=0.3_0.9_0_0", ",threads=128,vertical_groups=6"},
+        Windows{31, 170, "301x160/rgba16f", "reflect/max_error=0.01", ",threads=64,vertical_groups=4"}}) {
     const auto pair = [](int x, int y) { return std::to_string(x) + "x" + std::to_string(y); };
     const std::string kernel = "box:before=" + pair(w.columns / 2, w.rows / 2) +
                                ",after=" + pair((w.columns - 1) / 2, (w.rows - 1) / 2);
-    const std::string algorithm = "box.any:form=prefix" + std::string(w.options);
+    const std::string algorithm = "box.any:form=segments" + std::string(w.options);
     const std::string text = algorithm + "/" + w.image + "/" + kernel + "/" + w.border;
     expect_case_passes(text);
   }
 }
 
-/// Planned as for a device that does not run on the processor: lanes there have more chunks, and fetch more rows together.
-/// Pixels and windows are such that no sum is rounded.
-TEST(Vulkan, BoxesByPrefixSumsWithTheChunksOfOtherDevices) {
+/// Planned as for a device that does not run on the processor: first windows are fetched several rows together.
+TEST(Vulkan, BoxesBySegmentsAsOtherDevicesFetchThem) {
   DeviceInfo other = gpu().info();
   other.gpu.is_software = false;
   for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16, PixelFormat::rg16f, PixelFormat::rgba32f}) {
-    for (const int rows : {16, 128}) {  // bands begin with their own pixels, or with cells
-      const ImageDesc desc{203, 150, format};
-      Pixels src(desc);
-      for (std::int32_t i = 0; i < desc.width * desc.height; ++i) {
-        for (int c = 0; c < info(format).channels; ++c) src.set(i % desc.width, i / desc.width, c, (i * 37 + c * 11) % 64 / 64.0);
-      }
-      BlurSpec spec = spec_of(Box::of_size({32, rows}, {16, rows / 2}), BorderMode::mirror);
-      spec.accuracy.max_error = 0.5;
-      const PlanOptions options = with("box.any:form=prefix");
-      Plan plan = must(make_plan(spec, desc, desc, other, options));
-      plan.device = gpu().info();
-      const Executable usual = must(gpu().prepare(must(make_plan(spec, desc, desc, gpu().info(), options))));
-      const int chunks = info(format).pixel_bytes() / 4;
-      EXPECT_EQ(plan.passes.back().constants.at("chunks"), chunks) << info(format).name;
-      EXPECT_EQ(usual.plan().passes.back().constants.at("chunks"), 1);
-      EXPECT_EQ(run(must(gpu().prepare(plan)), src), run(usual, src)) << rows << " rows of " << info(format).name;
-    }
+    const ImageDesc desc{203, 150, format};
+    const Pixels src = Pixels::random(desc);
+    BlurSpec spec = spec_of(Box::of_size({32, 19}, {16, 9}), BorderMode::constant);
+    spec.accuracy.max_error = 0.5;
+    const PlanOptions options = with("box.any:form=segments,threads=64,vertical_groups=5");
+    Plan plan = must(make_plan(spec, desc, desc, other, options));
+    plan.device = gpu().info();
+    const Executable usual = must(gpu().prepare(must(make_plan(spec, desc, desc, gpu().info(), options))));
+    EXPECT_GT(plan.passes.back().constants.at("ahead"), 1);
+    EXPECT_EQ(usual.plan().passes.back().constants.at("ahead"), 1);
+    EXPECT_EQ(run(must(gpu().prepare(plan)), src), run(usual, src)) << info(format).name;
   }
 }
 

@@ -1,4 +1,4 @@
-// What boxes share whose windows follow from cells: by corners, and by prefix sums. Include after numbers.glsl.
+// What boxes share that fetch rows by 16 bytes, by corners or into cells. Include after numbers.glsl.
 //
 // The image, continued beyond its border, is cut into cells: strips of `lanes * pixels` columns and bands of `height` rows,
 // counted from where the first window of the first strip and band begins. Sums of windows that end before each strip and

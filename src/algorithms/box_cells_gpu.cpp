@@ -1,4 +1,4 @@
-// What box.any by corners and by prefix sums share on GPUs: sums of cells, and how bands are cut.
+// What box.any by corners and by segments share on GPUs: sums of cells, and how bands are cut.
 #include "algorithms/box_cells.h"
 
 #include <bit>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "algorithms/box_cells.h"
 #include "tuning/tuning.h"
@@ -108,18 +109,21 @@ double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
 /// fitted to an H200.
 double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double at_once) {
   const double read = read_of(p, form);
-  const double first = first_rows(box, form);
+  const bool asks = form.asks(p.device.gpu.subgroup_size);
+  const double first = (asks ? 1.0 : 2.0) * first_rows(box, form);
   double operations = 0.0;
   if (form.words() == 4) {
     // Pixels of 16 bytes have one row fewer a turn for as many registers.
     operations = (form.bits == 32 ? 2.4 : 1.3) * (10.0 + read * (40.0 + 25.0 * first));
+  } else if (form.sums == Sums::f32) {
+    operations = (form.channels == 1 ? 0.8 : 1.2) * (21.0 + read * (36.0 + 45.0 * first));
   } else if (form.words() == 1) {
     operations = (form.is_byte() ? 0.4 : form.channels == 1 ? 0.7 : 0.8) * (21.0 + read * (36.0 + 20.0 * first));
   } else {
     operations = (form.channels == 4 ? 0.85 : 1.2) * (21.0 + read * (36.0 + 10.0 * first));
   }
-  if (!form.asks(p.device.gpu.subgroup_size)) operations *= 1.5;  // groups wait twice as often
-  return operations * (1.0 + (form.is_byte() ? 400.0 : 70.0) / at_once);
+  if (!asks) operations *= 1.3;  // groups wait twice as often
+  return operations * (1.0 + (form.is_byte() ? 400.0 / at_once : 70.0 / std::min(at_once, 384.0)));
 }
 
 /// Bands. The whole source decides, and the error: sums of floats begin with bands.
@@ -129,7 +133,7 @@ std::int32_t usual_pieces(const Problem& p, const PerAxis<BoxAxis>& box, Form fo
   const std::int32_t most = most_at_once(form);
   std::int32_t best = 1;
   double least = HUGE_VAL;
-  for (std::int32_t at_once = std::max(form.threads, 256); at_once <= std::max(most, form.threads); at_once += 128) {
+  for (std::int32_t at_once = std::max(2 * form.threads, 256); at_once <= std::max(most, 2 * form.threads); at_once += 128) {
     form.height = box_band(p, {strips, form.threads, at_once}, run_up);
     const double operations = operations_of(p, box, form, at_once);
     if (operations < least) {
@@ -157,8 +161,7 @@ double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& for
   double seconds = device.launch_seconds + std::hypot(moved, pixels * operations / device.operations_per_second);
   constexpr double kCells = 1.7;  // times reading the image
   if (form.has_cells) seconds += device.launch_seconds + kCells * pixels * (bytes + 2.0) / device.bytes_per_second;
-  const double threads = pixels * read / kColumnsOfLane / form.height;
-  return std::max(seconds, seconds_of_walk(p, threads, form.height * (form.has_cells ? 2.0 : 1.0 + first / 4.0)));
+  return std::max(seconds, seconds_of_walk(p, 0.0, form.height * (form.has_cells ? 2.0 : 1.0 + first / 4.0)));
 }
 
 Result<Form> form_of_threads(const Problem& p, const PerAxis<BoxAxis>& box, Form out) {
@@ -197,8 +200,12 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
 
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
   const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
-  Result<Form> best = refusal("no group is large enough");
-  double best_seconds = 0.0;
+  const auto fits = [&] { return check_shared(p, form.shared_bytes(gpu.subgroup_size)).ok(); };
+  form.threads = least;
+  while (!p.options.contains("batch") && form.batch > 1 && !fits()) form.batch /= 2;
+
+  std::optional<Result<Form>> best;
+  double best_seconds = HUGE_VAL;
   for (std::int32_t usual = least; usual <= std::max(largest, least); usual *= 2) {
     const Result<std::int32_t> threads = box_threads(p, usual);
     if (!threads) return threads.error();
@@ -207,16 +214,15 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
       return refusal(std::to_string(form.threads) + " threads cannot share out " + std::to_string(form.batch) + " rows of " +
                      std::string(source.name));
     }
-    Result<Form> made = form_of_threads(p, box, form);
-    if (!made && best) break;  // larger ones take even more memory
+    const Result<Form> made = form_of_threads(p, box, form);
     const double seconds = made ? seconds_of(p, box, *made, static_cast<double>(p.src.width) * p.src.height) : HUGE_VAL;
     if (!best || seconds < best_seconds) {
-      best = std::move(made);
+      best = made;
       best_seconds = seconds;
     }
     if (p.options.contains("threads")) break;
   }
-  return best;
+  return *best;
 }
 
 /// What both passes agree on.
