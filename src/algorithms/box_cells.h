@@ -63,6 +63,10 @@ struct BoxWalks {
 /// Of floats, which begin anew with every band: the whole source decides, so that a region has the bits of the whole.
 [[nodiscard]] std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up);
 
+/// Of a band of floats, at most `most`: so few that the error allowed holds them, where a band begins with so many units of the roundoff
+/// and each row adds some.
+[[nodiscard]] std::int32_t box_rows_within(const Problem& p, double start, double row, std::int32_t most);
+
 /// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp.
 inline constexpr double kBoxRun = 16.0;
 

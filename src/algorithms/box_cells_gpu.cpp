@@ -2,6 +2,7 @@
 #include "algorithms/box_cells.h"
 
 #include <bit>
+#include <cmath>
 
 namespace mollify {
 
@@ -41,6 +42,11 @@ std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t
   // A window that is a number of bands high takes in a row when one below gives it up: memory sees both as one read.
   const std::int32_t bands = (y.whole() + height / 2) / height;
   return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeastRows, kMostRows);
+}
+
+std::int32_t box_rows_within(const Problem& p, double start, double row, std::int32_t most) {
+  const double units = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - start;
+  return static_cast<std::int32_t>(std::clamp(std::floor(units / row), 1.0, static_cast<double>(most)));
 }
 
 Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,

@@ -75,8 +75,7 @@ std::int32_t usual_pieces(const Problem& p, const PerAxis<BoxAxis>& box, const F
   if (is_integer(form.sums)) return box_pieces(p, {(lanes + form.threads - 1) / form.threads, form.threads}, run_up);
   const std::int32_t height = box_band_of_floats(p, box.y, lanes, run_up);
   const Growth of = growth(p, box, form);
-  const double left = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - of.start;
-  const auto rows = static_cast<std::int32_t>(std::clamp(std::floor(left / of.row), 1.0, static_cast<double>(height)));
+  const std::int32_t rows = box_rows_within(p, of.start, of.row, height);
   return (p.src.height + rows - 1) / rows;
 }
 

@@ -144,8 +144,7 @@ std::int32_t usual_pieces(const Problem& p, const PerAxis<BoxAxis>& box, Form fo
   if (!is_integer(form.sums)) {
     form.height = best;
     const Growth of = growth(box, form);
-    const double left = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - of.start;
-    best = static_cast<std::int32_t>(std::clamp(std::floor(left / of.row), 1.0, static_cast<double>(best)));
+    best = box_rows_within(p, of.start, of.row, best);
   }
   return (p.src.height + best - 1) / best;
 }
