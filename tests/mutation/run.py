@@ -113,8 +113,6 @@ VULKAN_MUTANTS = [
            "word + 0x8000 >> 16", "word >> 16", ("box.any",)),
     Mutant("segments are walked along before all columns are there", "shaders/box_segments.comp",
            "    barrier();\n\n    Along along", "\n    Along along", ("box.any",)),
-    Mutant("rows are written over while others still walk along them", "shaders/box_segments.comp",
-           "    // Nobody needs the row's sums any more.\n    wait_for_row();\n", "", ("box.any",)),
     Mutant("windows begin without the part of a segment", "shaders/box_segments.comp",
            "if (i == rest) rest_of_total =", "if (false) rest_of_total =", ("box.any",)),
     Mutant("strips are stored beyond the image", "shaders/box_segments.comp",
