@@ -271,6 +271,29 @@ TEST(Vulkan, SumsOfHalvesKeepWhiteAndBlackApart) {
   }
 }
 
+/// Rows that enter windows are white where those that leave are black, and then the other way round: halves of words borrow from each
+/// other and give back.
+TEST(Vulkan, BoxesBySegmentsOverWhiteAndBlackRows) {
+  constexpr int kRows = 9;
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgb8, PixelFormat::rg8}) {
+    const ImageDesc desc{301, 60, format};
+    Pixels src(desc);
+    for (std::int32_t y = 0; y < desc.height; ++y) {
+      if (y / kRows % 2 == 0) continue;
+      for (std::int32_t x = 0; x < desc.width; ++x) {
+        for (int c = 0; c < info(format).channels; ++c) src.set(x, y, c, 1.0);
+      }
+    }
+    for (const int columns : {1, 16, 127, 128, 129, 200}) {
+      const BlurSpec spec = spec_of(Box::of_size({columns, kRows}, {columns / 2, kRows / 2}), BorderMode::wrap);
+      const Executable segments = prepared_on(gpu(), "box.any:form=segments", spec, desc);
+      EXPECT_EQ(segments.plan().algorithm.options.at("sums"), "u16x2");
+      EXPECT_EQ(run(segments, src), run(prepared_on(gpu(), "box.any:form=columns,sums=u32", spec, desc), src))
+          << columns << " columns of " << info(format).name;
+    }
+  }
+}
+
 /// From a strip as wide as the group to one of a single column.
 TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
   cases::Case c;
