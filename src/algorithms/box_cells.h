@@ -82,6 +82,8 @@ inline constexpr double kBoxRun = 16.0;
 [[nodiscard]] inline ImageDesc box_words(std::int64_t count) {
   return {static_cast<std::int32_t>(count), 1, PixelFormat::r32f};
 }
+/// Refuses more words of cells than shaders count.
+[[nodiscard]] Status check_cells(std::int64_t words);
 
 /// The first sums, of those allowed, that hold the window within the error: `form(sums)` and its error. Not two floats.
 template <class FormOf>

@@ -80,6 +80,12 @@ Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
   return threads;
 }
 
+Status check_cells(std::int64_t words) {
+  constexpr std::int64_t kMostWords = 1 << 30;
+  if (words > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * words) + " bytes");
+  return {};
+}
+
 Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
   Problem wish = p;
   wish.options["storage"] = "buffer";

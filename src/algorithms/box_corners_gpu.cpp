@@ -254,8 +254,7 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   Steps s{*form, cut_of(box->x, form->width(), r.x, r.width), cut_of(box->y, form->height, r.y, r.height)};
   s.channels = info(p.src.format).channels;
   s.scale = 1.0 / (box->x.length() * box->y.length() * (is_integer(form->sums) ? info(p.src.format).unit() : 1.0));
-  constexpr std::int64_t kMostWords = 1 << 30;
-  if (s.cell_words() > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * s.cell_words()) + " bytes");
+  if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
   Proposal out;
   out.intermediates = {box_words(s.cell_words()), box_words(s.window_words())};

@@ -324,8 +324,7 @@ Result<Proposal> propose_box_segments(const Problem& p) {
   s.lanes = box_lanes(p);
   s.pixels = pixels_of_chunk(p.src.format);
   s.scale = 1.0 / (box->x.length() * box->y.length());
-  constexpr std::int64_t kMostWords = 1 << 30;
-  if (s.cell_words() > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * s.cell_words()) + " bytes");
+  if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
   Proposal out;
   if (form->has_cells) out.intermediates = {box_words(s.cell_words())};
