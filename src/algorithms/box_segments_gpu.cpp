@@ -264,7 +264,8 @@ Pass cells_pass(const Problem& p, const Steps& s) {
                          {"part_x", 0},
                          {"part_y", s.y.part()},
                          {"height", s.y.cell}});
-  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale;
+  // They are made of pixels between 0 and 1 and the sums along columns of codes.
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale * info(p.src.format).unit();
   return pass;
 }
 

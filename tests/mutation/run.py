@@ -119,6 +119,8 @@ VULKAN_MUTANTS = [
            "to_number = min(width, size.x - corner.x)", "to_number = (width)", ("box.any",)),
     Mutant("bands begin without the part of a cell", "shaders/box_segments.comp",
            "if (part > 0) v[c] +=", "if (false) v[c] +=", ("box.any",)),
+    Mutant("cells of codes hold fractions of them", "src/algorithms/box_segments_gpu.cpp",
+           "s.scale * info(p.src.format).unit();", "s.scale;", ("box.any",)),
     Mutant("columns before the first are taken for its segment's", "shaders/box_segments.comp",
            "p < lead ? place_before + span : place", "place", ("box.any",)),
     Mutant("half a word keeps what was added to it", "shaders/box_lanes.comp",
