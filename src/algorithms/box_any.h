@@ -21,6 +21,14 @@ inline constexpr std::array<std::string_view, 4> kBoxAnySums = {"u16x2", "u32", 
 /// The box of the kernel, unless it is longer than longest_windows().
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p);
 
+/// How GPUs make means of windows' integer sums. Short ones, below 2^23, are floats by their bits, 2^23 more than what they stand for.
+struct BoxMeans {
+  bool sums_are_short = false;
+  double error = 0.0;  ///< full-scale units
+};
+/// Of windows of so many pixels: short wherever that keeps to the error.
+[[nodiscard]] BoxMeans box_means(const Problem& p, double window);
+
 /// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four
 /// pixels; `segments`, as `columns`, but all lanes walk along rows; `lanes`, from what pixels that enter and leave add up to along a row.
 inline constexpr std::array<std::string_view, 4> kBoxAnyForms = {"columns", "corners", "segments", "lanes"};

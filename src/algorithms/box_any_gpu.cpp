@@ -24,6 +24,22 @@ std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxA
 
 Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) { return box_axes(p, longest_windows(p.src)); }
 
+BoxMeans box_means(const Problem& p, double window) {
+  const FormatInfo& source = info(p.src.format);
+  const double u = unit_roundoff(Accumulator::f32);
+  // The sum becomes a float, and is scaled; bytes are rounded as 1024 more than a code, to 2^-14 of one, which is 4.1 units.
+  const BoxMeans usual{false, 7.0 * u};
+  if (window * source.unit() >= 0x1p23) return usual;
+  BoxMeans brief{true, usual.error};
+  if (source.bits == 8) {
+    // One multiply-add scales and takes away what 2^23 comes to, which of larger windows is rounded to half as much as above. Where it
+    // rounds its product, that is 2^23 and the sum, to a step of the sum.
+    if (window > 0x1p14) brief.error += 3.0 * u;
+    if (!gpu::fuses_multiply_adds(p.device)) brief.error += 1.0 / (window * source.unit());
+  }
+  return brief.error <= p.allowed_error ? brief : usual;
+}
+
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
   constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_segments, propose_box_lanes};
   static_assert(kPropose.size() == kBoxAnyForms.size());

@@ -60,11 +60,9 @@ Growth growth(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
 }
 
 double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
-  const double u = unit_roundoff(Accumulator::f32);
-  // The sum becomes a float, and is scaled; bytes are rounded as 1024 more than a code, to 2^-14 of one, which is 4.1 units.
-  if (is_integer(form.sums)) return 7.0 * u;
+  if (is_integer(form.sums)) return box_means(p, box.x.length() * box.y.length()).error;
   const Growth of = growth(p, box, form);
-  return (of.start + form.height * of.row) * u + colour_error(p.spec, Accumulator::f32);
+  return (of.start + form.height * of.row) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
 }
 
 /// Bands. The whole source decides, and the error: sums of floats begin with bands.
@@ -120,10 +118,8 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   const double window = box.x.length() * box.y.length();
-  const FormatInfo& source = info(p.src.format);
-  const double largest = window * source.unit();
-  // Larger windows of bytes would round what 2^23 of them are: means_of_windows() in box_lanes.comp.
-  const bool are_short = is_integer(form.sums) && largest < 0x1p23 && (source.bits != 8 || window <= 0x1p14);
+  const bool are_short = is_integer(form.sums) && box_means(p, window).sums_are_short;
+  const bool are_halves = are_short && form.sums == Sums::u16x2 && window * info(p.src.format).unit() <= kHalf;
   pass.constants.insert({{"sums", static_cast<std::int64_t>(form.sums)},
                          {"subgroup_size", subgroup},
                          {"span", form.span},
@@ -132,7 +128,7 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
                          {"rest", (box.x.whole() - 1) % form.span},
                          {"turn", form.turn},
                          {"batch", form.batch},
-                         {"sums_are_halves", form.sums == Sums::u16x2 && largest <= kHalf ? 1 : 0},
+                         {"sums_are_halves", are_halves ? 1 : 0},
                          {"sums_are_short", are_short ? 1 : 0},
                          {"before_x", box.x.before},
                          {"before_y", box.y.before},

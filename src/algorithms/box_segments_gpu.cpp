@@ -77,12 +77,9 @@ Growth growth(const PerAxis<BoxAxis>& box, const Form& form) {
 }
 
 double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
-  const double u = unit_roundoff(Accumulator::f32);
-  // The sum becomes a float, and is scaled; bytes are rounded as 1024 more than a code, to 2^-14 of one, which is 4.1 units, after
-  // what is subtracted has been rounded to half as much.
-  if (is_integer(form.sums)) return 10.0 * u;
+  if (is_integer(form.sums)) return box_means(p, box.x.length() * box.y.length()).error;
   const Growth of = growth(box, form);
-  return (of.start + form.height * of.row) * u + colour_error(p.spec, Accumulator::f32);
+  return (of.start + form.height * of.row) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
 }
 
 /// Where first windows take longer than cutting the image into cells. Measured on an H200.
@@ -278,8 +275,8 @@ Pass segments_pass(const Problem& p, const Steps& s) {
   pass.beside = form.has_cells ? intermediate(0) : kSource;
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
-  const FormatInfo& source = info(p.src.format);
-  const bool are_short = is_integer(form.sums) && source.unit() / s.scale < 0x1p23;
+  const double window = static_cast<double>(s.x.window) * s.y.window;
+  const bool are_short = is_integer(form.sums) && box_means(p, window).sums_are_short;
   pass.constants.insert({{"sums", static_cast<std::int64_t>(form.sums)},
                          {"words", std::countr_zero(static_cast<unsigned>(form.words()))},
                          {"subgroup_size", p.device.gpu.subgroup_size},

@@ -78,6 +78,10 @@ inline constexpr std::int64_t kMostWeights = 4096;
 /// Refuses that for weights of which some are negative.
 [[nodiscard]] Status check_division(const Problem& p, std::span<const double> weights);
 
+/// Whether a multiply-add rounds once. Vulkan leaves open if its product is rounded, too: GPUs have instructions that do not, drivers
+/// that run on the processor were seen to.
+[[nodiscard]] inline bool fuses_multiply_adds(const DeviceInfo& device) { return !device.gpu.is_software; }
+
 // ---- Spans: neighbouring pixels that a lane reads or writes at once, as whole words; see spans.glsl
 
 /// The refusal of spans that are no whole words.

@@ -73,9 +73,7 @@ Status sum_codes_in_halves(LaneTaps& out, FusedMath math, const DeviceInfo& devi
   std::vector<double>& y = out.taps.y.weights;
   // Codes come out of halves without being cut to their range.
   if (all && out.leave_range) return refusal("sums of f16 are for weights of codes that are not negative and sum to one");
-  // Vulkan leaves open whether a multiply-add rounds its product. What multiplies two halves at once does not; processors do.
-  const bool fuses = !device.gpu.is_software;
-  std::optional<CodeSums> sums = code_sums({x, y}, all ? CodeAxes::both : CodeAxes::x, fuses);
+  std::optional<CodeSums> sums = code_sums({x, y}, all ? CodeAxes::both : CodeAxes::x, gpu::fuses_multiply_adds(device));
   if (!sums) return refusal("sums of codes in f16 are for symmetric kernels");
   constexpr double kMostError = 0.25;  // codes: less than the lowest by more, and the next half stands for another code
   if (sums->error >= kMostError) {
