@@ -12,9 +12,12 @@ std::int32_t skewed(Random& random, std::int32_t most) {
   return std::min(most, static_cast<std::int32_t>(std::exp2(exponent)) - (random.one_in(2) ? 1 : 0));
 }
 
-double length(Random& random, std::int32_t most) {
+/// On both axes.
+enum class Lengths : std::uint8_t { whole, any };
+
+double length(Random& random, std::int32_t most, Lengths lengths = Lengths::any) {
   const double whole = skewed(random, most);
-  return random.one_in(2) ? whole : whole + random.uniform();
+  return lengths == Lengths::whole || random.one_in(2) ? whole : whole + random.uniform();
 }
 
 std::vector<double> weights(Random& random, std::size_t count, Normalization normalization) {
@@ -32,6 +35,7 @@ AxisTaps axis_taps(Random& random, Normalization normalization) {
 
 KernelSpec random_kernel(Random& random) {
   const Normalization normalization = random.one_in(2) ? Normalization::unit_sum : Normalization::none;
+  const Lengths lengths = random.one_in(2) ? Lengths::whole : Lengths::any;
   switch (random.below(6)) {
     case 0: {
       Gaussian g{{length(random, 30) * 0.7, length(random, 30) * 0.7}, {}, {}};
@@ -40,9 +44,11 @@ KernelSpec random_kernel(Random& random) {
       return g;
     }
     case 1:
-      return Box::of_radius(length(random, 200), length(random, 200));
-    case 2:
-      return Box{{{length(random, 50), length(random, 50)}, {length(random, 50), length(random, 50)}}};
+      return Box::of_radius(length(random, 200, lengths), length(random, 200, lengths));
+    case 2: {
+      const auto side = [&] { return length(random, 50, lengths); };
+      return Box{{{side(), side()}, {side(), side()}}};
+    }
     case 3:
       return Tent{{length(random, 40), length(random, 40)}};
     case 4:
@@ -69,15 +75,16 @@ Rect random_region(Random& random, const ImageDesc& src) {
 
 Case random_case(Random& random) {
   const FormatInfo& source = random.pick(formats());
-  const FormatInfo& kind = random.pick(formats());
+  const bool only_blurs = random.one_in(2);  // the fastest kernels do nothing else
+  const FormatInfo& kind = only_blurs ? source : random.pick(formats());
   Case c;
   c.src = {1 + skewed(random, 300), 1 + skewed(random, 150), source.format};
   c.spec.kernel = random_kernel(random);
   c.spec.border.mode = {random.pick(border_modes()).mode, random.pick(border_modes()).mode};
   for (double& value : c.spec.border.value) value = source.is_unorm() ? random.uniform() : random.uniform(-1.0, 2.0);
   if (random.one_in(3)) c.spec.accuracy.max_error = random.one_in(2) ? 0.0 : std::exp2(random.uniform(-16.0, -5.0));
-  if (source.channels % 2 == 0 && random.one_in(3)) c.spec.alpha = AlphaMode::premultiply;
-  if (random.one_in(4)) c.spec.transfer = TransferFunction::srgb;
+  if (!only_blurs && source.channels % 2 == 0 && random.one_in(3)) c.spec.alpha = AlphaMode::premultiply;
+  if (!only_blurs && random.one_in(4)) c.spec.transfer = TransferFunction::srgb;
   if (random.one_in(3)) c.spec.roi = random_region(random, c.src);
   c.dst = destination_desc(c.spec, c.src, *find_format(kind.component_class, kind.bits, source.channels));
   c.layout = random.pick(std::array{Layout::packed, Layout::padded, Layout::in_place});
