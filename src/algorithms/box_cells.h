@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "algorithms/box_any.h"
 #include "algorithms/sep_gpu.h"
@@ -76,6 +79,8 @@ inline constexpr double kBoxRun = 16.0;
                                                     std::string_view own_option = {});
 /// Groups of whole subgroups, as many threads as the option says.
 [[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
+/// Refuses what pixels are decoded for, or stored as something else for. `form`: who refuses.
+[[nodiscard]] Status box_of_stored(const Problem& p, std::string_view form);
 /// Storage in buffers, whatever else the device has.
 [[nodiscard]] Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates);
 /// A list of numbers, as an image.
@@ -102,6 +107,24 @@ template <class FormOf>
     out = form(sums);
     if (out && out->error <= p.allowed_error) break;
   }
+  return out;
+}
+
+/// What the proposals of forms on buffers begin with: all but passes and what these cost.
+template <class Form>
+[[nodiscard]] Result<Proposal> box_proposal(const Problem& p, std::string_view kernel, std::string_view name, const Form& form,
+                                            std::vector<ImageDesc> intermediates = {}) {
+  Proposal out;
+  out.intermediates = std::move(intermediates);
+  if (Status fits = box_buffers(p, kernel, out.intermediates); !fits) return fits.error();
+  out.error = form.error;
+  if (!info(p.src.format).is_unorm()) out.assumption = gpu::kFinite;
+  out.options = {{"form", std::string(name)},
+                 {"storage", "buffer"},
+                 {"sums", std::string(name_of(form.sums))},
+                 {"threads", std::to_string(form.threads)},
+                 {"batch", std::to_string(form.batch)},
+                 {"vertical_groups", std::to_string(form.pieces)}};
   return out;
 }
 

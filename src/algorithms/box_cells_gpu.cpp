@@ -86,6 +86,14 @@ Status check_cells(std::int64_t words) {
   return {};
 }
 
+Status box_of_stored(const Problem& p, std::string_view form) {
+  if (p.dst.format != p.src.format) return refusal(std::string(form) + " leave the format that they read");
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal(std::string(form) + " sum pixels as they are stored");
+  }
+  return {};
+}
+
 Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
   Problem wish = p;
   wish.options["storage"] = "buffer";

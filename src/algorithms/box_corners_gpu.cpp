@@ -256,20 +256,12 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   s.scale = 1.0 / (box->x.length() * box->y.length() * (is_integer(form->sums) ? info(p.src.format).unit() : 1.0));
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
-  Proposal out;
-  out.intermediates = {box_words(s.cell_words()), box_words(s.window_words())};
-  if (Status fits = box_buffers(p, kCorners, out.intermediates); !fits) return fits.error();
-  out.error = form->error;
-  if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
-  out.options = {{"form", "corners"},
-                 {"storage", "buffer"},
-                 {"sums", std::string(name_of(form->sums))},
-                 {"threads", std::to_string(form->threads)},
-                 {"batch", std::to_string(form->batch)},
-                 {"vertical_groups", std::to_string(form->pieces)}};
-  out.seconds = seconds_of(p, s);
-  out.moved_bytes = moved_bytes(p, out.intermediates) + p.src.payload_bytes();
-  out.passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
+  Result<Proposal> out =
+      box_proposal(p, kCorners, "corners", *form, {box_words(s.cell_words()), box_words(s.window_words())});
+  if (!out) return out.error();
+  out->seconds = seconds_of(p, s);
+  out->moved_bytes = moved_bytes(p, out->intermediates) + p.src.payload_bytes();
+  out->passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
   return out;
 }
 

@@ -158,39 +158,27 @@ double instructions(const Problem& p, const Form& form) {
 Result<Proposal> propose_box_lanes(const Problem& p) {
   const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "sums along rows", "span");
   if (!box) return box.error();
-  if (p.dst.format != p.src.format) return refusal("lanes leave the format that they read");
-  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("lanes sum pixels as they are stored");
-  }
-  const bool is_float = !info(p.src.format).is_unorm();
+  if (Status stored = box_of_stored(p, "lanes"); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
-  Proposal out;
-  if (Status fits = box_buffers(p, kKernel, out.intermediates); !fits) return fits.error();
-  out.error = form->error;
-  if (is_float) out.assumption = kFinite;
-  out.options = {{"form", "lanes"},
-                 {"storage", "buffer"},
-                 {"sums", std::string(name_of(form->sums))},
-                 {"span", std::to_string(form->span)},
-                 {"threads", std::to_string(form->threads)},
-                 {"batch", std::to_string(form->batch)},
-                 {"vertical_groups", std::to_string(form->pieces)}};
+  Result<Proposal> out = box_proposal(p, kKernel, "lanes", *form);
+  if (!out) return out.error();
+  out->options["span"] = std::to_string(form->span);
   const GpuTuning& device = gpu_tuning(p.device);
   const double read = static_cast<double>(p.device.gpu.subgroup_size) * form->span / form->strip;
   const double first_sums = static_cast<double>(box->y.whole()) / form->height;
-  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * read * (1.0 + first_sums)) +
+  out->moved_bytes = static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * read * (1.0 + first_sums)) +
                     p.dst.payload_bytes();
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   const double computed = pixels * read * (1.0 + first_sums / 4.0) * instructions(p, *form) / device.operations_per_second;
   // Measured on an H200: less than the count, but for few channels, whose lanes hold many pixels.
   const std::int32_t channels = info(p.src.format).channels;
   const double by_time = channels == 1 ? 2.2 : channels == 2 ? 1.6 : channels == 3 ? 0.85 : 0.66;
-  const double filled = by_time * std::hypot(static_cast<double>(out.moved_bytes) / device.bytes_per_second, computed);
+  const double filled = by_time * std::hypot(static_cast<double>(out->moved_bytes) / device.bytes_per_second, computed);
   const double threads = pixels * read / form->span / form->height;
-  out.seconds = std::max(device.launch_seconds + filled, seconds_of_walk(p, threads, form->height + box->y.whole()));
-  out.passes.push_back(pass_of(p, *box, *form));
+  out->seconds = std::max(device.launch_seconds + filled, seconds_of_walk(p, threads, form->height + box->y.whole()));
+  out->passes.push_back(pass_of(p, *box, *form));
   return out;
 }
 

@@ -310,10 +310,7 @@ Pass segments_pass(const Problem& p, const Steps& s) {
 Result<Proposal> propose_box_segments(const Problem& p) {
   const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "segments");
   if (!box) return box.error();
-  if (p.dst.format != p.src.format) return refusal("segments leave the format that they read");
-  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("segments sum pixels as they are stored");
-  }
+  if (Status stored = box_of_stored(p, "segments"); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
@@ -324,21 +321,14 @@ Result<Proposal> propose_box_segments(const Problem& p) {
   s.scale = 1.0 / (box->x.length() * box->y.length());
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
-  Proposal out;
-  if (form->has_cells) out.intermediates = {box_words(s.cell_words())};
-  if (Status fits = box_buffers(p, kKernel, out.intermediates); !fits) return fits.error();
-  out.error = form->error;
-  if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
-  out.options = {{"form", "segments"},
-                 {"storage", "buffer"},
-                 {"sums", std::string(name_of(form->sums))},
-                 {"threads", std::to_string(form->threads)},
-                 {"batch", std::to_string(form->batch)},
-                 {"vertical_groups", std::to_string(form->pieces)}};
-  out.seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
-  out.moved_bytes = moved_bytes(p, out.intermediates) + (form->has_cells ? p.src.payload_bytes() : 0);
-  if (form->has_cells) out.passes.push_back(cells_pass(p, s));
-  out.passes.push_back(segments_pass(p, s));
+  std::vector<ImageDesc> cells;
+  if (form->has_cells) cells.push_back(box_words(s.cell_words()));
+  Result<Proposal> out = box_proposal(p, kKernel, "segments", *form, std::move(cells));
+  if (!out) return out.error();
+  out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
+  out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_cells ? p.src.payload_bytes() : 0);
+  if (form->has_cells) out->passes.push_back(cells_pass(p, s));
+  out->passes.push_back(segments_pass(p, s));
   return out;
 }
 
