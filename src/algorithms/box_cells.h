@@ -1,4 +1,5 @@
-// box.any on GPUs where windows follow from sums of cells: how strips and bands cut the image, and what both forms ask of it.
+// box.any on GPUs where windows follow from sums of cells: how strips and bands cut the image. And what
+// forms that read pixels as they are stored, lanes among them, ask of a problem and say of themselves alike.
 #pragma once
 
 #include <algorithm>
