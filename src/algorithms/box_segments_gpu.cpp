@@ -43,6 +43,12 @@ struct Form {
   [[nodiscard]] std::int32_t words() const {
     return static_cast<std::int32_t>(std::bit_ceil(static_cast<unsigned>(sums == Sums::u16x2 ? (channels + 1) / 2 : channels)));
   }
+  /// Strips are so many columns or a multiple: what lanes store side by side, a column's sum in size, must not lie across their ends.
+  [[nodiscard]] std::int32_t step() const {
+    std::int32_t columns = kColumnsOfLane;
+    while (columns * channels * bits / 8 % (4 * words()) != 0) columns *= 2;
+    return columns;
+  }
   [[nodiscard]] bool is_byte() const { return channels == 1 && bits == 8; }
   /// Whether lanes that share a row are of one subgroup.
   [[nodiscard]] bool asks(std::int32_t subgroup_size) const { return subgroup_size % segments() == 0; }
@@ -55,10 +61,12 @@ struct Form {
 
 /// Columns of a strip: no more than a group can make, and alike. The whole source decides, as sums of floats begin there.
 std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
-  const std::int32_t most = (form.reach() - (window - 1) - (form.span - 1)) / kColumnsOfLane * kColumnsOfLane;
-  if (most <= 0) return 0;
-  const std::int32_t strips = (p.src.width + most - 1) / most;
-  return walk_length(p.src.width, strips, kColumnsOfLane);
+  const std::int32_t most = form.reach() - (window - 1) - (form.span - 1);
+  const std::int32_t step = most >= form.step() ? form.step() : kColumnsOfLane;
+  if (most < step) return 0;
+  const std::int32_t widest = most / step * step;
+  const std::int32_t strips = (p.src.width + widest - 1) / widest;
+  return walk_length(p.src.width, strips, step);
 }
 
 /// Units of the roundoff, relative to full scale: of a band's first sums of columns and of walks along rows, and what each row adds.
@@ -111,15 +119,15 @@ double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& 
   double operations = 0.0;
   if (form.words() == 4) {
     // Pixels of 16 bytes have one row fewer a turn for as many registers.
-    operations = (form.bits == 32 ? 2.4 : 1.3) * (10.0 + read * (40.0 + 25.0 * first));
+    operations = (form.bits == 32 ? 1.9 : 1.3) * (10.0 + read * (40.0 + 25.0 * first));
   } else if (form.sums == Sums::f32) {
-    operations = (form.channels == 1 ? 0.8 : 1.2) * (21.0 + read * (36.0 + 45.0 * first));
+    operations = (form.channels == 1 ? 0.8 : 1.2) * (21.0 + read * (36.0 + (form.bits == 32 ? 45.0 : 20.0) * first));
   } else if (form.words() == 1) {
     operations = (form.is_byte() ? 0.4 : form.channels == 1 ? 0.7 : 0.8) * (21.0 + read * (36.0 + 20.0 * first));
   } else {
     operations = (form.channels == 4 ? 0.85 : 1.2) * (21.0 + read * (36.0 + 10.0 * first));
   }
-  if (!asks) operations *= 1.3;  // groups wait twice as often
+  if (!asks) operations *= form.words() == 4 ? 1.3 : 1.1;  // groups wait twice as often
   return operations * (1.0 + (form.is_byte() ? 400.0 / at_once : 70.0 / std::min(at_once, 384.0)));
 }
 
