@@ -214,7 +214,7 @@ Pass corners_pass(const Problem& p, const Steps& s) {
 
 /// Of what the passes' parts would take by themselves. Measured on an H200: floats hide some of it, narrow pixels of 16 bits nothing.
 double share_not_hidden(const FormatInfo& format) {
-  if (format.bits == 16 && format.channels < 4) return format.channels == 1 ? 1.25 : 1.1;
+  if (format.bits == 16 && format.channels <= 2) return format.channels == 1 ? 1.25 : 1.1;
   if (format.is_unorm()) return 1.0;
   return format.bits == 16 ? 0.8 : 0.88;
 }

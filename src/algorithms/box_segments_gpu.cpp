@@ -119,7 +119,7 @@ double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& 
   double operations = 0.0;
   if (form.words() == 4) {
     // Pixels of 16 bytes have one row fewer a turn for as many registers.
-    operations = (form.bits == 32 ? 1.9 : 1.3) * (10.0 + read * (40.0 + 25.0 * first));
+    operations = (form.bits != 32 ? 1.3 : form.channels == 4 ? 1.9 : 2.4) * (10.0 + read * (40.0 + 25.0 * first));
   } else if (form.sums == Sums::f32) {
     operations = (form.channels == 1 ? 0.8 : 1.2) * (21.0 + read * (36.0 + (form.bits == 32 ? 45.0 : 20.0) * first));
   } else if (form.words() == 1) {
