@@ -188,7 +188,9 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
   for (const double radius : {8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
   for (const double radius : {129, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
   for (const PixelFormat format : {rgba16, rgba16f, r16, r8}) EXPECT_EQ(chosen(9, format), "box.any by segments");
-  EXPECT_EQ(chosen(9, rgba32f), "box.any by columns");
+  for (const PixelFormat format : {r16f, rg16f}) EXPECT_EQ(chosen(64, format), "box.any by segments");
+  for (const double radius : {16, 32}) EXPECT_EQ(chosen(radius, rgba32f), "box.any by segments") << radius;
+  EXPECT_EQ(chosen(64, rgba32f), "box.any by corners");
   EXPECT_EQ(chosen(128, rgba16f), "box.any by corners");
 }
 
