@@ -25,6 +25,7 @@ struct Form {
   Sums sums = Sums::u32;
   std::int32_t channels = 4;
   std::int32_t bits = 8;      ///< of a component
+  bool is_code = true;        ///< which is no float
   std::int32_t span = 1;      ///< pixels that are fetched at once
   std::int32_t threads = 128;
   std::int32_t batch = 1;     ///< rows from one turn to the next
@@ -90,92 +91,113 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return (of.start + form.height * of.row) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
 }
 
-/// Where first windows take longer than cutting the image into cells. Measured on an H200.
-constexpr std::int32_t kHigh = 160;
+/// Rows of first windows that are read; higher ones take longer than cutting the image into cells. Measured on an H200, where first
+/// windows of 32-bit numbers take two or three times as long as those of others, but for pixels of 16 bytes.
+std::int32_t most_read(const Form& form) { return form.bits == 32 && form.channels < 4 ? 64 : 160; }
 
-/// Threads that a processor runs at once: sums of more words take more registers and more of its memory. Measured on an H200.
-std::int32_t most_at_once(const Form& form) {
-  if (form.is_byte()) return 768;
-  if (form.words() == 4) return 256;
-  return form.threads >= 256 ? 512 : 384;
+/// Groups that a processor runs at once. Measured on an H200: registers hold what rows of a turn fetch and make, and sums.
+std::int32_t groups_at_once(const Problem& p, const Form& form) {
+  constexpr std::int32_t kManyBytes = 32;  // of a column, in a turn
+  const bool is_large = form.words() == 4 || form.batch * form.channels * form.bits / 8 >= kManyBytes;
+  const bool is_wide = form.threads >= 256;
+  std::int32_t threads = is_wide ? 512 : 384;
+  if (form.is_byte()) threads = form.batch > 4 ? 512 : 768;
+  if (is_large || (is_wide && form.sums == Sums::u16x2 && form.batch > 4)) threads = 256;
+  // A processor has memory for two of the largest groups.
+  const std::int64_t fit = 2 * std::int64_t{p.device.gpu.shared_bytes} / form.shared_bytes(p.device.gpu.subgroup_size);
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(threads / form.threads, 1, std::max<std::int64_t>(fit, 1)));
 }
 
-double read_of(const Problem& p, const Form& form) {
-  const std::int32_t strips = (p.src.width + form.strip - 1) / form.strip;
-  return static_cast<double>(strips) * form.reach() / p.src.width;
+std::int32_t strips_of(const Problem& p, const Form& form) { return (p.src.width + form.strip - 1) / form.strip; }
+
+/// Threads that a processor runs at once, on average, where bands are `form.height` high: what is left over for a second round takes as
+/// long as the first.
+double threads_at_once(const Problem& p, const Form& form) {
+  const double bands = std::ceil(static_cast<double>(p.src.height) / form.height);
+  const double groups = strips_of(p, form) * bands * p.batch / processors(p);
+  return form.threads * groups / std::max(std::ceil(groups / groups_at_once(p, form)), 1.0);
 }
+
+double read_of(const Problem& p, const Form& form) { return static_cast<double>(strips_of(p, form)) * form.reach() / p.src.width; }
 
 /// Rows of first windows for each row of a band.
 double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
   return form.has_cells ? 0.0 : static_cast<double>(box.y.whole()) / form.height;
 }
 
-/// Instructions of a pixel that comes out, of one that is read, and of one of the first windows, where a processor runs so many threads;
-/// fitted to an H200.
-double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double at_once) {
-  const double read = read_of(p, form);
-  const bool asks = form.asks(p.device.gpu.subgroup_size);
-  const double first = (asks ? 1.0 : 2.0) * first_rows(box, form);
-  double operations = 0.0;
-  if (form.words() == 4) {
-    // Pixels of 16 bytes have one row fewer a turn for as many registers.
-    operations = (form.bits != 32 ? 1.3 : form.channels == 4 ? 1.9 : 2.4) * (10.0 + read * (40.0 + 25.0 * first));
-  } else if (form.sums == Sums::f32) {
-    operations = (form.channels == 1 ? 0.8 : 1.2) * (21.0 + read * (36.0 + (form.bits == 32 ? 45.0 : 20.0) * first));
-  } else if (form.words() == 1) {
-    operations = (form.is_byte() ? 0.4 : form.channels == 1 ? 0.7 : 0.8) * (21.0 + read * (36.0 + 20.0 * first));
-  } else {
-    operations = (form.channels == 4 ? 0.85 : 1.2) * (21.0 + read * (36.0 + 10.0 * first));
-  }
-  if (!asks) operations *= form.words() == 4 ? 1.3 : 1.1;  // groups wait twice as often
-  return operations * (1.0 + (form.is_byte() ? 400.0 / at_once : 70.0 / std::min(at_once, 384.0)));
+/// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200.
+double instructions_of(const Form& form) {
+  const double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.0) + 5.0 * form.channels;
+  if (form.channels < 3) return count;
+  // Channels that are two in a word or moved by fours take less, unless they are made floats; pixels of three lie across words.
+  const double share = form.sums == Sums::u16x2 ? 0.5 : form.bits == 16 && form.is_code ? 1.0 : 0.75;
+  return count * share * (form.channels == 3 ? 2.0 : 1.0);
 }
 
-/// Bands. The whole source decides, and the error: sums of floats begin with bands.
-std::int32_t usual_pieces(const Problem& p, const PerAxis<BoxAxis>& box, Form form) {
-  const std::int64_t strips = (p.src.width + form.strip - 1) / form.strip;
+/// The same of a pixel that comes out, as long as they take with the threads that there are. Fitted to an H200.
+double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  constexpr double kThreadsToHideHalf = 500.0;  // of a processor
+  constexpr double kTurn = 1.3;                 // waiting for barriers, in rows
+  constexpr double kOthers = 1.15;              // and each time that twice as many subgroups share a row
+  // A row of first windows is not walked along. See most_read() for those of 32 bits.
+  const double first = form.channels == 4 ? 0.5 : form.bits == 32 ? 2.4 : 0.63;
+  double operations = instructions_of(form) * read_of(p, form) * (1.0 + first * first_rows(box, form));
+  // Bytes gain nothing from more rows than four.
+  const std::int32_t rows = form.is_byte() ? std::min(form.batch, 4) : form.batch;
+  operations *= (1.0 + kThreadsToHideHalf / threads_at_once(p, form)) * (1.0 + kTurn / rows);
+  for (std::int32_t lanes = form.segments(); lanes > p.device.gpu.subgroup_size; lanes /= 2) operations *= kOthers;
+  return operations;
+}
+
+/// Rows of a band. The whole source decides, and the error: sums of floats begin with bands.
+std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, Form form) {
+  const std::int32_t strips = strips_of(p, form);
   const double run_up = form.has_cells ? 4.0 : 0.3 * box.y.whole();
-  const std::int32_t most = most_at_once(form);
   std::int32_t best = 1;
   double least = HUGE_VAL;
-  for (std::int32_t at_once = std::max(2 * form.threads, 256); at_once <= std::max(most, 2 * form.threads); at_once += 128) {
-    form.height = box_band(p, {strips, form.threads, at_once}, run_up);
-    const double operations = operations_of(p, box, form, at_once);
+  for (std::int32_t at_once = 1; at_once <= groups_at_once(p, form); ++at_once) {
+    form.height = box_band(p, {strips, form.threads, at_once * form.threads}, run_up);
+    if (!is_integer(form.sums)) {
+      const Growth of = growth(box, form);
+      form.height = box_rows_within(p, of.start, of.row, form.height);
+    }
+    const double operations = operations_of(p, box, form);
     if (operations < least) {
       least = operations;
       best = form.height;
     }
   }
-  if (!is_integer(form.sums)) {
-    form.height = best;
-    const Growth of = growth(box, form);
-    best = box_rows_within(p, of.start, of.row, best);
-  }
-  return (p.src.height + best - 1) / best;
+  return best;
 }
 
 /// Of an image of which so many pixels come out.
 double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double pixels) {
   const GpuTuning& device = gpu_tuning(p.device);
   const double bytes = info(p.src.format).pixel_bytes();
-  const double read = read_of(p, form);
   const double first = first_rows(box, form);
-  const double moved = pixels * bytes * (1.0 + read * (1.0 + first)) / device.bytes_per_second;
-  const double operations = operations_of(p, box, form, most_at_once(form));
-  double seconds = device.launch_seconds + std::hypot(moved, pixels * operations / device.operations_per_second);
-  constexpr double kCells = 1.7;  // times reading the image
-  if (form.has_cells) seconds += device.launch_seconds + kCells * pixels * (bytes + 2.0) / device.bytes_per_second;
+  const double moved = pixels * bytes * (1.0 + read_of(p, form) * (1.0 + first)) / device.bytes_per_second;
+  double seconds = device.launch_seconds + std::hypot(moved, pixels * operations_of(p, box, form) / device.operations_per_second);
+  if (form.has_cells) {
+    constexpr double kCells = 4.8;  // times the instructions of a pixel. Measured on an H200
+    seconds += device.launch_seconds + std::hypot(pixels * (bytes + 2.0) / device.bytes_per_second,
+                                                  kCells * pixels * instructions_of(form) / device.operations_per_second);
+  }
   return std::max(seconds, seconds_of_walk(p, 0.0, form.height * (form.has_cells ? 2.0 : 1.0 + first / 4.0)));
 }
 
 Result<Form> form_of_threads(const Problem& p, const PerAxis<BoxAxis>& box, Form out) {
+  if (out.threads % out.batch != 0 || out.segment() * out.channels * out.bits / 32 % out.words() != 0) {
+    return refusal(std::to_string(out.threads) + " threads cannot share out " + std::to_string(out.batch) + " rows of " +
+                   std::string(info(p.src.format).name));
+  }
   out.strip = strip_of(p, out, box.x.whole());
   if (out.strip <= 0) {
     return refusal("a window of " + std::to_string(box.x.whole()) + " columns reaches further than the " +
                    std::to_string(out.reach()) + " columns of a group");
   }
   if (Status fits = check_shared(p, out.shared_bytes(p.device.gpu.subgroup_size)); !fits) return fits.error();
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces(p, box, out));
+  const std::int32_t height = usual_height(p, box, out);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + height - 1) / height);
   if (!pieces) return pieces.error();
   out.pieces = *pieces;
   out.height = walk_length(p.src.height, out.pieces, 1);
@@ -183,7 +205,7 @@ Result<Form> form_of_threads(const Problem& p, const PerAxis<BoxAxis>& box, Form
   return out;
 }
 
-/// By the threads that are asked for, or those with which the whole image takes the least time.
+/// By the threads and rows a turn that are asked for, or those with which the whole image takes the least time.
 Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   const GpuInfo& gpu = p.device.gpu;
   const FormatInfo& source = info(p.src.format);
@@ -191,40 +213,39 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   form.sums = sums;
   form.channels = source.channels;
   form.bits = source.bits;
+  form.is_code = source.is_unorm();
   if (sums == Sums::u16x2 && 255.0 * box.y.whole() > kHalf) {
     return refusal("sums of " + std::to_string(box.y.whole()) + " rows would not fit into 16 bits");
   }
   while (!is_whole_words(p.src.format, form.span)) form.span *= 2;
   while (2 * form.span <= kColumnsOfLane && 2 * form.span * source.pixel_bytes() <= 16) form.span *= 2;
-  // Measured on an H200: more rows a turn wait less often, as long as what is fetched of them leaves registers to other groups.
-  const Result<std::int32_t> batch = count(p, "batch", 16, form.words() == 1 && !form.is_byte() ? 8 : source.pixel_bytes() == 16 ? 2 : 4);
-  if (!batch) return batch.error();
-  form.batch = *batch;
-  form.has_cells = box.y.whole() > kHigh;
+  form.has_cells = box.y.whole() > most_read(form);
 
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
   const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
-  const auto fits = [&] { return check_shared(p, form.shared_bytes(gpu.subgroup_size)).ok(); };
-  form.threads = least;
-  while (!p.options.contains("batch") && form.batch > 1 && !fits()) form.batch /= 2;
-
+  // Measured on an H200: more rows a turn wait less often, as long as what is fetched of them leaves registers to other groups.
+  const std::int32_t most_rows = source.pixel_bytes() <= 2 ? 8 : source.pixel_bytes() < 16 ? 4 : 2;
+  const std::int32_t least_rows = source.pixel_bytes() >= 8 ? 2 : 4;
   std::optional<Result<Form>> best;
   double best_seconds = HUGE_VAL;
-  for (std::int32_t usual = least; usual <= std::max(largest, least); usual *= 2) {
-    const Result<std::int32_t> threads = box_threads(p, usual);
-    if (!threads) return threads.error();
-    form.threads = *threads;
-    if (form.threads % form.batch != 0 || form.segment() * form.channels * form.bits / 32 % form.words() != 0) {
-      return refusal(std::to_string(form.threads) + " threads cannot share out " + std::to_string(form.batch) + " rows of " +
-                     std::string(source.name));
+  for (std::int32_t rows = most_rows; rows >= 1; rows /= 2) {
+    if (rows < least_rows && best && best->ok()) break;
+    const Result<std::int32_t> batch = count(p, "batch", 16, rows);
+    if (!batch) return batch.error();
+    form.batch = *batch;
+    for (std::int32_t usual = least; usual <= std::max(largest, least); usual *= 2) {
+      const Result<std::int32_t> threads = box_threads(p, usual);
+      if (!threads) return threads.error();
+      form.threads = *threads;
+      const Result<Form> made = form_of_threads(p, box, form);
+      const double seconds = made ? seconds_of(p, box, *made, static_cast<double>(p.src.width) * p.src.height) : HUGE_VAL;
+      if (!best || seconds < best_seconds) {
+        best = made;
+        best_seconds = seconds;
+      }
+      if (p.options.contains("threads")) break;
     }
-    const Result<Form> made = form_of_threads(p, box, form);
-    const double seconds = made ? seconds_of(p, box, *made, static_cast<double>(p.src.width) * p.src.height) : HUGE_VAL;
-    if (!best || seconds < best_seconds) {
-      best = made;
-      best_seconds = seconds;
-    }
-    if (p.options.contains("threads")) break;
+    if (p.options.contains("batch")) break;
   }
   return *best;
 }
