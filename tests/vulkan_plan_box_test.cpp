@@ -144,13 +144,15 @@ TEST(VulkanPlan, BoxesByLanesSayWhatTheyCannotDo) {
 
 /// First windows of so many rows are read, or follow from cells of another pass.
 TEST(VulkanPlan, SegmentsBeginHighWindowsWithCells) {
-  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgb8, PixelFormat::r16, PixelFormat::rgba16f}) {
-    for (const int rows : {160, 161}) {
+  using enum PixelFormat;
+  for (const PixelFormat format : {rgba8, rgb8, r16, rgba16f, r32f, rg32f, rgb32f}) {
+    const int most = format == r32f || format == rg32f ? 64 : 160;
+    for (const int rows : {most, most + 1}) {
       const ImageDesc desc{4096, 4096, format};
       BlurSpec spec = spec_of(Box::of_size({9, rows}, {4, rows / 2}));
       spec.accuracy.max_error = 0.01;
       const Plan plan = must(make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=segments")));
-      const bool has_cells = rows > 160;
+      const bool has_cells = rows > most;
       EXPECT_EQ(plan.passes.back().constants.at("has_cells"), has_cells ? 1 : 0) << info(format).name << " " << rows;
       EXPECT_EQ(plan.passes.size(), has_cells ? 2U : 1U);
       EXPECT_EQ(plan.intermediates.size(), has_cells ? 1U : 0U);
@@ -184,14 +186,17 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
     return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
   using enum PixelFormat;
-  for (const double radius : {2, 4}) EXPECT_EQ(chosen(radius, rgba8), "box.any by lanes") << radius;
-  for (const double radius : {8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
+  for (const double radius : {4, 8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
   for (const double radius : {129, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
-  for (const PixelFormat format : {rgba16, rgba16f, r16, r8}) EXPECT_EQ(chosen(9, format), "box.any by segments");
-  for (const PixelFormat format : {r16f, rg16f}) EXPECT_EQ(chosen(64, format), "box.any by segments");
+  for (const PixelFormat format : {rg8, rgb8, r16, r16f, rg16, rg16f}) {
+    for (const double radius : {4, 8}) EXPECT_EQ(chosen(radius, format), "box.any by segments") << info(format).name << " " << radius;
+  }
+  for (const PixelFormat format : {r16f, rg16f, rg8, rgb8}) EXPECT_EQ(chosen(64, format), "box.any by segments") << info(format).name;
+  for (const PixelFormat format : {rgba16, rgba16f, r8}) EXPECT_EQ(chosen(9, format), "box.any by segments") << info(format).name;
   for (const double radius : {16, 32}) EXPECT_EQ(chosen(radius, rgba32f), "box.any by segments") << radius;
-  EXPECT_EQ(chosen(64, rgba32f), "box.any by corners");
-  EXPECT_EQ(chosen(128, rgba16f), "box.any by corners");
+  for (const PixelFormat format : {rgb32f, rgba32f}) EXPECT_EQ(chosen(64, format), "box.any by corners") << info(format).name;
+  for (const PixelFormat format : {rgb16f, rgba16f}) EXPECT_EQ(chosen(128, format), "box.any by corners") << info(format).name;
+  for (const double radius : {8, 16}) EXPECT_EQ(chosen(radius, rg32f), "box.any by columns") << radius;
 }
 
 /// On an H200 what is left over for a second round takes as long as the first.
@@ -236,8 +241,11 @@ TEST(VulkanPlan, GroupsOfSegmentsFollowFromTheWindow) {
   EXPECT_EQ(group(rgba8, 16), "128 threads, 4");
   EXPECT_EQ(group(rgba8, 64), "128 threads, 4");
   EXPECT_EQ(group(rgba8, 128), "256 threads, 4") << "half of what 128 read would be for two strips";
-  EXPECT_EQ(group(r8, 16), "128 threads, 4");
+  EXPECT_EQ(group(r8, 16), "128 threads, 4") << "more rows gain nothing";
   EXPECT_EQ(group(r16, 16), "128 threads, 8");
+  for (const PixelFormat format : {r16, r16f}) EXPECT_EQ(group(format, 64), "256 threads, 8") << info(format).name;
+  EXPECT_EQ(group(rg8, 16), "128 threads, 8");
+  EXPECT_EQ(group(rg8, 96), "256 threads, 4") << "of 8 rows a processor runs half as many groups";
   EXPECT_EQ(group(rgba16f, 16), "128 threads, 4");
   EXPECT_EQ(group(rgba32f, 16), "128 threads, 2");
 }

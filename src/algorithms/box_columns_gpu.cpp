@@ -250,7 +250,7 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   // word to four.
   const double waiting = form->walks < 4 && form->planes > 1 ? 1.35 : 1.0;
   // Also measured: how fast pixels come and go is known of four channels. Fewer take less, but those of three lie across words.
-  constexpr std::array kShares = {0.47, 0.63, 1.1, 0.9};
+  constexpr std::array kShares = {0.47, 0.63, 1.1, 1.0};
   const double share = kShares[static_cast<std::size_t>(info(p.src.format).channels - 1)];
   const double filled = share * seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
   out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 4.0));

@@ -92,8 +92,8 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
 }
 
 /// Rows of first windows that are read; higher ones take longer than cutting the image into cells. Measured on an H200, where first
-/// windows of 32-bit numbers take two or three times as long as those of others, but for pixels of 16 bytes.
-std::int32_t most_read(const Form& form) { return form.bits == 32 && form.channels < 4 ? 64 : 160; }
+/// windows of 32-bit numbers take two or three times as long as those of others, and cutting pixels of 12 bytes and more does, too.
+std::int32_t most_read(const Form& form) { return form.bits == 32 && form.channels < 3 ? 64 : 160; }
 
 /// Groups that a processor runs at once. Measured on an H200: registers hold what rows of a turn fetch and make, and sums.
 std::int32_t groups_at_once(const Problem& p, const Form& form) {
@@ -129,9 +129,9 @@ double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
 double instructions_of(const Form& form) {
   const double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.0) + 5.0 * form.channels;
   if (form.channels < 3) return count;
-  // Channels that are two in a word or moved by fours take less, unless they are made floats; pixels of three lie across words.
-  const double share = form.sums == Sums::u16x2 ? 0.5 : form.bits == 16 && form.is_code ? 1.0 : 0.75;
-  return count * share * (form.channels == 3 ? 2.0 : 1.0);
+  // Bytes that are summed two in a word, and halves, save something. Pixels of three channels lie across what is moved together.
+  const double share = form.sums == Sums::u16x2 ? 0.56 : form.bits == 16 && !form.is_code ? 0.82 : 1.0;
+  return count * share * (form.channels == 4 ? 1.0 : form.bits == 32 ? 1.5 : 1.7);
 }
 
 /// The same of a pixel that comes out, as long as they take with the threads that there are. Fitted to an H200.
@@ -139,8 +139,9 @@ double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& 
   constexpr double kThreadsToHideHalf = 500.0;  // of a processor
   constexpr double kTurn = 1.3;                 // waiting for barriers, in rows
   constexpr double kOthers = 1.15;              // and each time that twice as many subgroups share a row
-  // A row of first windows is not walked along. See most_read() for those of 32 bits.
-  const double first = form.channels == 4 ? 0.5 : form.bits == 32 ? 2.4 : 0.63;
+  // Of a row of first windows, which is not walked along; see most_read() for those of 32 bits.
+  const double wide = form.channels == 4 ? 0.35 : 0.6;
+  const double first = form.bits == 32 && form.channels < 4 ? 2.4 : form.bits == 16 && form.is_code ? 0.9 : wide;
   double operations = instructions_of(form) * read_of(p, form) * (1.0 + first * first_rows(box, form));
   // Bytes gain nothing from more rows than four.
   const std::int32_t rows = form.is_byte() ? std::min(form.batch, 4) : form.batch;
