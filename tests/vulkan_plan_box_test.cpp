@@ -148,7 +148,7 @@ TEST(VulkanPlan, SegmentsBeginHighWindowsWithCells) {
   for (const PixelFormat format : {rgba8, rgb8, r16, rgba16f, r32f, rg32f, rgb32f}) {
     const int most = format == r32f || format == rg32f ? 64 : 160;
     for (const int rows : {most, most + 1}) {
-      const ImageDesc desc{4096, 4096, format};
+      const ImageDesc desc{2048, 2048, format};
       BlurSpec spec = spec_of(Box::of_size({9, rows}, {4, rows / 2}));
       spec.accuracy.max_error = 0.01;
       const Plan plan = must(make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=segments")));
