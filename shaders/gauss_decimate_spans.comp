@@ -27,13 +27,16 @@ const int kColumns = kThreads * span;
 const int kCells = (kColumns - (span - 1) - (cells_x - 1) * factor_x) / factor_x;  // that a group makes of a row
 const int kTaps = cells_x * factor_x;
 const bool kByBatches = source_bits == 32 || !source_is_float && source_bits == 16;
+const bool kCellAStep = factor_y == batch;  // each step makes a row of cells
 const int kItems = (kCells * source_channels + kThreads - 1) / kThreads;
 
 // Cells begin an odd number of places apart: lanes of neighbouring cells then read from different banks.
 const int kPitch = factor_x % 2 == 0 ? factor_x + 1 : factor_x;
 const int kPlaces = (kColumns / factor_x + 2) * kPitch;
 
-shared float columns[kPlaces * source_channels];
+const int kNowhere = kPlaces * source_channels;  // what columns before the first come to is left here
+
+shared float columns[kNowhere + source_channels];
 
 // Of a column counted from the first cell's first, which may lie before it by less than a cell or a span.
 int place_of(int column) {
@@ -60,7 +63,10 @@ void walk(bool whole) {
   int lead = positive_remainder(corner.x, span);  // columns before the first cell's
   int x = corner.x - lead + thread * span;
   int places[span];
-  [[unroll]] for (int i = 0; i < span; ++i) places[i] = (place_of(thread * span + i - lead) + kPitch) * source_channels;
+  [[unroll]] for (int i = 0; i < span; ++i) {
+    int place = (place_of(thread * span + i - lead) + kPitch) * source_channels;
+    places[i] = place < 0 ? kNowhere : place;
+  }
 
   uint coming[batch * kWords];
   float sums[cells_y * kNumbers];
@@ -85,12 +91,14 @@ void walk(bool whole) {
       float v[batch];
       [[unroll]] for (int i = 0; i < batch; ++i) v[i] = number(now[i * kWords + n / kInWord], n % kInWord);
       [[unroll]] for (int j = 0; j < cells_y; ++j) {
+        // Sums move up by a cell as they are read.
+        float before = !kCellAStep ? sums[j * kNumbers + n] : j + 1 < cells_y ? sums[(j + 1) * kNumbers + n] : 0.0;
         // The rows of a batch by themselves first, which rounds less, where that matters.
-        float sum = kByBatches ? 0.0 : sums[j * kNumbers + n];
+        float sum = kByBatches ? 0.0 : before;
         [[unroll]] for (int i = 0; i < batch; ++i) {
           sum = fma(v[i], weights[kTaps + phase + i + factor_y * (cells_y - 1 - j)], sum);
         }
-        sums[j * kNumbers + n] = kByBatches ? sums[j * kNumbers + n] + sum : sum;
+        sums[j * kNumbers + n] = kByBatches ? before + sum : sum;
       }
     }
     if (phase + batch == factor_y) {
@@ -98,12 +106,13 @@ void walk(bool whole) {
       int y = cell.y + (step - 1) / steps_of_row - (cells_y - 1);
       barrier();
       [[unroll]] for (int n = 0; n < kNumbers; ++n) {
-        int place = places[n / source_channels];
-        if (place >= 0) columns[place + n % source_channels] = sums[n] * (scale / lift(n));
+        columns[places[n / source_channels] + n % source_channels] = sums[n] * (scale / lift(n));
       }
       barrier();
-      [[unroll]] for (int i = 0; i < (cells_y - 1) * kNumbers; ++i) sums[i] = sums[i + kNumbers];
-      [[unroll]] for (int n = 0; n < kNumbers; ++n) sums[(cells_y - 1) * kNumbers + n] = 0.0;
+      if (!kCellAStep) {
+        [[unroll]] for (int i = 0; i < (cells_y - 1) * kNumbers; ++i) sums[i] = sums[i + kNumbers];
+        [[unroll]] for (int n = 0; n < kNumbers; ++n) sums[(cells_y - 1) * kNumbers + n] = 0.0;
+      }
       if (y >= cell.y) {
         [[unroll]] for (int k = 0; k < kItems; ++k) {
           int item = thread + k * kThreads;

@@ -8,6 +8,7 @@
 #extension GL_EXT_scalar_block_layout : require
 #define KERNEL_PARAMETERS \
   ivec2 first; ivec2 centre;  /* the first cell of the grid; the tap of a spline on its cell's own pixel */ \
+  int rows_of_cell;           /* factor_y */ \
   ivec2 corner;               /* where (0, 0) of the destination lies in the image that was decimated */ \
   int segment;                /* rows of pixels that one group makes */
 #define SPANS_OF_DESTINATION

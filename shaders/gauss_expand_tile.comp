@@ -11,6 +11,7 @@
 #define KERNEL_PARAMETERS \
   ivec2 before;               /* taps of the grid's kernel before its anchor */ \
   ivec2 first; ivec2 centre;  /* the first cell that pixels are mixed from; the tap of a spline on its cell's own pixel */ \
+  int rows_of_cell;           /* factor_y */ \
   ivec2 corner;               /* where (0, 0) of the destination lies in the image that was decimated */
 #define SPANS_OF_DESTINATION
 #include "pixel.glsl"

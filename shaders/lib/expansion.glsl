@@ -18,6 +18,9 @@ const int kTaps = cells_x * factor_x;
 const int kNear = cells_x + (span + factor_x - 2) / factor_x;  // cells that a span is mixed from
 const int kMixes = span * kNear;
 const int kRowNumbers = cells_y * kNumbers;
+// Rows of many numbers that are mixed at once take registers that other groups could use: on an H200 167 instead of 120, and a
+// twentieth longer.
+const bool kRowByRow = kNumbers >= 16;
 
 // Of the newest cell - j in pixel i of a span that begins `phase` pixels after that cell's first one, or before it.
 void weigh_span(int phase, out float mix_x[kMixes]) {
@@ -40,32 +43,52 @@ void expand_across(float mix_x[kMixes], vec4 cells[kNear], inout float rows[kRow
   }
 }
 
+// The row of pixels that lies `phase` rows after the first whose newest cell is that of rows[], as it is stored.
+void mix_row(float rows[kRowNumbers], int phase, out uint words[kWords]) {
+  float v[kNumbers];
+  const int begin = max(divisor, 0);
+  float weight = weights[EXPANSION_OF_Y + phase + factor_y * begin];
+  [[unroll]] for (int n = 0; n < kNumbers; ++n) {
+    v[n] = rows[begin * kNumbers + n];
+    if (divisor < 0) v[n] *= weight;
+    [[unroll]] for (int j = 0; j < cells_y; ++j) {
+      if (j != begin) v[n] = fma(weights[EXPANSION_OF_Y + phase + factor_y * j], rows[j * kNumbers + n], v[n]);
+    }
+    if (divisor >= 0) v[n] = fma(v[n], weight, kWhole);
+  }
+  pack_numbers(v, divisor >= 0 ? kRounded : clamps ? kAnywhere : kInRange, words);
+}
+
 // The rows of pixels whose newest cell is that of rows[], from `top` on; those from `start` to `end` are stored.
 void expand_down(float rows[kRowNumbers], int left, int top, int start, int end) {
-  bool makes = left < size.x;
+  uint words[kWords];
   bool whole = is_whole_destination(left);
-  for (int phase = 0; phase < factor_y; phase += batch) {
-    [[unroll]] for (int i = 0; i < batch; ++i) {
-      float v[kNumbers];
-      const int begin = max(divisor, 0);
-      float weight = weights[EXPANSION_OF_Y + phase + i + factor_y * begin];
-      [[unroll]] for (int n = 0; n < kNumbers; ++n) {
-        v[n] = rows[begin * kNumbers + n];
-        if (divisor < 0) v[n] *= weight;
-        [[unroll]] for (int j = 0; j < cells_y; ++j) {
-          if (j != begin) v[n] = fma(weights[EXPANSION_OF_Y + phase + i + factor_y * j], rows[j * kNumbers + n], v[n]);
-        }
-        if (divisor >= 0) v[n] = fma(v[n], weight, kWhole);
+  // Nearly always: what asks of each row takes as long as a third of mixing it.
+  if (whole && top >= start && top + factor_y <= end) {
+    uint place = whole_place(ivec2(left, top));
+    if (kRowByRow) {
+      // As many as factor_y says, but compilers must not know it: they would unroll the loop.
+      for (int phase = 0; phase < rows_of_cell; ++phase) {
+        mix_row(rows, phase, words);
+        store_at(words, place);
+        place += rows_apart();
       }
-      uint words[kWords];
-      pack_numbers(v, divisor >= 0 ? kRounded : clamps ? kAnywhere : kInRange, words);
-      int at = top + phase + i;
-      if (makes && at >= start && at < end) {
-        if (whole) {
-          store_whole(words, ivec2(left, at));
-        } else {
-          store_each(words, ivec2(left, at));
+    } else {
+      for (int phase = 0; phase < factor_y; phase += batch) {
+        [[unroll]] for (int i = 0; i < batch; ++i) {
+          mix_row(rows, phase + i, words);
+          store_at(words, place);
+          place += rows_apart();
         }
+      }
+    }
+  } else if (left < size.x) {
+    for (int phase = max(start - top, 0); phase < min(end - top, factor_y); ++phase) {
+      mix_row(rows, phase, words);
+      if (whole) {
+        store_whole(words, ivec2(left, top + phase));
+      } else {
+        store_each(words, ivec2(left, top + phase));
       }
     }
   }

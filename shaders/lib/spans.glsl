@@ -145,8 +145,14 @@ bool is_whole_destination(int x) {
   return destination_pitch % span == 0 && destination_start() % uint(span) == 0u && x % span == 0 && x + span <= size.x;
 }
 
-void store_whole(uint words[kWords], ivec2 p) {
-  uint place = uint(p.y) * (uint(destination_pitch) / uint(span)) + (uint(p.x) / uint(span) + destination_start() / uint(span));
+// In spans: from a row of the destination to the next, and where one that is stored whole lies.
+uint rows_apart() { return uint(destination_pitch) / uint(span); }
+
+uint whole_place(ivec2 p) {
+  return uint(p.y) * rows_apart() + (uint(p.x) / uint(span) + destination_start() / uint(span));
+}
+
+void store_at(uint words[kWords], uint place) {
   if (kWords % 4 == 0) {
     [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
       destination128[place * uint(kWords / 4) + uint(i)] =
@@ -160,6 +166,8 @@ void store_whole(uint words[kWords], ivec2 p) {
     [[unroll]] for (int w = 0; w < kWords; ++w) destination32[place * uint(kWords) + uint(w)] = words[w];
   }
 }
+
+void store_whole(uint words[kWords], ivec2 p) { store_at(words, whole_place(p)); }
 
 // What of it lies in columns 0 to `width`.
 void store_inside(uint words[kWords], ivec2 p, int width) {

@@ -62,6 +62,7 @@ void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
     pass.constants["divisor"] = destination.is_unorm() && !clamps ? divide_by_middle(pass.taps.y, e.y) : -1;
   }
   pass.constants["batch"] = gpu_rows_ahead(p, e.y.factor);
+  if (e.spans.are_plain) pass.constants["rows_of_cell"] = e.y.factor;
   pass.constants["corner_x"] = region(p).x;
   pass.constants["corner_y"] = region(p).y;
   set_axes(pass, e.grid, e.x, e.y);
