@@ -540,6 +540,38 @@ TEST(VulkanPlan, WalksOfLanesTakeWholeRounds) {
   }
 }
 
+/// Pixels of four halves under five taps have three rows on their way where that divides what a walk reads.
+TEST(VulkanPlan, RowsOnTheirWayDivideThoseOfAWalk) {
+  const DeviceInfo device = fake_matrix_gpu();
+  bool has_three = false, has_two = false;
+  for (std::int32_t height = 1000; height < 5000; height += 100) {
+    const ImageDesc desc{2048, height, PixelFormat::rgba16f};
+    const Gaussian gaussian{{0.667, 0.667}, PerAxis<std::int32_t>{2, 2}, {}};
+    const Plan plan = must(make_plan(spec_of(gaussian), desc, desc, device, with("sep.fused:neighbours=lanes,math=f32")));
+    const bool is_divided = (plan.passes[0].constants.at("segment") + 4) % 3 == 0;
+    EXPECT_EQ(plan.algorithm.options.at("batch"), is_divided ? "3" : "2") << height;
+    (is_divided ? has_three : has_two) = true;
+  }
+  EXPECT_TRUE(has_three && has_two);
+}
+
+/// Measured to be faster than 16 at these factors, and slower at others.
+TEST(VulkanPlan, PixelsOfFourHalvesAreReadEightBytesAtOnceAtMiddlingFactors) {
+  const auto read_span_at = [](int factor, PixelFormat format) {
+    const ImageDesc desc{4096, 4096, format};
+    const std::string algorithm = "gauss.decimate:math=f32,order=5,factor=" + std::to_string(factor);
+    BlurSpec spec = spec_of(Gaussian{{3.0 * factor, 3.0 * factor}, {}, {}});
+    spec.accuracy.max_error = 1e-2;
+    return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).algorithm.options.at("read_span");
+  };
+  EXPECT_EQ(read_span_at(3, PixelFormat::rgba16f), "2");
+  EXPECT_EQ(read_span_at(4, PixelFormat::rgba16f), "1");
+  EXPECT_EQ(read_span_at(16, PixelFormat::rgba16f), "1");
+  EXPECT_EQ(read_span_at(20, PixelFormat::rgba16f), "2");
+  EXPECT_EQ(read_span_at(4, PixelFormat::rgba16), "2");
+  EXPECT_EQ(read_span_at(4, PixelFormat::rg16f), "4");
+}
+
 /// On an H200 the cells of a single channel take 57 us, its taps 97.
 TEST(VulkanPlan, CellsOfOneChannelAreCheaperThanThoseOfFour) {
   const ImageDesc desc{4096, 4096, PixelFormat::r8};
