@@ -7,12 +7,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bench/filter.h"
 #include "bench/report.h"
-#include "bench/time_case.h"
+#include "bench/time_group.h"
 #include "cases/cases.h"
 #include "commands.h"
 #include "lab/results.h"
@@ -30,7 +31,7 @@ struct BenchCommand {
   PlanArgs plan;
   DeviceArgs device;
   std::optional<std::string> filter;
-  std::optional<std::string> case_name;
+  std::vector<std::string> case_names;
   std::optional<std::string> json_path;
   bool no_peers = false;
   int batch = 1;
@@ -57,7 +58,11 @@ std::vector<cases::Case> cases_of_table(const BenchCommand& args, PerAxis<std::i
 }
 
 std::vector<cases::Case> select(const BenchCommand& args) {
-  if (args.case_name) return {value_or_fail(cases::parse_case(*args.case_name))};
+  if (!args.case_names.empty()) {
+    std::vector<cases::Case> named;
+    for (const std::string& text : args.case_names) named.push_back(value_or_fail(cases::parse_case(text)));
+    return named;
+  }
   const PerAxis<std::int32_t> size = parse_size(args.size, "--size");
   refuse_stray_options(args.kernel);
   std::vector<cases::Case> selected =
@@ -77,7 +82,7 @@ std::vector<cases::Case> select(const BenchCommand& args) {
 
 // A name says everything about its case; an option that it would silently overrule is a mistake.
 void refuse_beside_case(const CLI::App& command, const BenchCommand& args) {
-  if (!args.case_name) return;
+  if (args.case_names.empty()) return;
   for (const char* option :
        {"--size", "--format", "--gaussian", "--radius", "--truncate", "--box", "--box-size", "--anchor", "--tent",
         "--kernel", "--normalize", "--border", "--border-value", "--algorithm", "--max-error", "--filter"}) {
@@ -102,9 +107,21 @@ class Waiting {
   bool live_;
 };
 
-Result<bench::Timing> time_waiting(const Device& device, const cases::Case& c, const bench::TimingOptions& options) {
-  const Waiting waiting(cases::name(c));
-  return bench::time_case(device, c, options);
+/// Of those first ones that differ in nothing but their algorithms: they take turns on the same images.
+std::span<const cases::Case> first_group(std::span<const cases::Case> all) {
+  const auto problem = [](cases::Case c) {
+    c.algorithm = {};
+    return c;
+  };
+  std::size_t count = 1;
+  while (count < all.size() && problem(all[count]) == problem(all.front())) ++count;
+  return all.first(count);
+}
+
+Result<bench::GroupTiming> time_waiting(const Device& device, std::span<const cases::Case> group,
+                                        const bench::GroupOptions& options) {
+  const Waiting waiting(cases::name(group.front()));
+  return bench::time_group(device, group, options);
 }
 
 void print_heading(const DeviceInfo& device, int batch, const bench::Table& table) {
@@ -137,30 +154,51 @@ void run(const BenchCommand& args) {
   for (const cases::Case& c : selected) names.push_back(cases::name(c));
   const bench::Table table(names);
   const bool has_peers = !args.no_peers && args.batch == 1;
-  const bench::TimingOptions options{.seconds = args.seconds,
-                                     .peers = has_peers ? bench::peers() : std::span<const bench::Peer>(),
-                                     .batch = args.batch};
+  const bench::GroupOptions options{.seconds = args.seconds,
+                                    .batch = args.batch,
+                                    .peers = has_peers ? bench::peers() : std::span<const bench::Peer>()};
   Tally tally;
   std::vector<std::string> notes;
-  for (std::size_t i = 0; i < selected.size(); ++i) {
-    const Result<bench::Timing> timing = time_waiting(device, selected[i], options);
+  const auto give_up = [&](const cases::Case& c, const Error& why) {
+    fmt::print(stderr, "mollify: {}: {}\n", cases::name(c), one_line(why));
+    if (why.code != ErrorCode::unsupported) ++tally.wrong;
+  };
+  const auto add = [&](std::span<const bench::Record> records) {
+    const bench::Environment environment = bench::environment();
+    if (!json) return;
+    for (const bench::Record& record : records) value_or_fail(json->add(bench::to_json(record, environment)));
+  };
+  std::span<const cases::Case> rest = selected;
+  while (!rest.empty()) {
+    const std::span<const cases::Case> group = first_group(rest);
+    rest = rest.subspan(group.size());
+    const Result<bench::GroupTiming> timing = time_waiting(device, group, options);
     if (!timing) {
-      fmt::print(stderr, "mollify: {}: {}\n", names[i], one_line(timing.error()));
-      if (timing.error().code != ErrorCode::unsupported) ++tally.wrong;
+      give_up(group.front(), timing.error());
       continue;
     }
-    if (tally.timed++ == 0) print_heading(device.info(), args.batch, table);
-    fmt::print("{}\n", table.row(timing->records));
-    std::fflush(stdout);
-    const bench::Environment environment = bench::environment();
-    if (json) {
-      for (const bench::Record& record : timing->records) value_or_fail(json->add(bench::to_json(record, environment)));
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const Result<bench::Record>& own = timing->cases[i].record;
+      if (!own) {
+        give_up(group[i], own.error());
+        continue;
+      }
+      std::vector<bench::Record> row = {*own};
+      row.insert(row.end(), timing->peers.begin(), timing->peers.end());
+      if (tally.timed++ == 0) print_heading(device.info(), args.batch, table);
+      fmt::print("{}\n", table.row(row));
+      std::fflush(stdout);
+      add({&*own, 1});
     }
+    add(timing->peers);
     for (const std::string& note : timing->notes) {
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     }
   }
 
+  if (tally.timed > 0 && device.info().backend != Backend::cpu) {
+    notes.emplace_back("times are the device's own, with the images on it; copies are of the same bytes on the device");
+  }
   for (const std::string& note : notes) fmt::print("note: {}\n", note);
   if (tally.timed > 0) fmt::print("load average at the end: {:.2f}\n", bench::load_average());
   std::fflush(stdout);
@@ -180,7 +218,9 @@ void add_bench(CLI::App& app) {
   add_device_options(*command, args->device);
   command->add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?")
       ->type_name("PATTERN");
-  command->add_option("--case", args->case_name, "This one, as 'verify' and 'bench' name it")->type_name("NAME");
+  command->add_option("--case", args->case_names, "This one, as 'verify' and 'bench' name it; several that differ only in algorithm take turns")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command->add_option("--json", args->json_path, "Add one JSON object a line to this file")->type_name("FILE");
   command->add_option("--batch", args->batch, "GPU: images in one dispatch; other libraries are left out")
       ->type_name("N")
@@ -193,6 +233,7 @@ void add_bench(CLI::App& app) {
   mollify bench                                          a table of common kernels
   mollify bench --size 4096x4096 --format rgba32f --gaussian 3 --radius 9
   mollify bench --device vulkan --size 256x256 --gaussian 2 --batch 64
+  mollify bench --case sep.fused/1920x1080/rgba8/box:radius=2/clamp --case box.any/1920x1080/rgba8/box:radius=2/clamp
   mollify bench --filter box: --json results.jsonl)");
   command->callback([args, command] {
     refuse_beside_case(*command, *args);

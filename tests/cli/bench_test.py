@@ -22,6 +22,19 @@ class RecordsTest(unittest.TestCase):
             self.assertEqual(tool.run(*QUICK, "--no-peers", "--json", path).returncode, 0)
             self.assertEqual(len([json.loads(line) for line in path.read_text().splitlines()]), 1)
 
+    def test_cases_that_differ_in_their_algorithms_take_turns(self):
+        names = [f"{algorithm}/61x47/rgba8/box:radius=1/clamp" for algorithm in ["sep.fused", "gauss.decimate", "box.any"]]
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "records.jsonl")
+            result = tool.run("bench", "--seconds", "0", "--json", path, *(a for name in names for a in ["--case", name]))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            records = [json.loads(line) for line in path.read_text().splitlines()]
+        self.assertIn("gauss.decimate cannot do this: the kernel is no Gaussian", result.stderr)
+        own = [record for record in records if record["peer"] is None]
+        self.assertEqual([record["algorithm"] for record in own], ["sep.fused", "box.any"])
+        peers = [record["peer"] for record in records if record["peer"] is not None]
+        self.assertEqual(len(peers), len(set(peers)), "each once")
+
     def test_the_table_has_its_own_radii(self):
         result = tool.run("bench", "--size", "61x47", "--radius", "3", "--seconds", "0")
         self.assertEqual((result.returncode, result.stderr), (2, "mollify: --radius goes with --gaussian\n"))
