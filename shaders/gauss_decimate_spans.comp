@@ -34,9 +34,7 @@ const int kItems = (kCells * source_channels + kThreads - 1) / kThreads;
 const int kPitch = factor_x % 2 == 0 ? factor_x + 1 : factor_x;
 const int kPlaces = (kColumns / factor_x + 2) * kPitch;
 
-const int kNowhere = kPlaces * source_channels;  // what columns before the first come to is left here
-
-shared float columns[kNowhere + source_channels];
+shared float columns[kPlaces * source_channels];
 
 // Of a column counted from the first cell's first, which may lie before it by less than a cell or a span.
 int place_of(int column) {
@@ -64,8 +62,8 @@ void walk(bool whole) {
   int x = corner.x - lead + thread * span;
   int places[span];
   [[unroll]] for (int i = 0; i < span; ++i) {
-    int place = (place_of(thread * span + i - lead) + kPitch) * source_channels;
-    places[i] = place < 0 ? kNowhere : place;
+    // What lies before the first cell, to which the first kPitch places belong, is not read.
+    places[i] = max(place_of(thread * span + i - lead) + kPitch, 0) * source_channels;
   }
 
   uint coming[batch * kWords];

@@ -97,7 +97,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const FormatInfo& source = info(p.src.format);
   const std::int32_t channels = source.channels;
   const std::int32_t pitch = spans.are_plain ? x.factor | 1 : x.factor;
-  const std::int64_t shared = 4 * channels * ((columns / x.factor + 2) * pitch + (spans.are_plain ? 1 : cells));
+  const std::int64_t shared = 4 * channels * ((columns / x.factor + 2) * pitch + (spans.are_plain ? 0 : cells));
   if (Status s = check_shared(p, shared); !s) return s.error();
 
   const std::int64_t across = (size.x + cells - 1) / cells;
