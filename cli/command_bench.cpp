@@ -107,7 +107,7 @@ class Waiting {
   bool live_;
 };
 
-/// Of those first ones that differ in nothing but their algorithms: they take turns on the same images.
+/// The first ones that differ in nothing but their algorithms: these take turns on the same images.
 std::span<const cases::Case> first_group(std::span<const cases::Case> all) {
   const auto problem = [](cases::Case c) {
     c.algorithm = {};
@@ -124,16 +124,71 @@ Result<bench::GroupTiming> time_waiting(const Device& device, std::span<const ca
   return bench::time_group(device, group, options);
 }
 
-void print_heading(const DeviceInfo& device, int batch, const bench::Table& table) {
-  const std::string of_batches = batch == 1 ? "" : fmt::format("; times of {} images in one dispatch a pass", batch);
-  fmt::print("{}: {}, {}, threads: {}{}; load average {:.2f}\n{}\n", name(device.backend), device.name, device.driver,
-             device.threads, of_batches, bench::load_average(), table.header());
-}
+// What is said of the cases, and what it comes to in the end.
+class Report {
+ public:
+  Report(const DeviceInfo& device, int batch, std::span<const cases::Case> all, std::optional<lab::Results> json)
+      : device_(device), batch_(batch), table_(names(all)), json_(std::move(json)) {}
 
-// What the verdicts on the cases come to in the end.
-struct Tally {
-  int timed = 0;
-  int wrong = 0;
+  void add(std::span<const cases::Case> group, const Result<bench::GroupTiming>& timing) {
+    if (!timing) return give_up(group.front(), timing.error());
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const Result<bench::Record>& own = timing->cases[i].record;
+      if (!own) {
+        give_up(group[i], own.error());
+        continue;
+      }
+      if (timed_++ == 0) print_heading();
+      std::vector<bench::Record> row = {*own};
+      row.insert(row.end(), timing->peers.begin(), timing->peers.end());
+      fmt::print("{}\n", table_.row(row));
+      std::fflush(stdout);
+      keep({&*own, 1});
+    }
+    keep(timing->peers);
+    for (const std::string& note : timing->notes) {
+      if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(note);
+    }
+  }
+
+  void end() {
+    if (timed_ > 0 && device_.backend != Backend::cpu) {
+      notes_.emplace_back("times are the device's own, with the images on it; copies are of the same bytes on the device");
+    }
+    for (const std::string& note : notes_) fmt::print("note: {}\n", note);
+    if (timed_ > 0) fmt::print("load average at the end: {:.2f}\n", bench::load_average());
+    std::fflush(stdout);
+    if (wrong_ > 0 || timed_ == 0) throw Failure{kExitFailure, ""};
+  }
+
+ private:
+  static std::vector<std::string> names(std::span<const cases::Case> all) {
+    std::vector<std::string> names;
+    for (const cases::Case& c : all) names.push_back(cases::name(c));
+    return names;
+  }
+  void print_heading() const {
+    const std::string of_batches = batch_ == 1 ? "" : fmt::format("; times of {} images in one dispatch a pass", batch_);
+    fmt::print("{}: {}, {}, threads: {}{}; load average {:.2f}\n{}\n", name(device_.backend), device_.name, device_.driver,
+               device_.threads, of_batches, bench::load_average(), table_.header());
+  }
+  void give_up(const cases::Case& c, const Error& why) {
+    fmt::print(stderr, "mollify: {}: {}\n", cases::name(c), one_line(why));
+    if (why.code != ErrorCode::unsupported) ++wrong_;
+  }
+  void keep(std::span<const bench::Record> records) {
+    if (!json_) return;
+    const bench::Environment environment = bench::environment();
+    for (const bench::Record& record : records) value_or_fail(json_->add(bench::to_json(record, environment)));
+  }
+
+  DeviceInfo device_;
+  int batch_;
+  bench::Table table_;
+  std::optional<lab::Results> json_;
+  std::vector<std::string> notes_;
+  int timed_ = 0;
+  int wrong_ = 0;
 };
 
 void run(const BenchCommand& args) {
@@ -149,60 +204,18 @@ void run(const BenchCommand& args) {
   }
   std::optional<lab::Results> json;  // figures of earlier runs are never lost
   if (args.json_path) json = value_or_fail(lab::Results::open(*args.json_path, lab::Resume::yes));
+  Report report(device.info(), args.batch, selected, std::move(json));
 
-  std::vector<std::string> names;
-  for (const cases::Case& c : selected) names.push_back(cases::name(c));
-  const bench::Table table(names);
   const bool has_peers = !args.no_peers && args.batch == 1;
   const bench::GroupOptions options{.seconds = args.seconds,
                                     .batch = args.batch,
                                     .peers = has_peers ? bench::peers() : std::span<const bench::Peer>()};
-  Tally tally;
-  std::vector<std::string> notes;
-  const auto give_up = [&](const cases::Case& c, const Error& why) {
-    fmt::print(stderr, "mollify: {}: {}\n", cases::name(c), one_line(why));
-    if (why.code != ErrorCode::unsupported) ++tally.wrong;
-  };
-  const auto add = [&](std::span<const bench::Record> records) {
-    const bench::Environment environment = bench::environment();
-    if (!json) return;
-    for (const bench::Record& record : records) value_or_fail(json->add(bench::to_json(record, environment)));
-  };
-  std::span<const cases::Case> rest = selected;
-  while (!rest.empty()) {
+  for (std::span<const cases::Case> rest = selected; !rest.empty();) {
     const std::span<const cases::Case> group = first_group(rest);
     rest = rest.subspan(group.size());
-    const Result<bench::GroupTiming> timing = time_waiting(device, group, options);
-    if (!timing) {
-      give_up(group.front(), timing.error());
-      continue;
-    }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      const Result<bench::Record>& own = timing->cases[i].record;
-      if (!own) {
-        give_up(group[i], own.error());
-        continue;
-      }
-      std::vector<bench::Record> row = {*own};
-      row.insert(row.end(), timing->peers.begin(), timing->peers.end());
-      if (tally.timed++ == 0) print_heading(device.info(), args.batch, table);
-      fmt::print("{}\n", table.row(row));
-      std::fflush(stdout);
-      add({&*own, 1});
-    }
-    add(timing->peers);
-    for (const std::string& note : timing->notes) {
-      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
-    }
+    report.add(group, time_waiting(device, group, options));
   }
-
-  if (tally.timed > 0 && device.info().backend != Backend::cpu) {
-    notes.emplace_back("times are the device's own, with the images on it; copies are of the same bytes on the device");
-  }
-  for (const std::string& note : notes) fmt::print("note: {}\n", note);
-  if (tally.timed > 0) fmt::print("load average at the end: {:.2f}\n", bench::load_average());
-  std::fflush(stdout);
-  if (tally.wrong > 0 || tally.timed == 0) throw Failure{kExitFailure, ""};
+  report.end();
 }
 
 }  // namespace
