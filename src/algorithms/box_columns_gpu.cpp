@@ -253,7 +253,7 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   constexpr std::array kShares = {0.47, 0.63, 1.1, 1.0};
   const double share = kShares[static_cast<std::size_t>(info(p.src.format).channels - 1)];
   const double filled = share * seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
-  out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 4.0));
+  out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 2.0));
   out.moved_bytes = static_cast<std::int64_t>(work.bytes);
   out.passes.push_back(std::move(pass));
   return out;

@@ -217,7 +217,8 @@ Pass corners_pass(const Problem& p, const Steps& s) {
 double share_not_hidden(const FormatInfo& format) {
   if (format.bits == 32) return 0.85;
   if (format.channels == 3) return 1.35;
-  return format.channels == 4 ? 1.0 : format.bits == 16 ? 1.15 : 1.1;
+  if (format.channels == 4) return 1.0;
+  return format.bits == 8 ? 1.1 : format.channels == 1 ? 1.25 : 1.15;
 }
 
 /// Of all three passes. Loads and stores are of a lane's pixels together, up to 16 bytes.
@@ -245,7 +246,7 @@ double seconds_of(const Problem& p, const Steps& s) {
   last.operations = operations * pixels;
   last.bytes = bytes(made) + static_cast<double>(p.dst.payload_bytes()) + 8.0 * static_cast<double>(s.window_words());
   const double filled = share_not_hidden(info(p.src.format)) * (of(first) + of(between) + of(last));
-  return std::max(filled, 2.0 * gpu_tuning(p.device).launch_seconds + seconds_of_walk(p, 0.0, 3.0 * s.y.cell));
+  return std::max(filled, 2.0 * gpu_tuning(p.device).launch_seconds + seconds_of_walk(p, 0.0, 6.0 * s.y.cell));
 }
 
 }  // namespace
