@@ -201,7 +201,9 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
   EXPECT_EQ(chosen(96, rgb16f), "box.any by segments");
   for (const double radius : {64, 96, 128}) EXPECT_EQ(chosen(radius, rgba16), "box.any by corners") << radius;
   EXPECT_EQ(chosen(256, r16f), "box.any by segments");
-  for (const PixelFormat format : {rg8, rg16, rg16f, rg32f, rgb8}) EXPECT_EQ(chosen(192, format), "box.any by corners") << info(format).name;
+  for (const PixelFormat format : {rg8, rg16, rg16f, rg32f, rgb8}) {
+    EXPECT_EQ(chosen(192, format), "box.any by corners") << info(format).name;
+  }
   for (const double radius : {8, 16}) EXPECT_EQ(chosen(radius, rg32f), "box.any by columns") << radius;
   for (const double radius : {32, 64, 96}) EXPECT_EQ(chosen(radius, rg32f), "box.any by segments") << radius;
 }

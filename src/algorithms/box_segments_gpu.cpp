@@ -128,8 +128,8 @@ double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
   return form.has_cells ? 0.0 : static_cast<double>(box.y.whole()) / form.height;
 }
 
-/// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200, within a fifth of what most plans
-/// take that are near the fastest of their window.
+/// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200, within a fifth of what most
+/// plans take that are near the fastest of their window.
 double instructions_of(const Form& form) {
   const double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.5) + 5.0 * form.channels;
   if (form.channels < 3) return count;
