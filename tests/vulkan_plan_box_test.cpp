@@ -186,7 +186,8 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
     return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
   using enum PixelFormat;
-  for (const double radius : {4, 8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
+  EXPECT_EQ(chosen(4, rgba8), "box.any by lanes");
+  for (const double radius : {8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
   for (const double radius : {129, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
   for (const PixelFormat format : {rg8, rgb8, r16, r16f, rg16, rg16f}) {
     for (const double radius : {4, 8}) EXPECT_EQ(chosen(radius, format), "box.any by segments") << info(format).name << " " << radius;
@@ -196,7 +197,27 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
   for (const double radius : {16, 32}) EXPECT_EQ(chosen(radius, rgba32f), "box.any by segments") << radius;
   for (const PixelFormat format : {rgb32f, rgba32f}) EXPECT_EQ(chosen(64, format), "box.any by corners") << info(format).name;
   for (const PixelFormat format : {rgb16f, rgba16f}) EXPECT_EQ(chosen(128, format), "box.any by corners") << info(format).name;
+  for (const double radius : {80, 96}) EXPECT_EQ(chosen(radius, rgba16f), "box.any by segments") << radius;
+  EXPECT_EQ(chosen(96, rgb16f), "box.any by segments");
+  for (const double radius : {64, 96, 128}) EXPECT_EQ(chosen(radius, rgba16), "box.any by corners") << radius;
+  EXPECT_EQ(chosen(256, r16f), "box.any by segments");
+  for (const PixelFormat format : {rg8, rg16, rg16f, rg32f, rgb8}) {
+    EXPECT_EQ(chosen(192, format), "box.any by corners") << info(format).name;
+  }
   for (const double radius : {8, 16}) EXPECT_EQ(chosen(radius, rg32f), "box.any by columns") << radius;
+  for (const double radius : {32, 64, 96}) EXPECT_EQ(chosen(radius, rg32f), "box.any by segments") << radius;
+}
+
+/// Measured on an H200: what walks of corners and of columns take grows with windows where nothing hides it.
+TEST(VulkanPlan, SmallBoxesOfBytesAreSummedBySegments) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
+  for (const std::int32_t size : {512, 1024}) {
+    const ImageDesc desc{size, size, PixelFormat::rgba8};
+    const Plan plan = must(make_plan(spec_of(Box::of_radius(64, 64)), desc, desc, device, with("box.any")));
+    EXPECT_EQ(plan.algorithm.options.at("form"), "segments") << size;
+  }
 }
 
 /// On an H200 what is left over for a second round takes as long as the first.
@@ -214,7 +235,8 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
   for (const Expected& e : {Expected{"box.any:form=lanes", rgba8, 4, 1024, 1}, Expected{"box.any:form=lanes", rgba8, 16, 1024, 1},
                             Expected{"box.any:form=segments", rgba8, 16, 384, 1}, Expected{"box.any:form=segments", rgba8, 64, 384, 1},
                             Expected{"box.any:form=segments", rgba8, 128, 512, 1}, Expected{"box.any:form=segments", rgba16f, 16, 256, 1},
-                            Expected{"box.any:form=segments", r8, 16, 768, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
+                            Expected{"box.any:form=segments", r8, 16, 768, 1}, Expected{"box.any:form=segments", r8, 32, 768, 1},
+                            Expected{"box.any:form=segments", r8, 128, 768, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
                             Expected{"box.any:form=columns", rgba32f, 16, 1024, 2}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const BlurSpec spec = spec_of(Box::of_radius(e.radius, e.radius));
@@ -248,6 +270,8 @@ TEST(VulkanPlan, GroupsOfSegmentsFollowFromTheWindow) {
   EXPECT_EQ(group(rg8, 96), "256 threads, 4") << "of 8 rows a processor runs half as many groups";
   EXPECT_EQ(group(rgba16f, 16), "128 threads, 4");
   EXPECT_EQ(group(rgba32f, 16), "128 threads, 2");
+  for (const double radius : {96, 128}) EXPECT_EQ(group(r8, radius), "256 threads, 8") << "a row's lanes are of one subgroup";
+  EXPECT_EQ(group(rg32f, 64), "256 threads, 2");
 }
 
 TEST(VulkanPlan, WindowsMayBeAsLongAsTheirSideOfTheImage) {

@@ -249,11 +249,14 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   // All threads of a group wait for the few that walk. Measured on an H200 from 128 threads to 1024, and with sums of one
   // word to four.
   const double waiting = form->walks < 4 && form->planes > 1 ? 1.35 : 1.0;
-  // Also measured: how fast pixels come and go is known of four channels. Fewer take less, but those of three lie across words.
+  // Also measured: how fast pixels come and go is known of four channels. Fewer take less, but those of three lie across words
+  // where they are no whole ones.
   constexpr std::array kShares = {0.47, 0.63, 1.1, 1.0};
-  const double share = kShares[static_cast<std::size_t>(info(p.src.format).channels - 1)];
+  const FormatInfo& source = info(p.src.format);
+  const double share = source.channels == 3 && source.bits == 32 ? 0.87 : kShares[static_cast<std::size_t>(source.channels - 1)];
   const double filled = share * seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
-  out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 4.0));
+  // A row of first windows takes half as long as others, as measured where images are too small to fill the device.
+  out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 2.0));
   out.moved_bytes = static_cast<std::int64_t>(work.bytes);
   out.passes.push_back(std::move(pass));
   return out;

@@ -174,7 +174,7 @@ Result<Proposal> propose_box_lanes(const Problem& p) {
   const double computed = pixels * read * (1.0 + first_sums / 4.0) * instructions(p, *form) / device.operations_per_second;
   // Measured on an H200: less than the count, but for few channels, whose lanes hold many pixels.
   const std::int32_t channels = info(p.src.format).channels;
-  const double by_time = channels == 1 ? 2.2 : channels == 2 ? 1.6 : channels == 3 ? 1.05 : 0.66;
+  const double by_time = channels == 1 ? 2.2 : channels == 2 ? 1.6 : channels == 3 ? 1.05 : 0.62;
   const double filled = by_time * std::hypot(static_cast<double>(out->moved_bytes) / device.bytes_per_second, computed);
   const double threads = pixels * read / form->span / form->height;
   out->seconds = std::max(device.launch_seconds + filled, seconds_of_walk(p, threads, form->height + box->y.whole()));

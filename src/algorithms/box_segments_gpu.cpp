@@ -3,6 +3,7 @@
 // comes from their pixels where they are low, else from sums of cells, one more read of the image. Loses where windows are as wide as
 // what a group reads, and to what lanes do in registers where they are narrow.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <optional>
@@ -51,6 +52,8 @@ struct Form {
     return columns;
   }
   [[nodiscard]] bool is_byte() const { return channels == 1 && bits == 8; }
+  /// Of codes, two whole words.
+  [[nodiscard]] bool is_long_code() const { return is_code && channels * bits == 64; }
   /// Whether lanes that share a row are of one subgroup.
   [[nodiscard]] bool asks(std::int32_t subgroup_size) const { return subgroup_size % segments() == 0; }
   [[nodiscard]] std::int64_t shared_bytes(std::int32_t subgroup_size) const {
@@ -101,10 +104,10 @@ std::int32_t groups_at_once(const Problem& p, const Form& form) {
   const bool is_large = form.words() == 4 || form.batch * form.channels * form.bits / 8 >= kManyBytes;
   const bool is_wide = form.threads >= 256;
   std::int32_t threads = is_wide ? 512 : 384;
-  if (form.is_byte()) threads = form.batch > 4 ? 512 : 768;
+  if (form.is_byte()) threads = form.batch > 4 && !form.has_cells ? 512 : 768;
   if (is_large || (is_wide && form.sums == Sums::u16x2 && form.batch > 4)) threads = 256;
-  // A processor has memory for two of the largest groups.
-  const std::int64_t fit = 2 * std::int64_t{p.device.gpu.shared_bytes} / form.shared_bytes(p.device.gpu.subgroup_size);
+  // A processor has memory for two of the largest groups, and for three of bytes with 256 threads and 8 rows, which take 35 KB.
+  const std::int64_t fit = 9 * std::int64_t{p.device.gpu.shared_bytes} / 4 / form.shared_bytes(p.device.gpu.subgroup_size);
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(threads / form.threads, 1, std::max<std::int64_t>(fit, 1)));
 }
 
@@ -125,28 +128,41 @@ double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
   return form.has_cells ? 0.0 : static_cast<double>(box.y.whole()) / form.height;
 }
 
-/// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200.
+/// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200, within a fifth of what most
+/// plans take that are near the fastest of their window.
 double instructions_of(const Form& form) {
-  const double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.0) + 5.0 * form.channels;
+  const double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.5) + 5.0 * form.channels;
   if (form.channels < 3) return count;
-  // Bytes that are summed two in a word, and halves, save something. Pixels of three channels lie across what is moved together.
-  const double share = form.sums == Sums::u16x2 ? 0.56 : form.bits == 16 && !form.is_code ? 0.82 : 1.0;
-  return count * share * (form.channels == 4 ? 1.0 : form.bits == 32 ? 1.5 : 1.7);
+  // Bytes that are summed two in a word, and numbers of 16 bits, save something. Pixels of three channels lie across what is moved
+  // together, those of words less so.
+  const double share = form.sums == Sums::u16x2 ? 0.57 : form.bits == 16 ? 0.82 : 1.0;
+  return count * share * (form.channels == 4 ? 1.0 : form.bits == 32 ? 1.1 : 1.7);
+}
+
+/// And of a pixel that is cut into cells. Fitted to an H200: lanes that fetch 16 bytes at once spend half as much where these are four
+/// floats, or two pixels of halves; pixels of two channels and of three take more than others, and so do long codes.
+double instructions_of_cells(const Form& form) {
+  constexpr std::array kCells = {50.0, 76.0, 95.0, 55.0};
+  const bool is_large = form.bits == 32 || form.channels * form.bits >= 64;
+  if (form.is_long_code()) return kCells[2];
+  return kCells[static_cast<std::size_t>(form.channels - 1)] * (is_large ? 0.5 : 1.0);
 }
 
 /// The same of a pixel that comes out, as long as they take with the threads that there are. Fitted to an H200.
 double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   constexpr double kThreadsToHideHalf = 500.0;  // of a processor
   constexpr double kTurn = 1.3;                 // waiting for barriers, in rows
-  constexpr double kOthers = 1.15;              // and each time that twice as many subgroups share a row
+  // And each time that twice as many subgroups share a row, of which windows span a part.
+  const double others = 1.1 + 0.4 * box.x.whole() / form.reach();
   // Of a row of first windows, which is not walked along; see most_read() for those of 32 bits.
-  const double wide = form.channels == 4 ? 0.35 : 0.6;
-  const double first = form.bits == 32 && form.channels < 4 ? 2.4 : form.bits == 16 && form.is_code ? 0.9 : wide;
+  double first = form.channels == 4 ? 0.28 : form.is_byte() ? 0.4 : 0.5;
+  if (form.bits == 16 && form.is_code) first = form.is_long_code() ? 2.0 : 0.9;
+  if (form.bits == 32 && form.channels < 4) first = 2.4;
   double operations = instructions_of(form) * read_of(p, form) * (1.0 + first * first_rows(box, form));
   // Bytes gain nothing from more rows than four.
   const std::int32_t rows = form.is_byte() ? std::min(form.batch, 4) : form.batch;
   operations *= (1.0 + kThreadsToHideHalf / threads_at_once(p, form)) * (1.0 + kTurn / rows);
-  for (std::int32_t lanes = form.segments(); lanes > p.device.gpu.subgroup_size; lanes /= 2) operations *= kOthers;
+  for (std::int32_t lanes = form.segments(); lanes > p.device.gpu.subgroup_size; lanes /= 2) operations *= others;
   return operations;
 }
 
@@ -183,9 +199,8 @@ double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& for
   const double moved = pixels * bytes * (1.0 + read) / device.bytes_per_second;
   double seconds = device.launch_seconds + std::hypot(moved, pixels * operations_of(p, box, form) / device.operations_per_second);
   if (form.has_cells) {
-    constexpr double kCells = 4.8;  // times the instructions of a pixel. Measured on an H200
     seconds += device.launch_seconds + std::hypot(pixels * (bytes + 2.0) / device.bytes_per_second,
-                                                  kCells * pixels * instructions_of(form) / device.operations_per_second);
+                                                  pixels * instructions_of_cells(form) / device.operations_per_second);
   }
   return std::max(seconds, seconds_of_walk(p, 0.0, form.height * (form.has_cells ? 2.0 : 1.0 + first / 4.0)));
 }
@@ -228,8 +243,10 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
 
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
   const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
-  // Measured on an H200: more rows a turn wait less often, as long as what is fetched of them leaves registers to other groups.
-  const std::int32_t most_rows = source.pixel_bytes() <= 2 ? 8 : source.pixel_bytes() < 16 ? 4 : 2;
+  // Measured on an H200: more rows a turn wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
+  // and `rgb32f` two rows take as long as four, or less.
+  const bool are_wide = source.bits == 32 && source.channels > 1;
+  const std::int32_t most_rows = source.pixel_bytes() <= 2 ? 8 : are_wide ? 2 : 4;
   const std::int32_t least_rows = source.pixel_bytes() >= 8 ? 2 : 4;
   std::optional<Result<Form>> best;
   double best_seconds = HUGE_VAL;
