@@ -177,7 +177,7 @@ class Report {
     if (why.code != ErrorCode::unsupported) ++wrong_;
   }
   void keep(std::span<const bench::Record> records) {
-    if (!json_) return;
+    if (!json_ || records.empty()) return;
     const bench::Environment environment = bench::environment();
     for (const bench::Record& record : records) value_or_fail(json_->add(bench::to_json(record, environment)));
   }

@@ -91,7 +91,7 @@ TEST(TimeGroup, RefusedAndWrongCasesHaveNoTime) {
 TEST(TimeGroup, WhatIsRefusedLeavesTheTurnsToOthers) {
   std::vector<cases::Case> group(3, box_case());
   group[0].algorithm.id = "sep.fused";
-  group[1].algorithm.id = "quad.3x3";  // too small
+  group[1].algorithm.id = "quad.3x3";  // which is narrower
   group[2].algorithm.id = "box.any";
   const Result<GroupTiming> timing = time_quickly(group);
   ASSERT_TRUE(timing.ok());

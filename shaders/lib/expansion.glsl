@@ -63,7 +63,7 @@ void mix_row(float rows[kRowNumbers], int phase, out uint words[kWords]) {
 void expand_down(float rows[kRowNumbers], int left, int top, int start, int end) {
   uint words[kWords];
   bool whole = is_whole_destination(left);
-  // Nearly always: what asks of each row takes as long as a third of mixing it.
+  // Nearly always. Asking of each row took 14 instructions, where mixing one of four halves takes 18.
   if (whole && top >= start && top + factor_y <= end) {
     uint place = whole_place(ivec2(left, top));
     if (kRowByRow) {

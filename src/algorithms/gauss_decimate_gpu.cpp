@@ -27,8 +27,8 @@ std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
   return span;
 }
 
-/// Measured on an H200: 16 bytes are fastest, but for 8 where small factors leave many sums, for pixels of four halves at factors
-/// from 4 to 16 (rgba16f 135 instead of 141 us at 4, 110 instead of 119 at 12; 3 to 4 more at 3 and 28), and where halves are
+/// Measured on an H200: 16 bytes are fastest, but for 8 where small factors leave many sums, of rgba16f at factors from 4
+/// to 16 (135 instead of 141 us at 4, 110 instead of 119 at 12, but 121 and 119 at 6; 3 to 4 more at 3 and 28), and where halves are
 /// expanded. Drivers that run on the processor take seconds to compile what spans unroll to.
 Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   constexpr std::int32_t kLongest = 8;
@@ -36,11 +36,10 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   Spans out;
   out.are_plain = where == Storage::buffer && p.spec.alpha == AlphaMode::ignore &&
                   p.spec.transfer == TransferFunction::none && p.src.format == p.dst.format;
-  const FormatInfo& source = info(p.src.format);
-  const int bits = source.bits;
+  const int bits = info(p.src.format).bits;
   const bool is_software = p.device.gpu.is_software;
-  const bool are_four_halves = bits == 16 && !source.is_unorm() && source.channels == 4;
-  const bool is_short = are_four_halves ? y.factor >= 4 && y.factor <= 16 : bits == 8 && y.factor < kManySums;
+  const bool is_middling = y.factor >= 4 && y.factor <= 16;
+  const bool is_short = p.src.format == PixelFormat::rgba16f ? is_middling : bits == 8 && y.factor < kManySums;
   const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
   const std::int32_t written_bytes = is_software ? 1 : bits == 16 ? 8 : 16;
   const auto choose = [&](std::string_view option, std::int32_t bytes) {
