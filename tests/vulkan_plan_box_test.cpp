@@ -104,6 +104,9 @@ TEST(VulkanPlan, BoxesBySegmentsSayWhatTheyCannotDo) {
   EXPECT_EQ(error(",batch=16,threads=256", PixelFormat::rgba32f, Box::of_radius(64, 9)),
             cannot + "it would need 292112 bytes of shared memory, the device has 32768");
   const ImageDesc bytes{640, 480, PixelFormat::rgba8};
+  EXPECT_EQ(planned("", spec_of(box), bytes, bytes), "no error");
+  EXPECT_EQ(planned(",span=3", spec_of(box), bytes, bytes),
+            cannot + "3 columns of a thread are no whole number of the 2 that it fetches at once");
   EXPECT_EQ(planned("", spec_of(box), bytes, {640, 480, PixelFormat::rgba32f}), cannot + "segments leave the format that they read");
   BlurSpec spec = spec_of(box);
   spec.transfer = TransferFunction::srgb;
@@ -135,10 +138,10 @@ TEST(VulkanPlan, BoxesByLanesSayWhatTheyCannotDo) {
   EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "sums along rows have no fractions");
   EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, Box::of_radius(9, 9)), cannot + "sums along rows are read from buffers");
   const ImageDesc desc{640, 480, PixelFormat::rgba8};
-  for (const char* form : {"corners", "segments"}) {
+  for (const char* form : {"corners", "columns"}) {
     EXPECT_EQ(message_of(make_plan(spec_of(Box::of_radius(9, 9)), desc, desc, device,
                                    with("box.any:span=4,form=" + std::string(form)))),
-              cannot + "option span is for the form lanes");
+              cannot + "option span is for the forms lanes and segments");
   }
 }
 
@@ -186,8 +189,7 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
     return choice.options.contains("form") ? choice.id + " by " + choice.options.at("form") : choice.id;
   };
   using enum PixelFormat;
-  EXPECT_EQ(chosen(4, rgba8), "box.any by lanes");
-  for (const double radius : {8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
+  for (const double radius : {4, 8, 16, 64, 128}) EXPECT_EQ(chosen(radius, rgba8), "box.any by segments") << radius;
   for (const double radius : {129, 300, 600}) EXPECT_EQ(chosen(radius, rgba8), "box.any by corners") << radius;
   for (const PixelFormat format : {rg8, rgb8, r16, r16f, rg16, rg16f}) {
     for (const double radius : {4, 8}) EXPECT_EQ(chosen(radius, format), "box.any by segments") << info(format).name << " " << radius;
@@ -199,13 +201,13 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
   for (const PixelFormat format : {rgb16f, rgba16f}) EXPECT_EQ(chosen(128, format), "box.any by corners") << info(format).name;
   for (const double radius : {80, 96}) EXPECT_EQ(chosen(radius, rgba16f), "box.any by segments") << radius;
   EXPECT_EQ(chosen(96, rgb16f), "box.any by segments");
-  for (const double radius : {64, 96, 128}) EXPECT_EQ(chosen(radius, rgba16), "box.any by corners") << radius;
+  for (const double radius : {96, 128}) EXPECT_EQ(chosen(radius, rgba16), "box.any by corners") << radius;
+  EXPECT_EQ(chosen(64, rgba16), "box.any by segments");
   EXPECT_EQ(chosen(256, r16f), "box.any by segments");
   for (const PixelFormat format : {rg8, rg16, rg16f, rg32f, rgb8}) {
     EXPECT_EQ(chosen(192, format), "box.any by corners") << info(format).name;
   }
-  for (const double radius : {8, 16}) EXPECT_EQ(chosen(radius, rg32f), "box.any by columns") << radius;
-  for (const double radius : {32, 64, 96}) EXPECT_EQ(chosen(radius, rg32f), "box.any by segments") << radius;
+  for (const double radius : {4, 16, 32, 64, 96}) EXPECT_EQ(chosen(radius, rg32f), "box.any by segments") << radius;
 }
 
 /// Measured on an H200: what walks of corners and of columns take grows with windows where nothing hides it.
@@ -224,6 +226,7 @@ TEST(VulkanPlan, SmallBoxesOfBytesAreSummedBySegments) {
 TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
   DeviceInfo device = fake_matrix_gpu();
   device.name = "NVIDIA H200";
+  device.gpu.shared_bytes = 48 << 10;
   struct Expected {
     std::string_view algorithm;
     PixelFormat format;
@@ -233,7 +236,7 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
   };
   using enum PixelFormat;
   for (const Expected& e : {Expected{"box.any:form=lanes", rgba8, 4, 1024, 1}, Expected{"box.any:form=lanes", rgba8, 16, 1024, 1},
-                            Expected{"box.any:form=segments", rgba8, 16, 384, 1}, Expected{"box.any:form=segments", rgba8, 64, 384, 1},
+                            Expected{"box.any:form=segments", rgba8, 16, 512, 1}, Expected{"box.any:form=segments", rgba8, 64, 384, 1},
                             Expected{"box.any:form=segments", rgba8, 128, 512, 1}, Expected{"box.any:form=segments", rgba16f, 16, 256, 1},
                             Expected{"box.any:form=segments", r8, 16, 768, 1}, Expected{"box.any:form=segments", r8, 32, 768, 1},
                             Expected{"box.any:form=segments", r8, 128, 768, 1}, Expected{"box.any:form=corners", rgba8, 128, 640, 1},
@@ -254,24 +257,31 @@ TEST(VulkanPlan, GroupsOfSegmentsFollowFromTheWindow) {
   DeviceInfo device = fake_matrix_gpu();
   device.name = "NVIDIA H200";
   device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
+  device.gpu.shared_bytes = 48 << 10;
   const auto group = [&](PixelFormat format, double radius) {
     const ImageDesc desc{4096, 4096, format};
     const Plan plan = must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, device, with("box.any:form=segments")));
-    return plan.algorithm.options.at("threads") + " threads, " + plan.algorithm.options.at("batch");
+    const auto& options = plan.algorithm.options;
+    return options.at("threads") + " threads of " + options.at("span") + ", " + options.at("batch");
   };
   using enum PixelFormat;
-  EXPECT_EQ(group(rgba8, 16), "128 threads, 4");
-  EXPECT_EQ(group(rgba8, 64), "128 threads, 4");
-  EXPECT_EQ(group(rgba8, 128), "256 threads, 4") << "half of what 128 read would be for two strips";
-  EXPECT_EQ(group(r8, 16), "128 threads, 4") << "more rows gain nothing";
-  EXPECT_EQ(group(r16, 16), "128 threads, 8");
-  for (const PixelFormat format : {r16, r16f}) EXPECT_EQ(group(format, 64), "256 threads, 8") << info(format).name;
-  EXPECT_EQ(group(rg8, 16), "128 threads, 8");
-  EXPECT_EQ(group(rg8, 96), "256 threads, 4") << "of 8 rows a processor runs half as many groups";
-  EXPECT_EQ(group(rgba16f, 16), "128 threads, 4");
-  EXPECT_EQ(group(rgba32f, 16), "128 threads, 2");
-  for (const double radius : {96, 128}) EXPECT_EQ(group(r8, radius), "256 threads, 8") << "a row's lanes are of one subgroup";
-  EXPECT_EQ(group(rg32f, 64), "256 threads, 2");
+  for (const double radius : {4, 16, 32}) {
+    EXPECT_EQ(group(rgba8, radius), "128 threads of 2, 8") << radius;
+    EXPECT_EQ(group(rgba16f, radius), "128 threads of 2, 8") << "what leaves stays in the second cache";
+  }
+  for (const PixelFormat format : {rgba8, rgba16f}) {
+    EXPECT_EQ(group(format, 64), "128 threads of 4, 4") << "half of what 128 of 2 read would be for two strips";
+  }
+  EXPECT_EQ(group(rgba16, 64), "128 threads of 2, 4");
+  EXPECT_EQ(group(rgba8, 128), "256 threads of 4, 4");
+  EXPECT_EQ(group(r8, 16), "128 threads of 4, 4") << "more rows gain nothing";
+  for (const PixelFormat format : {r16, r16f, r32f}) EXPECT_EQ(group(format, 16), "256 threads of 2, 8") << info(format).name;
+  for (const PixelFormat format : {rg16, rg16f}) EXPECT_EQ(group(format, 16), "128 threads of 2, 8") << info(format).name;
+  EXPECT_EQ(group(rg32f, 16), "128 threads of 2, 4");
+  EXPECT_EQ(group(rg8, 16), "128 threads of 4, 8");
+  EXPECT_EQ(group(rg8, 96), "256 threads of 4, 4") << "of 8 rows a processor runs half as many groups";
+  EXPECT_EQ(group(rgba32f, 16), "128 threads of 4, 2");
+  for (const double radius : {96, 128}) EXPECT_EQ(group(r8, radius), "256 threads of 4, 8") << "a row's lanes are of one subgroup";
 }
 
 TEST(VulkanPlan, WindowsMayBeAsLongAsTheirSideOfTheImage) {
@@ -306,7 +316,7 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
             cannot + "128 walks are more than the 64 threads of a group");
   EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
             cannot + "option accumulator is not for the vulkan backend");
-  EXPECT_EQ(error("box.any:form=columns,span=4", PixelFormat::r8, Box::of_radius(1, 1)), cannot + "option span is for the form lanes");
+  EXPECT_EQ(error("box.any:form=columns,span=4", PixelFormat::r8, Box::of_radius(1, 1)), cannot + "option span is for the forms lanes and segments");
 }
 
 }  // namespace

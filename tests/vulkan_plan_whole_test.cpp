@@ -91,7 +91,7 @@ TEST(VulkanPlan, RegionsAndBatchesTakeTheFormsOfTheWhole) {
     }
   }
   EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 1), "sep.fused matrix");
-  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 64), "box.any lanes");
+  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 64), "box.any segments");
   EXPECT_EQ(forms({512, 512, rgba32f}, spec_of(Gaussian{{10, 10}, {}, {}}), 64), "gauss.decimate f32 expand");
 }
 

@@ -204,6 +204,7 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
         Way{"box.any:form=segments,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
         Way{"box.any:form=segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgb8},
         Way{"box.any:form=segments", Box::of_radius(31, 60), PixelFormat::rg16},
+        Way{"box.any:form=segments,threads=64,span=2,batch=2", Box::of_radius(31, 60), PixelFormat::rg16f},
         Way{"box.any:form=segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgba16f},
         Way{"box.any:form=lanes,span=4,vertical_groups=7", Box::of_radius(9, 12)},
         Way{"box.any:form=lanes,span=3", Box::of_radius(2, 1), PixelFormat::rgba32f},
@@ -361,7 +362,13 @@ TEST(Vulkan, BoxesBySegments) {
         Windows{129, 181, "701x260/rgba8", "mirror", ",threads=64,vertical_groups=9"},
         Windows{31, 21, "703x260/rgba8", "wrap", ",threads=64,vertical_groups=9,batch=2"},
         Windows{28, 180, "1101x230/rg8", "constant:value=0.3_0.9_0_0", ",threads=128,vertical_groups=6"},
-        Windows{31, 170, "301x160/rgba16f", "reflect/max_error=0.01", ",threads=64,vertical_groups=4"}}) {
+        Windows{31, 170, "301x160/rgba16f", "reflect/max_error=0.01", ",threads=64,vertical_groups=4"},
+        // Lanes of fewer and of more columns.
+        Windows{33, 19, "203x61/rgba16f", "mirror/max_error=0.01", ",threads=128,span=2,batch=4"},
+        Windows{18, 31, "203x61/rgba8", "reflect", ",threads=64,span=2,batch=4,vertical_groups=3"},
+        Windows{20, 165, "203x61/rg16", "wrap", ",threads=64,span=2,batch=2"},
+        Windows{9, 12, "203x61/rgba32f", "clamp/max_error=0.01", ",threads=64,span=1,batch=2"},
+        Windows{41, 7, "203x61/r8", "constant:value=0.4_0_0_0", ",threads=64,span=8,batch=2"}}) {
     const auto pair = [](int x, int y) { return std::to_string(x) + "x" + std::to_string(y); };
     const std::string kernel = "box:before=" + pair(w.columns / 2, w.rows / 2) +
                                ",after=" + pair((w.columns - 1) / 2, (w.rows - 1) / 2);
@@ -385,7 +392,7 @@ TEST(Vulkan, BoxesBySegmentsAsOtherDevicesFetchThem) {
     const Pixels src = Pixels::random(desc);
     BlurSpec spec = spec_of(Box::of_size({32, 19}, {16, 9}), BorderMode::constant);
     spec.accuracy.max_error = 0.5;
-    const PlanOptions options = with("box.any:form=segments,threads=64,vertical_groups=5");
+    const PlanOptions options = with("box.any:form=segments,threads=64,span=4,batch=4,vertical_groups=5");
     Plan plan = must(make_plan(spec, desc, desc, other, options));
     plan.device = gpu().info();
     const Executable usual = must(gpu().prepare(must(make_plan(spec, desc, desc, gpu().info(), options))));

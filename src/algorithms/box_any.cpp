@@ -27,7 +27,7 @@ constexpr std::array kOptions = {
     OptionInfo{"form", kBoxAnyForms, "the cheapest",
                "GPU: windows from sums of columns, from four corners, or from sums along rows of groups or of subgroups (lanes)"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
-    OptionInfo{"span", kSpans, "what fills 16 bytes", "GPU, lanes: neighbouring pixels of a thread", true},
+    OptionInfo{"span", kSpans, "what is expected to be fastest", "GPU, lanes and segments: columns of a thread", true},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group", true},
     OptionInfo{"batch", kBatches, "as many as leave room for other groups", "GPU: rows from one turn to the next", true},
     OptionInfo{"walks", kWalks, "as many as a subgroup has lanes for", "GPU: lanes that share a row of sums", true},

@@ -62,8 +62,8 @@ struct BoxWalks {
 /// Pieces of walks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
 /// device. Measured on an H200: what is left over for a second round takes as long as the first.
 [[nodiscard]] std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up);
-/// Rows of a band for sums of integers: box_pieces() of the whole source, within limits.
-[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up);
+/// Rows of a band: box_pieces() of the whole source, within limits; bands that are cut into cells are no higher than their sums allow.
+[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells = true);
 /// Of floats, which begin anew with every band: the whole source decides, so that a region has the bits of the whole.
 [[nodiscard]] std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up);
 
@@ -75,9 +75,9 @@ struct BoxWalks {
 inline constexpr double kBoxRun = 16.0;
 
 /// The box, whose windows follow from differences of rows: whole pixels, by lanes that ask each other. `form`: who refuses all else;
-/// `own_option`: which only it has.
+/// `has_spans`: whether it has the option span.
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,
-                                                    std::string_view own_option = {});
+                                                    bool has_spans = false);
 /// Groups of whole subgroups, as many threads as the option says.
 [[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
 /// Refuses what pixels are decoded for, or stored as something else for. `form`: who refuses.

@@ -32,8 +32,9 @@ std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up) 
   return pieces < 0.5 * round ? pieces : std::clamp(static_cast<std::int32_t>(round), 1, p.src.height);
 }
 
-std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up) {
-  return std::clamp(walk_length(p.src.height, box_pieces(p, walks, run_up), 1), kLeastRows, kMostRows);
+std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells) {
+  const std::int32_t height = walk_length(p.src.height, box_pieces(p, walks, run_up), 1);
+  return std::clamp(height, kLeastRows, has_cells ? kMostRows : std::max(p.src.height, kLeastRows));
 }
 
 std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
@@ -49,14 +50,13 @@ std::int32_t box_rows_within(const Problem& p, double start, double row, std::in
   return static_cast<std::int32_t>(std::clamp(std::floor(units / row), 1.0, static_cast<double>(most)));
 }
 
-Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,
-                                      std::string_view own_option) {
+Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form, bool has_spans) {
   if (Status known = only_options(p, {"form", "storage", "sums", "span", "threads", "batch", "walks", "vertical_groups"});
       !known) {
     return known.error();
   }
   if (p.options.contains("walks")) return refusal("option walks is for the form columns");
-  if (p.options.contains("span") && own_option != "span") return refusal("option span is for the form lanes");
+  if (p.options.contains("span") && !has_spans) return refusal("option span is for the forms lanes and segments");
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
   const auto storage_given = p.options.find("storage");

@@ -226,7 +226,7 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
 Result<Proposal> propose_box_columns(const Problem& p) {
   const Status known = only_options(p, {"form", "storage", "sums", "span", "threads", "batch", "walks", "vertical_groups"});
   if (!known) return known.error();
-  if (p.options.contains("span")) return refusal("option span is for the form lanes");
+  if (p.options.contains("span")) return refusal("option span is for the forms lanes and segments");
   const Result<Storage> where = buffer_or_image(p, kKernel);
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);

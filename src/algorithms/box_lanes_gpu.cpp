@@ -156,7 +156,7 @@ double instructions(const Problem& p, const Form& form) {
 }  // namespace
 
 Result<Proposal> propose_box_lanes(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "sums along rows", "span");
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "sums along rows", true);
   if (!box) return box.error();
   if (Status stored = box_of_stored(p, "lanes"); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "algorithms/box_cells.h"
 #include "tuning/tuning.h"
@@ -18,7 +19,7 @@ using namespace gpu;
 using Sums = BoxAnySums;
 
 constexpr std::string_view kKernel = "box_segments";
-constexpr std::int32_t kColumnsOfLane = 4;
+constexpr std::int32_t kMostColumns = 8;  // of a lane
 constexpr double kHalf = 65535.0;  // what half a word holds
 
 /// How the work is split.
@@ -28,6 +29,7 @@ struct Form {
   std::int32_t bits = 8;      ///< of a component
   bool is_code = true;        ///< which is no float
   std::int32_t span = 1;      ///< pixels that are fetched at once
+  std::int32_t columns = 4;   ///< of a lane
   std::int32_t threads = 128;
   std::int32_t batch = 1;     ///< rows from one turn to the next
   std::int32_t strip = 1;     ///< columns that come out of a group
@@ -35,10 +37,10 @@ struct Form {
   std::int32_t pieces = 1;    ///< bands
   std::int32_t height = 1;    ///< rows of one
   double error = 0.0;
-  [[nodiscard]] std::int32_t chunks() const { return kColumnsOfLane / span; }
-  [[nodiscard]] std::int32_t reach() const { return threads * kColumnsOfLane; }
+  [[nodiscard]] std::int32_t chunks() const { return columns / span; }
+  [[nodiscard]] std::int32_t reach() const { return threads * columns; }
   /// Columns that a lane walks along.
-  [[nodiscard]] std::int32_t segment() const { return batch * kColumnsOfLane; }
+  [[nodiscard]] std::int32_t segment() const { return batch * columns; }
   /// Lanes that share a row.
   [[nodiscard]] std::int32_t segments() const { return threads / batch; }
   /// 32-bit words of a column's sum in shared memory.
@@ -47,9 +49,9 @@ struct Form {
   }
   /// Strips are so many columns or a multiple: what lanes store side by side, a column's sum in size, must not lie across their ends.
   [[nodiscard]] std::int32_t step() const {
-    std::int32_t columns = kColumnsOfLane;
-    while (columns * channels * bits / 8 % (4 * words()) != 0) columns *= 2;
-    return columns;
+    std::int32_t together = columns;
+    while (together * channels * bits / 8 % (4 * words()) != 0) together *= 2;
+    return together;
   }
   [[nodiscard]] bool is_byte() const { return channels == 1 && bits == 8; }
   /// Of codes, two whole words.
@@ -66,7 +68,7 @@ struct Form {
 /// Columns of a strip: no more than a group can make, and alike. The whole source decides, as sums of floats begin there.
 std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
   const std::int32_t most = form.reach() - (window - 1) - (form.span - 1);
-  const std::int32_t step = most >= form.step() ? form.step() : kColumnsOfLane;
+  const std::int32_t step = most >= form.step() ? form.step() : form.columns;
   if (most < step) return 0;
   const std::int32_t widest = most / step * step;
   const std::int32_t strips = (p.src.width + widest - 1) / widest;
@@ -103,9 +105,11 @@ std::int32_t groups_at_once(const Problem& p, const Form& form) {
   constexpr std::int32_t kManyBytes = 32;  // of a column, in a turn
   const bool is_large = form.words() == 4 || form.batch * form.channels * form.bits / 8 >= kManyBytes;
   const bool is_wide = form.threads >= 256;
-  std::int32_t threads = is_wide ? 512 : 384;
+  std::int32_t threads = is_wide || (form.threads <= 64 && !is_large) ? 512 : 384;
   if (form.is_byte()) threads = form.batch > 4 && !form.has_cells ? 512 : 768;
   if (is_large || (is_wide && form.sums == Sums::u16x2 && form.batch > 4)) threads = 256;
+  // Lanes with fewer columns have registers to spare, but where these are four floats.
+  if (form.columns < 4) threads = form.words() == 4 ? 384 : form.channels > 1 ? 512 : form.bits == 32 ? 1024 : 768;
   // A processor has memory for two of the largest groups, and for three of bytes with 256 threads and 8 rows, which take 35 KB.
   const std::int64_t fit = 9 * std::int64_t{p.device.gpu.shared_bytes} / 4 / form.shared_bytes(p.device.gpu.subgroup_size);
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(threads / form.threads, 1, std::max<std::int64_t>(fit, 1)));
@@ -131,7 +135,8 @@ double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
 /// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200, within a fifth of what most
 /// plans take that are near the fastest of their window.
 double instructions_of(const Form& form) {
-  const double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.5) + 5.0 * form.channels;
+  double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.5) + 5.0 * form.channels;
+  if (form.columns < 4 && form.words() < 4) count *= 1.1;  // what does not depend on columns
   if (form.channels < 3) return count;
   // Bytes that are summed two in a word, and numbers of 16 bits, save something. Pixels of three channels lie across what is moved
   // together, those of words less so.
@@ -158,6 +163,7 @@ double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& 
   double first = form.channels == 4 ? 0.28 : form.is_byte() ? 0.4 : 0.5;
   if (form.bits == 16 && form.is_code) first = form.is_long_code() ? 2.0 : 0.9;
   if (form.bits == 32 && form.channels < 4) first = 2.4;
+  if (form.columns < 4) first = std::min(first, 0.4);
   double operations = instructions_of(form) * read_of(p, form) * (1.0 + first * first_rows(box, form));
   // Bytes gain nothing from more rows than four.
   const std::int32_t rows = form.is_byte() ? std::min(form.batch, 4) : form.batch;
@@ -173,7 +179,7 @@ std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, Form fo
   std::int32_t best = 1;
   double least = HUGE_VAL;
   for (std::int32_t at_once = 1; at_once <= groups_at_once(p, form); ++at_once) {
-    form.height = box_band(p, {strips, form.threads, at_once * form.threads}, run_up);
+    form.height = box_band(p, {strips, form.threads, at_once * form.threads}, run_up, form.has_cells);
     if (!is_integer(form.sums)) {
       const Growth of = growth(box, form);
       form.height = box_rows_within(p, of.start, of.row, form.height);
@@ -205,8 +211,15 @@ double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& for
   return std::max(seconds, seconds_of_walk(p, 0.0, form.height * (form.has_cells ? 2.0 : 1.0 + first / 4.0)));
 }
 
-Result<Form> form_of_threads(const Problem& p, const PerAxis<BoxAxis>& box, Form out) {
-  if (out.threads % out.batch != 0 || out.segment() * out.channels * out.bits / 32 % out.words() != 0) {
+Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form out) {
+  const std::int32_t bytes = info(p.src.format).pixel_bytes();
+  while (!is_whole_words(p.src.format, out.span)) out.span *= 2;
+  while (2 * out.span <= out.columns && 2 * out.span * bytes <= 16) out.span *= 2;
+  if (out.columns % out.span != 0) {
+    return refusal(std::to_string(out.columns) + " columns of a thread are no whole number of the " + std::to_string(out.span) +
+                   " that it fetches at once");
+  }
+  if (out.threads % (out.batch * out.chunks()) != 0 || out.segment() * out.channels * out.bits / 32 % out.words() != 0) {
     return refusal(std::to_string(out.threads) + " threads cannot share out " + std::to_string(out.batch) + " rows of " +
                    std::string(info(p.src.format).name));
   }
@@ -225,9 +238,48 @@ Result<Form> form_of_threads(const Problem& p, const PerAxis<BoxAxis>& box, Form
   return out;
 }
 
-/// By the threads and rows a turn that are asked for, or those with which the whole image takes the least time.
-Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
+/// What a group may be like.
+struct Lanes {
+  std::int32_t columns = 4;
+  std::int32_t rows = 4;
+  std::int32_t threads = 128;
+  bool is_last_resort = false;  ///< where nothing before fits
+};
+
+/// Measured on an H200. More rows a turn wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
+/// and `rgb32f` two rows take as long as four, or less. Lanes of two columns keep half as much of what leaves in the second cache, and
+/// registers for twice as many rows: where windows are no wider than half of what their group reads, of pixels of 2 to 8 bytes.
+std::vector<Lanes> usual_lanes(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   const GpuInfo& gpu = p.device.gpu;
+  const int bytes = info(p.src.format).pixel_bytes();
+  std::vector<Lanes> out;
+  const bool are_wide = form.bits == 32 && form.channels > 1;
+  const std::int32_t most_rows = bytes <= 2 ? 8 : are_wide ? 2 : 4;
+  const std::int32_t least_rows = bytes >= 8 ? 2 : 4;
+  const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
+  const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
+  const auto add_all = [&](std::int32_t first_rows, std::int32_t last_rows, bool is_last_resort) {
+    for (std::int32_t rows = first_rows; rows >= last_rows; rows /= 2) {
+      for (std::int32_t threads = least; threads <= std::max(largest, least); threads *= 2) {
+        out.push_back({4, rows, threads, is_last_resort});
+      }
+    }
+  };
+  add_all(most_rows, least_rows, false);
+  const bool is_single = form.channels == 1;
+  const bool is_small = form.bits == 8 && form.channels < 4;
+  const std::int32_t threads = is_single ? 256 : 128;
+  const bool is_narrow = box.x.whole() <= threads + 1 && !form.has_cells;
+  if (is_narrow && !is_small && form.channels != 3 && bytes <= 8 && !gpu.is_software) {
+    const bool has_many = bytes <= 4 || (form.bits < 32 && box.x.whole() <= 65);
+    out.push_back({2, has_many ? 8 : 4, std::min(threads, largest)});
+  }
+  add_all(least_rows / 2, 1, true);
+  return out;
+}
+
+/// By what is asked for of lanes, or that with which the whole image takes the least time.
+Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   const FormatInfo& source = info(p.src.format);
   Form form;
   form.sums = sums;
@@ -237,37 +289,26 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   if (sums == Sums::u16x2 && 255.0 * box.y.whole() > kHalf) {
     return refusal("sums of " + std::to_string(box.y.whole()) + " rows would not fit into 16 bits");
   }
-  while (!is_whole_words(p.src.format, form.span)) form.span *= 2;
-  while (2 * form.span <= kColumnsOfLane && 2 * form.span * source.pixel_bytes() <= 16) form.span *= 2;
   form.has_cells = box.y.whole() > most_read(form);
 
-  const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
-  const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
-  // Measured on an H200: more rows a turn wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
-  // and `rgb32f` two rows take as long as four, or less.
-  const bool are_wide = source.bits == 32 && source.channels > 1;
-  const std::int32_t most_rows = source.pixel_bytes() <= 2 ? 8 : are_wide ? 2 : 4;
-  const std::int32_t least_rows = source.pixel_bytes() >= 8 ? 2 : 4;
   std::optional<Result<Form>> best;
   double best_seconds = HUGE_VAL;
-  for (std::int32_t rows = most_rows; rows >= 1; rows /= 2) {
-    if (rows < least_rows && best && best->ok()) break;
-    const Result<std::int32_t> batch = count(p, "batch", 16, rows);
+  for (const Lanes& lanes : usual_lanes(p, box, form)) {
+    if (lanes.is_last_resort && best && best->ok()) break;
+    const Result<std::int32_t> columns = count(p, "span", kMostColumns, lanes.columns);
+    const Result<std::int32_t> batch = count(p, "batch", 16, lanes.rows);
+    const Result<std::int32_t> threads = box_threads(p, lanes.threads);
+    if (!columns) return columns.error();
     if (!batch) return batch.error();
+    if (!threads) return threads.error();
+    form.columns = *columns;
     form.batch = *batch;
-    for (std::int32_t usual = least; usual <= std::max(largest, least); usual *= 2) {
-      const Result<std::int32_t> threads = box_threads(p, usual);
-      if (!threads) return threads.error();
-      form.threads = *threads;
-      const Result<Form> made = form_of_threads(p, box, form);
-      const double seconds = made ? seconds_of(p, box, *made, static_cast<double>(p.src.width) * p.src.height) : HUGE_VAL;
-      if (!best || seconds < best_seconds) {
-        best = made;
-        best_seconds = seconds;
-      }
-      if (p.options.contains("threads")) break;
-    }
-    if (p.options.contains("batch")) break;
+    form.threads = *threads;
+    const Result<Form> made = form_of_lanes(p, box, form);
+    const double seconds = made ? seconds_of(p, box, *made, static_cast<double>(p.src.width) * p.src.height) : HUGE_VAL;
+    if (best && seconds >= best_seconds) continue;
+    best = made;
+    best_seconds = seconds;
   }
   return *best;
 }
@@ -359,7 +400,7 @@ Pass segments_pass(const Problem& p, const Steps& s) {
 }  // namespace
 
 Result<Proposal> propose_box_segments(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "segments");
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "segments", true);
   if (!box) return box.error();
   if (Status stored = box_of_stored(p, "segments"); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
@@ -376,6 +417,7 @@ Result<Proposal> propose_box_segments(const Problem& p) {
   if (form->has_cells) cells.push_back(box_words(s.cell_words()));
   Result<Proposal> out = box_proposal(p, kKernel, "segments", *form, std::move(cells));
   if (!out) return out.error();
+  out->options["span"] = std::to_string(form->columns);
   out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
   out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_cells ? p.src.payload_bytes() : 0);
   if (form->has_cells) out->passes.push_back(cells_pass(p, s));
