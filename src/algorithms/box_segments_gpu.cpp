@@ -248,16 +248,17 @@ struct Lanes {
 
 /// Measured on an H200. More rows a turn wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
 /// and `rgb32f` two rows take as long as four, or less. Lanes of two columns keep half as much of what leaves in the second cache, and
-/// registers for twice as many rows: where windows are no wider than half of what their group reads, of pixels of 2 to 8 bytes.
+/// registers for twice as many rows: where windows are no wider than half of what their group reads, a quarter where sums lie two in a
+/// word, of pixels of 2 to 8 bytes.
 std::vector<Lanes> usual_lanes(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   const GpuInfo& gpu = p.device.gpu;
   const int bytes = info(p.src.format).pixel_bytes();
-  std::vector<Lanes> out;
+  const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
+  const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
   const bool are_wide = form.bits == 32 && form.channels > 1;
   const std::int32_t most_rows = bytes <= 2 ? 8 : are_wide ? 2 : 4;
   const std::int32_t least_rows = bytes >= 8 ? 2 : 4;
-  const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
-  const std::int32_t least = std::max(gpu.is_software ? 64 : 128, gpu.subgroup_size);
+  std::vector<Lanes> out;
   const auto add_all = [&](std::int32_t first_rows, std::int32_t last_rows, bool is_last_resort) {
     for (std::int32_t rows = first_rows; rows >= last_rows; rows /= 2) {
       for (std::int32_t threads = least; threads <= std::max(largest, least); threads *= 2) {
@@ -269,7 +270,8 @@ std::vector<Lanes> usual_lanes(const Problem& p, const PerAxis<BoxAxis>& box, co
   const bool is_single = form.channels == 1;
   const bool is_small = form.bits == 8 && form.channels < 4;
   const std::int32_t threads = is_single ? 256 : 128;
-  const bool is_narrow = box.x.whole() <= threads + 1 && !form.has_cells;
+  const std::int32_t widest = form.sums == Sums::u16x2 ? threads / 2 + 1 : threads + 1;
+  const bool is_narrow = box.x.whole() <= widest && !form.has_cells;
   if (is_narrow && !is_small && form.channels != 3 && bytes <= 8 && !gpu.is_software) {
     const bool has_many = bytes <= 4 || (form.bits < 32 && box.x.whole() <= 65);
     out.push_back({2, has_many ? 8 : 4, std::min(threads, largest)});
