@@ -471,6 +471,33 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "tiles of more than 32768 bytes leave a processor too few groups");
 }
 
+/// As measured on an H200: one group more than a processor runs at once takes a tenth longer.
+TEST(VulkanPlan, DecimatingBySumsIsOneRound) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  device.gpu.shared_bytes = 48 << 10;
+  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
+  using enum PixelFormat;
+  struct Expected {
+    PixelFormat format;
+    double sigma;
+    double threads_at_once;  // of a processor, that took the least time
+  };
+  for (const auto& [format, sigma, at_once] :
+       {Expected{rgba16f, 5, 768}, Expected{rgba16f, 8, 1024}, Expected{rgba16f, 10, 1152}, Expected{rgba16f, 20, 1024},
+        Expected{rgba32f, 5, 1152}, Expected{rgba32f, 8, 768}, Expected{rgba32f, 10, 768}, Expected{rgba16, 5, 768},
+        Expected{rgba16f, 50, 1024}, Expected{r32f, 10, 768},
+        Expected{rgba8, 100, 384}}) {
+    const ImageDesc desc{4096, 4096, format};
+    const Pass pass = must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device, with("gauss.decimate"))).passes.front();
+    const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
+    const double threads = 1.0 * count(pass.size.x, pass.tile.x) * count(pass.size.y, pass.tile.y) * pass.group.x;
+    const double rounds = threads / (gpu_tuning(device).groups_to_fill / 8.0 * at_once);
+    EXPECT_LE(rounds, 1.0) << info(format).name << ", sigma " << sigma;
+    EXPECT_GT(rounds, 0.7) << info(format).name << ", sigma " << sigma;
+  }
+}
+
 /// How gauss.decimate makes cells of an image, or why it does not.
 std::string cells_by(std::string_view algorithm, PixelFormat format = PixelFormat::rgba8, std::int32_t size = 4000,
                      const DeviceInfo& device = fake_matrix_gpu()) {

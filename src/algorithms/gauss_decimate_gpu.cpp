@@ -81,7 +81,9 @@ double decimating_at_once(std::int32_t threads, std::int32_t channels, double su
   constexpr double kRegisters = 65536.0;  // of a processor
   // Of two or three channels more groups are as fast as one round, or faster.
   const bool is_flat = channels == 2 || channels == 3;
-  const double registers = is_flat ? 42.0 + 0.2 * sums + 1.8 * words : 32.0 + 0.9 * sums + 2.2 * words;
+  constexpr double kManyWords = 32.0;
+  const double many = words >= kManyWords ? 12.0 : 0.0;
+  const double registers = is_flat ? 42.0 + 0.2 * sums + 1.8 * words : 22.0 + sums + 2.0 * words + many;
   return std::max(std::floor(kRegisters / threads / registers), 1.0);
 }
 
