@@ -79,9 +79,9 @@ std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_
 /// their way and at hand. Fitted to an H200, where they are one round: one more group a processor costs a tenth, one less a hundredth.
 double decimating_at_once(std::int32_t threads, std::int32_t channels, double sums, double words) {
   constexpr double kRegisters = 65536.0;  // of a processor
+  constexpr double kManyWords = 32.0;
   // Of two or three channels more groups are as fast as one round, or faster.
   const bool is_flat = channels == 2 || channels == 3;
-  constexpr double kManyWords = 32.0;
   const double many = words >= kManyWords ? 12.0 : 0.0;
   const double registers = is_flat ? 42.0 + 0.2 * sums + 1.8 * words : 22.0 + sums + 2.0 * words + many;
   return std::max(std::floor(kRegisters / threads / registers), 1.0);
@@ -116,7 +116,8 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const std::int64_t across = (size.x + cells - 1) / cells;
   const std::int32_t batch = gpu_rows_ahead(p, y.factor);
   const std::int32_t numbers = span * channels;
-  const double at_once = decimating_at_once(threads, channels, static_cast<double>(numbers * y.cells()), batch * numbers * source.bits / 32.0);
+  const auto sums = static_cast<double>(numbers * y.cells());
+  const double at_once = decimating_at_once(threads, channels, sums, batch * numbers * source.bits / 32.0);
   const auto round = static_cast<std::int32_t>(at_once * processors(p) / static_cast<double>(across * p.batch));
   const std::int32_t balanced = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
   const std::int32_t pieces = std::clamp(round, 1, balanced);
