@@ -1,7 +1,6 @@
 // Planning box.any for GPUs that do not exist: which form and which sums, and what is refused.
 #include <gtest/gtest.h>
 
-#include "tuning/tuning.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -244,9 +243,7 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
     const ImageDesc desc{4096, 4096, e.format};
     const BlurSpec spec = spec_of(Box::of_radius(e.radius, e.radius));
     const Pass pass = must(make_plan(spec, desc, desc, device, with(std::string(e.algorithm)))).passes.back();
-    const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
-    const double threads = 1.0 * count(pass.size.x, pass.tile.x) * count(pass.size.y, pass.tile.y) * pass.group.x;
-    const double rounds = threads / (gpu_tuning(device).groups_to_fill / 8.0 * e.threads_at_once);
+    const double rounds = groups_a_processor(pass, device) * pass.group.x / e.threads_at_once;
     EXPECT_LE(rounds, e.rounds) << e.algorithm << ", radius " << e.radius;
     EXPECT_GT(rounds, 0.9 * e.rounds) << e.algorithm << ", radius " << e.radius;
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "support.h"
+#include "tuning/tuning.h"
 
 namespace mollify::test {
 
@@ -31,6 +32,14 @@ inline PlanOptions with(std::string_view algorithm, Overlap overlap = Overlap::n
   if (!algorithm.empty()) options.algorithm = must(parse_algorithm(algorithm));
   options.overlap = overlap;
   return options;
+}
+
+/// Groups of a pass for each processor of the device.
+inline double groups_a_processor(const Pass& pass, const DeviceInfo& device) {
+  const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
+  constexpr double kGroupsToFill = 8.0;  // of a processor
+  const double processors = gpu_tuning(device).groups_to_fill / kGroupsToFill;
+  return static_cast<double>(count(pass.size.x, pass.tile.x)) * count(pass.size.y, pass.tile.y) / processors;
 }
 
 inline const Device& gpu() {

@@ -1,0 +1,163 @@
+// Planning gauss.decimate for GPUs that do not exist: how cells are made, blurred and expanded, and what is refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "vulkan_support.h"
+
+namespace mollify::test {
+namespace {
+
+/// How gauss.decimate blurs its grid, or why it does not.
+std::string blur_of_grid(std::string_view algorithm, std::int32_t size = 1000, PixelFormat format = PixelFormat::rgba8,
+                         const DeviceInfo& device = fake_gpu(false)) {
+  const ImageDesc desc{size, size, format};
+  const Result<Plan> plan = make_plan(spec_of(Gaussian{{20, 20}, {}, {}}), desc, desc, device, with(algorithm));
+  if (!plan) return message_of(plan);
+  const Options& options = plan->algorithm.options;
+  const std::string blur = options.at("blur") + " by " + plan->passes[1].kernel;
+  return options.contains("blur_span") ? blur + " in spans of " + options.at("blur_span") : blur;
+}
+
+TEST(VulkanPlan, SmallImagesAreDecimatedInTwoDispatches) {
+  EXPECT_EQ(blur_of_grid("gauss.decimate"), "expand by gauss_expand_tile in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, fake_gpu(true)), "tiles by gauss_grid in spans of 1")
+      << "software takes seconds to compile the other";
+}
+
+TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) {
+  DeviceInfo device = fake_gpu(false);
+  std::erase(device.kernels, "gauss_expand_tile");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, device), "tiles by gauss_grid in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::r8, device), "tiles by gauss_grid in spans of 8");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, fake_gpu(true)), "tiles by gauss_grid in spans of 1");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 6000, PixelFormat::rgb8, device), "walk by sep_fused");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk"), "walk by sep_fused");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand"), "expand by gauss_expand_tile in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 6000, PixelFormat::rgb8), "tiles by gauss_grid in spans of 8");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur_span=2", 6000, PixelFormat::rgb8, device), "tiles by gauss_grid in spans of 2");
+  std::erase(device.kernels, "gauss_grid");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, device), "walk by sep_fused");
+  const std::string cannot = "gauss.decimate cannot do this: ";
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 1000, PixelFormat::rgba8, device),
+            cannot + "the vulkan backend has no kernel gauss_grid");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk,group=64x4"),
+            cannot + "option group is for a grid that is blurred by tiles");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,storage=image"),
+            cannot + "grids are blurred as they are expanded to pixels in buffers that are only blurred");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,factor=6,order=4,blur_span=8,cell_rows=64"),
+            cannot + "lanes would have to keep more than 96 numbers of the grid");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:cell_rows=2"), "expand by gauss_expand_tile in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,cell_rows=2"),
+            cannot + "option cell_rows is for a grid that is blurred as it is expanded");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,order=4,read_span=4"), cannot + "a step has 5600 taps, more than 4096");
+  const std::string far = "gauss.decimate:factor=512,order=4,read_span=4,blur=";
+  EXPECT_EQ(blur_of_grid(far + "tiles", 1000, PixelFormat::r8), cannot + "its error of up to 21 is above the allowed 0.00049");
+  EXPECT_EQ(blur_of_grid(far + "expand", 1000, PixelFormat::r8), cannot + "a step has 4110 taps, more than 4096");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,group=33x4"), cannot + "31 taps reach further than the tile of a group");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,group=64x12"),
+            cannot + "it would need 61440 bytes of shared memory, the device has 32768");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,group=64x8", 1000, PixelFormat::rgba8, fake_matrix_gpu()),
+            cannot + "tiles of more than 32768 bytes leave a processor too few groups");
+}
+
+/// As measured on an H200: one group more than a processor runs at once takes a tenth longer.
+TEST(VulkanPlan, DecimatingBySumsIsOneRound) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  device.gpu.shared_bytes = 48 << 10;
+  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
+  using enum PixelFormat;
+  struct Expected {
+    PixelFormat format;
+    double sigma;
+    double threads_at_once;  // of a processor, that took the least time
+  };
+  for (const auto& [format, sigma, at_once] :
+       {Expected{rgba16f, 5, 768}, Expected{rgba16f, 8, 1024}, Expected{rgba16f, 10, 1152}, Expected{rgba16f, 20, 1024},
+        Expected{rgba32f, 5, 1152}, Expected{rgba32f, 8, 768}, Expected{rgba32f, 10, 768}, Expected{rgba16, 5, 768},
+        Expected{rgba16f, 50, 1024}, Expected{r32f, 10, 768},
+        Expected{rgba8, 100, 384}}) {
+    const ImageDesc desc{4096, 4096, format};
+    const Pass pass = must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device, with("gauss.decimate"))).passes.front();
+    const double rounds = groups_a_processor(pass, device) * pass.group.x / at_once;
+    EXPECT_LE(rounds, 1.0) << info(format).name << ", sigma " << sigma;
+    EXPECT_GT(rounds, 0.7) << info(format).name << ", sigma " << sigma;
+  }
+}
+
+/// How gauss.decimate makes cells of an image, or why it does not.
+std::string cells_by(std::string_view algorithm, PixelFormat format = PixelFormat::rgba8, std::int32_t size = 4000,
+                     const DeviceInfo& device = fake_matrix_gpu()) {
+  const ImageDesc desc{size, size, format};
+  const Result<Plan> plan = make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with(algorithm));
+  if (!plan) return message_of(plan);
+  EXPECT_LE(plan->predicted_error, default_max_error(format));
+  return plan->algorithm.options.at("math") + " by " + plan->passes[0].kernel;
+}
+
+TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
+  const std::string matrix = "matrix by gauss_decimate_matrix";
+  const std::string sums = "f32 by gauss_decimate_spans";
+  EXPECT_EQ(cells_by("gauss.decimate"), matrix);
+  EXPECT_EQ(cells_by("gauss.decimate:math=f32"), sums);
+  EXPECT_EQ(cells_by("gauss.decimate:read_span=2"), sums) << "an option of f32 alone";
+  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 500), sums) << "matrices of taps take their time to make";
+  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::r8), sums);
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::r8), matrix);
+  const std::string cannot = "gauss.decimate cannot do this: ";
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgba16f), cannot + "matrices multiply 8-bit integers");
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgb8),
+            cannot + "a matrix has no whole number of cells of three channels");
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix,read_span=2"),
+            cannot + "matrices are made of 16 bytes at once, without the option read_span");
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix,storage=image"),
+            cannot + "matrices need pixels in buffers that are only blurred");
+  DeviceInfo device = fake_matrix_gpu();
+  device.gpu.byte_matrices = false;
+  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 4000, device), sums);
+  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgba8, 4000, device),
+            cannot + "the device has no cooperative matrices of 8-bit integers");
+}
+
+/// Groups of a device have work alike: none has a third where others have two.
+TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";  // which has 132
+  const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=matrix,blur=tiles")));
+  for (const Pass& pass : {plan.passes[0], plan.passes[2]}) {
+    const double share = groups_a_processor(pass, device);
+    EXPECT_LE(share, std::round(share)) << pass.kernel;
+    EXPECT_GT(share, std::round(share) - 0.15) << pass.kernel;
+  }
+}
+
+/// Measured to be faster than 16 at factors 4 and 12, and slower at 3 and 28.
+TEST(VulkanPlan, PixelsOfFourHalvesAreReadEightBytesAtOnceAtMiddlingFactors) {
+  const auto read_span_at = [](int factor, PixelFormat format) {
+    const ImageDesc desc{4096, 4096, format};
+    const std::string algorithm = "gauss.decimate:math=f32,order=5,factor=" + std::to_string(factor);
+    BlurSpec spec = spec_of(Gaussian{{3.0 * factor, 3.0 * factor}, {}, {}});
+    spec.accuracy.max_error = 1e-2;
+    return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).algorithm.options.at("read_span");
+  };
+  EXPECT_EQ(read_span_at(3, PixelFormat::rgba16f), "2");
+  EXPECT_EQ(read_span_at(4, PixelFormat::rgba16f), "1");
+  EXPECT_EQ(read_span_at(16, PixelFormat::rgba16f), "1");
+  EXPECT_EQ(read_span_at(20, PixelFormat::rgba16f), "2");
+  EXPECT_EQ(read_span_at(4, PixelFormat::rgba16), "2");
+  EXPECT_EQ(read_span_at(4, PixelFormat::rg16f), "4");
+}
+
+/// On an H200 the cells of a single channel take 57 us, its taps 97.
+TEST(VulkanPlan, CellsOfOneChannelAreCheaperThanThoseOfFour) {
+  const ImageDesc desc{4096, 4096, PixelFormat::r8};
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  EXPECT_EQ(must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device)).algorithm.id, "gauss.decimate");
+}
+
+}  // namespace
+}  // namespace mollify::test
