@@ -116,7 +116,7 @@ std::vector<TuneTask> tune_tasks(const DeviceInfo& device, PerAxis<std::int32_t>
 std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& task, const DeviceInfo& device) {
   // Where the pixels lie is the caller's affair, what is computed is the error's, and over how many passes depends on the
   // size of the image against that of the cache, which rows do not know.
-  constexpr std::array<std::string_view, 9> kNoSpeed = {"storage",  "factor", "order", "levels", "levels_x",
+  constexpr std::array<std::string_view, 9> kNoSpeed = {"storage",  "factor", "cells", "levels", "levels_x",
                                                         "levels_y", "boxes",  "rank",  "passes"};
   constexpr std::array<std::string_view, 4> kPrecision = {"cache", "intermediate", "accumulator", "sums"};
   constexpr std::array<std::string_view, 2> kPieces = {"columns", "vertical_groups"};

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
-#include "core/decimation.h"
+#include "core/splines.h"
 #include "support.h"
 
 namespace mollify::cpu {
@@ -215,7 +215,7 @@ TEST(Twins, BoxAnyMatches) {
 }
 
 DecimatedAxis decimated_axis(int factor, int order) {
-  const std::vector<double> spline = bspline(factor, order);
+  const std::vector<double> spline = box_spline(factor, order);
   DecimatedAxis axis{factor, spline_centre(spline.size()), spline_cells(spline.size(), factor),
                      {spline.begin(), spline.end()}};
   axis.spline.resize(static_cast<std::size_t>(axis.cells * factor), 0.0F);

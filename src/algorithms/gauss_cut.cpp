@@ -47,7 +47,7 @@ struct AxisPlan {
 };
 
 Result<AxisPlan> plan_axis(const AxisGaussian& gaussian, int levels, int halvings, double l1_budget) {
-  const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, 1 << levels, kHalvingOrder, Jump::window);
+  const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, 1 << levels, kHalvingSpline, Jump::window);
   const double height = std::nearbyint(fit->window * kHeights);
   if (height < 0.0 || height > kMostHeight) return refusal("the jump at its end does not fit 16 bits");
   AxisPlan axis;

@@ -1,6 +1,6 @@
 // gauss.decimate on GPUs: the image becomes a grid of cells, the grid is blurred, and pixels are expanded from it, in three
 // dispatches, or in two where what expands blurs as well. Image and result are touched once; the grids are small and stay in cache.
-// About 2 * order multiply-adds a component at any sigma.
+// About 2 * cells multiply-adds a component at any sigma.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -27,9 +27,8 @@ std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
   return span;
 }
 
-/// Measured on an H200: 16 bytes are fastest, but for 8 where small factors leave many sums, of rgba16f at factors from 4
-/// to 16 (135 instead of 141 us at 4, 110 instead of 119 at 12, but 121 and 119 at 6; 3 to 4 more at 3 and 28), and where halves are
-/// expanded. Drivers that run on the processor take seconds to compile what spans unroll to.
+/// Measured on an H200: 16 bytes are fastest, but for 8 of 8-bit pixels where small factors leave many sums. Drivers that run on the
+/// processor take seconds to compile what spans unroll to.
 Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   constexpr std::int32_t kLongest = 8;
   constexpr int kManySums = 6;
@@ -38,10 +37,9 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
                   p.spec.transfer == TransferFunction::none && p.src.format == p.dst.format;
   const int bits = info(p.src.format).bits;
   const bool is_software = p.device.gpu.is_software;
-  const bool is_middling = y.factor >= 4 && y.factor <= 16;
-  const bool is_short = p.src.format == PixelFormat::rgba16f ? is_middling : bits == 8 && y.factor < kManySums;
+  const bool is_short = bits == 8 && y.factor < kManySums;
   const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
-  const std::int32_t written_bytes = is_software ? 1 : bits == 16 ? 8 : 16;
+  const std::int32_t written_bytes = is_software ? 1 : 16;
   const auto choose = [&](std::string_view option, std::int32_t bytes) {
     return count(p, option, kLongest, out.are_plain ? usual_span(p.src.format, bytes) : 1);
   };
@@ -82,7 +80,7 @@ double decimating_at_once(std::int32_t threads, std::int32_t channels, double su
   constexpr double kManyWords = 32.0;
   // Of two or three channels more groups are as fast as one round, or faster.
   const bool is_flat = channels == 2 || channels == 3;
-  const double many = words >= kManyWords ? 12.0 : 0.0;
+  const double many = words >= kManyWords || channels == 1 ? 12.0 : 0.0;
   const double registers = is_flat ? 42.0 + 0.2 * sums + 1.8 * words : 22.0 + sums + 2.0 * words + many;
   return std::max(std::floor(kRegisters / threads / registers), 1.0);
 }

@@ -115,7 +115,7 @@ double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
   const double writing = static_cast<double>(p.dst.payload_bytes()) * p.batch / device.bytes_per_second;
   // What times on an H200 say there is besides, where three dispatches are right by count: of 8 bits most where cells are near.
   const int bits = info(p.dst.format).bits;
-  const double a_pixel = bits == 32 ? 1.0e-12 : bits == 16 ? 2.2e-12 : 2.4e-12 + 4.6e-12 / e.y.factor;
+  const double a_pixel = bits == 32 ? 0.4e-12 : bits == 16 ? 2.0e-12 : 2.4e-12 + 4.6e-12 / e.y.factor;
   const double besides = a_pixel * p.dst.width * p.dst.height * p.batch;
   return device.launch_seconds + kLatency + unevenness * std::hypot(summing, writing) + besides;
 }

@@ -11,7 +11,7 @@ inline constexpr std::array<std::string_view, 3> kGridBlurs = {"tiles", "walk", 
 inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
 
 /// Of the kernel on an axis. A larger factor is cheaper than more.
-inline constexpr std::size_t kMostGridTaps = 45;
+inline constexpr std::size_t kMostGridTaps = 65;
 
 /// Of numbers that are not negative.
 [[nodiscard]] constexpr std::int32_t ceil_div(std::int64_t a, std::int64_t b) { return static_cast<std::int32_t>((a + b - 1) / b); }

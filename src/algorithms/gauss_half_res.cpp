@@ -20,7 +20,7 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_half_res";
 constexpr std::array<std::string_view, 3> kFactors = {"2", "4", "8"};
-constexpr int kTent = 2;             // a tent is a spline of order two
+constexpr BoxSpline kTent{2};            // a tent is two boxes
 constexpr double kLargestSpan = 16;  // cells in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {

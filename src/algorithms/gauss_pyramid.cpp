@@ -37,7 +37,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   }
   const double l1_budget = kCutShare * p.allowed_error / kernel_distance_error(1.0, p.src.format);
   const auto taps_on = [&](Axis axis) {
-    const std::shared_ptr<const Decimation> fit = fit_decimation(on_axis(gaussian, axis), 1 << levels, kHalvingOrder);
+    const std::shared_ptr<const Decimation> fit = fit_decimation(on_axis(gaussian, axis), 1 << levels, kHalvingSpline);
     return level_taps(fit->coarse.weights, fit->l1_distance, l1_budget);
   };
   LevelTaps x = taps_on(Axis::x);

@@ -9,6 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "core/least_squares.h"
+#include "core/splines.h"
+
 namespace mollify {
 namespace {
 
@@ -20,38 +23,6 @@ constexpr std::int64_t kCheckedSamples = 32;  // in a cell, and phases, where th
 constexpr std::int64_t kCheckedJump = 128;    // the same where the kernel jumps
 constexpr double kCutShare = 0.02;            // of the distance, that cutting the coarse kernel may add
 constexpr double kCutLeast = 1e-8;
-
-/// Solves min |A x - b| by Householder reflections; destroys its arguments.
-std::vector<double> least_squares(std::vector<std::vector<double>>& a, std::vector<double>& b) {
-  const std::size_t n = a.size();
-  std::vector<double> diagonal(n);
-  for (std::size_t k = 0; k < n; ++k) {
-    std::vector<double>& v = a[k];
-    double norm = 0.0;
-    for (std::size_t i = k; i < v.size(); ++i) norm += v[i] * v[i];
-    norm = std::copysign(std::sqrt(norm), -v[k]);
-    diagonal[k] = norm;
-    v[k] -= norm;
-    double length = 0.0;
-    for (std::size_t i = k; i < v.size(); ++i) length += v[i] * v[i];
-    if (length == 0.0) continue;
-    const auto reflect = [&](std::vector<double>& w) {
-      double dot = 0.0;
-      for (std::size_t i = k; i < v.size(); ++i) dot += v[i] * w[i];
-      dot *= 2.0 / length;
-      for (std::size_t i = k; i < v.size(); ++i) w[i] -= dot * v[i];
-    };
-    for (std::size_t j = k + 1; j < n; ++j) reflect(a[j]);
-    reflect(b);
-  }
-  std::vector<double> x(n);
-  for (std::size_t k = n; k-- > 0;) {
-    double rest = b[k];
-    for (std::size_t j = k + 1; j < n; ++j) rest -= a[j][k] * x[j];
-    x[k] = rest / diagonal[k];
-  }
-  return x;
-}
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return floor_div(a + b - 1, b); }
 
@@ -247,16 +218,28 @@ double l1_distance(const Steps& steps, const Target& target, int factor, const s
   return *std::ranges::max_element(distances) + bent * bend;
 }
 
-Decimation fit(const AxisGaussian& gaussian, int factor, int order, Jump jump) {
+std::vector<double> taps_of(Spline spline, double sigma, int factor) {
+  if (const auto* boxes = std::get_if<BoxSpline>(&spline)) return box_spline(factor, boxes->order);
+  return least_aliasing_spline(sigma, factor, std::get<LeastAliasingSpline>(spline).cells);
+}
+
+/// The square of its spread, pixels.
+double variance_of(const std::vector<double>& spline) {
+  const double middle = (static_cast<double>(spline.size()) - 1.0) / 2.0;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < spline.size(); ++i) sum += spline[i] * std::pow(static_cast<double>(i) - middle, 2);
+  return sum;
+}
+
+Decimation fit(const AxisGaussian& gaussian, int factor, Spline spline, Jump jump) {
   Decimation out;
   out.factor = factor;
-  out.order = order;
-  out.spline = bspline(factor, order);
+  out.spline = taps_of(spline, gaussian.sigma, factor);
   Target target(gaussian);
   const Steps steps(factor, out.spline);
 
   const double per_cell = gaussian.sigma / factor;
-  const double spread = order * (1.0 - 1.0 / (factor * static_cast<double>(factor))) / 12.0;  // of one spline, in cells
+  const double spread = variance_of(out.spline) / std::pow(factor, 2);  // of one spline, in cells
   const double variance = std::max(per_cell * per_cell - 2.0 * spread, 0.02);
   const double outermost = std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell),
                                     static_cast<double>(target.radius()) / factor);
@@ -284,41 +267,23 @@ Decimation fit(const AxisGaussian& gaussian, int factor, int order, Jump jump) {
 
 }  // namespace
 
-std::vector<double> bspline(int factor, int order) {
-  // Sums over a sliding window of whole numbers, divided once at the end.
-  std::vector<double> taps{1.0};
-  for (int k = 0; k < order; ++k) {
-    std::vector<double> wider(taps.size() + static_cast<std::size_t>(factor) - 1);
-    double window = 0.0;
-    for (std::size_t i = 0; i < wider.size(); ++i) {
-      if (i < taps.size()) window += taps[i];
-      if (i >= static_cast<std::size_t>(factor)) window -= taps[i - static_cast<std::size_t>(factor)];
-      wider[i] = window;
-    }
-    taps = std::move(wider);
-  }
-  const double sum = std::pow(factor, order);
-  for (double& tap : taps) tap /= sum;
-  return taps;
-}
-
-std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order, Jump jump) {
+std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline, Jump jump) {
   static std::mutex mutex;
-  static auto& fits = *new std::map<std::tuple<AxisGaussian, int, int, Jump>, std::shared_ptr<const Decimation>>;
+  static auto& fits = *new std::map<std::tuple<AxisGaussian, int, Spline, Jump>, std::shared_ptr<const Decimation>>;
   constexpr std::size_t kRemembered = 512;
-  const std::tuple key{gaussian, factor, order, jump};
+  const std::tuple key{gaussian, factor, spline, jump};
   {
     const std::scoped_lock lock(mutex);
     if (const auto known = fits.find(key); known != fits.end()) return known->second;
   }
-  auto fresh = std::make_shared<const Decimation>(fit(gaussian, factor, order, jump));
+  auto fresh = std::make_shared<const Decimation>(fit(gaussian, factor, spline, jump));
   const std::scoped_lock lock(mutex);
   if (fits.size() >= kRemembered) fits.clear();
   return fits.emplace(key, std::move(fresh)).first->second;
 }
 
 double least_distance(const AxisGaussian& gaussian, int factor) {
-  constexpr double kBestSeen = 0.9;  // fits of orders 3 to 7 miss by 0.95 to 1.3 times the jump and the factor
+  constexpr double kBestSeen = 0.9;  // fits of three to seven cells miss by 0.95 to 1.3 times the jump and the factor
   return gaussian.radius && factor > 1 ? kBestSeen * factor * Target(gaussian).jump() : 0.0;
 }
 

@@ -2,15 +2,18 @@
 //   decimate  c[m] = sum_i  spline[i] * in[m * factor - centre + i]
 //   blur      b[m] = sum_j  coarse[j] * c[m + j]
 //   expand    out[x] = sum_m factor * spline[x - m * factor + centre] * b[m]
-// The spline is `order` box filters of width `factor` convolved. The coarse kernel is fitted by least squares, so that
-// the three steps together come as near to the Gaussian as they can, at every phase of an output pixel in its cell.
+// The spline is either some box filters of width `factor` convolved, or the one that suits the Gaussian best. The coarse kernel is fitted
+// by least squares, so that the three steps together come as near to the Gaussian as they can, at every phase of an output pixel in its
+// cell.
 // A Gaussian that is cut at a radius ends in a jump, which cells cannot follow: the fit misses by about `factor` times
 // its height. A window as wide as the cut Gaussian, added beside the cells, makes the jump exactly; what the cells are then
 // fitted to falls to about nothing where it ends.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "core/weights.h"
@@ -20,20 +23,19 @@ namespace mollify {
 /// Rounds towards minus infinity; b > 0.
 [[nodiscard]] constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
 
-/// order * (factor - 1) + 1 taps that sum to one.
-[[nodiscard]] std::vector<double> bspline(int factor, int order);
-
-/// The tap of a spline of `taps` taps that lies on its cell's pixel m * factor.
-[[nodiscard]] constexpr std::int64_t spline_centre(std::size_t taps) { return (static_cast<std::int64_t>(taps) - 1) / 2; }
-
-/// Cells that one output pixel is expanded from, at most.
-[[nodiscard]] constexpr std::int64_t spline_cells(std::size_t taps, int factor) {
-  return (static_cast<std::int64_t>(taps) + factor - 1) / factor;
-}
+struct BoxSpline {
+  int order;  ///< boxes
+  auto operator<=>(const BoxSpline&) const = default;
+};
+struct LeastAliasingSpline {
+  int cells;  ///< that it spans
+  auto operator<=>(const LeastAliasingSpline&) const = default;
+};
+/// See core/splines.h.
+using Spline = std::variant<BoxSpline, LeastAliasingSpline>;
 
 struct Decimation {
   int factor = 1;
-  int order = 1;
   std::vector<double> spline{1.0};
   AxisTaps coarse;            ///< symmetric
   double window = 0.0;        ///< the weight of each pixel of the window beside the cells
@@ -44,7 +46,7 @@ struct Decimation {
 enum class Jump : std::uint8_t { cells, window };
 
 /// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled Gaussian itself.
-[[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, int order,
+[[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline,
                                                                Jump jump = Jump::cells);
 
 /// What a fit misses at least, for the jump where the Gaussian ends; 0 for endless ones. Costs no fit.

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "backends/cpu/kernels/layout.h"
-#include "core/decimation.h"
+#include "core/splines.h"
 #include "core/weights.h"
 
 namespace mollify::cpu {
@@ -111,27 +111,30 @@ std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass
   return [kernel, k](const Tile& tile) { kernel(k, tile); };
 }
 
-DecimatedAxis decimated_axis(int factor, int order) {
-  const std::vector<double> spline = bspline(factor, order);
-  DecimatedAxis axis;
-  axis.factor = factor;
-  axis.centre = spline_centre(spline.size());
-  axis.cells = spline_cells(spline.size(), factor);
-  axis.spline = rounded<float>(spline);
-  axis.spline.resize(static_cast<std::size_t>(axis.cells * axis.factor), 0.0F);
-  return axis;
+/// Of an axis of a decimated Gaussian, whose pass has the taps of the grid's kernel and then those of the spline.
+struct DecimationTaps {
+  AxisTaps coarse;
+  std::vector<double> spline;
+};
+
+DecimationTaps decimation_taps(const AxisTaps& taps, std::int64_t factor, std::int64_t cells) {
+  const auto spline = taps.weights.end() - factor * cells;
+  return {{{taps.weights.begin(), spline}, taps.anchor}, {spline, taps.weights.end()}};
+}
+
+DecimatedAxis decimated_axis(const AxisTaps& taps, std::int64_t factor, std::int64_t cells) {
+  const std::vector<double> spline = decimation_taps(taps, factor, cells).spline;
+  return {factor, spline_centre(spline.size()), cells, rounded<float>(spline)};
 }
 
 /// What both passes of a decimated Gaussian share.
 template <class Kernel>
 Kernel decimated(const Plan& plan, const Pass& pass) {
   const auto constant = [&](const char* name) { return pass.constants.at(name); };
-  const auto axis = [&](const char* factor, const char* order) {
-    return decimated_axis(static_cast<int>(constant(factor)), static_cast<int>(constant(order)));
-  };
   Kernel k;
   k.rows = row_pipeline(plan);
-  k.axis = {axis("factor_x", "order_x"), axis("factor_y", "order_y")};
+  k.axis = {decimated_axis(pass.taps.x, constant("factor_x"), constant("cells_x")),
+            decimated_axis(pass.taps.y, constant("factor_y"), constant("cells_y"))};
   k.grid.first = {constant("first_x"), constant("first_y")};
   k.grid.size = {constant("columns"), constant("rows")};
   k.grid.stride = row_stride(k.grid.size.x * k.rows.source.channels);
@@ -144,8 +147,8 @@ std::function<void(const Tile&)> make_gauss_decimate(const Plan& plan, const Pas
 
 GaussExpand expansion(const Plan& plan, const Pass& pass) {
   auto k = decimated<GaussExpand>(plan, pass);
-  k.x = taps_of<float>(pass.taps.x);
-  k.y = taps_of<float>(pass.taps.y);
+  k.x = taps_of<float>(decimation_taps(pass.taps.x, k.axis.x.factor, k.axis.x.cells).coarse);
+  k.y = taps_of<float>(decimation_taps(pass.taps.y, k.axis.y.factor, k.axis.y.cells).coarse);
   return k;
 }
 
@@ -171,8 +174,8 @@ constexpr std::array<std::string_view, 3> kPyramidConstants = {"halvings", "leve
 constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_x", "height_y",     "levels_x",     "levels_y",
                                                             "radius_x", "radius_y", "rounding", "undershoot_x", "undershoot_y"};
 constexpr std::array<std::string_view, 4> kBoxConstants = {"integer", "segment_rows", "wide_pixels", "wide_sums"};
-constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns",  "factor_x", "factor_y", "first_x",
-                                                                  "first_y",  "order_x",  "order_y",  "rows"};
+constexpr std::array<std::string_view, 8> kDecimationConstants = {"cells_x",  "cells_y", "columns", "factor_x",
+                                                                  "factor_y", "first_x", "first_y", "rows"};
 constexpr std::array kKernels = {
     KernelRow{"gauss_cut", kCutConstants, make_gauss_cut},
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
