@@ -1,5 +1,5 @@
 //@ axis STORAGE buffer image
-// gauss.decimate, first step: B-splines on a grid of cells `factor` pixels apart,
+// gauss.decimate, first step: splines on a grid of cells `factor` pixels apart,
 //   c[m] = sum of spline[i] * in[m * factor - centre + i].
 // A group walks down a strip; each lane adds its column's pixels into the sums of the cells whose splines reach them, and
 // when a row of cells is complete the group sums across.
@@ -18,7 +18,7 @@ layout(constant_id = 22) const int cells_x = 4;  // that a pixel belongs to
 layout(constant_id = 23) const int cells_y = 4;
 layout(constant_id = 24) const int batch = 2;    // rows that are fetched ahead; divides factor_y
 
-// The splines of x and of y, filled up with zeros to cells * factor taps.
+// The splines of x and of y, cells * factor taps each.
 #include "weights.glsl"
 
 const int kThreads = int(gl_WorkGroupSize.x);

@@ -30,7 +30,7 @@ layout(constant_id = 24) const int batch = 16;          // rows of a turn: 16 at
 layout(constant_id = 25) const int lead = 0;            // columns read before the first tap's, so that spans are whole
 layout(constant_id = 26) const int subgroup_size = 32;
 
-// The spline of x, in whole numbers of up to 16 bits; that of y, filled up with zeros to cells * factor taps.
+// The spline of x, in whole numbers of up to 16 bits; that of y, cells * factor taps.
 #include "weights.glsl"
 
 #define Rows ucoopmatNV<8, gl_ScopeSubgroup, 16, 32>

@@ -19,7 +19,7 @@ layout(constant_id = 22) const int cells_x = 4;  // that a pixel belongs to
 layout(constant_id = 23) const int cells_y = 4;
 layout(constant_id = 24) const int batch = 2;    // rows that are fetched ahead; divides factor_y
 
-// The splines of x and of y, filled up with zeros to cells * factor taps.
+// The splines of x and of y, cells * factor taps each.
 #include "weights.glsl"
 
 const int kThreads = int(gl_WorkGroupSize.x);

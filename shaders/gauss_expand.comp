@@ -19,7 +19,7 @@ layout(constant_id = 22) const int cells_x = 4;  // that a pixel is mixed from
 layout(constant_id = 23) const int cells_y = 4;
 layout(constant_id = 24) const int batch = 2;    // rows whose weights the compiler may know; divides factor_y
 
-// The splines of x and of y times their factors, filled up with zeros to cells * factor taps.
+// The splines of x and of y times their factors, cells * factor taps each.
 #include "weights.glsl"
 
 const int kTaps = cells_x * factor_x;

@@ -2,7 +2,7 @@
 // each row of cells across once, keeps those that the next rows of pixels need, and mixes them. Where cells come from is the
 // kernel's.
 // Include it after spans.glsl and the weights, with EXPANSION_OF_X and EXPANSION_OF_Y, where weights[] has the splines of x and of
-// y times their factors and the range of numbers, filled up with zeros to cells * factor taps.
+// y times their factors and the range of numbers, cells * factor taps each.
 
 layout(constant_id = 24) const int factor_x = 2;
 layout(constant_id = 25) const int factor_y = 2;

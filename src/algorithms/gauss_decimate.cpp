@@ -95,8 +95,7 @@ double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction)
   std::vector<double> by_place;
   for (std::int64_t place = 0; place < axis.factor; ++place) {
     for (std::int64_t cell = 0; cell < axis.cells(); ++cell) {
-      const auto i = static_cast<std::size_t>(place + cell * axis.factor);
-      by_place.push_back(i < axis.spline.size() ? axis.spline[i] : 0.0);
+      by_place.push_back(axis.spline[static_cast<std::size_t>(place + cell * axis.factor)]);
     }
   }
   return blocked_summation_growth(by_place, static_cast<std::size_t>(axis.cells()));
@@ -149,7 +148,7 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
                                     double below) {
   constexpr double kUsualSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
   constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the spline
-  constexpr int kMostTried = 4;       // that are exact enough, on GPUs
+  constexpr int kMostTried = 6;       // that are exact enough, on GPUs
   const int most_tried = p.device.backend == Backend::cpu ? 1 : kMostTried;
   double least_span = least_span_within(l1_budget);
   std::optional<AxisPlan> best;

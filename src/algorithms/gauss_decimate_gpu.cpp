@@ -121,7 +121,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const std::int32_t pieces = std::clamp(round, 1, balanced);
   Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(size.y, pieces, 1)},
                         {threads, 1}, where);
-  pass.taps = {padded_spline(x, 1.0), padded_spline(y, 1.0)};
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
   if (spans.are_plain) {
     pass.constants["span"] = span;
     pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
@@ -208,10 +208,9 @@ Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::in
 
 }  // namespace
 
-AxisTaps padded_spline(const AxisPlan& axis, double gain) {
-  AxisTaps out;
-  out.weights.assign(static_cast<std::size_t>(axis.cells() * axis.factor), 0.0);
-  for (std::size_t i = 0; i < axis.spline.size(); ++i) out.weights[i] = gain * axis.spline[i];
+AxisTaps spline_taps(const AxisPlan& axis, double gain) {
+  AxisTaps out{axis.spline, 0};
+  for (double& w : out.weights) w *= gain;
   return out;
 }
 
@@ -244,7 +243,7 @@ std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   if (Status s = check_division(p, x.coarse.weights); !s) return s.error();
   if (Status s = check_division(p, y.coarse.weights); !s) return s.error();
-  if (Status s = check_taps({padded_spline(x, 1.0), padded_spline(y, 1.0)}, "a step"); !s) return s.error();
+  if (Status s = check_taps({spline_taps(x, 1.0), spline_taps(y, 1.0)}, "a step"); !s) return s.error();
   const Rect r = region(p);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const Grids grids{{cell_range(x, mode.x, p.src.width, r.x, r.width), cell_range(y, mode.y, p.src.height, r.y, r.height)},

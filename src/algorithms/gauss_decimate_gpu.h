@@ -26,8 +26,8 @@ struct DecimateStep {
   double seconds = 0.0;          ///< rough
 };
 
-/// The spline times `gain`, filled up with zeros to whole cells, so that kernels need not know where it ends.
-[[nodiscard]] AxisTaps padded_spline(const AxisPlan& axis, double gain);
+/// The spline times `gain`.
+[[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid);
 void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y);
 

@@ -145,7 +145,7 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   const MatrixTaps across_taps = whole_taps(x, source);
   DecimateStep out;
   out.pass = make_pass(kKernel, size, {cells, walk_length(size.y, pieces, 1)}, {threads, 1}, Storage::buffer);
-  out.pass.taps = {across_taps.taps, padded_spline(y, 1.0)};
+  out.pass.taps = {across_taps.taps, spline_taps(y, 1.0)};
   out.pass.constants["span"] = span;
   out.pass.constants["batch"] = rows_of_turn(y.factor);
   out.pass.constants["lead"] = strip->lead;

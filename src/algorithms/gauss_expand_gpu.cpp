@@ -32,7 +32,7 @@ std::int32_t expanding_pieces(const Problem& p, const AxisPlan& y, const Spans& 
   return even_pieces(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
 }
 
-/// Divides a padded spline's weights by those of the cell in the middle, whose index it gives; these stay as they are.
+/// Divides a spline's weights by those of the cell in the middle, whose index it gives; these stay as they are.
 std::int32_t divide_by_middle(AxisTaps& spline, const AxisPlan& axis) {
   const auto middle = static_cast<std::int32_t>((axis.cells() - 1) / 2);
   for (std::int32_t phase = 0; phase < axis.factor; ++phase) {
@@ -54,7 +54,7 @@ bool has_negative_weights(const AxisPlan& axis) {
 void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
   const FormatInfo& destination = info(p.dst.format);
   const double unit = e.spans.are_plain && destination.is_unorm() ? destination.unit() : 1.0;
-  pass.taps = {padded_spline(e.x, e.x.factor), padded_spline(e.y, e.y.factor * unit)};
+  pass.taps = {spline_taps(e.x, e.x.factor), spline_taps(e.y, e.y.factor * unit)};
   if (e.spans.are_plain) {
     pass.constants["span"] = e.spans.written;
     const bool clamps = destination.is_unorm() && (has_negative_weights(e.x) || has_negative_weights(e.y));
@@ -115,7 +115,7 @@ double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
   const double writing = static_cast<double>(p.dst.payload_bytes()) * p.batch / device.bytes_per_second;
   // What times on an H200 say there is besides, where three dispatches are right by count: of 8 bits most where cells are near.
   const int bits = info(p.dst.format).bits;
-  const double a_pixel = bits == 32 ? 0.4e-12 : bits == 16 ? 2.0e-12 : 2.4e-12 + 4.6e-12 / e.y.factor;
+  const double a_pixel = bits == 32 ? 0.0 : bits == 16 ? 2.0e-12 : 2.4e-12 + 4.6e-12 / e.y.factor;
   const double besides = a_pixel * p.dst.width * p.dst.height * p.batch;
   return device.launch_seconds + kLatency + unevenness * std::hypot(summing, writing) + besides;
 }
@@ -131,8 +131,11 @@ Status check_tile(const Problem& p, const Tile& tile) {
 /// As the options ask for, else the fastest.
 Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
   constexpr std::int32_t kMostRows = 64;
-  const Result<std::int32_t> span = blur_span(p, grid_units(e.format, e.storage));
-  if (!span) return span.error();
+  const Result<std::int32_t> usual_span = blur_span(p, grid_units(e.format, e.storage));
+  if (!usual_span) return usual_span.error();
+  std::vector<std::int32_t> spans = {*usual_span};
+  // Of halves and bytes the usual span is as fast or faster, whatever counts of instructions say.
+  if (!p.options.contains("blur_span") && *usual_span == 4 && info(p.dst.format).bits == 32) spans.push_back(8);
   std::vector<PerAxis<std::int32_t>> groups;
   if (p.options.contains("group")) {
     const Result<PerAxis<std::int32_t>> asked = group(p, {});
@@ -149,16 +152,18 @@ Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
   }
   std::optional<Tile> best;
   Status fits;
-  for (const PerAxis<std::int32_t> lanes : groups) {
-    for (const std::int32_t cell_rows : rows) {
-      Tile tile = tile_of(e, *span, lanes, cell_rows);
-      const Status tile_fits = check_tile(p, tile);
-      if (!tile_fits) {
-        fits = tile_fits;
-        continue;
+  for (const std::int32_t span : spans) {
+    for (const PerAxis<std::int32_t> lanes : groups) {
+      for (const std::int32_t cell_rows : rows) {
+        Tile tile = tile_of(e, span, lanes, cell_rows);
+        const Status tile_fits = check_tile(p, tile);
+        if (!tile_fits) {
+          fits = tile_fits;
+          continue;
+        }
+        tile.seconds = seconds_of(p, e, tile);
+        if (!best || tile.seconds < best->seconds) best = tile;
       }
-      tile.seconds = seconds_of(p, e, tile);
-      if (!best || tile.seconds < best->seconds) best = tile;
     }
   }
   if (!best) return fits.error();

@@ -147,7 +147,7 @@ struct DecimatedAxis {
   std::int64_t factor = 1;
   std::int64_t centre = 0;    ///< spline tap on pixel m * factor
   std::int64_t cells = 1;     ///< that one output is expanded from
-  std::vector<float> spline;  ///< cells * factor taps, zeros at the end
+  std::vector<float> spline;  ///< cells * factor taps
 
   /// Of the t-th of the `cells` cells that reach an output `phase` pixels into its own, which is the last.
   [[nodiscard]] float expand_weight(std::int64_t phase, std::int64_t t) const {
