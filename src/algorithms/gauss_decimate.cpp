@@ -60,9 +60,8 @@ constexpr std::array kOptions = {
     OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
     OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
 
-/// What orders the ways to decimate an axis. Of GPUs, as 330 timings on an H200 ask for, where the best of each image would have
-/// taken 1.6 % less than what this chooses: it is the grid that takes time, and down the image what walks begin with and how many rows
-/// they fetch at once.
+/// What orders the ways to decimate an axis. Of GPUs, as hundreds of timings on an H200 ask for: it is the grid that takes time, down the
+/// image what walks begin with and how few rows they fetch at once, and across it what strips share, which of bytes are narrower.
 double cost_of(const Problem& p, Axis direction, int factor, double cells, double taps) {
   const double d = factor;
   if (p.device.backend == Backend::cpu) {
@@ -70,8 +69,8 @@ double cost_of(const Problem& p, Axis direction, int factor, double cells, doubl
     return 2.0 * cells + 3.0 * cells / d + kTap * taps / (d * d);
   }
   const double grid = 6.0 * cells / d + 1.5 * taps / (d * d);
-  if (direction == Axis::x) return grid + 0.01 * cells * d;
-  return grid + 0.12 * cells * d + 8.0 / gpu_rows_ahead(p, factor);
+  if (direction == Axis::x) return grid + (info(p.src.format).bits == 8 ? 0.03 : 0.01) * cells * d;
+  return grid + 0.12 * cells * d + 6.0 / gpu_rows_ahead(p, factor);
 }
 
 void finish(const Problem& p, Axis direction, AxisPlan& axis) {
