@@ -135,6 +135,26 @@ TEST(Decimation, SplinesOfLeastAliasesKeepWhatIsFlat) {
   }
 }
 
+// A grid's kernel need not be longer than the error asks for.
+TEST(Decimation, ShorterKernelsMissByNoMoreThanTheySay) {
+  for (const auto& [sigma, factor, cells] : {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {8.0, 6, 4}, {20.0, 8, 3}, {30.0, 10, 5}}) {
+    const AxisGaussian gaussian{sigma};
+    const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, LeastAliasingSpline{cells});
+    std::size_t taps = fit->coarse.weights.size();
+    for (const double allowed : {1e-5, 1e-4, 1e-3}) {
+      const Decimation shorter = shortened(*fit, allowed);
+      SCOPED_TRACE(std::to_string(sigma) + " " + std::to_string(factor) + " " + std::to_string(allowed));
+      EXPECT_LE(shorter.l1_distance, fit->l1_distance + allowed);
+      EXPECT_LE(distance(gaussian, shorter), shorter.l1_distance + 1e-12);
+      EXPECT_LE(shorter.coarse.weights.size(), taps);
+      EXPECT_EQ(shorter.coarse.weights.size(), static_cast<std::size_t>(2 * shorter.coarse.anchor + 1));
+      EXPECT_NEAR(std::accumulate(shorter.coarse.weights.begin(), shorter.coarse.weights.end(), 0.0), 1.0, 1e-12);
+      taps = shorter.coarse.weights.size();
+    }
+    EXPECT_LT(taps, fit->coarse.weights.size());
+  }
+}
+
 // Of as many cells, B-splines miss by several times as much; and by numbers that another program found by fitting all three steps at once.
 TEST(Decimation, SplinesOfLeastAliasesMissLeast) {
   struct Best {

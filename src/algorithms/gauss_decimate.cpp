@@ -73,8 +73,19 @@ double cost_of(const Problem& p, Axis direction, int factor, double cells, doubl
   return grid + 0.12 * cells * d + 6.0 / gpu_rows_ahead(p, factor);
 }
 
-void finish(const Problem& p, Axis direction, AxisPlan& axis) {
-  axis.cost = cost_of(p, direction, axis.factor, static_cast<double>(axis.cells()), static_cast<double>(axis.coarse.weights.size()));
+double cost_of(const Problem& p, Axis direction, const AxisPlan& axis) {
+  return cost_of(p, direction, axis.factor, static_cast<double>(axis.cells()), static_cast<double>(axis.coarse.weights.size()));
+}
+
+/// Leaves the grid's kernel no more taps than it needs, where `allowed` may be added to the distance. Taps that are not decimated by are
+/// those that were asked for.
+AxisPlan shortened(AxisPlan axis, double allowed) {
+  if (axis.factor == 1) return axis;
+  Decimation fit = shortened(Decimation{axis.factor, std::move(axis.spline), std::move(axis.coarse), 0.0, axis.l1_distance}, allowed);
+  axis.spline = std::move(fit.spline);
+  axis.coarse = std::move(fit.coarse);
+  axis.l1_distance = fit.l1_distance;
+  return axis;
 }
 
 /// Of rounding errors when pixels are summed up to cells, see summation_growth(): CPUs sum blocks of pixels, but rows one
@@ -119,14 +130,21 @@ AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
   AxisPlan axis;
   axis.coarse = weights.taps;
   axis.l1_distance = weights.cut_error;
-  finish(p, direction, axis);
+  axis.cost = cost_of(p, direction, axis);
   return axis;
 }
 
-AxisPlan decimated(const Problem& p, const AxisGaussian& gaussian, Axis direction, int factor, int cells) {
+/// Of GPUs: mixtures that can leave the range of integers take more instructions to store.
+double cost_of_clamping(const Problem& p, const AxisPlan& axis) {
+  constexpr double kClamping = 2.5;
+  const bool clamps = std::ranges::any_of(axis.coarse.weights, [](double w) { return w < 0.0; });
+  return p.device.backend != Backend::cpu && info(p.dst.format).is_unorm() && clamps ? kClamping : 0.0;
+}
+
+AxisPlan decimated(const Problem& p, const AxisGaussian& gaussian, Axis direction, int factor, int cells, double l1_budget) {
   const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, LeastAliasingSpline{cells});
   AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0};
-  finish(p, direction, axis);
+  axis.cost = cost_of(p, direction, axis) + cost_of_clamping(p, shortened(axis, l1_budget - axis.l1_distance));
   return axis;
 }
 
@@ -163,7 +181,7 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
       least_span = span * std::pow(distance / l1_budget, 1.0 / (2.0 * cells));
       continue;
     }
-    AxisPlan found = decimated(p, gaussian, direction, *factor, cells);
+    AxisPlan found = decimated(p, gaussian, direction, *factor, cells, l1_budget);
     if (!has_kernel_for(p, found)) continue;
     ++tried;
     if (found.cost >= below) continue;
@@ -219,7 +237,7 @@ AxisPlan plan_axis(const Problem& p, const AxisGaussian& gaussian, Axis directio
   constexpr int kUsualCells = 4;
   if (gaussian.sigma == 0.0) return undecimated(p, direction, l1_budget);
   if (factor && *factor == 1) return undecimated(p, direction, l1_budget);
-  if (factor) return decimated(p, gaussian, direction, *factor, cells.value_or(kUsualCells));
+  if (factor) return decimated(p, gaussian, direction, *factor, cells.value_or(kUsualCells), l1_budget);
   if (cells) {
     constexpr double kAnyCost = std::numeric_limits<double>::infinity();
     const std::optional<AxisPlan> found = cheapest_by(p, gaussian, direction, *cells, l1_budget, kAnyCost);
@@ -369,6 +387,12 @@ Result<Proposal> propose(const Problem& p) {
     error = error_of(p, x, y);
     if (error <= p.allowed_error) break;
   }
+  // What is left of the error is for shorter kernels of the grid.
+  const double left = (p.allowed_error - error) / gain / kernel_distance_error(1.0, p.src.format);
+  x = shortened(std::move(x), left / 2.0 / magnitude(y.coarse.weights));
+  error = error_of(p, x, y);
+  y = shortened(std::move(y), (p.allowed_error - error) / gain / kernel_distance_error(1.0, p.src.format));
+  error = error_of(p, x, y);
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(gaussian->sigma.x), number(gaussian->sigma.y)) +
                    " cannot be decimated within the error");

@@ -282,6 +282,36 @@ std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, i
   return fits.emplace(key, std::move(fresh)).first->second;
 }
 
+Decimation shortened(Decimation fit, double allowed) {
+  // What leaves a cell for its neighbour is missed by as much as splines of the two differ, times what a pixel is mixed of.
+  const std::vector<double>& spline = fit.spline;
+  const auto factor = static_cast<std::size_t>(fit.factor);
+  double difference = 0.0;
+  for (std::size_t i = 0; i < spline.size() + factor; ++i) {
+    difference += std::abs((i < spline.size() ? spline[i] : 0.0) - (i >= factor ? spline[i - factor] : 0.0));
+  }
+  double mixed = 0.0;
+  for (std::size_t phase = 0; phase < factor; ++phase) {
+    double sum = 0.0;
+    for (std::size_t i = phase; i < spline.size(); i += factor) sum += std::abs(spline[i]);
+    mixed = std::max(mixed, fit.factor * sum);
+  }
+  std::vector<double>& taps = fit.coarse.weights;
+  while (taps.size() >= 3) {
+    const double first = taps.front(), last = taps.back();
+    const double added = difference * mixed * (std::abs(first) + std::abs(last));
+    if (added > allowed) break;
+    allowed -= added;
+    fit.l1_distance += added;
+    taps.pop_back();
+    taps.erase(taps.begin());
+    taps.front() += first;
+    taps.back() += last;
+    --fit.coarse.anchor;
+  }
+  return fit;
+}
+
 double least_distance(const AxisGaussian& gaussian, int factor) {
   constexpr double kBestSeen = 0.9;  // fits of three to seven cells miss by 0.95 to 1.3 times the jump and the factor
   return gaussian.radius && factor > 1 ? kBestSeen * factor * Target(gaussian).jump() : 0.0;

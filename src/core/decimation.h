@@ -49,6 +49,10 @@ enum class Jump : std::uint8_t { cells, window };
 [[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline,
                                                                Jump jump = Jump::cells);
 
+/// The same with fewer taps of the grid's kernel: the outermost are added to those beside them while that adds no more than `allowed`
+/// to the distance.
+[[nodiscard]] Decimation shortened(Decimation fit, double allowed);
+
 /// What a fit misses at least, for the jump where the Gaussian ends; 0 for endless ones. Costs no fit.
 [[nodiscard]] double least_distance(const AxisGaussian& gaussian, int factor);
 
