@@ -69,7 +69,7 @@ double cost_of(const Problem& p, Axis direction, int factor, double cells, doubl
     return 2.0 * cells + 3.0 * cells / d + kTap * taps / (d * d);
   }
   const double grid = 6.0 * cells / d + 1.5 * taps / (d * d);
-  if (direction == Axis::x) return grid + (info(p.src.format).bits == 8 ? 0.03 : 0.01) * cells * d;
+  if (direction == Axis::x) return grid + (info(p.src.format).bits == 8 ? 0.04 : 0.01) * cells * d;
   return grid + 0.12 * cells * d + 6.0 / gpu_rows_ahead(p, factor);
 }
 
