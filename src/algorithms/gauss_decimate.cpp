@@ -61,7 +61,7 @@ constexpr std::array kOptions = {
     OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
 
 /// What orders the ways to decimate an axis. Of GPUs, as hundreds of timings on an H200 ask for: it is the grid that takes time, down the
-/// image what walks begin with and how few rows they fetch at once, and across it what strips share, which of bytes are narrower.
+/// image what walks begin with and how few rows they fetch at once, and across it what strips share, which counts for more at 8 bits.
 double cost_of(const Problem& p, Axis direction, int factor, double cells, double taps) {
   const double d = factor;
   if (p.device.backend == Backend::cpu) {
