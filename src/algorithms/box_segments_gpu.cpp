@@ -273,7 +273,9 @@ std::vector<Lanes> usual_lanes(const Problem& p, const PerAxis<BoxAxis>& box, co
   const std::int32_t widest = form.sums == Sums::u16x2 ? threads / 2 + 1 : threads + 1;
   const bool is_narrow = box.x.whole() <= widest && !form.has_cells;
   if (is_narrow && !is_small && form.channels != 3 && bytes <= 8 && !gpu.is_software) {
-    const bool has_many = bytes <= 4 || (form.bits < 32 && box.x.whole() <= 65);
+    constexpr std::int32_t kFewColumns = 13;
+    const bool is_middling = kFewColumns < box.x.whole() && box.x.whole() <= 65;
+    const bool has_many = bytes <= 4 || (form.bits < 32 && is_middling);
     out.push_back({2, has_many ? 8 : 4, std::min(threads, largest)});
   }
   add_all(least_rows / 2, 1, true);
