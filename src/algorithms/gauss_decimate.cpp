@@ -70,7 +70,7 @@ double cost_of(const Problem& p, Axis direction, int factor, double cells, doubl
   }
   const double grid = 6.0 * cells / d + 1.5 * taps / (d * d);
   if (direction == Axis::x) return grid + (info(p.src.format).bits == 8 ? 0.04 : 0.01) * cells * d;
-  return grid + 0.12 * cells * d + 6.0 / gpu_rows_ahead(p, factor);
+  return grid + 0.10 * cells * d + 7.0 / gpu_rows_ahead(p, factor);
 }
 
 double cost_of(const Problem& p, Axis direction, const AxisPlan& axis) {
@@ -158,35 +158,35 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
 /// highest frequency every fit misses, however long its spline.
 double least_span_within(double l1_budget) { return std::sqrt(2.0 * std::log(1.0 / std::min(l1_budget, 0.5))) / std::numbers::pi; }
 
-/// The cheapest factor for splines of so many cells within the budget that costs less than `below`. It is the largest on a CPU. The
-/// distance falls with the cells a sigma spans, at most as fast as the square of their `cells`-th power: a fit that misses tells which
-/// smaller factors must miss, too.
+/// The cheapest factor for splines of so many cells within the budget that costs less than `below`. Those that may be cheapest come first,
+/// so that few are fitted. The distance falls with the cells a sigma spans, at most as fast as the square of their `cells`-th power: a
+/// fit that misses tells which factors must miss, too.
 std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussian, Axis direction, int cells, double l1_budget,
                                     double below) {
   constexpr double kUsualSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
   constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the spline
-  constexpr int kMostTried = 6;       // that are exact enough, on GPUs
-  const int most_tried = p.device.backend == Backend::cpu ? 1 : kMostTried;
+  constexpr double kLeastTaps = 6.0;  // for each cell that a sigma spans
   double least_span = least_span_within(l1_budget);
+  const auto span_of = [&](int factor) { return gaussian.sigma / factor; };
+  std::vector<std::pair<double, int>> by_cost;  // at least
+  for (const int factor : kFactors) {
+    const double most_span = factor == kMaxFactor ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan;
+    if (span_of(factor) < least_span || span_of(factor) > most_span || least_distance(gaussian, factor) > l1_budget) continue;
+    const double taps = std::min(kLeastTaps * span_of(factor), static_cast<double>(gaussian.radius.value_or(kMaxFactor)) / factor);
+    by_cost.emplace_back(cost_of(p, direction, factor, cells, taps), factor);
+  }
+  std::ranges::sort(by_cost);
   std::optional<AxisPlan> best;
-  int tried = 0;
-  for (auto factor = kFactors.rbegin(); factor != kFactors.rend() && tried < most_tried; ++factor) {
-    const double span = gaussian.sigma / *factor;
-    if (span < least_span || least_distance(gaussian, *factor) > l1_budget) continue;
-    if (span > (factor == kFactors.rbegin() ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan)) break;
-    const double least_taps = std::min(4.0 * span, static_cast<double>(gaussian.radius.value_or(kMaxFactor)) / *factor);
-    if (cost_of(p, direction, *factor, cells, least_taps) >= below) continue;
-    const double distance = fit_decimation(gaussian, *factor, LeastAliasingSpline{cells})->l1_distance;
-    if (distance > l1_budget) {
-      least_span = span * std::pow(distance / l1_budget, 1.0 / (2.0 * cells));
-      continue;
+  for (const auto& [least_cost, factor] : by_cost) {
+    if (least_cost >= below) break;
+    if (span_of(factor) < least_span) continue;
+    AxisPlan found = decimated(p, gaussian, direction, factor, cells, l1_budget);
+    if (found.l1_distance > l1_budget) {
+      least_span = span_of(factor) * std::pow(found.l1_distance / l1_budget, 1.0 / (2.0 * cells));
+    } else if (found.cost < below && has_kernel_for(p, found)) {
+      below = found.cost;
+      best = std::move(found);
     }
-    AxisPlan found = decimated(p, gaussian, direction, *factor, cells, l1_budget);
-    if (!has_kernel_for(p, found)) continue;
-    ++tried;
-    if (found.cost >= below) continue;
-    below = found.cost;
-    best = std::move(found);
   }
   return best;
 }
