@@ -138,7 +138,7 @@ TEST(VulkanPlan, MixturesOfBytesStayInTheirRange) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
   DeviceInfo device = fake_matrix_gpu();
   device.name = "NVIDIA H200";
-  for (const double sigma : {5.0, 8.0, 10.0, 20.0, 50.0, 100.0}) {
+  for (const double sigma : {5.0, 8.0, 10.0, 12.0, 18.0, 20.0, 50.0, 100.0}) {
     const Plan plan = must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device, with("gauss.decimate")));
     EXPECT_EQ(plan.passes.back().constants.at("clamps"), 0) << "sigma " << sigma;
   }

@@ -344,6 +344,23 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   return out;
 }
 
+/// Both axes, and what they make together.
+struct Axes {
+  AxisPlan x, y;
+  double error = 0.0;
+  double cost = 0.0;
+};
+
+/// What is left of the error is for shorter kernels of the grid. `gain` is the error of a distance.
+Axes shortened(const Problem& p, Axes axes, double gain) {
+  const double left = (p.allowed_error - error_of(p, axes.x, axes.y)) / gain;
+  axes.x = shortened(std::move(axes.x), left / 2.0 / magnitude(axes.y.coarse.weights));
+  axes.y = shortened(std::move(axes.y), (p.allowed_error - error_of(p, axes.x, axes.y)) / gain);
+  axes.error = error_of(p, axes.x, axes.y);
+  axes.cost = axes.x.cost + axes.y.cost + std::max(cost_of_clamping(p, axes.x), cost_of_clamping(p, axes.y));
+  return axes;
+}
+
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
@@ -371,28 +388,21 @@ Result<Proposal> propose(const Problem& p) {
     return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt,
                 *cells ? std::optional(on(**cells, axis)) : std::nullopt};
   };
-  const double gain = colour_gain(p.spec);
-  AxisPlan x, y;
-  double error = 0.0;
+  const double gain = colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);  // of a distance
+  Axes best;
   for (const double rounding_share : {0.03, 0.15, 0.4, 0.6, 0.8}) {  // of the error; the rest is for both axes
-    const double budget = p.allowed_error * (1.0 - rounding_share) / gain / kernel_distance_error(1.0, p.src.format);
-    x = y = {};
+    const double budget = p.allowed_error * (1.0 - rounding_share) / gain;
+    best = {};
     for (const double share : {0.5, 0.2, 0.8}) {  // of x; what it does not need is left to y
-      AxisPlan across = plan_axis(p, on_axis(*gaussian, Axis::x), Axis::x, wish(Axis::x), share * budget);
-      AxisPlan down = plan_axis(p, on_axis(*gaussian, Axis::y), Axis::y, wish(Axis::y), budget - across.l1_distance);
-      if (x.cost > 0.0 && across.cost + down.cost >= x.cost + y.cost) continue;
-      x = std::move(across);
-      y = std::move(down);
+      Axes axes;
+      axes.x = plan_axis(p, on_axis(*gaussian, Axis::x), Axis::x, wish(Axis::x), share * budget);
+      axes.y = plan_axis(p, on_axis(*gaussian, Axis::y), Axis::y, wish(Axis::y), budget - axes.x.l1_distance);
+      axes = shortened(p, std::move(axes), gain);
+      if (best.cost == 0.0 || axes.cost < best.cost) best = std::move(axes);
     }
-    error = error_of(p, x, y);
-    if (error <= p.allowed_error) break;
+    if (best.error <= p.allowed_error) break;
   }
-  // What is left of the error is for shorter kernels of the grid.
-  const double left = (p.allowed_error - error) / gain / kernel_distance_error(1.0, p.src.format);
-  x = shortened(std::move(x), left / 2.0 / magnitude(y.coarse.weights));
-  error = error_of(p, x, y);
-  y = shortened(std::move(y), (p.allowed_error - error) / gain / kernel_distance_error(1.0, p.src.format));
-  error = error_of(p, x, y);
+  const auto& [x, y, error, cost] = best;
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(gaussian->sigma.x), number(gaussian->sigma.y)) +
                    " cannot be decimated within the error");
