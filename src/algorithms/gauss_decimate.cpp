@@ -154,8 +154,8 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
   return axis.coarse.weights.size() <= kMostGridTaps && axis.cells() * axis.factor <= p.device.gpu.max_group_invocations;
 }
 
-/// Cells that a sigma spans at least where a fit is to be within the budget: by the square root of the Gaussian's share at the grid's
-/// highest frequency every fit misses, however long its spline.
+/// Cells that a sigma spans at least where a fit is to be within the budget: by what the Gaussian passes at the grid's highest frequency
+/// every fit misses, however long its spline.
 double least_span_within(double l1_budget) { return std::sqrt(2.0 * std::log(1.0 / std::min(l1_budget, 0.5))) / std::numbers::pi; }
 
 /// The cheapest factor for splines of so many cells within the budget that costs less than `below`. Those that may be cheapest come first,
@@ -172,7 +172,8 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
   for (const int factor : kFactors) {
     const double most_span = factor == kMaxFactor ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan;
     if (span_of(factor) < least_span || span_of(factor) > most_span || least_distance(gaussian, factor) > l1_budget) continue;
-    const double taps = std::min(kLeastTaps * span_of(factor), static_cast<double>(gaussian.radius.value_or(kMaxFactor)) / factor);
+    double taps = kLeastTaps * span_of(factor);
+    if (gaussian.radius) taps = std::min(taps, static_cast<double>(*gaussian.radius) / factor);
     by_cost.emplace_back(cost_of(p, direction, factor, cells, taps), factor);
   }
   std::ranges::sort(by_cost);
@@ -235,8 +236,7 @@ struct Wish {
 AxisPlan plan_axis(const Problem& p, const AxisGaussian& gaussian, Axis direction, const Wish& wish, double l1_budget) {
   const auto& [factor, cells] = wish;
   constexpr int kUsualCells = 4;
-  if (gaussian.sigma == 0.0) return undecimated(p, direction, l1_budget);
-  if (factor && *factor == 1) return undecimated(p, direction, l1_budget);
+  if (gaussian.sigma == 0.0 || factor == 1) return undecimated(p, direction, l1_budget);
   if (factor) return decimated(p, gaussian, direction, *factor, cells.value_or(kUsualCells), l1_budget);
   if (cells) {
     constexpr double kAnyCost = std::numeric_limits<double>::infinity();
@@ -402,13 +402,14 @@ Result<Proposal> propose(const Problem& p) {
     }
     if (best.error <= p.allowed_error) break;
   }
-  const auto& [x, y, error, cost] = best;
+  const AxisPlan& x = best.x;
+  const AxisPlan& y = best.y;
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(gaussian->sigma.x), number(gaussian->sigma.y)) +
                    " cannot be decimated within the error");
   }
   Proposal out;
-  out.error = error;
+  out.error = best.error;
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
                  {"cells", both(std::to_string(x.cells()), std::to_string(y.cells()))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));

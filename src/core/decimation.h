@@ -53,7 +53,7 @@ enum class Jump : std::uint8_t { cells, window };
 /// to the distance.
 [[nodiscard]] Decimation shortened(Decimation fit, double allowed);
 
-/// What a fit misses at least, for the jump where the Gaussian ends; 0 for endless ones. Costs no fit.
+/// What a fit misses at least, as far as was seen, for the jump where the Gaussian ends; 0 for endless ones. Costs no fit.
 [[nodiscard]] double least_distance(const AxisGaussian& gaussian, int factor);
 
 }  // namespace mollify
