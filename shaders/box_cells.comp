@@ -1,9 +1,8 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// box.any by corners or segments, first step: sums of cells, from one read of the image. Of each band those of every
-// column, of each strip those of every row; and of either the same over its first `part` pixels, as windows are no whole
-// number of cells. Segments do without those of rows.
+// box.any by corners, first step: sums of cells, from one read of the image. Of each band those of every column, of each strip
+// those of every row; and of either the same over its first `part` pixels, as windows are no whole number of cells.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -15,33 +14,23 @@
 #include "numbers.glsl"
 #include "cells.glsl"
 
-layout(constant_id = 23) const bool has_rows = true;
-
 // Floats are summed in short runs, which lose less.
 const int kRun = 16;
 
-uint channel(NUMBERS v, int c) {
-#if SUMS == SUMS_u16x2
-  return v[c % kPlanes] >> (c / kPlanes * 16) & 0xFFFFu;
-#else
-  return to_word(v[c]);
-#endif
-}
-
 // Of a band, at the index of its first column.
 void store_columns(int band, int kind, int x, NUMBERS sums[pixels]) {
-  int row = (2 * band + kind) * source_channels;
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
+  int row = (2 * band + kind) * kPlanes;
+  [[unroll]] for (int c = 0; c < kPlanes; ++c) {
     uint index = uint((row + c) * size.x) + (uint(x) + destination_start());
-    [[unroll]] for (int p = 0; p < pixels; ++p) destination32[index + uint(p)] = channel(sums[p], c);
+    [[unroll]] for (int p = 0; p < pixels; ++p) destination32[index + uint(p)] = to_word(sums[p][c]);
   }
 }
 
 void store_row(int strip, int kind, int y, NUMBERS v) {
-  int columns = 2 * (size.y / height) * source_channels * size.x;
-  int row = (2 * strip + kind) * source_channels;
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    destination32[uint(columns + (row + c) * size.y + y) + destination_start()] = channel(v, c);
+  int columns = 2 * (size.y / height) * kPlanes * size.x;
+  int row = (2 * strip + kind) * kPlanes;
+  [[unroll]] for (int c = 0; c < kPlanes; ++c) {
+    destination32[uint(columns + (row + c) * size.y + y) + destination_start()] = to_word(v[c]);
   }
 }
 
@@ -107,8 +96,8 @@ void main() {
       [[unroll]] for (int p = 0; p < pixels; ++p) {
         NUMBERS v = pixel_of_row(columns, rows[i], chunk, p, numbers_outside);
         if (is_new) run[p] += v;
-        if (has_rows) total[i] += v;
-        if (has_rows && lane * pixels + p < part.x) total_part[i] += v;
+        total[i] += v;
+        if (lane * pixels + p < part.x) total_part[i] += v;
       }
       if ((first + i) % kRun == kRun - 1) {
         [[unroll]] for (int p = 0; p < pixels; ++p) {
@@ -117,7 +106,6 @@ void main() {
         }
       }
     }
-    if (!has_rows) continue;
     NUMBERS across = sum_across(total, lane);
     NUMBERS across_part = NUMBERS(0);
     if (part.x > 0) across_part = sum_across(total_part, lane);

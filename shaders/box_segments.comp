@@ -157,15 +157,12 @@ void sum_first_rows(bool reads_whole, inout PLACE down[kOwn]) {
 // The same from cells, of column x.
 PLACE sum_of_cells(int band, int x) {
   NUMBERS v = NUMBERS(0);
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    uint index = uint((2 * band * source_channels + c) * columns + x) + layer_start(beside_stride);
-    uint next_band = uint(2 * source_channels * columns);
-    for (int i = 0; i < whole; ++i) v[c] += from_bits(cells[index + uint(i) * next_band]);
-    if (part > 0) v[c] += from_bits(cells[index + uint(whole) * next_band + uint(source_channels * columns)]);
+  [[unroll]] for (int q = 0; q < kPlanes; ++q) {
+    uint index = uint((2 * band * kPlanes + q) * columns + x) + layer_start(beside_stride);
+    uint next_band = uint(2 * kPlanes * columns);
+    for (int i = 0; i < whole; ++i) v[q] += from_bits(cells[index + uint(i) * next_band]);
+    if (part > 0) v[q] += from_bits(cells[index + uint(whole) * next_band + uint(kPlanes * columns)]);
   }
-#if SUMS == SUMS_u16x2
-  [[unroll]] for (int q = 0; q < kPlanes; ++q) v[q] |= q + kPlanes < source_channels ? v[q + kPlanes] << 16 : 0u;
-#endif
   PLACE place;
   [[unroll]] for (int q = 0; q < kPlaceWords; ++q) word_of(place, q) = v[q];
   return place;

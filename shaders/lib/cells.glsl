@@ -11,7 +11,6 @@
 layout(constant_id = 20) const int lanes = 8;   // of a subgroup that make a strip, a power of two
 layout(constant_id = 21) const int pixels = 1;  // that a lane makes of a row
 layout(constant_id = 22) const int batch = 1;   // rows that are fetched together
-layout(constant_id = 25) const bool has_whole_chunks = false;  // what a lane fetches begins at a multiple of its own length
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kWidth = lanes * pixels;  // of a strip
@@ -77,25 +76,14 @@ const int kMostPixels = 16;  // a struct's array cannot have the size of a speci
 // Where a lane's pixels of each row lie.
 struct Columns {
   int first;       // of the lane
-  bool is_inside;  // the strip with its slack lies in the image; with whole chunks those of the subgroup, in rows of such
+  bool is_inside;  // the strip with its slack lies in the image
   int mapped[kMostPixels];  // where not
 };
-
-bool rows_have_whole_chunks() {
-  uint bytes = kChunkBytes == 16 ? 16u : 4u;
-  uint pixel = uint(kPixelBytes);
-  return uint(source_pitch) * pixel % bytes == 0u && source_start() * pixel % bytes == 0u;
-}
 
 Columns columns_of(int first_of_strip, int lane) {
   Columns c;
   c.first = first_of_strip + lane * pixels;
-  if (has_whole_chunks) {
-    // All of a subgroup or none: lanes that went different ways might not be there for those that ask them.
-    c.is_inside = subgroupAll(c.first >= 0 && c.first + pixels <= source_size.x && rows_have_whole_chunks());
-  } else {
-    c.is_inside = first_of_strip >= 0 && first_of_strip + kWidth + kSlack <= source_size.x;
-  }
+  c.is_inside = first_of_strip >= 0 && first_of_strip + kWidth + kSlack <= source_size.x;
   [[unroll]] for (int p = 0; p < pixels; ++p) c.mapped[p] = map_index(border_x, c.first + p, source_size.x);
   return c;
 }
@@ -116,11 +104,11 @@ Fetched fetch_row(Columns c, int y) {
     } else if (kChunkBytes == 16) {
       uint at = index * uint(kPixelBytes) >> 4;
       f.low = source128[at];
-      if (!has_whole_chunks) f.high = source128[at + 1u];
+      f.high = source128[at + 1u];
     } else {
       uint at = index * uint(kPixelBytes) >> 2;
       f.low = uvec4(source32[at], source32[at + 1u], source32[at + 2u], 0u);
-      if (kPixelBytes % 4 != 0 && !has_whole_chunks) f.low.w = source32[at + 3u];
+      if (kPixelBytes % 4 != 0) f.low.w = source32[at + 3u];
     }
     return f;
   }
@@ -132,7 +120,7 @@ Fetched fetch_row(Columns c, int y) {
 }
 
 uvec4 chunk_of(Columns c, int y, Fetched f) {
-  if (kPixelBytes == 16 || kPixelBytes == 12 || has_whole_chunks) return f.low;
+  if (kPixelBytes == 16 || kPixelBytes == 12) return f.low;
   // All lanes of a row are as far from a multiple of 16 bytes, or 4, as each other.
   uint shift = source_index(ivec2(c.first, y)) * uint(kPixelBytes) & (kChunkBytes == 16 ? 15u : 3u);
   return shifted(f.low, f.high, c.is_inside ? shift : 0u);

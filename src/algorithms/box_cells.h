@@ -13,6 +13,7 @@
 namespace mollify {
 
 inline constexpr std::string_view kBoxCells = "box_cells";
+inline constexpr std::string_view kBoxCellsSpans = "box_cells_spans";  // the same for pixels as they are stored
 
 /// Strips or bands, of which windows are counted in cells.
 struct BoxCut {
@@ -46,6 +47,10 @@ struct BoxCut {
   return (f.channels == 3 ? 12 : 16) / f.pixel_bytes();
 }
 
+/// 32-bit words of the sums of a column's or a row's channels.
+[[nodiscard]] constexpr std::int32_t box_planes(BoxAnySums sums, std::int32_t channels) {
+  return sums == BoxAnySums::u16x2 ? (channels + 1) / 2 : channels;
+}
 /// Lanes of a subgroup that make a strip, a power of two.
 [[nodiscard]] std::int32_t box_lanes(const Problem& p);
 /// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
@@ -64,6 +69,8 @@ struct BoxWalks {
 [[nodiscard]] std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up);
 /// Rows of a band: box_pieces() of the whole source, within limits; bands that are cut into cells are no higher than their sums allow.
 [[nodiscard]] std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells = true);
+/// About `height`: a window that is a number of bands high takes in a row when one below gives it up, and memory sees both as one read.
+[[nodiscard]] std::int32_t box_band_of_windows(const BoxAxis& y, std::int32_t height);
 /// Of floats, which begin anew with every band: the whole source decides, so that a region has the bits of the whole.
 [[nodiscard]] std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up);
 

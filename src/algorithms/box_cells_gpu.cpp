@@ -39,8 +39,10 @@ std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bo
 
 std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
   std::int32_t height = walk_length(p.src.height, pieces_of_walk(p, threads_across, p.src.height, run_up), 1);
-  height = std::clamp(height, kLeastRows, kMostRows);
-  // A window that is a number of bands high takes in a row when one below gives it up: memory sees both as one read.
+  return box_band_of_windows(y, std::clamp(height, kLeastRows, kMostRows));
+}
+
+std::int32_t box_band_of_windows(const BoxAxis& y, std::int32_t height) {
   const std::int32_t bands = (y.whole() + height / 2) / height;
   return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeastRows, kMostRows);
 }

@@ -18,6 +18,7 @@ using Sums = BoxAnySums;
 
 constexpr std::string_view kWindows = "box_windows";
 constexpr std::string_view kCorners = "box_corners";
+constexpr std::string_view kCornersSpans = "box_corners_spans";  // the same for pixels as they are stored
 
 /// Windows that follow from each other: few enough that as many cells would be summed for the first of them alone.
 std::int32_t run_of(std::int32_t window, std::int32_t cell) {
@@ -41,6 +42,7 @@ struct Form {
   std::int32_t pixels = 1;   ///< of a lane
   std::int32_t threads = 128;
   std::int32_t batch = 1;
+  bool is_plain = false;     ///< pixels are summed as they are stored
   std::int32_t pieces = 1;   ///< bands
   std::int32_t height = 1;   ///< rows of one
   std::int32_t together = 1;       ///< sums of columns that are fetched together
@@ -69,8 +71,23 @@ double growth(const PerAxis<BoxAxis>& box, const Form& form) {
 
 double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   const double u = unit_roundoff(Accumulator::f32);
-  if (is_integer(form.sums)) return 4.0 * u;  // the sum becomes a float, and is scaled and encoded
+  if (is_integer(form.sums)) {
+    constexpr double kMean = 4.0;  // the sum becomes a float, and is scaled and encoded
+    return form.is_plain ? box_means(p, box.x.length() * box.y.length()).error : kMean * u;
+  }
   return colour_gain(p.spec) * growth(box, form) * u + colour_error(p.spec, Accumulator::f32);
+}
+
+/// Lanes with few pixels of their own make many narrow strips.
+bool is_narrow(const Form& form) { return form.pixels <= 2; }
+
+/// Threads of a processor that make an image: as many as it runs at once, or twice that. Measured on an H200, us at radius 128 by so many
+/// groups of 128 a processor: `rgba8` 125, 110, 103 and 112 by 3, 4, 6 and 7, `rgb8` 138 and 128 by 6 and 8, `r32f` 83, 78 and 91 by 6, 8 and
+/// 12, and of narrow strips `rgba16f` 216, 198, 178 and 184 by 6, 8, 12 and 14.
+std::int32_t threads_that_make(const FormatInfo& format, const Form& form) {
+  const bool is_light = format.bits == 32 ? format.channels < 3 : format.bits == 8 && format.channels == 3;
+  const std::int32_t at_once = is_light ? kThreadsAtOnce : 768;
+  return is_narrow(form) ? 2 * at_once : at_once;
 }
 
 std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
@@ -78,8 +95,13 @@ std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const F
   const double channels = info(p.src.format).channels;
   const double run_up = 8.0 + channels * box.x.whole() / (4.0 * form.pixels * form.lanes);
   const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
+  const std::int64_t groups = (lanes + form.threads - 1) / form.threads;
+  if (form.is_plain) {
+    const std::int32_t height = box_band(p, {groups, form.threads, threads_that_make(info(p.src.format), form)}, run_up);
+    return is_narrow(form) ? box_band_of_windows(box.y, height) : height;
+  }
   if (!is_integer(form.sums)) return box_band_of_floats(p, box.y, lanes, run_up);
-  return box_band(p, {(lanes + form.threads - 1) / form.threads, form.threads, box_threads_at_once(form.batch)}, run_up);
+  return box_band(p, {groups, form.threads, box_threads_at_once(form.batch)}, run_up);
 }
 
 Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
@@ -88,6 +110,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const GpuInfo& gpu = p.device.gpu;
   out.pixels = decodes_slowly(p) ? 1 : pixels_of_chunk(p.src.format);
   out.lanes = box_lanes(p);
+  out.is_plain = box_of_stored(p, "corners").ok();
   // Halves of words hold differences of four pixels over so many columns.
   constexpr std::int32_t kHalfColumns = 64;
   while (sums == Sums::u16x2 && out.width() > kHalfColumns) out.lanes /= 2;
@@ -103,6 +126,9 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   // A driver that runs on the processor takes seconds to compile what more unrolls to.
   out.together = gpu.is_software ? 1 : 8;
   out.rows_of_cells = box_rows_of_cells(p, out.lanes, out.pixels);
+  // Measured on an H200: 71 us instead of 77 for `r16` at radius 128.
+  const FormatInfo& source = info(p.src.format);
+  if (out.is_plain && source.channels == 1 && source.bits > 8) out.rows_of_cells = std::min(out.rows_of_cells, 2);
 
   const bool is_given = p.options.contains("vertical_groups");
   const std::int32_t usual = usual_height(p, box, out);
@@ -130,28 +156,39 @@ struct Steps {
   BoxCut x, y;
   std::int32_t channels = 1;
   double scale = 1.0;
-  [[nodiscard]] std::int32_t columns() const { return channels * x.reach(); }
-  [[nodiscard]] std::int32_t rows() const { return channels * y.reach(); }
   [[nodiscard]] std::int64_t cell_words() const {
-    return 2 * (std::int64_t{y.cells()} * columns() + std::int64_t{x.cells()} * rows());
+    return 2 * box_planes(form.sums, channels) *
+           (std::int64_t{y.cells()} * x.reach() + std::int64_t{x.cells()} * y.reach());
   }
   [[nodiscard]] std::int64_t window_words() const {
-    return std::int64_t{y.windows()} * columns() + std::int64_t{x.windows()} * rows();
+    return channels * (std::int64_t{y.windows()} * x.reach() + std::int64_t{x.windows()} * y.reach());
   }
+  /// Pixels from whole spans to those that leave a strip's windows first, and to those that enter them.
+  [[nodiscard]] std::int32_t shift_left() const {
+    return form.pixels - 1 - x.before % form.pixels;
+  }
+  [[nodiscard]] std::int32_t shift_right() const { return (shift_left() + x.window) % form.pixels; }
   [[nodiscard]] std::int32_t strips_of_group() const { return form.threads / form.lanes; }
 };
 
 Pass cells_pass(const Steps& s) {
-  Pass pass = make_pass(kBoxCells, {s.x.reach(), s.y.reach()}, {s.strips_of_group() * s.x.cell, s.y.cell},
-                        {s.form.threads, 1}, Storage::buffer);
+  Pass pass = make_pass(s.form.is_plain ? kBoxCellsSpans : kBoxCells, {s.x.reach(), s.y.reach()},
+                        {s.strips_of_group() * s.x.cell, s.y.cell}, {s.form.threads, 1}, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.x.reach_origin(), s.y.reach_origin()};
+  if (s.form.is_plain) {
+    pass.constants.insert({{"span", s.form.pixels},
+                           {"has_rows", 1},
+                           {"shift", s.shift_left()},
+                           {"rest", s.x.part() % s.form.pixels},
+                           {"kinds", s.x.part() > 0 ? 2 : 1},
+                           {"sums_are_short", 0}});
+  } else {
+    pass.constants["pixels"] = s.form.pixels;
+  }
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.form.lanes},
-                         {"pixels", s.form.pixels},
                          {"batch", s.form.rows_of_cells},
-                         {"has_rows", 1},
-                         {"has_whole_chunks", 0},
                          {"part_x", s.x.part()},
                          {"part_y", s.y.part()},
                          {"height", s.y.cell}});
@@ -161,23 +198,27 @@ Pass cells_pass(const Steps& s) {
 
 Pass windows_pass(const Steps& s) {
   constexpr std::int32_t kThreads = 128;
-  Pass pass = make_pass(kWindows, {std::max(s.columns(), s.rows()), runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1},
+  const std::int32_t planes = box_planes(s.form.sums, s.channels);
+  const std::int32_t widest = planes * std::max(s.x.reach(), s.y.reach());
+  Pass pass = make_pass(kWindows, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1},
                         Storage::buffer);
   pass.constants.clear();
   pass.source = intermediate(0);
   pass.destination = intermediate(1);
-  pass.constants = {{"sums", is_integer(s.form.sums) ? 0 : 1},
+  pass.constants = {{"sums", static_cast<std::int64_t>(s.form.sums)},
                     {"windows_x", s.x.windows()},
                     {"windows_y", s.y.windows()},
-                    {"numbers_x", s.rows()},
-                    {"numbers_y", s.columns()},
+                    {"numbers_x", planes * s.y.reach()},
+                    {"numbers_y", planes * s.x.reach()},
+                    {"made_x", s.channels * s.y.reach()},
+                    {"made_y", s.channels * s.x.reach()},
                     {"whole_x", s.x.whole()},
                     {"whole_y", s.y.whole()},
                     {"part_x", s.x.part()},
                     {"part_y", s.y.part()},
                     {"run_x", run_of(s.x)},
                     {"run_y", run_of(s.y)},
-                    {"cells_x", 2 * s.y.cells() * s.columns()},
+                    {"cells_x", 2 * s.y.cells() * planes * s.x.reach()},
                     {"cells_y", 0},
                     {"runs_down", runs_of(s.y)}};
   return pass;
@@ -186,16 +227,23 @@ Pass windows_pass(const Steps& s) {
 Pass corners_pass(const Problem& p, const Steps& s) {
   const Rect r = region(p);
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
-  Pass pass = make_pass(kCorners, {p.dst.width + skip.x, p.dst.height + skip.y},
+  Pass pass = make_pass(s.form.is_plain ? kCornersSpans : kCorners, {p.dst.width + skip.x, p.dst.height + skip.y},
                         {s.strips_of_group() * s.x.cell, s.y.cell}, {s.form.threads, 1}, Storage::buffer);
   pass.beside = intermediate(1);
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
+  if (s.form.is_plain) {
+    const double window = static_cast<double>(s.x.window) * s.y.window;
+    pass.constants.insert({{"span", s.form.pixels},
+                           {"shift_left", s.shift_left()},
+                           {"shift_right", s.shift_right()},
+                           {"sums_are_short", is_integer(s.form.sums) && box_means(p, window).sums_are_short ? 1 : 0}});
+  } else {
+    pass.constants["pixels"] = s.form.pixels;
+  }
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.form.lanes},
-                         {"pixels", s.form.pixels},
                          {"batch", s.form.batch},
-                         {"has_whole_chunks", 0},
                          {"together", s.form.together},
                          {"before_x", s.x.before},
                          {"before_y", s.y.before},
@@ -213,19 +261,36 @@ Pass corners_pass(const Problem& p, const Steps& s) {
   return pass;
 }
 
-/// Of what the passes' parts would take by themselves. Measured on an H200: numbers of 32 bits hide some of it; others are moved by single
-/// words where pixels have one channel or two, and those of three lie across words where they are no whole ones.
-double share_not_hidden(const FormatInfo& format) {
-  constexpr std::array kOfWords = {0.85, 0.8, 0.72, 0.85};
-  if (format.bits == 32) return kOfWords[static_cast<std::size_t>(format.channels - 1)];
-  if (format.channels == 3) return 1.35;
-  if (format.channels == 4) return 1.0;
-  return format.bits == 8 ? 1.1 : format.channels == 1 ? 1.25 : 1.15;
+/// Operations of a pixel beyond what moving it takes, of all three passes. Fitted to an H200 at radius 128: what is widened and added up, and
+/// with fewer channels more pixels of a lane that wait for each other.
+double operations_of(const FormatInfo& format) {
+  using OfChannels = std::array<double, 4>;
+  constexpr OfChannels kBytes = {56.0, 70.0, 84.0, 52.0};
+  constexpr OfChannels kCodes = {35.0, 53.0, 107.0, 97.0};
+  constexpr OfChannels kHalves = {32.0, 50.0, 89.0, 74.0};
+  constexpr OfChannels kFloats = {21.0, 45.0, 106.0, 82.0};
+  const OfChannels& of = format.bits == 8 ? kBytes : format.bits == 32 ? kFloats : format.is_unorm() ? kCodes : kHalves;
+  return of[static_cast<std::size_t>(format.channels - 1)];
 }
 
-/// Of all three passes. Loads and stores are of a lane's pixels together, up to 16 bytes.
-double seconds_of(const Problem& p, const Steps& s) {
-  const auto area = [](const Pass& pass) { return static_cast<double>(pass.size.x) * pass.size.y; };
+double area_of(const Pass& pass) { return static_cast<double>(pass.size.x) * pass.size.y; }
+
+/// Of all three passes, of pixels as they are stored.
+double seconds_of_stored(const Problem& p, const Steps& s) {
+  constexpr double kShareOfCells = 0.35;  // of the operations
+  const GpuTuning& device = gpu_tuning(p.device);
+  const double bytes = info(p.src.format).pixel_bytes();
+  const double cells = area_of(cells_pass(s)) * p.batch;
+  const double made = area_of(corners_pass(p, s)) * p.batch;
+  const double moved = bytes * (cells + 2.0 * made);
+  const double operations = operations_of(info(p.src.format)) * (kShareOfCells * cells + (1.0 - kShareOfCells) * made);
+  const double filled = moved / device.bytes_per_second + operations / device.operations_per_second;
+  // What a band takes that is not one of many: measured on images too small to fill the device.
+  return 2.0 * device.launch_seconds + std::max(device.launch_seconds + filled, seconds_of_walk(p, 0.0, 3.75 * s.y.cell));
+}
+
+/// Of pixels that are decoded. Loads and stores are of a lane's pixels together, up to 16 bytes.
+double seconds_of_decoded(const Problem& p, const Steps& s) {
   const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
   const auto of = [&](const Work& work) { return seconds(p.device, PixelFormat::rgba32f, work); };
   const double pixels = s.form.pixels;
@@ -233,8 +298,8 @@ double seconds_of(const Problem& p, const Steps& s) {
   const double operations = info(p.src.format).bits == 8 ? 50.0 : 10.0;
   // What begins at any pixel takes two loads of 16 bytes, but for one of so many times.
   const double fetches = 2.0 - info(p.src.format).pixel_bytes() / 16.0;
-  const double cells = area(cells_pass(s));
-  const double made = area(corners_pass(p, s));
+  const double cells = area_of(cells_pass(s));
+  const double made = area_of(corners_pass(p, s));
   Work first;
   first.pixels = cells / pixels;
   first.loads = fetches;
@@ -247,7 +312,7 @@ double seconds_of(const Problem& p, const Steps& s) {
   last.loads = 4.0 * fetches;
   last.operations = operations * pixels;
   last.bytes = bytes(made) + static_cast<double>(p.dst.payload_bytes()) + 8.0 * static_cast<double>(s.window_words());
-  const double filled = share_not_hidden(info(p.src.format)) * (of(first) + of(between) + of(last));
+  const double filled = of(first) + of(between) + of(last);
   // Two rows are cut into cells, and four loads wait for each other: measured on images too small to fill the device.
   return std::max(filled, 2.0 * gpu_tuning(p.device).launch_seconds + seconds_of_walk(p, 0.0, 6.0 * s.y.cell));
 }
@@ -263,13 +328,14 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   const Rect r = region(p);
   Steps s{*form, cut_of(box->x, form->width(), r.x, r.width), cut_of(box->y, form->height, r.y, r.height)};
   s.channels = info(p.src.format).channels;
-  s.scale = 1.0 / (box->x.length() * box->y.length() * (is_integer(form->sums) ? info(p.src.format).unit() : 1.0));
+  const bool is_of_codes = is_integer(form->sums) && !form->is_plain;
+  s.scale = 1.0 / (box->x.length() * box->y.length() * (is_of_codes ? info(p.src.format).unit() : 1.0));
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
   Result<Proposal> out =
       box_proposal(p, kCorners, "corners", *form, {box_words(s.cell_words()), box_words(s.window_words())});
   if (!out) return out.error();
-  out->seconds = seconds_of(p, s);
+  out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + p.src.payload_bytes();
   out->passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
   return out;

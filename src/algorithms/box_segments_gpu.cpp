@@ -144,13 +144,13 @@ double instructions_of(const Form& form) {
   return count * share * (form.channels == 4 ? 1.0 : form.bits == 32 ? 1.1 : 1.7);
 }
 
-/// And of a pixel that is cut into cells. Fitted to an H200: lanes that fetch 16 bytes at once spend half as much where these are four
-/// floats, or two pixels of halves; pixels of two channels and of three take more than others, and so do long codes.
+/// And of a pixel that is cut into cells. Fitted to an H200.
 double instructions_of_cells(const Form& form) {
-  constexpr std::array kCells = {50.0, 76.0, 95.0, 55.0};
-  const bool is_large = form.bits == 32 || form.channels * form.bits >= 64;
-  if (form.is_long_code()) return kCells[2];
-  return kCells[static_cast<std::size_t>(form.channels - 1)] * (is_large ? 0.5 : 1.0);
+  constexpr std::array kCells = {30.0, 45.0, 55.0, 35.0};
+  constexpr double kLongCode = 80.0;
+  if (form.is_long_code()) return kLongCode;
+  const double share = form.bits * form.channels < 64 ? 1.0 : form.channels == 4 ? 0.5 : 0.85;
+  return kCells[static_cast<std::size_t>(form.channels - 1)] * share;
 }
 
 /// The same of a pixel that comes out, as long as they take with the threads that there are. Fitted to an H200.
@@ -337,7 +337,7 @@ struct Steps {
     return ((x.count - 1) * x.cell + form.reach() + first() - left() + strip - 1) / strip * strip;
   }
   [[nodiscard]] std::int64_t cell_words() const {
-    return std::int64_t{2} * form.channels * y.cells() * columns();
+    return std::int64_t{2} * box_planes(form.sums, form.channels) * y.cells() * columns();
   }
 };
 
@@ -345,20 +345,22 @@ Pass cells_pass(const Problem& p, const Steps& s) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t threads = std::max(kThreads, p.device.gpu.subgroup_size);
   Pass pass =
-      make_pass(kBoxCells, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.cell}, {threads, 1}, Storage::buffer);
+      make_pass(kBoxCellsSpans, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.cell}, {threads, 1}, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.left(), s.y.reach_origin()};
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.lanes},
-                         {"pixels", s.pixels},
+                         {"span", s.pixels},
                          {"batch", box_rows_of_cells(p, s.lanes, s.pixels)},
                          {"has_rows", 0},
-                         {"has_whole_chunks", 1},
+                         {"shift", 0},
+                         {"rest", 0},
+                         {"kinds", 1},
+                         {"sums_are_short", 0},
                          {"part_x", 0},
                          {"part_y", s.y.part()},
                          {"height", s.y.cell}});
-  // They are made of pixels between 0 and 1 and the sums along columns of codes.
-  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale * info(p.src.format).unit();
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale;
   return pass;
 }
 
