@@ -10,7 +10,7 @@
 namespace mollify::bench {
 namespace {
 
-constexpr std::array<std::int32_t, 4> kRadii = {1, 4, 9, 20};
+constexpr std::array<std::int32_t, 5> kRadii = {1, 4, 9, 20, 80};
 constexpr std::array kFormats = {PixelFormat::rgba8, PixelFormat::rgba16f, PixelFormat::rgba32f};
 constexpr double kApproximate = 0.02;  // full scale: what eyes forgive
 /// Rows hold for images of this part of the pixels that were measured, and larger ones.

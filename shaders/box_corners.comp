@@ -25,32 +25,7 @@
 
 layout(constant_id = 23) const int together = 1;  // sums of columns that are on their way at once
 
-layout(std430, binding = 3) readonly buffer Beside { uint windows[]; };  // that end before each band and each strip
-
-// Of the column x of those that windows reach, counted from the first of them.
-NUMBERS window_down(int band, int x) {
-  NUMBERS v = NUMBERS(0);
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    v[c] = from_word(windows[uint((band * source_channels + c) * columns + x) + layer_start(beside_stride)]);
-  }
-  return v;
-}
-
-NUMBERS window_across(int strip, int y) {
-  int begin = bands * source_channels * columns;
-  NUMBERS v = NUMBERS(0);
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    v[c] = from_word(windows[uint(begin + (strip * source_channels + c) * rows + y) + layer_start(beside_stride)]);
-  }
-  return v;
-}
-
-NUMBERS sum_of_strip(NUMBERS v) {
-  [[unroll]] for (int step = 1; step < lanes; step *= 2) {
-    [[unroll]] for (int c = 0; c < source_channels; ++c) v[c] += subgroupShuffleXor(v[c], uint(step));
-  }
-  return v;
-}
+#include "box_windows.glsl"
 
 // Each lane's number and those of the lanes of the strip before it.
 NUMBERS sum_up_to(NUMBERS v, int lane, int used) {
@@ -107,16 +82,7 @@ void main() {
 
   // The windows of the row before the band.
   NUMBERS sums[pixels];
-  NUMBERS base = NUMBERS(0);
-  for (int x = lane; x < window.x; x += together * lanes) {
-    NUMBERS columns_ahead[together];
-    [[unroll]] for (int i = 0; i < together; ++i) {
-      columns_ahead[i] = NUMBERS(0);
-      if (x + i * lanes < window.x) columns_ahead[i] = window_down(strip.y, reached + x + i * lanes);
-    }
-    [[unroll]] for (int i = 0; i < together; ++i) base += columns_ahead[i];
-  }
-  base = sum_of_strip(base);
+  NUMBERS base = window_of_columns(strip.y, reached, window.x, lane);
   NUMBERS so_far = NUMBERS(0);
   [[unroll]] for (int p = 0; p < pixels; ++p) {
     int x = reached + lane * pixels + p;

@@ -1,7 +1,8 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// The sums of box_corners.comp for pixels that are stored as they are: a lane owns a span of columns.
+// The sums of box_corners.comp for pixels that are stored as they are: a lane owns a span of columns. Where the spans begin that windows
+// give up and take in, beside multiples of their length, a pipeline knows: nothing is spent on moving pixels to their places.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -111,14 +112,24 @@ void finished(out uint words[kWords]) {
 
 int left, right, top, end;
 
-void fetch_at(bool whole, int row, int x, int shift, out uint raw[kRaw]) {
-  int y = map_index(border_y, row, source_size.y);
-  fetch_ragged(whole, ivec2(x, whole ? max(y, 0) : y), shift, raw);
+// Corners: what leaves at the left and at the right, what enters there.
+int row_of(int i, int row) { return row + i / 2 * window.y; }
+int column_of(int i) { return i % 2 == 0 ? left : right; }
+int shift_of(int i) { return i % 2 == 0 ? shift_left : shift_right; }
+
+void fetch_corners(bool whole, int row, out uint raw[4][kRaw]) {
+  [[unroll]] for (int i = 0; i < 4; ++i) {
+    int y = map_index(border_y, row_of(i, row), source_size.y);
+    fetch_ragged(whole, ivec2(column_of(i), whole ? max(y, 0) : y), shift_of(i), raw[i]);
+  }
 }
 
-void numbers_at(bool whole, int row, int x, int shift, uint raw[kRaw], out uint words[kWords]) {
-  put_together(whole, shift, raw, words);
-  if (whole && border_y == kConstant && uint(row) >= uint(source_size.y)) fetch_mapped(words, ivec2(x, kOutside));
+void put_corners_together(bool whole, int row, uint raw[4][kRaw], out uint words[4][kWords]) {
+  [[unroll]] for (int i = 0; i < 4; ++i) {
+    put_together(whole, shift_of(i), raw[i], words[i]);
+    bool is_outside = border_y == kConstant && uint(row_of(i, row)) >= uint(source_size.y);
+    if (whole && is_outside) fetch_mapped(words[i], ivec2(column_of(i), kOutside));
+  }
 }
 
 // What the window before the strip takes in and gives up, each lane in a row of its own. Floats have registers for what is ahead.
@@ -134,13 +145,7 @@ void fetch_changes(ivec2 strip, int y) {
 void walk(bool whole, ivec2 strip, ivec2 to, bool makes, bool whole_out) {
   start_windows(strip);
   uint raw[batch][4][kRaw];
-  [[unroll]] for (int n = 0; n < batch; ++n) {
-    int row = top + min(n, end - 1);
-    fetch_at(whole, row, left, shift_left, raw[n][0]);
-    fetch_at(whole, row, right, shift_right, raw[n][1]);
-    fetch_at(whole, row + window.y, left, shift_left, raw[n][2]);
-    fetch_at(whole, row + window.y, right, shift_right, raw[n][3]);
-  }
+  [[unroll]] for (int n = 0; n < batch; ++n) fetch_corners(whole, top + min(n, end - 1), raw[n]);
   NUMBERS changes = NUMBERS(0);
   if (kFetchesAhead) fetch_changes(strip, 0);
   for (int y = 0; y < end; y += batch) {
@@ -151,17 +156,9 @@ void walk(bool whole, ivec2 strip, ivec2 to, bool makes, bool whole_out) {
         [[unroll]] for (int c = 0; c < min(source_channels, kPlanes); ++c) changes[c] -= NUMBER(kLift);
         if (kFetchesAhead) fetch_changes(strip, y + n + lanes);
       }
-      int row = top + min(y + n, end - 1);
       uint words[4][kWords];
-      numbers_at(whole, row, left, shift_left, raw[n][0], words[0]);
-      numbers_at(whole, row, right, shift_right, raw[n][1], words[1]);
-      numbers_at(whole, row + window.y, left, shift_left, raw[n][2], words[2]);
-      numbers_at(whole, row + window.y, right, shift_right, raw[n][3], words[3]);
-      int next = top + min(y + n + batch, end - 1);
-      fetch_at(whole, next, left, shift_left, raw[n][0]);
-      fetch_at(whole, next, right, shift_right, raw[n][1]);
-      fetch_at(whole, next + window.y, left, shift_left, raw[n][2]);
-      fetch_at(whole, next + window.y, right, shift_right, raw[n][3]);
+      put_corners_together(whole, top + min(y + n, end - 1), raw[n], words);
+      fetch_corners(whole, top + min(y + n + batch, end - 1), raw[n]);
 
       NUMBER v[kOwn];
       [[unroll]] for (int q = 0; q < kPlanes; ++q) {

@@ -317,6 +317,43 @@ void expect_case_passes(const std::string& text) {
   expect_pass(*c, gpu());
 }
 
+/// Windows that begin and end any number of pixels after whole spans, and strips and bands that are no whole number of windows.
+TEST(Vulkan, BoxesByCornersOfSpans) {
+  struct Windows {
+    const char* size;
+    const char* image;
+    const char* border;
+    const char* options = "";
+  };
+  for (const Windows& w :
+       {Windows{"radius=5x9", "292x70/rgba8", "clamp", ",vertical_groups=10"},
+        Windows{"radius=6x9", "300x70/rgba8", "mirror", ",vertical_groups=24"},
+        Windows{"radius=7x40", "301x70/rgba8", "wrap"},
+        Windows{"before=8x3,after=5x60", "300x70/rgba8", "constant:value=0.3_0.9_0.1_0.6", ",sums=u32"},
+        Windows{"radius=100x150", "560x64/rgba8", "reflect"},
+        Windows{"radius=10x20", "400x50/rgb8", "mirror", ",vertical_groups=7"},
+        Windows{"radius=11x20", "401x50/rgb8", "wrap"},
+        Windows{"before=3x0,after=9x30", "320x50/rg8", "reflect"},
+        Windows{"radius=17x9", "512x50/r8", "clamp", ",vertical_groups=7"},
+        Windows{"before=4x7,after=8x7", "511x50/r8", "constant:value=0.7_0_0_0"},
+        Windows{"radius=30x31", "256x64/rgba16", "wrap"},
+        Windows{"radius=3x200", "200x64/rgba16", "mirror", ",sums=f32"},
+        Windows{"radius=10x21", "256x64/rgb16", "reflect"},
+        Windows{"radius=10x21", "256x64/rg16", "constant:value=0.3_0.9_0_0"},
+        Windows{"radius=13x21", "256x64/r16", "clamp"},
+        Windows{"radius=20x21", "256x64/rgba16f", "mirror/max_error=0.01", ",vertical_groups=9"},
+        Windows{"radius=21x20", "255x64/rgba16f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.01"},
+        Windows{"radius=20x21", "256x64/rgb16f", "wrap/max_error=0.01"},
+        Windows{"radius=22x33", "256x64/rg16f", "reflect/max_error=0.01"},
+        Windows{"radius=9x50", "300x64/r16f", "clamp/max_error=0.01"},
+        Windows{"radius=16x40", "128x64/rgba32f", "mirror/max_error=0.001"},
+        Windows{"radius=16x40", "128x64/rgb32f", "wrap/max_error=0.001"},
+        Windows{"radius=13x40", "128x64/rg32f", "constant:value=0.3_0.9_0_0/max_error=0.001"},
+        Windows{"radius=14x40", "200x64/r32f", "reflect/max_error=0.001"}}) {
+    expect_case_passes("box.any:form=corners" + std::string(w.options) + "/" + w.image + "/box:" + w.size + "/" + w.border);
+  }
+}
+
 /// Windows of whole segments and not, narrower than one and wider than most of a row; bands that begin with their own pixels and with
 /// cells; rows that lanes of one subgroup share and of several.
 TEST(Vulkan, BoxesBySegments) {

@@ -1,12 +1,12 @@
-// What boxes share that fetch rows by 16 bytes, by corners or into cells. Include after numbers.glsl.
+// What boxes share that decode pixels and fetch rows by 16 bytes, by corners or into cells. Include after numbers.glsl.
 //
 // The image, continued beyond its border, is cut into cells: strips of `lanes * pixels` columns and bands of `height` rows,
 // counted from where the first window of the first strip and band begins. Sums of windows that end before each strip and
-// each band follow from sums of cells. All of them are words in planes, one for each channel.
+// each band follow from sums of cells. All of them are words in planes: of windows one for each channel, of cells one for two where two
+// channels share a word.
 
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-#extension GL_KHR_shader_subgroup_vote : require
 
 layout(constant_id = 20) const int lanes = 8;   // of a subgroup that make a strip, a power of two
 layout(constant_id = 21) const int pixels = 1;  // that a lane makes of a row

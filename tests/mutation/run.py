@@ -86,6 +86,7 @@ CPU_MUTANTS = [
 
 
 VULKAN = "src/backends/vulkan/"
+CORNERS = "box.any:form=corners/292x70/rgba8/box:radius=5x9/clamp"
 # llvmpipe runs the subgroups of a group in turn, each to the next barrier. So it shows a barrier that is missing between
 # a write and the reads after it, never one between reads and the next write: those are hunted on GPUs, by repetition.
 VULKAN_MUTANTS = [
@@ -102,14 +103,27 @@ VULKAN_MUTANTS = [
     Mutant("a strip does not know how the window before it changes", "shaders/box_corners.comp",
            "sums[p] += change + to_totals(", "sums[p] += to_totals(", ("box.any",)),
     Mutant("a window's last part is not summed", "shaders/box_windows.comp",
-           "if (has_part) v +=", "if (false) v +=", ("box.any",)),
+           "if (has_part) sum +=", "if (false) sum +=", ("box.any",)),
+    Mutant("a window after the first does not take in what enters", "shaders/box_windows.comp",
+           "sum += entering[i] - leaving[i];", "sum -= leaving[i];",
+           ("box.any:form=corners,vertical_groups=24/292x70/rgba8/box:radius=5x9/clamp",)),
     Mutant("rows are handed to the wrong lanes", "shaders/box_cells.comp",
            "row = 2 * row + ((lane & step) != 0 ? 1 : 0);", "row = 2 * row + ((lane & step) != 0 ? 0 : 1);", ("box.any",)),
     Mutant("pixels are taken from where 16 bytes begin", "shaders/lib/cells.glsl",
            "return shifted(f.low, f.high, c.is_inside ? shift : 0u);", "return f.low;", ("box.any",)),
-    Mutant("rows of bytes are taken for whole chunks", "shaders/lib/cells.glsl",
-           "source_size.x && rows_have_whole_chunks());", "source_size.x);",
-           ("box.any:form=segments/127x33/rgba8/box:radius=3x100/clamp",)),
+    Mutant("spans are whole that reach beyond the image", "shaders/lib/ragged.glsl",
+           "(shift == 0 || x - shift + 2 * span <= source_size.x)", "true", (CORNERS,)),
+    Mutant("spans begin where those begin that hold them", "shaders/lib/ragged.glsl",
+           "int bits = whole ? shift", "int bits = whole ? 0 * shift", (CORNERS,)),
+    Mutant("a strip of spans does not know how the window before it changes", "shaders/box_corners_spans.comp",
+           "% kPlanes], c) + change[c];", "% kPlanes], c);", (CORNERS,)),
+    Mutant("negative halves borrow from others", "shaders/box_corners_spans.comp",
+           "SUMS == SUMS_u16x2 ? 0x7F80u : 0u", "0u", (CORNERS,)),
+    Mutant("rows that a turn has beyond its band are summed", "shaders/box_cells_spans.comp",
+           "first + n < height ? now[n][w] : 0u", "now[n][w]",
+           ("box.any:form=corners,vertical_groups=10/292x70/rgba8/box:radius=5x9/clamp",)),
+    Mutant("parts of a strip end with a span", "shaders/box_cells_spans.comp",
+           "lane == part_lane ? begun", "lane == part_lane ? total", (CORNERS,)),
     Mutant("packed differences keep what they borrowed", "shaders/lib/cells.glsl",
            "word + 0x8000 >> 16", "word >> 16", ("box.any",)),
     Mutant("segments are walked along before all columns are there", "shaders/box_segments.comp",
@@ -119,10 +133,9 @@ VULKAN_MUTANTS = [
     Mutant("strips are stored beyond the image", "shaders/box_segments.comp",
            "to_number = min(width, size.x - corner.x)", "to_number = (width)", ("box.any",)),
     Mutant("bands begin without the part of a cell", "shaders/box_segments.comp",
-           "if (part > 0) v[c] +=", "if (false) v[c] +=", ("box.any",)),
-    Mutant("cells of codes hold fractions of them", "src/algorithms/box_segments_gpu.cpp",
-           "s.scale * info(p.src.format).unit();", "s.scale;",
-           ("box.any:form=segments,sums=f32/203x61/r8/box:radius=15x90/wrap",)),
+           "if (part > 0) v[q] +=", "if (false) v[q] +=", ("box.any",)),
+    Mutant("means of codes are fractions of them", "src/algorithms/box_corners_gpu.cpp",
+           "is_integer(form->sums) && !form->is_plain", "is_integer(form->sums)", (CORNERS,)),
     Mutant("columns before the first are taken for its segment's", "shaders/box_segments.comp",
            "p < lead ? place_before + span : place", "place", ("box.any",)),
     Mutant("half a word keeps what was added to it", "shaders/box_lanes.comp",
