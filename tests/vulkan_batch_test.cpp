@@ -170,7 +170,8 @@ std::vector<Way> ways_on_buffers() {
                            "gauss.decimate:blur=walk", "gauss.decimate:blur=expand"}) {
     ways.push_back({form});
   }
-  ways.push_back({"gauss.decimate:storage=buffer", TransferFunction::srgb});
+  // Pixels that are decoded have kernels of their own.
+  for (const char* form : {"gauss.decimate:storage=buffer", "box.any:form=corners"}) ways.push_back({form, TransferFunction::srgb});
   // Bands begin with their own pixels, or with cells.
   for (const char* sums : {"u16x2", "u32", "f32"}) {
     for (const double radius : {1.0, 90.0}) {
