@@ -2,6 +2,8 @@
 // the validation layer, and one small blur to run on it.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -58,6 +60,13 @@ inline Pixels run(const Executable& executable, const Pixels& src) {
   Pixels result(executable.plan().dst);
   if (Status s = executable.run(src.view(), result.view(), workspace); !s) throw std::runtime_error(s.error().message);
   return result;
+}
+
+/// A case as `mollify verify` names it.
+inline void expect_case_passes(const std::string& text) {
+  const Result<cases::Case> c = cases::parse_case(text);
+  ASSERT_TRUE(c.ok()) << text << ": " << message_of(c);
+  expect_pass(*c, gpu());
 }
 
 }  // namespace mollify::test
