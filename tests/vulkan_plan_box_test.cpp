@@ -162,6 +162,17 @@ TEST(VulkanPlan, SegmentsBeginHighWindowsWithCells) {
   }
 }
 
+/// To the code, as far as f32 can tell: what is allowed then is less than bytes are rounded by.
+TEST(VulkanPlan, LongCodesAreExactByCornersAndSegments) {
+  const ImageDesc desc{4096, 4096, PixelFormat::rgba16};
+  BlurSpec spec = spec_of(Box::of_radius(100, 60));
+  spec.accuracy.max_error = 0.0;
+  for (const char* algorithm : {"box.any:form=corners", "box.any:form=segments"}) {
+    const Result<Plan> plan = make_plan(spec, desc, desc, fake_gpu(false), with(algorithm));
+    EXPECT_TRUE(plan.ok()) << algorithm << ": " << message_of(plan);
+  }
+}
+
 /// Bands of floats are cut shorter where the error asks for it.
 TEST(VulkanPlan, BandsOfSegmentsOfFloatsFollowFromTheError) {
   const auto pieces = [](double max_error) {

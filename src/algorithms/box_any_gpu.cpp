@@ -27,8 +27,8 @@ Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) { return box_axes(p, lon
 BoxMeans box_means(const Problem& p, double window) {
   const FormatInfo& source = info(p.src.format);
   const double u = unit_roundoff(Accumulator::f32);
-  // The sum becomes a float, and is scaled; bytes are rounded as 1024 more than a code, to 2^-14 of one, which is 4.1 units.
-  const BoxMeans usual{false, 7.0 * u};
+  // The sum becomes a float, and is scaled and encoded; bytes are rounded as 1024 more than a code, to 2^-14 of one, which is 4.1 units.
+  const BoxMeans usual{false, (source.bits == 8 ? 7.0 : 4.0) * u};
   if (window * source.unit() >= 0x1p23) return usual;
   BoxMeans brief{true, usual.error};
   if (source.bits == 8) {

@@ -143,7 +143,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   };
   set_height();
   constexpr std::int32_t kLeastRows = 8;
-  while (!is_given && out.error > p.allowed_error && out.height >= 2 * kLeastRows) {
+  while (!is_given && !is_integer(sums) && out.error > p.allowed_error && out.height >= 2 * kLeastRows) {
     out.pieces *= 2;
     set_height();
   }
