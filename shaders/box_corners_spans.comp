@@ -2,7 +2,7 @@
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
 // The sums of box_corners.comp for pixels that are stored as they are: a lane owns a span of columns. Where the spans begin that windows
-// give up and take in, beside multiples of their length, a pipeline knows: nothing is spent on moving pixels to their places.
+// give up and take in, beside multiples of their length, a pipeline knows: nothing is spent on moving whole words to their places.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -42,7 +42,7 @@ layout(constant_id = 25) const int shift_right = 0;  // to where they end
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kWidth = lanes * span;  // of a strip
 const int kOwn = span * kPlanes;
-// Of halves of words: the least that the change of a strip can be, added to lower ones, which then never borrow from upper ones.
+// Of halves of words: as much as the change of a strip can be below zero, added to lower ones, which then never borrow from upper ones.
 const uint kLift = SUMS == SUMS_u16x2 ? 0x7F80u : 0u;
 
 int lane;
