@@ -1,5 +1,5 @@
 // What boxes sum of spans, and how sums become what is stored. A kernel declares `//@ axis SUMS u16x2 u32 f32`, has `scale` among
-// its parameters, from sums to what is stored, and includes this after spans.glsl.
+// its parameters, from sums to what is stored or of each pixel, and includes this after spans.glsl.
 
 layout(constant_id = 26) const bool sums_are_short = false;  // sums stay below 2^23; of bytes: windows of up to 2^15 pixels
 

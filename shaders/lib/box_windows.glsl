@@ -1,5 +1,5 @@
 // Sums of windows that end before each band and each strip, which box.any by corners begins with: words in planes, one for each channel.
-// Include it after numbers.glsl or box_spans.glsl, with `from_word`, `lanes` and the parameters that it names.
+// Include it after numbers.glsl or box_spans.glsl, with `from_word`, `lanes`, `together` and the parameters that it names.
 
 layout(std430, binding = 3) readonly buffer Beside { uint windows[]; };
 

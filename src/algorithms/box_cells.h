@@ -78,7 +78,7 @@ struct BoxWalks {
 /// and each row adds some.
 [[nodiscard]] std::int32_t box_rows_within(const Problem& p, double start, double row, std::int32_t most);
 
-/// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp.
+/// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp and box_cells_spans.comp.
 inline constexpr double kBoxRun = 16.0;
 
 /// The box, whose windows follow from differences of rows: whole pixels, by lanes that ask each other. `form`: who refuses all else;

@@ -47,8 +47,8 @@ struct Form {
   std::int32_t height = 1;   ///< rows of one
   std::int32_t together = 1;       ///< sums of columns that are fetched together
   double error = 0.0;
-  [[nodiscard]] std::int32_t width() const { return lanes * pixels; }
   std::int32_t rows_of_cells = 1;  ///< that are fetched together; a power of two, as lanes share them out among themselves
+  [[nodiscard]] std::int32_t width() const { return lanes * pixels; }
 };
 
 /// Units of the roundoff, relative to full scale.
@@ -164,9 +164,7 @@ struct Steps {
     return channels * (std::int64_t{y.windows()} * x.reach() + std::int64_t{x.windows()} * y.reach());
   }
   /// Pixels from whole spans to those that leave a strip's windows first, and to those that enter them.
-  [[nodiscard]] std::int32_t shift_left() const {
-    return form.pixels - 1 - x.before % form.pixels;
-  }
+  [[nodiscard]] std::int32_t shift_left() const { return form.pixels - 1 - x.before % form.pixels; }
   [[nodiscard]] std::int32_t shift_right() const { return (shift_left() + x.window) % form.pixels; }
   [[nodiscard]] std::int32_t strips_of_group() const { return form.threads / form.lanes; }
 };
@@ -280,8 +278,8 @@ double seconds_of_stored(const Problem& p, const Steps& s) {
   constexpr double kShareOfCells = 0.35;  // of the operations
   const GpuTuning& device = gpu_tuning(p.device);
   const double bytes = info(p.src.format).pixel_bytes();
-  const double cells = area_of(cells_pass(s)) * p.batch;
-  const double made = area_of(corners_pass(p, s)) * p.batch;
+  const double cells = area_of(cells_pass(s));
+  const double made = area_of(corners_pass(p, s));
   const double moved = bytes * (cells + 2.0 * made);
   const double operations = operations_of(info(p.src.format)) * (kShareOfCells * cells + (1.0 - kShareOfCells) * made);
   const double filled = moved / device.bytes_per_second + operations / device.operations_per_second;
