@@ -184,7 +184,10 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
     AxisPlan found = decimated(p, gaussian, direction, factor, cells, l1_budget);
     if (found.l1_distance > l1_budget) {
       least_span = span_of(factor) * std::pow(found.l1_distance / l1_budget, 1.0 / (2.0 * cells));
-    } else if (found.cost < below && has_kernel_for(p, found)) {
+      continue;
+    }
+    if (!has_kernel_for(p, found)) found = shortened(std::move(found), l1_budget - found.l1_distance);
+    if (found.cost < below && has_kernel_for(p, found)) {
       below = found.cost;
       best = std::move(found);
     }

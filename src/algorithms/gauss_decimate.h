@@ -7,11 +7,10 @@
 #include "algorithms/propose.h"
 #include "core/decimation.h"
 #include "core/splines.h"
-#include "core/splines.h"
 
 namespace mollify {
 
-/// One axis: how it is decimated, and what that costs. Where it is not, each pixel is a cell. Where it is not, each pixel is a cell.
+/// One axis: how it is decimated, and what that costs. Where it is not, each pixel is a cell.
 struct AxisPlan {
   int factor = 1;
   std::vector<double> spline{1.0};
