@@ -68,9 +68,15 @@ double cost_of(const Problem& p, Axis direction, int factor, double cells, doubl
     constexpr double kTap = 7.0;  // a grid's blur has little to share
     return 2.0 * cells + 3.0 * cells / d + kTap * taps / (d * d);
   }
+  const int bits = info(p.src.format).bits;
   const double grid = 6.0 * cells / d + 1.5 * taps / (d * d);
-  if (direction == Axis::x) return grid + (info(p.src.format).bits == 8 ? 0.04 : 0.01) * cells * d;
-  return grid + 0.10 * cells * d + 7.0 / gpu_rows_ahead(p, factor);
+  if (direction == Axis::x) {
+    const double shared = bits == 8 ? 0.04 : bits == 16 ? 0.01 * std::max(1.0, d / 16.0) : 0.01;
+    return grid + shared * cells * d;
+  }
+  // Measured as well: beyond eight rows of small pixels, turns of eight are worth more than others are short of them.
+  const double uneven_turns = bits <= 16 && d > 8.0 && factor % 8 != 0 ? 0.4 : 0.0;
+  return grid + 0.10 * cells * d + 7.0 / gpu_rows_ahead(p, factor) + uneven_turns;
 }
 
 double cost_of(const Problem& p, Axis direction, const AxisPlan& axis) {
