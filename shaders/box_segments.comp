@@ -283,6 +283,32 @@ int place_of_part(int i, int segment) {
 // Numbers of a row of the strip that the destination has.
 int from_number, to_number;
 
+bool is_inside_row(int n) { return n >= from_number && n < to_number; }
+
+// A part of which some numbers, from the n-th on, may lie outside or not where parts do: by pixels where these are whole words.
+void store_inside_row(PLACE_BITS part, int n, uint first_number) {
+  const int kPixelWords = source_channels / kInWord;
+#if WORDS != WORDS_1
+  if (source_channels % kInWord == 0 && kPixelWords == 2) {
+    [[unroll]] for (int w = 0; w < kPlaceWords; w += 2) {
+      int m = n + w * kInWord;
+      if (is_inside_row(m)) destination64[(first_number + uint(m)) / uint(2 * kInWord)] = uvec2(part[w], part[w + 1]);
+    }
+    return;
+  }
+#endif
+  [[unroll]] for (int w = 0; w < kPlaceWords; ++w) {
+    int m = n + w * kInWord;
+    if (source_channels % kInWord == 0) {
+      if (is_inside_row(m)) destination32[(first_number + uint(m)) / uint(kInWord)] = word_of(part, w);
+    } else {
+      for (int i = 0; i < kInWord; ++i) {
+        if (is_inside_row(m + i)) put_component(first_number + uint(m + i), word_of(part, w) >> (i * SPAN_BITS % 32));
+      }
+    }
+  }
+}
+
 // Of a row in shared memory; `first_number`: where its numbers begin in the destination.
 void store_row(bool stores_parts, int row, uint first_number, int segment) {
   if (stores_parts) {
@@ -294,15 +320,9 @@ void store_row(bool stores_parts, int row, uint first_number, int segment) {
     }
     return;
   }
-  for (int w = segment; w < kSegments * kMadeWords; w += kSegments) {
-    int part_of_row = w / kPlaceWords;
-    PLACE_BITS v = rows_of_turn[row + part_of_row / kParts * kPitchOfParts + part_of_row % kParts];
-    for (int i = 0; i < kInWord; ++i) {
-      int n = w * kInWord + i;
-      if (n >= from_number && n < to_number) {
-        put_component(first_number + uint(n), word_of(v, w % kPlaceWords) >> (i * SPAN_BITS % 32));
-      }
-    }
+  for (int i = 0; i < kParts; ++i) {
+    PLACE_BITS part = rows_of_turn[row + place_of_part(i, segment)];
+    store_inside_row(part, (i * kSegments + segment) * kNumbersOfPart, first_number);
   }
 }
 

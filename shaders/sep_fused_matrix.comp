@@ -199,10 +199,13 @@ Four fetch_mapped(ivec2 p) {
 
 void store_each(ivec2 p, Four four) {
   [[unroll]] for (int i = 0; i < 4; ++i) {
-    uint index = destination_index(ivec2(p.x + i, p.y)) * uint(source_channels);
-    if (p.x + i < size.x) {
-      [[unroll]] for (int c = 0; c < source_channels; ++c) put_component(index + uint(c), component(four, i, c));
+    uvec4 stored = uvec4(0u);
+    if (source_channels == 4) {
+      [[unroll]] for (int w = 0; w < kWords / 4; ++w) stored[w] = four.words[i * (kWords / 4) + w];
+    } else {
+      [[unroll]] for (int c = 0; c < source_channels; ++c) stored[c] = component(four, i, c);
     }
+    if (p.x + i < size.x) put_words(destination_index(ivec2(p.x + i, p.y)), stored);
   }
 }
 

@@ -57,6 +57,7 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
                              White{"box.any:form=columns,sums=u16x2", PixelFormat::rg8, 100, 128},
                              White{"box.any:form=columns,sums=u32", PixelFormat::rgba16, 127, 128},
                              White{"box.any:form=corners,vertical_groups=1", PixelFormat::rgba8, 1, 300},
+                             White{"box.any:form=corners,sums=u16x2,vertical_groups=1", PixelFormat::rgba8, 40, 60, 514},
                              White{"box.any:form=corners", PixelFormat::rg8, 2000, 2047},
                              White{"box.any:form=corners,sums=u32", PixelFormat::rgba16, 127, 128},
                              White{"box.any:form=segments", PixelFormat::rgba8, 100, 32},
@@ -102,6 +103,26 @@ TEST(Vulkan, BoxesBySegmentsOverWhiteAndBlackRows) {
       EXPECT_EQ(run(segments, src), run(prepared_on(gpu(), "box.any:form=columns,sums=u32", spec, desc), src))
           << columns << " columns of " << info(format).name;
     }
+  }
+}
+
+/// White and black blocks as large as the window, so that what a row of a strip changes by is as large as half a word holds, one way and
+/// the other.
+TEST(Vulkan, BoxesByCornersOverWhiteAndBlackBlocks) {
+  constexpr int kColumns = 67;  // of a window; a strip has 64
+  constexpr int kRows = 9;
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rg8}) {
+    const ImageDesc desc{4 * kColumns, 60, format};
+    Pixels src(desc);
+    for (std::int32_t y = 0; y < desc.height; ++y) {
+      for (std::int32_t x = 0; x < desc.width; ++x) {
+        const bool is_white = x / kColumns % 2 == y / kRows % 2;
+        for (int c = 0; c < info(format).channels; ++c) src.set(x, y, c, is_white ? 1.0 : 0.0);
+      }
+    }
+    const BlurSpec spec = spec_of(Box::of_size({kColumns, kRows}, {kColumns / 2, kRows / 2}), BorderMode::mirror);
+    const Executable corners = prepared_on(gpu(), "box.any:form=corners,sums=u16x2", spec, desc);
+    EXPECT_EQ(run(corners, src), run(prepared_on(gpu(), "box.any:form=columns,sums=u32", spec, desc), src)) << info(format).name;
   }
 }
 

@@ -236,22 +236,39 @@ void put_component(uint index, uint bits) {
   }
 }
 
-// A pixel's components as bits, at the index of the pixel.
-void put_stored(uint index, uvec4 bits) {
+// A pixel as fetch_stored() gives one, at the index of the pixel.
+void put_words(uint index, uvec4 words) {
   if (destination_channels == 4) {
     if (destination_bits == 8) {
-      destination32[index] = bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24;
+      destination32[index] = words.x;
     } else if (destination_bits == 16) {
-      destination64[index] = uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16);
+      destination64[index] = words.xy;
     } else {
-      destination128[index] = bits;
+      destination128[index] = words;
     }
-    return;
+  } else if (destination_channels == 2) {
+    if (destination_bits == 8) {
+      destination16[index] = uint16_t(words.x & 0xFFu | words.y << 8);
+    } else if (destination_bits == 16) {
+      destination32[index] = words.x & 0xFFFFu | words.y << 16;
+    } else {
+      destination64[index] = words.xy;
+    }
+  } else {
+    index *= uint(destination_channels);
+    put_component(index, words.x);
+    if (destination_channels > 2) {
+      put_component(index + 1u, words.y);
+      put_component(index + 2u, words.z);
+    }
   }
-  index *= uint(destination_channels);
-  put_component(index, bits.x);
-  if (destination_channels > 1) put_component(index + 1u, bits.y);
-  if (destination_channels > 2) put_component(index + 2u, bits.z);
+}
+
+// A pixel's components as bits, at the index of the pixel.
+void put_stored(uint index, uvec4 bits) {
+  if (destination_channels == 4 && destination_bits == 8) bits.x |= bits.y << 8 | bits.z << 16 | bits.w << 24;
+  if (destination_channels == 4 && destination_bits == 16) bits.xy = uvec2(bits.x | bits.y << 16, bits.z | bits.w << 16);
+  put_words(index, bits);
 }
 
 uvec4 stored_pixel(vec4 v) {

@@ -169,15 +169,25 @@ void store_at(uint words[kWords], uint place) {
 
 void store_whole(uint words[kWords], ivec2 p) { store_at(words, whole_place(p)); }
 
+// Pixel i of a span, as fetch_stored() gives pixels.
+uvec4 pixel_of(uint words[kWords], int i) {
+  uvec4 v = uvec4(0u);
+  if (source_channels == 4) {
+    [[unroll]] for (int w = 0; w < SPAN_BITS / 8; ++w) v[w] = words[i * SPAN_BITS / 8 + w];
+  } else {
+    [[unroll]] for (int c = 0; c < source_channels; ++c) {
+      int n = i * source_channels + c;
+      v[c] = words[n / kInWord] >> (n % kInWord * SPAN_BITS % 32);
+    }
+  }
+  return v;
+}
+
 // What of it lies in columns 0 to `width`.
 void store_inside(uint words[kWords], ivec2 p, int width) {
-  [[unroll]] for (int i = 0; i < kNumbers; ++i) {
-    int x = p.x + i / source_channels;
-    if (uint(x) < uint(width)) {
-      uint index = destination_index(ivec2(x, p.y));
-      put_component(index * uint(source_channels) + uint(i % source_channels),
-                    words[i / kInWord] >> (i % kInWord * SPAN_BITS % 32));
-    }
+  [[unroll]] for (int i = 0; i < span; ++i) {
+    int x = p.x + i;
+    if (uint(x) < uint(width)) put_words(destination_index(ivec2(x, p.y)), pixel_of(words, i));
   }
 }
 
