@@ -189,6 +189,21 @@ TEST(VulkanPlan, PixelsAreReadSixteenBytesAtOnce) {
   EXPECT_EQ(read_span_at(8, PixelFormat::rgba8), "4");
 }
 
+/// Of 8 bits and small factors sixteen bytes whatever rows are.
+TEST(VulkanPlan, PixelsAreWrittenInSpansThatDivideRows) {
+  const auto write_span_at = [](std::int32_t width, PixelFormat format, double sigma) {
+    const ImageDesc desc{width, 4096, format};
+    return must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, fake_h200(), with("gauss.decimate")))
+        .algorithm.options.at("write_span");
+  };
+  EXPECT_EQ(write_span_at(4096, PixelFormat::rgba8, 50), "4");
+  EXPECT_EQ(write_span_at(4094, PixelFormat::rgba8, 50), "2");
+  EXPECT_EQ(write_span_at(4095, PixelFormat::rgba8, 50), "1");
+  EXPECT_EQ(write_span_at(4095, PixelFormat::rgba8, 10), "4");
+  EXPECT_EQ(write_span_at(4095, PixelFormat::rgba16f, 10), "1");
+  EXPECT_EQ(write_span_at(4095, PixelFormat::rgb8, 50), "4") << "the shortest of whole words";
+}
+
 /// On an H200 the cells of a single channel take 40 us.
 TEST(VulkanPlan, CellsOfOneChannelAreCheaperThanThoseOfFour) {
   const ImageDesc desc{4096, 4096, PixelFormat::r8};

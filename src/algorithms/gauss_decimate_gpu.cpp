@@ -27,6 +27,16 @@ std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
   return span;
 }
 
+/// Rows of the destination that are no whole spans are stored by pixels, so shorter ones that divide them are mostly faster: at 4095
+/// columns `rgba8` takes 68 us instead of 82 at sigma 50, but 86 instead of 83 at 10, where few rows share what is made across.
+std::int32_t span_of_rows(const Problem& p, const AxisPlan& y, std::int32_t span) {
+  constexpr int kManyRows = 8;
+  if (info(p.dst.format).bits == 8 && y.factor < kManyRows) return span;
+  std::int32_t shorter = span;
+  while (p.dst.width % shorter != 0) shorter /= 2;
+  return is_whole_words(p.dst.format, shorter) ? shorter : span;
+}
+
 /// Measured on an H200: 16 bytes are fastest, but for 8 of 8-bit pixels where small factors leave many sums. Drivers that run on the
 /// processor take seconds to compile what spans unroll to.
 Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
@@ -40,11 +50,11 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   const bool is_short = bits == 8 && y.factor < kManySums;
   const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
   const std::int32_t written_bytes = is_software ? 1 : 16;
-  const auto choose = [&](std::string_view option, std::int32_t bytes) {
-    return count(p, option, kLongest, out.are_plain ? usual_span(p.src.format, bytes) : 1);
+  const auto choose = [&](std::string_view option, std::int32_t usual) {
+    return count(p, option, kLongest, out.are_plain ? usual : 1);
   };
-  const Result<std::int32_t> read = choose("read_span", read_bytes);
-  const Result<std::int32_t> written = choose("write_span", written_bytes);
+  const Result<std::int32_t> read = choose("read_span", usual_span(p.src.format, read_bytes));
+  const Result<std::int32_t> written = choose("write_span", span_of_rows(p, y, usual_span(p.src.format, written_bytes)));
   if (!read) return read.error();
   if (!written) return written.error();
   out.read = *read;
