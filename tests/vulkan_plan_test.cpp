@@ -97,6 +97,23 @@ TEST(VulkanPlan, NothingRoundedIsDividedByAFloatAlphaThatMayPassThroughZero) {
   }
 }
 
+/// An alpha that a code rounds to nothing leaves what float sums forgot, and so do colours.
+TEST(VulkanPlan, FloatSumsOfCodesAreNotDividedByTheirAlpha) {
+  const auto plan = [&](std::string_view algorithm, PixelFormat dst, AlphaMode alpha) {
+    BlurSpec spec = spec_of(Box::of_radius(2, 2));
+    spec.alpha = alpha;
+    spec.accuracy.max_error = 0.05;
+    return make_plan(spec, kDesc, {kDesc.width, kDesc.height, dst}, fake_gpu(false), with(algorithm));
+  };
+  for (const std::string id : {"box.running", "box.scan"}) {
+    EXPECT_EQ(message_of(plan(id + ":intermediate=rgba8", PixelFormat::rgba32f, AlphaMode::premultiply)),
+              id + " cannot do this: float sums of codes that are divided by their alpha have no bounded error as float colours");
+    EXPECT_TRUE(plan(id + ":intermediate=rgba8", PixelFormat::rgba8, AlphaMode::premultiply).ok()) << id;
+    EXPECT_TRUE(plan(id + ":intermediate=rgba8", PixelFormat::rgba32f, AlphaMode::ignore).ok()) << id;
+    EXPECT_EQ(must(plan(id, PixelFormat::rgba32f, AlphaMode::premultiply)).algorithm.options.at("intermediate"), "rgba32f") << id;
+  }
+}
+
 TEST(VulkanPlan, ImagesThatCannotHoldTheIntermediateAreBuffers) {
   DeviceInfo device = fake_gpu(false);
   device.gpu.storage_formats &= ~(1U << static_cast<unsigned>(PixelFormat::rgba16));

@@ -140,8 +140,6 @@ VULKAN_MUTANTS = [
            "v[c] = words[n / kInWord] >> (n % kInWord * SPAN_BITS % 32);", "v[c] = words[n / kInWord];", ("box.any",)),
     Mutant("of two bytes the second is stored nowhere", "shaders/lib/pixel.glsl",
            "uint16_t(words.x & 0xFFu | words.y << 8)", "uint16_t(words.x & 0xFFu)", ("box.any",)),
-    Mutant("pixels beside whole fours of a block are the first", "shaders/sep_fused_matrix.comp",
-           "stored[w] = four.words[i * (kWords / 4) + w];", "stored[w] = four.words[w];", ("sep.fused",)),
     Mutant("bands begin without the part of a cell", "shaders/box_segments.comp",
            "if (part > 0) v[q] +=", "if (false) v[q] +=", ("box.any",)),
     Mutant("means of codes are fractions of them", "src/algorithms/box_corners_gpu.cpp",
