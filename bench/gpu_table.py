@@ -18,7 +18,7 @@ RADII = (1, 2, 4, 9)  # of Gaussians cut at three sigma
 SIGMAS = (5, 8, 10, 20, 50, 100)
 BOXES = (1, 4, 16, 32, 64, 128, 256)
 SIZE = "4096x4096"
-DISTURBED = 1.15  # times the least copy of the file: something else used the device
+DISTURBED = 1.1   # times the least copy of the file: something else used the device
 BLUR_TOO = 1.9    # where copies took so much longer, blurs were seen to do so as well
 
 
