@@ -12,7 +12,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#extension GL_EXT_scalar_block_layout : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
@@ -285,7 +284,8 @@ int from_number, to_number;
 
 bool is_inside_row(int n) { return n >= from_number && n < to_number; }
 
-// A part of which some numbers, from the n-th on, may lie outside or not where parts do: by pixels where these are whole words.
+// A part of which some numbers, from the n-th on, may lie outside or not where parts do: by words where pixels are whole ones, else by
+// numbers.
 void store_inside_row(PLACE_BITS part, int n, uint first_number) {
   const int kPixelWords = source_channels / kInWord;
 #if WORDS != WORDS_1

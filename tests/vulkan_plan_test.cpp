@@ -112,6 +112,14 @@ TEST(VulkanPlan, FloatSumsOfCodesAreNotDividedByTheirAlpha) {
     EXPECT_TRUE(plan(id + ":intermediate=rgba8", PixelFormat::rgba32f, AlphaMode::ignore).ok()) << id;
     EXPECT_EQ(must(plan(id, PixelFormat::rgba32f, AlphaMode::premultiply)).algorithm.options.at("intermediate"), "rgba32f") << id;
   }
+  // Where they lie goes by what they are in the end.
+  DeviceInfo device = fake_gpu(false);
+  device.gpu.storage_formats &= ~(1U << static_cast<unsigned>(PixelFormat::rgba32f));
+  BlurSpec spec = spec_of(Box::of_radius(2, 2));
+  spec.alpha = AlphaMode::premultiply;
+  spec.accuracy.max_error = 0.05;
+  const Plan images = must(make_plan(spec, kDesc, {kDesc.width, kDesc.height, PixelFormat::rgba16f}, device, with("box.running")));
+  EXPECT_EQ(images.algorithm.options.at("storage"), "buffer");
 }
 
 TEST(VulkanPlan, ImagesThatCannotHoldTheIntermediateAreBuffers) {

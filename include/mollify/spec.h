@@ -125,7 +125,9 @@ struct Accuracy {
 
 enum class AlphaMode : std::uint8_t {
   ignore,       ///< every channel is blurred alike
-  premultiply,  ///< the last of 2 or 4 channels is unassociated alpha: multiply, blur, divide (0 where alpha is 0)
+  /// The last of 2 or 4 channels is unassociated alpha: multiply, blur, divide (0 where alpha is 0). Errors of a colour count in proportion
+  /// to alpha: where sums of floats leave 1e-7 or less of it instead of 0, float colours are arbitrary.
+  premultiply,
 };
 
 enum class TransferFunction : std::uint8_t {

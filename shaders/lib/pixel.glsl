@@ -236,7 +236,7 @@ void put_component(uint index, uint bits) {
   }
 }
 
-// A pixel as fetch_stored() gives one, at the index of the pixel.
+// A pixel as fetch_stored() gives one, but with anything above the bits of a component, at the index of the pixel.
 void put_words(uint index, uvec4 words) {
   if (destination_channels == 4) {
     if (destination_bits == 8) {

@@ -169,7 +169,7 @@ void store_at(uint words[kWords], uint place) {
 
 void store_whole(uint words[kWords], ivec2 p) { store_at(words, whole_place(p)); }
 
-// Pixel i of a span, as fetch_stored() gives pixels.
+// Pixel i of a span, for put_words().
 uvec4 pixel_of(uint words[kWords], int i) {
   uvec4 v = uvec4(0u);
   if (source_channels == 4) {
@@ -183,7 +183,7 @@ uvec4 pixel_of(uint words[kWords], int i) {
   return v;
 }
 
-// What of it lies in columns 0 to `width`.
+// What of it lies in columns from 0 to before `width`.
 void store_inside(uint words[kWords], ivec2 p, int width) {
   [[unroll]] for (int i = 0; i < span; ++i) {
     int x = p.x + i;

@@ -132,14 +132,14 @@ Result<Walks> walks(const Problem& p, bool is_scan) {
   const Result<Intermediate> between = choose_intermediate(p, box_taps(*box), *where, error_of(p, w, kScanLanes));
   if (!between) return between.error();
   w.between = *between;
-  if (sum != Sum::i32 && p.spec.alpha == AlphaMode::premultiply && !info(p.dst.format).is_unorm() && info(w.between.format).is_unorm()) {
-    // An alpha below a code becomes nothing, and what sums of floats leave of it and of colours has any ratio.
+  if (divides_unbounded(p) && info(w.between.format).is_unorm()) {
+    // Alpha asks for sums of floats. An alpha below a code becomes nothing, and what sums of floats leave of it and of colours has any ratio.
     if (p.options.contains("intermediate")) {
       return refusal("float sums of codes that are divided by their alpha have no bounded error as float colours");
     }
     w.between = {*find_format(ComponentClass::floating, 32, info(p.src.format).channels), "rgba32f", 0.0};
   }
-  const TwoPasses passes = two_passes(p, box->y, between->format);
+  const TwoPasses passes = two_passes(p, box->y, w.between.format);
   where = storage(p, is_scan ? kScan : kRunning, std::array{passes.between});
   if (!where) return where.error();
   w.storage = *where;

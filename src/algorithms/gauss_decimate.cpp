@@ -58,7 +58,7 @@ constexpr std::array kOptions = {
     OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error",
                "GPU: decimating by sums of f32, or along rows by matrices"},
     OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
-    OptionInfo{"write_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread writes at once"}};
+    OptionInfo{"write_span", kSpans, "what fills 16 bytes, or divides rows", "GPU: pixels side by side that a thread writes at once"}};
 
 /// What orders the ways to decimate an axis. Of GPUs, as hundreds of timings on an H200 ask for: it is the grid that takes time, down the
 /// image what walks begin with and how few rows they fetch at once, and across it what strips share, which counts for more at 8 bits.
@@ -74,7 +74,7 @@ double cost_of(const Problem& p, Axis direction, int factor, double cells, doubl
     const double shared = bits == 8 ? 0.04 : bits == 16 ? 0.01 * std::max(1.0, d / 16.0) : 0.01;
     return grid + shared * cells * d;
   }
-  // Measured as well: beyond eight rows of small pixels, turns of eight are worth more than others are short of them.
+  // Measured as well: beyond eight rows of small pixels, factors that are no multiples of eight are slower than their turns say.
   const double uneven_turns = bits <= 16 && d > 8.0 && factor % 8 != 0 ? 0.4 : 0.0;
   return grid + 0.10 * cells * d + 7.0 / gpu_rows_ahead(p, factor) + uneven_turns;
 }
@@ -192,8 +192,9 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
       least_span = span_of(factor) * std::pow(found.l1_distance / l1_budget, 1.0 / (2.0 * cells));
       continue;
     }
+    if (found.cost >= below) continue;
     if (!has_kernel_for(p, found)) found = shortened(std::move(found), l1_budget - found.l1_distance);
-    if (found.cost < below && has_kernel_for(p, found)) {
+    if (has_kernel_for(p, found)) {
       below = found.cost;
       best = std::move(found);
     }
