@@ -138,8 +138,6 @@ VULKAN_MUTANTS = [
            "(first_number + uint(m)) / uint(kInWord)", "(first_number + uint(m)) / uint(kInWord) + 1u", ("box.any",)),
     Mutant("pixels beside whole spans have the lowest of their word", "shaders/lib/spans.glsl",
            "v[c] = words[n / kInWord] >> (n % kInWord * SPAN_BITS % 32);", "v[c] = words[n / kInWord];", ("box.any",)),
-    Mutant("what lies above a code of 16 bits is stored beside it", "shaders/lib/pixel.glsl",
-           "words.x & 0xFFFFu | words.y << 16", "words.x | words.y << 16", ("box.any",)),
     Mutant("of two bytes the second is stored nowhere", "shaders/lib/pixel.glsl",
            "uint16_t(words.x & 0xFFu | words.y << 8)", "uint16_t(words.x & 0xFFu)", ("box.any",)),
     Mutant("bands begin without the part of a cell", "shaders/box_segments.comp",
