@@ -287,9 +287,8 @@ bool is_inside_row(int n) { return n >= from_number && n < to_number; }
 // A part of which some numbers, from the n-th on, may lie outside or not where parts do: by words where pixels are whole ones, else by
 // numbers.
 void store_inside_row(PLACE_BITS part, int n, uint first_number) {
-  const int kPixelWords = source_channels / kInWord;
 #if WORDS != WORDS_1
-  if (source_channels % kInWord == 0 && kPixelWords == 2) {
+  if (source_channels == 2 * kInWord) {
     [[unroll]] for (int w = 0; w < kPlaceWords; w += 2) {
       int m = n + w * kInWord;
       if (is_inside_row(m)) destination64[(first_number + uint(m)) / uint(2 * kInWord)] = uvec2(part[w], part[w + 1]);

@@ -101,6 +101,13 @@ DeviceInfo fake_matrix_gpu() {
   return device;
 }
 
+DeviceInfo fake_h200() {
+  DeviceInfo device = fake_matrix_gpu();
+  device.name = "NVIDIA H200";
+  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
+  return device;
+}
+
 Executable prepared(const BlurSpec& spec, const ImageDesc& src, const How& how) {
   PlanOptions options;
   if (!how.algorithm.id.empty()) options.algorithm = how.algorithm;

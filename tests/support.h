@@ -42,6 +42,8 @@ class Pixels {
 [[nodiscard]] DeviceInfo fake_gpu(bool is_software);
 /// One with cooperative matrices.
 [[nodiscard]] DeviceInfo fake_matrix_gpu();
+/// The same by the name and the limits of the device that plans were fitted to.
+[[nodiscard]] DeviceInfo fake_h200();
 
 /// How a test wants its blur run.
 struct How {

@@ -223,9 +223,7 @@ TEST(VulkanPlan, TheFormOfABoxFollowsFromItsRadiusAndItsPixels) {
 
 /// Measured on an H200: what walks of corners and of columns take grows with windows where nothing hides it.
 TEST(VulkanPlan, SmallBoxesOfBytesAreSummedBySegments) {
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
-  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
+  const DeviceInfo device = fake_h200();
   for (const std::int32_t size : {512, 1024}) {
     const ImageDesc desc{size, size, PixelFormat::rgba8};
     const Plan plan = must(make_plan(spec_of(Box::of_radius(64, 64)), desc, desc, device, with("box.any")));
@@ -235,9 +233,7 @@ TEST(VulkanPlan, SmallBoxesOfBytesAreSummedBySegments) {
 
 /// On an H200 what is left over for a second round takes as long as the first.
 TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
-  device.gpu.shared_bytes = 48 << 10;
+  const DeviceInfo device = fake_h200();
   struct Expected {
     std::string_view algorithm;
     PixelFormat format;
@@ -264,10 +260,7 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
 
 /// As measured on an H200.
 TEST(VulkanPlan, GroupsOfSegmentsFollowFromTheWindow) {
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
-  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
-  device.gpu.shared_bytes = 48 << 10;
+  const DeviceInfo device = fake_h200();
   const auto group = [&](PixelFormat format, double radius) {
     const ImageDesc desc{4096, 4096, format};
     const Plan plan = must(make_plan(spec_of(Box::of_radius(radius, radius)), desc, desc, device, with("box.any:form=segments")));

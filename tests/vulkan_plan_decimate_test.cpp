@@ -62,14 +62,6 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "tiles of more than 32768 bytes leave a processor too few groups");
 }
 
-DeviceInfo fake_h200() {
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
-  device.gpu.shared_bytes = 48 << 10;
-  device.gpu.max_buffer_bytes = std::int64_t{1} << 30;
-  return device;
-}
-
 /// As measured on an H200: one group more than a processor runs at once takes a tenth longer.
 TEST(VulkanPlan, DecimatingBySumsIsOneRound) {
   const DeviceInfo device = fake_h200();
@@ -151,8 +143,7 @@ TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
 /// Groups of a device have work alike: none has a third where others have two.
 TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";  // which has 132
+  const DeviceInfo device = fake_h200();
   const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=matrix,blur=tiles")));
   for (const Pass& pass : {plan.passes[0], plan.passes[2]}) {
     const double share = groups_a_processor(pass, device);
@@ -164,8 +155,7 @@ TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
 /// Clamping takes instructions: taps that are negative by next to nothing are left out, and factors that need others avoided.
 TEST(VulkanPlan, MixturesOfBytesStayInTheirRange) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
+  const DeviceInfo device = fake_h200();
   for (const double sigma : {5.0, 8.0, 10.0, 12.0, 18.0, 20.0, 50.0, 100.0}) {
     const Plan plan = must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device, with("gauss.decimate")));
     EXPECT_EQ(plan.passes.back().constants.at("clamps"), 0) << "sigma " << sigma;
@@ -207,8 +197,7 @@ TEST(VulkanPlan, PixelsAreWrittenInSpansThatDivideRows) {
 /// On an H200 the cells of a single channel take 40 us.
 TEST(VulkanPlan, CellsOfOneChannelAreCheaperThanThoseOfFour) {
   const ImageDesc desc{4096, 4096, PixelFormat::r8};
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
+  const DeviceInfo device = fake_h200();
   EXPECT_EQ(must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device)).algorithm.id, "gauss.decimate");
 }
 

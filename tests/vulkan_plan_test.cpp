@@ -443,8 +443,7 @@ TEST(VulkanPlan, LinearLightOfIntegersIsWithinReach) {
 }
 
 TEST(VulkanPlan, WalksOfLanesTakeWholeRounds) {
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
+  const DeviceInfo device = fake_h200();
   for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
     for (const std::int32_t radius : {1, 2, 3}) {
       const ImageDesc desc{4096, 4096, format};

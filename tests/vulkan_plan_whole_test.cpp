@@ -50,8 +50,7 @@ TEST(VulkanPlan, BatchesAreRankedAsOneLargeImage) {
 
 /// Pieces that were measured with rgba8 leave r8 a device half empty; and lanes that take bytes apart one by one lose from nine taps on.
 TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
+  const DeviceInfo device = fake_h200();
   const auto chosen = [&](PixelFormat format, std::int32_t radius) {
     const ImageDesc desc{4096, 4096, format};
     const BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
@@ -65,8 +64,7 @@ TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
 
 /// In another form sums round differently, and what is soonest done of a few pixels is not what is of many.
 TEST(VulkanPlan, RegionsAndBatchesTakeTheFormsOfTheWhole) {
-  DeviceInfo device = fake_matrix_gpu();
-  device.name = "NVIDIA H200";
+  const DeviceInfo device = fake_h200();
   const auto forms = [&](const ImageDesc& src, const BlurSpec& spec, std::int32_t batch) {
     PlanOptions options;
     options.batch = batch;
