@@ -103,7 +103,7 @@ void finished(out uint words[kWords]) {
 #if SUMS == SUMS_f32
     means[n] = sums[n];
 #else
-    means[n] = mean_of(sums_are_short ? uintBitsToFloat(sums[n]) : float(sums[n]));
+    means[n] = mean_of(sums_are_short ? uintBitsToFloat(sums[n]) : float(sums[n]), n);
 #endif
   }
   pack_numbers(means, kMeansAre, words);

@@ -160,7 +160,7 @@ void means_of_windows(out float means[kNumbers]) {
 #if SUMS == SUMS_f32
     means[n] = sums[n];
 #else
-    means[n] = mean_of(float_of(n));
+    means[n] = mean_of(float_of(n), n);
 #endif
   }
 }

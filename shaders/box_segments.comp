@@ -412,7 +412,8 @@ void main() {
 #if SUMS == SUMS_f32
           means[p * source_channels + c] = sums[c];
 #else
-          means[p * source_channels + c] = mean_of(sums_are_short ? uintBitsToFloat(sums[c]) : float(sums[c]));
+          int n = p * source_channels + c;
+          means[n] = mean_of(sums_are_short ? uintBitsToFloat(sums[c]) : float(sums[c]), n);
 #endif
         }
         PLACE enters = from_bits(rows_of_turn[entering_place + place_of(rest + i + p)]);

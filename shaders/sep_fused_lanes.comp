@@ -133,7 +133,7 @@ void add_row(uint own[kWords], int lane) {
 void finished(out uint words[kWords]) {
   float front[kNumbers];
   [[unroll]] for (int i = 0; i < kNumbers; ++i) {
-    const float whole = clamps ? 0.0 : kWhole;
+    const float whole = clamps ? 0.0 : rounder(i);
 #if MATH == MATH_mixed
     front[i] = source_is_float ? sums[i] : fma(sums[i], scale, centre + whole);
 #else

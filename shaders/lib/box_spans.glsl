@@ -38,10 +38,10 @@ const uint kFloat = 0x4B000000u;  // bits of a float: with a number below 2^23 b
 // How the means of windows become codes.
 const int kMeansAre = SUMS == SUMS_f32 ? kAnywhere : SPAN_BITS == 8 ? kAboveThousand : kRounded;
 
-// From the sum of a window of integers, which is 2^23 more where sums are short.
-float mean_of(float sum) {
+// Number n of a span from the sum of its window of integers, which is 2^23 more where sums are short.
+float mean_of(float sum, int n) {
   const float more = sums_are_short ? kWhole : 0.0;
-  if (SPAN_BITS != 8) return fma(sum - more, scale, kWhole);
+  if (SPAN_BITS != 8) return fma(sum - more, scale, rounder(n));
   precise float zero = kThousand - more * scale;  // exactly, of windows of up to 2^14 pixels: the last bit is worth 2^-14 or more
   return fma(sum, scale, zero);
 }

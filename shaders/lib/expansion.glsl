@@ -54,7 +54,7 @@ void mix_row(float rows[kRowNumbers], int phase, out uint words[kWords]) {
     [[unroll]] for (int j = 0; j < cells_y; ++j) {
       if (j != begin) v[n] = fma(weights[EXPANSION_OF_Y + phase + factor_y * j], rows[j * kNumbers + n], v[n]);
     }
-    if (divisor >= 0) v[n] = fma(v[n], weight, kWhole);
+    if (divisor >= 0) v[n] = fma(v[n], weight, rounder(n));
   }
   pack_numbers(v, divisor >= 0 ? kRounded : clamps ? kAnywhere : kInRange, words);
 }

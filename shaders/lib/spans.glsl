@@ -41,17 +41,23 @@ float number(uint word, int place) {
 const float kWhole = 8388608.0;  // from here on floats are whole numbers
 const float kThousand = 1024.0;  // from here to 2048 halves are: a code lies in the low byte
 
+// What number n of a span becomes the whole number next to it by, ties to even, where it is added; then all codes of a word, each in its
+// place, add up to the word: that of its last code is so much more that the upper bits of kWhole, 0x4B000000, are gone.
+float rounder(int n) {
+  return n % kInWord + 1 < kInWord ? kWhole : kWhole + (SPAN_BITS == 8 ? 181.0 : 46336.0);  // 0xB5, 0xB500
+}
+
 // How codes come out of numbers.
 const int kInRange = 0;   // rounded
 const int kAnywhere = 1;  // cut to the range of codes and rounded
-const int kRounded = 2;   // they are whole numbers already, and kWhole more
+const int kRounded = 2;   // their rounder() is in them already
 const int kAboveThousand = 3;  // of 8 bits: so much more, and rounded as they become halves
 
-// The whole number next to v, ties to even, in the low bits.
-uint code(float v, int how) {
+// Code n of a span, as rounder() makes it.
+uint code(float v, int n, int how) {
   if (how == kRounded) return floatBitsToUint(v);
   if (how == kAnywhere) v = v > 0.0 ? min(v, largest_code()) : 0.0;
-  precise float shifted = v + kWhole;  // not into the sum that v may be: each step would round
+  precise float shifted = v + rounder(n);  // not into the sum that v may be: each step would round
   return floatBitsToUint(shifted);
 }
 
@@ -65,13 +71,12 @@ void pack_numbers(float v[kNumbers], int how, out uint words[kWords]) {
       words[w] = floatBitsToUint(v[w]);
     } else if (SPAN_BITS == 16) {
       float a = v[2 * w], b = v[2 * w + 1];
-      words[w] = SPAN_IS_FLOAT ? packed_halves(a, b) : (code(a, how) & 0xFFFFu) | code(b, how) << 16;
+      words[w] = SPAN_IS_FLOAT ? packed_halves(a, b) : code(a, 2 * w, how) + (code(b, 2 * w + 1, how) << 16);
     } else if (how == kAboveThousand) {
       words[w] = codes_of_halves(packed_halves(v[4 * w], v[4 * w + 2]), packed_halves(v[4 * w + 1], v[4 * w + 3]));
     } else {
-      uint a = code(v[4 * w], how) + (code(v[4 * w + 1], how) << 8);
-      uint b = code(v[4 * w + 2], how) + (code(v[4 * w + 3], how) << 8);
-      words[w] = (a & 0xFFFFu) | b << 16;
+      words[w] = 0u;
+      [[unroll]] for (int i = 0; i < 4; ++i) words[w] += code(v[4 * w + i], 4 * w + i, how) << 8 * i;
     }
   }
 }
