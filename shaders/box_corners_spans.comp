@@ -1,3 +1,4 @@
+//@ checked
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32

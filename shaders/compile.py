@@ -7,6 +7,7 @@
 A shader declares its variants in its first lines:
     //@ axis STORAGE buffer image              defines STORAGE_buffer as 0, STORAGE_image as 1, STORAGE as one of them
     //@ skip STORAGE=image CACHE=unorm8        leaves out the variants that have all of these
+    //@ checked                                asks drivers to check what it reads and writes of buffers
 """
 import argparse
 import itertools
@@ -29,8 +30,8 @@ class Failure(Exception):
 
 
 def parse_header(source):
-    """Axes as {name: values} and skipped combinations as [{name: value}]."""
-    axes, skips, in_header = {}, [], True
+    """Axes as {name: values}, skipped combinations as [{name: value}], and whether accesses are checked."""
+    axes, skips, is_checked, in_header = {}, [], False, True
     for number, line in enumerate(source.splitlines(), 1):
         line = line.strip()
         if not line.startswith("//@"):
@@ -48,12 +49,15 @@ def parse_header(source):
             axes[name] = values
         elif what == "skip" and rest and all(part.count("=") == 1 for part in rest):
             skips.append(dict(part.split("=") for part in rest))
+        elif what == "checked" and not rest:
+            is_checked = True
         else:
-            raise Failure(f"line {number}: expected '//@ axis NAME value...' or '//@ skip NAME=value...', not '{line}'")
+            raise Failure(f"line {number}: expected '//@ axis NAME value...', '//@ skip NAME=value...' or '//@ checked', "
+                          f"not '{line}'")
     for name, value in itertools.chain.from_iterable(skip.items() for skip in skips):
         if value not in axes.get(name, []):
             raise Failure(f"'//@ skip {name}={value}' is about no axis and value of this shader")
-    return axes, skips
+    return axes, skips, is_checked
 
 
 def combinations(axes, skips):
@@ -128,7 +132,7 @@ class Arrays:
         return self.names[element, body]
 
 
-def variant_source(arrays, words, tables):
+def variant_source(arrays, words, tables, is_checked):
     constants = [f'{{"{c.name}", {c.id}, ShaderType::{c.type}, 0x{c.default_bits:x}}}' for c in tables["constants"]]
     parameters = [f'{{"{p.name}", {p.offset}, ShaderType::{p.type}, {p.components}}}' for p in tables["parameters"]]
     bindings = [f'{{"{b.name}", {b.binding}, BindingKind::{b.kind}, {str(b.read_only).lower()}}}'
@@ -138,13 +142,14 @@ def variant_source(arrays, words, tables):
         arrays.add("ShaderConstant", constants),
         arrays.add("ShaderParameter", parameters),
         arrays.add("ShaderBinding", bindings),
-        arrays.add("std::uint32_t", [str(number) for number in tables["capabilities"]], per_line=9)]) + "}"
+        arrays.add("std::uint32_t", [str(number) for number in tables["capabilities"]], per_line=9),
+        str(is_checked).lower()]) + "}"
 
 
-def shader_source(path, axes, variants):
+def shader_source(path, axes, variants, is_checked):
     """The C++ source of a shader from [(words, tables) or None]."""
     arrays = Arrays()
-    rows = [variant_source(arrays, *variant) if variant else "{}" for variant in variants]
+    rows = [variant_source(arrays, *variant, is_checked) if variant else "{}" for variant in variants]
     axis_rows = [f'{{"{name.lower()}", {arrays.add("std::string_view", [f"{chr(34)}{v}{chr(34)}" for v in values])}}}'
                  for name, values in axes.items()]
     axes_name = arrays.add("ShaderAxis", axis_rows)
@@ -171,7 +176,7 @@ def table_source(stems):
 
 def compile_shader(args):
     path = args.shaders[0]
-    axes, skips = parse_header(path.read_text(encoding="utf-8"))
+    axes, skips, is_checked = parse_header(path.read_text(encoding="utf-8"))
     variants, read = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for chosen in combinations(axes, skips):
@@ -190,7 +195,7 @@ def compile_shader(args):
     if args.depfile:
         escaped = [re.sub(r"([ #])", r"\\\1", str(file)).replace("$", "$$") for file in (args.output, *read)]
         args.depfile.write_text(f"{escaped[0]}: {' '.join(escaped[1:])}\n", encoding="utf-8")
-    return shader_source(path, axes, variants)
+    return shader_source(path, axes, variants, is_checked)
 
 
 def main():

@@ -150,6 +150,7 @@ void keep_used(Features& f) {
   only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
   only(f.subgroups, &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
   only(f.matrices, &VkPhysicalDeviceCooperativeMatrixFeaturesNV::cooperativeMatrix);
+  only(f.robustness, &VkPhysicalDevicePipelineRobustnessFeaturesEXT::pipelineRobustness);
   VkPhysicalDeviceFeatures core{};
   core.shaderStorageImageWriteWithoutFormat = f.core.features.shaderStorageImageWriteWithoutFormat;
   f.core.features = core;
@@ -201,6 +202,9 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV:
         enabled.matrices.cooperativeMatrix |= as(item, VkPhysicalDeviceCooperativeMatrixFeaturesNV{})->cooperativeMatrix;
         break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT:
+        enabled.robustness.pipelineRobustness |= as(item, VkPhysicalDevicePipelineRobustnessFeaturesEXT{})->pipelineRobustness;
+        break;
       default:
         break;
     }
@@ -236,6 +240,7 @@ std::optional<std::uint32_t> compute_family(std::span<const VkQueueFamilyPropert
 
 Features::Features() {
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+  robustness.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT;
   matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
@@ -252,6 +257,7 @@ Features::Features(const InstanceFunctions& vk, VkPhysicalDevice physical) : Fea
     v12.pNext = &structure;
   };
   chain(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroups);
+  chain(VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME, robustness);
   chain(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, matrices);
   vk.GetPhysicalDeviceFeatures2(physical, &core);
 }
@@ -353,6 +359,7 @@ Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
 
 void Context::describe(const InstanceFunctions& instance, const Features& enabled) {
   info_ = describe_device(instance, physical(), enabled);
+  sets_robustness_ = enabled.robustness.pipelineRobustness == VK_TRUE;
   instance.GetPhysicalDeviceMemoryProperties(physical(), &memory_);
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, nullptr, {}};
   instance.GetPhysicalDeviceProperties2(physical(), &properties);

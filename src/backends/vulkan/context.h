@@ -54,6 +54,7 @@ struct Features {
   std::vector<const char*> extensions;  ///< whose structures are in the chain
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};
   VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{};
+  VkPhysicalDevicePipelineRobustnessFeaturesEXT robustness{};
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan11Features v11{};
   VkPhysicalDeviceFeatures2 core{};
@@ -93,6 +94,8 @@ class Context {
   [[nodiscard]] VkDeviceSize buffer_alignment() const { return buffer_alignment_; }
   /// Of a grid of work groups, along z.
   [[nodiscard]] std::size_t max_layers() const { return max_layers_; }
+  /// Whether each pipeline says if accesses of buffers are checked.
+  [[nodiscard]] bool sets_robustness() const { return sets_robustness_; }
 
   /// A memory type that meets `needs`, whose heap is no smaller, with all of `wanted` and as many of `liked` as can be had.
   [[nodiscard]] Result<std::uint32_t> memory_type(const VkMemoryRequirements& needs, VkMemoryPropertyFlags wanted,
@@ -125,6 +128,7 @@ class Context {
   VkDeviceSize granularity_ = 1;
   VkDeviceSize buffer_alignment_ = 1;
   std::size_t max_layers_ = 1;
+  bool sets_robustness_ = false;
   mutable std::mutex queue_mutex_;
   std::mutex pipelines_mutex_;
   std::map<std::string, PipelineObjects> pipelines_;

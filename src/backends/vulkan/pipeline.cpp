@@ -294,6 +294,12 @@ Status make_pipeline(const Context& context, const ShaderVariant& variant, const
     info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }
   info.stage.pSpecializationInfo = &constants;
+  VkPipelineRobustnessCreateInfoEXT robustness{};
+  robustness.sType = VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT;
+  robustness.storageBuffers = robustness.uniformBuffers = variant.is_checked
+                                                              ? VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_EXT
+                                                              : VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
+  if (context.sets_robustness()) info.pNext = &robustness;
   info.layout = out.layout;
   const VkResult r =
       vk.CreateComputePipelines(context.device(), context.pipeline_cache(), 1, &info, nullptr, &out.pipeline);

@@ -53,6 +53,7 @@ struct ShaderVariant {
   std::span<const ShaderParameter> parameters;  ///< by offset
   std::span<const ShaderBinding> bindings;      ///< by binding
   std::span<const std::uint32_t> capabilities;
+  bool is_checked = false;  ///< drivers that can be asked to are to check what it reads and writes of buffers
 };
 
 /// The id is the stem of the .comp file. Variants are in the order of the axes' values, the last axis fastest; one that
