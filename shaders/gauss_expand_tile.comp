@@ -75,12 +75,12 @@ void blur_tile(ivec2 from) {
   barrier();
 }
 
-vec4 blurred_cell(int row, int x) {
+vec4 blurred_cell(int place) {
 #if UNIT == UNIT_cell
-  return tile[place_of(row, x, 0)];
+  return tile[place];
 #else
   vec4 cell = vec4(0.0);
-  [[unroll]] for (int c = 0; c < source_channels; ++c) cell[c] = tile[place_of(row, x, c)];
+  [[unroll]] for (int c = 0; c < source_channels; ++c) cell[c] = tile[place + c];
   return cell;
 #endif
 }
@@ -102,12 +102,14 @@ void main() {
   float rows[kRowNumbers];
   [[unroll]] for (int i = 0; i < kRowNumbers; ++i) rows[i] = 0.0;
   int row = thread / lanes * cell_rows;  // the oldest of the tile that the lane needs
+  int places[kNear];  // of the cells that the span is mixed from, in that row
+  // Some cells before the tile's first count for nothing, but must be numbers.
+  [[unroll]] for (int j = 0; j < kNear; ++j) places[j] = place_of(row, max(newest - tile_cell - j, 0), 0);
   int top = (tile_row + row) * factor_y - above;
   int bottom = size.y - above;
   for (int i = 0; i < cells_y - 1 + cell_rows && top < bottom; ++i) {
     vec4 cells[kNear];
-    // Some cells before the tile's first count for nothing, but must be numbers.
-    [[unroll]] for (int j = 0; j < kNear; ++j) cells[j] = blurred_cell(row + i, max(newest - tile_cell - j, 0));
+    [[unroll]] for (int j = 0; j < kNear; ++j) cells[j] = blurred_cell(places[j] + i * kRow);
     expand_across(mix_x, cells, rows);
     if (i >= cells_y - 1) {
       expand_down(rows, left, top, 0, bottom);

@@ -41,6 +41,7 @@ constexpr std::string_view kOnePass = "1";
 constexpr std::string_view kTwoPasses = "2";
 constexpr std::array kPasses = {kOnePass, kTwoPasses};
 constexpr std::array<std::string_view, 3> kCellRows = {"2", "4", "8"};
+constexpr std::array<std::string_view, 3> kRowsOfTurn = {"4", "8", "12"};
 constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
 constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
 constexpr std::array kOptions = {
@@ -48,12 +49,14 @@ constexpr std::array kOptions = {
     OptionInfo{"cells", kCellExamples, kCheapest, "of the grid, that each pixel belongs to: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{"blur", kGridBlurs, "the fastest",
-               "GPU: of the grid, by groups that make a tile each or walk down strips, or as part of the expansion"},
+               "GPU: of the grid, by groups that make a tile each or walk; or as part of the expansion, by tiles or strips"},
+    OptionInfo{"batch", kRowsOfTurn, "4, 8 or 12", "GPU, strips: rows of cells that a group blurs at once: 1 to 64", true},
     OptionInfo{"blur_span", kSpans, "4, or 8 numbers",
-               "GPU, tiles and expand: cells that a thread sums at once, in either direction"},
+               "GPU, but walk: cells that a thread sums at once, in either direction"},
     OptionInfo{"group", kGridGroups, "the fastest",
                "GPU: threads across and down; tiles: a tile with its margins, expand: spans of pixels", true},
-    OptionInfo{"cell_rows", kCellRows, "the fastest", "GPU, expand: rows of cells that a thread expands: 1 to 64", true},
+    OptionInfo{"cell_rows", kCellRows, "the fastest",
+               "GPU, expand and strips: rows of cells that a thread expands: 1 to 64, of strips to 1024", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error",
                "GPU: decimating by sums of f32, or along rows by matrices"},
@@ -375,7 +378,7 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
   const Status known = is_cpu ? only_options(p, {"factor", "cells", "passes"})
-                              : only_options(p, {"factor", "cells", "blur", "blur_span", "group", "cell_rows", "storage", "math",
+                              : only_options(p, {"factor", "cells", "blur", "batch", "blur_span", "group", "cell_rows", "storage", "math",
                                                  "read_span", "write_span"});
   if (!known) return known.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);

@@ -46,7 +46,9 @@ struct Expansion {
 };
 /// Of a grid that is blurred.
 [[nodiscard]] DecimateStep expanding_step(const Problem& p, const Expansion& e);
-/// Of one that is not: its pass reads the grid from where `e.grid` lies in it. For pixels in buffers that are only blurred.
-[[nodiscard]] Result<DecimateStep> blurring_and_expanding_step(const Problem& p, const Expansion& e);
+/// Of one that is not, by groups that blur a tile of it each, or that walk down strips: their pass reads the grid from where `e.grid` lies
+/// in it. For pixels in buffers that are only blurred.
+[[nodiscard]] Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e);
+[[nodiscard]] Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e);
 
 }  // namespace mollify

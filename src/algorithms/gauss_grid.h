@@ -5,8 +5,8 @@
 
 namespace mollify {
 
-/// By a dispatch of its own, in either of two ways, or together with the expansion.
-inline constexpr std::array<std::string_view, 3> kGridBlurs = {"tiles", "walk", "expand"};
+/// By a dispatch of its own, in either of two ways, or together with the expansion, in either of two.
+inline constexpr std::array<std::string_view, 4> kGridBlurs = {"tiles", "walk", "expand", "strips"};
 /// Threads of a group that makes a tile: across and down it.
 inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
 
@@ -33,6 +33,8 @@ struct GridTile {
 
   [[nodiscard]] std::int32_t width() const { return spans * span; }
   [[nodiscard]] std::int64_t shared_bytes() const;
+  /// Without what the taps reach beside it.
+  [[nodiscard]] std::int64_t bytes_without_margins() const;
 };
 
 /// The option "blur_span", or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take

@@ -150,6 +150,11 @@ std::int64_t GridTile::shared_bytes() const {
   return std::int64_t{height} * pitch * units.count * units.bytes;
 }
 
+std::int64_t GridTile::bytes_without_margins() const {
+  const std::int32_t gap = 1 - span % 2;
+  return std::int64_t{height} * (width() + gap * spans) * units.count * units.bytes;
+}
+
 Result<std::int32_t> blur_span(const Problem& p, GridUnits units) {
   constexpr std::int32_t kLongest = 8;
   return count(p, "blur_span", kLongest, p.device.gpu.is_software ? 1 : units.bytes == 16 ? 4 : 8);
