@@ -1,8 +1,8 @@
 //@ axis STORAGE buffer image
 //@ axis UNIT cell number
 //@ skip STORAGE=image
-// gauss.decimate, the last two steps at once, for pixels that are stored as they are: a group walks down a strip. It blurs a few rows of
-// cells at a time, in shared memory, and expands them from there. While some groups blur, others store.
+// gauss.decimate, the last two steps at once, for pixels that are stored as they are: a group walks down a strip. It blurs a few
+// rows of cells at a time, in shared memory, and expands them from there. While some groups blur, others store.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -41,8 +41,8 @@ const int kBlurredRow = kRowOfSpans * UNITS;  // without the margins of a row be
 
 shared Unit blurred[kHeight * kBlurredRow];
 
-// Leaves the blurred rows whose first cell is `from` of the grid. All lanes come here, and have read what they need of those before when the
-// first barrier lets them on.
+// Leaves the blurred rows whose first cell is `from` of the grid. All lanes come here, and have read what they need of those before
+// when the first barrier lets them on.
 void blur_rows(ivec2 from) {
   int thread = int(gl_LocalInvocationIndex);
   Unit sums[blur_span];

@@ -39,7 +39,7 @@ int main() {
     }, shader->axes);
     row("variants", [](const ShaderVariant& v) {
       const bool aligned = reinterpret_cast<std::uintptr_t>(v.words.data()) % 4 == 0;
-      std::printf("{\"magic\":%u,\"aligned\":%d", v.words.empty() ? 0 : v.words[0], aligned);
+      std::printf("{\"magic\":%u,\"aligned\":%d,\"checked\":%d", v.words.empty() ? 0 : v.words[0], aligned, v.is_checked);
       row("constants", [](const ShaderConstant& c) {
         std::printf("[\"%s\",%u,%d,%u]", s(c.name), c.id, int(c.type), c.default_bits);
       }, v.constants);
@@ -160,6 +160,10 @@ class ShaderCompile(unittest.TestCase):
         self.assertEqual(found["places"], [0, 1, 2, 3, -1, 5])
         self.assertEqual((found["wrong_key"], found["empty_key"]), (0, 0))
 
+    def test_accesses_are_checked_where_the_shader_says_so(self):
+        found = self.load(a=shader(header="//@ checked\n//@ axis STORAGE buffer image\n"), b=shader())
+        self.assertEqual([[v["checked"] for v in s["variants"]] for s in found], [[1, 1], [0]])
+
     def test_table_is_sorted_by_id(self):
         found = self.load(b_second=shader(), c=shader(), a=shader())
         self.assertEqual([(s["id"], s["found"]) for s in found], [("a", 1), ("b_second", 1), ("c", 1)])
@@ -170,6 +174,7 @@ class ShaderCompile(unittest.TestCase):
                                 ("//@ axis STORAGE a a\n", "line 2.*different values"),
                                 ("//@ axis A b\n//@ axis A c\n", "line 3.*new word"),
                                 ("//@ sikp A=b\n", "line 2: expected"),
+                                ("//@ checked always\n", "line 2: expected"),
                                 ("//@ axis A b c\n//@ skip A=d\n", "'//@ skip A=d' is about no axis"),
                                 ("//@ axis A b\n//@ skip A=b\n", "every variant is skipped"),
                                 ("const int a = 1;\n//@ axis A b\n", "line 3: .* before the code")]:

@@ -21,7 +21,9 @@ struct Spy {
   inline static PFN_vkGetPhysicalDeviceProperties2 properties = nullptr;
   inline static PFN_vkCmdDispatch dispatch = nullptr;
   inline static PFN_vkAllocateMemory allocate = nullptr;
-  inline static std::vector<std::uint32_t> layers;  // of each dispatch since the last look
+  inline static PFN_vkCreateComputePipelines create_pipelines = nullptr;
+  inline static std::vector<std::uint32_t> layers;                          // of each dispatch since the last look
+  inline static std::vector<VkPipelineRobustnessBufferBehaviorEXT> checks;  // of pipelines that say which they want
   inline static VkPhysicalDeviceLimits limits{};
 
   explicit Spy(Engine& engine) {
@@ -29,6 +31,7 @@ struct Spy {
     engine.lent.get_instance_proc_addr = &instance_function;
     limits = engine.properties.limits;
     layers.clear();
+    checks.clear();
   }
 
   static std::vector<std::uint32_t> look() { return std::exchange(layers, {}); }
@@ -47,6 +50,7 @@ struct Spy {
   static PFN_vkVoidFunction device_function(VkDevice device, const char* name) {
     const PFN_vkVoidFunction real = device_functions(device, name);
     if (std::string_view(name) == "vkCmdDispatch") return instead(dispatch, real, &dispatched);
+    if (std::string_view(name) == "vkCreateComputePipelines") return instead(create_pipelines, real, &created);
     return std::string_view(name) == "vkAllocateMemory" ? instead(allocate, real, &poisoned) : real;
   }
   static void limited(VkPhysicalDevice device, VkPhysicalDeviceProperties2* out) {
@@ -64,6 +68,14 @@ struct Spy {
     std::memset(bytes, 0xFF, info->allocationSize);
     unmap(device, *memory);
     return result;
+  }
+  /// Without what a driver may not know.
+  static VkResult created(VkDevice device, VkPipelineCache cache, std::uint32_t count, const VkComputePipelineCreateInfo* infos,
+                          const VkAllocationCallbacks* callbacks, VkPipeline* pipelines) {
+    VkComputePipelineCreateInfo info = *infos;
+    const auto* next = static_cast<const VkPipelineRobustnessCreateInfoEXT*>(std::exchange(info.pNext, nullptr));
+    if (next && next->sType == VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT) checks.push_back(next->storageBuffers);
+    return create_pipelines(device, cache, count, &info, callbacks, pipelines);
   }
   static void dispatched(VkCommandBuffer commands, std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     layers.push_back(z);
@@ -167,7 +179,7 @@ std::vector<Way> ways_on_buffers() {
   for (const char* form : {"box.any:form=columns,sums=u32", "box.any:form=columns,sums=f32", "box.any:form=corners",
                            "box.any:form=corners,sums=f32", "box.any:form=lanes", "sep.fused:neighbours=lanes", "sep.fused:math=half",
                            "gauss.decimate:read_span=4,write_span=4", "gauss.decimate:blur=tiles",
-                           "gauss.decimate:blur=walk", "gauss.decimate:blur=expand"}) {
+                           "gauss.decimate:blur=walk", "gauss.decimate:blur=expand", "gauss.decimate:blur=strips"}) {
     ways.push_back({form});
   }
   // Pixels that are decoded have kernels of their own.
@@ -334,6 +346,32 @@ TEST(VulkanBatch, WhereADispatchBeginsIsAligned) {
 /// Of image i of a batch in one buffer: sources in its lower half, results in the upper.
 vulkan::Target target(const HostBuffer& host, VkDeviceSize i) {
   return {vulkan::BufferResource{host.buffer, i << 14, 0}, vulkan::BufferResource{host.buffer, (1 << 16) + (i << 14), 0}};
+}
+
+TEST(VulkanBatch, PipelinesSayWhetherAccessesAreChecked) {
+  Engine engine;
+  const Spy spy(engine);
+  VkPhysicalDeviceFeatures2 enabled = *engine.lent.enabled_features;
+  VkPhysicalDevicePipelineRobustnessFeaturesEXT robustness{};
+  robustness.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT;
+  robustness.pipelineRobustness = VK_TRUE;
+  robustness.pNext = std::exchange(enabled.pNext, &robustness);
+  engine.lent.enabled_features = &enabled;
+  const auto checks_of = [&](std::string_view algorithm) {
+    Spy::checks.clear();
+    const Device device = must(vulkan::adopt(engine.lent));
+    EXPECT_EQ(message_of(device.prepare(must(make_plan(spec_of(Box::of_radius(5, 5)), kDesc, kDesc, device.info(), with(algorithm))))),
+              "no error");
+    return std::set(Spy::checks.begin(), Spy::checks.end());
+  };
+  const std::set checked{VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_ROBUST_BUFFER_ACCESS_EXT};
+  const std::set unchecked{VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT};
+  std::set both = checked;
+  both.insert(unchecked.begin(), unchecked.end());
+  EXPECT_EQ(checks_of("box.any:form=corners"), both) << "corners are checked, cells are not";
+  EXPECT_EQ(checks_of("sep.direct:storage=buffer"), unchecked);
+  robustness.pipelineRobustness = VK_FALSE;
+  EXPECT_TRUE(checks_of("sep.direct:storage=buffer").empty()) << "the device has no such choice";
 }
 
 TEST(VulkanBatch, BatchesAreBlurredAsTheirImagesAre) {
