@@ -290,6 +290,9 @@ TEST(Vulkan, WindowsThatEndWithALane) {
                            "box.any:form=lanes/200x50/rgba32f/box:radius=2/constant:value=2_1_0.5_0.25",
                            "box.any:form=lanes,sums=f32,span=4/200x50/rgba8/box:radius=4/mirror",
                            "box.any:form=lanes,span=4/200x50/rg16/box:radius=4/mirror",
+                           // The first number of a strip lies in the middle of a word.
+                           "box.any:form=lanes,span=4/203x61/r16/box:before=0,after=1/wrap",
+                           "box.any:form=lanes,span=4/203x61/rgb16/box:before=0,after=1/wrap",
                            "box.any:form=lanes,span=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
                            "box.any:form=lanes,span=4/203x61/r8/box:before=0,after=1/wrap",
                            "box.any:form=lanes,span=4/203x61/rg8/box:before=0,after=1/wrap",

@@ -94,7 +94,8 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,cell_rows=700"), "strips by gauss_expand_strip in spans of 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,storage=image"),
             cannot + "grids are blurred as they are expanded to pixels in buffers that are only blurred");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,batch=6"),
+  EXPECT_EQ(blur_of_grid("gauss.decimate:batch=12", 1000, PixelFormat::rgb8), "strips by gauss_expand_strip in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,blur_span=4,batch=6"),
             cannot + "the rows of a turn, option batch, are a multiple of blur_span, 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,group=64x2"),
             cannot + "the threads of a strip are side by side: group is such as 128x1");

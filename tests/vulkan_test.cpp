@@ -186,6 +186,20 @@ INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
                                          // Far enough from every edge that passes need none of the border.
                                          ImageAndRegion{{60, 300, PixelFormat::rgba32f}, {5, 128, 40, 64}}));
 
+/// Sums that lie between two codes become even ones, wherever in a word they are stored.
+TEST(Vulkan, GreyStaysGrey) {
+  const ImageDesc desc{64, 40, PixelFormat::rgba8};
+  Pixels src = Pixels::random(desc);
+  const auto bytes = [](Pixels& pixels, std::int32_t y) { return pixels.view().row(y); };
+  for (std::int32_t y = 0; y < desc.height; ++y) {
+    for (std::int32_t i = 0; i < 4 * desc.width; ++i) bytes(src, y)[i] = bytes(src, y)[i / 4 * 4];
+  }
+  Pixels result = run(prepared_on(gpu(), "sep.fused:neighbours=lanes,math=f32", spec_of(Tent{{1.0, 0.0}}), desc), src);
+  for (std::int32_t y = 0; y < desc.height; ++y) {
+    for (std::int32_t i = 0; i < 4 * desc.width; ++i) ASSERT_EQ(bytes(result, y)[i], bytes(result, y)[i / 4 * 4]) << i << ", " << y;
+  }
+}
+
 /// Errors of a quarter of a code and more take sums out of the range of bytes.
 TEST(Vulkan, SumsOfHalvesKeepWhiteAndBlackApart) {
   const ImageDesc desc{256, 40, PixelFormat::r8};

@@ -41,11 +41,9 @@ float number(uint word, int place) {
 const float kWhole = 8388608.0;  // from here on floats are whole numbers
 const float kThousand = 1024.0;  // from here to 2048 halves are: a code lies in the low byte
 
-// What number n of a span becomes the whole number next to it by, ties to even, where it is added; then all codes of a word, each in its
-// place, add up to the word: that of its last code is so much more that the upper bits of kWhole, 0x4B000000, are gone.
-float rounder(int n) {
-  return n % kInWord + 1 < kInWord ? kWhole : kWhole + (SPAN_BITS == 8 ? 181.0 : 46336.0);  // 0xB5, 0xB500
-}
+// What number n of a span becomes the whole number next to it by, ties to even, where it is added; then all codes of a word, each in
+// its place, add up to the word: one is so much more, 0xB500, that the upper bits of the first one's kWhole, 0x4B000000, are gone.
+float rounder(int n) { return n % kInWord * SPAN_BITS == 16 ? kWhole + 46336.0 : kWhole; }
 
 // How codes come out of numbers.
 const int kInRange = 0;   // rounded

@@ -90,7 +90,11 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   out.span = *span;
   if (Status s = check_span(p.src.format, out.span); !s) return s.error();
   out.turn = box.x.after % out.span;
-  out.lanes_left = (std::max(box.x.whole() - 1 - out.turn, 0) + out.span - 1) / out.span;
+  // A number that shares its word with one that is needed must be one, too: codes of a word are added up.
+  const FormatInfo& source = info(p.src.format);
+  const bool splits_word = source.bits == 16 && source.is_unorm() && out.turn * source.channels % 2 != 0;
+  const std::int32_t lent = out.turn - (splits_word ? 1 : 0);
+  out.lanes_left = (std::max(box.x.whole() - 1 - lent, 0) + out.span - 1) / out.span;
   out.strip = (lanes - out.lanes_left - (out.turn > 0 ? 1 : 0)) * out.span;
   if (out.strip <= 0) {
     return refusal("a window of " + std::to_string(box.x.whole()) + " columns reaches further than the lanes of a subgroup");

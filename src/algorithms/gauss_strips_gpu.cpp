@@ -72,13 +72,15 @@ std::int32_t rows_of_turn(const Problem& p, const Expansion& e) {
   return e.y.factor < 8 ? 4 : e.y.factor < 16 ? 8 : 12;
 }
 
-/// Cells that a lane sums at once. Measured on an H200: eight of halves whose cells are near, as their kernel is short: the last step of
-/// `rgba16f` at sigma 5 takes 73 us with four and 66 with eight.
-Result<std::int32_t> span_of_turn(const Problem& p, const Expansion& e) {
+/// Cells that a lane sums at once. Measured on an H200: eight of 16 bits whose cells are near, as their kernel is short: the last step of
+/// `rgba16f` at sigma 5 takes 73 us with four and 66 with eight. Never more than divide the rows that a turn is asked to have.
+Result<std::int32_t> span_of_turn(const Problem& p, const Expansion& e, std::int32_t asked_rows) {
   constexpr int kNear = 3;
-  const bool is_near = info(p.dst.format).bits == 16 && e.y.factor <= kNear;
-  if (is_near && !p.options.contains("blur_span") && !p.device.gpu.is_software) return 8;
-  return blur_span(p, grid_units(e.format, e.storage));
+  Result<std::int32_t> span = blur_span(p, grid_units(e.format, e.storage));
+  if (!span || p.options.contains("blur_span")) return span;
+  if (info(p.dst.format).bits == 16 && e.y.factor <= kNear && !p.device.gpu.is_software) *span = 8;
+  while (asked_rows % *span != 0) *span /= 2;
+  return span;
 }
 
 }  // namespace
@@ -91,14 +93,15 @@ Result<Strip> choose_strip(const Problem& p, const Expansion& e) {
   const Result<PerAxis<std::int32_t>> threads = group(p, {kThreads, 1});
   if (!threads) return threads.error();
   if (threads->y != 1) return refusal("the threads of a strip are side by side: group is such as 128x1");
-  const Result<std::int32_t> span = span_of_turn(p, e);
+  const Result<std::int32_t> asked_rows = count(p, "batch", kMostOfTurn, 0);
+  if (!asked_rows) return asked_rows.error();
+  const Result<std::int32_t> span = span_of_turn(p, e, *asked_rows);
   if (!span) return span.error();
-  const Result<std::int32_t> turn = count(p, "batch", kMostOfTurn, ceil_div(rows_of_turn(p, e), *span) * *span);
-  if (!turn) return turn.error();
-  if (*turn % *span != 0) return refusal("the rows of a turn, option batch, are a multiple of blur_span, " + std::to_string(*span));
+  const std::int32_t turn = *asked_rows > 0 ? *asked_rows : ceil_div(rows_of_turn(p, e), *span) * *span;
+  if (turn % *span != 0) return refusal("the rows of a turn, option batch, are a multiple of blur_span, " + std::to_string(*span));
   const Result<std::int32_t> asked = count(p, "cell_rows", kMostRows, 0);
   if (!asked) return asked.error();
-  Strip best = strip_of(e, threads->x, *span, *turn, *asked);
+  Strip best = strip_of(e, threads->x, *span, turn, *asked);
   if (Status s = check_shared(p, best.shared_bytes()); !s) return s.error();
   if (p.options.contains("cell_rows")) {
     best.seconds = seconds_of(p, e, best);
