@@ -232,9 +232,7 @@ Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::in
   if (before && (!together || seconds_of(*before) <= seconds_of(*together))) return before;
   if (!together || !strips_are_faster(p, e.y)) return together;
   Result<Rest> by_strips = strips();
-  if (!by_strips) return together;
-  by_strips->front().seconds = together->front().seconds;  // which is of the same scale as what is expected of other steps
-  return by_strips;
+  return by_strips ? by_strips : together;
 }
 
 }  // namespace
