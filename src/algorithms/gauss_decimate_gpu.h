@@ -43,6 +43,11 @@ struct Expansion {
   PixelFormat format;     ///< of cells
   gpu::Storage storage;
   Spans spans;
+
+  /// Cells side by side that the spans of so many lanes are mixed from, wherever they begin.
+  [[nodiscard]] std::int64_t cells_across(std::int32_t lanes) const {
+    return (lanes * spans.written - 2 + x.factor) / x.factor + x.cells();
+  }
 };
 /// Of a grid that is blurred.
 [[nodiscard]] DecimateStep expanding_step(const Problem& p, const Expansion& e);

@@ -85,7 +85,7 @@ struct Tile {
 };
 
 Tile tile_of(const Expansion& e, std::int32_t span, PerAxis<std::int32_t> group, std::int32_t cell_rows) {
-  const std::int64_t across = (group.x * e.spans.written - 2 + e.x.factor) / e.x.factor + e.x.cells();
+  const std::int64_t across = e.cells_across(group.x);
   const std::int64_t down = group.y * cell_rows + e.y.cells() - 1;
   const auto taps = static_cast<std::int32_t>(e.x.coarse.weights.size());
   const GridTile cells{span, ceil_div(across, span), ceil_div(down, span) * span, taps, grid_units(e.format, e.storage)};

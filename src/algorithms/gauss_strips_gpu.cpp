@@ -15,7 +15,7 @@ using namespace gpu;
 constexpr std::int32_t kThreads = 128;  // of a group
 
 Strip strip_of(const Expansion& e, std::int32_t threads, std::int32_t span, std::int32_t rows_of_turn, std::int32_t cell_rows) {
-  const std::int64_t across = (threads * e.spans.written - 2 + e.x.factor) / e.x.factor + e.x.cells();
+  const std::int64_t across = e.cells_across(threads);
   const auto taps = static_cast<std::int32_t>(e.x.coarse.weights.size());
   return {threads, cell_rows, {span, ceil_div(across, span), rows_of_turn, taps, grid_units(e.format, e.storage)}, 0.0};
 }
@@ -26,8 +26,8 @@ double groups_of(const Problem& p, const Expansion& e, const Strip& strip) {
 }
 
 /// Instructions of a processor's groups, half of it as if a round waited for the one before, and the turns' loads and barriers; beside
-/// these it writes. Fitted to 150 timings on an H200: the rows that this chooses are within 6 % of the best that was tried, 2 % on the
-/// average.
+/// these it writes. Fitted to 150 timings on an H200: where plans take strips, the rows that this chooses are within 6 % of the best
+/// that was tried, 2 % on the average.
 double seconds_of(const Problem& p, const Expansion& e, const Strip& strip) {
   constexpr double kTurn = 0.84e-6;
   constexpr double kSlowness = 2.0;  // of instructions that sum cells: lanes are left over, and wait
