@@ -51,13 +51,13 @@ function(mollify_add_shaders target)
     add_custom_command(OUTPUT "${output}.cpp"
       COMMAND ${compile} "${folder}/${shader}" --include "${folder}/lib" --output "${output}.cpp"
         --depfile "${output}.d" --glslc "${MOLLIFY_GLSLC}" --spirv-val "${MOLLIFY_SPIRV_VAL}"
-      DEPENDS "${folder}/${shader}" "${folder}/compile.py" "${folder}/spirv.py"
+      DEPENDS "${folder}/${shader}" "${folder}/compile.py" "${folder}/matrices.py" "${folder}/spirv.py"
       DEPFILE "${output}.d"
       COMMENT "Compiling shader ${stem}" VERBATIM)
   endforeach()
   add_custom_command(OUTPUT "${output_folder}/shader_table.cpp"
     COMMAND ${compile} --table ${ARGN} --output "${output_folder}/shader_table.cpp"
-    DEPENDS "${folder}/compile.py" "${folder}/spirv.py"
+    DEPENDS "${folder}/compile.py" "${folder}/matrices.py" "${folder}/spirv.py"
     COMMENT "Listing the shaders" VERBATIM)
   target_sources(${target} PRIVATE ${sources})
 

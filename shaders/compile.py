@@ -12,12 +12,14 @@ A shader declares its variants in its first lines:
 import argparse
 import itertools
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
+import matrices  # noqa: E402
 import spirv  # noqa: E402
 
 COMPILE = ["-fshader-stage=compute", "--target-env=vulkan1.2", "-Werror"]
@@ -111,7 +113,11 @@ def compile_variant(args, defines, folder):
         raise spirv.Refused("the optimiser added specialization constants")
     tables = {"constants": constants, "parameters": plain.parameters(), "bindings": plain.bindings(),
               "capabilities": sorted(set(shipped.capabilities))}
-    return shipped.words, tables, dependencies(depfile)
+    words = shipped.words
+    if matrices.NV_CAPABILITY in tables["capabilities"]:
+        words = matrices.to_khr(words)
+        tables["capabilities"] = sorted(set(spirv.Module(struct.pack(f"<{len(words)}I", *words)).capabilities))
+    return words, tables, dependencies(depfile)
 
 
 class Arrays:

@@ -32,10 +32,11 @@ layout(constant_id = 28) const int tap_halves_y = 1;
 // Those of x, then those of y.
 #include "weights.glsl"
 
-// Left operands, right ones and sums. Measured on an H200: right ones of 8 columns take rgba16f 141 us at radius 9, of 16 162.
+// Left operands, right ones and sums, which are stored as halves: see matrices.py.
 #define Left fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>
 #define Right fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>
 #define Sum fcoopmatNV<32, gl_ScopeSubgroup, 16, 8>
+#define Rounded fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>
 const int kParts = 2;  // of a block: its columns are two right operands
 
 
@@ -70,15 +71,14 @@ shared uvec2 done[kDone > taps_x + taps_y ? kDone : taps_x + taps_y];
 
 // ---- Four neighbouring pixels of a row, as they are stored and as halves
 //
-// Codes of 8 bits: halves near 1024 are the whole numbers, so a code is the low byte of the half 1024 + code, on its way in
-// and out, and rounding a sum to a half rounds it to a code.
+// Codes of 8 bits go in as halves whose bits they are, code * 2^-24, which takes no conversion. They come out as 1024 + code: from
+// there to 2048 halves are the whole numbers, so rounding a sum to a half rounds it to a code, which lies in the low byte.
 
 struct Four {
   uint words[8];  // kWords of them
 };
 
 const uint kLowBytes = 0x00FF00FFu;
-const uint kThousand = 0x64006400u;  // 1024, twice
 
 uint component(Four four, int pixel, int c) {
   int bit = (pixel * source_channels + c) * source_bits;
@@ -88,18 +88,17 @@ uint component(Four four, int pixel, int c) {
 // A channel of two pixels, side by side in a word.
 uint two_halves(Four four, int pixel, int c) {
   uint two = component(four, pixel, c) | component(four, pixel + 1, c) << 16;
-  return source_bits == 8 ? two | kThousand : two;
+  return two;
 }
 
 void put_halves(int at, Four four) {
   if (source_channels == 4 && source_bits == 8) {
-    uvec4 w = uvec4(four.words[0], four.words[1], four.words[2], four.words[3]);
-    uvec4 even = (w & kLowBytes) | kThousand;      // channels 0 and 2 of each pixel
-    uvec4 odd = (w >> 8 & kLowBytes) | kThousand;  // 1 and 3
-    rows[at] = uvec2(low_halves(even.x, even.y), low_halves(even.z, even.w));
-    rows[at + kRowPlane] = uvec2(low_halves(odd.x, odd.y), low_halves(odd.z, odd.w));
-    rows[at + 2 * kRowPlane] = uvec2(high_halves(even.x, even.y), high_halves(even.z, even.w));
-    rows[at + 3 * kRowPlane] = uvec2(high_halves(odd.x, odd.y), high_halves(odd.z, odd.w));
+    uvec2 first = uvec2(low_halves(four.words[0], four.words[1]), low_halves(four.words[2], four.words[3]));   // two channels
+    uvec2 last = uvec2(high_halves(four.words[0], four.words[1]), high_halves(four.words[2], four.words[3]));  // the other two
+    rows[at] = first & kLowBytes;
+    rows[at + kRowPlane] = first >> 8 & kLowBytes;
+    rows[at + 2 * kRowPlane] = last & kLowBytes;
+    rows[at + 3 * kRowPlane] = last >> 8 & kLowBytes;
     return;
   }
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
@@ -313,26 +312,37 @@ void main() {
       [[unroll]] for (int b = 0; b < blocks + kBlocksX - 1; ++b) {
         coopMatLoadNV(source_blocks[b], rows, row_block + b * 4, kRowPitch, false);
       }
+      Sum rest[blocks * kParts];
       [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
         Sum sum = Sum(row_start);
         [[unroll]] for (int n = 0; n < kAcross; ++n) {
           sum = coopMatMulAddNV(source_blocks[part / kParts + n % kBlocksX], across[n * kParts + part % kParts], sum);
         }
-        if (halves > 1) sum *= gain.x;
-        [[unroll]] for (int h = 0; h < halves; ++h) {
+        if (halves > 1) {
+          sum *= gain.x;
+          [[unroll]] for (int i = 0; i < sum.length(); ++i) {
+            rest[part][i] = rest_of(sum[i], 1);
+            sum[i] -= rest[part][i];
+          }
+        }
+        coopMatStoreNV(Rounded(sum), done, done_block + part * 2, kDonePitch, false);
+      }
+      // What is a sum becomes a right operand by way of memory, all parts at once: none has to wait for another.
+      [[unroll]] for (int h = 0; h < halves; ++h) {
+        if (h > 0) {
+          [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
+            coopMatStoreNV(Rounded(rest[part]), done, done_block + part * 2, kDonePitch, false);
+          }
+        }
+        subgroupBarrier();
+        [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
           int first = (part * halves + h) * kBlocksY;
           [[unroll]] for (int n = 0; n < kBlocksY - 1; ++n) kept[first + n] = kept[first + n + 1];
-          // Number by number: what lane holds which may differ between matrices of halves and of floats.
-          Sum rest = sum;
-          if (h + 1 < halves) {
-            [[unroll]] for (int i = 0; i < sum.length(); ++i) {
-              rest[i] = rest_of(sum[i], 1);
-              sum[i] -= rest[i];
-            }
-          }
-          kept[first + kBlocksY - 1] = Right(sum);
-          sum = rest;
+          coopMatLoadNV(kept[first + kBlocksY - 1], done, done_block + part * 2, kDonePitch, false);
         }
+        subgroupBarrier();
+      }
+      [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
         // What is left of both would add nothing that f32 holds.
         Sum result = Sum(column_start);
         [[unroll]] for (int h = halves - 1; h >= 0; --h) {
@@ -343,7 +353,7 @@ void main() {
           }
         }
         if (halves > 1) result *= gain.y;
-        coopMatStoreNV(Right(result), done, done_block + part * 2, kDonePitch, false);
+        coopMatStoreNV(Rounded(result), done, done_block + part * 2, kDonePitch, false);
       }
     }
     barrier();

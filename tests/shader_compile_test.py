@@ -8,8 +8,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parent.parent
 COMPILE = [sys.executable, "-B", ROOT / "shaders" / "compile.py"]
+sys.path.insert(0, str(ROOT / "shaders"))
+import matrices  # noqa: E402
+import spirv  # noqa: E402
+
 GLSLC = os.environ.get("MOLLIFY_GLSLC", "glslc")
 CXX = [os.environ.get("CXX", "g++"), "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror",
        f"-I{ROOT / 'src'}"]
@@ -303,6 +308,66 @@ class ShaderCompile(unittest.TestCase):
                 ("layout(set = 0, binding = 1) uniform samplerBuffer odd;\n", "odd is not a sampled image")]:
             with self.subTest(declaration=declaration):
                 self.assert_refused(shader(declaration), message)
+
+    # Matrices
+
+    MATRICES = """#version 460
+#pragma use_vulkan_memory_model
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_NV_cooperative_matrix : require
+layout(local_size_x_id = 0, local_size_y_id = 1) in;
+layout(set = 0, binding = 0) buffer Out { uvec4 result[]; };
+shared uvec4 cells[64];
+void main() {
+  fcoopmatNV<16, gl_ScopeSubgroup, 16, 16> left;
+  fcoopmatNV<16, gl_ScopeSubgroup, 16, 8> right;
+  coopMatLoadNV(left, cells, 0, 2, true);
+  coopMatLoadNV(right, cells, 32, 1, false);
+  fcoopmatNV<32, gl_ScopeSubgroup, 16, 8> sum = fcoopmatNV<32, gl_ScopeSubgroup, 16, 8>(0.0);
+  sum = coopMatMulAddNV(left, right, sum);
+  coopMatStoreNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>(sum), result, 0, 1, false);
+}
+"""
+
+    def test_matrices_ask_for_the_extension_that_most_devices_have(self):
+        found = self.load(probe=self.MATRICES)[0]["variants"][0]
+        self.assertIn(matrices.KHR_CAPABILITY, found["capabilities"])
+        self.assertNotIn(matrices.NV_CAPABILITY, found["capabilities"])
+
+    def test_matrices_have_the_use_that_their_type_stands_for(self):
+        source, binary = self.folder / "probe.comp", self.folder / "probe.spv"
+        source.write_text(self.MATRICES)
+        subprocess.run([GLSLC, "-fshader-stage=compute", "--target-env=vulkan1.2", "-O", source, "-o", binary], check=True)
+        words = matrices.to_khr(spirv.Module(binary.read_bytes()).words)
+        numbers, kinds, loads, stores, products, converted, extensions = {}, {}, [], [], [], [], []
+        at = 5
+        while at < len(words):
+            op, operands = words[at] & 0xFFFF, words[at + 1:at + (words[at] >> 16)]
+            at += words[at] >> 16
+            self.assertNotIn(op, range(matrices.NV_TYPE, matrices.NV_LENGTH + 1))
+            if op == matrices.OP_EXTENSION:
+                extensions.append(spirv.text(operands))
+            elif op == matrices.OP_CONSTANT:
+                numbers[operands[1]] = operands[2]
+            elif op == matrices.KHR_TYPE:
+                kinds[operands[0]] = (numbers[operands[3]], numbers[operands[4]], numbers[operands[5]])
+            elif op == matrices.KHR_LOAD:
+                loads.append((kinds[operands[0]], numbers[operands[3]], numbers[operands[4]]))
+            elif op == matrices.KHR_STORE:
+                stores.append((operands[1], numbers[operands[2]], numbers[operands[3]]))
+            elif op == matrices.KHR_MULTIPLY_ADD:
+                products.append(kinds[operands[0]])
+            elif op == matrices.OP_F_CONVERT and operands[0] in kinds:
+                converted.append((operands[1], kinds[operands[0]]))
+        left, right, total = (16, 16, matrices.LEFT), (16, 8, matrices.RIGHT), (16, 8, matrices.SUM)
+        self.assertIn("SPV_KHR_cooperative_matrix", extensions)
+        self.assertNotIn("SPV_NV_cooperative_matrix", extensions)
+        self.assertEqual(loads, [(left, matrices.BY_COLUMNS, 2), (right, matrices.BY_ROWS, 1)])
+        self.assertEqual(products, [total])
+        self.assertEqual([kind for _, kind in converted], [total])  # halves of a sum are no operand
+        self.assertEqual(stores, [(converted[0][0], matrices.BY_ROWS, 1)])
+        self.assertLess(max(max(numbers), max(kinds)), words[matrices.BOUND_AT])
 
     # Files
 

@@ -24,7 +24,8 @@ TEST(VulkanPlan, BatchesLieInBuffersAndWalkInFewerPieces) {
   const KernelSpec wide = Gaussian{{10.0, 10.0}, {}, {}};
   const KernelSpec box = Box::of_radius(9, 9);
   for (const auto& [algorithm, kernel] :
-       {std::pair{"sep.fused:math=matrix", narrow}, std::pair{"sep.fused:neighbours=lanes", narrow},
+       {std::pair{"sep.fused:math=matrix", narrow}, std::pair{"sep.fused:math=matrix_x", narrow},
+        std::pair{"sep.fused:neighbours=lanes", narrow},
         std::pair{"sep.fused:neighbours=shared", narrow}, std::pair{"gauss.decimate", wide}, std::pair{"box.any:form=columns", box},
         std::pair{"box.any:form=segments", box}, std::pair{"sep.inline_sliding", narrow}}) {
     EXPECT_LT(groups(must(plan(algorithm, kernel, 64))), groups(must(plan(algorithm, kernel, 1)))) << algorithm;
@@ -48,7 +49,7 @@ TEST(VulkanPlan, BatchesAreRankedAsOneLargeImage) {
   EXPECT_EQ(chosen(64), "gauss.decimate");
 }
 
-/// Pieces that were measured with rgba8 leave r8 a device half empty; and lanes that take bytes apart one by one lose from nine taps on.
+/// Pieces fill the device: those of rgba8 would leave r8 one half empty. And lanes that take bytes apart one by one lose from nine taps on.
 TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
   const DeviceInfo device = fake_h200();
   const auto chosen = [&](PixelFormat format, std::int32_t radius) {
@@ -57,8 +58,8 @@ TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
     const Options options = must(make_plan(spec, desc, desc, device)).algorithm.options;
     return options.at("math") + ", " + options.at("vertical_groups");
   };
-  EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "matrix, 12");
-  EXPECT_EQ(chosen(PixelFormat::r8, 4), "matrix, 33");
+  EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "matrix, 8");
+  EXPECT_EQ(chosen(PixelFormat::r8, 4), "matrix, 24");
   EXPECT_EQ(chosen(PixelFormat::r8, 2).substr(0, 3), "f32");
 }
 

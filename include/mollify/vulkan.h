@@ -36,7 +36,7 @@ struct LentDevice : Handles {
   /// What the caller enabled; its chain may hold VkPhysicalDeviceVulkan11Features to ...13Features, or the extension
   /// structures that these replace. `uniformBufferStandardLayout` is needed, shaderStorageImageWriteWithoutFormat for
   /// images; 8- and 16-bit storage and shaderFloat16 for buffers, the faster form; computeFullSubgroups for lanes that lend
-  /// each other pixels. With VkPhysicalDeviceCooperativeMatrixFeaturesNV and vulkanMemoryModel as well, blurs multiply
+  /// each other pixels. With VkPhysicalDeviceCooperativeMatrixFeaturesKHR and vulkanMemoryModel as well, blurs multiply
   /// matrices, and with shaderInt8 those of 8-bit integers. With VkPhysicalDevicePipelineRobustnessFeaturesEXT, that structure alone,
   /// drivers check no accesses that need no checks, which takes up to a fifth of the time of some blurs.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;

@@ -143,12 +143,14 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (!halves) return halves.error();
   if (*halves == 2) half = split_taps(s->taps, source, p.allowed_error - s->error);
   const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
-  // Measured on an H200: two halves of all taps leave registers for one block.
-  const Result<std::int32_t> blocks = count(p, "blocks", 8, splits_taps ? 1 : 2);
+  // Measured on an H200: two halves of all taps leave registers for one block; pixels of four channels in blocks of four, which read
+  // fewer columns twice, win while three groups of them run at once.
+  const bool is_wide = channels == 4 && *halves == 1 && down <= 3;
+  const Result<std::int32_t> blocks = count(p, "blocks", 8, splits_taps ? 1 : is_wide ? 4 : 2);
   if (!blocks) return blocks.error();
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
-  const std::int32_t usual = 8 / channels * channels * subgroup;
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual);
+  const std::int32_t subgroups = is_wide || (channels < 3 && !source.is_unorm()) ? 4 : 8 / channels * channels;
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, subgroups * subgroup);
   if (!threads) return threads.error();
   if (*threads % (subgroup * channels) != 0) {
     return refusal("a group has as many subgroups for each channel: threads are a multiple of " +
@@ -167,12 +169,19 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
 
   const std::int64_t strips = (p.dst.width + width - 1) / width;
   const double run_up = kSide * (down - 1.0);
-  // Measured on an H200: twice as many groups as run at once, which are half of what others need, as these are large. A device
-  // that small images do not fill has groups to spare for shorter walks.
   const std::int64_t beside = strips * p.batch;
-  const std::int64_t at_once = gpu_tuning(p.device).groups_to_fill * 64 / *threads;
+  const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
+  const std::int64_t loads = (fours + *threads - 1) / *threads;
+  const std::int64_t registers = 20 + 4 * *blocks * *halves * down + 4 * (*blocks + across - 1) +
+                                 4 * (half.halves.x * across + half.halves.y * down) +
+                                 loads * (2 + channels * source.bits / 8);
+  const auto at_once = static_cast<std::int64_t>(processors(p)) * groups_of_processor(p, *threads, registers);
+  // So many walks that all groups run at once, or in a few rounds of as many. A device that small images do not fill has groups to
+  // spare for shorter ones.
+  const std::int64_t least_pieces = channels == 3 ? 12 : 4;
+  const std::int64_t rounds = (least_pieces * beside + at_once - 1) / at_once;
   const std::int64_t most = std::max(p.dst.height / (kSide * down), 1);
-  const std::int64_t enough = std::clamp<std::int64_t>(2 * at_once / beside, 1, most);
+  const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
   const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (p.dst.height + kSide - 1) / kSide);
   const Result<std::int32_t> pieces =
       count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
@@ -201,8 +210,13 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   pass.constants["lead"] = lead;
   pass.constants["clamps"] = source.is_unorm() && !in_range;
   pass.constants["segment"] = segment;
-  // A code is read as 1024 more; rows are kept less half the range of codes; a result is written as 1024 more.
-  pass.parameters["row_start"] = source.is_unorm() ? -1152.0 * half.sum.x : 0.0;
+  // A code is read as the half whose bits it is, 2^-24 of it; rows are kept less half the range of codes; a result is written as 1024
+  // more.
+  if (source.is_unorm()) {
+    for (double& w : pass.taps.x.weights) w *= 0x1p15;
+    for (double& w : pass.taps.y.weights) w *= 0x1p9;
+  }
+  pass.parameters["row_start"] = source.is_unorm() ? -128.0 * 0x1p-9 * half.sum.x : 0.0;
   pass.parameters["column_start"] = source.is_unorm() ? 1024.0 + 128.0 * half.sum.x * half.sum.y : 0.0;
   pass.parameters["gain_x"] = half.gain.x;
   pass.parameters["gain_y"] = half.gain.y;
@@ -222,7 +236,8 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   // Fewer planes are fewer products and less shared memory, though as many turns.
   const double planes = (2.0 + channels) / 6.0;
   constexpr double kBands = 4e-7;  // making matrices of taps
-  out.seconds = kBands + seconds(p.device, p.src.format, cost) * (is_alone ? 1.4 : 1.0) * planes;
+  constexpr double kShare = 0.9;  // of what the operations of others take
+  out.seconds = kBands + seconds(p.device, p.src.format, cost) * (is_alone ? 1.4 : 1.0) * planes * kShare;
   out.moved_bytes =
       static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));

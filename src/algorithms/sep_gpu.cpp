@@ -65,6 +65,13 @@ double processors(const Problem& p) {
   return std::max(gpu_tuning(p.device).groups_to_fill / kFillProcessor, 1);
 }
 
+std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers) {
+  constexpr std::int64_t kSchedulers = 4;
+  constexpr std::int64_t kRegisters = 16384;  // of a scheduler
+  const std::int64_t subgroups = kRegisters / ((registers + 7) / 8 * 8 * p.device.gpu.subgroup_size) * kSchedulers;
+  return std::max<std::int64_t>(subgroups * p.device.gpu.subgroup_size / threads, 1);
+}
+
 std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once) {
   const double across = static_cast<double>(groups_across) * p.batch;
   const double round = processors(p) * groups_at_once;

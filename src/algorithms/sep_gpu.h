@@ -36,6 +36,10 @@ struct Separable {
 /// Of the device: what runs work groups beside each other.
 [[nodiscard]] double processors(const Problem& p);
 
+/// Groups that a processor runs at once whose threads take so many registers, where nothing else is short: one at least. As those of
+/// NVIDIA have them: four schedulers with 16384 each, whole subgroups by whole eights of registers.
+[[nodiscard]] std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers);
+
 /// The number of pieces next to `pieces` with which all processors have as many groups, a multiple of `groups_at_once`.
 [[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once = 1.0);
 

@@ -61,19 +61,14 @@ std::string version(std::uint32_t v) {
 
 /// Whether subgroups multiply 16 x `depth` matrices of one type by `depth` x `columns`, summed in another.
 bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t depth, std::uint32_t columns,
-                VkComponentTypeNV numbers, VkComponentTypeNV sums) {
+                MatrixComponent numbers, MatrixComponent sums) {
   std::uint32_t count = 0;
-  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV == nullptr ||
-      vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, nullptr) != VK_SUCCESS) {
-    return false;
-  }
-  VkCooperativeMatrixPropertiesNV empty{};
-  empty.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV;
-  std::vector<VkCooperativeMatrixPropertiesNV> shapes(count, empty);
-  if (vk.GetPhysicalDeviceCooperativeMatrixPropertiesNV(physical, &count, shapes.data()) != VK_SUCCESS) return false;
-  return std::ranges::any_of(shapes, [=](const VkCooperativeMatrixPropertiesNV& s) {
-    return s.MSize == 16 && s.NSize == columns && s.KSize == depth && s.scope == VK_SCOPE_SUBGROUP_NV && s.AType == numbers &&
-           s.BType == numbers && s.CType == sums && s.DType == sums;
+  if (vk.GetMatrices == nullptr || vk.GetMatrices(physical, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<MatrixProperties> shapes(count);
+  if (vk.GetMatrices(physical, &count, shapes.data()) != VK_SUCCESS) return false;
+  return std::ranges::any_of(shapes, [=](const MatrixProperties& s) {
+    return s.rows == 16 && s.columns == columns && s.depth == depth && s.scope == MatrixProperties::kSubgroupScope &&
+           s.left == numbers && s.right == numbers && s.sum == sums && s.result == sums && s.saturates == VK_FALSE;
   });
 }
 
@@ -109,9 +104,9 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   const bool has_matrices = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
                             enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic;
   gpu.matrix_operations =
-      has_matrices && multiplies(vk, physical, 16, 8, VK_COMPONENT_TYPE_FLOAT16_NV, VK_COMPONENT_TYPE_FLOAT32_NV);
+      has_matrices && multiplies(vk, physical, 16, 8, MatrixComponent::float16, MatrixComponent::float32);
   gpu.byte_matrices = has_matrices && enabled.v12.shaderInt8 == VK_TRUE &&
-                      multiplies(vk, physical, 32, 16, VK_COMPONENT_TYPE_UINT8_NV, VK_COMPONENT_TYPE_UINT32_NV);
+                      multiplies(vk, physical, 32, 16, MatrixComponent::uint8, MatrixComponent::uint32);
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
   gpu.max_group_invocations = most(limits.maxComputeWorkGroupInvocations);
   gpu.max_group = {most(limits.maxComputeWorkGroupSize[0]), most(limits.maxComputeWorkGroupSize[1])};
@@ -149,7 +144,7 @@ void keep_used(Features& f) {
        &V12::vulkanMemoryModel);
   only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
   only(f.subgroups, &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
-  only(f.matrices, &VkPhysicalDeviceCooperativeMatrixFeaturesNV::cooperativeMatrix);
+  only(f.matrices, &MatrixFeatures::cooperativeMatrix);
   only(f.robustness, &VkPhysicalDevicePipelineRobustnessFeaturesEXT::pipelineRobustness);
   VkPhysicalDeviceFeatures core{};
   core.shaderStorageImageWriteWithoutFormat = f.core.features.shaderStorageImageWriteWithoutFormat;
@@ -162,6 +157,10 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
   enabled.core.features = chain->features;
   const auto as = []<class T>(const VkBaseInStructure* item, T) { return reinterpret_cast<const T*>(item); };
   for (auto* item = static_cast<const VkBaseInStructure*>(chain->pNext); item; item = item->pNext) {
+    if (item->sType == MatrixFeatures::kType) {  // no value that the headers' type has
+      enabled.matrices.cooperativeMatrix |= as(item, MatrixFeatures{})->cooperativeMatrix;
+      continue;
+    }
     switch (item->sType) {
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES: {
         const auto* f = as(item, VkPhysicalDeviceVulkan12Features{});
@@ -198,9 +197,6 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
         enabled.v12.vulkanMemoryModel |= as(item, VkPhysicalDeviceVulkanMemoryModelFeatures{})->vulkanMemoryModel;
-        break;
-      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV:
-        enabled.matrices.cooperativeMatrix |= as(item, VkPhysicalDeviceCooperativeMatrixFeaturesNV{})->cooperativeMatrix;
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT:
         enabled.robustness.pipelineRobustness |= as(item, VkPhysicalDevicePipelineRobustnessFeaturesEXT{})->pipelineRobustness;
@@ -241,7 +237,6 @@ std::optional<std::uint32_t> compute_family(std::span<const VkQueueFamilyPropert
 Features::Features() {
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
   robustness.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT;
-  matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_NV;
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
   v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   v11.pNext = &v12;
@@ -258,7 +253,7 @@ Features::Features(const InstanceFunctions& vk, VkPhysicalDevice physical) : Fea
   };
   chain(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroups);
   chain(VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME, robustness);
-  chain(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME, matrices);
+  chain(kMatrixExtension, matrices);
   vk.GetPhysicalDeviceFeatures2(physical, &core);
 }
 

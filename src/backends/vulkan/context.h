@@ -53,7 +53,7 @@ struct Features {
   Features& operator=(const Features&) = delete;
   std::vector<const char*> extensions;  ///< whose structures are in the chain
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};
-  VkPhysicalDeviceCooperativeMatrixFeaturesNV matrices{};
+  MatrixFeatures matrices;
   VkPhysicalDevicePipelineRobustnessFeaturesEXT robustness{};
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan11Features v11{};

@@ -21,6 +21,7 @@ InstanceFunctions load_functions(PFN_vkGetInstanceProcAddr get, VkInstance insta
 #define MOLLIFY_VULKAN_LOAD(function) f.function = reinterpret_cast<PFN_vk##function>(get(instance, "vk" #function));
   MOLLIFY_VULKAN_INSTANCE_FUNCTIONS(MOLLIFY_VULKAN_LOAD)
 #undef MOLLIFY_VULKAN_LOAD
+  f.GetMatrices = reinterpret_cast<GetMatrixProperties>(get(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   return f;
 }
 

@@ -5,6 +5,7 @@
 #define VK_NO_PROTOTYPES
 #include <vulkan/vulkan_core.h>
 
+#include "backends/vulkan/matrices.h"
 #include "mollify/result.h"
 
 namespace mollify::vulkan {
@@ -15,7 +16,6 @@ namespace mollify::vulkan {
   X(EnumerateDeviceExtensionProperties)      \
   X(EnumeratePhysicalDevices)                \
   X(GetDeviceProcAddr)                       \
-  X(GetPhysicalDeviceCooperativeMatrixPropertiesNV) \
   X(GetPhysicalDeviceFeatures2)              \
   X(GetPhysicalDeviceFormatProperties)       \
   X(GetPhysicalDeviceMemoryProperties)       \
@@ -84,6 +84,7 @@ namespace mollify::vulkan {
 struct InstanceFunctions {
   PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
   MOLLIFY_VULKAN_INSTANCE_FUNCTIONS(MOLLIFY_VULKAN_MEMBER)
+  GetMatrixProperties GetMatrices = nullptr;
 };
 
 struct DeviceFunctions {

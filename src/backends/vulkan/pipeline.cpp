@@ -253,9 +253,9 @@ Status make_layouts(const Context& context, const ShaderVariant& variant, Pipeli
   return {};
 }
 
-/// Of SPIR-V: GroupNonUniformShuffle, GroupNonUniformQuad, CooperativeMatrixNV. Lanes that do not exist would have nothing
+/// Of SPIR-V: GroupNonUniformShuffle, GroupNonUniformQuad, CooperativeMatrixKHR. Lanes that do not exist would have nothing
 /// for those that ask them.
-constexpr std::array<std::uint32_t, 3> kNeedFullSubgroups = {65, 68, 5357};
+constexpr std::array<std::uint32_t, 3> kNeedFullSubgroups = {65, 68, 6022};
 
 /// Values of specialization constants.
 struct Specialization {
