@@ -280,6 +280,60 @@ TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
             "sep.fused cannot do this: the kernel has 91x91 taps, more than matrices in registers hold");
 }
 
+/// Matrices along x and sums along y: for four channels, and few rows of taps.
+TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
+  const auto planned = [](std::string_view algorithm, PixelFormat format, std::int32_t radius, DeviceInfo device = fake_h200(),
+                           std::optional<double> max_error = {}) {
+    BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
+    spec.accuracy.max_error = max_error;
+    const ImageDesc desc{4096, 4096, format};
+    return make_plan(spec, desc, desc, device, with(algorithm));
+  };
+  const auto math = [&](std::int32_t radius) {
+    return must(planned("sep.fused", PixelFormat::rgba16f, radius)).algorithm.options.at("math");
+  };
+  EXPECT_EQ(math(1), "f32");
+  for (const std::int32_t radius : {2, 3, 4, 5}) EXPECT_EQ(math(radius), "matrix_x") << radius;
+  for (const std::int32_t radius : {6, 9, 15}) EXPECT_EQ(math(radius), "matrix") << radius;
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
+    for (std::int32_t radius = 1; radius <= 16; ++radius) {
+      const Result<Plan> plan = planned("sep.fused:math=matrix_x", format, radius);
+      ASSERT_TRUE(plan.ok()) << radius << ": " << message_of(plan);
+      EXPECT_LE(plan->predicted_error, default_max_error(format)) << radius;
+      // Taps of y make up for what those of x were divided by, and for codes that are read as the bits of halves.
+      const Pass& pass = plan->passes.front();
+      double sum = 1.0;
+      for (const std::vector<double>* weights : {&pass.taps.x.weights, &pass.taps.y.weights}) {
+        double of_axis = 0.0;
+        for (const double w : *weights) of_axis += w;
+        sum *= of_axis;
+      }
+      EXPECT_NEAR(sum, format == PixelFormat::rgba8 ? 0x1p24 : 1.0, sum * 1e-6) << radius;
+    }
+  }
+  // Where rows are not rounded, one half a tap does for a hundredth of a step.
+  const Plan exact = must(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 9, fake_h200(), 4e-5));
+  EXPECT_EQ(exact.algorithm.options.at("halves"), "1");
+  EXPECT_LT(exact.predicted_error, 4e-5);
+  const Plan split = must(planned("sep.fused:math=matrix_x,halves=2", PixelFormat::rgba16f, 9));
+  EXPECT_LT(split.predicted_error, 0.5 * must(planned("sep.fused:math=matrix_x,halves=1", PixelFormat::rgba16f, 9)).predicted_error);
+  const std::string cannot = "sep.fused cannot do this: ";
+  DeviceInfo without = fake_h200();
+  without.gpu.matrix_operations = false;
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 4, without)),
+            cannot + "the device has no cooperative matrices of f16 summed in f32");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgb8, 4)),
+            cannot + "matrices along x alone are for pixels of four channels");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 17)),
+            cannot + "the kernel has 35 rows of taps, whose sums do not fit into registers");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,batch=3,threads=64", PixelFormat::rgba16f, 4)),
+            cannot + "the turns of a group are no whole spans of its threads");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,threads=64", PixelFormat::rgba16f, 9)),
+            cannot + "taps reach over 20 columns, further than the 16 of a block");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,span=2", PixelFormat::rgba16f, 4)),
+            cannot + "option span is not for matrices along x");
+}
+
 TEST(VulkanPlan, FusedSumsOfFloatsReachARadiusOf32) {
   const auto planned = [](std::int32_t radius) {
     const ImageDesc desc{4096, 4096, PixelFormat::rgba32f};
@@ -416,7 +470,7 @@ TEST(VulkanPlan, ErrorsOfHalvesDoNotShrinkWithTheWeights) {
     spec.accuracy.max_error = 1.0;
     return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).predicted_error;
   };
-  for (const char* algorithm : {"sep.fused:math=matrix,halves=1", "sep.fused:math=matrix,halves=2", "sep.fused:math=mixed",
+  for (const char* algorithm : {"sep.fused:math=matrix,halves=1", "sep.fused:math=matrix,halves=2", "sep.fused:math=matrix_x", "sep.fused:math=mixed",
                                 "sep.fused:math=half,span=1"}) {
     const double of_one = error(algorithm, 1.0);
     EXPECT_GT(of_one, 0.0);

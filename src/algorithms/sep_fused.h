@@ -7,8 +7,8 @@ namespace mollify {
 
 inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "8", "16"};
 
-enum class FusedMath : std::uint8_t { f32, matrix, half, mixed };
-inline constexpr std::array<std::string_view, 4> kFusedMath = {"f32", "matrix", "half", "mixed"};
+enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x };
+inline constexpr std::array<std::string_view, 5> kFusedMath = {"f32", "matrix", "half", "mixed", "matrix_x"};
 inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "lanes"};
 
 /// The form that is expected to be fastest of those below.
@@ -20,6 +20,8 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 [[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
+/// On cooperative matrices along x, in f32 along y.
+[[nodiscard]] Result<Proposal> propose_sep_fused_matrix_x(const Problem& p);
 
 /// On an axis: sums of more rows do not fit into registers.
 inline constexpr std::size_t kMostFusedTaps = 65;

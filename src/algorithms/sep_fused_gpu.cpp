@@ -142,6 +142,7 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto has = [&](std::string_view option) { return p.options.contains(option); };
   const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") ? "matrix" : "f32"));
   if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
+  if (math == FusedMath::matrix_x) return propose_sep_fused_matrix_x(p);
   if (math != FusedMath::f32) return propose_sep_fused_lanes(p, math);
   if (has("neighbours")) {
     const bool are_lent = choice(p, "neighbours", kFusedNeighbours, "shared") == 1;
@@ -159,7 +160,10 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
     const FormatInfo& source = info(p.src.format);
     if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_lanes(p, FusedMath::half));
   }
-  if (!has("math") && !has("span") && !has("batch")) consider(propose_sep_fused_matrix(p));
+  if (!has("math") && !has("span")) {
+    if (!has("batch")) consider(propose_sep_fused_matrix(p));
+    consider(propose_sep_fused_matrix_x(p));
+  }
   return best;
 }
 
