@@ -17,6 +17,7 @@
 // gain: what sums along both axes are multiplied by.
 #define KERNEL_PARAMETERS ivec2 before; int segment; float row_start; float column_start; vec2 gain;
 #include "pixel.glsl"
+#include "halves.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
@@ -213,13 +214,6 @@ void store_each(ivec2 p, Four four) {
 // From `done`, where they lie while matrices are made: lanes need taps of their own, and constants are one for all lanes.
 float tap_x(int i) { return i >= 0 && i < taps_x ? uintBitsToFloat(done[i].x) : 0.0; }
 float tap_y(int i) { return i >= 0 && i < taps_y ? uintBitsToFloat(done[taps_x + i].x) : 0.0; }
-
-// What is left of a number when so many halves of it have been taken. By its bits: a driver was seen to drop a conversion to
-// a half and back.
-float rest_of(float v, int taken) {
-  uint nearest = floatBitsToUint(v) + 0x1000u & 0xFFFFE000u;
-  return taken == 0 ? v : v - uintBitsToFloat(nearest);
-}
 
 // Row by row, those of x and then those of y, into `rows`; of each axis those of its taps, then those of what is left of them.
 // Column j of matrix n of x has the taps of output column j for columns 16 n and on; row j of matrix n of y has those of

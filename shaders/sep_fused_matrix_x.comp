@@ -17,6 +17,7 @@
 #define KERNEL_PARAMETERS ivec2 before; int segment; float column_start;
 #include "pixel.glsl"
 #include "spans.glsl"
+#include "halves.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
@@ -101,13 +102,6 @@ void fetch_at(out uint words[kWords], uint place) {
 }
 
 float tap_x(int i) { return i >= 0 && i < taps_x ? uintBitsToFloat(done[i].x) : 0.0; }
-
-// What is left of a number when so many halves of it have been taken. By its bits: a driver was seen to drop a conversion to
-// a half and back.
-float rest_of(float v, int taken) {
-  uint nearest = floatBitsToUint(v) + 0x1000u & 0xFFFFE000u;
-  return taken == 0 ? v : v - uintBitsToFloat(nearest);
-}
 
 // Row by row into `rows`: column j of matrix n has the taps of place j for columns 16 n and on.
 void make_bands(int thread) {

@@ -280,6 +280,28 @@ TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
             "sep.fused cannot do this: the kernel has 91x91 taps, more than matrices in registers hold");
 }
 
+/// Taps of both axes make up for codes that are read as 2^-24 of them, as halves.
+TEST(VulkanPlan, TapsOfCodesStayHalves) {
+  const auto planned = [](double x, double y) {
+    BlurSpec spec;
+    spec.kernel = Taps{{{0.25 * x, x, 0.25 * x}, 1}, {{0.25 * y, y, 0.25 * y}, 1}, Normalization::none};
+    const ImageDesc desc{640, 480, PixelFormat::rgba8};
+    spec.accuracy.max_error = 1.0;
+    return make_plan(spec, desc, desc, fake_h200(), with("sep.fused:math=matrix"));
+  };
+  for (const auto& [x, y] : {std::pair{0.5, 0.5}, std::pair{1.0, 1.0}, std::pair{3.0, 0.1}, std::pair{0.1, 3.0}, std::pair{40.0, 0.01}}) {
+    const Pass pass = must(planned(x, y)).passes.front();
+    double product = 1.0;
+    for (const std::vector<double>* weights : {&pass.taps.x.weights, &pass.taps.y.weights}) {
+      for (const double w : *weights) EXPECT_LE(w, 65504.0) << x << ", " << y;
+      product *= (*weights)[1];
+    }
+    EXPECT_NEAR(product, x * y * 0x1p24, 1e-3 * product) << x << ", " << y;
+    EXPECT_GE(pass.taps.x.weights[1], 8192.0) << "small taps need the range, too";
+  }
+  EXPECT_EQ(message_of(planned(300.0, 300.0)), "sep.fused cannot do this: the taps are too large for halves");
+}
+
 /// Matrices along x and sums along y: for four channels, and few rows of taps.
 TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
   const auto planned = [](std::string_view algorithm, PixelFormat format, std::int32_t radius, DeviceInfo device = fake_h200(),
@@ -326,8 +348,11 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
             cannot + "matrices along x alone are for pixels of four channels");
   EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 17)),
             cannot + "the kernel has 35 rows of taps, whose sums do not fit into registers");
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,batch=3,threads=64", PixelFormat::rgba16f, 4)),
-            cannot + "the turns of a group are no whole spans of its threads");
+  for (const char* options : {"batch=3", "blocks=4", "threads=100"}) {
+    EXPECT_EQ(message_of(planned(std::string("sep.fused:math=matrix_x,") + options, PixelFormat::rgba16f, 4)),
+              cannot + "spans of a row, or of a turn, cannot be shared out to all threads of a group");
+  }
+  EXPECT_TRUE(planned("sep.fused:math=matrix_x,blocks=4,batch=1", PixelFormat::rgba8, 4).ok());
   EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,threads=64", PixelFormat::rgba16f, 9)),
             cannot + "taps reach over 20 columns, further than the 16 of a block");
   EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,span=2", PixelFormat::rgba16f, 4)),

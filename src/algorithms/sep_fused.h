@@ -18,6 +18,10 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 /// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of 8-bit and f16 pixels, of f16 along x (mixed) or
 /// both axes (half).
 [[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
+/// Whether the device and the request allow products of cooperative matrices, by this kernel.
+[[nodiscard]] Status check_fused_matrix(const Problem& p, std::string_view kernel);
+/// Whether sums of an image of integers can leave the range of its codes.
+[[nodiscard]] bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format);
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
 /// On cooperative matrices along x, in f32 along y.

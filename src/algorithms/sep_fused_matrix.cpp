@@ -3,7 +3,6 @@
 // taps are rounded to some, and what lies between the axes is rounded once more. Loses where that is too inexact.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <tuple>
 
 #include "algorithms/sep_fused.h"
@@ -19,6 +18,7 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_matrix";
 constexpr std::int32_t kSide = 16;        // of a matrix
+constexpr double kLargestHalf = 65504.0;
 constexpr std::int32_t kMostBands = 6;  // matrices of taps an axis: more do not fit into registers
 
 /// Matrices of taps that 16 places need when their first tap lies `lead` places into the first.
@@ -32,8 +32,6 @@ struct HalfTaps {
   PerAxis<double> gain{1.0, 1.0};      ///< what sums of an axis are multiplied by to be those of its weights
   double error = 0.0;                  ///< full-scale units
 };
-
-double total(const std::vector<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); }
 
 /// Taps of x divided by a scale, which those of y make up for.
 HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scale) {
@@ -106,9 +104,10 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
   return out;
 }
 
-/// Whether the device and the request allow it at all.
-Status check_matrix(const Problem& p) {
-  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+}  // namespace
+
+Status check_fused_matrix(const Problem& p, std::string_view kernel) {
+  if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!p.device.gpu.matrix_operations) return refusal("the device has no cooperative matrices of f16 summed in f32");
   const FormatInfo& source = info(p.src.format);
   if (p.dst.format != p.src.format || source.bits > 16 || (source.is_unorm() && source.bits != 8)) {
@@ -120,11 +119,16 @@ Status check_matrix(const Problem& p) {
   return {};
 }
 
-}  // namespace
+bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format) {
+  constexpr double kSlack = 1e-6;
+  const bool stay = std::abs(total(taps.x.weights) * total(taps.y.weights) - 1.0) < kSlack &&
+                    magnitude(taps.x.weights) * magnitude(taps.y.weights) < 1.0 + kSlack;
+  return format.is_unorm() && !stay;
+}
 
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}, "matrices"); !s) return s.error();
-  if (Status s = check_matrix(p); !s) return s.error();
+  if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
   const double cut_share = info(p.src.format).is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
   const Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
   if (!s) return s.error();
@@ -200,23 +204,24 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.origin = {s->region.x, s->region.y};
   pass.taps = half.taps;
-  const bool in_range = source.is_unorm() && std::abs(half.sum.x * half.sum.y - 1.0) < 1e-6 &&
-                        magnitude(half.taps.x.weights) * magnitude(half.taps.y.weights) < 1.0 + 1e-6;
   pass.constants["subgroup_size"] = subgroup;
   pass.constants["halves"] = *halves;
   pass.constants["tap_halves_x"] = half.halves.x;
   pass.constants["tap_halves_y"] = half.halves.y;
   pass.constants["blocks"] = *blocks;
   pass.constants["lead"] = lead;
-  pass.constants["clamps"] = source.is_unorm() && !in_range;
+  pass.constants["clamps"] = leave_range(half.taps, source);
   pass.constants["segment"] = segment;
-  // A code is read as the half whose bits it is, 2^-24 of it; rows are kept less half the range of codes; a result is written as 1024
-  // more.
+  // A code is read as the half whose bits it is, 2^-24 of it, which taps make up for: those of x, at most one, as far as halves reach. Rows
+  // are kept less half the range of codes; a result is written as 1024 more.
+  constexpr double kGainX = 0x1p15;
+  constexpr double kGainY = 0x1p9;
   if (source.is_unorm()) {
-    for (double& w : pass.taps.x.weights) w *= 0x1p15;
-    for (double& w : pass.taps.y.weights) w *= 0x1p9;
+    for (double& w : pass.taps.x.weights) w *= kGainX;
+    for (double& w : pass.taps.y.weights) w *= kGainY;
+    if (magnitude(pass.taps.y.weights) > kLargestHalf) return refusal("the taps are too large for halves");
   }
-  pass.parameters["row_start"] = source.is_unorm() ? -128.0 * 0x1p-9 * half.sum.x : 0.0;
+  pass.parameters["row_start"] = source.is_unorm() ? -128.0 / kGainY * half.sum.x : 0.0;
   pass.parameters["column_start"] = source.is_unorm() ? 1024.0 + 128.0 * half.sum.x * half.sum.y : 0.0;
   pass.parameters["gain_x"] = half.gain.x;
   pass.parameters["gain_y"] = half.gain.y;

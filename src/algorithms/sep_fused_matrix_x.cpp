@@ -3,7 +3,6 @@
 // they come. Nothing is rounded between the axes, and there are no rows to keep but sums. Loses where the rows of taps fill the registers.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "algorithms/sep_fused.h"
 #include "algorithms/sep_gpu.h"
@@ -30,8 +29,6 @@ struct RowTaps {
   double error = 0.0;  ///< full-scale units
 };
 
-double total(const std::vector<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); }
-
 RowTaps row_taps(const SeparableTaps& s, const FormatInfo& source, std::int32_t halves) {
   RowTaps out{s.taps, halves};
   const double x_size = magnitude(s.taps.x.weights);
@@ -54,31 +51,18 @@ RowTaps row_taps(const SeparableTaps& s, const FormatInfo& source, std::int32_t 
   return out;
 }
 
-Status check_matrix_x(const Problem& p) {
-  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (!p.device.gpu.matrix_operations) return refusal("the device has no cooperative matrices of f16 summed in f32");
-  const FormatInfo& source = info(p.src.format);
-  if (p.dst.format != p.src.format || source.bits > 16 || (source.is_unorm() && source.bits != 8)) {
-    return refusal("matrices of f16 hold 8-bit integers and f16 pixels, and leave what they read");
-  }
-  if (source.channels != kChannels) return refusal("matrices along x alone are for pixels of four channels");
-  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("matrices multiply pixels as they are stored");
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "batch", "vertical_groups"}, "matrices along x"); !s) {
     return s.error();
   }
-  if (Status s = check_matrix_x(p); !s) return s.error();
+  if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
+  const FormatInfo& source = info(p.src.format);
+  if (source.channels != kChannels) return refusal("matrices along x alone are for pixels of four channels");
   const Result<Separable> s = separable(p, kKernel, Storage::buffer, 0.25);
   if (!s) return s.error();
   if (s->storage != Storage::buffer) return refusal("matrices need pixels in buffers");
-  const FormatInfo& source = info(p.src.format);
   const std::int32_t nx = s->nx();
   const std::int32_t ny = s->ny();
   if (ny > kMostRows) return refusal("the kernel has " + std::to_string(ny) + " rows of taps, whose sums do not fit into registers");
@@ -106,8 +90,9 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
   const std::int32_t columns = *threads / subgroup * made;  // of a block
   const std::int32_t width = kBlocks * columns - beside;
-  if (*threads % subgroup != 0 || (*batch * kBlocks * columns / span) % *threads != 0) {
-    return refusal("the turns of a group are no whole spans of its threads");
+  // So that a thread fetches the same places of every so many rows.
+  if (*threads % subgroup != 0 || span % *parts != 0 || *batch % (span / *parts) != 0) {
+    return refusal("spans of a row, or of a turn, cannot be shared out to all threads of a group");
   }
   if (beside > columns) {
     return refusal("taps reach over " + std::to_string(beside) + " columns, further than the " + std::to_string(columns) + " of a block");
@@ -144,14 +129,11 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.origin = {s->region.x, s->region.y};
   pass.taps = rows.taps;
-  const double sum = total(rows.taps.x.weights) * total(rows.taps.y.weights);
-  const bool in_range = source.is_unorm() && std::abs(sum - 1.0) < 1e-6 &&
-                        magnitude(rows.taps.x.weights) * magnitude(rows.taps.y.weights) < 1.0 + 1e-6;
   pass.constants["span"] = span;
   pass.constants["subgroup_size"] = subgroup;
   pass.constants["parts"] = *parts;
   pass.constants["lead"] = lead;
-  pass.constants["clamps"] = source.is_unorm() && !in_range;
+  pass.constants["clamps"] = leave_range(rows.taps, source);
   pass.constants["batch"] = *batch;
   pass.constants["tap_halves"] = *halves;
   pass.constants["segment"] = segment;

@@ -13,11 +13,9 @@ namespace {
 
 constexpr double kGaussianReach = 8.0;  // sigmas; beyond it a float64 weight is below 1e-14 of the sum
 
-double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
-
 void divide_by_sum(std::vector<double>& weights) {
-  const double total = sum(weights);
-  for (double& w : weights) w /= total;
+  const double whole = total(weights);
+  for (double& w : weights) w /= whole;
 }
 
 AxisTaps centred(std::vector<double> weights) {
@@ -167,10 +165,12 @@ AxisTaps fold(const AxisTaps& taps, BorderMode mode, std::int64_t length) {
 }
 
 double magnitude(const std::vector<double>& weights) {
-  double total = 0.0;
-  for (const double w : weights) total += std::abs(w);
-  return total;
+  double sum = 0.0;
+  for (const double w : weights) sum += std::abs(w);
+  return sum;
 }
+
+double total(const std::vector<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); }
 
 double summation_growth(const std::vector<double>& weights) {
   const double total = magnitude(weights);
@@ -210,7 +210,7 @@ std::vector<T> rounded(const std::vector<double>& weights) {
   double kept = 0.0;
   for (const T w : out) kept += static_cast<double>(w);
   const auto largest = std::max_element(out.begin(), out.end(), [](T a, T b) { return std::abs(a) < std::abs(b); });
-  *largest = static_cast<T>(static_cast<double>(*largest) + (sum(weights) - kept));
+  *largest = static_cast<T>(static_cast<double>(*largest) + (total(weights) - kept));
   return out;
 }
 
@@ -313,7 +313,7 @@ std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halv
   constexpr double kSumSlack = 1e-9;
   const auto middle = static_cast<std::size_t>(taps.anchor);
   const std::vector<double>& w = taps.weights;
-  if (w.size() != 2 * middle + 1 || std::abs(sum(w) - whole) > kSumSlack) return std::nullopt;
+  if (w.size() != 2 * middle + 1 || std::abs(mollify::total(w) - whole) > kSumSlack) return std::nullopt;
   FixedWeights out;
   int level = most_halvings;  // halvings yet to come
   double total = 0.0;         // of what has been summed, in units of the level

@@ -41,8 +41,9 @@ struct AxisWeights {
 /// a few times: at most 2 * length + 1 taps, whatever the radius. Exact, and position-independent.
 [[nodiscard]] AxisTaps fold(const AxisTaps& taps, BorderMode mode, std::int64_t length);
 
-/// sum |w|.
+/// sum |w|, and sum w.
 [[nodiscard]] double magnitude(const std::vector<double>& weights);
+[[nodiscard]] double total(const std::vector<double>& weights);
 
 /// Rounding errors of summing w[0]*x[0] + w[1]*x[1] + ... in this order, in units of (unit roundoff) * max|x| * sum|w|:
 /// an upper bound on the sum of the partial sums, plus the rounding of weights and products.
