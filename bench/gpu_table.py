@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A GPU's table of speed: `run` measures its cases, `table` makes Markdown of such files; what two have, the last one says.
+"""A GPU's table of speed: `run` measures its cases, `table` makes Markdown of such files; what two have, the last one says
+that was not disturbed.
 
   bench/gpu_table.py run build/release/mollify -o bench/results/DATE-gpu.jsonl [--device vulkan:0] [--rows box]
   bench/gpu_table.py table bench/results/DATE-gpu.jsonl... [--into docs/benchmarking.md]
@@ -65,8 +66,9 @@ def figures(record: dict, copies: dict) -> str:
 def cell(records: list, copies: dict, commit: str) -> str:
     if not records:
         return ""
-    text = figures(records[-1], copies)
-    return text if commit_of(records[-1]) == commit else f"*{text}*"
+    told = [(figures(r, copies), commit_of(r)) for r in records]
+    text, of = ([each for each in told if each[0] != "disturbed"] or told)[-1]
+    return text if of == commit else f"*{text}*"
 
 
 def table(arguments: argparse.Namespace) -> None:
