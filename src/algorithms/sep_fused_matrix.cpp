@@ -148,8 +148,10 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (*halves == 2) half = split_taps(s->taps, source, p.allowed_error - s->error);
   const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
   // Measured on an H200: two halves of all taps leave registers for one block; pixels of four channels in blocks of four, which read
-  // fewer columns twice, win while three groups of them run at once.
-  const bool is_wide = channels == 4 && *halves == 1 && down <= 3;
+  // fewer columns twice, win while three groups of them run at once. Small images, which do not fill the device, are for more of fewer.
+  constexpr double kManyPixels = 0x1p22;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height * p.batch;
+  const bool is_wide = channels == 4 && *halves == 1 && down <= 3 && pixels >= kManyPixels;
   const Result<std::int32_t> blocks = count(p, "blocks", 8, splits_taps ? 1 : is_wide ? 4 : 2);
   if (!blocks) return blocks.error();
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
@@ -238,11 +240,13 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   // as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
   const bool is_alone = *halves == 2 || across + down > kMostBandsOfTwoGroups;
+  constexpr double kFewPixels = 0x1p19;  // of images whose groups have a processor to themselves anyway
+  const double slowness = !is_alone ? 1.0 : pixels >= kFewPixels ? 1.4 : 1.1;
   // Fewer planes are fewer products and less shared memory, though as many turns.
   const double planes = (2.0 + channels) / 6.0;
   constexpr double kBands = 4e-7;  // making matrices of taps
   constexpr double kShare = 0.9;  // of what the operations of others take
-  out.seconds = kBands + seconds(p.device, p.src.format, cost) * (is_alone ? 1.4 : 1.0) * planes * kShare;
+  out.seconds = kBands + seconds(p.device, p.src.format, cost) * slowness * planes * kShare;
   out.moved_bytes =
       static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));

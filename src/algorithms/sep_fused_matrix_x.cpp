@@ -149,7 +149,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;
   // Fitted to what radii of 1 to 6 take on an H200: fewer threads than these wait for memory, and a turn of a few groups for its steps.
   constexpr double kEnoughThreads = 576.0;  // of a processor
-  constexpr double kTurn = 0.75e-6;
+  constexpr double kTurn = 1.2e-6;
   const double waits = std::max(1.0, kEnoughThreads / static_cast<double>(of_processor * *threads));
   const double computed = pixels * reads * (88.0 + 1.5 * ny + 2.0 * steps * *halves) * waits / device.operations_per_second;
   const double turns = (segment + ny - 1.0) / *batch;
