@@ -40,6 +40,7 @@ layout(constant_id = 26) const int subgroup_size = 32;
 // Memory is counted in units of 16 bytes: a span, and half of what a matrix takes of a row.
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kSide = 16;
+const int kHeld = kSide * kSide / subgroup_size;                     // numbers of a matrix of sums in a lane
 const int kTilesOfSubgroup = subgroup_size / kSide;                  // of 16 numbers of cells: as many as it has lanes
 const int kTiles = kThreads / kSide;
 const int kCellsOfTile = kSide / source_channels;
@@ -155,7 +156,7 @@ void main() {
           upper = coopMatMulAddNV(numbers, bands[n], upper);
           lower = coopMatMulAddNV(numbers, bands[kSteps + n], lower);
         }
-        [[unroll]] for (int i = 0; i < upper.length(); ++i) upper[i] = (upper[i] << 8) + lower[i];
+        [[unroll]] for (int i = 0; i < kHeld; ++i) upper[i] = (upper[i] << 8) + lower[i];
         coopMatStoreNV(upper, done, (first_tile + t) * kSide, kDonePitch, false);
       }
     }

@@ -5,13 +5,16 @@ right operand of the former over, each time it is multiplied.
 
 What a matrix is used as follows from its type: 32-bit numbers are sums; of others those that are taller than wide are right operands
 and the rest left ones. Sums that are converted to halves stay sums, and can only be stored. So shaders must have matrices of no other
-shapes, and take sums to operands by way of memory.
+shapes, take sums to operands by way of memory, and count the numbers that a lane holds themselves: .length() is a constant expression
+that the extension does not name.
 """
+from spirv import Refused
+
 NV_CAPABILITY, KHR_CAPABILITY = 5357, 6022
 NV_EXTENSION, KHR_EXTENSION = "SPV_NV_cooperative_matrix", "SPV_KHR_cooperative_matrix"
 NV_TYPE, NV_LOAD, NV_STORE, NV_MULTIPLY_ADD, NV_LENGTH = range(5358, 5363)
-KHR_TYPE, KHR_LOAD, KHR_STORE, KHR_MULTIPLY_ADD, KHR_LENGTH = range(4456, 4461)
-OP_EXTENSION, OP_CAPABILITY, OP_TYPE_INT, OP_TYPE_FLOAT, OP_F_CONVERT = 10, 17, 21, 22, 115
+KHR_TYPE, KHR_LOAD, KHR_STORE, KHR_MULTIPLY_ADD = range(4456, 4460)
+OP_EXTENSION, OP_CAPABILITY, OP_TYPE_INT, OP_TYPE_FLOAT, OP_SPEC_CONSTANT_OP, OP_F_CONVERT = 10, 17, 21, 22, 52, 115
 OP_CONSTANT_TRUE, OP_CONSTANT_FALSE, OP_CONSTANT = 41, 42, 43
 LEFT, RIGHT, SUM = 0, 1, 2   # uses
 BY_ROWS, BY_COLUMNS = 0, 1   # layouts in memory
@@ -24,6 +27,14 @@ def string_words(string):
     return [int.from_bytes(data[at:at + 4], "little") for at in range(0, len(data), 4)]
 
 
+def instructions(words):
+    at = HEADER_WORDS
+    while at < len(words):
+        length = words[at] >> 16
+        yield words[at] & 0xFFFF, list(words[at + 1:at + length])
+        at += length
+
+
 class Translation:
     """Of one module, instruction by instruction."""
 
@@ -31,12 +42,11 @@ class Translation:
         self.header = list(words[:HEADER_WORDS])
         self.out = []
         self.numbers = [self.new_id() for _ in (LEFT, RIGHT, SUM)]  # ids of the constants 0, 1 and 2
-        self.widths, self.values, self.is_true, self.stored = {}, {}, {}, {}
-        at = HEADER_WORDS
-        while at < len(words):
-            length = words[at] >> 16
-            self.translate(words[at] & 0xFFFF, list(words[at + 1:at + length]))
-            at += length
+        self.widths, self.values, self.is_true, self.operands, self.stored = {}, {}, {}, set(), {}
+        code = list(instructions(words))
+        self.converted = {operands[0] for op, operands in code if op == OP_F_CONVERT}  # types
+        for op, operands in code:
+            self.translate(op, operands)
         self.words = tuple(self.header + self.out)
 
     def new_id(self):
@@ -61,10 +71,12 @@ class Translation:
             self.emit(KHR_STORE, pointer, matrix, self.layout(by_columns), stride, *access)
         elif op == NV_MULTIPLY_ADD:
             self.emit(KHR_MULTIPLY_ADD, *operands)
-        elif op == NV_LENGTH:
-            self.emit(KHR_LENGTH, *operands)
+        elif op == NV_LENGTH or op == OP_SPEC_CONSTANT_OP and operands[2] == NV_LENGTH:
+            raise Refused("the length of a matrix is asked for: divide its numbers by the lanes of a subgroup")
         elif op == OP_F_CONVERT and operands[0] in self.stored:
             self.emit(op, self.stored[operands[0]], *operands[1:])
+        elif op == OP_F_CONVERT and operands[0] in self.operands:
+            raise Refused("a matrix is converted to a left operand: take it there by way of memory")
         else:
             self.note(op, operands)
             self.emit(op, *operands)
@@ -88,7 +100,9 @@ class Translation:
         is_right = not is_sum and self.values[rows] > self.values[columns]
         use = SUM if is_sum else RIGHT if is_right else LEFT
         self.emit(KHR_TYPE, kind, component, scope, rows, columns, self.numbers[use])
-        if is_right:
+        if not is_sum:
+            self.operands.add(kind)
+        if is_right and kind in self.converted:
             self.stored[kind] = self.new_id()
             self.emit(KHR_TYPE, self.stored[kind], component, scope, rows, columns, self.numbers[SUM])
 

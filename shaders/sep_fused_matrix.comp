@@ -39,6 +39,7 @@ layout(constant_id = 28) const int tap_halves_y = 1;
 #define Sum fcoopmatNV<32, gl_ScopeSubgroup, 16, 8>
 #define Rounded fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>
 const int kParts = 2;  // of a block: its columns are two right operands
+const int kHeld = 16 * 8 / subgroup_size;  // numbers of a sum in a lane
 
 
 const int kThreads = int(gl_WorkGroupSize.x);
@@ -314,7 +315,7 @@ void main() {
         }
         if (halves > 1) {
           sum *= gain.x;
-          [[unroll]] for (int i = 0; i < sum.length(); ++i) {
+          [[unroll]] for (int i = 0; i < kHeld; ++i) {
             rest[part][i] = rest_of(sum[i], 1);
             sum[i] -= rest[part][i];
           }

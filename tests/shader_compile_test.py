@@ -363,11 +363,30 @@ void main() {
         left, right, total = (16, 16, matrices.LEFT), (16, 8, matrices.RIGHT), (16, 8, matrices.SUM)
         self.assertIn("SPV_KHR_cooperative_matrix", extensions)
         self.assertNotIn("SPV_NV_cooperative_matrix", extensions)
+        self.assertEqual(sorted(kinds.values()), sorted([left, right, total, total]))  # floats, and halves of them
         self.assertEqual(loads, [(left, matrices.BY_COLUMNS, 2), (right, matrices.BY_ROWS, 1)])
         self.assertEqual(products, [total])
         self.assertEqual([kind for _, kind in converted], [total])  # halves of a sum are no operand
         self.assertEqual(stores, [(converted[0][0], matrices.BY_ROWS, 1)])
         self.assertLess(max(max(numbers), max(kinds)), words[matrices.BOUND_AT])
+
+    def test_matrices_get_no_use_that_nothing_makes_of_them(self):
+        store = "coopMatStoreNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>(sum)"
+        self.assertIn(store, self.MATRICES)
+        source, binary = self.folder / "probe.comp", self.folder / "probe.spv"
+        source.write_text(self.MATRICES.replace(store, "coopMatStoreNV(sum"))
+        subprocess.run([GLSLC, "-fshader-stage=compute", "--target-env=vulkan1.2", "-O", source, "-o", binary], check=True)
+        code = matrices.instructions(matrices.to_khr(spirv.Module(binary.read_bytes()).words))
+        self.assertEqual([op for op, _ in code].count(matrices.KHR_TYPE), 3)
+
+    def test_what_the_extension_has_no_word_for_is_refused(self):
+        end = "}\n"
+        self.assert_refused(self.MATRICES[:-len(end)] + "  result[1].x = uint(sum.length());\n" + end, "the length of a matrix is asked for")
+        self.assert_refused(self.MATRICES[:-len(end)] +
+                            "  fcoopmatNV<32, gl_ScopeSubgroup, 16, 16> wide = fcoopmatNV<32, gl_ScopeSubgroup, 16, 16>(1.0);\n"
+                            "  coopMatLoadNV(wide, result, 0, 4, false);\n"
+                            "  coopMatStoreNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>(wide), result, 0, 2, false);\n" + end,
+                            "converted to a left operand")
 
     # Files
 

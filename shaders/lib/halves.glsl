@@ -1,8 +1,9 @@
 // Numbers as halves, or sums of two.
 
-// What is left of a number when so many halves of it have been taken. By its bits: a driver was seen to drop a conversion to
-// a half and back.
+// What is left of a number when so many halves of it have been taken, each the nearest one, ties to even, as conversions round. By its
+// bits: a driver was seen to drop a conversion to a half and back.
 float rest_of(float v, int taken) {
-  uint nearest = floatBitsToUint(v) + 0x1000u & 0xFFFFE000u;
+  uint bits = floatBitsToUint(v);
+  uint nearest = (bits + 0xFFFu + (bits >> 13 & 1u)) & 0xFFFFE000u;
   return taken == 0 ? v : v - uintBitsToFloat(nearest);
 }

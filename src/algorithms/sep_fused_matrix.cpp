@@ -51,7 +51,7 @@ HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scal
   // Balanced taps see the source centred on zero. Sums of f32 hold codes from 1024 on; how a device rounds inside a product is
   // its own, so that their share is an estimate, small beside the others.
   constexpr double kSums = 0x1p-13;
-  out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * y_size : l1) + row * y_size;
+  out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * std::max(1.0, y_size) : l1) + row * y_size;
   out.error /= full_scale;
   return out;
 }

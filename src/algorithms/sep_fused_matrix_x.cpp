@@ -33,18 +33,21 @@ RowTaps row_taps(const SeparableTaps& s, const FormatInfo& source, std::int32_t 
   RowTaps out{s.taps, halves};
   const double x_size = magnitude(s.taps.x.weights);
   const double y_size = magnitude(s.taps.y.weights);
-  // How a device rounds inside a product is its own: an estimate. Codes are held as 1024 more, from where f32 has steps of 2^-13.
-  constexpr double kCodeSums = 4.0 * 0x1p-13;
+  // How a device rounds inside a product is its own: an estimate. Codes are summed as 1024 more, where each row rounds by up to 2^-14.
   constexpr double kSums = 0x1p-19;
-  const double sums = source.is_unorm() ? kCodeSums / source.unit() * x_size * y_size : kSums;
-  out.error = sums;
+  const double rows = static_cast<double>(s.taps.y.weights.size());
+  out.error = source.is_unorm() ? rows * 0x1p-14 / source.unit() * std::max(1.0, x_size * y_size) : kSums;
   if (halves == 1) {
     const HalfWeights best = rounded_to_best_half(s.taps.x.weights);
     out.taps.x.weights = best.weights;
     for (double& w : out.taps.y.weights) w *= best.scale;
     // Codes are seen centred on zero.
-    out.error += source.is_unorm() ? 0.5 * best.l1_distance * y_size : best.l1_distance / x_size;
+    out.error += source.is_unorm() ? 0.5 * (best.l1_distance + std::abs(best.missing)) * y_size : best.l1_distance / x_size;
   } else {
+    // As large as halves allow, so that the second ones are none of the smallest, which have fewer bits.
+    constexpr double kGain = 0x1p15;
+    for (double& w : out.taps.x.weights) w *= kGain;
+    for (double& w : out.taps.y.weights) w /= kGain;
     constexpr double kHalves = 0x1p-21;
     out.error += kHalves * (source.is_unorm() ? x_size * y_size : 1.0);
   }
@@ -78,7 +81,9 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   const std::int32_t lead = (first % span + span) % span;
   const std::int32_t steps = (lead + nx + kPlaces - 2) / kDeep + 1;
   const std::int32_t beside = (lead + nx - 1 + span - 1) / span * span;  // columns of the next block
+  constexpr std::int32_t kLanes = 32;  // which share out spans so that none fetches less than one
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
+  if (subgroup != kLanes) return refusal("matrices along x alone are for subgroups of 32");
   const Result<std::int32_t> parts = count(p, "blocks", 8, 1);
   if (!parts) return parts.error();
   const std::int32_t made = *parts * kPlaces;  // of a block, by a subgroup
@@ -107,7 +112,8 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   constexpr std::int64_t kSharedOfProcessor = 100 << 10;
   const std::int64_t loads = *batch * *parts / span;
   const std::int64_t registers = 33 + 4 * *parts * ny + 4 * loads + 6 * (steps - 1);
-  const std::int64_t of_processor = std::min(groups_of_processor(p, *threads, registers), kSharedOfProcessor / shared);
+  const std::int64_t of_processor =
+      std::clamp<std::int64_t>(kSharedOfProcessor / shared, 1, groups_of_processor(p, *threads, registers));
   const auto at_once = static_cast<std::int64_t>(processors(p)) * of_processor;
   const std::int64_t across = strips * p.batch;
   const std::int64_t most = std::max(p.dst.height / (8 * ny), 1);

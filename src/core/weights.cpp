@@ -269,18 +269,18 @@ HalfWeights rounded_to_scaled_half(const std::vector<double>& weights) {
 
 namespace {
 
-/// The nearest halves, and a scale that keeps the sum.
+/// The nearest halves, and a scale that keeps the sum, unless that is small beside its parts.
 HalfWeights halves_times(const std::vector<double>& weights, double scale) {
   HalfWeights out;
+  const double whole = total(weights);
   double sum_of_halves = 0.0;
-  double total = 0.0;
   for (const double w : weights) {
     out.weights.push_back(half_to_float(double_to_half(w / scale)));
     sum_of_halves += out.weights.back();
-    total += w;
   }
   constexpr double kLeastShare = 0.1;  // of the sum in the sum of magnitudes: taps that nearly cancel say nothing of the scale
-  out.scale = std::abs(total) > kLeastShare * magnitude(weights) && sum_of_halves != 0.0 ? total / sum_of_halves : scale;
+  out.scale = std::abs(whole) > kLeastShare * magnitude(weights) && sum_of_halves != 0.0 ? whole / sum_of_halves : scale;
+  out.missing = whole - sum_of_halves * out.scale;
   for (std::size_t i = 0; i < weights.size(); ++i) out.l1_distance += std::abs(out.weights[i] * out.scale - weights[i]);
   return out;
 }
