@@ -12,7 +12,6 @@ A shader declares its variants in its first lines:
 import argparse
 import itertools
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -116,7 +115,7 @@ def compile_variant(args, defines, folder):
     words = shipped.words
     if matrices.NV_CAPABILITY in tables["capabilities"]:
         words = matrices.to_khr(words)
-        tables["capabilities"] = sorted(set(spirv.Module(struct.pack(f"<{len(words)}I", *words)).capabilities))
+        tables["capabilities"] = sorted({*tables["capabilities"], matrices.KHR_CAPABILITY} - {matrices.NV_CAPABILITY})
     return words, tables, dependencies(depfile)
 
 

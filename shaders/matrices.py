@@ -8,31 +8,22 @@ and the rest left ones. Sums that are converted to halves stay sums, and can onl
 shapes, take sums to operands by way of memory, and count the numbers that a lane holds themselves: .length() is a constant expression
 that the extension does not name.
 """
-from spirv import Refused
+from spirv import HEADER_WORDS, OP_CAPABILITY, OP_TYPE_FLOAT, OP_TYPE_INT, Refused, instructions
 
 NV_CAPABILITY, KHR_CAPABILITY = 5357, 6022
 NV_EXTENSION, KHR_EXTENSION = "SPV_NV_cooperative_matrix", "SPV_KHR_cooperative_matrix"
 NV_TYPE, NV_LOAD, NV_STORE, NV_MULTIPLY_ADD, NV_LENGTH = range(5358, 5363)
 KHR_TYPE, KHR_LOAD, KHR_STORE, KHR_MULTIPLY_ADD = range(4456, 4460)
-OP_EXTENSION, OP_CAPABILITY, OP_TYPE_INT, OP_TYPE_FLOAT, OP_SPEC_CONSTANT_OP, OP_F_CONVERT = 10, 17, 21, 22, 52, 115
-OP_CONSTANT_TRUE, OP_CONSTANT_FALSE, OP_CONSTANT = 41, 42, 43
+OP_EXTENSION, OP_CONSTANT_TRUE, OP_CONSTANT_FALSE, OP_CONSTANT, OP_SPEC_CONSTANT_OP, OP_F_CONVERT = 10, 41, 42, 43, 52, 115
 LEFT, RIGHT, SUM = 0, 1, 2   # uses
 BY_ROWS, BY_COLUMNS = 0, 1   # layouts in memory
-BOUND_AT, HEADER_WORDS = 3, 5
+BOUND_AT = 3                 # in the header: one more than the largest id
 
 
 def string_words(string):
     data = string.encode() + b"\0"
     data += b"\0" * (-len(data) % 4)
     return [int.from_bytes(data[at:at + 4], "little") for at in range(0, len(data), 4)]
-
-
-def instructions(words):
-    at = HEADER_WORDS
-    while at < len(words):
-        length = words[at] >> 16
-        yield words[at] & 0xFFFF, list(words[at + 1:at + length])
-        at += length
 
 
 class Translation:
@@ -42,9 +33,10 @@ class Translation:
         self.header = list(words[:HEADER_WORDS])
         self.out = []
         self.numbers = [self.new_id() for _ in (LEFT, RIGHT, SUM)]  # ids of the constants 0, 1 and 2
-        self.widths, self.values, self.is_true, self.operands, self.stored = {}, {}, {}, set(), {}
-        code = list(instructions(words))
-        self.converted = {operands[0] for op, operands in code if op == OP_F_CONVERT}  # types
+        self.widths, self.values, self.is_true = {}, {}, {}  # of component types and constants
+        self.operand_types, self.stored_as = set(), {}
+        code = [(op, list(operands)) for op, operands in instructions(words)]
+        self.converted_to = {operands[0] for op, operands in code if op == OP_F_CONVERT}
         for op, operands in code:
             self.translate(op, operands)
         self.words = tuple(self.header + self.out)
@@ -73,9 +65,9 @@ class Translation:
             self.emit(KHR_MULTIPLY_ADD, *operands)
         elif op == NV_LENGTH or op == OP_SPEC_CONSTANT_OP and operands[2] == NV_LENGTH:
             raise Refused("the length of a matrix is asked for: divide its numbers by the lanes of a subgroup")
-        elif op == OP_F_CONVERT and operands[0] in self.stored:
-            self.emit(op, self.stored[operands[0]], *operands[1:])
-        elif op == OP_F_CONVERT and operands[0] in self.operands:
+        elif op == OP_F_CONVERT and operands[0] in self.stored_as:
+            self.emit(op, self.stored_as[operands[0]], *operands[1:])
+        elif op == OP_F_CONVERT and operands[0] in self.operand_types:
             raise Refused("a matrix is converted to a left operand: take it there by way of memory")
         else:
             self.note(op, operands)
@@ -101,10 +93,10 @@ class Translation:
         use = SUM if is_sum else RIGHT if is_right else LEFT
         self.emit(KHR_TYPE, kind, component, scope, rows, columns, self.numbers[use])
         if not is_sum:
-            self.operands.add(kind)
-        if is_right and kind in self.converted:
-            self.stored[kind] = self.new_id()
-            self.emit(KHR_TYPE, self.stored[kind], component, scope, rows, columns, self.numbers[SUM])
+            self.operand_types.add(kind)
+        if is_right and kind in self.converted_to:
+            self.stored_as[kind] = self.new_id()
+            self.emit(KHR_TYPE, self.stored_as[kind], component, scope, rows, columns, self.numbers[SUM])
 
 
 def to_khr(words):

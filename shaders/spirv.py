@@ -6,6 +6,7 @@ import struct
 from typing import NamedTuple
 
 MAGIC = 0x07230203
+HEADER_WORDS = 5
 
 # Numbers of the SPIR-V specification that matter here.
 OP_NAME, OP_MEMBER_NAME, OP_CAPABILITY, OP_EXECUTION_MODE_ID = 5, 6, 17, 331
@@ -48,6 +49,17 @@ class Binding(NamedTuple):
     read_only: bool
 
 
+def instructions(words):
+    """(opcode, operands) of each instruction of a module."""
+    at = HEADER_WORDS
+    while at < len(words):
+        length, op = words[at] >> 16, words[at] & 0xFFFF
+        if length == 0:
+            raise Refused("a SPIR-V instruction of no words")
+        yield op, words[at + 1:at + length]
+        at += length
+
+
 class Module:
     """The instructions that describe an interface, sorted by what they say."""
 
@@ -59,17 +71,8 @@ class Module:
         self.decorations, self.member_decorations = {}, {}
         self.types, self.spec_constants, self.composites, self.variables = {}, {}, {}, []
         self.capabilities, self.execution_modes_by_id = [], []
-        for op, operands in self._instructions():
+        for op, operands in instructions(self.words):
             self._sort_in(op, operands)
-
-    def _instructions(self):
-        at = 5
-        while at < len(self.words):
-            length, op = self.words[at] >> 16, self.words[at] & 0xFFFF
-            if length == 0:
-                raise Refused("a SPIR-V instruction of no words")
-            yield op, self.words[at + 1:at + length]
-            at += length
 
     def _sort_in(self, op, operands):
         if op == OP_NAME:

@@ -341,10 +341,7 @@ void main() {
         subprocess.run([GLSLC, "-fshader-stage=compute", "--target-env=vulkan1.2", "-O", source, "-o", binary], check=True)
         words = matrices.to_khr(spirv.Module(binary.read_bytes()).words)
         numbers, kinds, loads, stores, products, converted, extensions = {}, {}, [], [], [], [], []
-        at = 5
-        while at < len(words):
-            op, operands = words[at] & 0xFFFF, words[at + 1:at + (words[at] >> 16)]
-            at += words[at] >> 16
+        for op, operands in spirv.instructions(words):
             self.assertNotIn(op, range(matrices.NV_TYPE, matrices.NV_LENGTH + 1))
             if op == matrices.OP_EXTENSION:
                 extensions.append(spirv.text(operands))
@@ -376,7 +373,7 @@ void main() {
         source, binary = self.folder / "probe.comp", self.folder / "probe.spv"
         source.write_text(self.MATRICES.replace(store, "coopMatStoreNV(sum"))
         subprocess.run([GLSLC, "-fshader-stage=compute", "--target-env=vulkan1.2", "-O", source, "-o", binary], check=True)
-        code = matrices.instructions(matrices.to_khr(spirv.Module(binary.read_bytes()).words))
+        code = spirv.instructions(matrices.to_khr(spirv.Module(binary.read_bytes()).words))
         self.assertEqual([op for op, _ in code].count(matrices.KHR_TYPE), 3)
 
     def test_what_the_extension_has_no_word_for_is_refused(self):

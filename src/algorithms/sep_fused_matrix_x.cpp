@@ -25,12 +25,11 @@ constexpr std::int32_t kSubgroups = 3;            // of a group: measured on an 
 /// Taps of x as halves, or sums of two; those of y times what these are to be multiplied by.
 struct RowTaps {
   PerAxis<AxisTaps> taps;
-  std::int32_t halves = 1;
   double error = 0.0;  ///< full-scale units
 };
 
 RowTaps row_taps(const SeparableTaps& s, const FormatInfo& source, std::int32_t halves) {
-  RowTaps out{s.taps, halves};
+  RowTaps out{s.taps};
   const double x_size = magnitude(s.taps.x.weights);
   const double y_size = magnitude(s.taps.y.weights);
   // How a device rounds inside a product is its own: an estimate. Codes are summed as 1024 more, where each row rounds by up to 2^-14.
