@@ -115,7 +115,7 @@ def compile_variant(args, defines, folder):
     words = shipped.words
     if matrices.NV_CAPABILITY in tables["capabilities"]:
         words = matrices.to_khr(words)
-        tables["capabilities"] = sorted({*tables["capabilities"], matrices.KHR_CAPABILITY} - {matrices.NV_CAPABILITY})
+        tables["capabilities"] = sorted({operands[0] for op, operands in spirv.instructions(words) if op == spirv.OP_CAPABILITY})
     return words, tables, dependencies(depfile)
 
 

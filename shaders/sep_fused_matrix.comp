@@ -1,4 +1,5 @@
 //@ axis STORAGE buffer image
+//@ axis BETWEEN memory registers
 //@ skip STORAGE=image
 // sep.fused on cooperative matrices: taps along an axis are a product with a banded matrix, 16 places from 16 n. A group
 // owns a strip of columns and walks down 16 rows a turn. Source pixels go to shared memory as halves, one plane a channel;
@@ -14,8 +15,8 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
 // segment: rows that one group makes. row_start, column_start: what sums along x and then those along y begin with.
-// gain: what sums along both axes are multiplied by.
-#define KERNEL_PARAMETERS ivec2 before; int segment; float row_start; float column_start; vec2 gain;
+// gain: what the latter are multiplied by.
+#define KERNEL_PARAMETERS ivec2 before; int segment; float row_start; float column_start; float gain;
 #include "pixel.glsl"
 #include "halves.glsl"
 
@@ -39,8 +40,8 @@ layout(constant_id = 28) const int tap_halves_y = 1;
 #define Sum fcoopmatNV<32, gl_ScopeSubgroup, 16, 8>
 #define Rounded fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>
 const int kParts = 2;  // of a block: its columns are two right operands
+const int kAllParts = blocks * kParts;
 const int kHeld = 16 * 8 / subgroup_size;  // numbers of a sum in a lane
-
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kSubgroups = kThreads / subgroup_size;
@@ -53,7 +54,6 @@ const int kFours = (kWidth + lead + taps_x + 2) / 4;          // of pixels that 
 const int kRows = 16;                                          // of a turn
 const int kLoads = (kRows * kFours + kThreads - 1) / kThreads;  // of a thread, a turn
 const int kStores = (kRows * kWidth / 4 + kThreads - 1) / kThreads;
-const int kWords = source_channels * source_bits / 8;         // of four pixels as they are stored
 
 // In fours of halves. Rows begin an odd number of 16 bytes apart: those of a block then lie in different banks.
 const int kRowPitch = kReach / 4 + 2;
@@ -71,144 +71,7 @@ shared uvec2 rows[kPlanes > kBands ? kPlanes : kBands];
 const int kDone = source_channels * kDonePlane;
 shared uvec2 done[kDone > taps_x + taps_y ? kDone : taps_x + taps_y];
 
-// ---- Four neighbouring pixels of a row, as they are stored and as halves
-//
-// Codes of 8 bits go in as halves whose bits they are, code * 2^-24, which takes no conversion. They come out as 1024 + code: from
-// there to 2048 halves are the whole numbers, so rounding a sum to a half rounds it to a code, which lies in the low byte.
-
-struct Four {
-  uint words[8];  // kWords of them
-};
-
-const uint kLowBytes = 0x00FF00FFu;
-
-uint component(Four four, int pixel, int c) {
-  int bit = (pixel * source_channels + c) * source_bits;
-  return four.words[bit / 32] >> (bit % 32) & ((1u << source_bits) - 1u);
-}
-
-// A channel of two pixels, side by side in a word.
-uint two_halves(Four four, int pixel, int c) {
-  uint two = component(four, pixel, c) | component(four, pixel + 1, c) << 16;
-  return two;
-}
-
-void put_halves(int at, Four four) {
-  if (source_channels == 4 && source_bits == 8) {
-    uvec2 first = uvec2(low_halves(four.words[0], four.words[1]), low_halves(four.words[2], four.words[3]));   // two channels
-    uvec2 last = uvec2(high_halves(four.words[0], four.words[1]), high_halves(four.words[2], four.words[3]));  // the other two
-    rows[at] = first & kLowBytes;
-    rows[at + kRowPlane] = first >> 8 & kLowBytes;
-    rows[at + 2 * kRowPlane] = last & kLowBytes;
-    rows[at + 3 * kRowPlane] = last >> 8 & kLowBytes;
-    return;
-  }
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    rows[c * kRowPlane + at] = uvec2(two_halves(four, 0, c), two_halves(four, 2, c));
-  }
-}
-
-// Sums can leave the range of codes where taps are negative.
-uvec2 done_halves(int at) {
-  uvec2 v = done[at];
-  if (!clamps) return v;
-  const f16vec2 kLeast = f16vec2(1024.0), kMost = f16vec2(1279.0);
-  return uvec2(packFloat2x16(clamp(unpackFloat2x16(v.x), kLeast, kMost)),
-               packFloat2x16(clamp(unpackFloat2x16(v.y), kLeast, kMost)));
-}
-
-Four take_done(int at) {
-  Four four;
-  if (source_channels == 4 && source_bits == 8) {
-    uvec2 v0 = done_halves(at), v1 = done_halves(at + kDonePlane);
-    uvec2 v2 = done_halves(at + 2 * kDonePlane), v3 = done_halves(at + 3 * kDonePlane);
-    uvec2 v01 = (v0 & kLowBytes) | (v1 << 8 & ~kLowBytes);
-    uvec2 v23 = (v2 & kLowBytes) | (v3 << 8 & ~kLowBytes);
-    four.words[0] = low_halves(v01.x, v23.x);
-    four.words[1] = high_halves(v01.x, v23.x);
-    four.words[2] = low_halves(v01.y, v23.y);
-    four.words[3] = high_halves(v01.y, v23.y);
-    return four;
-  }
-  [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = 0u;
-  [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    uvec2 v = done_halves(at + c * kDonePlane);
-    [[unroll]] for (int i = 0; i < 4; ++i) {
-      int bit = (i * source_channels + c) * source_bits;
-      uint half_bits = i % 2 == 0 ? v[i / 2] & 0xFFFFu : v[i / 2] >> 16;
-      four.words[bit / 32] |= (source_bits == 8 ? half_bits & 0xFFu : half_bits) << (bit % 32);
-    }
-  }
-  return four;
-}
-
-// ---- Memory. A place is that of four pixels in units of their words.
-
-Four fetch_whole(uint place) {
-  Four four;
-  if (kWords % 4 == 0) {
-    [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
-      uvec4 v = source128[place * uint(kWords / 4) + uint(i)];
-      [[unroll]] for (int w = 0; w < 4; ++w) four.words[4 * i + w] = v[w];
-    }
-  } else {
-    [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = source32[place * uint(kWords) + uint(i)];
-  }
-  return four;
-}
-
-void store_whole(uint place, Four four) {
-  if (kWords % 4 == 0) {
-    [[unroll]] for (int i = 0; i < kWords / 4; ++i) {
-      destination128[place * uint(kWords / 4) + uint(i)] =
-          uvec4(four.words[4 * i], four.words[4 * i + 1], four.words[4 * i + 2], four.words[4 * i + 3]);
-    }
-  } else {
-    [[unroll]] for (int i = 0; i < kWords; ++i) destination32[place * uint(kWords) + uint(i)] = four.words[i];
-  }
-}
-
-// Of a pixel beyond a constant border, as fetch_stored() gives them.
-uvec4 outside_stored() {
-  if (source_bits == 8) {
-    uint codes = packUnorm4x8(outside);
-    return source_channels == 4 ? uvec4(codes, 0u, 0u, 0u) : uvec4(codes, codes >> 8, codes >> 16, 0u) & 0xFFu;
-  }
-  uvec2 halves = uvec2(packHalf2x16(outside.xy), packHalf2x16(outside.zw));
-  return source_channels == 4 ? uvec4(halves, 0u, 0u) : uvec4(halves.x & 0xFFFFu, halves.x >> 16, halves.y & 0xFFFFu, 0u);
-}
-
-// Anywhere, wherever rows begin.
-Four fetch_mapped(ivec2 p) {
-  Four four;
-  [[unroll]] for (int i = 0; i < kWords; ++i) four.words[i] = 0u;
-  int y = map_index(border_y, p.y, source_size.y);
-  [[unroll]] for (int i = 0; i < 4; ++i) {
-    ivec2 q = ivec2(map_index(border_x, p.x + i, source_size.x), y);
-    uvec4 stored = is_beyond(q) ? outside_stored() : fetch_stored(q);
-    if (source_channels == 4) {
-      [[unroll]] for (int w = 0; w < kWords / 4; ++w) four.words[i * (kWords / 4) + w] = stored[w];
-    } else {
-      [[unroll]] for (int c = 0; c < source_channels; ++c) {
-        int bit = (i * source_channels + c) * source_bits;
-        four.words[bit / 32] |= stored[c] << (bit % 32);
-      }
-    }
-  }
-  return four;
-}
-
-void store_each(ivec2 p, Four four) {
-  [[unroll]] for (int i = 0; i < 4; ++i) {
-    uvec4 stored = uvec4(0u);
-    if (source_channels == 4) {
-      [[unroll]] for (int w = 0; w < kWords / 4; ++w) stored[w] = four.words[i * (kWords / 4) + w];
-    } else {
-      [[unroll]] for (int c = 0; c < source_channels; ++c) stored[c] = component(four, i, c);
-    }
-    if (p.x + i < size.x) put_words(destination_index(ivec2(p.x + i, p.y)), stored);
-  }
-}
+#include "fours.glsl"
 
 // ---- Matrices of taps
 
@@ -275,7 +138,7 @@ void main() {
   }
 
   Four ahead[kLoads];
-  const int kKept = blocks * kParts * halves * kBlocksY;
+  const int kKept = kAllParts * halves * kBlocksY;
   Right kept[kKept];  // rows that have been filtered horizontally, those of each part of a block from the oldest
   [[unroll]] for (int i = 0; i < kKept; ++i) kept[i] = Right(0.0);
 
@@ -307,37 +170,44 @@ void main() {
       [[unroll]] for (int b = 0; b < blocks + kBlocksX - 1; ++b) {
         coopMatLoadNV(source_blocks[b], rows, row_block + b * 4, kRowPitch, false);
       }
-      Sum rest[blocks * kParts];
-      [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
+      Sum sums[halves * kAllParts];
+      [[unroll]] for (int part = 0; part < kAllParts; ++part) {
         Sum sum = Sum(row_start);
         [[unroll]] for (int n = 0; n < kAcross; ++n) {
           sum = coopMatMulAddNV(source_blocks[part / kParts + n % kBlocksX], across[n * kParts + part % kParts], sum);
         }
+        sums[part] = sum;
         if (halves > 1) {
-          sum *= gain.x;
           [[unroll]] for (int i = 0; i < kHeld; ++i) {
-            rest[part][i] = rest_of(sum[i], 1);
-            sum[i] -= rest[part][i];
+            float upper = upper_half(sum[i]);
+            sums[part][i] = upper;
+            sums[kAllParts + part][i] = sum[i] - upper;
           }
         }
-        coopMatStoreNV(Rounded(sum), done, done_block + part * 2, kDonePitch, false);
       }
-      // What is a sum becomes a right operand by way of memory, all parts at once: none has to wait for another.
+      // What is a sum becomes a right operand; by way of memory all parts at once, so that none has to wait for another.
       [[unroll]] for (int h = 0; h < halves; ++h) {
-        if (h > 0) {
-          [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
-            coopMatStoreNV(Rounded(rest[part]), done, done_block + part * 2, kDonePitch, false);
-          }
+#if BETWEEN == BETWEEN_memory
+        [[unroll]] for (int part = 0; part < kAllParts; ++part) {
+          coopMatStoreNV(Rounded(sums[h * kAllParts + part]), done, done_block + part * 2, kDonePitch, false);
         }
         subgroupBarrier();
-        [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
+#endif
+        [[unroll]] for (int part = 0; part < kAllParts; ++part) {
           int first = (part * halves + h) * kBlocksY;
-          [[unroll]] for (int n = 0; n < kBlocksY - 1; ++n) kept[first + n] = kept[first + n + 1];
-          coopMatLoadNV(kept[first + kBlocksY - 1], done, done_block + part * 2, kDonePitch, false);
+          int last = first + kBlocksY - 1;
+          [[unroll]] for (int n = first; n < last; ++n) kept[n] = kept[n + 1];
+#if BETWEEN == BETWEEN_memory
+          coopMatLoadNV(kept[last], done, done_block + part * 2, kDonePitch, false);
+#else
+          kept[last] = Right(sums[h * kAllParts + part]);
+#endif
         }
+#if BETWEEN == BETWEEN_memory
         subgroupBarrier();
+#endif
       }
-      [[unroll]] for (int part = 0; part < blocks * kParts; ++part) {
+      [[unroll]] for (int part = 0; part < kAllParts; ++part) {
         // What is left of both would add nothing that f32 holds.
         Sum result = Sum(column_start);
         [[unroll]] for (int h = halves - 1; h >= 0; --h) {
@@ -347,7 +217,7 @@ void main() {
             result = coopMatMulAddNV(down[n], kept[first + h * kBlocksY + n], result);
           }
         }
-        if (halves > 1) result *= gain.y;
+        if (halves > 1) result *= gain;
         coopMatStoreNV(Rounded(result), done, done_block + part * 2, kDonePitch, false);
       }
     }

@@ -335,20 +335,28 @@ void main() {
         self.assertIn(matrices.KHR_CAPABILITY, found["capabilities"])
         self.assertNotIn(matrices.NV_CAPABILITY, found["capabilities"])
 
-    def test_matrices_have_the_use_that_their_type_stands_for(self):
-        source, binary = self.folder / "probe.comp", self.folder / "probe.spv"
-        source.write_text(self.MATRICES)
-        subprocess.run([GLSLC, "-fshader-stage=compute", "--target-env=vulkan1.2", "-O", source, "-o", binary], check=True)
+    def translated(self, source):
+        """The words of a shader that multiplies matrices, and what kind of a matrix the id of each type is."""
+        path, binary = self.folder / "probe.comp", self.folder / "probe.spv"
+        path.write_text(source)
+        subprocess.run([GLSLC, "-fshader-stage=compute", "--target-env=vulkan1.2", "-O", path, "-o", binary], check=True)
         words = matrices.to_khr(spirv.Module(binary.read_bytes()).words)
-        numbers, kinds, loads, stores, products, converted, extensions = {}, {}, [], [], [], [], []
+        numbers = {operands[1]: operands[2] for op, operands in spirv.instructions(words) if op == matrices.OP_CONSTANT}
+        kinds = {operands[0]: tuple(numbers[n] for n in operands[3:6])
+                 for op, operands in spirv.instructions(words) if op == matrices.KHR_TYPE}
+        self.assertLess(max(max(numbers), max(kinds)), words[matrices.BOUND_AT])
+        return words, numbers, kinds
+
+    LEFT, RIGHT, SUM = (16, 16, matrices.LEFT), (16, 8, matrices.RIGHT), (16, 8, matrices.SUM)
+
+    def test_matrices_have_the_use_that_products_make_of_their_type(self):
+        words, numbers, kinds = self.translated(self.MATRICES)
+        loads, stores, products, converted, extensions = [], [], [], [], []
         for op, operands in spirv.instructions(words):
             self.assertNotIn(op, range(matrices.NV_TYPE, matrices.NV_LENGTH + 1))
+            self.assertNotEqual(op, matrices.CONVERT_USE)
             if op == matrices.OP_EXTENSION:
                 extensions.append(spirv.text(operands))
-            elif op == matrices.OP_CONSTANT:
-                numbers[operands[1]] = operands[2]
-            elif op == matrices.KHR_TYPE:
-                kinds[operands[0]] = (numbers[operands[3]], numbers[operands[4]], numbers[operands[5]])
             elif op == matrices.KHR_LOAD:
                 loads.append((kinds[operands[0]], numbers[operands[3]], numbers[operands[4]]))
             elif op == matrices.KHR_STORE:
@@ -357,33 +365,45 @@ void main() {
                 products.append(kinds[operands[0]])
             elif op == matrices.OP_F_CONVERT and operands[0] in kinds:
                 converted.append((operands[1], kinds[operands[0]]))
-        left, right, total = (16, 16, matrices.LEFT), (16, 8, matrices.RIGHT), (16, 8, matrices.SUM)
         self.assertIn("SPV_KHR_cooperative_matrix", extensions)
         self.assertNotIn("SPV_NV_cooperative_matrix", extensions)
-        self.assertEqual(sorted(kinds.values()), sorted([left, right, total, total]))  # floats, and halves of them
-        self.assertEqual(loads, [(left, matrices.BY_COLUMNS, 2), (right, matrices.BY_ROWS, 1)])
-        self.assertEqual(products, [total])
-        self.assertEqual([kind for _, kind in converted], [total])  # halves of a sum are no operand
+        self.assertNotIn("SPV_NV_cooperative_matrix2", extensions)
+        self.assertEqual(sorted(kinds.values()), sorted([self.LEFT, self.RIGHT, self.SUM, self.SUM]))  # floats, and halves of them
+        self.assertEqual(loads, [(self.LEFT, matrices.BY_COLUMNS, 2), (self.RIGHT, matrices.BY_ROWS, 1)])
+        self.assertEqual(products, [self.SUM])
+        self.assertEqual([kind for _, kind in converted], [self.SUM])  # halves of a sum that are stored are no operand
         self.assertEqual(stores, [(converted[0][0], matrices.BY_ROWS, 1)])
-        self.assertLess(max(max(numbers), max(kinds)), words[matrices.BOUND_AT])
+
+    STORE = "  coopMatStoreNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>(sum)"
+    AGAIN = ("  right = fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>(sum);\n"
+             "  sum = coopMatMulAddNV(left, right, fcoopmatNV<32, gl_ScopeSubgroup, 16, 8>(1.0));\n")
+
+    def test_sums_become_operands_by_an_extension_of_its_own(self):
+        words, _, kinds = self.translated(self.MATRICES.replace(self.STORE, self.AGAIN + self.STORE))
+        code = list(spirv.instructions(words))
+        self.assertIn((spirv.OP_CAPABILITY, (matrices.CONVERSIONS_CAPABILITY,)), code)
+        self.assertIn("SPV_NV_cooperative_matrix2", [spirv.text(operands) for op, operands in code if op == matrices.OP_EXTENSION])
+        self.assertGreaterEqual(words[matrices.VERSION_AT], matrices.VERSION_OF_CONVERSIONS)
+        (kind, operand, source), = [operands for op, operands in code if op == matrices.CONVERT_USE]
+        self.assertEqual(kinds[kind], self.RIGHT)
+        rounded = {operands[1]: kinds[operands[0]] for op, operands in code if op == matrices.OP_F_CONVERT and operands[0] in kinds}
+        self.assertEqual(rounded[source], self.SUM)
+        self.assertIn(operand, [operands[1] for op, operands in code if op == matrices.OP_STORE])
 
     def test_matrices_get_no_use_that_nothing_makes_of_them(self):
-        store = "coopMatStoreNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>(sum)"
-        self.assertIn(store, self.MATRICES)
-        source, binary = self.folder / "probe.comp", self.folder / "probe.spv"
-        source.write_text(self.MATRICES.replace(store, "coopMatStoreNV(sum"))
-        subprocess.run([GLSLC, "-fshader-stage=compute", "--target-env=vulkan1.2", "-O", source, "-o", binary], check=True)
-        code = spirv.instructions(matrices.to_khr(spirv.Module(binary.read_bytes()).words))
-        self.assertEqual([op for op, _ in code].count(matrices.KHR_TYPE), 3)
+        words, _, _ = self.translated(self.MATRICES.replace(self.STORE, "  coopMatStoreNV(sum"))
+        self.assertEqual([op for op, _ in spirv.instructions(words)].count(matrices.KHR_TYPE), 3)
 
     def test_what_the_extension_has_no_word_for_is_refused(self):
         end = "}\n"
         self.assert_refused(self.MATRICES[:-len(end)] + "  result[1].x = uint(sum.length());\n" + end, "the length of a matrix is asked for")
-        self.assert_refused(self.MATRICES[:-len(end)] +
-                            "  fcoopmatNV<32, gl_ScopeSubgroup, 16, 16> wide = fcoopmatNV<32, gl_ScopeSubgroup, 16, 16>(1.0);\n"
-                            "  coopMatLoadNV(wide, result, 0, 4, false);\n"
-                            "  coopMatStoreNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>(wide), result, 0, 2, false);\n" + end,
-                            "converted to a left operand")
+        self.assert_refused(self.MATRICES.replace("16, 16> left", "16, 8> left").replace("16, 8> right", "8, 8> right")
+                            .replace(self.STORE, "  sum = coopMatMulAddNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>(1.0), left, sum);\n" + self.STORE),
+                            "matrices of one type are operands of two kinds")
+        a_type, halves = 1, 3
+        with self.assertRaisesRegex(spirv.Refused, "are an operand as well"):
+            matrices.Uses([(matrices.NV_TYPE, [a_type]), (matrices.OP_F_CONVERT, [a_type, halves, 2]),
+                           (matrices.NV_STORE, [4, halves]), (matrices.OP_STORE, [5, halves])])
 
     # Files
 

@@ -96,6 +96,7 @@ DeviceInfo fake_matrix_gpu() {
   device.name = "Imaginary GPU with matrices";
   device.gpu.subgroup_size = 32;
   device.gpu.matrix_operations = true;
+  device.gpu.matrix_conversions = true;
   device.gpu.byte_matrices = true;
   device.gpu.shared_bytes = 48 << 10;
   return device;

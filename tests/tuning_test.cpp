@@ -213,8 +213,15 @@ TEST(TuningShipped, RowsAreKnownAndTheUsersOwnComeFirst) {
     }
     EXPECT_GT(used, 0) << name;
   }
-  device.name = "Imaginary GPU";
-  EXPECT_TRUE(shipped_tuning(device).empty());
+  device.name = "NVIDIA H200";
+  const std::vector<TuningRow> rows = shipped_tuning(device);
+  EXPECT_FALSE(rows.empty());
+  device.name = "NVIDIA H100 80GB HBM3";
+  EXPECT_EQ(shipped_tuning(device), rows) << "a table of two names";
+  for (const char* other : {"Imaginary GPU", "NVIDIA H100 PCIe", ", "}) {
+    device.name = other;
+    EXPECT_TRUE(shipped_tuning(device).empty()) << other;
+  }
 }
 
 #endif

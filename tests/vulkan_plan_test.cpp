@@ -251,6 +251,26 @@ TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
             "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");
 }
 
+TEST(VulkanPlan, SumsOfMatricesStayInRegistersWhereTheDeviceMakesThemOperands) {
+  DeviceInfo device = fake_matrix_gpu();
+  const auto planned = [&](std::string_view algorithm) {
+    const ImageDesc desc{500, 300, PixelFormat::rgba8};
+    return make_plan(spec_of(Gaussian{{3.0, 3.0}, PerAxis<std::int32_t>{9, 9}, {}}), desc, desc, device, with(algorithm));
+  };
+  const auto between = [&](std::string_view algorithm) {
+    const Plan plan = must(planned(algorithm));
+    const bool in_registers = plan.passes.at(0).constants.at("between") == 1;
+    return plan.algorithm.options.at("between") + (in_registers ? ", 1" : ", 0");
+  };
+  device.gpu.matrix_conversions = true;
+  EXPECT_EQ(between("sep.fused"), "registers, 1");
+  EXPECT_EQ(between("sep.fused:between=memory"), "memory, 0");
+  device.gpu.matrix_conversions = false;
+  EXPECT_EQ(between("sep.fused"), "memory, 0");
+  EXPECT_EQ(message_of(planned("sep.fused:between=registers")),
+            "sep.fused cannot do this: the device does not convert sums of cooperative matrices to operands");
+}
+
 TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
   const auto planned = [](const Gaussian& gaussian, PixelFormat format) {
     const ImageDesc desc{1920, 1080, format};

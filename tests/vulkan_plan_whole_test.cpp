@@ -59,7 +59,7 @@ TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
     return options.at("math") + ", " + options.at("vertical_groups");
   };
   EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "matrix, 8");
-  EXPECT_EQ(chosen(PixelFormat::r8, 4), "matrix, 24");
+  EXPECT_EQ(chosen(PixelFormat::r8, 4), "matrix, 14");
   EXPECT_EQ(chosen(PixelFormat::r8, 2).substr(0, 3), "f32");
 }
 

@@ -9,6 +9,7 @@ inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "
 
 enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x };
 inline constexpr std::array<std::string_view, 5> kFusedMath = {"f32", "matrix", "half", "mixed", "matrix_x"};
+inline constexpr std::array<std::string_view, 2> kFusedBetween = {"memory", "registers"};
 inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "lanes"};
 
 /// The form that is expected to be fastest of those below.

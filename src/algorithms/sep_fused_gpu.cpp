@@ -140,7 +140,7 @@ Result<Proposal> propose_sep_fused_shared(const Problem& p) {
 
 Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto has = [&](std::string_view option) { return p.options.contains(option); };
-  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") ? "matrix" : "f32"));
+  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") || has("between") ? "matrix" : "f32"));
   if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
   if (math == FusedMath::matrix_x) return propose_sep_fused_matrix_x(p);
   if (math != FusedMath::f32) return propose_sep_fused_lanes(p, math);

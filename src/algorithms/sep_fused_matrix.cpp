@@ -80,8 +80,9 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
   out.taps = s.taps;
   out.halves = {2, 2};
   out.sum = {total(s.taps.x.weights), total(s.taps.y.weights)};
-  // Two halves have 22 bits. How a device rounds inside a product is its own: an estimate for a dozen of them.
-  constexpr double kHalves = 3.0 * 0x1p-22;
+  // Two halves have 22 bits, or 21 where the first is not the nearest one, as between the axes. How a device rounds inside a product is
+  // its own: an estimate for a dozen of them.
+  constexpr double kHalves = 2.0 * 0x1p-22 + 0x1p-21;
   constexpr double kSums = 0x1p-18;
   const PerAxis<double> size{magnitude(s.taps.x.weights), magnitude(s.taps.y.weights)};
   if (source.is_unorm()) {  // what codes are more than their value goes by taps as they are
@@ -102,6 +103,27 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
   keep_one([](auto& axes) -> auto& { return axes.y; }, size.y);
   keep_one([](auto& axes) -> auto& { return axes.x; }, size.x);
   return out;
+}
+
+/// How a group works unless options say so.
+struct Shape {
+  std::int32_t blocks = 2;
+  std::int32_t subgroups = 4;
+  std::int64_t least_pieces = 4;
+};
+
+/// Fitted to contests on an H100 and an H200. `bands`: matrices of taps of y.
+Shape usual_shape(const FormatInfo& format, std::int32_t bands, bool splits_taps, double pixels) {
+  if (format.channels == 4) {
+    // Blocks of four read fewer columns twice, and win while three groups of them run at once or taps are two halves; but images that do
+    // not fill the device are for more groups.
+    constexpr double kManyPixels = 0x1p22;
+    const bool is_wide = pixels >= kManyPixels && (splits_taps || (format.is_unorm() && bands <= 3));
+    return is_wide ? Shape{4, 4, 4} : Shape{splits_taps ? 1 : 2, 8, 4};
+  }
+  if (format.channels == 3) return format.is_unorm() ? Shape{bands <= 2 ? 4 : 2, 3, 20} : Shape{2, 6, 20};
+  if (format.is_unorm()) return {bands <= 3 || format.channels == 1 ? 1 : 2, 4, 12};
+  return bands <= 3 ? Shape{2, 4, 20} : Shape{1, 4, 12};
 }
 
 }  // namespace
@@ -127,8 +149,14 @@ bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format) {
 }
 
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
-  if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}, "matrices"); !s) return s.error();
+  if (Status s = only_options(p, {"math", "between", "storage", "halves", "blocks", "threads", "vertical_groups"}, "matrices"); !s) {
+    return s.error();
+  }
   if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
+  const bool converts = p.device.gpu.matrix_conversions;
+  const std::size_t between = choice(p, "between", kFusedBetween, converts ? "registers" : "memory");
+  const bool in_registers = kFusedBetween[between] == "registers";
+  if (in_registers && !converts) return refusal("the device does not convert sums of cooperative matrices to operands");
   const double cut_share = info(p.src.format).is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
   const Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
   if (!s) return s.error();
@@ -147,16 +175,12 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (!halves) return halves.error();
   if (*halves == 2) half = split_taps(s->taps, source, p.allowed_error - s->error);
   const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
-  // Measured on an H200: two halves of all taps leave registers for one block; pixels of four channels in blocks of four, which read
-  // fewer columns twice, win while three groups of them run at once. Small images, which do not fill the device, are for more of fewer.
-  constexpr double kManyPixels = 0x1p22;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height * p.batch;
-  const bool is_wide = channels == 4 && *halves == 1 && down <= 3 && pixels >= kManyPixels;
-  const Result<std::int32_t> blocks = count(p, "blocks", 8, splits_taps ? 1 : is_wide ? 4 : 2);
+  const Shape usual = usual_shape(source, down, splits_taps, pixels);
+  const Result<std::int32_t> blocks = count(p, "blocks", 8, usual.blocks);
   if (!blocks) return blocks.error();
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
-  const std::int32_t subgroups = is_wide || (channels < 3 && !source.is_unorm()) ? 4 : 8 / channels * channels;
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, subgroups * subgroup);
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual.subgroups * subgroup);
   if (!threads) return threads.error();
   if (*threads % (subgroup * channels) != 0) {
     return refusal("a group has as many subgroups for each channel: threads are a multiple of " +
@@ -178,14 +202,13 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const std::int64_t beside = strips * p.batch;
   const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
   const std::int64_t loads = (fours + *threads - 1) / *threads;
-  const std::int64_t registers = 20 + 4 * *blocks * *halves * down + 4 * (*blocks + across - 1) +
+  const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * *halves * down + 4 * (*blocks + across - 1) +
                                  4 * (half.halves.x * across + half.halves.y * down) +
                                  loads * (2 + channels * source.bits / 8);
   const auto at_once = static_cast<std::int64_t>(processors(p)) * groups_of_processor(p, *threads, registers);
   // So many walks that all groups run at once, or in a few rounds of as many. A device that small images do not fill has groups to
   // spare for shorter ones.
-  const std::int64_t least_pieces = channels == 3 ? 12 : 4;
-  const std::int64_t rounds = (least_pieces * beside + at_once - 1) / at_once;
+  const std::int64_t rounds = (usual.least_pieces * beside + at_once - 1) / at_once;
   const std::int64_t most = std::max(p.dst.height / (kSide * down), 1);
   const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
   const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (p.dst.height + kSide - 1) / kSide);
@@ -197,6 +220,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   Proposal out;
   out.error = s->error + half.error;
   out.options = {{"math", "matrix"},
+                 {"between", std::string(kFusedBetween[between])},
                  {"storage", "buffer"},
                  {"halves", std::to_string(*halves)},
                  {"blocks", std::to_string(*blocks)},
@@ -206,6 +230,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.origin = {s->region.x, s->region.y};
   pass.taps = half.taps;
+  pass.constants["between"] = static_cast<std::int64_t>(between);
   pass.constants["subgroup_size"] = subgroup;
   pass.constants["halves"] = *halves;
   pass.constants["tap_halves_x"] = half.halves.x;
@@ -225,8 +250,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   }
   pass.parameters["row_start"] = source.is_unorm() ? -128.0 / kGainY * half.sum.x : 0.0;
   pass.parameters["column_start"] = source.is_unorm() ? 1024.0 + 128.0 * half.sum.x * half.sum.y : 0.0;
-  pass.parameters["gain_x"] = half.gain.x;
-  pass.parameters["gain_y"] = half.gain.y;
+  pass.parameters["gain"] = half.gain.x * half.gain.y;
 
   const double reads = (segment + run_up) / segment * (width + s->nx() + lead - 1.0) / width;
   Work cost;
@@ -242,8 +266,8 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const bool is_alone = *halves == 2 || across + down > kMostBandsOfTwoGroups;
   constexpr double kFewPixels = 0x1p19;  // of images whose groups have a processor to themselves anyway
   const double slowness = !is_alone ? 1.0 : pixels >= kFewPixels ? 1.4 : 1.1;
-  // Fewer planes are fewer products and less shared memory, though as many turns.
-  const double planes = (2.0 + channels) / 6.0;
+  // Fewer planes are fewer products and less shared memory, though as many turns. Three leave fours of pixels that are no whole 16 bytes.
+  const double planes = channels == 3 ? 1.0 : (2.0 + channels) / 6.0;
   constexpr double kBands = 4e-7;  // making matrices of taps
   constexpr double kShare = 0.9;  // of what the operations of others take
   out.seconds = kBands + seconds(p.device, p.src.format, cost) * slowness * planes * kShare;

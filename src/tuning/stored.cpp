@@ -38,6 +38,17 @@ std::vector<TuningTable> parse_shipped() {
   return tables;
 }
 
+/// Whether a shipped table is for the device: its names, separated by commas, are parts of the device's.
+bool is_for(std::string_view names, std::string_view device) {
+  constexpr std::string_view kSeparator = ", ";
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = names.find(kSeparator);
+    if (device.find(names.substr(0, end)) != std::string_view::npos) return true;
+    if (end != std::string_view::npos) names.remove_prefix(end + kSeparator.size());
+  }
+  return false;
+}
+
 }  // namespace
 
 TuningTable empty_tuning(const DeviceInfo& device) { return {device.name, device.driver, std::string(version()), {}}; }
@@ -67,7 +78,7 @@ Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, cons
 std::vector<TuningRow> shipped_tuning(const DeviceInfo& device) {
   static const auto& kTables = *new std::vector<TuningTable>(parse_shipped());  // never destroyed: see blur.cpp
   for (const TuningTable& table : kTables) {
-    if (device.name.find(table.device) != std::string::npos) return table.rows;
+    if (is_for(table.device, device.name)) return table.rows;
   }
   return {};
 }

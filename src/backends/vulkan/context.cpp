@@ -17,7 +17,8 @@
 namespace mollify::vulkan {
 namespace {
 
-constexpr std::uint32_t kApiVersion = VK_API_VERSION_1_2;
+constexpr std::uint32_t kApiVersion = VK_API_VERSION_1_2;        // that devices must have
+constexpr std::uint32_t kNewestApiVersion = VK_API_VERSION_1_3;  // of which anything is used, where they have it
 
 bool has_extension(const InstanceFunctions& vk, VkPhysicalDevice physical, std::string_view name) {
   std::uint32_t count = 0;
@@ -105,6 +106,9 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
                             enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic;
   gpu.matrix_operations =
       has_matrices && multiplies(vk, physical, 16, 8, MatrixComponent::float16, MatrixComponent::float32);
+  // Modules that convert them are of SPIR-V 1.6.
+  gpu.matrix_conversions = has_matrices && all.properties.apiVersion >= kNewestApiVersion &&
+                           enabled.conversions.cooperativeMatrixConversions == VK_TRUE;
   gpu.byte_matrices = has_matrices && enabled.v12.shaderInt8 == VK_TRUE &&
                       multiplies(vk, physical, 32, 16, MatrixComponent::uint8, MatrixComponent::uint32);
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
@@ -145,6 +149,7 @@ void keep_used(Features& f) {
   only(f.v11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
   only(f.subgroups, &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
   only(f.matrices, &MatrixFeatures::cooperativeMatrix);
+  only(f.conversions, &MatrixConversionFeatures::cooperativeMatrixConversions);
   only(f.robustness, &VkPhysicalDevicePipelineRobustnessFeaturesEXT::pipelineRobustness);
   VkPhysicalDeviceFeatures core{};
   core.shaderStorageImageWriteWithoutFormat = f.core.features.shaderStorageImageWriteWithoutFormat;
@@ -157,8 +162,13 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
   enabled.core.features = chain->features;
   const auto as = []<class T>(const VkBaseInStructure* item, T) { return reinterpret_cast<const T*>(item); };
   for (auto* item = static_cast<const VkBaseInStructure*>(chain->pNext); item; item = item->pNext) {
-    if (item->sType == MatrixFeatures::kType) {  // no value that the headers' type has
+    // No values that the headers' type has.
+    if (item->sType == MatrixFeatures::kType) {
       enabled.matrices.cooperativeMatrix |= as(item, MatrixFeatures{})->cooperativeMatrix;
+      continue;
+    }
+    if (item->sType == MatrixConversionFeatures::kType) {
+      enabled.conversions.cooperativeMatrixConversions |= as(item, MatrixConversionFeatures{})->cooperativeMatrixConversions;
       continue;
     }
     switch (item->sType) {
@@ -254,6 +264,7 @@ Features::Features(const InstanceFunctions& vk, VkPhysicalDevice physical) : Fea
   chain(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, subgroups);
   chain(VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME, robustness);
   chain(kMatrixExtension, matrices);
+  chain(kMatrixConversionExtension, conversions);
   vk.GetPhysicalDeviceFeatures2(physical, &core);
 }
 
@@ -264,7 +275,7 @@ Result<std::shared_ptr<const Instance>> Instance::create() {
   VkApplicationInfo application{};
   application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
   application.pEngineName = "mollify";
-  application.apiVersion = kApiVersion;
+  application.apiVersion = kNewestApiVersion;
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;

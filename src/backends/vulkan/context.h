@@ -54,6 +54,7 @@ struct Features {
   std::vector<const char*> extensions;  ///< whose structures are in the chain
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};
   MatrixFeatures matrices;
+  MatrixConversionFeatures conversions;
   VkPhysicalDevicePipelineRobustnessFeaturesEXT robustness{};
   VkPhysicalDeviceVulkan12Features v12{};
   VkPhysicalDeviceVulkan11Features v11{};

@@ -1,4 +1,5 @@
-// VK_KHR_cooperative_matrix as its specification has it: it is newer than the headers of some systems.
+// VK_KHR_cooperative_matrix, and what VK_NV_cooperative_matrix2 adds to it, as their specifications have them: they are newer than
+// the headers of some systems.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,22 @@ struct MatrixFeatures {
   void* pNext = nullptr;
   VkBool32 cooperativeMatrix = VK_FALSE;
   VkBool32 cooperativeMatrixRobustBufferAccess = VK_FALSE;
+};
+
+inline constexpr const char* kMatrixConversionExtension = "VK_NV_cooperative_matrix2";
+
+/// VkPhysicalDeviceCooperativeMatrix2FeaturesNV.
+struct MatrixConversionFeatures {
+  static constexpr auto kType = static_cast<VkStructureType>(1000593000);
+  VkStructureType sType = kType;
+  void* pNext = nullptr;
+  VkBool32 cooperativeMatrixWorkgroupScope = VK_FALSE;
+  VkBool32 cooperativeMatrixFlexibleDimensions = VK_FALSE;
+  VkBool32 cooperativeMatrixReductions = VK_FALSE;
+  VkBool32 cooperativeMatrixConversions = VK_FALSE;
+  VkBool32 cooperativeMatrixPerElementOperations = VK_FALSE;
+  VkBool32 cooperativeMatrixTensorAddressing = VK_FALSE;
+  VkBool32 cooperativeMatrixBlockLoads = VK_FALSE;
 };
 
 /// VkComponentTypeKHR.
