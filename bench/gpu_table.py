@@ -3,9 +3,9 @@
 that was not disturbed.
 
   bench/gpu_table.py run build/release/mollify -o bench/results/DATE-gpu.jsonl [--device vulkan:0] [--rows box]
-  bench/gpu_table.py table bench/results/DATE-gpu.jsonl... [--into docs/benchmarking.md]
+  bench/gpu_table.py table bench/results/DATE-gpu.jsonl... [--into docs/benchmarking.md [--mark gpu-table]]
 
-`--into` replaces what stands between the lines <!-- gpu-table --> and <!-- /gpu-table --> of a file.
+`--into` replaces what stands between the lines <!-- MARK --> and <!-- /MARK --> of a file.
 """
 import argparse
 import json
@@ -97,7 +97,7 @@ def table(arguments: argparse.Namespace) -> None:
         print(text)
         return
     path = pathlib.Path(arguments.into)
-    begin, end = "<!-- gpu-table -->\n", "<!-- /gpu-table -->"
+    begin, end = f"<!-- {arguments.mark} -->\n", f"<!-- /{arguments.mark} -->"
     before, rest = path.read_text(encoding="utf-8").split(begin)
     path.write_text(before + begin + text + "\n" + end + rest.split(end)[1], encoding="utf-8")
 
@@ -116,6 +116,7 @@ def main() -> None:
     show = commands.add_parser("table", help="make Markdown")
     show.add_argument("files", nargs="+")
     show.add_argument("--into", help="replace the table in this file")
+    show.add_argument("--mark", default="gpu-table", help="between comments of this name (default: %(default)s)")
     show.set_defaults(do=table)
     arguments = parser.parse_args()
     arguments.do(arguments)
