@@ -16,7 +16,10 @@ CONVERSIONS_EXTENSION = "SPV_NV_cooperative_matrix2"
 NV_TYPE, NV_LOAD, NV_STORE, NV_MULTIPLY_ADD, NV_LENGTH = range(5358, 5363)
 KHR_TYPE, KHR_LOAD, KHR_STORE, KHR_MULTIPLY_ADD = range(4456, 4460)
 CONVERT_USE = 5293
-OP_EXTENSION, OP_CONSTANT_TRUE, OP_CONSTANT_FALSE, OP_CONSTANT, OP_SPEC_CONSTANT_OP, OP_STORE, OP_F_CONVERT = 10, 41, 42, 43, 52, 62, 115
+OP_EXTENSION, OP_CONSTANT_TRUE, OP_CONSTANT_FALSE, OP_CONSTANT, OP_SPEC_CONSTANT_OP, OP_F_CONVERT = 10, 41, 42, 43, 52, 115
+OP_FUNCTION_CALL, OP_STORE, OP_COMPOSITE_CONSTRUCT, OP_COMPOSITE_INSERT, OP_COPY_OBJECT, OP_SELECT, OP_PHI = 57, 62, 80, 82, 83, 169, 245
+PASS_ON = (NV_MULTIPLY_ADD, OP_FUNCTION_CALL, OP_STORE, OP_COMPOSITE_CONSTRUCT, OP_COMPOSITE_INSERT, OP_COPY_OBJECT, OP_SELECT,
+           OP_PHI)           # what a matrix goes on through, other than to memory
 LEFT, RIGHT, SUM = 0, 1, 2   # uses
 BY_ROWS, BY_COLUMNS = 0, 1   # layouts in memory
 VERSION_AT, BOUND_AT = 1, 3  # in the header; the latter is one more than the largest id
@@ -42,12 +45,17 @@ class Uses:
             for use, matrix in zip((LEFT, RIGHT, SUM), operands[2:]):
                 if self.of_type.setdefault(type_of[matrix], use) != use:
                     raise Refused("matrices of one type are operands of two kinds: give these different shapes")
+        conversions = [operands for op, operands in code if op == OP_F_CONVERT and operands[0] in types]
+        if any(self.is_operand(type_of[source]) for _, _, source in conversions):
+            raise Refused("an operand is converted: only sums are")
         stored = {operands[1] for op, operands in code if op == NV_STORE}
-        converted = {operands[1] for op, operands in code if op == OP_F_CONVERT and operands[0] in types}
-        kept = {matrix for op, operands in code if op in (NV_MULTIPLY_ADD, OP_STORE) for matrix in operands}
-        if stored & converted & kept:
+        passed_on = {matrix for op, operands in code if op in PASS_ON for matrix in operands}
+        self.to_operands = {result for kind, result, _ in conversions if self.is_operand(kind) and result not in stored}
+        if {result for kind, result, _ in conversions if self.is_operand(kind)} & stored & passed_on:
             raise Refused("halves of a sum are stored and are an operand as well: convert the sum twice")
-        self.to_operands = converted - stored
+
+    def is_operand(self, kind):
+        return self.of_type.get(kind, SUM) != SUM
 
 
 class Translation:
@@ -110,9 +118,8 @@ class Translation:
         return self.numbers[BY_COLUMNS if self.is_true[by_columns] else BY_ROWS]
 
     def declare(self, kind, component, scope, rows, columns):
-        use = self.uses.of_type.get(kind, SUM)
-        self.emit(KHR_TYPE, kind, component, scope, rows, columns, self.numbers[use])
-        if use != SUM and kind in self.converted:
+        self.emit(KHR_TYPE, kind, component, scope, rows, columns, self.numbers[self.uses.of_type.get(kind, SUM)])
+        if self.uses.is_operand(kind) and kind in self.converted:
             self.halves_of[kind] = self.new_id()
             self.emit(KHR_TYPE, self.halves_of[kind], component, scope, rows, columns, self.numbers[SUM])
 

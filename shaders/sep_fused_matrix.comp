@@ -26,7 +26,7 @@ layout(constant_id = 22) const int subgroup_size = 32;
 layout(constant_id = 23) const int blocks = 1;      // neighbouring blocks of 16 columns that a subgroup makes
 layout(constant_id = 24) const int lead = 0;        // columns read before the first tap's, so that fours of pixels are whole
 layout(constant_id = 25) const bool clamps = true;  // sums can leave the range of an integer format
-// What is the sum of so many halves, the nearest one and the rest: rows between the axes, and taps.
+// What is the sum of so many halves, one and the rest: rows between the axes, and taps.
 layout(constant_id = 26) const int halves = 1;
 layout(constant_id = 27) const int tap_halves_x = 1;
 layout(constant_id = 28) const int tap_halves_y = 1;
@@ -208,7 +208,7 @@ void main() {
 #endif
       }
       [[unroll]] for (int part = 0; part < kAllParts; ++part) {
-        // What is left of both would add nothing that f32 holds.
+        // The product of both rests is left out: the declared error has it.
         Sum result = Sum(column_start);
         [[unroll]] for (int h = halves - 1; h >= 0; --h) {
           int first = part * halves * kBlocksY;

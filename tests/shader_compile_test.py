@@ -400,10 +400,18 @@ void main() {
         self.assert_refused(self.MATRICES.replace("16, 16> left", "16, 8> left").replace("16, 8> right", "8, 8> right")
                             .replace(self.STORE, "  sum = coopMatMulAddNV(fcoopmatNV<16, gl_ScopeSubgroup, 16, 16>(1.0), left, sum);\n" + self.STORE),
                             "matrices of one type are operands of two kinds")
-        a_type, halves = 1, 3
-        with self.assertRaisesRegex(spirv.Refused, "are an operand as well"):
-            matrices.Uses([(matrices.NV_TYPE, [a_type]), (matrices.OP_F_CONVERT, [a_type, halves, 2]),
-                           (matrices.NV_STORE, [4, halves]), (matrices.OP_STORE, [5, halves])])
+        # What glslc makes no module of, or might one day.
+        left, right, total, halves, product = 1, 2, 3, 9, [3, 13, 10, 11, 12]
+        module = [(matrices.NV_TYPE, [kind]) for kind in (left, right, total)]
+        module += [(matrices.NV_LOAD, [left, 10]), (matrices.NV_LOAD, [right, 11]), (matrices.NV_LOAD, [total, 12]),
+                   (matrices.NV_MULTIPLY_ADD, product)]
+        stored = [*module, (matrices.OP_F_CONVERT, [right, halves, 13]), (matrices.NV_STORE, [4, halves])]
+        self.assertEqual(matrices.Uses(stored).to_operands, set())
+        for again in ((matrices.OP_STORE, [5, halves]), (matrices.OP_PHI, [right, 6, halves, 7])):
+            with self.assertRaisesRegex(spirv.Refused, "are an operand as well"):
+                matrices.Uses([*stored, again])
+        with self.assertRaisesRegex(spirv.Refused, "only sums are"):
+            matrices.Uses([*module, (matrices.OP_F_CONVERT, [total, 8, 10])])
 
     # Files
 

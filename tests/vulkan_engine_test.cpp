@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/vulkan/matrices.h"
 #include "vulkan_engine_support.h"
 
 namespace mollify::test {
@@ -49,6 +50,26 @@ TEST(VulkanEngine, FeaturesThatAreNotEnabledAreNotUsed) {
   EXPECT_EQ(must(vulkan::adopt(engine.lent)).info().gpu.storage_formats, 0U);
   engine.v12.storageBuffer8BitAccess = VK_FALSE;
   EXPECT_FALSE(must(vulkan::adopt(engine.lent)).info().gpu.small_storage);
+}
+
+/// The structures are only read, so a device without matrices does.
+TEST(VulkanEngine, MatricesAreConvertedWhereTheInstanceAllowsTheirModules) {
+  Engine engine;
+  vulkan::MatrixFeatures matrices;
+  matrices.cooperativeMatrix = VK_TRUE;
+  vulkan::MatrixConversionFeatures conversions;
+  conversions.cooperativeMatrixConversions = VK_TRUE;
+  conversions.pNext = engine.v12.pNext;
+  matrices.pNext = &conversions;
+  engine.v12.pNext = &matrices;
+  engine.v12.vulkanMemoryModel = engine.v12.shaderFloat16 = VK_TRUE;
+  ASSERT_GE(engine.properties.apiVersion, VK_API_VERSION_1_3);
+  const auto converts = [&] { return must(vulkan::adopt(engine.lent)).info().gpu.matrix_conversions; };
+  EXPECT_FALSE(converts()) << "an instance of Vulkan 1.2";
+  engine.lent.api_version = VK_API_VERSION_1_3;
+  EXPECT_TRUE(converts());
+  conversions.cooperativeMatrixConversions = VK_FALSE;
+  EXPECT_FALSE(converts());
 }
 
 /// Stands between the backend and the device, and looks at how pipelines are made and what they outlive.

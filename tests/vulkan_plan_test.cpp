@@ -271,6 +271,43 @@ TEST(VulkanPlan, SumsOfMatricesStayInRegistersWhereTheDeviceMakesThemOperands) {
             "sep.fused cannot do this: the device does not convert sums of cooperative matrices to operands");
 }
 
+TEST(VulkanPlan, GroupsOfMatricesSuitTheFormatAndTheTaps) {
+  const DeviceInfo device = fake_h200();
+  const auto planned = [&](PixelFormat format, std::int32_t radius, std::int32_t side) {
+    const ImageDesc desc{side, side, format};
+    const BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
+    return must(make_plan(spec, desc, desc, device, with("sep.fused:math=matrix")));
+  };
+  struct Usual {
+    PixelFormat format;
+    std::int32_t radius;
+    std::int32_t side;
+    const char* blocks_and_threads;
+  };
+  using enum PixelFormat;
+  for (const Usual& usual : {Usual{rgba8, 4, 4096, "4, 128"}, {rgba8, 20, 4096, "2, 256"}, {rgba8, 4, 512, "2, 256"},
+                             {rgba16f, 9, 4096, "2, 256"}, {rgba16f, 15, 4096, "4, 128"}, {rgba16f, 30, 4096, "2, 256"},
+                             {rgba16f, 15, 512, "1, 256"}, {rgb8, 4, 4096, "4, 96"}, {rgb8, 9, 4096, "2, 96"},
+                             {rgb16f, 4, 4096, "2, 192"}, {rg8, 9, 4096, "1, 128"}, {rg8, 20, 4096, "2, 128"},
+                             {r8, 20, 4096, "1, 128"}, {rg16f, 9, 4096, "2, 128"}, {r16f, 20, 4096, "1, 128"}}) {
+    const Options options = planned(usual.format, usual.radius, usual.side).algorithm.options;
+    EXPECT_EQ(options.at("blocks") + ", " + options.at("threads"), usual.blocks_and_threads)
+        << info(usual.format).name << " " << usual.radius << " " << usual.side;
+  }
+  // Halves of both axes are as near as they can be times a factor, which results are multiplied by.
+  for (const std::int32_t radius : {2, 4, 9, 15}) {
+    const Plan plan = planned(rgba16f, radius, 4096);
+    const Pass& pass = plan.passes.at(0);
+    double sum = pass.parameters.at("gain");
+    for (const auto* weights : {&pass.taps.x.weights, &pass.taps.y.weights}) {
+      double of_axis = 0.0;
+      for (const double w : *weights) of_axis += w;
+      sum *= of_axis;
+    }
+    EXPECT_NEAR(sum, 1.0, 1e-4) << radius;
+  }
+}
+
 TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
   const auto planned = [](const Gaussian& gaussian, PixelFormat format) {
     const ImageDesc desc{1920, 1080, format};

@@ -38,8 +38,11 @@ struct LentDevice : Handles {
   /// images; 8- and 16-bit storage and shaderFloat16 for buffers, the faster form; computeFullSubgroups for lanes that lend
   /// each other pixels. With VkPhysicalDeviceCooperativeMatrixFeaturesKHR and vulkanMemoryModel as well, blurs multiply
   /// matrices, and with shaderInt8 those of 8-bit integers. With VkPhysicalDevicePipelineRobustnessFeaturesEXT, that structure alone,
-  /// drivers check no accesses that need no checks, which takes up to a fifth of the time of some blurs.
+  /// drivers check no accesses that need no checks, which takes up to a fifth of the time of some blurs. With `api_version` 1.3 and
+  /// VkPhysicalDeviceCooperativeMatrix2FeaturesNV, sums of matrices stay in registers.
   const VkPhysicalDeviceFeatures2* enabled_features = nullptr;
+  /// What the instance was made with, VkApplicationInfo::apiVersion.
+  std::uint32_t api_version = VK_API_VERSION_1_2;
 };
 [[nodiscard]] Result<Device> adopt(const LentDevice& lent);
 

@@ -153,4 +153,3 @@ void store_each(ivec2 p, Four four) {
     if (p.x + i < size.x) put_words(destination_index(ivec2(p.x + i, p.y)), stored);
   }
 }
-

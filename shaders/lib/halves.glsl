@@ -1,6 +1,7 @@
 // Numbers as halves, or sums of two.
 
-// The half next to a number, towards zero. Cheaper than the nearest one, and leaves one bit more.
+// The half next to a number, towards zero; from 2^-14 on, as what is smaller is rounded once more. Cheaper than the nearest one, and
+// leaves one bit more.
 float upper_half(float v) { return uintBitsToFloat(floatBitsToUint(v) & 0xFFFFE000u); }
 
 // What is left of a number when so many halves of it have been taken, each the nearest one, ties to even, as conversions round. By its

@@ -299,10 +299,11 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
     out.error += step.error;
     out.seconds += step.seconds;
   }
-  // Tuning rows tell what four channels take, of up to 4 bytes by matrices: halves of one or two, by sums, measured on an H100.
-  constexpr double kFewHalves = 1.4;
+  // Where matrices decimate rgba8, tuning rows of up to 4 bytes say what these take; r16f and rg16f are summed. Measured on an H100.
+  constexpr double kSummed = 1.4;
   const FormatInfo& source = info(p.src.format);
-  if (source.bits == 16 && !source.is_unorm() && source.channels < 3) out.seconds *= kFewHalves;
+  const bool is_summed = source.bits == 16 && !source.is_unorm() && source.channels < 3;
+  if (is_summed && p.device.gpu.byte_matrices) out.seconds *= kSummed;
   out.intermediates.assign(intermediates.begin(), intermediates.begin() + static_cast<std::ptrdiff_t>(out.passes.size()) - 1);
   out.options["write_span"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];

@@ -32,7 +32,7 @@ constexpr std::array kOptions = {
     OptionInfo{"math", kFusedMath, "what is expected to be fastest within the error",
                "GPU: sums of f32, products of f16 matrices summed in f32 (matrix_x: along x only), or sums of f16 (mixed: along x only) of 8-bit "
                "and f16 pixels"},
-    OptionInfo{"between", kFusedBetween, "what is expected to be faster",
+    OptionInfo{"between", kFusedBetween, "registers where the device can",
                "GPU, matrix: by way of what sums of one axis become operands of the other"},
     OptionInfo{"neighbours", kFusedNeighbours, "what is expected to be faster",
                "GPU, f32: where a thread finds pixels beside its own, shared memory or the registers of other threads"},

@@ -1,6 +1,7 @@
 // sep.fused on GPUs with cooperative matrices. A product with a banded matrix makes 16 places from 16 n, whatever number of
 // taps that is, at a rate that no other arithmetic of such a device comes near. Operands are halves: 8-bit codes are some,
-// taps are rounded to some, and what lies between the axes is rounded once more. Loses where that is too inexact.
+// taps are rounded to some, and what lies between the axes is rounded once more; or the latter two are sums of two halves. Loses where
+// that is too inexact.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -80,9 +81,10 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
   out.taps = s.taps;
   out.halves = {2, 2};
   out.sum = {total(s.taps.x.weights), total(s.taps.y.weights)};
-  // Two halves have 22 bits, or 21 where the first is not the nearest one, as between the axes. How a device rounds inside a product is
-  // its own: an estimate for a dozen of them.
-  constexpr double kHalves = 2.0 * 0x1p-22 + 0x1p-21;
+  // Taps of both axes as two halves, what lies between them, whose first half is cut, and the product of both second halves, which is
+  // left out. (What is smaller than f16 holds, 2^-25 of it, is lost as well: less than its steps.) How a device rounds inside a product
+  // is its own: an estimate for a dozen of them.
+  constexpr double kHalves = 2.0 * 0x1p-23 + 0x1p-22 + 0x1p-21;
   constexpr double kSums = 0x1p-18;
   const PerAxis<double> size{magnitude(s.taps.x.weights), magnitude(s.taps.y.weights)};
   if (source.is_unorm()) {  // what codes are more than their value goes by taps as they are
@@ -107,19 +109,20 @@ HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double all
 
 /// How a group works unless options say so.
 struct Shape {
-  std::int32_t blocks = 2;
-  std::int32_t subgroups = 4;
-  std::int64_t least_pieces = 4;
+  std::int32_t blocks;
+  std::int32_t subgroups;
+  std::int64_t least_pieces;
 };
 
 /// Fitted to contests on an H100 and an H200. `bands`: matrices of taps of y.
 Shape usual_shape(const FormatInfo& format, std::int32_t bands, bool splits_taps, double pixels) {
   if (format.channels == 4) {
-    // Blocks of four read fewer columns twice, and win while three groups of them run at once or taps are two halves; but images that do
-    // not fill the device are for more groups.
+    // Blocks of four read fewer columns twice, and win while registers leave three groups of them, or two where taps are two halves; but
+    // images that do not fill the device are for more groups.
     constexpr double kManyPixels = 0x1p22;
-    const bool is_wide = pixels >= kManyPixels && (splits_taps || (format.is_unorm() && bands <= 3));
-    return is_wide ? Shape{4, 4, 4} : Shape{splits_taps ? 1 : 2, 8, 4};
+    const bool has_many = pixels >= kManyPixels;
+    const bool is_wide = has_many && (splits_taps ? bands <= 4 : format.is_unorm() && bands <= 3);
+    return is_wide ? Shape{4, 4, 4} : Shape{splits_taps && !has_many ? 1 : 2, 8, 4};
   }
   if (format.channels == 3) return format.is_unorm() ? Shape{bands <= 2 ? 4 : 2, 3, 20} : Shape{2, 6, 20};
   if (format.is_unorm()) return {bands <= 3 || format.channels == 1 ? 1 : 2, 4, 12};
@@ -202,6 +205,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const std::int64_t beside = strips * p.batch;
   const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
   const std::int64_t loads = (fours + *threads - 1) / *threads;
+  // Fitted to what pipelines took on an H100.
   const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * *halves * down + 4 * (*blocks + across - 1) +
                                  4 * (half.halves.x * across + half.halves.y * down) +
                                  loads * (2 + channels * source.bits / 8);

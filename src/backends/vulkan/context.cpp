@@ -358,6 +358,7 @@ Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
   if (enabled.v12.uniformBufferStandardLayout != VK_TRUE) {
     return Error{ErrorCode::unsupported, "the lent device was made without uniformBufferStandardLayout", {}};
   }
+  if (lent.api_version < kNewestApiVersion) enabled.conversions = {};  // which take modules of SPIR-V 1.6
   context->describe(vk, enabled);
   context->open_pipeline_cache({});
   return context;
