@@ -1,0 +1,217 @@
+// Planning products of cooperative matrices in sep.fused for GPUs that do not exist.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "vulkan_support.h"
+
+namespace mollify::test {
+namespace {
+
+/// Which arithmetic sep.fused takes for a Gaussian of this sigma and radius, or why it refuses.
+std::string math_of(const DeviceInfo& device, double sigma, std::int32_t radius, PixelFormat format = PixelFormat::rgba8,
+                    std::optional<double> max_error = {}, std::string_view algorithm = "sep.fused") {
+  BlurSpec spec = spec_of(Gaussian{{sigma, sigma}, PerAxis<std::int32_t>{radius, radius}, {}});
+  spec.accuracy.max_error = max_error;
+  const ImageDesc desc{500, 300, format};
+  const Result<Plan> plan = make_plan(spec, desc, desc, device, with(algorithm));
+  if (!plan) return message_of(plan);
+  EXPECT_LE(plan->predicted_error, max_error.value_or(default_max_error(format)));
+  const Options& used = plan->algorithm.options;
+  return used.at("math") + (used.contains("halves") ? " of " + used.at("halves") : "");
+}
+
+TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
+  DeviceInfo device = fake_matrix_gpu();
+  device.gpu.matrix_operations = false;
+  EXPECT_EQ(math_of(device, 3.0, 9), "f32");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix"),
+            "sep.fused cannot do this: the device has no cooperative matrices of f16 summed in f32");
+  device.gpu.matrix_operations = true;
+  EXPECT_EQ(math_of(device, 3.0, 9), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, 1e-5), "matrix of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "matrix of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, 1e-2), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba32f, 1e-2), "f32");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:span=2"), "f32") << "an option of f32 alone";
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:halves=2"), "matrix of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, {}, "sep.fused:math=matrix,halves=1"),
+            "sep.fused cannot do this: its error of up to 0.00079 is above the allowed 0.0001");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=f32,halves=1"),
+            "sep.fused cannot do this: option halves is not for rows in shared memory");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,span=2"),
+            "sep.fused cannot do this: option span is not for matrices");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:threads=96"), "f32") << "96 are no subgroup a channel";
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,threads=96"),
+            "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");
+}
+
+TEST(VulkanPlan, SumsOfMatricesStayInRegistersWhereTheDeviceMakesThemOperands) {
+  DeviceInfo device = fake_matrix_gpu();
+  const auto planned = [&](std::string_view algorithm) {
+    const ImageDesc desc{500, 300, PixelFormat::rgba8};
+    return make_plan(spec_of(Gaussian{{3.0, 3.0}, PerAxis<std::int32_t>{9, 9}, {}}), desc, desc, device, with(algorithm));
+  };
+  const auto between = [&](std::string_view algorithm) {
+    const Plan plan = must(planned(algorithm));
+    const bool in_registers = plan.passes.at(0).constants.at("between") == 1;
+    return plan.algorithm.options.at("between") + (in_registers ? ", 1" : ", 0");
+  };
+  device.gpu.matrix_conversions = true;
+  EXPECT_EQ(between("sep.fused"), "registers, 1");
+  EXPECT_EQ(between("sep.fused:between=memory"), "memory, 0");
+  device.gpu.matrix_conversions = false;
+  EXPECT_EQ(between("sep.fused"), "memory, 0");
+  EXPECT_EQ(message_of(planned("sep.fused:between=registers")),
+            "sep.fused cannot do this: the device does not convert sums of cooperative matrices to operands");
+}
+
+TEST(VulkanPlan, GroupsOfMatricesSuitTheFormatAndTheTaps) {
+  const DeviceInfo device = fake_h200();
+  const auto planned = [&](PixelFormat format, std::int32_t radius, std::int32_t side) {
+    const ImageDesc desc{side, side, format};
+    const BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
+    return must(make_plan(spec, desc, desc, device, with("sep.fused:math=matrix")));
+  };
+  struct Usual {
+    PixelFormat format;
+    std::int32_t radius;
+    std::int32_t side;
+    const char* blocks_and_threads;
+  };
+  using enum PixelFormat;
+  for (const Usual& usual : {Usual{rgba8, 4, 4096, "4, 128"}, {rgba8, 20, 4096, "2, 256"}, {rgba8, 4, 512, "2, 256"},
+                             {rgba16f, 9, 4096, "2, 256"}, {rgba16f, 15, 4096, "4, 128"}, {rgba16f, 30, 4096, "2, 256"},
+                             {rgba16f, 15, 512, "1, 256"}, {rgb8, 4, 4096, "4, 96"}, {rgb8, 9, 4096, "2, 96"},
+                             {rgb16f, 4, 4096, "2, 192"}, {rg8, 9, 4096, "1, 128"}, {rg8, 20, 4096, "2, 128"},
+                             {r8, 20, 4096, "1, 128"}, {rg16f, 9, 4096, "2, 128"}, {r16f, 20, 4096, "1, 128"}}) {
+    const Options options = planned(usual.format, usual.radius, usual.side).algorithm.options;
+    EXPECT_EQ(options.at("blocks") + ", " + options.at("threads"), usual.blocks_and_threads)
+        << info(usual.format).name << " " << usual.radius << " " << usual.side;
+  }
+  // Halves of both axes are as near as they can be times a factor, which results are multiplied by.
+  for (const std::int32_t radius : {2, 4, 9, 15}) {
+    const Plan plan = planned(rgba16f, radius, 4096);
+    const Pass& pass = plan.passes.at(0);
+    double sum = pass.parameters.at("gain");
+    for (const auto* weights : {&pass.taps.x.weights, &pass.taps.y.weights}) {
+      double of_axis = 0.0;
+      for (const double w : *weights) of_axis += w;
+      sum *= of_axis;
+    }
+    EXPECT_NEAR(sum, 1.0, 1e-4) << radius;
+  }
+}
+
+TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
+  const auto planned = [](const Gaussian& gaussian, PixelFormat format) {
+    const ImageDesc desc{1920, 1080, format};
+    return make_plan(spec_of(gaussian), desc, desc, fake_matrix_gpu(), with("sep.fused:math=matrix"));
+  };
+  for (int tenths = 4; tenths <= 70; ++tenths) {
+    const Gaussian endless{{0.1 * tenths, 0.1 * tenths}, {}, {}};
+    const Result<Plan> plan = planned(endless, PixelFormat::rgba8);
+    ASSERT_TRUE(plan.ok()) << "sigma 0.1 * " << tenths << ": " << message_of(plan);
+    EXPECT_EQ(plan->algorithm.options.at("halves"), "1") << "sigma 0.1 * " << tenths;
+    EXPECT_LE(plan->predicted_error, default_max_error(PixelFormat::rgba8)) << "sigma 0.1 * " << tenths;
+  }
+  // Rows of two halves. Taps of one where that is near enough, which it is for short kernels; else of two, x first.
+  for (std::int32_t radius = 1; radius <= 32; ++radius) {
+    const Gaussian whole{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
+    const Result<Plan> plan = planned(whole, PixelFormat::rgba16f);
+    ASSERT_TRUE(plan.ok()) << "radius " << radius << ": " << message_of(plan);
+    EXPECT_EQ(plan->algorithm.options.at("halves"), "2") << "radius " << radius;
+    EXPECT_LE(plan->predicted_error, default_max_error(PixelFormat::rgba16f)) << "radius " << radius;
+    const auto& constants = plan->passes[0].constants;
+    if (radius <= 9 || radius >= 15) {
+      EXPECT_EQ(constants.at("tap_halves_x"), radius <= 9 ? 1 : 2) << "radius " << radius;
+      EXPECT_EQ(constants.at("tap_halves_y"), radius <= 27 ? 1 : 2) << "radius " << radius;
+    }
+  }
+  EXPECT_EQ(message_of(planned({{15, 15}, PerAxis<std::int32_t>{45, 45}, {}}, PixelFormat::rgba16f)),
+            "sep.fused cannot do this: the kernel has 91x91 taps, more than matrices in registers hold");
+}
+
+/// Taps of both axes make up for codes that are read as 2^-24 of them, as halves.
+TEST(VulkanPlan, TapsOfCodesStayHalves) {
+  const auto planned = [](double x, double y) {
+    BlurSpec spec;
+    spec.kernel = Taps{{{0.25 * x, x, 0.25 * x}, 1}, {{0.25 * y, y, 0.25 * y}, 1}, Normalization::none};
+    const ImageDesc desc{640, 480, PixelFormat::rgba8};
+    spec.accuracy.max_error = 1.0;
+    return make_plan(spec, desc, desc, fake_h200(), with("sep.fused:math=matrix"));
+  };
+  for (const auto& [x, y] : {std::pair{0.5, 0.5}, std::pair{1.0, 1.0}, std::pair{3.0, 0.1}, std::pair{0.1, 3.0}, std::pair{40.0, 0.01}}) {
+    const Pass pass = must(planned(x, y)).passes.front();
+    double product = 1.0;
+    for (const std::vector<double>* weights : {&pass.taps.x.weights, &pass.taps.y.weights}) {
+      for (const double w : *weights) EXPECT_LE(w, 65504.0) << x << ", " << y;
+      product *= (*weights)[1];
+    }
+    EXPECT_NEAR(product, x * y * 0x1p24, 1e-3 * product) << x << ", " << y;
+    EXPECT_GE(pass.taps.x.weights[1], 8192.0) << "small taps need the range, too";
+  }
+  EXPECT_EQ(message_of(planned(300.0, 300.0)), "sep.fused cannot do this: the taps are too large for halves");
+}
+
+/// Matrices along x and sums along y: for four channels, and few rows of taps.
+TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
+  const auto planned = [](std::string_view algorithm, PixelFormat format, std::int32_t radius, DeviceInfo device = fake_h200(),
+                           std::optional<double> max_error = {}) {
+    BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
+    spec.accuracy.max_error = max_error;
+    const ImageDesc desc{4096, 4096, format};
+    return make_plan(spec, desc, desc, device, with(algorithm));
+  };
+  const auto math = [&](std::int32_t radius) {
+    return must(planned("sep.fused", PixelFormat::rgba16f, radius)).algorithm.options.at("math");
+  };
+  EXPECT_EQ(math(1), "f32");
+  for (const std::int32_t radius : {2, 3, 4, 5}) EXPECT_EQ(math(radius), "matrix_x") << radius;
+  for (const std::int32_t radius : {6, 9, 15}) EXPECT_EQ(math(radius), "matrix") << radius;
+  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
+    for (std::int32_t radius = 1; radius <= 16; ++radius) {
+      const Result<Plan> plan = planned("sep.fused:math=matrix_x", format, radius);
+      ASSERT_TRUE(plan.ok()) << radius << ": " << message_of(plan);
+      EXPECT_LE(plan->predicted_error, default_max_error(format)) << radius;
+      // Taps of y make up for what those of x were divided by, and for codes that are read as the bits of halves.
+      const Pass& pass = plan->passes.front();
+      double sum = 1.0;
+      for (const std::vector<double>* weights : {&pass.taps.x.weights, &pass.taps.y.weights}) {
+        double of_axis = 0.0;
+        for (const double w : *weights) of_axis += w;
+        sum *= of_axis;
+      }
+      EXPECT_NEAR(sum, format == PixelFormat::rgba8 ? 0x1p24 : 1.0, sum * 1e-6) << radius;
+    }
+  }
+  // Where rows are not rounded, one half a tap does for a hundredth of a step.
+  const Plan exact = must(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 9, fake_h200(), 4e-5));
+  EXPECT_EQ(exact.algorithm.options.at("halves"), "1");
+  EXPECT_LT(exact.predicted_error, 4e-5);
+  const Plan split = must(planned("sep.fused:math=matrix_x,halves=2", PixelFormat::rgba16f, 9));
+  EXPECT_LT(split.predicted_error, 0.5 * must(planned("sep.fused:math=matrix_x,halves=1", PixelFormat::rgba16f, 9)).predicted_error);
+  const std::string cannot = "sep.fused cannot do this: ";
+  DeviceInfo without = fake_h200();
+  without.gpu.matrix_operations = false;
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 4, without)),
+            cannot + "the device has no cooperative matrices of f16 summed in f32");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgb8, 4)),
+            cannot + "matrices along x alone are for pixels of four channels");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 17)),
+            cannot + "the kernel has 35 rows of taps, whose sums do not fit into registers");
+  for (const char* options : {"batch=3", "blocks=4", "threads=100"}) {
+    EXPECT_EQ(message_of(planned(std::string("sep.fused:math=matrix_x,") + options, PixelFormat::rgba16f, 4)),
+              cannot + "spans of a row, or of a turn, cannot be shared out to all threads of a group");
+  }
+  EXPECT_TRUE(planned("sep.fused:math=matrix_x,blocks=4,batch=1", PixelFormat::rgba8, 4).ok());
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,threads=64", PixelFormat::rgba16f, 9)),
+            cannot + "taps reach over 20 columns, further than the 16 of a block");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,span=2", PixelFormat::rgba16f, 4)),
+            cannot + "option span is not for matrices along x");
+}
+
+}  // namespace
+}  // namespace mollify::test
