@@ -50,9 +50,10 @@ class Uses:
             raise Refused("an operand is converted: only sums are")
         stored = {operands[1] for op, operands in code if op == NV_STORE}
         passed_on = {matrix for op, operands in code if op in PASS_ON for matrix in operands}
-        self.to_operands = {result for kind, result, _ in conversions if self.is_operand(kind) and result not in stored}
-        if {result for kind, result, _ in conversions if self.is_operand(kind)} & stored & passed_on:
+        halves = {result for kind, result, _ in conversions if self.is_operand(kind)}
+        if halves & stored & passed_on:
             raise Refused("halves of a sum are stored and are an operand as well: convert the sum twice")
+        self.to_operands = halves - stored
 
     def is_operand(self, kind):
         return self.of_type.get(kind, SUM) != SUM

@@ -299,7 +299,8 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
     out.error += step.error;
     out.seconds += step.seconds;
   }
-  // Where matrices decimate rgba8, tuning rows of up to 4 bytes say what these take; r16f and rg16f are summed. Measured on an H100.
+  // Tuning rows of up to 4 bytes are measured with rgba8. Where that is decimated by matrices, r16f and rg16f, by sums, take so many
+  // times as long as rows say. Measured on an H100.
   constexpr double kSummed = 1.4;
   const FormatInfo& source = info(p.src.format);
   const bool is_summed = source.bits == 16 && !source.is_unorm() && source.channels < 3;

@@ -38,7 +38,7 @@ constexpr std::array kOptions = {
                "GPU, f32: where a thread finds pixels beside its own, shared memory or the registers of other threads"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"span", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
-    OptionInfo{"threads", kThreads, "128, 64 for lanes of bytes, 256 for many taps and matrices, 96 for matrix_x", "GPU: threads of a work group", true},
+    OptionInfo{"threads", kThreads, "128, 64 for lanes of bytes, 256 for many taps, 96 to 256 for matrices", "GPU: threads of a work group", true},
     OptionInfo{"halves", kHalves, "1 where the error allows it",
                "GPU, matrix: halves that a tap, and a row between the axes, is kept as the sum of"},
     OptionInfo{"blocks", kBlocks, "as registers allow", "GPU, matrix: blocks of 16 columns of a subgroup; matrix_x: eights of columns",

@@ -91,7 +91,8 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
     const double stored = source.bits == 8 ? 6.5 : 0.0;  // by time: one by count
     channel = paired + nx / 2.0 + (work.math == FusedMath::half ? ny / 2.0 + stored : 1.0 + ny + store);
   }
-  // Where matrices filter rgba8, tuning rows of up to 4 bytes say what these take. Measured on an H100.
+  // Tuning rows of up to 4 bytes are measured with rgba8. Where that is filtered by matrices, lanes of r16f and rg16f take longer than
+  // rows say. Measured on an H100.
   const bool is_other = source.bits == 16 && !source.is_unorm() && source.channels < 3;
   if (is_other && p.device.gpu.matrix_operations) channel *= 1.6;
   return (source.channels * channel + borrowed + places) * lending;
