@@ -176,11 +176,12 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
   constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the spline
   constexpr double kLeastTaps = 6.0;  // for each cell that a sigma spans
   double least_span = least_span_within(l1_budget);
+  const double of_factor = least_distance_of_factor(gaussian);
   const auto span_of = [&](int factor) { return gaussian.sigma / factor; };
   std::vector<std::pair<double, int>> by_cost;  // at least
   for (const int factor : kFactors) {
     const double most_span = factor == kMaxFactor ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan;
-    if (span_of(factor) < least_span || span_of(factor) > most_span || least_distance(gaussian, factor) > l1_budget) continue;
+    if (span_of(factor) < least_span || span_of(factor) > most_span || of_factor * factor > l1_budget) continue;
     double taps = kLeastTaps * span_of(factor);
     if (gaussian.radius) taps = std::min(taps, static_cast<double>(*gaussian.radius) / factor);
     by_cost.emplace_back(cost_of(p, direction, factor, cells, taps), factor);

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <tuple>
+#include <utility>
 
 #include "core/half.h"
 #include "core/remembered.h"
@@ -24,19 +26,29 @@ struct Numbers {
   double error = 0.0;
 };
 
+// Powers of two are read off the bits of doubles, since sums are rounded by the hundred thousand before the best scale is found.
+constexpr int kMantissaBits = 52;
+constexpr std::uint64_t kMantissa = (std::uint64_t{1} << kMantissaBits) - 1;
+
+/// The power of two that is `value` or the next larger one, times 2^-bits. Both are normal.
+double power_from(double value, int bits) {
+  const std::uint64_t up = std::bit_cast<std::uint64_t>(value) + kMantissa;
+  return std::bit_cast<double>((up & ~kMantissa) - (static_cast<std::uint64_t>(bits) << kMantissaBits));
+}
+
 /// What rounding a sum of such numbers moves it by. Multiples of what halves of that size are spaced by stay as they are. Devices
 /// may take subnormal sums for zero.
 double rounding(double size, double grain) {
   if (size == 0.0) return 0.0;
-  const double last = std::exp2(std::ceil(std::log2(size)) - kBits);  // what the largest below `size` are spaced by
+  const double last = power_from(size, kBits);  // what the largest below `size` are spaced by
   return last <= grain ? 0.0 : std::max(last / 2.0, kLeastNormal);
 }
 
 /// The power of two that a half is an odd multiple of.
 double grain_of(double half) {
-  const int exponent = std::ilogb(half);
-  const auto significand = static_cast<std::uint32_t>(std::ldexp(std::abs(half), kBits - 1 - exponent));
-  return std::ldexp(1.0, exponent - kBits + 1 + std::countr_zero(significand));
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(half);
+  const int zeros = std::countr_zero((bits & kMantissa) | (kMantissa + 1));
+  return power_from(std::bit_cast<double>(bits & ~kMantissa & ~(std::uint64_t{1} << 63)), kMantissaBits - zeros);
 }
 
 /// What symmetric taps that are halves make of `in`, summed from the outermost on.
@@ -73,13 +85,15 @@ Halves nearest_halves(const std::vector<double>& weights, double scale) {
   return out;
 }
 
-/// Taps of x are divided by `scale`, those of y by gain / scale.
-CodeSums sums_by(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses, double scale, double gain) {
+/// Taps of x are divided by `scale`, those of y by gain / scale. What errs by more than `enough` is given up, without taps.
+CodeSums sums_by(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses, double scale, double gain,
+                 double enough) {
   Halves x = nearest_halves(weights.x, scale);
-  const Numbers rows = summed(x.taps, {}, fuses);
   CodeSums out;
   out.gain = gain;
   out.error = kCentre * x.distance * magnitude(weights.y);
+  if (out.error > enough) return out;
+  const Numbers rows = summed(x.taps, {}, fuses);
   if (axes == CodeAxes::both) {
     Halves y = nearest_halves(weights.y, gain / scale);
     const Numbers sums = summed(y.taps, rows, fuses);
@@ -96,9 +110,9 @@ CodeSums sums_by(const PerAxis<std::vector<double>>& weights, CodeAxes axes, boo
 }
 
 CodeSums find_sums(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses) {
-  CodeSums best = sums_by(weights, axes, fuses, 1.0, 1.0);
+  CodeSums best = sums_by(weights, axes, fuses, 1.0, 1.0, std::numeric_limits<double>::infinity());
   const auto consider = [&](double scale, double gain) {
-    CodeSums other = sums_by(weights, axes, fuses, scale, gain);
+    CodeSums other = sums_by(weights, axes, fuses, scale, gain, best.error);
     if (other.error < best.error) best = std::move(other);
   };
   // Sums round most finely where they stay just below 128: x is divided by a little more than one, and what that loses grows with it.

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <numbers>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "core/least_squares.h"
+#include "core/remembered.h"
 #include "core/splines.h"
 
 namespace mollify {
@@ -70,6 +69,8 @@ class Steps {
     }
     return kernels;
   }
+
+  [[nodiscard]] std::int64_t taps() const { return taps_; }
 
   /// Tap of the spline that lies `offset` pixels from the pixel of its cell.
   [[nodiscard]] double tap(std::int64_t offset) const {
@@ -156,30 +157,45 @@ class Target {
 std::vector<double> fitted(const Steps& steps, Target& target, int factor, std::int64_t radius, double reach, Jump jump) {
   const Samples samples(factor, target.is_cut() ? kJumpSamples : kFittedSamples, reach);
   const std::vector<std::int64_t> phases = some_phases(factor, samples, target.is_cut() ? kJumpPhases : kFittedPhases);
-  std::vector<std::vector<double>> columns;
-  for (std::int64_t j = 0; j <= radius; ++j) {
-    const auto pair = [&](std::int64_t x) {
-      return steps.tap(x - j * factor) + (j == 0 ? 0.0 : steps.tap(x + j * factor));
-    };
-    std::vector<double>& column = columns.emplace_back();
-    for (const std::vector<double>& kernel : steps.kernels(phases, samples, pair)) {
-      column.insert(column.end(), kernel.begin(), kernel.end());
+  // What an output sees of one cell. All cells look alike, and those on either side of its own weigh the same.
+  const Samples of_cell(factor, target.is_cut() ? kJumpSamples : kFittedSamples, static_cast<double>(steps.taps()));
+  const std::vector<std::vector<double>> cell =
+      steps.kernels(phases, of_cell, [&](std::int64_t x) { return steps.tap(x); });
+  const std::int64_t ends = of_cell.reach * of_cell.step;
+
+  const auto band = static_cast<std::size_t>(2 * ends / factor + 1);
+  BandedLeastSquares unknowns(static_cast<std::size_t>(radius) + 1, band, 2);
+  std::vector<double> row(band + 2);
+  double window_window = 0.0;  // products of what cells cannot make of the window and of the target
+  double window_target = 0.0;
+  const auto add = [&](std::size_t phase, std::int64_t x) {
+    const std::int64_t from = ceil_div(x - ends, factor);
+    const std::int64_t to = floor_div(x + ends, factor);
+    const std::int64_t first = from > 0 ? from : std::max<std::int64_t>(-to, 0);
+    std::ranges::fill(row, 0.0);
+    for (std::int64_t j = std::max(from, -radius); j <= std::min(to, radius); ++j) {
+      row[static_cast<std::size_t>(std::abs(j) - first)] +=
+          cell[phase][static_cast<std::size_t>((x - j * factor) / of_cell.step + of_cell.reach)];
+    }
+    row[band] = target(x);
+    row[band + 1] = std::abs(x) <= target.radius() ? 1.0 : 0.0;
+    unknowns.add(static_cast<std::size_t>(first), row);
+    window_window += row[band + 1] * row[band + 1];
+    window_target += row[band + 1] * row[band];
+  };
+  for (std::int64_t s = 0; s <= samples.reach; ++s) {
+    for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+      add(phase, s * samples.step);
+      if (s > 0) add(phase, -s * samples.step);
     }
   }
-  const auto at_every_phase = [&](const auto& of) {
-    const std::vector<double> once = samples.of(of);
-    std::vector<double> all;
-    for (std::size_t p = 0; p < phases.size(); ++p) all.insert(all.end(), once.begin(), once.end());
-    return all;
-  };
+
+  std::vector<double> half = unknowns.solution(0);
   if (jump == Jump::window) {
-    columns.push_back(at_every_phase([&](std::int64_t x) { return std::abs(x) <= target.radius() ? 1.0 : 0.0; }));
-  }
-  std::vector<double> right = at_every_phase(target);
-  std::vector<double> half = least_squares(columns, right);
-  if (jump == Jump::window) {
-    target.add_beside(half.back());
-    half.pop_back();
+    const double weight = window_target / window_window;
+    const std::vector<double> instead = unknowns.solution(1);
+    for (std::size_t j = 0; j < half.size(); ++j) half[j] -= weight * instead[j];
+    target.add_beside(weight);
   }
   keep_constants(half, target.left_to_cells());
   return half;
@@ -268,18 +284,10 @@ Decimation fit(const AxisGaussian& gaussian, int factor, Spline spline, Jump jum
 }  // namespace
 
 std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline, Jump jump) {
-  static std::mutex mutex;
-  static auto& fits = *new std::map<std::tuple<AxisGaussian, int, Spline, Jump>, std::shared_ptr<const Decimation>>;
-  constexpr std::size_t kRemembered = 512;
-  const std::tuple key{gaussian, factor, spline, jump};
-  {
-    const std::scoped_lock lock(mutex);
-    if (const auto known = fits.find(key); known != fits.end()) return known->second;
-  }
-  auto fresh = std::make_shared<const Decimation>(fit(gaussian, factor, spline, jump));
-  const std::scoped_lock lock(mutex);
-  if (fits.size() >= kRemembered) fits.clear();
-  return fits.emplace(key, std::move(fresh)).first->second;
+  static auto& fits =
+      *new Remembered<std::tuple<AxisGaussian, int, Spline, Jump>, std::shared_ptr<const Decimation>>(2048);
+  return fits.get({gaussian, factor, spline, jump},
+                  [&] { return std::make_shared<const Decimation>(fit(gaussian, factor, spline, jump)); });
 }
 
 Decimation shortened(Decimation fit, double allowed) {
@@ -312,10 +320,10 @@ Decimation shortened(Decimation fit, double allowed) {
   return fit;
 }
 
-double least_distance(const AxisGaussian& gaussian, int factor) {
+double least_distance_of_factor(const AxisGaussian& gaussian) {
   // Of fits by two to eight cells and jumps at 1.5 to 5 sigma: 0.49 times the jump and the factor where a sigma spans 1.25 cells, 0.9 at 12.
   constexpr double kBestSeen = 0.45;
-  return gaussian.radius && factor > 1 ? kBestSeen * factor * Target(gaussian).jump() : 0.0;
+  return gaussian.radius ? kBestSeen * Target(gaussian).jump() : 0.0;
 }
 
 }  // namespace mollify

@@ -53,7 +53,8 @@ enum class Jump : std::uint8_t { cells, window };
 /// to the distance.
 [[nodiscard]] Decimation shortened(Decimation fit, double allowed);
 
-/// What a fit misses at least, as far as was seen, for the jump where the Gaussian ends; 0 for endless ones. Costs no fit.
-[[nodiscard]] double least_distance(const AxisGaussian& gaussian, int factor);
+/// What a fit by a factor above one misses at least, over the factor, as far as was seen: for the jump where the Gaussian ends, so 0 for
+/// endless ones. Costs no fit.
+[[nodiscard]] double least_distance_of_factor(const AxisGaussian& gaussian);
 
 }  // namespace mollify

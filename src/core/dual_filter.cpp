@@ -95,7 +95,8 @@ double interpolation_variance(double position) {
   return f * (1.0 - f);
 }
 
-/// Interpolations do not move the mean, so variances of steps add up, at every phase.
+/// Interpolations do not move the mean, so variances of steps add up, at every phase. Those of a level are four times those
+/// of the level before.
 double variance(int levels, double offset) {
   const double o2 = offset * offset;
   const double down = 0.5 * interpolation_variance(0.5) + 0.5 * (o2 + interpolation_variance(0.5 + offset));
@@ -103,9 +104,7 @@ double variance(int levels, double offset) {
     return 0.5 * (interpolation_variance(0.25 + d) + interpolation_variance(0.25 - d));
   };
   const double up = (2.0 * (o2 + around(offset)) + 2.0 * around(0.0) + 8.0 * (o2 / 4.0 + around(offset / 2.0))) / 12.0;
-  double sum = 0.0;
-  for (int level = 1; level <= levels; ++level) sum += std::exp2(2 * level - 2) * down + std::exp2(2 * level) * up;
-  return sum;
+  return (std::ldexp(1.0, 2 * levels) - 1.0) / 3.0 * (down + 4.0 * up);
 }
 
 std::optional<float> offset_for(double sigma, int levels) {
@@ -156,9 +155,7 @@ double distance(double sigma, int levels, float offset, double enough) {
   return worst;
 }
 
-}  // namespace
-
-std::optional<DualFilter> fit_dual_filter(double sigma, int levels) {
+std::optional<DualFilter> fit(double sigma, int levels) {
   std::optional<DualFilter> best;
   for (int n = levels > 0 ? levels : 1; n <= (levels > 0 ? levels : kMostDualLevels); ++n) {
     const std::optional<float> offset = offset_for(sigma, n);
@@ -167,6 +164,13 @@ std::optional<DualFilter> fit_dual_filter(double sigma, int levels) {
     if (!best || from_one(*offset) < from_one(best->offset)) best = DualFilter{n, *offset};
   }
   return best;
+}
+
+}  // namespace
+
+std::optional<DualFilter> fit_dual_filter(double sigma, int levels) {
+  static auto& fits = *new Remembered<std::pair<double, int>, std::optional<DualFilter>>(512);
+  return fits.get({sigma, levels}, [&] { return fit(sigma, levels); });
 }
 
 double dual_filter_distance(const DualFilter& filter, double sigma, double enough) {

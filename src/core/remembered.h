@@ -19,7 +19,8 @@ class Remembered {
   [[nodiscard]] std::optional<Value> find(const Key& key) const {
     const std::scoped_lock lock(mutex_);
     const auto known = values_.find(key);
-    return known == values_.end() ? std::nullopt : std::optional(known->second);
+    if (known == values_.end()) return std::nullopt;
+    return std::optional<Value>(std::in_place, known->second);  // which may be an optional itself
   }
 
   void put(const Key& key, Value value) {

@@ -216,14 +216,10 @@ std::vector<T> rounded(const std::vector<double>& weights) {
 
 namespace {
 
-/// From a half to the next larger or smaller one.
+/// From a half to the next larger or smaller one: their bits are numbered by magnitude.
 double next_half(double half, bool up) {
-  const double unit = std::ldexp(1.0, std::max(half == 0.0 ? -24 : std::ilogb(half) - 10, -24));
-  // Below a power of two halves lie twice as close.
-  const bool is_power = half != 0.0 && std::ldexp(1.0, std::ilogb(half)) == std::abs(half);
-  const bool inward = (half > 0.0) != up && half != 0.0;
-  const double step = is_power && inward ? std::max(unit / 2.0, std::ldexp(1.0, -24)) : unit;
-  return up ? half + step : half - step;
+  if (half == 0.0) return std::copysign(0x1p-24, up ? 1.0 : -1.0);
+  return half_to_float(static_cast<std::uint16_t>(double_to_half(half) + ((half > 0.0) == up ? 1 : -1)));
 }
 
 }  // namespace
@@ -237,24 +233,35 @@ HalfWeights rounded_to_half(const std::vector<double>& weights, double scale) {
     out.weights.push_back(half);
     left += w / scale - half;
   }
-  // Those are rounded the other way that lie most nearly between two halves, until none brings the sum nearer.
+  // Those are rounded the other way that lie most nearly between two halves, until none brings the sum nearer. The rest of the
+  // sum shrinks by each, so who is too far away once stays so, until there is too much and the others turn.
+  struct Turn {
+    std::size_t index;
+    double other;
+    double cost;  ///< for each unit of the sum
+  };
   std::vector<bool> is_turned(weights.size());
+  const auto brings_nearer = [&](const Turn& t) { return std::abs(t.other - out.weights[t.index]) < 2.0 * std::abs(left); };
   while (true) {
-    std::size_t best = weights.size();
-    double best_cost = 0.0;  // for each unit of the sum
+    const bool up = left > 0.0;
+    std::vector<Turn> turns;
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      const double other = next_half(out.weights[i], left > 0.0);
-      const double step = std::abs(other - out.weights[i]);
-      const double moved = std::abs(other - weights[i] / scale) - std::abs(out.weights[i] - weights[i] / scale);
-      if (is_turned[i] || step >= 2.0 * std::abs(left) || (best < weights.size() && moved / step >= best_cost)) continue;
-      best = i;
-      best_cost = moved / step;
+      if (is_turned[i]) continue;
+      Turn t{i, next_half(out.weights[i], up), 0.0};
+      if (!brings_nearer(t)) continue;
+      const double exact = weights[i] / scale;
+      t.cost = (std::abs(t.other - exact) - std::abs(out.weights[i] - exact)) / std::abs(t.other - out.weights[i]);
+      turns.push_back(t);
     }
-    if (best == weights.size()) break;
-    is_turned[best] = true;
-    const double other = next_half(out.weights[best], left > 0.0);
-    left -= other - out.weights[best];
-    out.weights[best] = other;
+    if (turns.empty()) break;
+    std::ranges::stable_sort(turns, {}, &Turn::cost);
+    for (const Turn& t : turns) {
+      if (!brings_nearer(t)) continue;
+      is_turned[t.index] = true;
+      left -= t.other - out.weights[t.index];
+      out.weights[t.index] = t.other;
+      if ((left > 0.0) != up) break;
+    }
   }
   for (std::size_t i = 0; i < weights.size(); ++i) out.l1_distance += std::abs(out.weights[i] * scale - weights[i]);
   out.missing = left * scale;
