@@ -24,9 +24,18 @@ std::vector<std::string> values_of(const OptionInfo& option, const DeviceInfo& d
 class Rows {
  public:
   Rows(const Axes& axes, std::string id, std::span<const OptionInfo> options) : axes_(axes), id_(std::move(id)) {
+    Choice anything;
+    anything.fill(kOpen);
     for (const OptionInfo& option : options) {
-      names_.emplace_back(option.name);
-      values_.push_back(values_of(option, axes.device));
+      const std::string name(option.name);
+      std::vector<std::string> values = values_of(option, axes.device);
+      // Those of another backend make no rows, and what goes with them need not be asked.
+      const bool is_taken = std::any_of(values.begin() + 1, values.end(), [&](const std::string& value) {
+        return can_run(axes, {id_, {{name, value}}}, anything);
+      });
+      if (!is_taken) continue;
+      names_.push_back(name);
+      values_.push_back(std::move(values));
     }
   }
 
