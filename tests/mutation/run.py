@@ -9,6 +9,7 @@ having seen one.
 import argparse
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -239,6 +240,29 @@ def sync(source: pathlib.Path, tree: pathlib.Path) -> None:
             target.write_bytes(content)
 
 
+class Snapshot:
+    """A folder as it is now. To go back to it leaves the build nothing to do, which compiling again what was mended would."""
+
+    def __init__(self, folder: pathlib.Path, copy: pathlib.Path):
+        self.folder, self.copy = folder, copy
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(folder, copy)
+        self.stamps = self._stamps()
+
+    def _stamps(self) -> dict:
+        """Size and time of each file, by its path in the folder."""
+        files = (path for path in self.folder.rglob("*") if path.is_file())
+        return {path.relative_to(self.folder): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+    def restore(self) -> None:
+        now = self._stamps()
+        for path in now.keys() - self.stamps.keys():
+            (self.folder / path).unlink()
+        for path, stamp in self.stamps.items():
+            if now.get(path) != stamp:
+                shutil.copy2(self.copy / path, self.folder / path)
+
+
 def quiet(command: list) -> None:
     """Runs a command that must succeed; its output matters only if it does not."""
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -283,6 +307,8 @@ def main() -> None:
             sys.exit(f"the check {' '.join(algorithms)} fails without any mistake:\n" + "\n".join(found))
 
     survivors = []
+    # The build first: should that be cut short, the mistake in the tree is still newer than what was built with it.
+    right = [Snapshot(folder, arguments.work / "right" / folder.name) for folder in (build, tree)]
     for mutant in mutants:
         started = time.monotonic()
         path = tree / mutant.file
@@ -293,7 +319,8 @@ def main() -> None:
         try:
             found = findings(mutant.algorithms)
         finally:
-            path.write_text(original)
+            for folder in right:
+                folder.restore()
         print(f"{'seen    ' if found else 'SURVIVED'}  {mutant.name} ({time.monotonic() - started:.0f} s)", flush=True)
         for line in found:
             print("    " + line.strip()[:160])
