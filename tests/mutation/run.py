@@ -295,7 +295,7 @@ def main() -> None:
         """The last lines of what is wrong; none if nothing is."""
         quiet([arguments.cmake, "--build", build, "--target", "check"])
         done = subprocess.run([build / "check", *algorithms], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=300)
+                              timeout=600)  # for mistakes that hang
         lines = done.stdout.strip().splitlines()
         spoken = [line for line in lines if VALIDATION.search(line)]
         if done.returncode == 0:
