@@ -7,8 +7,8 @@ namespace mollify {
 
 inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "8", "16"};
 
-enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x };
-inline constexpr std::array<std::string_view, 5> kFusedMath = {"f32", "matrix", "half", "mixed", "matrix_x"};
+enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x, matrix_lanes };
+inline constexpr std::array<std::string_view, 6> kFusedMath = {"f32", "matrix", "half", "mixed", "matrix_x", "matrix_lanes"};
 inline constexpr std::array<std::string_view, 2> kFusedBetween = {"memory", "registers"};
 inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "lanes"};
 
@@ -23,10 +23,33 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 [[nodiscard]] Status check_fused_matrix(const Problem& p, std::string_view kernel);
 /// Whether sums of an image of integers can leave the range of its codes.
 [[nodiscard]] bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format);
+/// What cooperative matrices multiply by: taps as halves, or sums of two, and what that moves the result by. "x" is the axis that is
+/// filtered first, whose taps add up to one at most.
+struct HalfTaps {
+  PerAxis<AxisTaps> taps;
+  PerAxis<double> sum;                 ///< of each axis's taps
+  PerAxis<std::int32_t> halves{1, 1};  ///< that a tap is the sum of
+  PerAxis<double> gain{1.0, 1.0};      ///< what sums of an axis are multiplied by to be those of its weights
+  double error = 0.0;                  ///< full-scale units
+};
+/// One half each, and one for what lies between the axes.
+[[nodiscard]] HalfTaps half_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source);
+/// Two halves for what lies between the axes and for each tap; but taps of an axis on which one is near enough are one, times a gain by
+/// which they come nearest.
+[[nodiscard]] HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, double allowed_error);
+/// Of codes of 8 bits, which are read as the halves whose bits they are, 2^-24 of them: taps make up for it, those of the first axis as
+/// far as halves reach. A refusal where those of the other become too large.
+[[nodiscard]] Status scale_for_codes(PerAxis<AxisTaps>& taps);
+/// What sums of the first axis and then those of the other begin with, `half.sum` being of taps before they were scaled: rows are kept less
+/// half the range of codes, and results written as 1024 more, from where on halves are whole numbers.
+[[nodiscard]] PerAxis<double> starts_of_codes(const HalfTaps& half);
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
 /// On cooperative matrices along x, in f32 along y.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix_x(const Problem& p);
+
+/// On cooperative matrices along y and then x, of what their lanes fetch.
+[[nodiscard]] Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p);
 
 /// On an axis: sums of more rows do not fit into registers.
 inline constexpr std::size_t kMostFusedTaps = 65;

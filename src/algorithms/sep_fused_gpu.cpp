@@ -143,6 +143,7 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") || has("between") ? "matrix" : "f32"));
   if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
   if (math == FusedMath::matrix_x) return propose_sep_fused_matrix_x(p);
+  if (math == FusedMath::matrix_lanes) return propose_sep_fused_matrix_lanes(p);
   if (math != FusedMath::f32) return propose_sep_fused_lanes(p, math);
   if (has("neighbours")) {
     const bool are_lent = choice(p, "neighbours", kFusedNeighbours, "shared") == 1;

@@ -19,93 +19,10 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_matrix";
 constexpr std::int32_t kSide = 16;        // of a matrix
-constexpr double kLargestHalf = 65504.0;
 constexpr std::int32_t kMostBands = 6;  // matrices of taps an axis: more do not fit into registers
 
 /// Matrices of taps that 16 places need when their first tap lies `lead` places into the first.
 std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps + 2 * kSide - 2) / kSide; }
-
-/// Taps as halves and what that moves the result by.
-struct HalfTaps {
-  PerAxis<AxisTaps> taps;
-  PerAxis<double> sum;                 ///< of each axis's taps
-  PerAxis<std::int32_t> halves{1, 1};  ///< that a tap is the sum of
-  PerAxis<double> gain{1.0, 1.0};      ///< what sums of an axis are multiplied by to be those of its weights
-  double error = 0.0;                  ///< full-scale units
-};
-
-/// Taps of x divided by a scale, which those of y make up for.
-HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source, double scale) {
-  const HalfWeights x = rounded_to_half(s.taps.x.weights, scale);
-  const HalfWeights y = rounded_to_half(s.taps.y.weights, 1.0 / scale);
-  const double x_size = magnitude(s.taps.x.weights);
-  const double y_size = magnitude(y.weights) / scale;
-  const double l1 = x.l1_distance * y_size + x_size * y.l1_distance;
-  const double missing = std::abs(x.missing) * y_size + x_size * std::abs(y.missing);
-  // Full scale of floats is what all weights make of the largest pixel.
-  const double full_scale = source.is_unorm() ? 1.0 : x_size * magnitude(s.taps.y.weights);
-  // Rows are at most as large as the source: see separable(). Codes are held less half their range: at most 128 of them.
-  const double row = scale * (source.is_unorm() ? 0x1p-5 / source.unit() : 0x1p-11);
-  HalfTaps out;
-  out.taps = {{x.weights, s.taps.x.anchor}, {y.weights, s.taps.y.anchor}};
-  out.sum = {total(x.weights), total(y.weights)};
-  // Balanced taps see the source centred on zero. Sums of f32 hold codes from 1024 on; how a device rounds inside a product is
-  // its own, so that their share is an estimate, small beside the others.
-  constexpr double kSums = 0x1p-13;
-  out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * std::max(1.0, y_size) : l1) + row * y_size;
-  out.error /= full_scale;
-  return out;
-}
-
-/// By the scale that halves fit best. None below one, for which rows would need another bit.
-HalfTaps half_taps(const SeparableTaps& s, const FormatInfo& source) {
-  static auto& scales = *new Remembered<std::tuple<std::vector<double>, std::vector<double>, bool>, double>(64);
-  const double scale = scales.get({s.taps.x.weights, s.taps.y.weights, source.is_unorm()}, [&] {
-    constexpr int kScales = 32;
-    double best = 1.0;
-    double least = half_taps(s, source, best).error;
-    for (int i = 1; i < kScales; ++i) {
-      const double other = 1.0 + i / (2.0 * kScales);
-      const double error = half_taps(s, source, other).error;
-      if (error < least) std::tie(best, least) = std::pair(other, error);
-    }
-    return best;
-  });
-  return half_taps(s, source, scale);
-}
-
-/// Rows of two halves each, and taps of two as well, as the kernel splits them; but those of an axis on which they are near
-/// enough are one, times a gain by which they come nearest.
-HalfTaps split_taps(const SeparableTaps& s, const FormatInfo& source, double allowed_error) {
-  HalfTaps out;
-  out.taps = s.taps;
-  out.halves = {2, 2};
-  out.sum = {total(s.taps.x.weights), total(s.taps.y.weights)};
-  // Taps of both axes as two halves, what lies between them, whose first half is cut, and the product of both second halves, which is
-  // left out. (What is smaller than f16 holds, 2^-25 of it, is lost as well: less than its steps.) How a device rounds inside a product
-  // is its own: an estimate for a dozen of them.
-  constexpr double kHalves = 2.0 * 0x1p-23 + 0x1p-22 + 0x1p-21;
-  constexpr double kSums = 0x1p-18;
-  const PerAxis<double> size{magnitude(s.taps.x.weights), magnitude(s.taps.y.weights)};
-  if (source.is_unorm()) {  // what codes are more than their value goes by taps as they are
-    out.error = size.x * size.y * (kHalves + 0x1p-11 / source.unit());
-    return out;
-  }
-  out.error = kHalves + kSums;  // relative to what all weights make of the largest pixel
-  const auto keep_one = [&](auto axis_of, double size_of_axis) {
-    const HalfWeights best = rounded_to_best_half(axis_of(out.taps).weights);
-    const double error = out.error + best.l1_distance / size_of_axis;
-    if (error > allowed_error) return;
-    axis_of(out.taps).weights = best.weights;
-    axis_of(out.gain) = best.scale;
-    axis_of(out.halves) = 1;
-    out.error = error;
-  };
-  // First y: its second half takes two products, that of x one.
-  keep_one([](auto& axes) -> auto& { return axes.y; }, size.y);
-  keep_one([](auto& axes) -> auto& { return axes.x; }, size.x);
-  return out;
-}
 
 /// How a group works unless options say so.
 struct Shape {
@@ -173,10 +90,10 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const Error too_many = refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
                                  " taps, more than matrices in registers hold");
   if (std::max(across, down) > kMostBands) return too_many;
-  HalfTaps half = half_taps(s->taps, source);
+  HalfTaps half = half_taps(s->taps.taps, source);
   const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
   if (!halves) return halves.error();
-  if (*halves == 2) half = split_taps(s->taps, source, p.allowed_error - s->error);
+  if (*halves == 2) half = split_taps(s->taps.taps, source, p.allowed_error - s->error);
   const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height * p.batch;
   const Shape usual = usual_shape(source, down, splits_taps, pixels);
@@ -243,17 +160,13 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   pass.constants["lead"] = lead;
   pass.constants["clamps"] = leave_range(half.taps, source);
   pass.constants["segment"] = segment;
-  // A code is read as the half whose bits it is, 2^-24 of it, which taps make up for: those of x, at most one, as far as halves reach. Rows
-  // are kept less half the range of codes; a result is written as 1024 more.
-  constexpr double kGainX = 0x1p15;
-  constexpr double kGainY = 0x1p9;
+  PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {
-    for (double& w : pass.taps.x.weights) w *= kGainX;
-    for (double& w : pass.taps.y.weights) w *= kGainY;
-    if (magnitude(pass.taps.y.weights) > kLargestHalf) return refusal("the taps are too large for halves");
+    if (Status scaled = scale_for_codes(pass.taps); !scaled) return scaled.error();
+    start = starts_of_codes(half);
   }
-  pass.parameters["row_start"] = source.is_unorm() ? -128.0 / kGainY * half.sum.x : 0.0;
-  pass.parameters["column_start"] = source.is_unorm() ? 1024.0 + 128.0 * half.sum.x * half.sum.y : 0.0;
+  pass.parameters["row_start"] = start.x;
+  pass.parameters["column_start"] = start.y;
   pass.parameters["gain"] = half.gain.x * half.gain.y;
 
   const double reads = (segment + run_up) / segment * (width + s->nx() + lead - 1.0) / width;
