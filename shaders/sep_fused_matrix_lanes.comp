@@ -224,21 +224,19 @@ void store(bool whole, ivec2 p, Sum sums[4]) {
 // Walks down. `whole`: columns lie inside, and pixels side by side are stored together.
 void walk(bool whole) {
   bool settles = !whole && (border_x == kConstant || border_y == kConstant);
-  uint kept[(kKept > 0 ? kKept : 1) * kRead * kFetched];
+  Right kept[kKept > 0 ? kKept * kRead * source_channels : 1];
   uint coming[kNew * kRead * kFetched];
-  [[unroll]] for (int b = 0; b < kKept + kNew; ++b) {
+  [[unroll]] for (int b = 0; b < kDown; ++b) {
     uint places[kPlaces];
     find_rows(whole, first_row + b * kSide, places);
     [[unroll]] for (int t = 0; t < kRead; ++t) {
       uint words[kFetched];
       fetch(whole, places, t, words);
-      if (settles && b < kKept) settle(first_row + b * kSide, t, words);
-      [[unroll]] for (int i = 0; i < kFetched; ++i) {
-        if (b < kKept) {
-          kept[(b * kRead + t) * kFetched + i] = words[i];
-        } else {
-          coming[((b - kKept) * kRead + t) * kFetched + i] = words[i];
-        }
+      if (b < kKept) {
+        if (settles) settle(first_row + b * kSide, t, words);
+        [[unroll]] for (int c = 0; c < source_channels; ++c) kept[(b * kRead + t) * source_channels + c] = operand(words, c);
+      } else {
+        [[unroll]] for (int i = 0; i < kFetched; ++i) coming[((b - kKept) * kRead + t) * kFetched + i] = words[i];
       }
     }
   }
@@ -249,32 +247,26 @@ void walk(bool whole) {
     Left between[kAcross * halves * source_channels];
     [[unroll]] for (int t = 0; t < kRead; ++t) {
       Sum sums[4];
-      [[unroll]] for (int c = 0; c < source_channels; ++c) sums[c] = Sum(between_start);
-      [[unroll]] for (int b = 0; b < kDown; ++b) {
-        uint words[kFetched];
-        [[unroll]] for (int i = 0; i < kFetched; ++i) {
-          words[i] = b < kKept ? kept[(b * kRead + t) * kFetched + i] : coming[((b - kKept) * kRead + t) * kFetched + i];
-        }
-        if (settles && b >= kKept) {
-          settle(row + b * kSide, t, words);
-          [[unroll]] for (int i = 0; i < kFetched; ++i) coming[((b - kKept) * kRead + t) * kFetched + i] = words[i];
-        }
-        [[unroll]] for (int c = 0; c < source_channels; ++c) {
-          Right pixels = operand(words, c);
-          [[unroll]] for (int h = 0; h < tap_halves_y; ++h) sums[c] = coopMatMulAddNV(down[h * kDown + b], pixels, sums[c]);
-        }
-      }
-      [[unroll]] for (int b = 0; b < kKept; ++b) {
-        [[unroll]] for (int i = 0; i < kFetched; ++i) {
-          int from = b + kNew;
-          kept[(b * kRead + t) * kFetched + i] =
-              from < kKept ? kept[(from * kRead + t) * kFetched + i] : coming[((from - kKept) * kRead + t) * kFetched + i];
-        }
-      }
+      Right come[kNew * 4];
       [[unroll]] for (int b = 0; b < kNew; ++b) {
         uint words[kFetched];
+        [[unroll]] for (int i = 0; i < kFetched; ++i) words[i] = coming[(b * kRead + t) * kFetched + i];
+        if (settles) settle(row + (kKept + b) * kSide, t, words);
+        [[unroll]] for (int c = 0; c < source_channels; ++c) come[b * 4 + c] = operand(words, c);
         fetch(whole, places[b], t, words);
         [[unroll]] for (int i = 0; i < kFetched; ++i) coming[(b * kRead + t) * kFetched + i] = words[i];
+      }
+      [[unroll]] for (int c = 0; c < source_channels; ++c) {
+        sums[c] = Sum(between_start);
+        [[unroll]] for (int b = 0; b < kDown; ++b) {
+          Right pixels = b < kKept ? kept[(b * kRead + t) * source_channels + c] : come[(b - kKept) * 4 + c];
+          [[unroll]] for (int h = 0; h < tap_halves_y; ++h) sums[c] = coopMatMulAddNV(down[h * kDown + b], pixels, sums[c]);
+        }
+        [[unroll]] for (int b = 0; b < kKept; ++b) {
+          int from = b + kNew;
+          kept[(b * kRead + t) * source_channels + c] =
+              from < kKept ? kept[(from * kRead + t) * source_channels + c] : come[(from - kKept) * 4 + c];
+        }
       }
       [[unroll]] for (int c = 0; c < source_channels; ++c) {
         int at = (t % kAcross * source_channels + c) * halves;
