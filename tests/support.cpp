@@ -97,6 +97,7 @@ DeviceInfo fake_matrix_gpu() {
   device.gpu.subgroup_size = 32;
   device.gpu.matrix_operations = true;
   device.gpu.matrix_conversions = true;
+  device.gpu.small_matrices = true;
   device.gpu.byte_matrices = true;
   device.gpu.shared_bytes = 48 << 10;
   return device;

@@ -223,7 +223,8 @@ TEST_P(Batches, AreOneDispatchAPass) {
   // These read images, multiply matrices, which no software driver does, or have no images at all.
   std::set<std::string> missing(device.info().kernels.begin(), device.info().kernels.end());
   for (const char* kernel :
-       {"box_nxn_linear", "box_sep_linear", "gauss_linear", "gauss_decimate_matrix", "sep_fused_matrix", "sep_fused_matrix_x", "copy"}) {
+       {"box_nxn_linear", "box_sep_linear", "gauss_linear", "gauss_decimate_matrix", "sep_fused_matrix", "sep_fused_matrix_lanes", "sep_fused_matrix_x",
+        "copy"}) {
     missing.erase(kernel);
   }
   struct Images {

@@ -169,8 +169,9 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
     return must(planned("sep.fused", PixelFormat::rgba16f, radius)).algorithm.options.at("math");
   };
   EXPECT_EQ(math(1), "f32");
-  for (const std::int32_t radius : {2, 3, 4, 5}) EXPECT_EQ(math(radius), "matrix_x") << radius;
-  for (const std::int32_t radius : {6, 9, 15}) EXPECT_EQ(math(radius), "matrix") << radius;
+  EXPECT_EQ(math(2), "matrix_x");
+  for (const std::int32_t radius : {3, 4, 6, 9}) EXPECT_EQ(math(radius), "matrix_lanes") << radius;
+  for (const std::int32_t radius : {12, 15}) EXPECT_EQ(math(radius), "matrix") << radius;
   for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
     for (std::int32_t radius = 1; radius <= 16; ++radius) {
       const Result<Plan> plan = planned("sep.fused:math=matrix_x", format, radius);
@@ -211,6 +212,92 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
             cannot + "taps reach over 20 columns, further than the 16 of a block");
   EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,span=2", PixelFormat::rgba16f, 4)),
             cannot + "option span is not for matrices along x");
+}
+
+/// What lanes fetch themselves is filtered along y first.
+TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
+  const auto planned = [](std::string_view algorithm, PixelFormat format, PerAxis<std::int32_t> radius, std::int32_t side = 4096,
+                           const DeviceInfo& device = fake_h200()) {
+    const BlurSpec spec = spec_of(Gaussian{{radius.x / 3.0, radius.y / 3.0}, radius, {}});
+    const ImageDesc desc{side, side, format};
+    return make_plan(spec, desc, desc, device, with(algorithm));
+  };
+  using enum PixelFormat;
+  for (const PixelFormat format : {rgba8, rgba16f, rg16f}) {
+    for (std::int32_t radius = 1; radius <= 12; ++radius) {
+      for (const PerAxis<std::int32_t> radii : {PerAxis<std::int32_t>{radius, radius}, {radius, 1}, {2, radius}}) {
+        const Result<Plan> plan = planned("sep.fused:math=matrix_lanes", format, radii);
+        ASSERT_TRUE(plan.ok()) << radii.x << ", " << radii.y << ": " << message_of(plan);
+        EXPECT_LE(plan->predicted_error, default_max_error(format));
+        const Pass& pass = plan->passes.front();
+        double sum = pass.parameters.at("gain");
+        for (const auto& [weights, reach] : {std::pair{&pass.taps.x.weights, radii.x}, std::pair{&pass.taps.y.weights, radii.y}}) {
+          EXPECT_EQ(weights->size(), 2 * static_cast<std::size_t>(reach) + 1);
+          double of_axis = 0.0;
+          for (const double w : *weights) of_axis += w;
+          sum *= of_axis;
+        }
+        EXPECT_NEAR(sum, format == rgba8 ? 0x1p24 : 1.0, sum * 1e-3) << radii.x << ", " << radii.y;
+      }
+    }
+  }
+  // Codes are 2^-24 of themselves: taps that come first make up for most of it.
+  const Pass codes = must(planned("sep.fused:math=matrix_lanes", rgba8, {2, 9})).passes.front();
+  EXPECT_GT(codes.taps.y.weights[9], codes.taps.x.weights[2]);
+
+  struct Usual {
+    PixelFormat format;
+    std::int32_t radius;
+    std::int32_t side;
+    const char* blocks_threads_and_pieces;
+  };
+  for (const Usual& usual : {Usual{rgba8, 4, 4096, "3, 128, 12"}, {rgba8, 6, 4096, "6, 128, 12"}, {rgba8, 9, 4096, "4, 128, 8"},
+                             {rgba16f, 4, 4096, "4, 128, 8"}, {rgba16f, 9, 4096, "4, 128, 8"}, {rg16f, 4, 4096, "6, 128, 12"},
+                             {rgba8, 4, 512, "4, 128, 32"}}) {
+    const Options options = must(planned("sep.fused:math=matrix_lanes", usual.format, {usual.radius, usual.radius}, usual.side)).algorithm.options;
+    EXPECT_EQ(options.at("blocks") + ", " + options.at("threads") + ", " + options.at("vertical_groups"), usual.blocks_threads_and_pieces)
+        << info(usual.format).name << " " << usual.radius << " " << usual.side;
+  }
+
+  const std::string cannot = "sep.fused cannot do this: ";
+  DeviceInfo without = fake_h200();
+  without.gpu.small_matrices = false;
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", rgba8, {4, 4}, 4096, without)),
+            cannot + "the device has no cooperative matrices of 8 columns that sums of others become");
+  DeviceInfo narrow = fake_h200();
+  narrow.gpu.subgroup_size = 16;
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", rgba8, {4, 4}, 4096, narrow)),
+            cannot + "matrices of lanes are for subgroups of 32");
+  for (const PixelFormat format : {r8, rg8, rgb8, r16f, rgb16f}) {
+    EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", format, {4, 4})), cannot + "matrices of lanes are for pixels of whole words");
+  }
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", rgba8, {13, 13})),
+            cannot + "the kernel has 27x27 taps, more than lanes keep rows of pixels for");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes,threads=48", rgba8, {4, 4})),
+            cannot + "threads are whole subgroups: a multiple of 32");
+  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes,batch=2", rgba8, {4, 4})), cannot + "option batch is not for matrices of lanes");
+}
+
+/// Cutting results to the range of codes costs instructions, and is for those alone that could round to something beyond it.
+TEST(VulkanPlan, MatricesClampWhatCanLeaveTheRangeOfCodes) {
+  const auto clamps = [](const KernelSpec& kernel, std::string_view algorithm, double max_error = 0.0005) {
+    BlurSpec spec = spec_of(kernel);
+    spec.accuracy.max_error = max_error;
+    const ImageDesc desc{512, 512, PixelFormat::rgba8};
+    return must(make_plan(spec, desc, desc, fake_h200(), with(algorithm))).passes.front().constants.at("clamps") == 1;
+  };
+  const auto taps = [](double side, double middle) {
+    return KernelSpec(Taps{{{side, middle, side}, 1}, {{side, middle, side}, 1}, Normalization::none});
+  };
+  for (const char* algorithm : {"sep.fused:math=matrix", "sep.fused:math=matrix_x", "sep.fused:math=matrix_lanes"}) {
+    for (const std::int32_t radius : {1, 2, 4, 9}) {
+      EXPECT_FALSE(clamps(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}}, algorithm)) << algorithm;
+    }
+    EXPECT_FALSE(clamps(taps(0.25, 0.5), algorithm)) << algorithm;
+    EXPECT_FALSE(clamps(taps(0.25, 0.5003), algorithm)) << algorithm << ": 255.15 rounds to 255";
+    EXPECT_TRUE(clamps(taps(0.25, 0.502), algorithm)) << algorithm << ": 256 is no code";
+    EXPECT_TRUE(clamps(taps(-0.01, 1.02), algorithm)) << algorithm << ": -10 is none";
+  }
 }
 
 }  // namespace

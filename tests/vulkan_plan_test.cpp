@@ -348,8 +348,8 @@ TEST(VulkanPlan, ErrorsOfHalvesDoNotShrinkWithTheWeights) {
     spec.accuracy.max_error = 1.0;
     return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).predicted_error;
   };
-  for (const char* algorithm : {"sep.fused:math=matrix,halves=1", "sep.fused:math=matrix,halves=2", "sep.fused:math=matrix_x", "sep.fused:math=mixed",
-                                "sep.fused:math=half,span=1"}) {
+  for (const char* algorithm : {"sep.fused:math=matrix,halves=1", "sep.fused:math=matrix,halves=2", "sep.fused:math=matrix_x", "sep.fused:math=matrix_lanes",
+                                "sep.fused:math=mixed", "sep.fused:math=half,span=1"}) {
     const double of_one = error(algorithm, 1.0);
     EXPECT_GT(of_one, 0.0);
     for (const double scale : {0.25, 0.0625, 4.0, 1024.0}) {

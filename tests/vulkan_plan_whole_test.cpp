@@ -25,7 +25,7 @@ TEST(VulkanPlan, BatchesLieInBuffersAndWalkInFewerPieces) {
   const KernelSpec box = Box::of_radius(9, 9);
   for (const auto& [algorithm, kernel] :
        {std::pair{"sep.fused:math=matrix", narrow}, std::pair{"sep.fused:math=matrix_x", narrow},
-        std::pair{"sep.fused:neighbours=lanes", narrow},
+        std::pair{"sep.fused:math=matrix_lanes", narrow}, std::pair{"sep.fused:neighbours=lanes", narrow},
         std::pair{"sep.fused:neighbours=shared", narrow}, std::pair{"gauss.decimate", wide}, std::pair{"box.any:form=columns", box},
         std::pair{"box.any:form=segments", box}, std::pair{"sep.inline_sliding", narrow}}) {
     EXPECT_LT(groups(must(plan(algorithm, kernel, 64))), groups(must(plan(algorithm, kernel, 1)))) << algorithm;
@@ -58,7 +58,7 @@ TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
     const Options options = must(make_plan(spec, desc, desc, device)).algorithm.options;
     return options.at("math") + ", " + options.at("vertical_groups");
   };
-  EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "matrix, 8");
+  EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "matrix_lanes, 12");
   EXPECT_EQ(chosen(PixelFormat::r8, 4), "matrix, 14");
   EXPECT_EQ(chosen(PixelFormat::r8, 2).substr(0, 3), "f32");
 }

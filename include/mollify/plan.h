@@ -28,6 +28,7 @@ struct GpuInfo {
   bool shuffle_operations = false;         ///< and votes, among lanes of a subgroup in compute shaders, which can be asked to be full
   bool matrix_operations = false;          ///< cooperative matrices of f16, 16x16 by 16x8, summed in f32, by whole subgroups
   bool matrix_conversions = false;         ///< sums of cooperative matrices become operands of others
+  bool small_matrices = false;             ///< and operands are of 16x8 and 8x8, too
   bool byte_matrices = false;              ///< cooperative matrices of 8-bit integers, 16x32 times 32x16, summed in 32 bits
   bool small_storage = false;              ///< 8- and 16-bit numbers in storage buffers, f16 rounded to the nearest
   std::int64_t shared_bytes = 0;           ///< of one work group

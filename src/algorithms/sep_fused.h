@@ -21,8 +21,8 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 [[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
 /// Whether the device and the request allow products of cooperative matrices, by this kernel.
 [[nodiscard]] Status check_fused_matrix(const Problem& p, std::string_view kernel);
-/// Whether sums of an image of integers can leave the range of its codes.
-[[nodiscard]] bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format);
+/// Whether sums of an image of 8-bit integers, which err by `error`, can leave the range of its codes by so much that they round to others.
+[[nodiscard]] bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double error);
 /// What cooperative matrices multiply by: taps as halves, or sums of two, and what that moves the result by. "x" is the axis that is
 /// filtered first, whose taps add up to one at most.
 struct HalfTaps {

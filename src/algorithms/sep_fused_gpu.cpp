@@ -162,7 +162,10 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
     if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_lanes(p, FusedMath::half));
   }
   if (!has("math") && !has("span")) {
-    if (!has("batch")) consider(propose_sep_fused_matrix(p));
+    if (!has("batch")) {
+      consider(propose_sep_fused_matrix(p));
+      if (!has("between")) consider(propose_sep_fused_matrix_lanes(p));
+    }
     consider(propose_sep_fused_matrix_x(p));
   }
   return best;

@@ -3,12 +3,9 @@
 // taps are rounded to some, and what lies between the axes is rounded once more; or the latter two are sums of two halves. Loses where
 // that is too inexact.
 #include <algorithm>
-#include <cmath>
-#include <tuple>
 
 #include "algorithms/sep_fused.h"
 #include "algorithms/sep_gpu.h"
-#include "core/remembered.h"
 #include "core/weights.h"
 #include "tuning/tuning.h"
 
@@ -61,11 +58,16 @@ Status check_fused_matrix(const Problem& p, std::string_view kernel) {
   return {};
 }
 
-bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format) {
-  constexpr double kSlack = 1e-6;
-  const bool stay = std::abs(total(taps.x.weights) * total(taps.y.weights) - 1.0) < kSlack &&
-                    magnitude(taps.x.weights) * magnitude(taps.y.weights) < 1.0 + kSlack;
-  return format.is_unorm() && !stay;
+bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double error) {
+  if (!format.is_unorm()) return false;
+  const double size = magnitude(taps.x.weights) * magnitude(taps.y.weights);
+  const double sum = total(taps.x.weights) * total(taps.y.weights);
+  // A result is rounded as 1024 more than its code; below that halves have a step of half a code.
+  constexpr double kAbove = 0.49;  // codes
+  constexpr double kBelow = 0.24;
+  const double above = (size + sum) / 2.0 - 1.0 + error;
+  const double below = (size - sum) / 2.0 + error;
+  return above > kAbove * format.unit() || below > kBelow * format.unit();
 }
 
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
@@ -158,7 +160,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   pass.constants["tap_halves_y"] = half.halves.y;
   pass.constants["blocks"] = *blocks;
   pass.constants["lead"] = lead;
-  pass.constants["clamps"] = leave_range(half.taps, source);
+  pass.constants["clamps"] = leave_range(half.taps, source, out.error);
   pass.constants["segment"] = segment;
   PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {

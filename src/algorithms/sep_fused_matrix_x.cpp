@@ -138,7 +138,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   pass.constants["subgroup_size"] = subgroup;
   pass.constants["parts"] = *parts;
   pass.constants["lead"] = lead;
-  pass.constants["clamps"] = leave_range(rows.taps, source);
+  pass.constants["clamps"] = leave_range(rows.taps, source, out.error);
   pass.constants["batch"] = *batch;
   pass.constants["tap_halves"] = *halves;
   pass.constants["segment"] = segment;

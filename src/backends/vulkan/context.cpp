@@ -109,6 +109,8 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   // Modules that convert them are of SPIR-V 1.6.
   gpu.matrix_conversions = has_matrices && all.properties.apiVersion >= kNewestApiVersion &&
                            enabled.conversions.cooperativeMatrixConversions == VK_TRUE;
+  gpu.small_matrices = gpu.matrix_conversions && subgroups_do(VK_SUBGROUP_FEATURE_VOTE_BIT) &&
+                       multiplies(vk, physical, 8, 8, MatrixComponent::float16, MatrixComponent::float32);
   gpu.byte_matrices = has_matrices && enabled.v12.shaderInt8 == VK_TRUE &&
                       multiplies(vk, physical, 32, 16, MatrixComponent::uint8, MatrixComponent::uint32);
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
