@@ -150,7 +150,7 @@ void main() {
         if (thread + i * kThreads < kRows * kFours) put_halves(puts[i], ahead[i]);
       }
     }
-    // Before the barrier, so that they are on their way while others come to it.
+    barrier();
     if (turn + 1 < turns) {
       int top = corner.y + (turn + 1) * kRows;
       if (whole_columns_in && top >= 0 && top + kRows <= source_size.y) {
@@ -165,7 +165,6 @@ void main() {
         }
       }
     }
-    barrier();
     if (turn >= 0) {
       Left source_blocks[blocks + kBlocksX - 1];
       [[unroll]] for (int b = 0; b < blocks + kBlocksX - 1; ++b) {

@@ -59,17 +59,17 @@ const int kBandX = kSide * kSide / 4;  // fours of halves of each
 const int kBandY = kRows * kSide / 4;
 const int kBands = kBandsX * kBandX + kBandsY * kBandY;
 shared float taps[taps_x + taps_y];
-// Bands, and before them what tells lanes their places.
-const int kNumbering = kRows * kSide / 2;
-shared uvec2 bands[kBands > kNumbering ? kBands : kNumbering];
+shared uvec2 bands[kBands];
+// Numbers of a block and of a sum, in the words of matrices, that tell lanes their places.
+const int kBlockNumbers = kSide * kSide / 4;
+const int kSumNumbers = kRows * kSide / 2;
+shared uvec2 numbers[kBlockNumbers + kSumNumbers];
 
 float tap_x(int i) { return i >= 0 && i < taps_x ? taps[i] : 0.0; }
 float tap_y(int i) { return i >= 0 && i < taps_y ? taps[taps_x + i] : 0.0; }
 
 // Column j of matrix n of x has the taps of output column j for columns 8 n and on; row j of matrix n of y has those of output row j.
 void make_bands(int thread) {
-  for (int i = thread; i < taps_x + taps_y; i += kThreads) taps[i] = weights[i];
-  barrier();
   for (int i = thread; i < kBands; i += kThreads) {
     bool is_x = i < kBandsX * kBandX;
     int j = is_x ? i : i - kBandsX * kBandX;
@@ -90,24 +90,23 @@ void make_bands(int thread) {
 ivec2 fetched[kFetched];
 ivec2 made[kMade];
 
+void put_numbers(int thread) {
+  for (int i = thread; i < kBlockNumbers; i += kThreads) {
+    f16vec4 v = f16vec4(4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3);
+    numbers[i] = uvec2(packFloat2x16(v.xy), packFloat2x16(v.zw));
+  }
+  for (int i = thread; i < kSumNumbers; i += kThreads) numbers[kBlockNumbers + i] = floatBitsToUint(vec2(2 * i, 2 * i + 1));
+}
+
 ivec2 place_of(int number) { return ivec2(number % kSide, number / kSide); }
 
-void find_places(int thread) {
-  for (int i = thread; i < kBandX; i += kThreads) {
-    f16vec4 v = f16vec4(4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3);
-    bands[i] = uvec2(packFloat2x16(v.xy), packFloat2x16(v.zw));
-  }
-  barrier();
-  Right right;
-  coopMatLoadNV(right, bands, 0, kSide / 4, false);
-  [[unroll]] for (int i = 0; i < kFetched; ++i) fetched[i] = place_of(int(right[i]));
-  barrier();
-  for (int i = thread; i < kNumbering; i += kThreads) bands[i] = floatBitsToUint(vec2(2 * i, 2 * i + 1));
-  barrier();
+void find_places() {
+  Right block;
+  coopMatLoadNV(block, numbers, 0, kSide / 4, false);
+  [[unroll]] for (int i = 0; i < kFetched; ++i) fetched[i] = place_of(int(block[i]));
   Sum sum;
-  coopMatLoadNV(sum, bands, 0, kSide / 2, false);
+  coopMatLoadNV(sum, numbers, kBlockNumbers, kSide / 2, false);
   [[unroll]] for (int i = 0; i < kMade; ++i) made[i] = place_of(int(sum[i]));
-  barrier();
 }
 
 // ---- Pixels
@@ -233,6 +232,8 @@ void store(bool whole, ivec2 p, Sum sums[4]) {
 
 Left down[kBandsY];
 Right across[kBandsX];
+Right kept[(kKept > 0 ? kKept : 1) * kRead * 4];  // the last rows, by blocks
+uint coming[kNew * kRead * kWords];               // those on their way
 const int kBetween = kAcross * 4 * halves;  // what lies between the axes, of as many blocks as are needed together
 
 // The sum as a left operand, or as the sum of two.
@@ -249,26 +250,43 @@ void put_between(inout Left between[kBetween], int at, Sum sum) {
   between[at] = Left(sum);
 }
 
-// `whole`: all columns lie inside, and pixels side by side can be stored together.
-void walk(bool whole) {
-  bool has_outside = !whole && (border_x == kConstant || border_y == kConstant);
-  Right kept[(kKept > 0 ? kKept : 1) * kRead * 4];  // the last rows, by blocks
-  uint coming[kNew * kRead * kWords];               // those on their way
+// What the first turn needs: on its way while matrices of taps are made, where there are registers for both. Where pixels have two channels, it
+// was measured to take longer.
+const bool kFetchesEarly = kKept <= 2 && source_channels == 4;
+uint first[kDown * kRead * kWords];
+
+void fetch_first(bool whole) {
   [[unroll]] for (int b = 0; b < kDown; ++b) {
-    int top = first_row + b * kSide;
     uint places[kFetched];
-    find_rows(whole, top, places);
+    find_rows(whole, first_row + b * kSide, places);
     [[unroll]] for (int n = 0; n < kRead; ++n) {
       uint words[kWords];
       fetch(whole, places, n, words);
+      [[unroll]] for (int w = 0; w < kWords; ++w) first[(b * kRead + n) * kWords + w] = words[w];
+    }
+  }
+}
+
+void keep_first() {
+  [[unroll]] for (int b = 0; b < kDown; ++b) {
+    [[unroll]] for (int n = 0; n < kRead; ++n) {
+      uint words[kWords];
+      [[unroll]] for (int w = 0; w < kWords; ++w) words[w] = first[(b * kRead + n) * kWords + w];
       if (b < kKept) {
-        if (has_outside) put_outside(top, n, words);
+        if (border_x == kConstant || border_y == kConstant) put_outside(first_row + b * kSide, n, words);
         [[unroll]] for (int c = 0; c < source_channels; ++c) kept[(b * kRead + n) * 4 + c] = operand(words, c);
       } else {
         [[unroll]] for (int w = 0; w < kWords; ++w) coming[((b - kKept) * kRead + n) * kWords + w] = words[w];
       }
     }
   }
+}
+
+// `whole`: all columns lie inside, and pixels side by side can be stored together.
+void walk(bool whole) {
+  bool has_outside = !whole && (border_x == kConstant || border_y == kConstant);
+  if (!kFetchesEarly) fetch_first(whole);
+  keep_first();
   for (int y = start; y < end; y += kRows) {
     int top = first_row + y - start + kKept * kSide;  // of what has come
     uint places[kNew][kFetched];
@@ -319,19 +337,23 @@ void walk(bool whole) {
 
 void main() {
   int thread = int(gl_LocalInvocationIndex);
-  find_places(thread);
-  make_bands(thread);
+  put_numbers(thread);
+  for (int i = thread; i < taps_x + taps_y; i += kThreads) taps[i] = weights[i];
   barrier();
-  [[unroll]] for (int n = 0; n < kBandsX; ++n) coopMatLoadNV(across[n], bands, n * kBandX, kSide / 4, false);
-  [[unroll]] for (int n = 0; n < kBandsY; ++n) coopMatLoadNV(down[n], bands, kBandsX * kBandX + n * kBandY, kSide / 4, false);
-
+  find_places();
   left = (int(gl_WorkGroupID.x) * kSubgroups + int(gl_SubgroupID)) * blocks * kSide;
-  if (left >= size.x) return;
   start = int(gl_WorkGroupID.y) * segment;
   end = min(start + segment, size.y);
   first_column = origin.x + left - before.x;
   first_row = origin.y + start - before.y;
   last_row = first_row + end - start + taps_y - 2;
+
+  if (kFetchesEarly) fetch_first(false);
+  make_bands(thread);
+  barrier();
+  if (left >= size.x) return;
+  [[unroll]] for (int n = 0; n < kBandsX; ++n) coopMatLoadNV(across[n], bands, n * kBandX, kSide / 4, false);
+  [[unroll]] for (int n = 0; n < kBandsY; ++n) coopMatLoadNV(down[n], bands, kBandsX * kBandX + n * kBandY, kSide / 4, false);
   bool has_pairs = destination_pitch % 2 == 0 && destination_start() % 2u == 0u && left + blocks * kSide <= size.x;
   [[unroll]] for (int i = 0; i < kMade; i += 2) {
     has_pairs = has_pairs && made[i].x % 2 == 0 && made[i + 1] == made[i] + ivec2(1, 0);

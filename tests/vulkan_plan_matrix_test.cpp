@@ -24,6 +24,7 @@ std::string math_of(const DeviceInfo& device, double sigma, std::int32_t radius,
 
 TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
   DeviceInfo device = fake_matrix_gpu();
+  device.gpu.small_matrices = false;
   device.gpu.matrix_operations = false;
   EXPECT_EQ(math_of(device, 3.0, 9), "f32");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix"),
@@ -46,6 +47,11 @@ TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:threads=96"), "f32") << "96 are no subgroup a channel";
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,threads=96"),
             "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");
+  device.gpu.small_matrices = true;
+  EXPECT_EQ(math_of(device, 3.0, 9), "matrix_lanes of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "matrix_lanes of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:between=registers"), "matrix of 1");
 }
 
 TEST(VulkanPlan, SumsOfMatricesStayInRegistersWhereTheDeviceMakesThemOperands) {
@@ -54,6 +60,7 @@ TEST(VulkanPlan, SumsOfMatricesStayInRegistersWhereTheDeviceMakesThemOperands) {
     const ImageDesc desc{500, 300, PixelFormat::rgba8};
     return make_plan(spec_of(Gaussian{{3.0, 3.0}, PerAxis<std::int32_t>{9, 9}, {}}), desc, desc, device, with(algorithm));
   };
+  device.gpu.small_matrices = false;
   const auto between = [&](std::string_view algorithm) {
     const Plan plan = must(planned(algorithm));
     const bool in_registers = plan.passes.at(0).constants.at("between") == 1;

@@ -67,7 +67,7 @@ bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double
   constexpr double kBelow = 0.24;
   const double above = (size + sum) / 2.0 - 1.0 + error;
   const double below = (size - sum) / 2.0 + error;
-  return above > kAbove * format.unit() || below > kBelow * format.unit();
+  return above > kAbove / format.unit() || below > kBelow / format.unit();
 }
 
 Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
