@@ -19,11 +19,11 @@
 // gain: what the latter are multiplied by.
 #define KERNEL_PARAMETERS ivec2 before; int segment; float between_start; float end_start; float gain;
 #include "pixel.glsl"
+#include "blocks.glsl"
 #include "halves.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
-layout(constant_id = 22) const int subgroup_size = 32;
 layout(constant_id = 23) const int blocks = 1;      // neighbouring blocks of 8 columns that a subgroup makes
 layout(constant_id = 24) const bool clamps = true;  // sums can leave the range of an integer format
 // What is the sum of so many halves, one and the rest: what lies between the axes, and taps.
@@ -34,19 +34,8 @@ layout(constant_id = 27) const int tap_halves_y = 1;
 // Those of x, then those of y.
 #include "weights.glsl"
 
-// Left operands, right ones and sums.
-#define Left fcoopmatNV<16, gl_ScopeSubgroup, 16, 8>
-#define Right fcoopmatNV<16, gl_ScopeSubgroup, 8, 8>
-#define Sum fcoopmatNV<32, gl_ScopeSubgroup, 16, 8>
-const int kSide = 8;    // of a block of pixels, a right operand
-const int kRows = 16;   // of a turn, and of a sum
-const int kFetched = kSide * kSide / subgroup_size;  // numbers of a right operand in a lane: of a block, the pixels that it fetches
-const int kMade = kRows * kSide / subgroup_size;     // of a sum: the pixels that it stores
-
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kSubgroups = kThreads / subgroup_size;
-const int kPixelWords = source_channels * source_bits / 32;
-const int kWords = kFetched * kPixelWords;               // of a block in a lane
 const int kAcross = (taps_x + 2 * kSide - 2) / kSide;    // blocks of columns that 8 columns depend on
 const int kDown = (taps_y + kRows + kSide - 2) / kSide;  // blocks of rows that 16 rows depend on
 const int kNew = kRows / kSide;                          // of these: what a turn brings,
@@ -55,15 +44,9 @@ const int kRead = blocks + kAcross - 1;                  // blocks of columns th
 
 const int kBandsX = tap_halves_x * kAcross;  // matrices of taps
 const int kBandsY = tap_halves_y * kDown;
-const int kBandX = kSide * kSide / 4;  // fours of halves of each
-const int kBandY = kRows * kSide / 4;
-const int kBands = kBandsX * kBandX + kBandsY * kBandY;
+const int kBands = kBandsX * kSide + kBandsY * kRows;  // rows of these
 shared float taps[taps_x + taps_y];
-shared uvec2 bands[kBands];
-// Numbers of a block and of a sum, in the words of matrices, that tell lanes their places.
-const int kBlockNumbers = kSide * kSide / 4;
-const int kSumNumbers = kRows * kSide / 2;
-shared uvec2 numbers[kBlockNumbers + kSumNumbers];
+shared uvec4 bands[kBands];
 
 float tap_x(int i) { return i >= 0 && i < taps_x ? taps[i] : 0.0; }
 float tap_y(int i) { return i >= 0 && i < taps_y ? taps[taps_x + i] : 0.0; }
@@ -71,74 +54,19 @@ float tap_y(int i) { return i >= 0 && i < taps_y ? taps[taps_x + i] : 0.0; }
 // Column j of matrix n of x has the taps of output column j for columns 8 n and on; row j of matrix n of y has those of output row j.
 void make_bands(int thread) {
   for (int i = thread; i < kBands; i += kThreads) {
-    bool is_x = i < kBandsX * kBandX;
-    int j = is_x ? i : i - kBandsX * kBandX;
-    int n = is_x ? j / kBandX : j / kBandY;
-    int row = is_x ? j / 2 % kSide : j / 2 % kRows;
-    int column = j % 2 * 4;
-    vec4 v;
-    [[unroll]] for (int k = 0; k < 4; ++k) {
-      v[k] = is_x ? rest_of(tap_x(n % kAcross * kSide + row - (column + k)), n / kAcross)
-                  : rest_of(tap_y(n % kDown * kSide + (column + k) - row), n / kDown);
+    bool is_x = i < kBandsX * kSide;
+    int n = is_x ? i / kSide : (i - kBandsX * kSide) / kRows;
+    int row = is_x ? i % kSide : (i - kBandsX * kSide) % kRows;
+    float v[kSide];
+    [[unroll]] for (int column = 0; column < kSide; ++column) {
+      v[column] = is_x ? rest_of(tap_x(n % kAcross * kSide + row - column), n / kAcross)
+                       : rest_of(tap_y(n % kDown * kSide + column - row), n / kDown);
     }
-    bands[i] = uvec2(packFloat2x16(f16vec2(v.xy)), packFloat2x16(f16vec2(v.zw)));
+    bands[i] = row_of_halves(v);
   }
-}
-
-// Columns and rows, within a block, of the pixels that a lane fetches, and of those that it stores: which numbers of a matrix a lane holds is
-// the device's own, so it is read from matrices of numbers that tell their places.
-ivec2 fetched[kFetched];
-ivec2 made[kMade];
-
-void put_numbers(int thread) {
-  for (int i = thread; i < kBlockNumbers; i += kThreads) {
-    f16vec4 v = f16vec4(4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3);
-    numbers[i] = uvec2(packFloat2x16(v.xy), packFloat2x16(v.zw));
-  }
-  for (int i = thread; i < kSumNumbers; i += kThreads) numbers[kBlockNumbers + i] = floatBitsToUint(vec2(2 * i, 2 * i + 1));
-}
-
-ivec2 place_of(int number) { return ivec2(number % kSide, number / kSide); }
-
-void find_places() {
-  Right block;
-  coopMatLoadNV(block, numbers, 0, kSide / 4, false);
-  [[unroll]] for (int i = 0; i < kFetched; ++i) fetched[i] = place_of(int(block[i]));
-  Sum sum;
-  coopMatLoadNV(sum, numbers, kBlockNumbers, kSide / 2, false);
-  [[unroll]] for (int i = 0; i < kMade; ++i) made[i] = place_of(int(sum[i]));
 }
 
 // ---- Pixels
-
-const uint kLowBytes = 0x00FF00FFu;
-
-// Of a pixel beyond a constant border.
-uint outside_word(int w) {
-  if (source_bits == 8) return packUnorm4x8(outside);
-  return w == 0 ? packHalf2x16(outside.xy) : packHalf2x16(outside.zw);
-}
-
-// A channel of two of a lane's pixels. Codes of 8 bits are the halves whose bits they are, 2^-24 of them, which takes no conversion.
-uint two_halves(uint words[kWords], int pixel, int c) {
-  int word = source_bits == 8 ? 0 : c / 2;
-  uint a = words[pixel * kPixelWords + word], b = words[(pixel + 1) * kPixelWords + word];
-  if (source_bits == 8) {
-    uint two = c < 2 ? low_halves(a, b) : high_halves(a, b);
-    return (c % 2 == 0 ? two : two >> 8) & kLowBytes;
-  }
-  return c % 2 == 0 ? low_halves(a, b) : high_halves(a, b);
-}
-
-Right operand(uint words[kWords], int c) {
-  Right right;
-  [[unroll]] for (int i = 0; i < kFetched; i += 2) {
-    f16vec2 two = unpackFloat2x16(two_halves(words, i, c));
-    right[i] = two.x;
-    right[i + 1] = two.y;
-  }
-  return right;
-}
 
 uint within_codes(uint two) {
   if (!clamps) return two;
@@ -158,45 +86,9 @@ uvec2 pixel_made(Sum sums[4], int i) {
 
 // ---- Memory
 
-int left;                         // columns and rows of the destination that this subgroup makes
+int left;        // columns and rows of the destination that this subgroup makes
 int start, end;
-int first_column, first_row;      // of the source, that these depend on
-int last_row;
-
-// Where a lane's pixels of 8 rows from `top` on lie; rows that nobody needs are the last that somebody does.
-void find_rows(bool whole, int top, out uint places[kFetched]) {
-  [[unroll]] for (int i = 0; i < kFetched; ++i) {
-    int y = map_index(border_y, min(top + fetched[i].y, last_row), source_size.y);
-    places[i] = uint(max(y, 0)) * uint(source_pitch) + source_start() + uint(whole ? first_column + fetched[i].x : 0);
-  }
-}
-
-// The block of columns `n` of these rows.
-void fetch(bool whole, uint places[kFetched], int n, out uint words[kWords]) {
-  [[unroll]] for (int i = 0; i < kFetched; ++i) {
-    int x = n * kSide;
-    if (!whole) x = max(map_index(border_x, first_column + x + fetched[i].x, source_size.x), 0);
-    if (kPixelWords == 1) {
-      words[i] = source32[places[i] + uint(x)];
-    } else {
-      uvec2 v = source64[places[i] + uint(x)];
-      words[i * kPixelWords] = v.x;
-      words[i * kPixelWords + 1] = v.y;
-    }
-  }
-}
-
-// Puts what lies beyond a constant border in its place; only once a block is needed, as it has to be there by then.
-void put_outside(int top, int n, inout uint words[kWords]) {
-  [[unroll]] for (int i = 0; i < kFetched; ++i) {
-    ivec2 p = ivec2(first_column + n * kSide, top) + fetched[i];
-    bool is_outside = (border_x == kConstant && uint(p.x) >= uint(source_size.x)) ||
-                      (border_y == kConstant && uint(p.y) >= uint(source_size.y));
-    [[unroll]] for (int w = 0; w < kPixelWords; ++w) {
-      if (is_outside) words[i * kPixelWords + w] = outside_word(w);
-    }
-  }
-}
+int first_row;   // of the source, that these depend on
 
 // The block whose corner is p of the destination.
 void store(bool whole, ivec2 p, Sum sums[4]) {
@@ -352,8 +244,8 @@ void main() {
   make_bands(thread);
   barrier();
   if (left >= size.x) return;
-  [[unroll]] for (int n = 0; n < kBandsX; ++n) coopMatLoadNV(across[n], bands, n * kBandX, kSide / 4, false);
-  [[unroll]] for (int n = 0; n < kBandsY; ++n) coopMatLoadNV(down[n], bands, kBandsX * kBandX + n * kBandY, kSide / 4, false);
+  [[unroll]] for (int n = 0; n < kBandsX; ++n) coopMatLoadNV(across[n], bands, n * kSide, 1, false);
+  [[unroll]] for (int n = 0; n < kBandsY; ++n) coopMatLoadNV(down[n], bands, kBandsX * kSide + n * kRows, 1, false);
   bool has_pairs = destination_pitch % 2 == 0 && destination_start() % 2u == 0u && left + blocks * kSide <= size.x;
   [[unroll]] for (int i = 0; i < kMade; i += 2) {
     has_pairs = has_pairs && made[i].x % 2 == 0 && made[i + 1] == made[i] + ivec2(1, 0);
