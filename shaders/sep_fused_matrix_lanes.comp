@@ -2,8 +2,8 @@
 //@ skip STORAGE=image
 // sep.fused on cooperative matrices whose lanes fetch what they hold. A subgroup owns a strip of columns and walks down it 16 rows a
 // turn. A lane fetches the pixels at its own places of 8x8 matrices, of which each channel is an operand as it lies; taps of y make sums
-// of 16 rows from these, which are halves for the product with the taps of x, and what that makes a lane stores. There is no shared
-// memory and no barrier: what lies between the axes stays in the lanes that made it. Pixels, taps and what lies between the axes are
+// of 16 rows from these, which are halves for the product with the taps of x, and what that makes a lane stores. Once it walks there is no
+// shared memory and no barrier: what lies between the axes stays in the lanes that made it. Pixels, taps and what lies between the axes are
 // halves, or the latter two are sums of two halves; sums are f32.
 #version 460
 #pragma use_vulkan_memory_model
