@@ -20,6 +20,7 @@ constexpr std::int32_t kRows = 16;      // of a turn
 constexpr std::int32_t kNew = kRows / kSide;
 constexpr std::int32_t kWordBytes = 4;
 constexpr std::int32_t kMostBands = 5;  // matrices of taps an axis: rows that are kept for more do not fit into registers
+constexpr std::int32_t kUsualThreads = 128;
 constexpr std::int32_t kLanes = 32;     // of a subgroup, which share out a block so that each has two pixels of it
 
 template <class T>
@@ -40,7 +41,6 @@ PerAxis<AxisTaps> y_first(const PerAxis<AxisTaps>& taps) {
 /// How a group works unless options say so.
 struct Shape {
   std::int32_t blocks;
-  std::int32_t threads;
   std::int64_t most_groups;  ///< of a processor: more would run at once, and slow each other down
 };
 
@@ -48,10 +48,10 @@ struct Shape {
 Shape usual_shape(const FormatInfo& format, std::int32_t kept, double pixels) {
   constexpr double kManyPixels = 0x1p22;
   constexpr std::int64_t kAny = 16;
-  if (pixels < kManyPixels) return {4, 128, kAny};
-  if (format.channels == 2) return {6, 128, 2};
-  if (!format.is_unorm()) return {4, 128, 2};
-  return kept <= 1 ? Shape{3, 128, 4} : Shape{kept == 2 ? 6 : 4, 128, 2};
+  if (pixels < kManyPixels) return {4, kAny};
+  if (format.channels == 2) return {6, 2};
+  if (!format.is_unorm()) return {4, 2};
+  return kept <= 1 ? Shape{3, 4} : Shape{kept == 2 ? 6 : 4, 2};
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
   const Shape usual = usual_shape(source, kept, pixels * p.batch);
   const Result<std::int32_t> blocks = count(p, "blocks", 8, usual.blocks);
   if (!blocks) return blocks.error();
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual.threads);
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, kUsualThreads);
   if (!threads) return threads.error();
   if (*threads % kLanes != 0) return refusal("threads are whole subgroups: a multiple of " + std::to_string(kLanes));
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
