@@ -1,9 +1,12 @@
 // Planning products of cooperative matrices in sep.fused for GPUs that do not exist.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 #include <string_view>
 
+#include "core/half.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -222,6 +225,52 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
 }
 
 /// What lanes fetch themselves is filtered along y first.
+/// Taps as a kernel makes matrices of them: the nearest halves, and of two those of what is left.
+std::vector<double> as_halves(const std::vector<double>& weights, std::int64_t halves) {
+  std::vector<double> out;
+  for (const double w : weights) {
+    const double first = half_to_float(double_to_half(w));
+    out.push_back(halves == 1 ? first : first + half_to_float(double_to_half(w - first)));
+  }
+  return out;
+}
+
+TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
+  std::mt19937_64 random(71);
+  std::uniform_real_distribution<double> weight(-1.0, 1.0);
+  const ImageDesc desc{512, 512, PixelFormat::rgba16f};
+  for (const std::string_view math : {"matrix", "matrix_lanes", "matrix_x"}) {
+    for (const double size : {0.0, 1e-6, 1e-3, 1.0, 1e6}) {
+      Taps taps;
+      for (AxisTaps* axis : {&taps.x, &taps.y}) axis->weights.resize(21);
+      for (double& w : taps.x.weights) w = weight(random);
+      for (double& w : taps.y.weights) w = weight(random) * size;
+      const Plan plan =
+          must(make_plan(spec_of(taps), desc, desc, fake_h200(), with("sep.fused:halves=2,math=" + std::string(math))));
+      const Pass& pass = plan.passes.front();
+      const auto halves = [&](const char* name) {
+        const auto found = pass.constants.find(name);
+        return found == pass.constants.end() ? 0 : found->second;
+      };
+      const bool is_x_alone = math == "matrix_x";
+      const std::vector<double> x = as_halves(pass.taps.x.weights, halves(is_x_alone ? "tap_halves" : "tap_halves_x"));
+      const std::vector<double> y = is_x_alone ? pass.taps.y.weights : as_halves(pass.taps.y.weights, halves("tap_halves_y"));
+      const double gain = is_x_alone ? 1.0 : pass.parameters.at("gain");
+      double moved = 0.0;
+      double whole = 0.0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        for (std::size_t j = 0; j < y.size(); ++j) {
+          const double exact = taps.x.weights[i] * taps.y.weights[j];
+          moved += std::abs(x[i] * y[j] * gain - exact);
+          whole += std::abs(exact);
+        }
+      }
+      EXPECT_LE(moved, plan.predicted_error * whole) << math << " of " << size;
+      EXPECT_TRUE(std::isfinite(plan.predicted_error)) << math << " of " << size;
+    }
+  }
+}
+
 TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
   const auto planned = [](std::string_view algorithm, PixelFormat format, PerAxis<std::int32_t> radius, std::int32_t side = 4096,
                            const DeviceInfo& device = fake_h200()) {

@@ -186,6 +186,27 @@ INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
                                          // Far enough from every edge that passes need none of the border.
                                          ImageAndRegion{{60, 300, PixelFormat::rgba32f}, {5, 128, 40, 64}}));
 
+/// Products of matrices add up many pixels at once, and in f32 it shows which.
+TEST(Vulkan, RegionsOfMatricesHaveTheBitsOfTheWhole) {
+  const ImageDesc desc{640, 420, PixelFormat::rgba16f};
+  const Pixels src = Pixels::random(desc);
+  int compared = 0;
+  for (const std::string_view math : {"matrix", "matrix_lanes", "matrix_x"}) {
+    BlurSpec spec = spec_of(Gaussian{{2.0, 1.5}, PerAxis<std::int32_t>{6, 5}, {}}, BorderMode::mirror);
+    const PlanOptions choice = with("sep.fused:math=" + std::string(math));
+    const auto plan = [&] { return make_plan(spec, desc, destination_desc(spec, desc, desc.format), gpu().info(), choice); };
+    const Result<Plan> whole = plan();
+    if (!whole) continue;
+    ++compared;
+    const Pixels expected = run(must(gpu().prepare(*whole)), src);
+    for (const Rect& region : {Rect{1, 1, 638, 418}, Rect{8, 16, 400, 300}, Rect{37, 23, 599, 61}, Rect{639, 419, 1, 1}}) {
+      spec.roi = region;
+      EXPECT_EQ(run(must(gpu().prepare(must(plan()))), src), cropped(expected, region)) << math << " +" << region.x << "+" << region.y;
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "the device has no cooperative matrices";
+}
+
 /// Sums that lie between two codes become even ones, wherever in a word they are stored.
 TEST(Vulkan, GreyStaysGrey) {
   const ImageDesc desc{64, 40, PixelFormat::rgba8};

@@ -142,7 +142,8 @@ Four fetch_mapped(ivec2 p) {
   return four;
 }
 
-void store_each(ivec2 p, Four four) {
+// What of it lies in columns from 0 to before `width`.
+void store_inside(Four four, ivec2 p, int width) {
   [[unroll]] for (int i = 0; i < 4; ++i) {
     uvec4 stored = uvec4(0u);
     if (source_channels == 4) {
@@ -150,6 +151,6 @@ void store_each(ivec2 p, Four four) {
     } else {
       [[unroll]] for (int c = 0; c < source_channels; ++c) stored[c] = component(four, i, c);
     }
-    if (p.x + i < size.x) put_words(destination_index(ivec2(p.x + i, p.y)), stored);
+    if (uint(p.x + i) < uint(width)) put_words(destination_index(ivec2(p.x + i, p.y)), stored);
   }
 }

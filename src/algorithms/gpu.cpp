@@ -280,6 +280,16 @@ Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std:
   return pass;
 }
 
+Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<std::int32_t> block, PerAxis<std::int32_t> tile,
+                         PerAxis<std::int32_t> group, Storage storage) {
+  const PerAxis<std::int32_t> skip{region.x % block.x, region.y % block.y};
+  Pass pass = make_pass(kernel, {region.width + skip.x, region.height + skip.y}, tile, group, storage);
+  pass.origin = {region.x - skip.x, region.y - skip.y};
+  pass.constants["skip_x"] = skip.x;
+  pass.constants["skip_y"] = skip.y;
+  return pass;
+}
+
 Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t length, std::int64_t before,
                  std::int64_t after) {
   const std::int64_t begin = first - before;

@@ -28,7 +28,7 @@ HalfTaps half_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, doub
   // its own, so that their share is an estimate, small beside the others.
   constexpr double kSums = 0x1p-13;
   out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * std::max(1.0, y_size) : l1) + row * y_size;
-  out.error /= full_scale;
+  out.error = full_scale > 0.0 ? out.error / full_scale : 0.0;
   return out;
 }
 
@@ -72,18 +72,24 @@ HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, dou
     return out;
   }
   out.error = kHalves + kSums;  // relative to what all weights make of the largest pixel
-  const auto keep_one = [&](auto axis_of, double size_of_axis) {
-    const HalfWeights best = rounded_to_best_half(axis_of(out.taps).weights);
-    const double error = out.error + best.l1_distance / size_of_axis;
+  if (size.x * size.y == 0.0) return out;
+  // Of small taps the second halves would be too small for f16, and large ones are none.
+  const int exponent = std::ilogb(size.y);
+  for (double& w : out.taps.y.weights) w = std::ldexp(w, -exponent);
+  out.gain.y = std::ldexp(1.0, exponent);
+  const auto keep_one = [&](auto axis_of) {
+    std::vector<double>& weights = axis_of(out.taps).weights;
+    const HalfWeights best = rounded_to_best_half(weights);
+    const double error = out.error + best.l1_distance / magnitude(weights);
     if (error > allowed_error) return;
-    axis_of(out.taps).weights = best.weights;
-    axis_of(out.gain) = best.scale;
+    weights = best.weights;
+    axis_of(out.gain) *= best.scale;
     axis_of(out.halves) = 1;
     out.error = error;
   };
   // First y: its second half takes two products, that of x one.
-  keep_one([](auto& axes) -> auto& { return axes.y; }, size.y);
-  keep_one([](auto& axes) -> auto& { return axes.x; }, size.x);
+  keep_one([](auto& axes) -> auto& { return axes.y; });
+  keep_one([](auto& axes) -> auto& { return axes.x; });
   return out;
 }
 

@@ -86,7 +86,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const FormatInfo& source = info(p.src.format);
 
   const std::int32_t channels = source.channels;
-  const std::int32_t lead = (((s->region.x - s->taps.taps.x.anchor) % 4) + 4) % 4;
+  const std::int32_t lead = (4 - s->taps.taps.x.anchor % 4) % 4;
   const std::int32_t across = bands(s->nx(), lead);
   const std::int32_t down = bands(s->ny(), 0);
   const Error too_many = refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
@@ -150,8 +150,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
                  {"threads", std::to_string(*threads)},
                  {"vertical_groups", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {width, segment}, {*threads, 1}, Storage::buffer);
-  pass.origin = {s->region.x, s->region.y};
+  Pass pass = make_pass_of_blocks(kKernel, s->region, {kSide, kSide}, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = half.taps;
   pass.constants["between"] = static_cast<std::int64_t>(between);
   pass.constants["subgroup_size"] = subgroup;

@@ -116,8 +116,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
                  {"threads", std::to_string(*threads)},
                  {"vertical_groups", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {width, segment}, {*threads, 1}, Storage::buffer);
-  pass.origin = {s->region.x, s->region.y};
+  Pass pass = make_pass_of_blocks(kKernel, s->region, {kSide, kRows}, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.constants["subgroup_size"] = kLanes;
   pass.constants["blocks"] = *blocks;
   pass.constants["clamps"] = leave_range(half.taps, source, out.error);

@@ -76,8 +76,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
 
   constexpr std::int32_t kSpanBytes = 16;
   const std::int32_t span = kSpanBytes / source.pixel_bytes();
-  const std::int32_t first = s->region.x - s->taps.taps.x.anchor;
-  const std::int32_t lead = (first % span + span) % span;
+  const std::int32_t lead = (span - s->taps.taps.x.anchor % span) % span;
   const std::int32_t steps = (lead + nx + kPlaces - 2) / kDeep + 1;
   const std::int32_t beside = (lead + nx - 1 + span - 1) / span * span;  // columns of the next block
   constexpr std::int32_t kLanes = 32;  // which share out spans so that none fetches less than one
@@ -131,8 +130,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
                  {"batch", std::to_string(*batch)},
                  {"vertical_groups", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, {width, segment}, {*threads, 1}, Storage::buffer);
-  pass.origin = {s->region.x, s->region.y};
+  Pass pass = make_pass_of_blocks(kKernel, s->region, {width, 1}, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = rows.taps;
   pass.constants["span"] = span;
   pass.constants["subgroup_size"] = subgroup;
