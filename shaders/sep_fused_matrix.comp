@@ -14,10 +14,11 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-// skip: where the destination begins in what the groups make. segment: rows that one group makes. row_start, column_start: what sums along x and then those along y begin with.
-// gain: what the latter are multiplied by.
+// skip: columns and rows before the destination where groups begin. segment: rows that one group makes. row_start, column_start: what
+// sums along x and then those along y begin with. gain: what the latter are multiplied by.
 #define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int segment; float row_start; float column_start; float gain;
 #include "pixel.glsl"
+#include "skip.glsl"
 #include "halves.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
@@ -104,10 +105,10 @@ void make_bands(int thread) {
 
 void main() {
   int thread = int(gl_LocalInvocationIndex);
-  int left = int(gl_WorkGroupID.x) * kWidth - skip.x;
-  int start = int(gl_WorkGroupID.y) * segment - skip.y;
-  int end = min(start + segment, size.y - skip.y);
-  ivec2 corner = origin + skip + ivec2(left - lead, start) - before;
+  int left = int(gl_WorkGroupID.x) * kWidth - skipped().x;
+  int start = int(gl_WorkGroupID.y) * segment - skipped().y;
+  int end = min(start + segment, size.y);
+  ivec2 corner = origin + ivec2(left - lead, start) - before;
   int subgroup = int(gl_SubgroupID);
   int row_block = subgroup / kBeside * kRowPlane + subgroup % kBeside * blocks * 4;
   int done_block = subgroup / kBeside * kDonePlane + subgroup % kBeside * blocks * 4;
@@ -128,7 +129,8 @@ void main() {
   bool whole_rows_in = source_pitch % 4 == 0 && source_start() % 4u == 0u;
   bool whole_rows_out = destination_pitch % 4 == 0 && destination_start() % 4u == 0u;
   bool whole_columns_in = whole_rows_in && corner.x >= 0 && corner.x + 4 * kFours <= source_size.x;
-  bool whole_columns_out = whole_rows_out && left >= 0 && left % 4 == 0 && left + kWidth <= size.x - skip.x;
+  bool whole_columns_out = whole_rows_out && left + kWidth <= size.x;
+  if (skips) whole_columns_out = whole_columns_out && left >= 0 && left % 4 == 0;
   // A thread fetches, and stores, the same places of every turn.
   int puts[kLoads];
   uint fetches[kLoads];
@@ -225,15 +227,15 @@ void main() {
     barrier();
     int top = start + (turn - (kBlocksY - 1)) * kRows;
     if (top >= start) {
-      bool whole = whole_columns_out && top >= 0 && top + kRows <= end;
+      bool whole = whole_columns_out && top + kRows <= end && !is_skipped(top);
       [[unroll]] for (int i = 0; i < kStores; ++i) {
         ivec2 p = ivec2((thread + i * kThreads) % (kWidth / 4), (thread + i * kThreads) / (kWidth / 4));
         if (p.y < kRows) {
           Four four = take_done(p.y * kDonePitch + p.x);
           if (whole) {
             store_whole(uint((top + p.y) * (destination_pitch / 4) + left / 4 + p.x) + destination_start() / 4u, four);
-          } else if (uint(top + p.y) < uint(end)) {
-            store_inside(four, ivec2(left + 4 * p.x, top + p.y), size.x - skip.x);
+          } else if (top + p.y < end && !is_skipped(top + p.y)) {
+            store_each(ivec2(left + 4 * p.x, top + p.y), four);
           }
         }
       }

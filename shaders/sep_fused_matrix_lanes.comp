@@ -15,10 +15,11 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_NV_cooperative_matrix : require
-// skip: where the destination begins in what the groups make. segment: rows that one subgroup makes. between_start, end_start: what sums along y and then those along x begin with.
-// gain: what the latter are multiplied by.
+// skip: columns and rows before the destination where groups begin. segment: rows that one subgroup makes. between_start, end_start: what
+// sums along y and then those along x begin with. gain: what the latter are multiplied by.
 #define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int segment; float between_start; float end_start; float gain;
 #include "pixel.glsl"
+#include "skip.glsl"
 #include "blocks.glsl"
 #include "halves.glsl"
 
@@ -97,7 +98,7 @@ void store(bool whole, ivec2 p, Sum sums[4]) {
       ivec2 q = p + made[i];
       uvec2 a = pixel_made(sums, i), b = pixel_made(sums, i + 1);
       uint pair = destination_index(q) / 2u;
-      if (uint(q.y) < uint(end)) {
+      if (q.y < end && !is_skipped(q.y)) {
         if (kPixelWords == 1) {
           destination64[pair] = uvec2(a.x, b.x);
         } else {
@@ -109,7 +110,7 @@ void store(bool whole, ivec2 p, Sum sums[4]) {
     [[unroll]] for (int i = 0; i < kMade; ++i) {
       ivec2 q = p + made[i];
       uvec2 v = pixel_made(sums, i);
-      if (uint(q.x) < uint(size.x - skip.x) && uint(q.y) < uint(end)) {
+      if (q.x < size.x && q.y < end && !is_skipped(q.x) && !is_skipped(q.y)) {
         if (kPixelWords == 1) {
           destination32[destination_index(q)] = v.x;
         } else {
@@ -233,21 +234,21 @@ void main() {
   for (int i = thread; i < taps_x + taps_y; i += kThreads) taps[i] = weights[i];
   barrier();
   find_places();
-  left = (int(gl_WorkGroupID.x) * kSubgroups + int(gl_SubgroupID)) * blocks * kSide - skip.x;
-  start = int(gl_WorkGroupID.y) * segment - skip.y;
-  end = min(start + segment, size.y - skip.y);
-  first_column = origin.x + skip.x + left - before.x;
-  first_row = origin.y + skip.y + start - before.y;
+  left = (int(gl_WorkGroupID.x) * kSubgroups + int(gl_SubgroupID)) * blocks * kSide - skipped().x;
+  start = int(gl_WorkGroupID.y) * segment - skipped().y;
+  end = min(start + segment, size.y);
+  first_column = origin.x + left - before.x;
+  first_row = origin.y + start - before.y;
   last_row = first_row + end - start + taps_y - 2;
 
   if (kFetchesEarly) fetch_first(false);
   make_bands(thread);
   barrier();
-  if (left >= size.x - skip.x) return;
+  if (left >= size.x) return;
   [[unroll]] for (int n = 0; n < kBandsX; ++n) coopMatLoadNV(across[n], bands, n * kSide, 1, false);
   [[unroll]] for (int n = 0; n < kBandsY; ++n) coopMatLoadNV(down[n], bands, kBandsX * kSide + n * kRows, 1, false);
-  bool has_pairs = left >= 0 && left + blocks * kSide <= size.x - skip.x;
-  has_pairs = has_pairs && (uint(left) | uint(destination_pitch) | destination_start()) % 2u == 0u;
+  bool has_pairs = destination_pitch % 2 == 0 && destination_start() % 2u == 0u && left + blocks * kSide <= size.x;
+  if (skips) has_pairs = has_pairs && left >= 0 && left % 2 == 0;
   [[unroll]] for (int i = 0; i < kMade; i += 2) {
     has_pairs = has_pairs && made[i].x % 2 == 0 && made[i + 1] == made[i] + ivec2(1, 0);
   }

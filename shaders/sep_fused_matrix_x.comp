@@ -13,9 +13,11 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-// skip: where the destination begins in what the groups make. segment: rows that one group makes. column_start: what sums along y begin with.
+// skip: columns and rows before the destination where groups begin, of rows none: sums along y do not depend on it. segment: rows that one
+// group makes. column_start: what sums along y begin with.
 #define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int segment; float column_start;
 #include "pixel.glsl"
+#include "skip.glsl"
 #include "spans.glsl"
 #include "halves.glsl"
 
@@ -149,10 +151,10 @@ void filter_row(int row, int first_place) {
 void main() {
   int thread = int(gl_LocalInvocationIndex);
   int first_place = int(gl_SubgroupID) * parts * kPlaces;
-  int left = int(gl_WorkGroupID.x) * kWidth - skip.x;  // of rows, strips skip none: nothing is added up in another order
+  int left = int(gl_WorkGroupID.x) * kWidth - skipped().x;
   int start = int(gl_WorkGroupID.y) * segment;
   int end = min(start + segment, size.y);
-  ivec2 corner = origin + ivec2(skip.x + left - lead, start) - before;
+  ivec2 corner = origin + ivec2(left - lead, start) - before;
 
   make_bands(thread);
   barrier();
@@ -163,7 +165,7 @@ void main() {
   [[unroll]] for (int i = 0; i < parts * taps_y * kHeld; ++i) sums[i] = 0.0;
 
   bool whole_in = has_whole_source() && corner.x % span == 0 && corner.x >= 0 && corner.x + kBlocks * kColumns <= source_size.x;
-  bool whole_out = left >= 0 && left + kWidth <= size.x - skip.x && is_whole_destination(left);
+  bool whole_out = is_whole_destination(left) && left + kWidth <= size.x && !is_skipped(left);
   // A thread fetches, puts and stores the same places of every turn: of a block, from the first row on.
   int block = thread % kBlocks;
   int place = thread / kBlocks % kSpans;
@@ -212,7 +214,7 @@ void main() {
       } else {
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
           int made = turn + i * kRowsApart + row;
-          if (made >= taps_y - 1 && made < rows_seen) store_inside(words[i], ivec2(left + x, start - (taps_y - 1) + made), size.x - skip.x);
+          if (made >= taps_y - 1 && made < rows_seen) store_each(words[i], ivec2(left + x, start - (taps_y - 1) + made));
         }
       }
     }

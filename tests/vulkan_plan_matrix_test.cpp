@@ -315,6 +315,22 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
         << info(usual.format).name << " " << usual.radius << " " << usual.side;
   }
 
+  // Groups begin at whole blocks of the source, and what a region adds to a kernel is not there for images without one.
+  BlurSpec part = spec_of(Gaussian{{1.0, 1.0}, PerAxis<std::int32_t>{4, 4}, {}});
+  for (const auto& [region, skip] : {std::pair{Rect{37, 23, 100, 50}, PerAxis<std::int32_t>{5, 7}}, {{40, 32, 100, 50}, {0, 0}}}) {
+    part.roi = region;
+    const ImageDesc desc{512, 512, rgba8};
+    const Plan plan = must(make_plan(part, desc, destination_desc(part, desc, rgba8), fake_h200(), with("sep.fused:math=matrix_lanes")));
+    const Pass& pass = plan.passes.front();
+    EXPECT_EQ(pass.size, (PerAxis<std::int32_t>{100 + skip.x, 50 + skip.y}));
+    EXPECT_EQ(pass.constants.at("skip_x"), skip.x);
+    EXPECT_EQ(pass.constants.at("skip_y"), skip.y);
+    EXPECT_EQ(pass.constants.at("skips"), skip.x + skip.y > 0);
+  }
+  // Small images are for fewer and larger groups.
+  EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 512)).algorithm.options.at("math"), "matrix_lanes");
+  EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 256)).algorithm.options.at("math"), "matrix");
+
   const std::string cannot = "sep.fused cannot do this: ";
   DeviceInfo without = fake_h200();
   without.gpu.small_matrices = false;

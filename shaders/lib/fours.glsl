@@ -1,6 +1,6 @@
 // Four neighbouring pixels of a row, as they are stored and as halves of planes, for products of matrices. A kernel that includes this
-// has read pixel.glsl and has the planes: `rows` of what is read, kRowPlane apart, and `done` of what is made, kDonePlane apart, both in
-// fours of halves; and `clamps`: sums can leave the range of an integer format.
+// has read pixel.glsl and skip.glsl and has the planes: `rows` of what is read, kRowPlane apart, and `done` of what is made, kDonePlane
+// apart, both in fours of halves; and `clamps`: sums can leave the range of an integer format.
 //
 // Codes of 8 bits go in as halves whose bits they are, code * 2^-24, which takes no conversion. They come out as 1024 + code: from
 // there to 2048 halves are the whole numbers, so rounding a sum to a half rounds it to a code, which lies in the low byte.
@@ -142,8 +142,7 @@ Four fetch_mapped(ivec2 p) {
   return four;
 }
 
-// What of it lies in columns from 0 to before `width`.
-void store_inside(Four four, ivec2 p, int width) {
+void store_each(ivec2 p, Four four) {
   [[unroll]] for (int i = 0; i < 4; ++i) {
     uvec4 stored = uvec4(0u);
     if (source_channels == 4) {
@@ -151,6 +150,6 @@ void store_inside(Four four, ivec2 p, int width) {
     } else {
       [[unroll]] for (int c = 0; c < source_channels; ++c) stored[c] = component(four, i, c);
     }
-    if (uint(p.x + i) < uint(width)) put_words(destination_index(ivec2(p.x + i, p.y)), stored);
+    if (p.x + i < size.x && !is_skipped(p.x + i)) put_words(destination_index(ivec2(p.x + i, p.y)), stored);
   }
 }

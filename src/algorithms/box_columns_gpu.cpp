@@ -171,8 +171,10 @@ Result<Shape> choose_shape(const Problem& p, const PerAxis<BoxAxis>& box) {
 Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, Storage where) {
   const Rect r = region(p);
   const bool is_aligned = !is_integer(form.sums);
-  const PerAxis<std::int32_t> tile{form.strip(), form.segment};
-  Pass pass = make_pass_of_blocks(kKernel, r, is_aligned ? tile : PerAxis<std::int32_t>{1, 1}, tile, {form.threads, 1}, where);
+  const PerAxis<std::int32_t> skip{is_aligned ? r.x % form.strip() : 0, is_aligned ? r.y % form.segment : 0};
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.strip(), form.segment},
+                        {form.threads, 1}, where);
+  pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
                          {"batch", form.batch},
@@ -181,6 +183,8 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
                          {"piece", form.piece},
                          {"strip", form.strip()},
                          {"segment", form.segment},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
                          {"before_x", box.x.before},
                          {"before_y", box.y.before},
                          {"after_x", box.x.after},

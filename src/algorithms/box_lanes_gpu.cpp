@@ -116,8 +116,10 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
 Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   const Rect r = region(p);
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
-  Pass pass = make_pass_of_blocks(kKernel, r, {form.strip, form.height}, {form.threads / subgroup * form.strip, form.height},
-                                  {form.threads, 1}, Storage::buffer);
+  const PerAxis<std::int32_t> skip{r.x % form.strip, r.y % form.height};
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y},
+                        {form.threads / subgroup * form.strip, form.height}, {form.threads, 1}, Storage::buffer);
+  pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   const double window = box.x.length() * box.y.length();
   const bool are_short = is_integer(form.sums) && box_means(p, window).sums_are_short;
@@ -136,6 +138,8 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
                          {"before_y", box.y.before},
                          {"window_x", box.x.whole()},
                          {"window_y", box.y.whole()},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
                          {"height", form.height}});
   pass.parameters["scale"] = 1.0 / window;
   return pass;

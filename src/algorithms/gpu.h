@@ -159,8 +159,8 @@ struct Work {
 [[nodiscard]] Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile,
                              PerAxis<std::int32_t> group, Storage storage);
 
-/// The same over all blocks of the source that the region lies in, so that a region's pixels are added up in the same order as those of
-/// the whole. The kernel has a number `skip`: where the destination begins in what its groups make. A tile is of whole blocks.
+/// The same for a kernel whose groups begin at whole blocks of the source, wherever the region does, so that its pixels are added up in
+/// the same order as those of the whole: see skip.glsl. A tile is of whole blocks.
 [[nodiscard]] Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<std::int32_t> block, PerAxis<std::int32_t> tile,
                                        PerAxis<std::int32_t> group, Storage storage);
 
