@@ -224,7 +224,6 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
             cannot + "option span is not for matrices along x");
 }
 
-/// What lanes fetch themselves is filtered along y first.
 /// Taps as a kernel makes matrices of them: the nearest halves, and of two those of what is left.
 std::vector<double> as_halves(const std::vector<double>& weights, std::int64_t halves) {
   std::vector<double> out;
@@ -239,12 +238,16 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
   std::mt19937_64 random(71);
   std::uniform_real_distribution<double> weight(-1.0, 1.0);
   const ImageDesc desc{512, 512, PixelFormat::rgba16f};
-  for (const std::string_view math : {"matrix", "matrix_lanes", "matrix_x"}) {
-    for (const double size : {0.0, 1e-6, 1e-3, 1.0, 1e6}) {
+  struct Kernel {
+    std::string_view math;
+    std::size_t taps;
+  };
+  for (const auto& [math, count] : {Kernel{"matrix", 21}, {"matrix", 81}, {"matrix_lanes", 21}, {"matrix_x", 21}}) {
+    for (const PerAxis<double> size : {PerAxis{1.0, 0.0}, {0.0, 1e6}, {1.0, 1e-6}, {1e-3, 1.0}, {1.0, 1.0}, {1.0, 1e6}}) {
       Taps taps;
-      for (AxisTaps* axis : {&taps.x, &taps.y}) axis->weights.resize(21);
-      for (double& w : taps.x.weights) w = weight(random);
-      for (double& w : taps.y.weights) w = weight(random) * size;
+      for (AxisTaps* axis : {&taps.x, &taps.y}) axis->weights.resize(count);
+      for (double& w : taps.x.weights) w = weight(random) * size.x;
+      for (double& w : taps.y.weights) w = weight(random) * size.y;
       const Plan plan =
           must(make_plan(spec_of(taps), desc, desc, fake_h200(), with("sep.fused:halves=2,math=" + std::string(math))));
       const Pass& pass = plan.passes.front();
@@ -265,12 +268,13 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
           whole += std::abs(exact);
         }
       }
-      EXPECT_LE(moved, plan.predicted_error * whole) << math << " of " << size;
-      EXPECT_TRUE(std::isfinite(plan.predicted_error)) << math << " of " << size;
+      EXPECT_LE(moved, plan.predicted_error * whole) << math << " of " << count << " taps of " << size.x << " and " << size.y;
+      EXPECT_TRUE(std::isfinite(plan.predicted_error)) << math << " of " << size.x << " and " << size.y;
     }
   }
 }
 
+/// What lanes fetch themselves is filtered along y first.
 TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
   const auto planned = [](std::string_view algorithm, PixelFormat format, PerAxis<std::int32_t> radius, std::int32_t side = 4096,
                            const DeviceInfo& device = fake_h200()) {
@@ -344,7 +348,7 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
     EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", format, {4, 4})), cannot + "matrices of lanes are for pixels of whole words");
   }
   EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", rgba8, {13, 13})),
-            cannot + "the kernel has 27x27 taps, more than lanes keep rows of pixels for");
+            cannot + "the kernel has 27x27 taps, more than lanes hold matrices for");
   EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes,threads=48", rgba8, {4, 4})),
             cannot + "threads are whole subgroups: a multiple of 32");
   EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes,batch=2", rgba8, {4, 4})), cannot + "option batch is not for matrices of lanes");

@@ -188,10 +188,16 @@ INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
 
 /// Products of matrices add up many pixels at once, and in f32 it shows which.
 TEST(Vulkan, RegionsOfMatricesHaveTheBitsOfTheWhole) {
-  const ImageDesc desc{640, 420, PixelFormat::rgba16f};
-  const Pixels src = Pixels::random(desc);
+  struct Kernel {
+    std::string_view math;
+    PixelFormat format;
+  };
   int compared = 0;
-  for (const std::string_view math : {"matrix", "matrix_lanes", "matrix_x"}) {
+  using enum PixelFormat;
+  for (const auto& [math, format] : {Kernel{"matrix", rgba16f}, {"matrix", rgb16f}, {"matrix_lanes", rgba16f}, {"matrix_lanes", rgba8},
+                                     {"matrix_x", rgba16f}}) {
+    const ImageDesc desc{640, 420, format};
+    const Pixels src = Pixels::random(desc);
     BlurSpec spec = spec_of(Gaussian{{2.0, 1.5}, PerAxis<std::int32_t>{6, 5}, {}}, BorderMode::mirror);
     const PlanOptions choice = with("sep.fused:math=" + std::string(math));
     const auto plan = [&] { return make_plan(spec, desc, destination_desc(spec, desc, desc.format), gpu().info(), choice); };
@@ -199,9 +205,12 @@ TEST(Vulkan, RegionsOfMatricesHaveTheBitsOfTheWhole) {
     if (!whole) continue;
     ++compared;
     const Pixels expected = run(must(gpu().prepare(*whole)), src);
-    for (const Rect& region : {Rect{1, 1, 638, 418}, Rect{8, 16, 400, 300}, Rect{37, 23, 599, 61}, Rect{639, 419, 1, 1}}) {
+    // Blocks begin before them by odd numbers, none, and numbers by which pixels could be stored together.
+    for (const Rect& region : {Rect{1, 1, 638, 418}, Rect{8, 16, 400, 300}, Rect{37, 23, 599, 61}, Rect{20, 23, 400, 61},
+                               Rect{10, 18, 400, 100}, Rect{639, 419, 1, 1}}) {
       spec.roi = region;
-      EXPECT_EQ(run(must(gpu().prepare(must(plan()))), src), cropped(expected, region)) << math << " +" << region.x << "+" << region.y;
+      EXPECT_EQ(run(must(gpu().prepare(must(plan()))), src), cropped(expected, region))
+          << math << " " << info(format).name << " +" << region.x << "+" << region.y;
     }
   }
   if (compared == 0) GTEST_SKIP() << "the device has no cooperative matrices";

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "algorithms/sep_fused.h"
+#include "core/half.h"
 #include "core/remembered.h"
 #include "core/weights.h"
 
@@ -30,6 +31,16 @@ HalfTaps half_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, doub
   out.error = (source.is_unorm() ? 0.5 * (l1 + missing) + 4.0 * kSums / source.unit() * std::max(1.0, y_size) : l1) + row * y_size;
   out.error = full_scale > 0.0 ? out.error / full_scale : 0.0;
   return out;
+}
+
+/// L1 distance of weights to the sums of two halves that are next to them.
+double lost_by_two_halves(const std::vector<double>& weights) {
+  double lost = 0.0;
+  for (const double w : weights) {
+    const double rest = w - half_to_float(double_to_half(w));
+    lost += std::abs(rest - half_to_float(double_to_half(rest)));
+  }
+  return lost;
 }
 
 constexpr double kLargestHalf = 65504.0;
@@ -61,22 +72,24 @@ HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, dou
   out.taps = taps;
   out.halves = {2, 2};
   out.sum = {total(taps.x.weights), total(taps.y.weights)};
-  // Taps of both axes as two halves, what lies between them, whose first half is cut, and the product of both second halves, which is
-  // left out. (What is smaller than f16 holds, 2^-25 of it, is lost as well: less than its steps.) How a device rounds inside a product
-  // is its own: an estimate for a dozen of them.
-  constexpr double kHalves = 2.0 * 0x1p-23 + 0x1p-22 + 0x1p-21;
+  // What lies between the axes, whose first half is cut, and the product of both second halves, which is left out. How a device rounds
+  // inside a product is its own: an estimate for a dozen of them.
+  constexpr double kHalves = 0x1p-22 + 0x1p-21;
   constexpr double kSums = 0x1p-18;
   const PerAxis<double> size{magnitude(taps.x.weights), magnitude(taps.y.weights)};
   if (source.is_unorm()) {  // what codes are more than their value goes by taps as they are
-    out.error = size.x * size.y * (kHalves + 0x1p-11 / source.unit());
+    constexpr double kTaps = 2.0 * 0x1p-23;
+    out.error = size.x * size.y * (kTaps + kHalves + 0x1p-11 / source.unit());
     return out;
   }
   out.error = kHalves + kSums;  // relative to what all weights make of the largest pixel
   if (size.x * size.y == 0.0) return out;
-  // Of small taps the second halves would be too small for f16, and large ones are none.
-  const int exponent = std::ilogb(size.y);
+  // The others as large as halves can be, whatever the kernel's are, so that those of their second halves are none of the smallest.
+  constexpr int kLargestExponent = 14;
+  const int exponent = std::ilogb(size.y) - kLargestExponent;
   for (double& w : out.taps.y.weights) w = std::ldexp(w, -exponent);
   out.gain.y = std::ldexp(1.0, exponent);
+  out.error += lost_by_two_halves(out.taps.x.weights) / size.x + lost_by_two_halves(out.taps.y.weights) / std::ldexp(size.y, -exponent);
   const auto keep_one = [&](auto axis_of) {
     std::vector<double>& weights = axis_of(out.taps).weights;
     const HalfWeights best = rounded_to_best_half(weights);

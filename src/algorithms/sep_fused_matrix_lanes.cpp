@@ -19,7 +19,7 @@ constexpr std::int32_t kSide = 8;       // of a block of pixels
 constexpr std::int32_t kRows = 16;      // of a turn
 constexpr std::int32_t kNew = kRows / kSide;
 constexpr std::int32_t kWordBytes = 4;
-constexpr std::int32_t kMostBands = 5;  // matrices of taps an axis: rows that are kept for more do not fit into registers
+constexpr std::int32_t kMostBands = 5;  // matrices of taps an axis: more, and the rows that are kept for them, do not fit into registers
 constexpr std::int32_t kUsualThreads = 128;
 constexpr std::int32_t kLanes = 32;     // of a subgroup, which share out a block so that each has two pixels of it
 
@@ -74,7 +74,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
   const std::int32_t down = (s->ny() + kRows + kSide - 2) / kSide;
   if (std::max(across, down) > kMostBands) {
     return refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
-                   " taps, more than lanes keep rows of pixels for");
+                   " taps, more than lanes hold matrices for");
   }
   const PerAxis<AxisTaps> taps = y_first(s->taps.taps);
   HalfTaps half = half_taps(taps, source);

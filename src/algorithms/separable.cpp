@@ -1,5 +1,7 @@
 #include "algorithms/separable.h"
 
+#include <algorithm>
+
 #include "core/weights.h"
 
 namespace mollify {
@@ -9,7 +11,10 @@ namespace {
 /// What lies between the axes is then at most as large as the source, whose range caches, intermediates and f32 are made for.
 void balance(PerAxis<AxisTaps>& taps) {
   const double row_magnitude = magnitude(taps.x.weights);
-  if (row_magnitude == 0.0) return;
+  if (row_magnitude == 0.0) {  // nothing times anything, however large
+    std::ranges::fill(taps.y.weights, 0.0);
+    return;
+  }
   for (double& w : taps.x.weights) w /= row_magnitude;
   for (double& w : taps.y.weights) w *= row_magnitude;
 }
