@@ -154,7 +154,7 @@ struct Pass {
   Binding destination = kDestination;
   std::optional<Binding> beside;                 ///< GPU: a buffer that it reads, too
   PerAxis<std::int32_t> origin;                  ///< where (0, 0) of what the pass writes lies in what it reads
-  PerAxis<std::int32_t> size;                    ///< what the pass writes: pixels, or cells of an intermediate grid
+  PerAxis<std::int32_t> size;                    ///< what the pass writes: pixels, or cells of an intermediate grid; of a region all whole blocks
   PerAxis<std::int32_t> tile;                    ///< of them, in one task or work group
   PerAxis<std::int32_t> group{1, 1};             ///< GPU: threads of one work group
   bool linear = false;                           ///< GPU: reads through a linear sampler that knows the border

@@ -285,7 +285,8 @@ Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<st
   const PerAxis<std::int32_t> skip{region.x % block.x, region.y % block.y};
   Pass pass = make_pass(kernel, {region.width + skip.x, region.height + skip.y}, tile, group, storage);
   pass.origin = {region.x, region.y};
-  pass.constants.insert({{"skips", skip.x > 0 || skip.y > 0}, {"skip_x", skip.x}, {"skip_y", skip.y}, {"size_x", region.width}, {"size_y", region.height}});
+  pass.constants.insert({{"skips", skip.x > 0 || skip.y > 0}, {"skip_x", skip.x}, {"skip_y", skip.y},
+                         {"size_x", region.width}, {"size_y", region.height}});
   return pass;
 }
 

@@ -89,7 +89,7 @@ HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, dou
   const int exponent = std::ilogb(size.y) - kLargestExponent;
   for (double& w : out.taps.y.weights) w = std::ldexp(w, -exponent);
   out.gain.y = std::ldexp(1.0, exponent);
-  out.error += lost_by_two_halves(out.taps.x.weights) / size.x + lost_by_two_halves(out.taps.y.weights) / std::ldexp(size.y, -exponent);
+  for (const AxisTaps* axis : {&out.taps.x, &out.taps.y}) out.error += lost_by_two_halves(axis->weights) / magnitude(axis->weights);
   const auto keep_one = [&](auto axis_of) {
     std::vector<double>& weights = axis_of(out.taps).weights;
     const HalfWeights best = rounded_to_best_half(weights);
