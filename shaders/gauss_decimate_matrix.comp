@@ -93,92 +93,91 @@ uvec4 unit_at(ivec2 p) {
   return unit;
 }
 
+ivec2 corner;        // of the source: what the group's first cell depends on, after `lead` columns
+bool whole_columns;  // all that the group reads, in whole units
+// A lane fetches the same places of every turn. Few registers leave room for more groups, so that the rest follows from where
+// it puts them.
+int puts[kLoads];
+uvec4 coming[kLoads];
+
+void fetch_turn(int thread, int turn) {
+  int top = corner.y + turn * batch;
+  if (whole_columns && top >= 0 && top + batch <= source_size.y) {
+    int pitch = source_pitch / span;
+    int first_unit = top * pitch + corner.x / span + int(source_start() / uint(span));
+    [[unroll]] for (int i = 0; i < kLoads; ++i) {
+      // The row begins where it would if rows lay as they do in shared memory, and the difference of pitches further for each.
+      int unit = first_unit + puts[i] + puts[i] / kPitch * (pitch - kPitch);
+      if (thread + i * kThreads < batch * kUnits) coming[i] = source128[unit];
+    }
+  } else {
+    [[unroll]] for (int i = 0; i < kLoads; ++i) {
+      ivec2 place = place_of(thread + i * kThreads);
+      if (place.y < batch) coming[i] = unit_at(ivec2(corner.x + place.x * span, top + place.y));
+    }
+  }
+}
+
 void main() {
   int thread = int(gl_LocalInvocationIndex);
   ivec2 cell = ivec2(int(gl_WorkGroupID.x) * kCells, int(gl_WorkGroupID.y) * segment);  // counted from `first`
   int last = min(cell.y + segment, size.y);
-  ivec2 corner = (first + cell) * ivec2(factor_x, factor_y) - centre;
+  corner = (first + cell) * ivec2(factor_x, factor_y) - centre;
   corner.x -= lead;
+  whole_columns = has_whole_source() && corner.x >= 0 && corner.x + kUnits * span <= source_size.x;
   int first_tile = int(gl_SubgroupID) * kTilesOfSubgroup;
-
-  make_bands(thread);
-  barrier();
-  Band bands[2 * kSteps];
-  [[unroll]] for (int n = 0; n < 2 * kSteps; ++n) coopMatLoadNV(bands[n], rows, n * 2 * kSide, 2, true);
-
-  bool whole_columns = has_whole_source() && corner.x >= 0 && corner.x + kUnits * span <= source_size.x;
-  // A lane fetches the same places of every turn. Few registers leave room for more groups, so that the rest follows from where
-  // it puts them.
-  int puts[kLoads];
   [[unroll]] for (int i = 0; i < kLoads; ++i) {
     ivec2 place = place_of(thread + i * kThreads);
     puts[i] = place.y * kPitch + place.x;
   }
 
-  uvec4 coming[kLoads];
+  // On its way while matrices of taps are made.
+  fetch_turn(thread, 0);
+  make_bands(thread);
+  barrier();
+  Band bands[2 * kSteps];
+  [[unroll]] for (int n = 0; n < 2 * kSteps; ++n) coopMatLoadNV(bands[n], rows, n * 2 * kSide, 2, true);
+  barrier();
+
   float sums[cells_y];
   [[unroll]] for (int j = 0; j < cells_y; ++j) sums[j] = 0.0;
-
-  // Each turn sums the rows that the one before fetched; turn -1 only fetches.
   int turns = ((last - cell.y + cells_y - 1) * factor_y + batch - 1) / batch;
-  for (int turn = -1; turn < turns; ++turn) {
-    if (turn >= 0) {
-      [[unroll]] for (int i = 0; i < kLoads; ++i) {
-        if (thread + i * kThreads < batch * kUnits) rows[puts[i]] = coming[i];
-      }
+  for (int turn = 0; turn < turns; ++turn) {
+    [[unroll]] for (int i = 0; i < kLoads; ++i) {
+      if (thread + i * kThreads < batch * kUnits) rows[puts[i]] = coming[i];
     }
     barrier();
-    if (turn + 1 < turns) {
-      int top = corner.y + (turn + 1) * batch;
-      if (whole_columns && top >= 0 && top + batch <= source_size.y) {
-        int pitch = source_pitch / span;
-        int first_unit = top * pitch + corner.x / span + int(source_start() / uint(span));
-        [[unroll]] for (int i = 0; i < kLoads; ++i) {
-          // The row begins where it would if rows lay as they do in shared memory, and the difference of pitches further for each.
-          int unit = first_unit + puts[i] + puts[i] / kPitch * (pitch - kPitch);
-          if (thread + i * kThreads < batch * kUnits) coming[i] = source128[unit];
-        }
-      } else {
-        [[unroll]] for (int i = 0; i < kLoads; ++i) {
-          ivec2 place = place_of(thread + i * kThreads);
-          if (place.y < batch) coming[i] = unit_at(ivec2(corner.x + place.x * span, top + place.y));
-        }
+    if (turn + 1 < turns) fetch_turn(thread, turn + 1);
+    // One tile after another: registers that more of them at once would take are worth more to other groups.
+    [[unroll]] for (int t = 0; t < kTilesOfSubgroup; ++t) {
+      Sums upper = Sums(0);
+      Sums lower = Sums(0);
+      [[unroll]] for (int n = 0; n < kSteps; ++n) {
+        Rows numbers;
+        coopMatLoadNV(numbers, rows, (first_tile + t) * factor_x + 2 * n, kPitch, false);
+        upper = coopMatMulAddNV(numbers, bands[n], upper);
+        lower = coopMatMulAddNV(numbers, bands[kSteps + n], lower);
       }
-    }
-    if (turn >= 0) {
-      // One tile after another: registers that more of them at once would take are worth more to other groups.
-      [[unroll]] for (int t = 0; t < kTilesOfSubgroup; ++t) {
-        Sums upper = Sums(0);
-        Sums lower = Sums(0);
-        [[unroll]] for (int n = 0; n < kSteps; ++n) {
-          Rows numbers;
-          coopMatLoadNV(numbers, rows, (first_tile + t) * factor_x + 2 * n, kPitch, false);
-          upper = coopMatMulAddNV(numbers, bands[n], upper);
-          lower = coopMatMulAddNV(numbers, bands[kSteps + n], lower);
-        }
-        [[unroll]] for (int i = 0; i < kHeld; ++i) upper[i] = (upper[i] << 8) + lower[i];
-        coopMatStoreNV(upper, done, (first_tile + t) * kSide, kDonePitch, false);
-      }
+      [[unroll]] for (int i = 0; i < kHeld; ++i) upper[i] = (upper[i] << 8) + lower[i];
+      coopMatStoreNV(upper, done, (first_tile + t) * kSide, kDonePitch, false);
     }
     barrier();
-    if (turn >= 0) {
-      [[unroll]] for (int i = 0; i < batch; ++i) {
-        int phase = kWholeCells ? i % factor_y : (turn * batch + i) % factor_y;
-        float v = float(done[i * kDonePitch + thread]);
-        [[unroll]] for (int j = 0; j < cells_y; ++j) {
-          sums[j] = fma(v, weights[taps_x + phase + factor_y * (cells_y - 1 - j)], sums[j]);
+    [[unroll]] for (int i = 0; i < batch; ++i) {
+      int phase = kWholeCells ? i % factor_y : (turn * batch + i) % factor_y;
+      float v = float(done[i * kDonePitch + thread]);
+      [[unroll]] for (int j = 0; j < cells_y; ++j) {
+        sums[j] = fma(v, weights[taps_x + phase + factor_y * (cells_y - 1 - j)], sums[j]);
+      }
+      if (phase + 1 == factor_y) {
+        // The sum at the front is complete, and right once it has seen all rows of its spline.
+        int y = cell.y + (kWholeCells ? turn * (batch / factor_y) + i / factor_y : (turn * batch + i) / factor_y) - (cells_y - 1);
+        int x = cell.x + thread / source_channels;
+        if (y >= cell.y && y < last && x < size.x) {
+          uint index = destination_index(ivec2(x, y)) * uint(source_channels) + uint(thread % source_channels);
+          destination32[index] = floatBitsToUint(sums[0] * scale);
         }
-        if (phase + 1 == factor_y) {
-          // The sum at the front is complete, and right once it has seen all rows of its spline.
-          int y = cell.y + (kWholeCells ? turn * (batch / factor_y) + i / factor_y : (turn * batch + i) / factor_y) - (cells_y - 1);
-          int x = cell.x + thread / source_channels;
-          if (y >= cell.y && y < last && x < size.x) {
-            uint index = destination_index(ivec2(x, y)) * uint(source_channels) + uint(thread % source_channels);
-            destination32[index] = floatBitsToUint(sums[0] * scale);
-          }
-          [[unroll]] for (int j = 0; j < cells_y - 1; ++j) sums[j] = sums[j + 1];
-          sums[cells_y - 1] = 0.0;
-        }
+        [[unroll]] for (int j = 0; j < cells_y - 1; ++j) sums[j] = sums[j + 1];
+        sums[cells_y - 1] = 0.0;
       }
     }
   }
