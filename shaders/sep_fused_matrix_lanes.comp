@@ -239,7 +239,8 @@ void main() {
   end = min(start + segment, size.y);
   first_column = origin.x + left - before.x;
   first_row = origin.y + start - before.y;
-  last_row = first_row + end - start + taps_y - 2;
+  // Of whole blocks, wherever the region ends: what has no tap changes bits, too, where it is large beside what has one.
+  last_row = first_row + kKept * kSide + (end - start + kRows - 1) / kRows * kRows - 1;
 
   if (kFetchesEarly) fetch_first(false);
   make_bands(thread);

@@ -86,9 +86,9 @@ uint outside_word(int w) {
 }
 
 int first_column;  // of the source, of the first block
-int last_row;      // that somebody needs: rows beyond it are it
+int last_row;      // of those that are multiplied: rows beyond it are it
 
-// Where a lane's pixels of 8 rows from `top` on lie; rows that nobody needs are the last that somebody does.
+// Where a lane's pixels of 8 rows from `top` on lie; rows that are not multiplied are the last that is.
 void find_rows(bool whole, int top, out uint places[kFetched]) {
   [[unroll]] for (int i = 0; i < kFetched; ++i) {
     int y = map_index(border_y, min(top + fetched[i].y, last_row), source_size.y);
