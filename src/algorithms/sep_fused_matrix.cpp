@@ -119,7 +119,9 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const std::int64_t done = std::max(channels * kSide * (width + kPadding), std::int64_t{4} * (s->nx() + s->ny()));
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
-  const std::int64_t strips = (p.dst.width + width - 1) / width;
+  constexpr PerAxis<std::int32_t> kBlock{kSide, kSide};
+  const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
+  const std::int64_t strips = (size.x + width - 1) / width;
   const double run_up = kSide * (down - 1.0);
   const std::int64_t beside = strips * p.batch;
   const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
@@ -132,13 +134,13 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   // So many walks that all groups run at once, or in a few rounds of as many. A device that small images do not fill has groups to
   // spare for shorter ones.
   const std::int64_t rounds = (usual.least_pieces * beside + at_once - 1) / at_once;
-  const std::int64_t most = std::max(p.dst.height / (kSide * down), 1);
+  const std::int64_t most = std::max(size.y / (kSide * down), 1);
   const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
-  const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (p.dst.height + kSide - 1) / kSide);
+  const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (size.y + kSide - 1) / kSide);
   const Result<std::int32_t> pieces =
       count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p.dst.height, *pieces, kSide);
+  const std::int32_t segment = walk_length(size.y, *pieces, kSide);
 
   Proposal out;
   out.error = s->error + half.error;
@@ -150,7 +152,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
                  {"threads", std::to_string(*threads)},
                  {"vertical_groups", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass_of_blocks(kKernel, s->region, {kSide, kSide}, {width, segment}, {*threads, 1}, Storage::buffer);
+  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = half.taps;
   pass.constants["between"] = static_cast<std::int64_t>(between);
   pass.constants["subgroup_size"] = subgroup;

@@ -100,12 +100,14 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
   const std::int64_t registers = std::min(60 + std::int64_t{3} * read * (2 * kNew * words + kept * source.channels) / 2, kMostRegisters);
   const auto at_once =
       static_cast<std::int64_t>(processors(p)) * std::min(groups_of_processor(p, *threads, registers), usual.most_groups);
-  const std::int64_t strips = (p.dst.width + width - 1) / width;
-  const std::int64_t most = (p.dst.height + kRows - 1) / kRows;
+  constexpr PerAxis<std::int32_t> kBlock{kSide, kRows};
+  const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
+  const std::int64_t strips = (size.x + width - 1) / width;
+  const std::int64_t most = (size.y + kRows - 1) / kRows;
   const auto usual_pieces = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces);
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p.dst.height, *pieces, kRows);
+  const std::int32_t segment = walk_length(size.y, *pieces, kRows);
 
   Proposal out;
   out.error = s->error + half.error;
@@ -116,7 +118,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
                  {"threads", std::to_string(*threads)},
                  {"vertical_groups", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass_of_blocks(kKernel, s->region, {kSide, kRows}, {width, segment}, {*threads, 1}, Storage::buffer);
+  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.constants["subgroup_size"] = kLanes;
   pass.constants["blocks"] = *blocks;
   pass.constants["clamps"] = leave_range(half.taps, source, out.error);

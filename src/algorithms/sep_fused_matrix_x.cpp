@@ -105,7 +105,9 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   const std::int64_t shared = kPixel * kPitch * *batch * (2 * columns - kPlaces + steps * kDeep);
   if (Status fits = check_shared(p, shared); !fits) return fits.error();
 
-  const std::int64_t strips = (p.dst.width + width - 1) / width;
+  const PerAxis<std::int32_t> block{width, 1};
+  const PerAxis<std::int32_t> size = size_from_blocks(s->region, block);
+  const std::int64_t strips = (size.x + width - 1) / width;
   // One round of what runs at once, as registers and shared memory allow it; but no more than an eighth of a walk before its first row.
   constexpr std::int64_t kSharedOfProcessor = 100 << 10;
   const std::int64_t loads = *batch * *parts / span;
@@ -114,11 +116,11 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
       std::clamp<std::int64_t>(kSharedOfProcessor / shared, 1, groups_of_processor(p, *threads, registers));
   const auto at_once = static_cast<std::int64_t>(processors(p)) * of_processor;
   const std::int64_t across = strips * p.batch;
-  const std::int64_t most = std::max(p.dst.height / (8 * ny), 1);
+  const std::int64_t most = std::max(size.y / (8 * ny), 1);
   const Result<std::int32_t> pieces =
       count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / across, 1, most)));
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p.dst.height, *pieces, *batch);
+  const std::int32_t segment = walk_length(size.y, *pieces, *batch);
 
   Proposal out;
   out.error = s->error + rows.error;
@@ -130,7 +132,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
                  {"batch", std::to_string(*batch)},
                  {"vertical_groups", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass_of_blocks(kKernel, s->region, {width, 1}, {width, segment}, {*threads, 1}, Storage::buffer);
+  Pass pass = make_pass_of_blocks(kKernel, s->region, block, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = rows.taps;
   pass.constants["span"] = span;
   pass.constants["subgroup_size"] = subgroup;
