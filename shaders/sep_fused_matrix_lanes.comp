@@ -239,7 +239,7 @@ void main() {
   end = min(start + segment, size.y);
   first_column = origin.x + left - before.x;
   first_row = origin.y + start - before.y;
-  // Of whole blocks, wherever the region ends: what has no tap changes bits, too, where it is large beside what has one.
+  // Of whole blocks, wherever a region ends: a large pixel changes bits of sums beside it even where its tap is 0.
   last_row = first_row + kKept * kSide + (end - start + kRows - 1) / kRows * kRows - 1;
 
   if (kFetchesEarly) fetch_first(false);

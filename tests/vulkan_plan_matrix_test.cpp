@@ -321,10 +321,10 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
 
   // Groups begin at whole blocks of the source, and what a region adds to a kernel is not there for images without one.
   BlurSpec part = spec_of(Gaussian{{1.0, 1.0}, PerAxis<std::int32_t>{4, 4}, {}});
+  const PlanOptions in_two = with("sep.fused:math=matrix_lanes,vertical_groups=2");
   for (const auto& [region, skip] : {std::pair{Rect{37, 23, 100, 64}, PerAxis<std::int32_t>{5, 7}}, {{40, 32, 100, 64}, {0, 0}}}) {
     part.roi = region;
     const ImageDesc desc{512, 512, rgba8};
-    const PlanOptions in_two = with("sep.fused:math=matrix_lanes,vertical_groups=2");
     const Plan plan = must(make_plan(part, desc, destination_desc(part, desc, rgba8), fake_h200(), in_two));
     const Pass& pass = plan.passes.front();
     EXPECT_EQ(pass.size, (PerAxis<std::int32_t>{100 + skip.x, 64 + skip.y}));

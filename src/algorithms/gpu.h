@@ -159,13 +159,12 @@ struct Work {
 [[nodiscard]] Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile,
                              PerAxis<std::int32_t> group, Storage storage);
 
-/// What such a pass makes of a region that begins at whole blocks of the source: with the columns and rows before it, see skip.glsl.
-[[nodiscard]] PerAxis<std::int32_t> size_from_blocks(const Rect& region, PerAxis<std::int32_t> block);
-
 /// The same for a kernel whose groups begin at whole blocks of the source, wherever the region does, so that its pixels are added up in
 /// the same order as those of the whole: see skip.glsl. A tile is of whole blocks.
 [[nodiscard]] Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<std::int32_t> block, PerAxis<std::int32_t> tile,
                                        PerAxis<std::int32_t> group, Storage storage);
+/// What such a pass makes of a region: all of it, and the columns and rows before it that its first blocks begin with.
+[[nodiscard]] PerAxis<std::int32_t> size_from_blocks(const Rect& region, PerAxis<std::int32_t> block);
 
 /// Which pixels of the source a pass along one axis must leave for the pass along the other, whose taps may map to
 /// anywhere in the image at its border.
