@@ -128,37 +128,48 @@ HWY_NOINLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S
   }
 }
 
-/// Calls add(rows, from, to) for the elements that are loaded of `count` source rows, of which y is the first: as they are
-/// stored, as S, where that is what is summed, otherwise as numbers.
-template <int kCells, class S, class Add>
-HWY_INLINE void with_source_rows(const CellRows& cells, std::int64_t y, std::int64_t count, const Add& add) {
-  const DecimateColumns& columns = cells.columns;
-  const GaussDecimateScratch& s = cells.s;
-  const RowPipeline& rows = columns.rows;
-  const std::int64_t x = columns.x + columns.first;
-  const std::int64_t pixels = columns.last - columns.first;
-  const std::int64_t elements = pixels * rows.source.channels;
+/// Source rows of a block: elements [0, whole) are read as they are stored, as S, those up to `elements` as numbers.
+template <class S>
+struct SourceRows {
   const S* stored[kDecimateRows] = {};
   const float* numbers[kDecimateRows] = {};
-  bool as_stored = columns.whole && rows.source.only_scaled() && rows.source.scale == 1.0;
-  for (std::int64_t r = 0; r < count; ++r) {
-    as_stored = as_stored && map_index(rows.border.mode.y, y + r, cells.src.desc.height) != kOutside;
-    stored[r] = reinterpret_cast<const S*>(stored_row(rows, cells.src, y + r, x));
-    numbers[r] = s.rows + r * s.stride;
+  std::int64_t whole = 0;
+  std::int64_t elements = 0;
+
+  /// What is loaded of `count` rows, of which y is the first. As stored are, where that is what is summed, whole groups of as many
+  /// elements from where the image lies; the last ones of a row, behind which there may be nothing, are a copy. Not inlined: forms
+  /// of what sums them are many.
+  HWY_NOINLINE SourceRows(const CellRows& cells, std::int64_t y, std::int64_t count, std::int64_t group) {
+    const DecimateColumns& columns = cells.columns;
+    const GaussDecimateScratch& s = cells.s;
+    const RowPipeline& rows = columns.rows;
+    const std::int64_t x = columns.x + columns.first;
+    const std::int64_t pixels = columns.last - columns.first;
+    elements = pixels * rows.source.channels;
+    bool as_stored = columns.whole && rows.source.only_scaled() && rows.source.scale == 1.0;
+    for (std::int64_t r = 0; r < count; ++r) {
+      as_stored = as_stored && map_index(rows.border.mode.y, y + r, cells.src.desc.height) != kOutside;
+      stored[r] = reinterpret_cast<const S*>(stored_row(rows, cells.src, y + r, x));
+      numbers[r] = s.rows + r * s.stride;
+    }
+    if (as_stored) whole = elements / group * group;
+    for (std::int64_t r = 0; r < count; ++r) {
+      float* out = s.rows + r * s.stride;
+      if (!as_stored) {
+        load_row(rows, cells.src, y + r, x, pixels, out);
+      } else if (whole < elements) {
+        decode_components(stored[r] + whole, elements - whole, 1.0F, out + whole);
+      }
+    }
   }
-  if (!as_stored) {
-    for (std::int64_t r = 0; r < count; ++r) load_row(rows, cells.src, y + r, x, pixels, s.rows + r * s.stride);
-    return add(numbers, 0, elements);
-  }
-  // Whole vectors from where the image lies; the last elements of a row, behind which there may be nothing, from a copy.
-  const std::int64_t group = kVectorsAtOnce<kCells> * static_cast<std::int64_t>(hn::Lanes(F32()));
-  const std::int64_t whole = elements / group * group;
-  add(stored, 0, whole);
-  if (whole == elements) return;
-  for (std::int64_t r = 0; r < count; ++r) {
-    decode_components(stored[r] + whole, elements - whole, 1.0F, s.rows + r * s.stride + whole);
-  }
-  add(numbers, whole, elements);
+};
+
+/// Calls add(rows, from, to) for the elements that are loaded of `count` source rows, of which y is the first.
+template <int kCells, class S, class Add>
+HWY_INLINE void with_source_rows(const CellRows& cells, std::int64_t y, std::int64_t count, const Add& add) {
+  const SourceRows<S> rows(cells, y, count, kVectorsAtOnce<kCells> * static_cast<std::int64_t>(hn::Lanes(F32())));
+  if (rows.whole > 0) add(rows.stored, 0, rows.whole);
+  if (rows.whole < rows.elements) add(rows.numbers, rows.whole, rows.elements);
 }
 
 /// Calls body(cells, component) with both as compile-time values.

@@ -76,9 +76,10 @@ struct RowMix {
   float weights[kMixRows * kCells];
 
   /// Elements [from, to) of pixel rows [first, last), stored as S from `out` on, the next row `stride` further. All of them
-  /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors.
+  /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors. Not inlined: each of its many
+  /// forms is called from several places.
   template <bool kBounded, bool kStream, class S>
-  HWY_INLINE void store(std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to, S* out,
+  HWY_NOINLINE void store(std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to, S* out,
                         std::int64_t stride) const {
     const F32 d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -304,8 +305,9 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
             const std::int64_t shift = elements_to_line(dst);
             const std::int64_t begin = piece == 0 ? 0 : std::min(piece + shift, count);
             const std::int64_t end = std::min(piece + kMixElements + shift, count);
-            if (bounded) {
-              store_mix<kCells, true>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
+            constexpr bool kGainsByBounds = std::is_same_v<S, std::uint8_t>;
+            if (kGainsByBounds && bounded) {
+              store_mix<kCells, kGainsByBounds>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
             } else {
               store_mix<kCells, false>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
             }
