@@ -45,6 +45,56 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
   }
 }
 
+/// As large as a plan says that they may be, and where it says nothing nearly as large as floats are.
+TEST(Vulkan, MeansOfLargeFloatsAreFinite) {
+  struct Way {
+    const char* algorithm;
+    Box box;
+  };
+  for (const auto& [algorithm, box] : {Way{"box.any:form=columns", Box::of_radius(9, 9)},
+                                       Way{"box.any:form=corners", Box::of_radius(9, 9)},
+                                       Way{"box.any:form=segments", Box::of_radius(9, 9)},
+                                       Way{"box.any:form=segments", Box::of_radius(9, 200)},
+                                       Way{"box.any:form=lanes,span=4", Box::of_radius(2, 2)}}) {
+    for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
+      const ImageDesc desc{80, 64, format};
+      BlurSpec spec = spec_of(box, BorderMode::clamp);
+      spec.accuracy.max_error = 0.5;
+      const Executable executable = prepared_on(gpu(), algorithm, spec, desc);
+      const bool is_limited = executable.plan().assumption.find("1e36") != std::string::npos;
+      const double large = is_limited ? 1e36 : 3e38;
+      for (const int period : {1, 2, 3}) {  // of what is not large and positive: none, every second one negative, every third one zero
+        Pixels src(desc);
+        for (std::int32_t i = 0; i < desc.width * desc.height; ++i) {
+          const double other = period == 2 ? -large : 0.0;
+          for (int c = 0; c < info(format).channels; ++c) {
+            src.set(i % desc.width, i / desc.width, c, period > 1 && (i + c) % period == 0 ? other : large);
+          }
+        }
+        const Pixels result = run(executable, src);
+        int wrong = 0;
+        for (std::int32_t i = 0; i < desc.width * desc.height; ++i) {
+          wrong += !(std::abs(result.at(i % desc.width, i / desc.width, 0)) <= 1.0001 * large);  // also what is no number
+        }
+        EXPECT_EQ(wrong, 0) << algorithm << " " << info(format).name << " " << box.extent.y.before << ", period " << period;
+      }
+    }
+  }
+}
+
+/// So many rows that a driver which counts the turns of loops would leave them.
+TEST(Vulkan, WalksDownTallImagesEnd) {
+  for (const char* name : {"sep.fused:vertical_groups=1/8x100000/r8/gaussian:sigma=1/clamp",
+                           "sep.fused:neighbours=lanes,vertical_groups=1/8x100000/r8/gaussian:sigma=1/clamp",
+                           "sep.inline_sliding:vertical_groups=1/8x70000/r8/gaussian:sigma=1/clamp",
+                           "box.any:form=columns,vertical_groups=1/8x100000/r8/box:radius=3/clamp",
+                           "box.any:form=corners,vertical_groups=1/8x100000/r8/box:radius=3/clamp",
+                           "box.any:form=segments,vertical_groups=1/8x100000/r8/box:radius=3/clamp",
+                           "box.any:form=lanes,vertical_groups=1/8x100000/r8/box:radius=3/clamp"}) {
+    expect_pass(must(cases::parse_case(name)), gpu());
+  }
+}
+
 /// Sums as large as their integers hold.
 TEST(Vulkan, BoxesOverWhiteAreWhite) {
   struct White {

@@ -27,6 +27,19 @@ TEST(VulkanPlan, SmallImagesAreDecimatedInTwoDispatches) {
       << "software takes seconds to compile the others";
 }
 
+/// llvmpipe would leave a walk's loop over rows before its end.
+TEST(VulkanPlan, SoftwareDecimatesTallImagesInMoreWalks) {
+  const ImageDesc desc{2, 16000000, PixelFormat::rgba8};
+  const auto rows_of_walk = [&](bool is_software) {
+    DeviceInfo device = fake_gpu(is_software);
+    device.gpu.max_buffer_bytes = 1 << 30;
+    device.name = "llvmpipe (LLVM 15.0.6, 256 bits)";  // whose few processors get few walks
+    return 8 * must(make_plan(spec_of(Gaussian{{20, 20}, {}, {}}), desc, desc, device, with("gauss.decimate:factor=8"))).passes.front().tile.y;
+  };
+  EXPECT_LT(rows_of_walk(true), 65535);
+  EXPECT_GT(rows_of_walk(false), 65535);
+}
+
 /// As measured on an H200: where rows of cells are far apart or pixels large, and for bytes of small images, tiles are as fast.
 TEST(VulkanPlan, StripsAreForRowsOfCellsThatAreNear) {
   using enum PixelFormat;

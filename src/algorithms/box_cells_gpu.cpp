@@ -33,12 +33,12 @@ std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up) 
 }
 
 std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells) {
-  const std::int32_t height = walk_length(p.src.height, box_pieces(p, walks, run_up), 1);
+  const std::int32_t height = even_length(p.src.height, box_pieces(p, walks, run_up), 1);
   return std::clamp(height, kLeastRows, has_cells ? kMostRows : std::max(p.src.height, kLeastRows));
 }
 
 std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
-  std::int32_t height = walk_length(p.src.height, pieces_of_walk(p, threads_across, p.src.height, run_up), 1);
+  std::int32_t height = even_length(p.src.height, pieces_of_walk(p, threads_across, p.src.height, run_up), 1);
   return box_band_of_windows(y, std::clamp(height, kLeastRows, kMostRows));
 }
 

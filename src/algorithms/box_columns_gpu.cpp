@@ -137,12 +137,8 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, even);
   if (!pieces) return pieces.error();
   form.pieces = *pieces;
-  form.segment = walk_length(walked.height, *pieces, form.batch);
-  // llvmpipe leaves loops that have run 65535 times in all; in a turn a lane walks along no more numbers than there are
-  // threads.
-  constexpr std::int32_t kLongestLoops = 65000;
-  const std::int32_t turns = std::max(1, (kLongestLoops - box.y.taps() / form.batch) / (form.threads + 1));
-  if (p.device.gpu.is_software) form.segment = std::min(form.segment, turns * form.batch);
+  // In a turn a lane walks along no more numbers than there are threads.
+  form.segment = walk_length(p, walked.height, *pieces, form.batch, {form.threads + 1, box.y.taps() / form.batch});
   return {};
 }
 

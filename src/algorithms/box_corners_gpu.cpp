@@ -138,7 +138,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   out.pieces = *pieces;
   if (sums == Sums::u16x2) out.pieces = std::max(out.pieces, (p.src.height + kHalfRows - 1) / kHalfRows);
   const auto set_height = [&] {
-    out.height = walk_length(p.src.height, out.pieces, 1);
+    out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
     out.error = error_of(p, box, out);
   };
   set_height();
@@ -331,7 +331,7 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
   Result<Proposal> out =
-      box_proposal(p, kCorners, "corners", *form, {box_words(s.cell_words()), box_words(s.window_words())});
+      box_proposal(p, kCorners, "corners", *form, true, {box_words(s.cell_words()), box_words(s.window_words())});
   if (!out) return out.error();
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + p.src.payload_bytes();

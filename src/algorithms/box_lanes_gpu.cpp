@@ -108,7 +108,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces(p, box, out));
   if (!pieces) return pieces.error();
   out.pieces = *pieces;
-  out.height = walk_length(p.src.height, out.pieces, 1);
+  out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
   out.error = error_of(p, box, out);
   return out;
 }
@@ -166,7 +166,7 @@ Result<Proposal> propose_box_lanes(const Problem& p) {
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
-  Result<Proposal> out = box_proposal(p, kKernel, "lanes", *form);
+  Result<Proposal> out = box_proposal(p, kKernel, "lanes", *form, true);
   if (!out) return out.error();
   out->options["span"] = std::to_string(form->span);
   const GpuTuning& device = gpu_tuning(p.device);

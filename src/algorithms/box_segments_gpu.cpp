@@ -72,7 +72,7 @@ std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
   if (most < step) return 0;
   const std::int32_t widest = most / step * step;
   const std::int32_t strips = (p.src.width + widest - 1) / widest;
-  return walk_length(p.src.width, strips, step);
+  return even_length(p.src.width, strips, step);
 }
 
 /// Units of the roundoff, relative to full scale: of a band's first sums of columns and of walks along rows, and what each row adds.
@@ -233,7 +233,7 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + height - 1) / height);
   if (!pieces) return pieces.error();
   out.pieces = *pieces;
-  out.height = walk_length(p.src.height, out.pieces, 1);
+  out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
   out.error = error_of(p, box, out);
   return out;
 }
@@ -421,7 +421,7 @@ Result<Proposal> propose_box_segments(const Problem& p) {
 
   std::vector<ImageDesc> cells;
   if (form->has_cells) cells.push_back(box_words(s.cell_words()));
-  Result<Proposal> out = box_proposal(p, kKernel, "segments", *form, std::move(cells));
+  Result<Proposal> out = box_proposal(p, kKernel, "segments", *form, form->has_cells, std::move(cells));
   if (!out) return out.error();
   out->options["span"] = std::to_string(form->columns);
   out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);

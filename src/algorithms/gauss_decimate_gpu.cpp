@@ -130,7 +130,9 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const auto round = static_cast<std::int32_t>(at_once * processors(p) / static_cast<double>(across * p.batch));
   const std::int32_t balanced = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
   const std::int32_t pieces = std::clamp(round, 1, balanced);
-  Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(size.y, pieces, 1)},
+  const std::int64_t of_sum = (cells * channels / threads + 1) * std::int64_t{x.factor + 1} * x.cells();  // of a row of cells, across
+  const LoopTurns turns{y.factor + of_sum, y.factor * y.cells()};
+  Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(p, size.y, pieces, 1, turns)},
                         {threads, 1}, where);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
   if (spans.are_plain) {

@@ -144,7 +144,7 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   const std::int32_t pieces = std::clamp(wanted, 1, most);
   const MatrixTaps across_taps = whole_taps(x, source);
   DecimateStep out;
-  out.pass = make_pass(kKernel, size, {cells, walk_length(size.y, pieces, 1)}, {threads, 1}, Storage::buffer);
+  out.pass = make_pass(kKernel, size, {cells, walk_length(p, size.y, pieces, 1, {})}, {threads, 1}, Storage::buffer);
   out.pass.taps = {across_taps.taps, spline_taps(y, 1.0)};
   out.pass.constants["span"] = span;
   out.pass.constants["batch"] = rows_of_turn(y.factor);

@@ -217,7 +217,7 @@ DecimateStep expanding_step(const Problem& p, const Expansion& e) {
   const std::int32_t pieces = expanding_pieces(p, e.y, e.spans, across);
   DecimateStep out;
   out.pass = make_pass(e.spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
-                       {columns, walk_length(p.dst.height, pieces, e.y.factor)}, {kThreads, 1}, e.storage);
+                       {columns, walk_length(p, p.dst.height, pieces, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.cells()})}, {kThreads, 1}, e.storage);
   set_expansion(p, e, out.pass);
   out.pass.constants["segment"] = out.pass.tile.y;
 

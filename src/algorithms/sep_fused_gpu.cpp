@@ -84,7 +84,7 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   const Result<std::int32_t> pieces =
       count(p, "vertical_groups", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(work.size.y, *pieces, form->batch);
+  const std::int32_t segment = walk_length(p, work.size.y, *pieces, form->batch, {form->batch * (nx + ny), ny});
 
   FusedPass out;
   out.options = {{"neighbours", "shared"},

@@ -133,7 +133,7 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   const std::int64_t strips = ceil_div(work.size.x, form.width);
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces(p, work, strips, *threads));
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(work.size.y, *pieces, 1);
+  const std::int32_t segment = walk_length(p, work.size.y, *pieces, 1, {kShortLoops, ny});
   const Result<std::int32_t> batch = count(p, "batch", 4, usual_batch(p, work, segment));
   if (!batch) return batch.error();
 

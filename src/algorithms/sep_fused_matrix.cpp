@@ -140,7 +140,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const Result<std::int32_t> pieces =
       count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(size.y, *pieces, kSide);
+  const std::int32_t segment = walk_length(p, size.y, *pieces, kSide, {});
 
   Proposal out;
   out.error = s->error + half.error;

@@ -107,7 +107,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
   const auto usual_pieces = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
   const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces);
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(size.y, *pieces, kRows);
+  const std::int32_t segment = walk_length(p, size.y, *pieces, kRows, {});
 
   Proposal out;
   out.error = s->error + half.error;

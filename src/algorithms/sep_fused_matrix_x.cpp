@@ -120,7 +120,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   const Result<std::int32_t> pieces =
       count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / across, 1, most)));
   if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(size.y, *pieces, *batch);
+  const std::int32_t segment = walk_length(p, size.y, *pieces, *batch, {});
 
   Proposal out;
   out.error = s->error + rows.error;

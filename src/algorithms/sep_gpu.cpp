@@ -85,9 +85,17 @@ std::int32_t even_walks(const Problem& p, std::int64_t groups_across, std::int32
   return even_pieces(p, groups_across, pieces, static_cast<double>(kThreadsAtOnce) / threads);
 }
 
-std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {
+std::int32_t even_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {
   const std::int32_t length = (size + pieces - 1) / pieces;
   return (length + step - 1) / step * step;
+}
+
+std::int32_t walk_length(const Problem& p, std::int32_t size, std::int32_t pieces, std::int32_t step, const LoopTurns& turns) {
+  const std::int32_t length = even_length(size, pieces, step);
+  if (!p.device.gpu.is_software) return length;
+  constexpr std::int64_t kMostTurns = 65000;  // llvmpipe leaves loops that have run 65535 times in all
+  const std::int64_t most = std::max<std::int64_t>((kMostTurns - turns.before) / turns.of_step, 1) * step;
+  return static_cast<std::int32_t>(std::min<std::int64_t>(length, most));
 }
 
 std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps) {

@@ -26,8 +26,19 @@ struct Separable {
 
 [[nodiscard]] std::int32_t power_of_two_above(std::int64_t size);
 
-/// Pixels that one group walks over along an axis: `pieces` of them at most, whole steps each.
-[[nodiscard]] std::int32_t walk_length(std::int32_t size, std::int32_t pieces, std::int32_t step);
+/// Whole steps, so many that `pieces` of them make `size`.
+[[nodiscard]] std::int32_t even_length(std::int32_t size, std::int32_t pieces, std::int32_t step);
+
+/// Turns of all of a lane's loops: those that a step of its walk takes, and those before the first. At most.
+struct LoopTurns {
+  std::int64_t of_step = 1;
+  std::int64_t before = 0;
+};
+inline constexpr std::int64_t kShortLoops = 16;  ///< turns of a few short ones, which a driver may have left as loops
+
+/// Pixels that one group walks over along an axis: even_length(), or less where a driver would not let it walk so far.
+[[nodiscard]] std::int32_t walk_length(const Problem& p, std::int32_t size, std::int32_t pieces, std::int32_t step,
+                                       const LoopTurns& turns);
 
 /// So many pieces that every processor of the device has a group of the batch, but no more than an eighth of each is run-up.
 [[nodiscard]] std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size,

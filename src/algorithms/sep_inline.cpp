@@ -66,7 +66,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
     const Result<std::int32_t> pieces =
         count(p, "vertical_groups", 1 << 16, pieces_to_fill(p, across, p.dst.height, s->ny()));
     if (!pieces) return pieces.error();
-    tile.y = walk_length(p.dst.height, *pieces, shape->y);
+    tile.y = walk_length(p, p.dst.height, *pieces, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
     out.options["vertical_groups"] = std::to_string(*pieces);
   }
   Pass pass = make_pass(form.kernel, {p.dst.width, p.dst.height}, tile, *shape, s->storage);

@@ -126,7 +126,7 @@ class TwoPasses {
       case Method::sliding: {
         const std::int32_t ring = power_of_two_above(along + axis.taps - 1);
         if (Status s = check_shared(p_, ring * across * bytes); !s) return s;
-        const std::int32_t segment = walk_length(axis.along(axis.size), columns_, static_cast<std::int32_t>(along));
+        const std::int32_t segment = walk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
         pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, segment} : PerAxis<std::int32_t>{segment, shape.y};
         pass.constants["segment"] = segment;
         pass.constants["ring_length"] = ring;
