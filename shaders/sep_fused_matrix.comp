@@ -51,7 +51,9 @@ const int kWidth = kBeside * blocks * 16;                     // columns of the 
 const int kBlocksX = (lead + taps_x + 30) / 16;               // of columns that 16 columns depend on
 const int kBlocksY = (taps_y + 30) / 16;
 const int kReach = kWidth + (kBlocksX - 1) * 16;              // columns that matrices read
-const int kFours = (kWidth + lead + taps_x + 2) / 4;          // of pixels that are read of a row; the rest is zero
+// Of pixels that are read of a row; the rest is zero. Of floats all that matrices read: a large pixel without a tap leaves a trace in a
+// product, so that each block must have the same ones wherever strips begin.
+const int kFours = source_is_float ? kReach / 4 : (kWidth + lead + taps_x + 2) / 4;
 const int kRows = 16;                                          // of a turn
 const int kLoads = (kRows * kFours + kThreads - 1) / kThreads;  // of a thread, a turn
 const int kStores = (kRows * kWidth / 4 + kThreads - 1) / kThreads;
