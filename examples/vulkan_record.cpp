@@ -70,7 +70,7 @@ int main() {
   query_info.queryCount = 2;
   VkQueryPool queries = VK_NULL_HANDLE;
   must(engine.CreateQueryPool(engine.lent.device, &query_info, nullptr, &queries));
-  engine.undo.emplace_back([&] { engine.DestroyQueryPool(engine.lent.device, queries, nullptr); });
+  engine.undo.emplace_back([&engine, queries] { engine.DestroyQueryPool(engine.lent.device, queries, nullptr); });
 
   // What the CPU makes of it, to compare with.
   std::vector<std::uint8_t> expected(bytes);

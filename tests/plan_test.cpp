@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/accuracy.h"
+#include "core/text.h"
 #include "core/transfer.h"
 #include "support.h"
 #include "tuning/tuning.h"
@@ -438,6 +439,14 @@ TEST(Plan, BytesAreThoseOfTheImages) {
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->min_bytes, 100 * 50 * (3 + 12));
   EXPECT_GE(plan->moved_bytes, plan->min_bytes);
+}
+
+TEST(Plan, BoundsAreNeverWrittenSmaller) {
+  EXPECT_EQ(bound(3.6e-5, 2), "3.6e-05");
+  EXPECT_EQ(bound(3.6002e-5, 2), "3.7e-05");
+  EXPECT_EQ(bound(3.69e-5, 2), "3.7e-05");
+  EXPECT_EQ(bound(9.91e-5, 2), "0.0001");
+  EXPECT_EQ(bound(0.251, 2), "0.26");
 }
 
 /// A halo as high as a good part of the image leaves few strips; one more than the threads, and all but one of them wait.

@@ -194,7 +194,8 @@ struct Plan {
 };
 
 /// The plan that is predicted to be fastest of those whose error is allowed. An Error of code `unsupported` has a line for each
-/// algorithm in Error::reasons. Thread-safe; takes some 10 us to 10 ms, and seconds for sigmas beyond 10^5. A plan is run as it was
+/// algorithm in Error::reasons. Thread-safe; takes some 10 us to 10 ms, and seconds
+/// for sigmas beyond 10^4 or so and for the widest cut kernels: not what a frame should wait for. A plan is run as it was
 /// made: what somebody changes in it is not looked at again.
 [[nodiscard]] Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst,
                                      const DeviceInfo& device, const PlanOptions& options = {});

@@ -212,7 +212,7 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
   work.operations = reads * (2.0 + first_sums) + 2.0 + first_walk + 2.0;
   if (form.sums == Sums::f32x2) work.operations *= 8.0;
   work.barriers = reads / form.batch;
-  work.bytes = static_cast<double>(p.src.payload_bytes()) * reads * (1.0 + first_sums) +
+  work.bytes = static_cast<double>(source_bytes(p)) * reads * (1.0 + first_sums) +
                static_cast<double>(p.dst.payload_bytes());
   return work;
 }

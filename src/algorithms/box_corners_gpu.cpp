@@ -334,7 +334,7 @@ Result<Proposal> propose_box_corners(const Problem& p) {
       box_proposal(p, kCorners, "corners", *form, true, {box_words(s.cell_words()), box_words(s.window_words())});
   if (!out) return out.error();
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
-  out->moved_bytes = moved_bytes(p, out->intermediates) + p.src.payload_bytes();
+  out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);
   out->passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
   return out;
 }

@@ -172,7 +172,7 @@ Result<Proposal> propose_box_lanes(const Problem& p) {
   const GpuTuning& device = gpu_tuning(p.device);
   const double read = static_cast<double>(p.device.gpu.subgroup_size) * form->span / form->strip;
   const double first_sums = static_cast<double>(box->y.whole()) / form->height;
-  out->moved_bytes = static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * read * (1.0 + first_sums)) +
+  out->moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * read * (1.0 + first_sums)) +
                     p.dst.payload_bytes();
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   const double computed = pixels * read * (1.0 + first_sums / 4.0) * instructions(p, *form) / device.operations_per_second;

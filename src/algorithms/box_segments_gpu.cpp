@@ -200,7 +200,7 @@ double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& for
   const double first = first_rows(box, form);
   // What is read again comes from the second cache where that holds all images, as that of an H200 does.
   constexpr double kCached = 32e6;
-  const double all = static_cast<double>(p.src.payload_bytes()) * p.batch;
+  const double all = static_cast<double>(source_bytes(p)) * p.batch;
   const double read = all > kCached ? read_of(p, form) * (1.0 + first) : 1.0;
   const double moved = pixels * bytes * (1.0 + read) / device.bytes_per_second;
   double seconds = device.launch_seconds + std::hypot(moved, pixels * operations_of(p, box, form) / device.operations_per_second);
@@ -425,7 +425,7 @@ Result<Proposal> propose_box_segments(const Problem& p) {
   if (!out) return out.error();
   out->options["span"] = std::to_string(form->columns);
   out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
-  out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_cells ? p.src.payload_bytes() : 0);
+  out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_cells ? source_bytes(p) : 0);
   if (form->has_cells) out->passes.push_back(cells_pass(p, s));
   out->passes.push_back(segments_pass(p, s));
   return out;

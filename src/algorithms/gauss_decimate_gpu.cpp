@@ -152,7 +152,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   work.operations = reads * area * share_of_pixel(spans, source) * (static_cast<double>(y.cells()) + 3.0);
   work.shared_loads = static_cast<double>(x.spline.size());
   work.barriers = 3.0 * threads / cells;
-  work.bytes = static_cast<double>(p.src.payload_bytes()) + work.pixels * 4.0 * channels;
+  work.bytes = static_cast<double>(source_bytes(p)) + work.pixels * 4.0 * channels;
   DecimateStep out;
   out.pass = std::move(pass);
   out.options = {{"math", "f32"}, {"read_span", std::to_string(span)}};

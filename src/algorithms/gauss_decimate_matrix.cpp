@@ -162,7 +162,7 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   Work work;
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * x.factor * y.factor / span;
-  work.bytes = reads * static_cast<double>(p.src.payload_bytes()) + work.pixels * 4.0 * channels;
+  work.bytes = reads * static_cast<double>(source_bytes(p)) + work.pixels * 4.0 * channels;
   // Measured on an H200: what matrices of taps take to make, and code to be fetched, does not depend on the image.
   constexpr double kBeginning = 12e-6;
   constexpr double kEnoughThreads = 256.0;  // of a processor, for memory to be busy

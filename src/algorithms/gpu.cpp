@@ -305,8 +305,12 @@ Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t le
 
 Rect region(const Problem& p) { return p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height}); }
 
+std::int64_t source_bytes(const Problem& p) {
+  return std::int64_t{p.dst.width} * p.dst.height * info(p.src.format).pixel_bytes();
+}
+
 std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
-  std::int64_t bytes = p.src.payload_bytes() + p.dst.payload_bytes();
+  std::int64_t bytes = source_bytes(p) + p.dst.payload_bytes();
   for (const ImageDesc& desc : intermediates) bytes += 2 * desc.payload_bytes();
   return bytes;
 }

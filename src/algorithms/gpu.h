@@ -179,6 +179,9 @@ struct Span {
 
 [[nodiscard]] Rect region(const Problem& p);
 
+/// Bytes of the source's pixels that the region has: what lies around them and is read as well is left out.
+[[nodiscard]] std::int64_t source_bytes(const Problem& p);
+
 /// Bytes of passes that read the source once, write the destination once, and write and read each intermediate once.
 [[nodiscard]] std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates);
 

@@ -120,7 +120,7 @@ Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, Fused
   out.options["math"] = kFusedMath[static_cast<std::size_t>(math)];
   out.seconds = fused.seconds;
   out.moved_bytes =
-      static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * fused.reads) + p.dst.payload_bytes();
+      static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * fused.reads) + p.dst.payload_bytes();
   fused.pass.origin = {s.region.x, s.region.y};
   out.passes.push_back(std::move(fused.pass));
   return out;

@@ -192,7 +192,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   constexpr double kShare = 0.9;  // of what the operations of others take
   out.seconds = kBands + seconds(p.device, p.src.format, cost) * slowness * planes * kShare;
   out.moved_bytes =
-      static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * reads) + p.dst.payload_bytes();
+      static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
   return out;
 }

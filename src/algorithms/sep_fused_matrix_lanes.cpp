@@ -142,7 +142,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
                                              across * (*halves + half.halves.y - 1));
   const double operations = 14.0 + 6.0 * source.channels + 23.0 * words + 0.64 * products;
   const double computed = pixels * operations / gpu_tuning(p.device).operations_per_second;
-  const double moved = static_cast<double>(p.src.payload_bytes() + p.dst.payload_bytes()) / gpu_tuning(p.device).bytes_per_second;
+  const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / gpu_tuning(p.device).bytes_per_second;
   // Where an image does not fill the device: fitted to 256x256 and 512x512 pixels on an H100.
   constexpr double kTurn = 0.7e-6;
   constexpr double kBand = 6e-8;  // making a matrix of taps
@@ -152,7 +152,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
   const double slowness = kept >= kManyRows && half.halves.x + half.halves.y > 2 ? 1.2 : 1.0;
   const double begun = gpu_tuning(p.device).launch_seconds + kBand * (across + down);
   out.seconds = begun + std::max(std::hypot(moved, computed) * slowness, turns * kTurn);
-  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * reads) + p.dst.payload_bytes();
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
   return out;
 }

@@ -159,7 +159,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   const double computed = pixels * reads * (88.0 + 1.5 * ny + 2.0 * steps * *halves) * waits / device.operations_per_second;
   const double turns = (segment + ny - 1.0) / *batch;
   out.seconds = device.launch_seconds + std::max(std::hypot(moved, computed), turns * kTurn);
-  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(p.src.payload_bytes()) * reads) + p.dst.payload_bytes();
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
   return out;
 }

@@ -261,7 +261,8 @@ std::string least_error(Problem problem) {
       if (proposal && (!least || proposal->error < least->first)) least = {proposal->error, algorithm->info.id};
     }
     if (!least) continue;
-    return " within an error of " + number(allowed, 2) + ", " + std::string(least->second) + " can within " + number(least->first, 2);
+    const int digits = bound(least->first, 2) == number(allowed, 2) ? 6 : 2;  // so many that they differ
+    return " within an error of " + number(allowed, digits) + ", " + std::string(least->second) + " can within " + bound(least->first, digits);
   }
   return "";
 }
