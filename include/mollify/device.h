@@ -50,9 +50,9 @@ class Executable {
   /// Allocates plan().scratch_bytes; on a GPU, for images one by one (`Batches::no`), half of them where images are below 128 MiB.
   [[nodiscard]] Result<Workspace> make_workspace(Batches batches = Batches::yes) const;
   /// Blurs host memory. The views must have the shapes that were planned for, the workspace must be one of this
-  /// executable's. Allocates nothing of its own.
+  /// executable's. Allocates nothing of its own. Views that share bytes are an Error unless the plan was made with Overlap::in_place.
   [[nodiscard]] Status run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const;
-  /// A batch of images of one shape: src[i] to dst[i].
+  /// A batch of images of one shape: src[i] to dst[i]. No destination may share bytes with another one, or with another's source.
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
                            Workspace& workspace) const;
 
@@ -62,7 +62,7 @@ class Executable {
 };
 
 struct DeviceOptions {
-  std::int32_t threads = 0;    ///< of the host, in one run: CPUs blur, GPUs copy images; 0 = one for each hardware thread
+  std::int32_t threads = 0;    ///< of the host, in one run, up to 4096: CPUs blur, GPUs copy images; 0 = one for each hardware thread
   /// What `mollify tune` stored for the device is read from here, and a GPU's compiled pipelines are kept here for the
   /// next process; empty: nowhere.
   std::string cache_folder{};
@@ -81,7 +81,8 @@ class Device {
   /// or a part of a name as well: "vulkan:0", "vulkan:llvmpipe".
   [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
   [[nodiscard]] const DeviceInfo& info() const;  ///< never changes
-  /// May block and may fail: builds pipelines, converts weights. Thread-safe; what it makes keeps the device open.
+  /// May block and may fail: builds pipelines, converts weights. Thread-safe; what it makes keeps the device open. The plan must have been
+  /// made for just this info(): one of other tuning, or of as many threads as another device has, is an Error.
   [[nodiscard]] Result<Executable> prepare(const Plan& plan) const;
 
  private:

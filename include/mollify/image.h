@@ -69,7 +69,8 @@ struct Rect {
 };
 
 /// Pixels somebody else owns. `data` points at the first row; rows are `row_bytes` apart (negative: bottom-up).
-/// `data` and `row_bytes` must be multiples of the component size.
+/// `data` and `row_bytes` must be multiples of the component size, and rows, where there are several, must not overlap: they are
+/// at least desc.row_payload_bytes() apart.
 struct ConstImageView {
   ImageDesc desc;
   const void* data = nullptr;
@@ -89,7 +90,7 @@ struct ImageView {
   operator ConstImageView() const { return {desc, data, row_bytes}; }  // NOLINT(google-explicit-constructor)
 };
 
-/// The part of `view` inside `rect`, which must lie within it.
+/// The part of `view` inside `rect`, which must lie within it: that is not checked.
 [[nodiscard]] ConstImageView crop(const ConstImageView& view, const Rect& rect);
 [[nodiscard]] ImageView crop(const ImageView& view, const Rect& rect);
 

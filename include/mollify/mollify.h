@@ -17,7 +17,8 @@
 namespace mollify {
 
 /// Blurs `src` into `dst` on the CPU with all hardware threads. The two may overlap. Thread-safe, also where main() has returned. Keeps up to
-/// eight prepared plans with their scratch memory, of 256 MiB beside the last one's, so a repeated request pays for planning once.
+/// eight prepared plans and their scratch memory, so a repeated request pays for planning once: the last one's whatever it has, and of the
+/// others as much as fits into 256 MiB.
 /// `dst` has the size of `spec.roi`, or of `src` without one; formats may differ, channel counts may not.
 [[nodiscard]] Status blur(const ConstImageView& src, const ImageView& dst, const BlurSpec& spec);
 

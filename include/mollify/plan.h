@@ -16,6 +16,7 @@
 
 namespace mollify {
 
+/// There are no devices of CUDA yet.
 enum class Backend : std::uint8_t { cpu, vulkan, cuda };
 [[nodiscard]] std::string_view name(Backend backend);
 

@@ -21,11 +21,11 @@ struct PerAxis {
 
 /// The true Gaussian: weights exp(-i^2 / (2 sigma^2)) computed in float64, normalised to a sum of one.
 /// Without `radius` and `truncate` the kernel has all the taps that the accuracy can notice;
-/// with one of them it has exactly the taps -radius .. radius. Sigma 0 leaves that axis as it is.
+/// with one of them, not both, it has exactly the taps -radius .. radius. Sigma 0 leaves that axis as it is.
 struct Gaussian {
   PerAxis<double> sigma{1.0, 1.0};                ///< pixels, 0 to 1e6
   std::optional<PerAxis<std::int32_t>> radius{};  ///< pixels, 0 to 2^20
-  std::optional<double> truncate{};               ///< radius = floor(truncate * sigma + 0.5), as SciPy does
+  std::optional<double> truncate{};               ///< radius = floor(truncate * sigma + 0.5), as SciPy does; it and truncate 0 to 2^20
   bool operator==(const Gaussian&) const = default;
 };
 
@@ -63,6 +63,7 @@ struct AxisTaps {
   bool operator==(const AxisTaps&) const = default;
 };
 
+/// 1 to 2^21 + 1 weights on each axis, whose sizes add up to 1e38 at most.
 struct Taps {
   AxisTaps x{};
   AxisTaps y{};
@@ -103,7 +104,8 @@ struct BorderModeInfo {
 struct Border {
   PerAxis<BorderMode> mode{BorderMode::clamp, BorderMode::clamp};
   /// For `constant`: one value a channel, full scale = 1, encoded and unpremultiplied like a pixel of the source,
-  /// to whose format it is rounded. A pixel outside on any constant axis has this value.
+  /// to whose format it is rounded. A pixel outside on any constant axis has this value. All four must be what the source's format can
+  /// hold, whatever the mode and however many channels there are.
   std::array<double, 4> value{0.0, 0.0, 0.0, 0.0};
   bool operator==(const Border&) const = default;
 };
