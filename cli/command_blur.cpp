@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   mollify blur photo.jpg soft.jpg --gaussian 3             sigma of 3 pixels
-  mollify blur photo.jpg soft.jpg --gaussian 8x0           along the rows only
+  mollify blur photo.jpg soft.jpg --gaussian 8x0           along the rows only, as they are stored
   mollify blur logo.png glow.png --box 2.5 --border mirror
   mollify blur plate.exr out.exr --gaussian 40 --max-error 1e-3
   mollify blur in.tif part.tif --tent 4 --roi 512x512+100+50
@@ -121,12 +121,12 @@ void run(const BlurCommand& args) {
 void add_blur(CLI::App& app) {
   const auto args = std::make_shared<BlurCommand>();
   CLI::App* command = app.add_subcommand("blur", "Blur image files: PNG, JPEG, TIFF, OpenEXR, WebP, HDR");
-  command->add_option("files", args->files.paths, "IN OUT, or IN... with -o; an input may be a folder of images")
+  command->add_option("files", args->files.paths, "IN OUT, or IN... with -o; an input may be a folder of images, without its subfolders")
       ->type_name("IN")
       ->required();
   command->add_option("-o,--output", args->files.folder, "Folder for the results, made if missing")
       ->type_name("FOLDER");
-  command->add_flag("--force", args->files.force, "Replace OUT if it exists, or inputs by their results");
+  command->add_flag("--force", args->files.force, "Replace OUT if it exists, also where it is write-protected, or inputs by their results");
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
   command->add_option("--roi", args->roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");

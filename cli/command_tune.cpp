@@ -141,8 +141,10 @@ void list_rows(const DeviceInfo& device) {
       fmt::print("{:<8}{}", origin, text.substr(text.rfind('\n', text.size() - 2) + 1));
     }
   };
+  const std::vector<TuningRow> shipped = shipped_tuning(device);
   print("here", device.tuning);
-  print("shipped", shipped_tuning(device));
+  print("shipped", shipped);
+  if (device.tuning.empty() && shipped.empty()) fmt::print("no rows for {}: plans go by cost models alone\n", device.name);
 }
 
 void reset(const std::string& path) {

@@ -72,6 +72,11 @@ class TuneTest(unittest.TestCase):
             self.assertEqual(rows[-1], row)
         self.assertEqual(self.files(), [self.name])
 
+    def test_a_list_of_no_rows_says_so(self):
+        listed = tool.run("tune", "--list", "--device", "cpu", env=self.environment)
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertRegex(listed.stdout, "^(no rows for |shipped )")
+
     def test_dry_runs_store_nothing(self):
         lines = self.tune("--dry-run", "--print").stdout.splitlines()
         self.assertEqual(lines[:4], self.text.splitlines()[:4])
