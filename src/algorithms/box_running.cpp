@@ -266,7 +266,7 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
     if (scans || p.device.gpu.is_software) return rate;
     return std::max(rate, kStepSeconds * (static_cast<double>(segment) + static_cast<double>(axis.taps())));
   };
-  out.seconds = cost(first, w.box.x, p.src.payload_bytes() + between_bytes, false) +
+  out.seconds = cost(first, w.box.x, source_bytes(p) + between_bytes, false) +
                 cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);
   out.passes = {std::move(first), std::move(second)};
   return out;

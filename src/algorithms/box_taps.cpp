@@ -156,7 +156,7 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
                     .operations = fetches,
                     .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(first, box->x, p.src.payload_bytes() + between_bytes) +
+  out.seconds = cost(first, box->x, source_bytes(p) + between_bytes) +
                 cost(second, box->y, between_bytes + p.dst.payload_bytes());
   out.passes = {std::move(first), std::move(second)};
   return out;

@@ -135,7 +135,7 @@ Result<Proposal> propose(const Problem& p) {
     if (index > 0) pass.source = intermediate((index - 1) % 2);
     pass.destination = is_last ? kDestination : intermediate(index % 2);
     const std::int64_t pixel_bytes = info(format).pixel_bytes();
-    const std::int64_t bytes = (index == 0 ? p.src.payload_bytes() : read.x.length * read.y.length * pixel_bytes) +
+    const std::int64_t bytes = (index == 0 ? source_bytes(p) : read.x.length * read.y.length * pixel_bytes) +
                                (is_last ? p.dst.payload_bytes() : made.x.length * made.y.length * pixel_bytes);
     const double loads = 3.0 + (2.0 * static_cast<double>(box.radius) + 1.0) / kSegment;
     out.seconds += seconds(p.device, read_format(p, pass, format),

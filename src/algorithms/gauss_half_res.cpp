@@ -149,7 +149,7 @@ Result<Proposal> propose(const Problem& p) {
                     .bytes = static_cast<double>(moved)});
   };
   const double tent = 2.0 * factor - 1.0;
-  out.seconds = cost(out.passes[0], tent * tent, p.src.payload_bytes() + bytes[0]) +
+  out.seconds = cost(out.passes[0], tent * tent, source_bytes(p) + bytes[0]) +
                 cost(out.passes[1], static_cast<double>(fit.x->coarse.weights.size()), bytes[0] + bytes[1]) +
                 cost(out.passes[2], static_cast<double>(fit.y->coarse.weights.size()), bytes[1] + bytes[2]) +
                 cost(out.passes[3], 4.0, bytes[2] + p.dst.payload_bytes());

@@ -122,9 +122,9 @@ Result<Proposal> propose_linear(const Problem& p) {
     return seconds(p.device, read_format(p, made, between->format),
                    {.pixels = count, .loads = n, .operations = n, .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(out.passes[0], middle, x.weights.size(), p.src.payload_bytes() + middle_bytes) +
+  out.seconds = cost(out.passes[0], middle, x.weights.size(), source_bytes(p) + middle_bytes) +
                 cost(out.passes[1], pixels, y.weights.size(), p.dst.payload_bytes() + middle_bytes);
-  out.moved_bytes = p.src.payload_bytes() + 2 * middle_bytes + p.dst.payload_bytes();
+  out.moved_bytes = source_bytes(p) + 2 * middle_bytes + p.dst.payload_bytes();
   return out;
 }
 
@@ -191,7 +191,7 @@ Result<Proposal> propose_lerp(const Problem& p) {
                     .barriers = 1.0,
                     .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(out.passes[0], p.src.payload_bytes() + middle_bytes) +
+  out.seconds = cost(out.passes[0], source_bytes(p) + middle_bytes) +
                 cost(out.passes[1], p.dst.payload_bytes() + middle_bytes);
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;

@@ -112,7 +112,7 @@ Result<Proposal> propose(const Problem& p) {
     pass.constants["first_y"] = rows.first;
     pass.parameters["offset"] = static_cast<double>(filter->offset);
     const std::int64_t bytes =
-        (index == 0 ? p.src.payload_bytes() : out.intermediates[static_cast<std::size_t>(index - 1)].payload_bytes()) +
+        (index == 0 ? source_bytes(p) : out.intermediates[static_cast<std::size_t>(index - 1)].payload_bytes()) +
         (is_last ? p.dst.payload_bytes() : out.intermediates[static_cast<std::size_t>(index)].payload_bytes());
     const double loads = up ? 32.0 : 20.0;
     out.seconds += seconds(p.device, read_format(p, pass, format),
