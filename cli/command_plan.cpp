@@ -86,6 +86,7 @@ Json to_json(const Plan& plan) {
           {"min_bytes", plan.min_bytes},
           {"moved_bytes", plan.moved_bytes},
           {"predicted_error", plan.predicted_error},
+          {"reach", {{plan.reach.x.before, plan.reach.x.after}, {plan.reach.y.before, plan.reach.y.after}}},
           {"assumption", plan.assumption},
           {"allowed_error", plan.allowed_error},
           {"predicted_seconds", plan.predicted_seconds},

@@ -163,6 +163,13 @@ struct Pass {
   bool operator==(const Pass&) const = default;
 };
 
+/// Source pixels before and after the one at an output pixel's place that its value can depend on, on one axis.
+struct Reach {
+  std::int32_t before = 0;
+  std::int32_t after = 0;
+  bool operator==(const Reach&) const = default;
+};
+
 /// Why an algorithm was not chosen.
 struct Refusal {
   std::string algorithm;
@@ -186,6 +193,8 @@ struct Plan {
   std::int64_t min_bytes = 0;         ///< source region read once + destination written once
   std::int64_t moved_bytes = 0;       ///< what the passes read and write by design, caches aside
   double predicted_error = 0.0;       ///< an upper bound, in the units of Accuracy
+  /// How far a pixel can act: a NaN or an infinity changes no output pixel beyond. Borders count as the pixels that they repeat.
+  PerAxis<Reach> reach;
   std::string assumption;             ///< what the bound takes for granted of the pixels; empty: nothing
   double allowed_error = 0.0;         ///< what the accuracy asked for came to
   double predicted_seconds = 0.0;     ///< rough; only the order between algorithms matters

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct Proposal {
   Assumption assumption;           ///< of the bound
   double seconds = 0.0;            ///< rough
   std::int64_t moved_bytes = 0;
+  /// See Plan::reach. Unset: what the taps, windows and matrices of the passes cover together, each pass after the other.
+  std::optional<PerAxis<Reach>> reach;
   std::vector<ImageDesc> intermediates;  ///< GPU: the planner counts their bytes, and those of a workspace
   std::int64_t scratch_bytes = 0;        ///< CPU: of one call in flight
   std::int64_t intermediate_bytes = 0;   ///< CPU: of that, what one pass leaves for the next

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -184,6 +185,26 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
   return candidate;
 }
 
+/// What the passes cover, one after the other, and no more than the image.
+PerAxis<Reach> reach_of(const std::vector<Pass>& passes, const ImageDesc& src) {
+  PerAxis<Reach> reach;
+  const auto add = [](Reach& to, std::int64_t before, std::int64_t after, std::int64_t length) {
+    to.before = static_cast<std::int32_t>(std::min(to.before + before, length));
+    to.after = static_cast<std::int32_t>(std::min(to.after + after, length));
+  };
+  const auto add_axis = [&](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t length) {
+    add(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, length);
+    add(to, static_cast<std::int64_t>(std::ceil(extent.before)), static_cast<std::int64_t>(std::ceil(extent.after)), length);
+  };
+  for (const Pass& pass : passes) {
+    add_axis(reach.x, pass.taps.x, pass.extent.x, src.width);
+    add_axis(reach.y, pass.taps.y, pass.extent.y, src.height);
+    add(reach.x, pass.matrix.anchor.x, pass.matrix.width - 1 - pass.matrix.anchor.x, src.width);
+    add(reach.y, pass.matrix.anchor.y, pass.matrix.height - 1 - pass.matrix.anchor.y, src.height);
+  }
+  return reach;
+}
+
 /// Source and destination lie on the device and, for the host, beside it: source and destination may overlap there.
 void set_gpu_memory(Plan& plan) {
   plan.intermediate_bytes = 0;
@@ -209,6 +230,7 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.passes = std::move(winner.proposal.passes);
   plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;
+  plan.reach = winner.proposal.reach.value_or(reach_of(plan.passes, plan.src));
   plan.assumption = colour_assumption(plan.spec, plan.src.format);
   if (!plan.assumption.empty() && !winner.proposal.assumption.text.empty()) plan.assumption += " and ";
   plan.assumption += winner.proposal.assumption.text;
@@ -241,6 +263,12 @@ std::string tuning_text(const TuningRow& row) {
 
 std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
   return std::string(label) + " " + std::to_string(x) + "x" + std::to_string(y);
+}
+
+/// "9", or "1 before and 2 after".
+std::string reach_text(const Reach& reach) {
+  if (reach.before == reach.after) return std::to_string(reach.before);
+  return std::to_string(reach.before) + " before and " + std::to_string(reach.after) + " after";
 }
 
 /// What would have to be allowed, if nothing else is in the way.
@@ -377,6 +405,7 @@ std::string explain(const Plan& plan) {
     text += " (" + number(plan.predicted_error * info(plan.dst.format).unit(), 2) + " of a step)";
   }
   text += ", allowed " + number(plan.allowed_error, 2) + "\n";
+  text += "  reach    " + reach_text(plan.reach.x) + " by " + reach_text(plan.reach.y) + " pixels: no NaN or infinity acts beyond\n";
   if (!plan.assumption.empty()) text += "           for " + plan.assumption + "\n";
   if (plan.tuning) text += "  tuned    " + tuning_text(*plan.tuning) + "\n";
   text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " +
