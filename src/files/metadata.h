@@ -1,0 +1,46 @@
+// Blocks of metadata, edited in place: what a blur makes untrue is corrected, pictures inside are removed, every other byte
+// stays where it is, so that maker notes, which refer to absolute positions, stay valid.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "files/codec.h"
+#include "files/document.h"
+
+namespace mollify::files {
+
+/// What has become true of the result.
+struct Corrections {
+  std::optional<Orientation> orientation;
+  std::optional<std::int32_t> width;  ///< of the stored pixels
+  std::optional<std::int32_t> height;
+};
+
+/// Exif: unlinks and zeroes the directory of the thumbnail and previews in known maker notes, sets what is corrected where the block has
+/// it. False where the block is so broken that it has to be dropped.
+[[nodiscard]] bool correct_exif(Bytes& exif, const Corrections& corrections, Messages& messages);
+/// The orientation and the resolution that an Exif block says; unset where it says none.
+[[nodiscard]] std::optional<Orientation> exif_orientation(std::span<const std::uint8_t> exif);
+[[nodiscard]] std::optional<Resolution> exif_resolution(std::span<const std::uint8_t> exif);
+
+/// XMP, by libexempi: removes thumbnails, GImage, GDepth, gain-map and container directories, and any value that holds a picture in base64;
+/// sets tiff:Orientation and sizes where they are. False where it cannot be parsed.
+[[nodiscard]] bool correct_xmp(Bytes& xmp, const Corrections& corrections, Messages& messages);
+
+/// Photoshop's image resource blocks, split: IPTC, profile, Exif, XMP and resolution are items of their own, thumbnails
+/// (1033, 1036) and blocks that hold pictures are removed, the rest stays as it was.
+struct PhotoshopParts {
+  std::optional<Bytes> iptc, icc_profile, exif, xmp;
+  Bytes rest;
+};
+[[nodiscard]] PhotoshopParts split_photoshop(std::span<const std::uint8_t> blocks, Messages& messages);
+/// One block of resources with the IPTC records inside; either may be empty.
+[[nodiscard]] Bytes join_photoshop(std::span<const std::uint8_t> rest, std::span<const std::uint8_t> iptc);
+
+/// Whether the bytes hold the signature of a picture or a video, as they are or in base64, anywhere inside.
+[[nodiscard]] bool holds_picture(std::span<const std::uint8_t> bytes);
+
+}  // namespace mollify::files
