@@ -10,6 +10,7 @@
 #include "channels.h"
 #include "failure.h"
 #include "image_io.h"
+#include "message.h"
 #include "metadata.h"
 #include "mip.h"
 #include "orientation.h"
@@ -366,12 +367,35 @@ std::vector<Job> make_jobs(const std::string& in, const ImageReader& reader, con
   return jobs;
 }
 
+// What the header says, before anything is allocated.
+void check_limits(const std::string& in, const std::vector<Job>& jobs, const BlurRequest& request) {
+  std::int64_t pixels = 0;
+  std::int64_t most_bytes = 0;
+  for (const Job& job : jobs) {
+    pixels += static_cast<std::int64_t>(job.src.spec.image_pixels());
+    const std::size_t bytes = job.working.image_bytes(true) + job.blurred.image_bytes(true);
+    most_bytes = std::max(most_bytes, static_cast<std::int64_t>(bytes));
+  }
+  if (request.max_pixels > 0 && pixels > request.max_pixels) {
+    fail(fmt::format("{}: has {} pixels, --max-pixels allows {}", in, pixels, request.max_pixels));
+  }
+  if (request.memory_bytes > 0 && most_bytes > request.memory_bytes) {
+    fail_for_memory(fmt::format("{}: needs {} of memory for its pixels and may use {}; --memory sets that", in, bytes_text(most_bytes),
+                                bytes_text(request.memory_bytes)));
+  }
+}
+
+void say(const BlurRequest& request, BlurStage stage, const ImageSpec& spec) {
+  if (request.on_stage) request.on_stage(stage, static_cast<std::int64_t>(spec.image_bytes(true)));
+}
+
 BlurReport run_jobs(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device) {
   BlurReport report;
   Stopwatch watch;
   ImageReader reader(in);
   const OutputFormat output(out);
   const std::vector<Job> jobs = make_jobs(in, reader, output, request, report);
+  check_limits(in, jobs, request);
   report.images = static_cast<int>(jobs.size());
   describe_first(jobs.front().dst.spec, report);
   report.read_seconds += watch.lap();
@@ -380,9 +404,11 @@ BlurReport run_jobs(const std::string& in, const std::string& out, const BlurReq
   std::optional<ImageWriter> writer;
   for (const Job& job : jobs) {
     const bool converted = job.working.format != job.src.spec.format;
+    say(request, BlurStage::reading, job.working);
     PixelBytes src = reader.read(job.src, converted ? job.working.format : OIIO::TypeUnknown);
     report.read_seconds += watch.lap();
 
+    say(request, BlurStage::blurring, job.blurred);
     PixelBytes dst = allocate_pixels(job.blurred.image_bytes(true));
     PartBlur(in, device, request, job.treatment, report)
         .run(job.kernel, {&job.working, src.get()}, {&job.blurred, dst.get()});
@@ -395,6 +421,7 @@ BlurReport run_jobs(const std::string& in, const std::string& out, const BlurReq
       for (const Job& each : jobs) parts.push_back(each.dst);
       writer.emplace(out, std::move(parts), request.replaces);
     }
+    say(request, BlurStage::writing, job.dst.spec);
     writer->write(job.dst, dst);
     report.write_seconds += watch.lap();
   }
@@ -420,7 +447,7 @@ BlurReport blur_file(const std::string& in, const std::string& out, const BlurRe
   try {
     return run_jobs(in, out, request, device);
   } catch (const std::bad_alloc&) {
-    fail(fmt::format("{}: not enough memory", in));
+    fail_for_memory(fmt::format("{}: not enough memory", in));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,11 @@ struct ComponentType {
 /// "u8", "u16", "f16", "f32", or the name of a pixel format.
 [[nodiscard]] ComponentType parse_component_type(const std::string& text);
 
+/// What a file is going through, for whoever watches over it.
+enum class BlurStage : std::uint8_t { blurring, reading, writing };
+/// Said at the begin of each stage, and as often within as there is progress. `bytes` of pixels are to be read or written until it is said again.
+using StageObserver = std::function<void(BlurStage stage, std::int64_t bytes)>;
+
 struct BlurRequest {
   BlurSpec spec;                      ///< alpha, transfer function and border values are set for each file
   std::vector<double> border_values;  ///< none, one for all channels, or one a channel
@@ -34,6 +40,9 @@ struct BlurRequest {
   bool linear = false;                ///< decode sRGB to linear light around the blur
   std::optional<ComponentType> type;  ///< unset: each channel keeps its own
   bool replaces = false;              ///< the result a file that has its name
+  std::int64_t memory_bytes = 0;      ///< that one file may take, beyond the program itself: MemoryFailure; 0: no limit
+  std::int64_t max_pixels = 0;        ///< of all images of a file together: Failure; 0: no limit
+  StageObserver on_stage{};           ///< unset: nobody watches
 };
 
 struct BlurReport {
