@@ -40,4 +40,9 @@ void gather(const PagePixels& from, std::span<const int> channels, const ImageVi
 /// Channel i of `from`, times `factor` where the types differ, becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
 void scatter(const ConstImageView& from, std::span<const int> channels, double factor, const PagePixels& to);
 
+/// The pixels of one channel, of the size that the page of `to` has; where the types differ, integers are rounded and saturate.
+void copy_channel(const PagePixels& from, int channel, const PagePixels& to, int to_channel);
+/// One number, rounded to the nearest and saturated where the type is one of integers.
+void store_number(NumberType type, double value, std::uint8_t* to);
+
 }  // namespace mollify::files
