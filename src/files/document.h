@@ -113,6 +113,8 @@ struct ExrCoding {
   int line_order = 0;
   int level_mode = 0;   ///< of tiles: one, mip, rip
   int rounding = 0;
+  std::int32_t origin_x = 0;  ///< the corner of the display window in the file's coordinates; Page::display is seen from the page
+  std::int32_t origin_y = 0;
 };
 struct WebpCoding {
   bool lossless = false;
