@@ -18,7 +18,6 @@ void copy(const char* in, const char* out, const WriteOptions& options) {
   const std::unique_ptr<Reader> reader = open_reader(open_source(in, 1 << 28), {});
   Document document = reader->document();
   document.format = *format;
-  for (const std::string& message : reader->messages().all()) std::printf("%s\n", message.c_str());
   for (const Item& item : document.items) std::printf("item %d %s, %zu bytes\n", static_cast<int>(item.kind), item.name.c_str(), item.data.size());
   MemorySink sink;
   const std::unique_ptr<Writer> writer = make_writer(*format, sink, document, options);
@@ -35,6 +34,7 @@ void copy(const char* in, const char* out, const WriteOptions& options) {
     }
   }
   writer->finish();
+  for (const std::string& message : reader->messages().all()) std::printf("%s\n", message.c_str());
   std::ofstream(out, std::ios::binary).write(reinterpret_cast<const char*>(sink.bytes().data()), static_cast<std::streamsize>(sink.bytes().size()));
 }
 
