@@ -1,4 +1,4 @@
-// How readers keep to ReadOptions::memory_bytes: they ask before they allocate.
+// How readers and writers keep to the memory_bytes of their options: they ask before they allocate.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace mollify::files {
 
-/// Counts down the bytes that a reader may still allocate.
+/// Counts down the bytes that a reader or a writer may still allocate.
 class MemoryLimit {
  public:
-  explicit MemoryLimit(const ReadOptions& options) : left_(options.memory_bytes), all_(options.memory_bytes) {}
+  explicit MemoryLimit(std::int64_t bytes) : left_(bytes), all_(bytes) {}
 
   [[nodiscard]] std::int64_t left() const { return left_; }
 

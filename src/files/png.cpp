@@ -14,7 +14,7 @@ class PngReader final : public Reader {
  public:
   PngReader(std::unique_ptr<ByteSource> source, const ReadOptions& options)
       : source_(std::move(source)),
-        memory_(options),
+        memory_(options.memory_bytes),
         contents_(png::read_contents(*source_, memory_)),
         canvas_(*source_, contents_, contents_.messages) {}
 

@@ -61,6 +61,7 @@ class PngWriter final : public Writer {
       : document_(document), header_((check_pages(document.pages), header_of(document.pages.front()))), sink_(sink) {
     constexpr int kDefaultCompression = 6;
     compression_ = std::clamp(options.compression.value_or(kDefaultCompression), 0, 9);
+    if (header_.interlaced) MemoryLimit(options.memory_bytes).take(document.pages.front().row_bytes() * header_.height, "the interlaced picture");
     for_each_item([](const Item& item) { static_cast<void>(png::place_of(item)); });  // before a byte is written
     write_head();
   }
