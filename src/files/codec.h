@@ -93,6 +93,8 @@ struct WriteOptions {
   int threads = 1;
   std::optional<int> quality;      ///< 1 to 100, of JPEG and of WebP with losses; unset: as the source's coding
   std::optional<int> compression;  ///< 0 to 9, of deflate: PNG, TIFF, OpenEXR
+  /// The most bytes that a writer may allocate by itself.
+  std::int64_t memory_bytes = std::int64_t{1} << 30;
 };
 
 /// A result that is being written. The document says all that it is to hold; items that the writer has no place for are a

@@ -94,7 +94,9 @@ struct JpegCoding {
   std::vector<Component> components;
   bool progressive = false;
   int restart_rows = 0;
-  bool is_rgb = false;           ///< stored without conversion to YCbCr
+  int restart_interval = 0;      ///< in units of the coder (MCU), where it is no whole number of rows
+  bool is_rgb = false;           ///< stored without conversion to YCbCr, or of inks to YCCK
+  bool has_jfif_marker = false;
   bool has_adobe_marker = false;
 };
 struct TiffCoding {

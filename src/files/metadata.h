@@ -40,6 +40,12 @@ struct PhotoshopParts {
 /// One block of resources with the IPTC records inside; either may be empty.
 [[nodiscard]] Bytes join_photoshop(std::span<const std::uint8_t> rest, std::span<const std::uint8_t> iptc);
 
+/// The resolution that a block says; unset where it says none.
+[[nodiscard]] std::optional<Resolution> photoshop_resolution(std::span<const std::uint8_t> blocks);
+
+/// IPTC records: removes previews and values that hold pictures. False where the records cannot be parsed.
+[[nodiscard]] bool correct_iptc(Bytes& iptc, Messages& messages);
+
 /// Whether the bytes hold the signature of a picture or a video, as they are or in base64, anywhere inside.
 [[nodiscard]] bool holds_picture(std::span<const std::uint8_t> bytes);
 
