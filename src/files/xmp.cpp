@@ -1,7 +1,10 @@
 #include <exempi/xmp.h>
 
+#include <iostream>
 #include <memory>
 #include <mutex>
+#include <streambuf>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,11 +23,14 @@ using Iterator = std::unique_ptr<std::remove_pointer_t<XmpIteratorPtr>, Freer<xm
 using Text = std::unique_ptr<std::remove_pointer_t<XmpStringPtr>, Freer<xmp_string_free>>;
 
 /// libexempi keeps the prefixes of namespaces from one packet to the next, which would change later results: each packet has a library of
-/// its own. One at a time, since its state is that of the process.
+/// its own. One at a time, since its state is that of the process. What it prints of packets that it cannot parse goes nowhere.
 class Library {
  public:
-  Library() : lock_(mutex()) { xmp_init(); }
-  ~Library() { xmp_terminate(); }
+  Library() : lock_(mutex()), printed_to_(std::cerr.rdbuf(&nowhere_)) { xmp_init(); }
+  ~Library() {
+    xmp_terminate();
+    std::cerr.rdbuf(printed_to_);
+  }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
@@ -33,7 +39,12 @@ class Library {
     static std::mutex the_one;
     return the_one;
   }
+  struct Nowhere : std::streambuf {
+    int overflow(int c) override { return traits_type::not_eof(c); }
+  };
   std::lock_guard<std::mutex> lock_;
+  Nowhere nowhere_;
+  std::streambuf* printed_to_;
 };
 
 /// Whose properties are pictures, depth maps, or describe those that are no longer in the file.
