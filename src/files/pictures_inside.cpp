@@ -169,7 +169,9 @@ struct Run {
   std::vector<std::size_t> places;
 };
 constexpr std::size_t kShortestRun = 16;
-constexpr std::size_t kLeastJpegXlInBase64 = 1024;  ///< shorter runs that begin like it are names of paths
+// JPEG XL begins with two bytes, as do names of paths ("/work"). It is longer, and its lines are.
+constexpr std::size_t kLeastJpegXlInBase64 = 1024;
+constexpr std::size_t kLeastLine = 60;
 
 std::size_t size_of_break(View bytes, std::size_t at) {
   const std::string_view rest = text_of(bytes.subspan(at));
@@ -195,13 +197,14 @@ std::size_t read_run(View bytes, std::size_t at, Run& run) {
   return at;
 }
 
-/// The bytes that a run means if its first digit is digit `phase` of four.
-std::vector<std::uint8_t> decode(const Run& run, std::size_t phase) {
+/// The bytes that a run means if so many digits of the first four are missing.
+std::vector<std::uint8_t> decode(const Run& run, std::size_t missing) {
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(run.digits.size() * 3 / 4);
-  for (std::size_t i = phase; i + 1 < run.digits.size(); i += 4) {
-    std::uint32_t four = 0;
-    for (std::size_t k = 0; k < 4; ++k) four = four << 6 | (i + k < run.digits.size() ? run.digits[i + k] : 0U);
+  bytes.reserve(run.digits.size() * 3 / 4 + 3);
+  std::uint32_t four = 0;
+  for (std::size_t i = 0; i < run.digits.size() + 3; ++i) {
+    four = four << 6 | (i < run.digits.size() ? run.digits[i] : 0U);
+    if ((i + missing) % 4 != 3) continue;
     for (const int shift : {16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(four >> shift));
   }
   return bytes;
@@ -213,12 +216,13 @@ std::optional<PictureInside> find_base64(View bytes, std::size_t from, Signature
     const std::size_t end = read_run(bytes, at, run);
     if (run.digits.size() >= kShortestRun) {
       std::optional<PictureInside> first;
-      for (std::size_t phase = 0; phase < 4; ++phase) {
-        const std::vector<std::uint8_t> decoded = decode(run, phase);
+      for (std::size_t missing = 0; missing < 4; ++missing) {
+        const std::vector<std::uint8_t> decoded = decode(run, missing);
         auto found = find_raw(decoded, 0, signatures);
-        if (phase == 0 && begins_as_jpeg_xl(decoded, kLeastJpegXlInBase64)) found = PictureInside{};
+        if (missing == 0 && begins_as_jpeg_xl(decoded, kLeastJpegXlInBase64) && run.places[kLeastLine] == at + kLeastLine) found = PictureInside{};
         if (!found) continue;
-        const std::size_t place = run.places[std::min(found->offset / 3 * 4 + phase, run.places.size() - 1)];
+        const std::size_t digit = std::max(found->offset / 3 * 4, missing) - missing;
+        const std::size_t place = run.places[std::min(digit, run.places.size() - 1)];
         if (!first || place < first->offset) first = PictureInside{place, end};
       }
       if (first) return first;
