@@ -67,6 +67,8 @@ struct Resolution {
 /// Of a page that is one picture of an animation. Readers compose frames: each is the whole canvas as it is shown.
 struct Timing {
   std::int32_t milliseconds = 0;
+  std::uint16_t numerator = 0;    ///< PNG: seconds as a fraction, as stored. It counts where it is as many milliseconds.
+  std::uint16_t denominator = 0;  ///< 0: there is no fraction
   bool operator==(const Timing&) const = default;
 };
 

@@ -21,8 +21,8 @@ constexpr std::uint32_t kMultiPartFlag = 0x1000;
 constexpr const char* kDeepMessage = "holds deep data, a list of samples for each pixel, which cannot be blurred; flatten it first";
 
 /// Attributes that say how pixels are stored. The document has them as fields of its pages.
-constexpr std::array<std::string_view, 10> kStructure = {"channels", "chunkCount", "compression", "dataWindow", "displayWindow",
-                                                         "lineOrder", "name", "tiles", "type", "version"};
+constexpr std::array<std::string_view, 10> kStructure = {"channels",  "chunkCount", "compression", "dataWindow", "displayWindow",
+                                                         "lineOrder", "name",       "tiles",       "type",       "version"};
 
 /// Bytes one after the other, read ahead in blocks.
 class Cursor {
@@ -84,7 +84,9 @@ Number number_at(const Bytes& data, std::size_t offset) {
   return number;
 }
 
-std::string as_text(const Bytes& data) { return {data.begin(), data.end()}; }
+std::string as_text(const Bytes& data) {
+  return {data.begin(), data.end()};
+}
 
 const Attribute& required(const Part& part, std::string_view name, std::string_view type) {
   const Attribute* attribute = part.find(name);
@@ -93,7 +95,9 @@ const Attribute& required(const Part& part, std::string_view name, std::string_v
 }
 
 /// What an attribute of one byte says, of `count` choices.
-int choice_of(const Attribute& attribute) { return number_at<std::uint8_t>(attribute.data, 0); }
+int choice_of(const Attribute& attribute) {
+  return number_at<std::uint8_t>(attribute.data, 0);
+}
 
 Window window_of(const Attribute& attribute) {
   const auto at = [&](std::size_t i) { return number_at<std::int32_t>(attribute.data, 4 * i); };
@@ -113,11 +117,13 @@ std::vector<StoredChannel> channels_of(const Bytes& data) {
     while (const auto character = number_at<std::uint8_t>(data, i++)) channel.name.push_back(static_cast<char>(character));
     const auto type = number_at<std::uint32_t>(data, i);
     constexpr std::array kTypes = {NumberType::u32, NumberType::f16, NumberType::f32};
-    if (type >= kTypes.size()) throw FileError("has channel " + channel.name + " of type " + std::to_string(type) + ", which OpenEXR does not know");
+    if (type >= kTypes.size())
+      throw FileError("has channel " + channel.name + " of type " + std::to_string(type) + ", which OpenEXR does not know");
     channel.type = kTypes[type];
     channel.x_sampling = number_at<std::int32_t>(data, i + 8);  // behind "pLinear" and three bytes that are not used
     channel.y_sampling = number_at<std::int32_t>(data, i + 12);
-    if (channel.x_sampling < 1 || channel.y_sampling < 1) throw FileError("is damaged: channel " + channel.name + " has a sampling below 1");
+    if (channel.x_sampling < 1 || channel.y_sampling < 1)
+      throw FileError("is damaged: channel " + channel.name + " has a sampling below 1");
     channels.push_back(std::move(channel));
     i += 16;
   }
@@ -145,7 +151,8 @@ double count_chunks(const Part& part) {
   if (!part.tiled) return std::ceil(static_cast<double>(part.data_window.height()) / rows_of_chunk(part.compression));
   double chunks = 0;
   for (const Level& level : levels_of(part.data_window.width(), part.data_window.height(), part.level_mode, part.rounding)) {
-    chunks += std::ceil(static_cast<double>(level.width) / part.tile_width) * std::ceil(static_cast<double>(level.height) / part.tile_height);
+    chunks +=
+        std::ceil(static_cast<double>(level.width) / part.tile_width) * std::ceil(static_cast<double>(level.height) / part.tile_height);
   }
   return chunks;
 }
@@ -153,11 +160,13 @@ double count_chunks(const Part& part) {
 void read_structure(Part& part, std::uint32_t flags) {
   const bool multi_part = (flags & kMultiPartFlag) != 0;
   std::string type = (flags & kTiledFlag) != 0 ? "tiledimage" : "scanlineimage";
-  if (const Attribute* attribute = part.find("type"); attribute != nullptr && (multi_part || as_text(attribute->data).starts_with("deep"))) {
+  if (const Attribute* attribute = part.find("type");
+      attribute != nullptr && (multi_part || as_text(attribute->data).starts_with("deep"))) {
     type = as_text(attribute->data);
   }
   if (type.starts_with("deep") || (!multi_part && (flags & kDeepFlag) != 0)) throw FileError(kDeepMessage);
-  if (type != "tiledimage" && type != "scanlineimage") throw FileError("has a part of type \"" + type.substr(0, 40) + "\", which OpenEXR does not know");
+  if (type != "tiledimage" && type != "scanlineimage")
+    throw FileError("has a part of type \"" + type.substr(0, 40) + "\", which OpenEXR does not know");
   part.tiled = type == "tiledimage";
   part.channels = channels_of(required(part, "channels", "chlist").data);
   part.data_window = window_of(required(part, "dataWindow", "box2i"));
@@ -225,6 +234,14 @@ std::optional<float> positive_float(const Part& part, std::string_view name) {
   if (attribute == nullptr || attribute->type != "float" || attribute->data.size() != sizeof(float)) return std::nullopt;
   const auto number = number_at<float>(attribute->data, 0);
   return std::isfinite(number) && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+/// Every header has these three. What they say in nearly all files is no news to the reader of another format.
+bool says_nothing(const Attribute& attribute) {
+  static const Bytes kOne = {0, 0, 0x80, 0x3f};
+  if (attribute.name == "pixelAspectRatio" || attribute.name == "screenWindowWidth")
+    return attribute.type == "float" && attribute.data == kOne;
+  return attribute.name == "screenWindowCenter" && attribute.type == "v2f" && attribute.data == Bytes(2 * sizeof(float));
 }
 
 }  // namespace
@@ -304,12 +321,14 @@ std::int64_t end_of_chunks(ByteSource& source, const Headers& headers) {
   return last + coordinates + 4 + size;
 }
 
-bool is_structure(std::string_view name) { return std::find(kStructure.begin(), kStructure.end(), name) != kStructure.end(); }
+bool is_structure(std::string_view name) {
+  return std::find(kStructure.begin(), kStructure.end(), name) != kStructure.end();
+}
 
 std::vector<Item> items_of(const Part& part) {
   std::vector<Item> items;
   for (const Attribute& attribute : part.attributes) {
-    if (is_structure(attribute.name)) continue;
+    if (is_structure(attribute.name) || says_nothing(attribute)) continue;
     if (attribute.name == "xDensity" && positive_float(part, "xDensity")) continue;  // Page::resolution has it
     Item item{.kind = ItemKind::attribute, .name = attribute.name, .data = attribute.data, .detail = attribute.type};
     if (attribute.type == "preview") item.kind = ItemKind::thumbnail;
@@ -331,9 +350,12 @@ Attribute attribute_of(const Item& item) {
     case ItemKind::chromaticities:
       if (item.data.size() != kChromaticityBytes) break;
       return {.name = "chromaticities", .type = "chromaticities", .data = chromaticities(item.data, 2)};
-    case ItemKind::text: return {.name = item.name.empty() ? "text" : item.name, .type = "string", .data = item.data};
-    case ItemKind::comment: return {.name = "comments", .type = "string", .data = item.data};
-    default: break;
+    case ItemKind::text:
+      return {.name = item.name.empty() ? "text" : item.name, .type = "string", .data = item.data};
+    case ItemKind::comment:
+      return {.name = "comments", .type = "string", .data = item.data};
+    default:
+      break;
   }
   unaccounted(item, FileFormat::exr);
 }

@@ -24,27 +24,27 @@ bool contains(const std::array<std::string_view, N>& list, std::string_view word
 
 /// Channels of a layer, or without one, whatever the layer is called.
 constexpr std::array<std::string_view, 5> kKeptComponents = {
-    "z", "zback", "zfront",  // depth: OpenEXR's own names, Arnold, Blender, Nuke
-    "id",                    // OpenEXR's own name for the id of a sample
-    "pz",                    // Houdini's depth
+    "z",  "zback", "zfront",  // depth: OpenEXR's own names, Arnold, Blender, Nuke
+    "id",                     // OpenEXR's own name for the id of a sample
+    "pz",                     // Houdini's depth
 };
 
 /// Names of a layer, or of a channel without a layer, as a whole.
 constexpr std::array<std::string_view, 16> kKeptNames = {
-    "n",  "ng", "nn", "ns", "nworld",               // normals: Arnold, RenderMan, Houdini
-    "p",  "po", "pworld", "pref", "dpdtime",        // positions: Arnold, RenderMan, Houdini
-    "uv", "st", "mv", "xyz", "forward", "backward"  // texture coordinates, motion: Arnold, RenderMan, Redshift, Nuke
+    "n",  "ng", "nn",     "ns",   "nworld",              // normals: Arnold, RenderMan, Houdini
+    "p",  "po", "pworld", "pref", "dpdtime",             // positions: Arnold, RenderMan, Houdini
+    "uv", "st", "mv",     "xyz",  "forward", "backward"  // texture coordinates, motion: Arnold, RenderMan, Redshift, Nuke
 };
 
 /// Words of a name: "VRayBumpNormals" has "bump" and "normals", "crypto_object00" has "crypto" and "object".
 constexpr std::array<std::string_view, 32> kKeptWords = {
-    "crypto", "cryptomatte", "cryptoobject", "cryptomaterial", "cryptoasset",  // Arnold, Blender, V-Ray, Redshift
-    "depth", "zdepth", "zbuffer",                                             // V-Ray, Blender, Nuke, RenderMan
-    "normal", "normals",                                                      // all
-    "position", "positions", "worldposition", "worldpos",                     // Blender, Redshift, V-Ray
-    "motion", "velocity", "vector", "vectors", "motionvector", "motionvectors", "motionfore", "motionback",  // all
-    "id", "ids", "objectid", "materialid", "renderid", "nodeid", "instanceid",  // V-Ray, Redshift, Arnold
-    "index", "texcoord", "deepid"};                                             // Blender's IndexOB and IndexMA, all
+    "crypto",   "cryptomatte", "cryptoobject",  "cryptomaterial", "cryptoasset",  // Arnold, Blender, V-Ray, Redshift
+    "depth",    "zdepth",      "zbuffer",                                         // V-Ray, Blender, Nuke, RenderMan
+    "normal",   "normals",                                                        // all
+    "position", "positions",   "worldposition", "worldpos",                       // Blender, Redshift, V-Ray
+    "motion",   "velocity",    "vector",        "vectors",        "motionvector", "motionvectors", "motionfore", "motionback",  // all
+    "id",       "ids",         "objectid",      "materialid",     "renderid",     "nodeid",        "instanceid",  // V-Ray, Redshift, Arnold
+    "index",    "texcoord",    "deepid"};  // Blender's IndexOB and IndexMA, all
 
 /// Layers of motion or of texture coordinates have components of these names.
 constexpr std::array<std::string_view, 4> kCoordinates = {"u", "v", "s", "t"};

@@ -52,7 +52,9 @@ struct PageSource {
   std::vector<LuminanceChroma> luminance_chroma;
 };
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+  return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
 
 template <class Number>
 Number load(const std::uint8_t* from) {
@@ -257,19 +259,21 @@ class ExrReader final : public Reader {
   /// The library holds a chunk for each thread twice, as it is stored and as numbers, and its decoder may hold a third.
   void check_memory(const Part& part, const Page& page) const {
     const double pixel_bytes = static_cast<double>(page.pixel_bytes());
-    const double chunk = part.tiled ? pixel_bytes * part.tile_width * part.tile_height
-                                    : pixel_bytes * page.width * rows_of_chunk(part.compression);
+    const double chunk =
+        part.tiled ? pixel_bytes * part.tile_width * part.tile_height : pixel_bytes * page.width * rows_of_chunk(part.compression);
     const double band = part.tiled ? static_cast<double>(page.row_bytes()) * part.tile_height : 0.0;
     const double needed = band + 3 * chunk * 2 * std::max(options_.threads, 1);
     if (needed <= static_cast<double>(options_.memory_bytes)) return;
     constexpr double kMiB = 1 << 20;
-    throw FileError("needs " + std::to_string(static_cast<std::int64_t>(needed / kMiB) + 1) + " MiB to read its chunks, more than may be used");
+    throw FileError("needs " + std::to_string(static_cast<std::int64_t>(needed / kMiB) + 1) +
+                    " MiB to read its chunks, more than may be used");
   }
 
   void insert(Imf::FrameBuffer& buffer, const ChannelSource& channel, std::uint8_t* first, std::int64_t y, std::int64_t row_bytes) const {
     const std::int64_t pixel_bytes = document_.pages[static_cast<std::size_t>(open_page_)].pixel_bytes();
     char* const origin = origin_of(first + channel.offset, source_of_page().window.min_x, y, pixel_bytes, row_bytes);
-    buffer.insert(channel.stored_name, Imf::Slice(pixel_type(channel.type), origin, static_cast<std::size_t>(pixel_bytes), static_cast<std::size_t>(row_bytes)));
+    buffer.insert(channel.stored_name,
+                  Imf::Slice(pixel_type(channel.type), origin, static_cast<std::size_t>(pixel_bytes), static_cast<std::size_t>(row_bytes)));
   }
 
   void read_scanlines(std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) {
@@ -297,13 +301,15 @@ class ExrReader final : public Reader {
     const std::int64_t begin_x = floor_divide(window.min_x, channel.x_sampling);
     const std::int64_t end_x = floor_divide(window.max_x, channel.x_sampling);
     const std::int64_t begin_y = floor_divide(first, channel.y_sampling);
-    const std::int64_t end_y = std::min(floor_divide(first + count - 1, channel.y_sampling) + 1, floor_divide(window.max_y, channel.y_sampling));
+    const std::int64_t end_y =
+        std::min(floor_divide(first + count - 1, channel.y_sampling) + 1, floor_divide(window.max_y, channel.y_sampling));
     const std::int64_t size = bytes_of(channel.type);
     const std::int64_t sample_row = (end_x - begin_x + 1) * size;
     Bytes samples(static_cast<std::size_t>(sample_row * (end_y - begin_y + 1)));
     Imf::FrameBuffer buffer;
-    buffer.insert(channel.stored_name, Imf::Slice(pixel_type(channel.type), origin_of(samples.data(), begin_x, begin_y, size, sample_row),
-                                                  static_cast<std::size_t>(size), static_cast<std::size_t>(sample_row), channel.x_sampling, channel.y_sampling));
+    buffer.insert(channel.stored_name,
+                  Imf::Slice(pixel_type(channel.type), origin_of(samples.data(), begin_x, begin_y, size, sample_row),
+                             static_cast<std::size_t>(size), static_cast<std::size_t>(sample_row), channel.x_sampling, channel.y_sampling));
     scanlines_->setFrameBuffer(buffer);
     scanlines_->readPixels(static_cast<int>(begin_y * channel.y_sampling), static_cast<int>(end_y * channel.y_sampling));
 
@@ -359,7 +365,8 @@ class ExrReader final : public Reader {
     const PageSource& source = source_of_page();
     const Page& page = document_.pages[static_cast<std::size_t>(open_page_)];
     Imf::FrameBuffer buffer;
-    for (const ChannelSource& channel : source.channels) insert(buffer, channel, into, source.window.min_y + std::int64_t{tile_row} * page.tile_height, row_bytes);
+    for (const ChannelSource& channel : source.channels)
+      insert(buffer, channel, into, source.window.min_y + std::int64_t{tile_row} * page.tile_height, row_bytes);
     tiles_->setFrameBuffer(buffer);
     tiles_->readTiles(0, (page.width - 1) / page.tile_width, tile_row, tile_row, source.level.x, source.level.y);
   }

@@ -28,7 +28,7 @@ class AttributeStream final : public Imf::IStream {
   explicit AttributeStream(const Bytes& bytes) : IStream("image"), bytes_(bytes) {}
   bool read(char* into, int count) override {
     if (count < 0 || static_cast<std::size_t>(count) > bytes_.size() - position_) throw FileError("has an attribute that is too short");
-    std::memcpy(into, bytes_.data() + position_, static_cast<std::size_t>(count));
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(position_), count, into);
     position_ += static_cast<std::size_t>(count);
     return position_ < bytes_.size();
   }
@@ -62,10 +62,14 @@ void set_attribute(Imf::Header& header, const Attribute& attribute) {
 
 Imf::PixelType pixel_type(const Channel& channel) {
   switch (channel.type) {
-    case NumberType::u32: return Imf::UINT;
-    case NumberType::f16: return Imf::HALF;
-    case NumberType::f32: return Imf::FLOAT;
-    default: throw FileError("OpenEXR holds halves, floats and 32-bit unsigned integers; channel " + channel.name + " is none of them");
+    case NumberType::u32:
+      return Imf::UINT;
+    case NumberType::f16:
+      return Imf::HALF;
+    case NumberType::f32:
+      return Imf::FLOAT;
+    default:
+      throw FileError("OpenEXR holds halves, floats and 32-bit unsigned integers; channel " + channel.name + " is none of them");
   }
 }
 
@@ -113,8 +117,7 @@ ExrCoding coding_of(const Page& page) {
 
 class ExrWriter final : public Writer {
  public:
-  ExrWriter(ByteSink& sink, const Document& document, const WriteOptions& options)
-      : document_(document), options_(options), stream_(sink) {
+  ExrWriter(ByteSink& sink, const Document& document, const WriteOptions& options) : document_(document), options_(options), stream_(sink) {
     if (document_.pages.empty()) throw FileError("has no pages");
     use_threads(options.threads);
     plan_parts();
@@ -187,8 +190,10 @@ class ExrWriter final : public Writer {
     const std::int64_t x = std::int64_t{coding.origin_x} - shown.x;
     const std::int64_t y = std::int64_t{coding.origin_y} - shown.y;
     constexpr std::int64_t kLimit = 1 << 30;
-    if (std::max(x + page.width, y + page.height) >= kLimit || std::min(x, y) <= -kLimit) throw FileError("lies too far from its display window for OpenEXR");
-    return {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(x + page.width - 1), static_cast<std::int32_t>(y + page.height - 1)};
+    if (std::max(x + page.width, y + page.height) >= kLimit || std::min(x, y) <= -kLimit)
+      throw FileError("lies too far from its display window for OpenEXR");
+    return {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(x + page.width - 1),
+            static_cast<std::int32_t>(y + page.height - 1)};
   }
 
   /// Parts of one file have one display window: that of the first page that says one, else all that any page covers.
@@ -215,7 +220,8 @@ class ExrWriter final : public Writer {
     if (!part.tiled && header.lineOrder() == Imf::RANDOM_Y) header.lineOrder() = Imf::INCREASING_Y;
     if (part.tiled) {
       header.setTileDescription(Imf::TileDescription(static_cast<unsigned>(page.tile_width), static_cast<unsigned>(page.tile_height),
-                                                     static_cast<Imf::LevelMode>(part.mode), static_cast<Imf::LevelRoundingMode>(part.coding.rounding)));
+                                                     static_cast<Imf::LevelMode>(part.mode),
+                                                     static_cast<Imf::LevelRoundingMode>(part.coding.rounding)));
     }
     name_part(header, page);
     if (page.resolution && page.resolution->unit != Resolution::Unit::none) set_resolution(header, *page.resolution);
@@ -284,7 +290,8 @@ class ExrWriter final : public Writer {
     Imf::FrameBuffer buffer;
     for (const Channel& channel : page().channels) {
       char* const origin = reinterpret_cast<char*>(address);  // NOLINT(performance-no-int-to-ptr)
-      buffer.insert(channel.name, Imf::Slice(pixel_type(channel), origin, static_cast<std::size_t>(pixel_bytes), static_cast<std::size_t>(row_bytes)));
+      buffer.insert(channel.name,
+                    Imf::Slice(pixel_type(channel), origin, static_cast<std::size_t>(pixel_bytes), static_cast<std::size_t>(row_bytes)));
       address += bytes_of(channel.type);
     }
     return buffer;
@@ -296,7 +303,8 @@ class ExrWriter final : public Writer {
   }
 
   /// Rows are gathered from `begin` on, until there are `height` of them. True when they are complete.
-  bool gather(std::int32_t y, std::int32_t count, std::int32_t begin, std::int32_t height, const std::uint8_t* from, std::ptrdiff_t row_bytes) {
+  bool gather(std::int32_t y, std::int32_t count, std::int32_t begin, std::int32_t height, const std::uint8_t* from,
+              std::ptrdiff_t row_bytes) {
     const std::int64_t size = page().row_bytes();
     gathered_.resize(static_cast<std::size_t>(size * height));
     for (std::int32_t i = 0; i < count; ++i) {

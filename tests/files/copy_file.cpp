@@ -12,13 +12,17 @@ using namespace mollify::files;
 
 namespace {
 
+const char* role_of(const Channel& channel) {
+  constexpr const char* kRoles[] = {"colour", "alpha", "data", "kept"};
+  return kRoles[static_cast<std::size_t>(channel.role)];
+}
+
 void copy(const char* in, const char* out, const WriteOptions& options) {
   const auto format = format_of_name(out);
   if (!format) throw FileError("no format is written under this name");
   const std::unique_ptr<Reader> reader = open_reader(open_source(in, 1 << 28), {});
   Document document = reader->document();
   document.format = *format;
-  for (const std::string& message : reader->messages().all()) std::printf("%s\n", message.c_str());
   for (const Item& item : document.items) std::printf("item %d %s, %zu bytes\n", static_cast<int>(item.kind), item.name.c_str(), item.data.size());
   MemorySink sink;
   const std::unique_ptr<Writer> writer = make_writer(*format, sink, document, options);
@@ -26,6 +30,7 @@ void copy(const char* in, const char* out, const WriteOptions& options) {
     const Page& page = document.pages[i];
     std::printf("page %zu: %dx%d, %zu channels\n", i, page.width, page.height, page.channels.size());
     for (const Item& item : page.items) std::printf("item %d %s, %zu bytes\n", static_cast<int>(item.kind), item.name.c_str(), item.data.size());
+    for (const Channel& channel : page.channels) std::printf("channel %s, %s\n", channel.name.c_str(), role_of(channel));
     constexpr std::int32_t kRows = 37;  // no multiple of tiles or blocks
     Bytes rows(static_cast<std::size_t>(page.row_bytes()) * kRows);
     for (std::int32_t y = 0; y < page.height; y += kRows) {
@@ -35,6 +40,9 @@ void copy(const char* in, const char* out, const WriteOptions& options) {
     }
   }
   writer->finish();
+  for (const Messages* messages : {&reader->messages(), &writer->messages()}) {
+    for (const std::string& message : messages->all()) std::printf("%s\n", message.c_str());
+  }
   std::ofstream(out, std::ios::binary).write(reinterpret_cast<const char*>(sink.bytes().data()), static_cast<std::streamsize>(sink.bytes().size()));
 }
 

@@ -207,6 +207,37 @@ class ExrTest(unittest.TestCase):
         for i, name in enumerate("RGB"):
             self.assertLess(np.abs(got[name].astype(float) / rgb[..., i] - 1).max(), 4e-3, name)
 
+    def roles(self, names, header=None, types=None):
+        self.make(header, shape=(3, 4), channels=names) if types is None else OpenEXR.File(
+            {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage} | (header or {}),
+            {n: np.zeros((3, 4), t) for n, t in zip(names, types)}).write(str(self.folder / "in.exr"))
+        lines = [line.removeprefix("channel ").rsplit(", ", 1) for line in self.copy().splitlines() if line.startswith("channel ")]
+        self.assertEqual({name for name, _ in lines}, set(names))
+        return dict(lines)
+
+    def test_what_channels_mean(self):
+        colour = ["R", "G", "B", "diffuse.R", "diffuse.G", "VRayDiffuseFilter.B", "normalized.R", "ViewLayer.Combined.R", "sss.red", "left.Y"]
+        kept = ["Z", "ZBack", "depth", "Depth.Z", "ViewLayer.Depth.Z", "VRayZDepth.R", "zDepth", "depth.R", "N.X", "N.Y", "N.Z", "Nworld.r", "Nn.x",
+                "normal.R", "Normals.X", "VRayNormals.X", "VRayBumpNormals.R", "ViewLayer.Normal.X", "P.X", "Pworld.R", "P.Z", "__Pworld.g",
+                "position.X", "ViewLayer.Position.Z", "WorldPosition.R", "motionvector.R", "motion.X", "motionFore.x", "velocity.X",
+                "VRayVelocity.R", "ViewLayer.Vector.W", "forward.u", "forward.v", "backward.u", "MotionVectors.G", "UV.U", "ViewLayer.UV.V",
+                "st.r", "uv.x", "crypto_object00.R", "crypto_object00.A", "crypto_material01.g", "ViewLayer.CryptoObject00.r", "cryptomatte.B",
+                "ViewLayer.IndexOB.X", "objectID", "id", "ObjectID.R", "VRayRenderID.X", "nodeId.r", "Pref.X", "u", "v", "Pz"]
+        alpha = ["A", "diffuse.A", "ViewLayer.Combined.A"]
+        data = ["mask", "coverage", "AO", "sampleCount", "shape.X", "shape.Y", "shape.Z", "VRaySampleRate"]
+        got = self.roles(colour + kept + alpha + data)
+        for role, names in (("colour", colour), ("kept", kept), ("alpha", alpha), ("data", data)):
+            for name in names:
+                self.assertEqual(got[name], role, name)
+
+    def test_layers_that_the_header_calls_cryptomatte(self):
+        got = self.roles(["R", "who00.R", "who00.A", "who01.G", "what.R"], {"cryptomatte/1a2b3c/name": "who"})
+        self.assertEqual(got, {"R": "colour", "who00.R": "kept", "who00.A": "kept", "who01.G": "kept", "what.R": "colour"})
+
+    def test_integers_are_ids(self):
+        got = self.roles(["R", "G", "matte"], types=[np.float16, np.uint32, np.uint32])
+        self.assertEqual(got, {"R": "colour", "G": "kept", "matte": "kept"})
+
     # Structure
 
     def test_levels(self):
