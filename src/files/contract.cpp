@@ -27,7 +27,7 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
     {ItemKind::display_window, "a picture larger or smaller than its stored pixels", "---K--", "RRRKRR",
      "the place of the pixels cannot be said; cut the picture with --roi"},
     {ItemKind::orientation, "orientation", "KKK-KK", "CKKCKC", "the pixels are turned upright"},
-    {ItemKind::resolution, "resolution", "KKKKKK", "KKKDKD", "the format has no field for it"},
+    {ItemKind::resolution, "resolution", "KKKKKK", "KKKKKD", "the format has no field for it; WebP says it in Exif"},
     {ItemKind::tiling, "tiles", "--KK--", "DDKKDD", "the format has rows"},
     {ItemKind::coding, "the kind of compression", "KKCKK-", "DDDDDD", "each format has its own; JPEG inside TIFF becomes deflate"},
     {ItemKind::interlacing, "interlaced or progressive storage", "KK----", "DDDDDD", "each format has its own"},
@@ -54,7 +54,7 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
     {ItemKind::second_picture, "a second picture, a depth or gain map", "DDDDDD", "DDDDDD", "it shows the picture before the blur"},
     {ItemKind::trailer, "bytes after the end of the picture", "DDDDDD", "DDDDDD", "they may show the picture before the blur"},
     {ItemKind::attribute, "attributes of the header", "---K-K", "DDDDDD", "they mean something in their own format only"},
-    {ItemKind::known_tag, "tags and chunks that describe the picture", "K-K---", "DDDDDD", "they mean something in their own format only"},
+    {ItemKind::known_tag, "tags and chunks that describe the picture", "K-K---", "CCDDCD", "Artist, Copyright, Software, Make, Model, the description and the time of TIFF become Exif; the others have no place"},
     {ItemKind::unknown, "a block that mollify does not know", "KKKKKK", "DDDDDD",
      "kept below 64 KB and without a picture inside; --keep-unknown keeps the others of the same format"},
 }};

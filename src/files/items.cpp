@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "files/contract.h"
+#include "files/exif_fields.h"
 #include "files/metadata.h"
 
 namespace mollify::files {
@@ -79,6 +80,7 @@ class ItemConverter {
         case Outcome::refused: throw FileError("has " + name(item) + ", which " + text_of(context_.to_format) + " files cannot hold");
       }
     }
+    add_exif_fields();
     return std::move(out_);
   }
 
@@ -178,8 +180,26 @@ class ItemConverter {
         out_.push_back(std::move(text));
         return;
       }
+      case ItemKind::known_tag: {
+        constexpr std::array<std::uint32_t, 7> kInExif = {270, 271, 272, 305, 306, 315, 33432};
+        constexpr std::uint32_t kAscii = 2;
+        if (std::ranges::find(kInExif, item.number) == kInExif.end() || item.type != kAscii) return drop(item);
+        fields_.push_back({static_cast<std::uint16_t>(item.number), static_cast<std::uint16_t>(kAscii), item.data});
+        return;
+      }
       default: drop(item);
     }
+  }
+
+  /// What the format says in Exif only, or the source in tags of its own.
+  void add_exif_fields() {
+    if (context_.to_format == FileFormat::webp && context_.result.resolution) {
+      for (ExifField& field : exif_fields(*context_.result.resolution)) fields_.push_back(std::move(field));
+    }
+    if (fields_.empty()) return;
+    auto exif = std::ranges::find(out_, ItemKind::exif, &Item::kind);
+    if (exif == out_.end()) exif = out_.insert(out_.end(), {.kind = ItemKind::exif, .name = "Exif"});
+    set_exif_fields(exif->data, fields_);
   }
 
   /// Where colours are sRGB anyway, no profile says more.
@@ -197,6 +217,7 @@ class ItemConverter {
   const ItemContext& context_;
   Messages& messages_;
   std::vector<Item> out_;
+  std::vector<ExifField> fields_;
   bool has_made_profile_ = false;
 };
 

@@ -42,12 +42,7 @@ class ResultPlanner {
     out_.document.format = request_.format;
     out_.document.big_endian = source_.big_endian && is_same_;
     out_.document.big_offsets = source_.big_offsets && is_same_;
-    const PageWork& first = out_.pages.front();
-    out_.document.items = converted_items(source_.items, source_.pages[static_cast<std::size_t>(first.source)], first);
-    for (PageWork& work : out_.pages) {
-      work.result.items = converted_items(source_.pages[static_cast<std::size_t>(work.source)].items, work.from, work);
-      out_.document.pages.push_back(work.result);
-    }
+    convert_all_items();
     return std::move(out_);
   }
 
@@ -415,6 +410,19 @@ class ResultPlanner {
   }
 
   // Items
+
+  /// TIFF and OpenEXR have items of each page. Other formats have those of the file, to which the first page's belong there.
+  void convert_all_items() {
+    const bool has_items_of_pages = request_.format == FileFormat::tiff || request_.format == FileFormat::exr;
+    std::vector<Item> of_file = source_.items;
+    const PageWork& first = out_.pages.front();
+    if (!has_items_of_pages) of_file.insert(of_file.end(), first.from.items.begin(), first.from.items.end());
+    out_.document.items = converted_items(of_file, first.from, first);
+    for (PageWork& work : out_.pages) {
+      if (has_items_of_pages) work.result.items = converted_items(work.from.items, work.from, work);
+      out_.document.pages.push_back(work.result);
+    }
+  }
 
   std::vector<Item> converted_items(const std::vector<Item>& items, const Page& from, const PageWork& work) {
     const ItemContext context{source_.format, request_.format, from, work.result, request_.region, request_.keep_unknown,
