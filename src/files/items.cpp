@@ -87,7 +87,7 @@ class ItemConverter {
  private:
   [[nodiscard]] static std::string name(const Item& item) {
     const std::string row(contract_row(item.kind).name);
-    return item.name.empty() ? row : row + " (" + item.name + ")";
+    return item.name.empty() || item.name == row ? row : row + " (" + item.name + ")";
   }
 
   void drop(const Item& item) {
@@ -193,11 +193,13 @@ class ItemConverter {
 
   /// What the format says in Exif only, or the source in tags of its own.
   void add_exif_fields() {
-    if (context_.to_format == FileFormat::webp && context_.result.resolution) {
-      for (ExifField& field : exif_fields(*context_.result.resolution)) fields_.push_back(std::move(field));
+    auto exif = std::ranges::find(out_, ItemKind::exif, &Item::kind);
+    const std::optional<Resolution>& resolution = context_.result.resolution;
+    const bool says_it = exif != out_.end() && exif_resolution(exif->data) == resolution;
+    if (context_.to_format == FileFormat::webp && resolution && !says_it) {
+      for (ExifField& field : exif_fields(*resolution)) fields_.push_back(std::move(field));
     }
     if (fields_.empty()) return;
-    auto exif = std::ranges::find(out_, ItemKind::exif, &Item::kind);
     if (exif == out_.end()) exif = out_.insert(out_.end(), {.kind = ItemKind::exif, .name = "Exif"});
     set_exif_fields(exif->data, fields_);
   }
