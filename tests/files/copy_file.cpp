@@ -28,7 +28,7 @@ void copy(const char* in, const char* out, const WriteOptions& options) {
   const std::unique_ptr<Writer> writer = make_writer(*format, sink, document, options);
   for (std::size_t i = 0; i < document.pages.size(); ++i) {
     const Page& page = document.pages[i];
-    std::printf("page %zu: %dx%d, %zu channels\n", i, page.width, page.height, page.channels.size());
+    std::printf("page %zu: %dx%d, %zu channels, orientation %d\n", i, page.width, page.height, page.channels.size(), page.orientation);
     for (const Item& item : page.items) std::printf("item %d %s, %zu bytes\n", static_cast<int>(item.kind), item.name.c_str(), item.data.size());
     for (const Channel& channel : page.channels) std::printf("channel %s, %s\n", channel.name.c_str(), role_of(channel));
     constexpr std::int32_t kRows = 37;  // no multiple of tiles or blocks
