@@ -28,7 +28,7 @@ class AttributeStream final : public Imf::IStream {
   explicit AttributeStream(const Bytes& bytes) : IStream("image"), bytes_(bytes) {}
   bool read(char* into, int count) override {
     if (count < 0 || static_cast<std::size_t>(count) > bytes_.size() - position_) throw FileError("has an attribute that is too short");
-    std::memcpy(into, bytes_.data() + position_, static_cast<std::size_t>(count));
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(position_), count, into);
     position_ += static_cast<std::size_t>(count);
     return position_ < bytes_.size();
   }

@@ -54,6 +54,7 @@ class JpegReader final : public Reader {
         decoder_(*source_, height_of(structure_), messages_),
         memory_bytes_(options.memory_bytes) {
     read_header();
+    check_memory();
     describe();
   }
 
@@ -62,7 +63,8 @@ class JpegReader final : public Reader {
 
   void read_rows(int, std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) override {
     jpeg_decompress_struct& info = decoder_.info();
-    if (!started_) start();
+    if (!started_) jpeg_start_decompress(&info);
+    started_ = true;
     skip_to(y);
     for (std::int32_t row = 0; row < count;) {
       std::array<JSAMPROW, kRowsAtOnce> rows{};
@@ -105,16 +107,14 @@ class JpegReader final : public Reader {
     for (Item& item : jpeg::items_after(*source_, structure_.end, memory_bytes_)) document_.items.push_back(std::move(item));
   }
 
-  void start() {
-    jpeg_decompress_struct& info = decoder_.info();
+  /// Before a row is asked for, since nothing is allocated until then.
+  void check_memory() {
+    const jpeg_decompress_struct& info = decoder_.info();
     if (least_bytes(info) > source_->size()) throw FileError("is cut off: its pixels cannot be in " + std::to_string(source_->size()) + " bytes");
     const std::int64_t bytes = jpeg::coefficient_bytes(info.comp_info, info.num_components, info.image_width, info.image_height);
-    if (jpeg_has_multiple_scans(&info) != FALSE && bytes > memory_bytes_) {
-      throw FileError("is a progressive JPEG, which takes " + std::to_string(bytes) + " bytes to decode, more than the " +
-                      std::to_string(memory_bytes_) + " that may be used");
-    }
-    jpeg_start_decompress(&info);
-    started_ = true;
+    if (jpeg_has_multiple_scans(&decoder_.info()) == FALSE || bytes <= memory_bytes_) return;
+    throw FileError("is a progressive JPEG, which takes " + std::to_string(bytes) + " bytes to decode, more than the " +
+                    std::to_string(memory_bytes_) + " that may be used");
   }
 
   void skip_to(std::int32_t y) {

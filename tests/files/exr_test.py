@@ -70,15 +70,15 @@ class ExrTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def copy(self, source="in.exr", result="out.exr"):
-        done = subprocess.run([COPY, self.folder / source, self.folder / result], capture_output=True, text=True, timeout=60)
+    def copy(self, source="in.exr", result="out.exr", *words):
+        done = subprocess.run([COPY, self.folder / source, self.folder / result, *words], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def refused(self, data):
+    def refused(self, data, *words):
         (self.folder / "bad.exr").write_bytes(data)
         limits = "ulimit -v 1500000; exec \"$@\""
-        done = subprocess.run(["bash", "-c", limits, "-", COPY, self.folder / "bad.exr", self.folder / "bad_out.exr"],
+        done = subprocess.run(["bash", "-c", limits, "-", COPY, self.folder / "bad.exr", self.folder / "bad_out.exr", *words],
                               capture_output=True, text=True, timeout=20)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -135,6 +135,19 @@ class ExrTest(unittest.TestCase):
                                 self.assertLess(np.abs(old[key].astype(float) - new[key]).max(), 0.05)
                         else:
                             self.assert_same_pixels()
+
+    def test_threads(self):
+        for kind in ({}, {"type": OpenEXR.tiledimage, "tiles": OpenEXR.TileDescription()}):
+            if kind:
+                kind["tiles"].xSize = kind["tiles"].ySize = 64
+            self.make({"compression": OpenEXR.ZIP_COMPRESSION} | kind, shape=(400, 300))
+            self.copy()
+            one = (self.folder / "out.exr").read_bytes()
+            self.copy("in.exr", "out.exr", "threads")
+            self.assertEqual((self.folder / "out.exr").read_bytes(), one)
+            whole = bytearray((self.folder / "in.exr").read_bytes())
+            whole[len(whole) // 2:len(whole) // 2 + 400] = bytes(400)
+            self.assertIn("damaged", self.refused(bytes(whole), "threads"))
 
     def test_special_numbers(self):
         bits = self.random.integers(0, 1 << 16, (40, 50)).astype(np.uint16)
@@ -341,6 +354,18 @@ class ExrTest(unittest.TestCase):
         whole = (self.folder / "in.exr").read_bytes()
         for at in list(range(8, 400, 37)) + list(range(400, len(whole), len(whole) // 20)) + [len(whole) - 1]:
             self.assertIn("cut off", self.refused(whole[:at]), at)
+
+    def test_short_chunk(self):
+        """A chunk that holds less than its rows: the library would leave the numbers of the chunk before in their place."""
+        rows = [self.random.random(3).astype(np.float32).tobytes() for _ in range(5)]
+        for short in (rows[3][:4], rows[3] + b"abcd"):
+            self.assertIn("damaged", self.refused(scanlines(header([("Y", 2, 1, 1)], (0, 0, 2, 4)), rows[:3] + [short] + rows[4:])))
+        for runs, right in ((b"\x0b\0", True), (b"\x0a\0", False), (b"\xfc\1\2\3\4\7\0", True), (b"\xfc\1\2\3\4\6\0", False), (b"\xfc\1\2", False)):
+            (self.folder / "in.exr").write_bytes(scanlines(header([("Y", 2, 1, 1)], (0, 0, 2, 4), compression=1), [runs] * 5))
+            if right:
+                self.copy()
+            else:
+                self.assertIn("damaged", self.refused((self.folder / "in.exr").read_bytes()), runs)
 
     def test_table_with_gaps(self):
         self.rows_file("in.exr")
