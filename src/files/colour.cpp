@@ -229,41 +229,44 @@ ColourSpace::ColourSpace(const Document& document, const Page& page) : profile_(
     has_unfit_profile_ = true;
   }
   if (page.model == ColourModel::cmyk || page.model == ColourModel::lab) {
-    meaning_ = {ColourEncoding::tables, page.model == ColourModel::lab ? "CIE L*a*b*" : "ink"};
+    meaning_ = {ColourEncoding::tables, page.model == ColourModel::lab ? "CIE L*a*b*" : "ink", false};
     profile.is_inks_without_profile = page.model == ColourModel::cmyk;
     if (page.model == ColourModel::lab) profile.handle = ProfileHandle(cmsCreateLab4Profile(nullptr));
     return;
   }
   const std::optional<Primaries> primaries = primaries_of(find(document, page, ItemKind::chromaticities));
-  const bool is_rec709 = !primaries || is_about(*primaries, {kD65, kRec709});
+  meaning_.has_srgb_primaries = !primaries || is_about(*primaries, {kD65, kRec709});
   if (const Item* cicp = find(document, page, ItemKind::cicp); cicp != nullptr && cicp->data.size() == 4) {
     CurveHandle curve = curve_of_code_point(cicp->data[1]);
     const std::optional<Primaries> named = primaries_of_code_point(cicp->data[0]);
     if (curve && (named || page.model == ColourModel::grey)) {
       set_made_profile(profile, std::move(curve), named);
       meaning_.encoding = encoding_of(profile.curves);
-      meaning_.name = meaning_.encoding == ColourEncoding::srgb && cicp->data[0] == 1 ? "sRGB" : "that of cICP " + std::to_string(cicp->data[0]) + "/" + std::to_string(cicp->data[1]);
+      meaning_.has_srgb_primaries = cicp->data[0] == 1;
+      meaning_.name = meaning_.encoding == ColourEncoding::srgb && meaning_.has_srgb_primaries ? "sRGB" : "that of cICP " + std::to_string(cicp->data[0]) + "/" + std::to_string(cicp->data[1]);
       return;
     }
   }
   if (find(document, page, ItemKind::srgb_intent) != nullptr) {
     set_made_profile(profile, srgb_curve(), {});
-    meaning_ = {ColourEncoding::srgb, "sRGB"};
+    meaning_ = {ColourEncoding::srgb, "sRGB", true};
     return;
   }
   if (const Item* gamma = find(document, page, ItemKind::gamma); gamma != nullptr && gamma->number > 0) {
     const double exponent = 100000.0 / gamma->number;
     // 45455 is what encoders of sRGB write who have no better word for it.
-    const bool is_srgb = gamma->number == 45455 && is_rec709;
+    const bool is_srgb = gamma->number == 45455 && meaning_.has_srgb_primaries;
     set_made_profile(profile, is_srgb ? srgb_curve() : gamma_curve(exponent), primaries);
     meaning_.encoding = is_srgb ? ColourEncoding::srgb : gamma->number == 100000 ? ColourEncoding::linear : ColourEncoding::curves;
-    meaning_.name = is_srgb ? "sRGB" : gamma->number == 100000 ? "linear light" : "gamma " + short_number(exponent);
+    meaning_.name = gamma->number == 100000 ? "linear light" : "gamma " + short_number(exponent);
     return;
   }
   const bool is_linear = document.format == FileFormat::exr || document.format == FileFormat::hdr;
   set_made_profile(profile, is_linear ? gamma_curve(1.0) : srgb_curve(), primaries);
-  if (is_linear) meaning_ = {ColourEncoding::linear, "linear light"};
-  if (!is_linear && (document.format == FileFormat::jpeg || document.format == FileFormat::webp)) meaning_.encoding = ColourEncoding::unnamed;
+  if (is_linear) {
+    meaning_.encoding = ColourEncoding::linear;
+    meaning_.name = "linear light";
+  }
 }
 
 ColourSpace::~ColourSpace() = default;

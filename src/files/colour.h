@@ -22,7 +22,8 @@ enum class ColourEncoding : std::uint8_t {
 
 struct ColourMeaning {
   ColourEncoding encoding = ColourEncoding::unnamed;
-  std::string name;  ///< "sRGB", "linear light", "gamma 1.8", "the profile \"Display P3\""; empty where the file says nothing
+  std::string name;  ///< "sRGB", "linear light", "gamma 1.8", "that of the profile \"Display P3\""; empty where the file says nothing
+  bool has_srgb_primaries = true;
 };
 
 namespace colour_detail {

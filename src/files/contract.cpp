@@ -54,7 +54,7 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
     {ItemKind::second_picture, "a second picture, a depth or gain map", "DDDDDD", "DDDDDD", "it shows the picture before the blur"},
     {ItemKind::trailer, "bytes after the end of the picture", "DDDDDD", "DDDDDD", "they may show the picture before the blur"},
     {ItemKind::attribute, "attributes of the header", "---K-K", "DDDDDD", "they mean something in their own format only"},
-    {ItemKind::known_tag, "tags that describe the picture", "--K---", "DDKDDD", "tags of TIFF"},
+    {ItemKind::known_tag, "tags and chunks that describe the picture", "K-K---", "DDDDDD", "they mean something in their own format only"},
     {ItemKind::unknown, "a block that mollify does not know", "KKKKKK", "DDDDDD",
      "kept below 64 KB and without a picture inside; --keep-unknown keeps the others of the same format"},
 }};

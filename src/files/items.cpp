@@ -185,12 +185,13 @@ class ItemConverter {
   /// Where colours are sRGB anyway, no profile says more.
   void add_made_profile(const Item& item) {
     const ColourMeaning& meaning = context_.space->meaning();
-    if (meaning.encoding == ColourEncoding::srgb && meaning.name == "sRGB") return;
+    const bool is_srgb = meaning.encoding == ColourEncoding::srgb || meaning.encoding == ColourEncoding::unnamed;
+    if (is_srgb && meaning.has_srgb_primaries) return;
     const bool holds_profile = outcome(ItemKind::icc_profile, context_.to_format, context_.to_format) == Outcome::kept;
     if (!holds_profile || has_made_profile_) return;
     has_made_profile_ = true;
     out_.push_back({.kind = ItemKind::icc_profile, .name = "made from " + item.name, .data = context_.space->made_profile()});
-    messages_.add("colour is " + meaning.name + ", which a colour profile says in the result");
+    messages_.add("colour is " + (meaning.name.empty() ? "of other primaries than sRGB" : meaning.name) + ", which a colour profile says in the result");
   }
 
   const ItemContext& context_;

@@ -287,7 +287,7 @@ class ResultPlanner {
   }
 
   [[nodiscard]] bool is_plain_linear(const ColourMeaning& meaning) const {
-    return meaning.encoding == ColourEncoding::linear && meaning.name == "linear light";
+    return meaning.encoding == ColourEncoding::linear && meaning.has_srgb_primaries;
   }
 
   void set_colour(PageWork& work, bool linear) {

@@ -161,8 +161,7 @@ void check_page(const Page& page, const Document& document) {
 /// Whether an item is a chunk that nobody knows.
 bool is_free_chunk(const Item& item) {
   constexpr std::array kTaken = {webp::kExtended, webp::kLossy, webp::kLossless, webp::kAlpha, webp::kAnimation, webp::kFrame, webp::kProfile, webp::kExif, webp::kXmp};
-  const bool is_printed = std::all_of(item.name.begin(), item.name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
-  return item.kind == ItemKind::unknown && item.name.size() == 4 && is_printed && std::find(kTaken.begin(), kTaken.end(), item.name) == kTaken.end();
+  return item.kind == ItemKind::unknown && item.name.size() == 4 && std::find(kTaken.begin(), kTaken.end(), item.name) == kTaken.end();
 }
 
 void check_item(const Item& item) {
