@@ -16,7 +16,9 @@ namespace {
 template <auto free_it>
 struct Freer {
   template <typename T>
-  void operator()(T* pointer) const { free_it(pointer); }
+  void operator()(T* pointer) const {
+    free_it(pointer);
+  }
 };
 using Packet = std::unique_ptr<std::remove_pointer_t<XmpPtr>, Freer<xmp_free>>;
 using Iterator = std::unique_ptr<std::remove_pointer_t<XmpIteratorPtr>, Freer<xmp_iterator_free>>;
@@ -75,8 +77,12 @@ constexpr Property kWidths[] = {{"http://ns.adobe.com/tiff/1.0/", "ImageWidth"},
 constexpr Property kHeights[] = {{"http://ns.adobe.com/tiff/1.0/", "ImageLength"}, {"http://ns.adobe.com/exif/1.0/", "PixelYDimension"}};
 
 /// "xmp:Thumbnails[1]/xmpGImg:image" is of "xmp:Thumbnails".
-std::string top_of(const std::string& path) { return path.substr(0, path.find_first_of("[/")); }
-std::string_view without_prefix(std::string_view name) { return name.substr(name.find(':') + 1); }
+std::string top_of(const std::string& path) {
+  return path.substr(0, path.find_first_of("[/"));
+}
+std::string_view without_prefix(std::string_view name) {
+  return name.substr(name.find(':') + 1);
+}
 
 bool is_of_pictures(std::string_view schema, std::string_view name) {
   for (const std::string_view each : kNamespacesOfPictures) {
@@ -86,7 +92,9 @@ bool is_of_pictures(std::string_view schema, std::string_view name) {
   return schema == kCamera && (name.starts_with("MicroVideo") || name.starts_with("MotionPhoto"));
 }
 
-Packet parse(std::span<const std::uint8_t> xmp) { return Packet(xmp_new(reinterpret_cast<const char*>(xmp.data()), xmp.size())); }
+Packet parse(std::span<const std::uint8_t> xmp) {
+  return Packet(xmp_new(reinterpret_cast<const char*>(xmp.data()), xmp.size()));
+}
 
 std::optional<Bytes> serialise(XmpPtr packet, bool has_wrapper) {
   const Text text(xmp_string_new());
