@@ -112,7 +112,8 @@ Window window_of(const Attribute& attribute) {
 
 std::vector<StoredChannel> channels_of(const Bytes& data) {
   std::vector<StoredChannel> channels;
-  for (std::size_t i = 0; number_at<std::uint8_t>(data, i) != 0;) {
+  std::size_t i = 0;
+  while (number_at<std::uint8_t>(data, i) != 0) {
     StoredChannel channel;
     while (const auto character = number_at<std::uint8_t>(data, i++)) channel.name.push_back(static_cast<char>(character));
     const auto type = number_at<std::uint32_t>(data, i);
@@ -127,6 +128,7 @@ std::vector<StoredChannel> channels_of(const Bytes& data) {
     channels.push_back(std::move(channel));
     i += 16;
   }
+  if (i + 1 != data.size()) throw FileError("is damaged: its list of channels has another size than it says");
   if (channels.empty()) throw FileError("has no channels");
   return channels;
 }

@@ -160,6 +160,7 @@ class JxlReader final : public DecodedReader {
   // What the file holds.
 
   void describe() {
+    const QuietStandardError quiet;
     for (;;) {
       switch (process()) {
         case JXL_DEC_SUCCESS:

@@ -180,6 +180,11 @@ class PluginsTest(unittest.TestCase):
                 (self.folder / ("b" + name)).write_bytes(whole[:at])
                 done = subprocess.run([COPY, self.folder / ("b" + name), self.folder / "b.png"], capture_output=True, text=True, timeout=60)
                 self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), (name, at, done.stderr))
+            for at in range(40, len(whole), max(1, len(whole) // 40)):  # the libraries themselves print nothing
+                (self.folder / ("b" + name)).write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1:])
+                done = subprocess.run([COPY, self.folder / ("b" + name), self.folder / "b.png", "pixels"], capture_output=True, text=True,
+                                      timeout=60)
+                self.assertIn((done.returncode, done.stderr.count("\n")), ((0, 0), (1, 1)), (name, at, done.stderr))
 
 
 if __name__ == "__main__":
