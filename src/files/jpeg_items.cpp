@@ -116,12 +116,16 @@ class Meanings {
         complete = complete && offset == bytes.size();
         append(bytes, part);
       }
-      if (complete && bytes.size() == extended.total) {
-        add({.kind = ItemKind::xmp, .name = std::string(kExtendedXmpName), .data = std::move(bytes), .detail = guid});
-      } else {
+      if (!complete || bytes.size() != extended.total || !merge(bytes)) {
         messages_.add("a part of the XMP metadata is incomplete in the file and is left out");
       }
     }
+  }
+  bool merge(const Bytes& extension) {
+    const auto packet = std::find_if(result_.items.begin(), result_.items.end(), [](const Item& each) { return each.kind == ItemKind::xmp; });
+    std::optional<Bytes> merged = merge_xmp(packet->data, extension);
+    if (merged) packet->data = std::move(*merged);
+    return merged.has_value();
   }
 
   void take_profile(const Segment& segment) {

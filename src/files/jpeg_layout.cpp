@@ -83,7 +83,7 @@ class LayoutMaker {
     for_all([](const Item& item) {
       if (!has_place(item)) unaccounted(item, FileFormat::jpeg);
     });
-    for (const ItemKind kind : {ItemKind::icc_profile, ItemKind::iptc, ItemKind::photoshop}) {
+    for (const ItemKind kind : {ItemKind::icc_profile, ItemKind::xmp, ItemKind::iptc, ItemKind::photoshop}) {
       int count = 0;
       each(kind, [&](const Item& item) {
         if (++count > 1) unaccounted(item, FileFormat::jpeg);
@@ -132,7 +132,6 @@ class LayoutMaker {
 
   void add_xmp() {
     each(ItemKind::xmp, [&](const Item& item) {
-      if (item.name == kExtendedXmpName) return add_extended_xmp(item.detail, item.data);
       if (item.data.size() <= kMostPayload - kXmp.size()) return add(kApp1, joined(kXmp, item.data));
       add_large_xmp(item.data);
     });
