@@ -10,10 +10,27 @@ namespace mollify::files {
 namespace {
 
 enum Tag : std::uint16_t {
-  kWidth = 0x100, kHeight = 0x101, kStripOffsets = 0x111, kOrientation = 0x112, kStripCounts = 0x117, kXResolution = 0x11A, kYResolution = 0x11B,
-  kResolutionUnit = 0x128, kTileOffsets = 0x144, kTileCounts = 0x145, kSubDirectories = 0x14A, kJpegOffset = 0x201, kJpegCount = 0x202,
-  kRelatedWidth = 0x1001, kRelatedHeight = 0x1002, kExifDirectory = 0x8769, kGpsDirectory = 0x8825, kMakerNote = 0x927C,
-  kPixelWidth = 0xA002, kPixelHeight = 0xA003, kInteropDirectory = 0xA005,
+  kWidth = 0x100,
+  kHeight = 0x101,
+  kStripOffsets = 0x111,
+  kOrientation = 0x112,
+  kStripCounts = 0x117,
+  kXResolution = 0x11A,
+  kYResolution = 0x11B,
+  kResolutionUnit = 0x128,
+  kTileOffsets = 0x144,
+  kTileCounts = 0x145,
+  kSubDirectories = 0x14A,
+  kJpegOffset = 0x201,
+  kJpegCount = 0x202,
+  kRelatedWidth = 0x1001,
+  kRelatedHeight = 0x1002,
+  kExifDirectory = 0x8769,
+  kGpsDirectory = 0x8825,
+  kMakerNote = 0x927C,
+  kPixelWidth = 0xA002,
+  kPixelHeight = 0xA003,
+  kInteropDirectory = 0xA005,
 };
 constexpr std::uint16_t kShort = 3;
 constexpr std::uint16_t kLong = 4;
@@ -92,7 +109,10 @@ class ExifCorrector {
 
   // Pictures that directories describe
 
-  void zero(const ByteRange& range) { std::fill(exif_.begin() + static_cast<std::ptrdiff_t>(range.begin), exif_.begin() + static_cast<std::ptrdiff_t>(range.end), std::uint8_t{0}); }
+  void zero(const ByteRange& range) {
+    std::fill(exif_.begin() + static_cast<std::ptrdiff_t>(range.begin), exif_.begin() + static_cast<std::ptrdiff_t>(range.end),
+              std::uint8_t{0});
+  }
   /// What other tags need stays.
   void zero_unused(ByteRange range) {
     std::vector<ByteRange> used;
@@ -214,7 +234,9 @@ std::optional<ExifDirectory> first_directory(std::span<const std::uint8_t> exif,
 
 }  // namespace
 
-bool correct_exif(Bytes& exif, const Corrections& corrections, Messages& messages) { return ExifCorrector(exif, corrections).run(messages); }
+bool correct_exif(Bytes& exif, const Corrections& corrections, Messages& messages) {
+  return ExifCorrector(exif, corrections).run(messages);
+}
 
 std::optional<Orientation> exif_orientation(std::span<const std::uint8_t> exif) {
   ExifView view;

@@ -34,14 +34,16 @@ struct Maker {
   std::array<PreviewTag, 4> tags;
 };
 constexpr PreviewTag kInDirectory = {0x201, Holds::place, 0x202};
-constexpr std::array<PreviewTag, 4> kOlympus = {{{0x0088, Holds::place, 0x0089}, {0x0081, Holds::data}, {0x0100, Holds::data}, {0x2020, Holds::directory}}};
+constexpr std::array<PreviewTag, 4> kOlympus = {
+    {{0x0088, Holds::place, 0x0089}, {0x0081, Holds::data}, {0x0100, Holds::data}, {0x2020, Holds::directory}}};
 constexpr std::array<PreviewTag, 4> kPentax = {{{0x0004, Holds::place, 0x0003}}};
 constexpr std::array<PreviewTag, 4> kCasio = {{{0x0004, Holds::place, 0x0003}, {0x2000, Holds::data}}};
 constexpr std::array<PreviewTag, 4> kSony = {{{0x2001, Holds::data}}};
 constexpr std::array<PreviewTag, 4> kLeica = {{{0x0300, Holds::data}}};
 constexpr std::array<PreviewTag, 4> kNikon = {{{0x0011, Holds::directory}}};
 /// Notes without a prefix, of Canon, Samsung and Minolta: the tags do not collide.
-constexpr std::array<PreviewTag, 4> kWithoutPrefix = {{{0x00B6, Holds::info}, {0x0035, Holds::directory}, {0x0081, Holds::data}, {0x0088, Holds::place, 0x0089}}};
+constexpr std::array<PreviewTag, 4> kWithoutPrefix = {
+    {{0x00B6, Holds::info}, {0x0035, Holds::directory}, {0x0081, Holds::data}, {0x0088, Holds::place, 0x0089}}};
 /// The first whose prefix fits.
 constexpr std::array kMakers = {
     Maker{"Nikon\0\2"sv, 10, Base::own_header, Order::of_exif, kNikon},
@@ -141,6 +143,8 @@ class NoteReader {
 
 }  // namespace
 
-MakerNote read_maker_note(const ExifView& exif, const ByteRange& note) { return NoteReader(exif, note).read(); }
+MakerNote read_maker_note(const ExifView& exif, const ByteRange& note) {
+  return NoteReader(exif, note).read();
+}
 
 }  // namespace mollify::files

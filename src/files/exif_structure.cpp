@@ -65,10 +65,15 @@ std::optional<std::uint32_t> ExifView::number(const ExifEntry& entry, std::size_
   if (entry.value.size() < (index + 1) * size) return std::nullopt;
   const std::size_t at = entry.value.begin + index * size;
   switch (entry.type) {
-    case 1: return bytes[at];
-    case 3: return get16(at);
-    case 4: case 13: return get32(at);
-    default: return std::nullopt;
+    case 1:
+      return bytes[at];
+    case 3:
+      return get16(at);
+    case 4:
+    case 13:
+      return get32(at);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -81,7 +86,8 @@ std::optional<double> ExifView::rational(const ExifEntry& entry) const {
 }
 
 std::optional<ExifHeader> exif_header(std::span<const std::uint8_t> bytes, std::size_t at) {
-  if (at > bytes.size() || bytes.size() - at < 8 || bytes[at] != bytes[at + 1] || (bytes[at] != 'I' && bytes[at] != 'M')) return std::nullopt;
+  if (at > bytes.size() || bytes.size() - at < 8 || bytes[at] != bytes[at + 1] || (bytes[at] != 'I' && bytes[at] != 'M'))
+    return std::nullopt;
   const ExifView view = {.bytes = bytes, .is_big_endian = bytes[at] == 'M', .base = at};
   if (view.get16(at + 2) != 42) return std::nullopt;
   return ExifHeader{view, at + view.get32(at + 4)};

@@ -21,7 +21,7 @@ struct ExifEntry {
   std::uint16_t tag = 0;
   std::uint16_t type = 0;
   std::uint32_t count = 0;
-  ByteRange value;         ///< empty where it is not within the block
+  ByteRange value;  ///< empty where it is not within the block
   [[nodiscard]] bool is_inline() const { return value.begin == at + 8; }
 };
 

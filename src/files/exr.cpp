@@ -10,11 +10,38 @@
 
 namespace mollify::files::exr {
 
+namespace {
+
+/// What the library needs to know. It reads as many bytes as a type has, whatever the file says, and would lose its place.
+bool is_parsed(const Attribute& attribute) {
+  struct Row {
+    std::string_view name, type;
+    std::size_t size;  ///< 0: any
+  };
+  constexpr std::array<Row, 13> kParsed = {{{"channels", "chlist", 0},
+                                            {"chunkCount", "int", 4},
+                                            {"compression", "compression", 1},
+                                            {"dataWindow", "box2i", 16},
+                                            {"displayWindow", "box2i", 16},
+                                            {"lineOrder", "lineOrder", 1},
+                                            {"name", "string", 0},
+                                            {"pixelAspectRatio", "float", 4},
+                                            {"screenWindowCenter", "v2f", 8},
+                                            {"screenWindowWidth", "float", 4},
+                                            {"tiles", "tiledesc", 9},
+                                            {"type", "string", 0},
+                                            {"version", "int", 4}}};
+  return std::any_of(kParsed.begin(), kParsed.end(), [&](const Row& row) {
+    return row.name == attribute.name && row.type == attribute.type && (row.size == 0 || row.size == attribute.data.size());
+  });
+}
+
+}  // namespace
+
 InputStream::InputStream(ByteSource& source, const Headers& headers) : IStream("image"), source_(source) {
-  constexpr std::array<std::string_view, 3> kParsed = {"pixelAspectRatio", "screenWindowCenter", "screenWindowWidth"};
   for (const Part& part : headers.parts) {
     for (const Attribute& attribute : part.attributes) {
-      if (is_structure(attribute.name) || std::find(kParsed.begin(), kParsed.end(), attribute.name) != kParsed.end()) continue;
+      if (is_parsed(attribute)) continue;
       const auto begin = static_cast<std::uint64_t>(attribute.type_offset);
       hidden_.push_back({begin, begin + attribute.type.size()});
     }

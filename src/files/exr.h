@@ -77,8 +77,17 @@ struct Headers {
 [[nodiscard]] Headers read_headers(ByteSource& source, std::int64_t most_bytes);
 /// How many rows a chunk of this compression holds; 0 for compressions that are unknown.
 [[nodiscard]] int rows_of_chunk(int compression);
+[[nodiscard]] std::int64_t floor_divide(std::int64_t a, std::int64_t b);
+
 /// Where the last chunk ends.
 [[nodiscard]] std::int64_t end_of_chunks(ByteSource& source, const Headers& headers);
+
+/// Holds the sizes of chunks against what they have to hold, where the library does not: it leaves the numbers of another chunk
+/// where one is short. Chunks are counted as in the table. The other compressions have checksums, or run out of bytes.
+void check_scanline_chunk(ByteSource& source, const Headers& headers, const Part& part, std::int64_t index);
+void check_tile_chunk(ByteSource& source, const Headers& headers, const Part& part, std::int64_t index, std::int32_t width,
+                      std::int32_t height);
+[[nodiscard]] bool has_unchecked_chunks(const Part& part);
 
 /// The attributes that are no part of the structure, as items.
 [[nodiscard]] std::vector<Item> items_of(const Part& part);

@@ -112,7 +112,8 @@ Window window_of(const Attribute& attribute) {
 
 std::vector<StoredChannel> channels_of(const Bytes& data) {
   std::vector<StoredChannel> channels;
-  for (std::size_t i = 0; number_at<std::uint8_t>(data, i) != 0;) {
+  std::size_t i = 0;
+  while (number_at<std::uint8_t>(data, i) != 0) {
     StoredChannel channel;
     while (const auto character = number_at<std::uint8_t>(data, i++)) channel.name.push_back(static_cast<char>(character));
     const auto type = number_at<std::uint32_t>(data, i);
@@ -127,6 +128,7 @@ std::vector<StoredChannel> channels_of(const Bytes& data) {
     channels.push_back(std::move(channel));
     i += 16;
   }
+  if (i + 1 != data.size()) throw FileError("is damaged: its list of channels has another size than it says");
   if (channels.empty()) throw FileError("has no channels");
   return channels;
 }
@@ -294,31 +296,6 @@ Headers read_headers(ByteSource& source, std::int64_t most_bytes) {
   if (headers.parts.empty()) throw FileError("is damaged: it has no header");
   place_tables(headers, cursor.position(), source.size());
   return headers;
-}
-
-std::int64_t end_of_chunks(ByteSource& source, const Headers& headers) {
-  constexpr std::int64_t kBlock = 8192;  // offsets
-  std::int64_t last = 0;
-  const Part* part_of_last = nullptr;
-  for (const Part& part : headers.parts) {
-    for (std::int64_t done = 0; done < part.chunks; done += kBlock) {
-      const std::int64_t count = std::min(kBlock, part.chunks - done);
-      const Bytes table = read_exactly(source, part.table_offset + 8 * done, 8 * count);
-      for (std::int64_t i = 0; i < count; ++i) {
-        const auto offset = number_at<std::int64_t>(table, static_cast<std::size_t>(8 * i));
-        if (offset <= 0) throw FileError("is not complete: its table of chunks has gaps");
-        if (offset >= source.size()) throw FileError("is cut off");
-        if (offset > last) {
-          last = offset;
-          part_of_last = &part;
-        }
-      }
-    }
-  }
-  const std::int64_t coordinates = (headers.multi_part ? 4 : 0) + (part_of_last->tiled ? 16 : 4);
-  const auto size = number_at<std::int32_t>(read_exactly(source, last + coordinates, 4), 0);
-  if (size < 0 || size > source.size() - (last + coordinates + 4)) throw FileError("is cut off");
-  return last + coordinates + 4 + size;
 }
 
 bool is_structure(std::string_view name) {

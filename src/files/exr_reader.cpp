@@ -52,10 +52,6 @@ struct PageSource {
   std::vector<LuminanceChroma> luminance_chroma;
 };
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-  return a >= 0 ? a / b : -((b - 1 - a) / b);
-}
-
 template <class Number>
 Number load(const std::uint8_t* from) {
   Number number;
@@ -243,6 +239,7 @@ class ExrReader final : public Reader {
     check_memory(part, page);
     open_page_ = index;
     band_row_ = -1;
+    checked_chunks_ = 0;
     if (open_part_ == source.part) return;
     scanlines_.reset();
     tiles_.reset();
@@ -279,6 +276,7 @@ class ExrReader final : public Reader {
   void read_scanlines(std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) {
     const PageSource& source = source_of_page();
     const int first = source.window.min_y + y;
+    check_scanlines(y, count);
     Imf::FrameBuffer buffer;
     bool has_direct = false;
     for (const ChannelSource& channel : source.channels) {
@@ -292,6 +290,16 @@ class ExrReader final : public Reader {
     }
     for (const ChannelSource& channel : source.channels) {
       if (channel.is_subsampled()) read_subsampled(channel, first, count, into, row_bytes);
+    }
+  }
+
+  void check_scanlines(std::int32_t y, std::int32_t count) {
+    const Part& part = headers_.parts[static_cast<std::size_t>(source_of_page().part)];
+    if (!has_unchecked_chunks(part)) return;
+    const std::int32_t rows = rows_of_chunk(part.compression);
+    for (std::int64_t i = std::max<std::int64_t>(y / rows, checked_chunks_); i <= (y + count - 1) / rows; ++i) {
+      check_scanline_chunk(*source_, headers_, part, i);
+      checked_chunks_ = i + 1;
     }
   }
 
@@ -367,8 +375,27 @@ class ExrReader final : public Reader {
     Imf::FrameBuffer buffer;
     for (const ChannelSource& channel : source.channels)
       insert(buffer, channel, into, source.window.min_y + std::int64_t{tile_row} * page.tile_height, row_bytes);
+    check_tiles(tile_row);
     tiles_->setFrameBuffer(buffer);
     tiles_->readTiles(0, (page.width - 1) / page.tile_width, tile_row, tile_row, source.level.x, source.level.y);
+  }
+
+  void check_tiles(std::int32_t tile_row) {
+    const PageSource& source = source_of_page();
+    const Part& part = headers_.parts[static_cast<std::size_t>(source.part)];
+    if (!has_unchecked_chunks(part)) return;
+    const auto columns = [&](const Level& level) { return (std::int64_t{level.width} + part.tile_width - 1) / part.tile_width; };
+    const auto rows = [&](const Level& level) { return (std::int64_t{level.height} + part.tile_height - 1) / part.tile_height; };
+    std::int64_t index = tile_row * columns(source.level);
+    for (const Level& level : levels_of(part.data_window.width(), part.data_window.height(), part.level_mode, part.rounding)) {
+      if (level.x == source.level.x && level.y == source.level.y) break;
+      index += columns(level) * rows(level);
+    }
+    const std::int32_t height = std::min(part.tile_height, source.level.height - tile_row * part.tile_height);
+    for (std::int64_t x = 0; x < source.level.width; x += part.tile_width, ++index) {
+      const auto width = static_cast<std::int32_t>(std::min<std::int64_t>(part.tile_width, source.level.width - x));
+      check_tile_chunk(*source_, headers_, part, index, width, height);
+    }
   }
 
   void convert_luminance_chroma(std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) const {
@@ -404,6 +431,7 @@ class ExrReader final : public Reader {
   std::unique_ptr<Imf::InputPart> scanlines_;
   std::unique_ptr<Imf::TiledInputPart> tiles_;
   int open_page_ = -1;
+  std::int64_t checked_chunks_ = 0;  ///< of the page's scan lines
   int open_part_ = -1;
   Bytes band_;                  ///< a row of tiles
   std::int32_t band_row_ = -1;  ///< which one

@@ -4,6 +4,7 @@
 #if __has_include(<libheif/heif.h>)
 #include <libheif/heif.h>
 
+#include <algorithm>
 #include <cstring>
 #endif
 
@@ -100,7 +101,10 @@ const Heif& heif() {
 }
 
 void check(const heif_error& error) {
-  if (error.code != heif_error_Ok) throw FileError("cannot be decoded; libheif says: " + std::string(error.message).substr(0, 160));
+  if (error.code == heif_error_Ok) return;
+  const std::string_view reason(error.message);
+  constexpr std::size_t kMostCharacters = 160;
+  throw FileError("cannot be decoded; libheif says: " + std::string(reason.substr(0, std::min(reason.find('\n'), kMostCharacters))));
 }
 
 struct Release {

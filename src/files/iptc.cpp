@@ -30,7 +30,9 @@ std::optional<DataSet> data_set_at(const Bytes& iptc, std::size_t at) {
 }
 
 /// The preview of the object and what describes it, and the object itself.
-bool is_preview(const DataSet& set) { return (set.record == 2 && set.number >= 200 && set.number <= 202) || set.record == 7 || set.record == 8 || set.record == 9; }
+bool is_preview(const DataSet& set) {
+  return (set.record == 2 && set.number >= 200 && set.number <= 202) || set.record == 7 || set.record == 8 || set.record == 9;
+}
 
 }  // namespace
 

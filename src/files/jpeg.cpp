@@ -38,10 +38,14 @@ void set_channels(Page& page, const jpeg_decompress_struct& info) {
     for (const char* name : names) page.channels.push_back({.name = name});
   };
   switch (info.out_color_space) {
-    case JCS_GRAYSCALE: return set(ColourModel::grey, {"Y"});
-    case JCS_RGB: return set(ColourModel::rgb, {"R", "G", "B"});
-    case JCS_CMYK: return set(ColourModel::cmyk, {"C", "M", "Y", "K"});
-    default: page.model = ColourModel::other;
+    case JCS_GRAYSCALE:
+      return set(ColourModel::grey, {"Y"});
+    case JCS_RGB:
+      return set(ColourModel::rgb, {"R", "G", "B"});
+    case JCS_CMYK:
+      return set(ColourModel::cmyk, {"C", "M", "Y", "K"});
+    default:
+      page.model = ColourModel::other;
   }
   for (int c = 0; c < info.num_components; ++c) page.channels.push_back({.name = std::to_string(c + 1), .role = ChannelRole::data});
 }
@@ -110,7 +114,8 @@ class JpegReader final : public Reader {
   /// Before a row is asked for, since nothing is allocated until then.
   void check_memory() {
     const jpeg_decompress_struct& info = decoder_.info();
-    if (least_bytes(info) > source_->size()) throw FileError("is cut off: its pixels cannot be in " + std::to_string(source_->size()) + " bytes");
+    if (least_bytes(info) > source_->size())
+      throw FileError("is cut off: its pixels cannot be in " + std::to_string(source_->size()) + " bytes");
     const std::int64_t bytes = jpeg::coefficient_bytes(info.comp_info, info.num_components, info.image_width, info.image_height);
     if (jpeg_has_multiple_scans(&decoder_.info()) == FALSE || bytes <= memory_bytes_) return;
     throw FileError("is a progressive JPEG, which takes " + std::to_string(bytes) + " bytes to decode, more than the " +

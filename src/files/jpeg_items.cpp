@@ -17,7 +17,9 @@ std::uint32_t big32(const std::uint8_t* p) {
 Bytes without_prefix(const Segment& segment, std::size_t count) {
   return {segment.payload.begin() + static_cast<std::ptrdiff_t>(count), segment.payload.end()};
 }
-void append(Bytes& to, std::span<const std::uint8_t> bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+void append(Bytes& to, std::span<const std::uint8_t> bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
 
 /// Of an XMP packet that is larger than a segment: the part that is split over segments of its own.
 struct ExtendedXmp {
@@ -67,8 +69,11 @@ class Meanings {
   void take_jfif(const Segment& segment) {
     result_.has_jfif = true;
     const Bytes& p = segment.payload;
-    const Resolution density = {.x = static_cast<double>(p[8] << 8 | p[9]), .y = static_cast<double>(p[10] << 8 | p[11]),
-                                .unit = p[7] == 1 ? Resolution::Unit::inch : p[7] == 2 ? Resolution::Unit::centimetre : Resolution::Unit::none};
+    const Resolution density = {.x = static_cast<double>(p[8] << 8 | p[9]),
+                                .y = static_cast<double>(p[10] << 8 | p[11]),
+                                .unit = p[7] == 1   ? Resolution::Unit::inch
+                                        : p[7] == 2 ? Resolution::Unit::centimetre
+                                                    : Resolution::Unit::none};
     if (density.x > 0 && density.y > 0) density_ = density;
     if (p[12] != 0 && p[13] != 0) add({.kind = ItemKind::thumbnail, .name = "JFIF", .data = without_prefix(segment, 12), .number = kApp0});
   }
@@ -116,12 +121,17 @@ class Meanings {
         complete = complete && offset == bytes.size();
         append(bytes, part);
       }
-      if (complete && bytes.size() == extended.total) {
-        add({.kind = ItemKind::xmp, .name = std::string(kExtendedXmpName), .data = std::move(bytes), .detail = guid});
-      } else {
+      if (!complete || bytes.size() != extended.total || !merge(bytes)) {
         messages_.add("a part of the XMP metadata is incomplete in the file and is left out");
       }
     }
+  }
+  bool merge(const Bytes& extension) {
+    const auto packet =
+        std::find_if(result_.items.begin(), result_.items.end(), [](const Item& each) { return each.kind == ItemKind::xmp; });
+    std::optional<Bytes> merged = merge_xmp(packet->data, extension);
+    if (merged) packet->data = std::move(*merged);
+    return merged.has_value();
   }
 
   void take_profile(const Segment& segment) {
@@ -171,8 +181,11 @@ class Meanings {
       return;
     }
     last_size_ = size;
-    add({.kind = ItemKind::unknown, .name = "APP" + std::to_string(segment.marker - kApp0), .data = std::move(segment.payload),
-         .number = segment.marker, .detail = std::to_string(size)});
+    add({.kind = ItemKind::unknown,
+         .name = "APP" + std::to_string(segment.marker - kApp0),
+         .data = std::move(segment.payload),
+         .number = segment.marker,
+         .detail = std::to_string(size)});
   }
   [[nodiscard]] bool goes_on(const Item& item, const Segment& segment) const {
     constexpr std::size_t kFull = 0xF000;
@@ -191,7 +204,7 @@ class Meanings {
   bool has_exif_ = false;
   bool has_xmp_ = false;
   std::map<std::string, ExtendedXmp> extended_;  ///< by their digest
-  std::map<std::size_t, Bytes> profile_;                          ///< chunks by their number
+  std::map<std::size_t, Bytes> profile_;         ///< chunks by their number
   std::size_t profile_count_ = 0;
   std::size_t last_size_ = 0;  ///< of the last unknown segment
 };
@@ -214,7 +227,9 @@ std::int64_t next_picture(ByteSource& source, std::int64_t offset) {
 
 }  // namespace
 
-Meaning meaning_of(std::vector<Segment> segments, Messages& messages) { return Meanings(messages).read(std::move(segments)); }
+Meaning meaning_of(std::vector<Segment> segments, Messages& messages) {
+  return Meanings(messages).read(std::move(segments));
+}
 
 std::vector<Item> items_after(ByteSource& source, std::int64_t offset, std::int64_t memory_bytes) {
   std::vector<Item> items;

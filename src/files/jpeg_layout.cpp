@@ -14,8 +14,12 @@ namespace {
 
 using View = std::span<const std::uint8_t>;
 
-View view(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-void append(Bytes& to, View bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+View view(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+void append(Bytes& to, View bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
 Bytes joined(std::string_view prefix, View bytes) {
   Bytes result(prefix.begin(), prefix.end());
   append(result, bytes);
@@ -72,18 +76,28 @@ class LayoutMaker {
   static bool has_place(const Item& item) {
     const bool is_application = item.number >= kApp0 && item.number <= kApp15;
     switch (item.kind) {
-      case ItemKind::exif: case ItemKind::xmp: case ItemKind::iptc: case ItemKind::photoshop: case ItemKind::icc_profile:
-      case ItemKind::comment: case ItemKind::trailer: return true;
-      case ItemKind::second_picture: return is_application || item.number == kEoi;
-      case ItemKind::thumbnail: case ItemKind::unknown: return is_application;
-      default: return item.kind < ItemKind::icc_profile;  // derived from pages
+      case ItemKind::exif:
+      case ItemKind::xmp:
+      case ItemKind::iptc:
+      case ItemKind::photoshop:
+      case ItemKind::icc_profile:
+      case ItemKind::comment:
+      case ItemKind::trailer:
+        return true;
+      case ItemKind::second_picture:
+        return is_application || item.number == kEoi;
+      case ItemKind::thumbnail:
+      case ItemKind::unknown:
+        return is_application;
+      default:
+        return item.kind < ItemKind::icc_profile;  // derived from pages
     }
   }
   void check_items() const {
     for_all([](const Item& item) {
       if (!has_place(item)) unaccounted(item, FileFormat::jpeg);
     });
-    for (const ItemKind kind : {ItemKind::icc_profile, ItemKind::iptc, ItemKind::photoshop}) {
+    for (const ItemKind kind : {ItemKind::icc_profile, ItemKind::xmp, ItemKind::iptc, ItemKind::photoshop}) {
       int count = 0;
       each(kind, [&](const Item& item) {
         if (++count > 1) unaccounted(item, FileFormat::jpeg);
@@ -92,7 +106,8 @@ class LayoutMaker {
   }
 
   void add(std::uint8_t marker, Bytes payload) {
-    if (payload.size() > kMostPayload) throw FileError("holds a segment of " + std::to_string(payload.size()) + " bytes, and JPEG's end at 65533");
+    if (payload.size() > kMostPayload)
+      throw FileError("holds a segment of " + std::to_string(payload.size()) + " bytes, and JPEG's end at 65533");
     layout_.segments.push_back({marker, std::move(payload)});
   }
   void add_in_parts(std::uint8_t marker, std::string_view prefix, View bytes) {
@@ -115,7 +130,8 @@ class LayoutMaker {
     const auto y = static_cast<unsigned>(std::lround(density.y));
     const int unit = density.unit == Resolution::Unit::inch ? 1 : density.unit == Resolution::Unit::centimetre ? 2 : 0;
     Bytes payload = joined(kJfif, {});
-    for (const unsigned byte : {1U, 1U, static_cast<unsigned>(unit), x >> 8, x & 255, y >> 8, y & 255}) payload.push_back(static_cast<std::uint8_t>(byte));
+    for (const unsigned byte : {1U, 1U, static_cast<unsigned>(unit), x >> 8, x & 255, y >> 8, y & 255})
+      payload.push_back(static_cast<std::uint8_t>(byte));
     const std::size_t without_thumbnail = payload.size();
     each(ItemKind::thumbnail, [&](const Item& item) {
       if (item.name == kJfifName && payload.size() == without_thumbnail) append(payload, item.data);
@@ -132,7 +148,6 @@ class LayoutMaker {
 
   void add_xmp() {
     each(ItemKind::xmp, [&](const Item& item) {
-      if (item.name == kExtendedXmpName) return add_extended_xmp(item.detail, item.data);
       if (item.data.size() <= kMostPayload - kXmp.size()) return add(kApp1, joined(kXmp, item.data));
       add_large_xmp(item.data);
     });
@@ -143,8 +158,8 @@ class LayoutMaker {
     const std::string reference =
         "<?xpacket begin=\"\xEF\xBB\xBF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?><x:xmpmeta xmlns:x=\"adobe:ns:meta/\">"
         "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\"><rdf:Description rdf:about=\"\" "
-        "xmlns:xmpNote=\"http://ns.adobe.com/xmp/note/\" xmpNote:HasExtendedXMP=\"" + digest +
-        "\"/></rdf:RDF></x:xmpmeta><?xpacket end=\"w\"?>";
+        "xmlns:xmpNote=\"http://ns.adobe.com/xmp/note/\" xmpNote:HasExtendedXMP=\"" +
+        digest + "\"/></rdf:RDF></x:xmpmeta><?xpacket end=\"w\"?>";
     add(kApp1, joined(kXmp, view(reference)));
     add_extended_xmp(digest, packet);
   }

@@ -19,8 +19,12 @@ std::string message_of(j_common_ptr info) {
   return text.data();
 }
 
-[[noreturn]] void fail_decoding(j_common_ptr info) { throw FileError("is a damaged JPEG: " + message_of(info)); }
-[[noreturn]] void fail_encoding(j_common_ptr info) { throw FileError("cannot be written as JPEG: " + message_of(info)); }
+[[noreturn]] void fail_decoding(j_common_ptr info) {
+  throw FileError("is a damaged JPEG: " + message_of(info));
+}
+[[noreturn]] void fail_encoding(j_common_ptr info) {
+  throw FileError("cannot be written as JPEG: " + message_of(info));
+}
 void print_nothing(j_common_ptr) {}
 void start_nothing(j_decompress_ptr) {}
 void start_nothing(j_compress_ptr) {}

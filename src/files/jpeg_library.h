@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>  // jpeglib.h needs it
+#include <cstdio>
 #include <vector>
 
-#include <jpeglib.h>
-
 #include "files/codec.h"
+
+// Needs what is above.
+#include <jpeglib.h>
 
 namespace mollify::files::jpeg {
 

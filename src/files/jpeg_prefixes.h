@@ -17,8 +17,4 @@ inline constexpr std::string_view kGainMap = "urn:iso:std:iso:ts:21496"sv;
 inline constexpr std::string_view kPhotoshop = "Photoshop 3.0\0"sv;
 inline constexpr std::string_view kAdobe = "Adobe"sv;
 
-/// The name of the item with the second part of an XMP packet that is split over segments; its `detail` is the digest by which the first
-/// part refers to it.
-inline constexpr std::string_view kExtendedXmpName = "extended XMP"sv;
-
 }  // namespace mollify::files::jpeg

@@ -11,9 +11,15 @@ namespace {
 
 constexpr std::size_t kFirstMarker = 2;  // after SOI
 
-bool has_no_payload(int marker) { return marker == 0x01 || (marker >= kRst0 && marker <= kEoi); }
-bool is_frame(int marker) { return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac; }
-int big16(const std::uint8_t* p) { return p[0] << 8 | p[1]; }
+bool has_no_payload(int marker) {
+  return marker == 0x01 || (marker >= kRst0 && marker <= kEoi);
+}
+bool is_frame(int marker) {
+  return marker >= kSof0 && marker <= kSof15 && marker != kDht && marker != kJpg && marker != kDac;
+}
+int big16(const std::uint8_t* p) {
+  return p[0] << 8 | p[1];
+}
 
 /// Goes from marker to marker, through a window of the source.
 class MarkerCursor {
@@ -85,7 +91,9 @@ class MarkerCursor {
   std::array<std::uint8_t, 65536> window_{};
 };
 
-[[noreturn]] void fail_damaged(const char* what) { throw FileError(std::string("is a damaged JPEG: ") + what); }
+[[noreturn]] void fail_damaged(const char* what) {
+  throw FileError(std::string("is a damaged JPEG: ") + what);
+}
 
 class StructureReader {
  public:
@@ -249,7 +257,9 @@ class StructureReader {
 
 }  // namespace
 
-Structure read_structure(ByteSource& source, std::int64_t memory_bytes) { return StructureReader(source, memory_bytes).read(); }
+Structure read_structure(ByteSource& source, std::int64_t memory_bytes) {
+  return StructureReader(source, memory_bytes).read();
+}
 
 std::int64_t end_of_picture(ByteSource& source, std::int64_t offset) {
   MarkerCursor cursor(source, offset + static_cast<std::int64_t>(kFirstMarker));

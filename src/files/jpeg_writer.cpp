@@ -20,15 +20,18 @@ void check_page(const Document& document) {
   if (document.pages.size() != 1) throw FileError("has " + std::to_string(document.pages.size()) + " pages, and JPEG holds one");
   const Page& page = document.pages.front();
   if (page.width > JPEG_MAX_DIMENSION || page.height > JPEG_MAX_DIMENSION) {
-    throw FileError("is " + std::to_string(page.width) + "x" + std::to_string(page.height) + " pixels large, and JPEG ends at 65500 in each direction");
+    throw FileError("is " + std::to_string(page.width) + "x" + std::to_string(page.height) +
+                    " pixels large, and JPEG ends at 65500 in each direction");
   }
   if (page.width < 1 || page.height < 1) throw FileError("has no pixels");
   for (const Channel& channel : page.channels) {
     if (channel.type != NumberType::u8) throw FileError("has channels of other types than 8 bits, which JPEG does not hold");
   }
   const std::size_t count = page.channels.size();
-  const bool fits = page.model == ColourModel::grey ? count == 1 : page.model == ColourModel::rgb ? count == 3
-                  : page.model == ColourModel::cmyk ? count == 4 : page.model == ColourModel::other && count >= 1 && count <= MAX_COMPONENTS;
+  const bool fits = page.model == ColourModel::grey   ? count == 1
+                    : page.model == ColourModel::rgb  ? count == 3
+                    : page.model == ColourModel::cmyk ? count == 4
+                                                      : page.model == ColourModel::other && count >= 1 && count <= MAX_COMPONENTS;
   if (!fits || page.alpha != AlphaKind::none) throw FileError("has channels that JPEG does not hold: it has grey, RGB or CMYK");
 }
 
@@ -52,7 +55,8 @@ class JpegWriter final : public Writer {
       std::array<JSAMPROW, kRowsAtOnce> rows{};
       const std::int32_t wanted = std::min<std::int32_t>(count - row, kRowsAtOnce);
       for (std::int32_t i = 0; i < wanted; ++i) {
-        rows[static_cast<std::size_t>(i)] = has_inverted_ink_ ? inverted(i, from + (row + i) * row_bytes) : const_cast<JSAMPROW>(from + (row + i) * row_bytes);
+        rows[static_cast<std::size_t>(i)] =
+            has_inverted_ink_ ? inverted(i, from + (row + i) * row_bytes) : const_cast<JSAMPROW>(from + (row + i) * row_bytes);
       }
       row += static_cast<std::int32_t>(jpeg_write_scanlines(&info(), rows.data(), static_cast<JDIMENSION>(wanted)));
     }
@@ -81,10 +85,17 @@ class JpegWriter final : public Writer {
       jpeg_set_colorspace(&info(), stored);
     };
     switch (page_.model) {
-      case ColourModel::grey: set(JCS_GRAYSCALE, JCS_GRAYSCALE); break;
-      case ColourModel::rgb: set(JCS_RGB, is_direct ? JCS_RGB : JCS_YCbCr); break;
-      case ColourModel::cmyk: set(JCS_CMYK, is_direct ? JCS_CMYK : JCS_YCCK); break;
-      default: set(JCS_UNKNOWN, JCS_UNKNOWN);
+      case ColourModel::grey:
+        set(JCS_GRAYSCALE, JCS_GRAYSCALE);
+        break;
+      case ColourModel::rgb:
+        set(JCS_RGB, is_direct ? JCS_RGB : JCS_YCbCr);
+        break;
+      case ColourModel::cmyk:
+        set(JCS_CMYK, is_direct ? JCS_CMYK : JCS_YCCK);
+        break;
+      default:
+        set(JCS_UNKNOWN, JCS_UNKNOWN);
     }
     info().dct_method = JDCT_ISLOW;
     info().write_JFIF_header = FALSE;  // we write them, in the usual order
@@ -128,7 +139,8 @@ class JpegWriter final : public Writer {
     for (const jpeg_component_info& each : components()) blocks += each.h_samp_factor * each.v_samp_factor;
     const int count = info().num_components;
     if (count == 1 || (count <= MAX_COMPS_IN_SCAN && blocks <= C_MAX_BLOCKS_IN_MCU)) return;
-    for (int c = 0; c < count; ++c) scans_[static_cast<std::size_t>(c)] = {.comps_in_scan = 1, .component_index = {c}, .Ss = 0, .Se = 63, .Ah = 0, .Al = 0};
+    for (int c = 0; c < count; ++c)
+      scans_[static_cast<std::size_t>(c)] = {.comps_in_scan = 1, .component_index = {c}, .Ss = 0, .Se = 63, .Ah = 0, .Al = 0};
     info().scan_info = scans_.data();
     info().num_scans = count;
   }
@@ -136,8 +148,8 @@ class JpegWriter final : public Writer {
   void check_memory(std::int64_t memory_bytes) {
     const std::int64_t bytes = jpeg::coefficient_bytes(info().comp_info, info().num_components, page_.width, page_.height);
     if (bytes <= memory_bytes) return;
-    throw FileError("takes " + std::to_string(bytes) + " bytes to write as a progressive JPEG, more than the " + std::to_string(memory_bytes) +
-                    " that may be used");
+    throw FileError("takes " + std::to_string(bytes) + " bytes to write as a progressive JPEG, more than the " +
+                    std::to_string(memory_bytes) + " that may be used");
   }
 
   [[nodiscard]] bool has_rgb_ids() const {
@@ -156,7 +168,8 @@ class JpegWriter final : public Writer {
     const J_COLOR_SPACE stored = info().jpeg_color_space;
     if (stored == JCS_RGB || stored == JCS_UNKNOWN) return false;
     if (source_ != nullptr && source_->has_jfif_marker) return true;
-    const bool has_exif = std::any_of(document.items.begin(), document.items.end(), [](const Item& each) { return each.kind == ItemKind::exif; });
+    const bool has_exif =
+        std::any_of(document.items.begin(), document.items.end(), [](const Item& each) { return each.kind == ItemKind::exif; });
     const bool is_usual = stored == JCS_GRAYSCALE || stored == JCS_YCbCr;
     if (source_ == nullptr) return is_usual || page_.resolution.has_value();
     return page_.resolution.has_value() && !has_exif;

@@ -111,7 +111,8 @@ class JxlReader final : public DecodedReader {
       runner_.reset(jxl().runner_create(nullptr, static_cast<std::size_t>(options.threads)));
       check(jxl().set_runner(decoder_.get(), jxl().run, runner_.get()));
     }
-    begin(JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING | JXL_DEC_FRAME | JXL_DEC_BOX);
+    if (has_boxes()) check_boxes();
+    begin(JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING | JXL_DEC_FRAME | (has_boxes() ? JXL_DEC_BOX : 0));
     check(jxl().decompress_boxes(decoder_.get(), JXL_TRUE));
     describe();
     jxl().rewind(decoder_.get());
@@ -124,7 +125,29 @@ class JxlReader final : public DecodedReader {
     check(jxl().subscribe(decoder_.get(), events));
     check(jxl().keep_orientation(decoder_.get(), JXL_TRUE));
     check(jxl().set_input(decoder_.get(), bytes_.data(), bytes_.size()));
-    jxl().close_input(decoder_.get());
+    // A box may reach to the end of the file. Of a cut-off codestream libjxl would write to stderr if it were told of the end.
+    if (has_boxes()) jxl().close_input(decoder_.get());
+  }
+
+  /// Else the file is a codestream and nothing else.
+  [[nodiscard]] bool has_boxes() const { return bytes_.front() == 0; }
+
+  void check_boxes() const {
+    const auto number = [&](std::size_t at, std::size_t size) {
+      if (at + size > bytes_.size()) throw FileError("is cut off");
+      std::uint64_t value = 0;
+      for (std::size_t i = 0; i < size; ++i) value = value << 8 | bytes_[at + i];
+      return value;
+    };
+    for (std::size_t at = 0; at < bytes_.size();) {
+      constexpr std::size_t kHeader = 8;
+      std::uint64_t size = number(at, 4);
+      if (size == 0) return;  // it reaches to the end
+      if (size == 1) size = number(at + kHeader, 8);
+      if (size < kHeader) throw FileError("is damaged: a box has no valid size");
+      if (size > bytes_.size() - at) throw FileError("is cut off");
+      at += size;
+    }
   }
 
   [[nodiscard]] JxlDecoderStatus process() const {
@@ -137,6 +160,7 @@ class JxlReader final : public DecodedReader {
   // What the file holds.
 
   void describe() {
+    const QuietStandardError quiet;
     for (;;) {
       switch (process()) {
         case JXL_DEC_SUCCESS:

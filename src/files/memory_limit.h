@@ -18,8 +18,8 @@ class MemoryLimit {
   /// `what` is the subject of the error: "the interlaced picture".
   void take(std::int64_t bytes, const char* what) {
     if (bytes > left_) {
-      throw FileError(std::string(what) + " needs " + std::to_string(bytes) + " bytes of memory at once; " + std::to_string(left_) + " of the " +
-                      std::to_string(all_) + " that may be used are left");
+      throw FileError(std::string(what) + " needs " + std::to_string(bytes) + " bytes of memory at once; " + std::to_string(left_) +
+                      " of the " + std::to_string(all_) + " that may be used are left");
     }
     left_ -= bytes;
   }

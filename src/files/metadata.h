@@ -29,6 +29,8 @@ struct Corrections {
 /// XMP, by libexempi: removes thumbnails, GImage, GDepth, gain-map and container directories, and any value that holds a picture in base64;
 /// sets tiff:Orientation and sizes where they are. False where it cannot be parsed.
 [[nodiscard]] bool correct_xmp(Bytes& xmp, const Corrections& corrections, Messages& messages);
+/// One packet of the two that JPEG files have where one is larger than a segment. None where one of them cannot be parsed.
+[[nodiscard]] std::optional<Bytes> merge_xmp(std::span<const std::uint8_t> packet, std::span<const std::uint8_t> extension);
 
 /// Photoshop's image resource blocks, split: IPTC, profile, Exif, XMP and resolution are items of their own, thumbnails
 /// (1033, 1036) and blocks that hold pictures are removed, the rest stays as it was.

@@ -10,7 +10,14 @@ namespace {
 using View = std::span<const std::uint8_t>;
 
 enum Resource : std::uint16_t {
-  kResolution = 1005, kIptc = 1028, kOldThumbnail = 1033, kThumbnail = 1036, kProfile = 1039, kExif = 1058, kSecondExif = 1059, kXmp = 1060,
+  kResolution = 1005,
+  kIptc = 1028,
+  kOldThumbnail = 1033,
+  kThumbnail = 1036,
+  kProfile = 1039,
+  kExif = 1058,
+  kSecondExif = 1059,
+  kXmp = 1060,
 };
 
 struct Block {
@@ -28,7 +35,8 @@ std::uint32_t big(View bytes, std::size_t at, std::size_t count) {
 bool has_signature(View bytes) {
   if (bytes.size() < 4) return false;
   const std::string_view signature(reinterpret_cast<const char*>(bytes.data()), 4);
-  return signature == "8BIM" || signature == "MeSa" || signature == "PHUT" || signature == "AgHg" || signature == "DCSR" || signature == "8B64";
+  return signature == "8BIM" || signature == "MeSa" || signature == "PHUT" || signature == "AgHg" || signature == "DCSR" ||
+         signature == "8B64";
 }
 
 /// The block at the beginning; an empty one if there is no whole one. The padding of the last may be missing.
@@ -43,7 +51,9 @@ Block first_block(View bytes) {
   return Block{static_cast<std::uint16_t>(big(bytes, 4, 2)), bytes.first(end), bytes.subspan(data, size)};
 }
 
-void append(Bytes& to, View bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+void append(Bytes& to, View bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
 void append_even(Bytes& to, View bytes) {
   append(to, bytes);
   if (bytes.size() % 2 != 0) to.push_back(0);
@@ -73,11 +83,18 @@ class Splitter {
       case kIptc:
         if (!parts_.iptc) parts_.iptc.emplace();
         return append(*parts_.iptc, block.data);
-      case kProfile: return take_part(parts_.icc_profile, block, "colour profile");
-      case kExif: case kSecondExif: return take_part(parts_.exif, block, "Exif block");
-      case kXmp: return take_part(parts_.xmp, block, "XMP packet");
-      case kOldThumbnail: case kThumbnail: return messages_.add("the thumbnail in the Photoshop metadata is removed");
-      default: break;
+      case kProfile:
+        return take_part(parts_.icc_profile, block, "colour profile");
+      case kExif:
+      case kSecondExif:
+        return take_part(parts_.exif, block, "Exif block");
+      case kXmp:
+        return take_part(parts_.xmp, block, "XMP packet");
+      case kOldThumbnail:
+      case kThumbnail:
+        return messages_.add("the thumbnail in the Photoshop metadata is removed");
+      default:
+        break;
     }
     if (holds_picture(block.data)) return messages_.add("a picture in the Photoshop metadata is removed");
     append_even(parts_.rest, block.whole);
@@ -94,12 +111,15 @@ class Splitter {
 
 }  // namespace
 
-PhotoshopParts split_photoshop(View blocks, Messages& messages) { return Splitter(messages).split(blocks); }
+PhotoshopParts split_photoshop(View blocks, Messages& messages) {
+  return Splitter(messages).split(blocks);
+}
 
 Bytes join_photoshop(View rest, View iptc) {
   Bytes blocks(rest.begin(), rest.end());
   if (iptc.empty()) return blocks;
-  for (const int byte : {int{'8'}, int{'B'}, int{'I'}, int{'M'}, int{kIptc} >> 8, int{kIptc} & 255, 0, 0}) blocks.push_back(static_cast<std::uint8_t>(byte));
+  for (const int byte : {int{'8'}, int{'B'}, int{'I'}, int{'M'}, int{kIptc} >> 8, int{kIptc} & 255, 0, 0})
+    blocks.push_back(static_cast<std::uint8_t>(byte));
   for (const int shift : {24, 16, 8, 0}) blocks.push_back(static_cast<std::uint8_t>(iptc.size() >> shift));
   append_even(blocks, iptc);
   return blocks;
@@ -110,7 +130,8 @@ std::optional<Resolution> photoshop_resolution(View blocks) {
   for (Block block = first_block(blocks); !block.whole.empty(); block = first_block(blocks)) {
     blocks = blocks.subspan(block.whole.size());
     if (block.number != kResolution || block.data.size() < 12) continue;
-    const Resolution resolution = {.x = big(block.data, 0, 4) / kFixedPoint, .y = big(block.data, 8, 4) / kFixedPoint, .unit = Resolution::Unit::inch};
+    const Resolution resolution = {
+        .x = big(block.data, 0, 4) / kFixedPoint, .y = big(block.data, 8, 4) / kFixedPoint, .unit = Resolution::Unit::inch};
     if (resolution.x > 0 && resolution.y > 0) return resolution;
   }
   return std::nullopt;

@@ -13,7 +13,9 @@ namespace {
 using namespace std::string_view_literals;
 using View = std::span<const std::uint8_t>;
 
-std::string_view text_of(View bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text_of(View bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 std::uint32_t big(View bytes, std::size_t at, int count) {
   std::uint32_t value = 0;
   for (int i = 0; i < count; ++i) value = value << 8 | bytes[at + static_cast<std::size_t>(i)];
@@ -27,10 +29,13 @@ std::uint32_t little(View bytes, std::size_t at, int count) {
 
 /// Checks what follows a signature; the whole must be plausible as far as it is there, since three bytes occur by chance.
 using IsPlausible = bool (*)(View picture);
-bool always(View) { return true; }
+bool always(View) {
+  return true;
+}
 
 bool is_early_jpeg_marker(std::uint8_t marker) {
-  return (marker >= 0xE0 && marker <= 0xEF) || (marker >= 0xC0 && marker <= 0xC4) || marker == 0xC9 || marker == 0xDB || marker == 0xDD || marker == 0xFE;
+  return (marker >= 0xE0 && marker <= 0xEF) || (marker >= 0xC0 && marker <= 0xC4) || marker == 0xC9 || marker == 0xDB || marker == 0xDD ||
+         marker == 0xFE;
 }
 /// Segments follow each other from behind SOI on, as far as there are bytes; `least` of them are there whole.
 bool has_jpeg_segments(View picture, int least) {
@@ -46,7 +51,9 @@ bool has_jpeg_segments(View picture, int least) {
   return true;
 }
 /// With or without the first byte, which Minolta's cameras change.
-bool is_jpeg(View picture) { return has_jpeg_segments(picture, picture.size() < 4 ? 1 : 0) && picture.size() >= 4 && is_early_jpeg_marker(picture[3]); }
+bool is_jpeg(View picture) {
+  return has_jpeg_segments(picture, picture.size() < 4 ? 1 : 0) && picture.size() >= 4 && is_early_jpeg_marker(picture[3]);
+}
 
 bool is_bitmap(View picture) {
   if (picture.size() < 26) return false;
@@ -76,7 +83,9 @@ bool is_tiff(View picture) {
   return count > 0 && count < 4096;
 }
 /// Its signature is two bytes: it counts at the very beginning of what is searched alone.
-bool begins_as_jpeg_xl(View bytes, std::size_t least_size) { return bytes.size() >= least_size && bytes[0] == 0xFF && bytes[1] == 0x0A; }
+bool begins_as_jpeg_xl(View bytes, std::size_t least_size) {
+  return bytes.size() >= least_size && bytes[0] == 0xFF && bytes[1] == 0x0A;
+}
 
 struct Signature {
   std::string_view bytes;
@@ -142,7 +151,8 @@ std::optional<PictureInside> find_raw(View bytes, std::size_t from, Signatures s
   };
   for (const Signature& signature : kSignatures) {
     if (signature.is_tiff && signatures == Signatures::all_but_tiff) continue;
-    if (const auto at = find_signature(bytes, from, signature)) take(*at, signature.is_plausible == is_jpeg ? end_of_jpeg(bytes, *at) : std::nullopt);
+    if (const auto at = find_signature(bytes, from, signature))
+      take(*at, signature.is_plausible == is_jpeg ? end_of_jpeg(bytes, *at) : std::nullopt);
   }
   // A JPEG whose first byte was changed.
   const std::string_view text = text_of(bytes);
@@ -175,7 +185,8 @@ constexpr std::size_t kLeastLine = 60;
 
 std::size_t size_of_break(View bytes, std::size_t at) {
   const std::string_view rest = text_of(bytes.subspan(at));
-  for (const std::string_view each : {"\r"sv, "\n"sv, " "sv, "\t"sv, "\\n"sv, "\\r"sv, "\0"sv, "&#xA;"sv, "&#xD;"sv, "&#10;"sv, "&#13;"sv, "&#xa;"sv, "&#xd;"sv}) {
+  for (const std::string_view each :
+       {"\r"sv, "\n"sv, " "sv, "\t"sv, "\\n"sv, "\\r"sv, "\0"sv, "&#xA;"sv, "&#xD;"sv, "&#10;"sv, "&#13;"sv, "&#xa;"sv, "&#xd;"sv}) {
     if (rest.starts_with(each)) return each.size();
   }
   return 0;
@@ -219,7 +230,8 @@ std::optional<PictureInside> find_base64(View bytes, std::size_t from, Signature
       for (std::size_t missing = 0; missing < 4; ++missing) {
         const std::vector<std::uint8_t> decoded = decode(run, missing);
         auto found = find_raw(decoded, 0, signatures);
-        if (missing == 0 && begins_as_jpeg_xl(decoded, kLeastJpegXlInBase64) && run.places[kLeastLine] == at + kLeastLine) found = PictureInside{};
+        if (missing == 0 && begins_as_jpeg_xl(decoded, kLeastJpegXlInBase64) && run.places[kLeastLine] == at + kLeastLine)
+          found = PictureInside{};
         if (!found) continue;
         const std::size_t digit = std::max(found->offset / 3 * 4, missing) - missing;
         const std::size_t place = run.places[std::min(digit, run.places.size() - 1)];
@@ -242,6 +254,8 @@ std::optional<PictureInside> find_picture(View bytes, std::size_t from, Signatur
   return raw;
 }
 
-bool holds_picture(View bytes) { return find_picture(bytes, 0, Signatures::all).has_value(); }
+bool holds_picture(View bytes) {
+  return find_picture(bytes, 0, Signatures::all).has_value();
+}
 
 }  // namespace mollify::files

@@ -1,6 +1,8 @@
 #include "files/plugins.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -28,6 +30,22 @@ void throw_not_installed(FileFormat format, const char* package, const char* com
                   " is installed; or convert it: " + command);
 }
 
+QuietStandardError::QuietStandardError() {
+  static std::mutex mutex;
+  lock_ = std::unique_lock(mutex);
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
+  saved_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (saved_ >= 0) ::dup2(nowhere, STDERR_FILENO);
+  ::close(nowhere);
+}
+
+QuietStandardError::~QuietStandardError() {
+  if (saved_ < 0) return;
+  ::dup2(saved_, STDERR_FILENO);
+  ::close(saved_);
+}
+
 void scale_to_u16(std::uint16_t* numbers, std::size_t count, int bits) {
   const std::uint32_t full = (1U << bits) - 1;
   constexpr std::uint32_t kFull = 65535;
@@ -53,6 +71,7 @@ void DecodedReader::read_rows(int page, std::int32_t y, std::int32_t count, std:
                       " MiB to be decoded, more than may be used");
     }
     pixels_.resize(static_cast<std::size_t>(row * described.height));
+    const QuietStandardError quiet;
     decode(page, pixels_);
     decoded_page_ = page;
   }

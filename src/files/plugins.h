@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,20 @@ class SharedLibrary {
 
 /// "is a HEIF file, which is read where libheif1 is installed; or convert it: heif-convert in.heic in.png"
 [[noreturn]] void throw_not_installed(FileFormat format, const char* package, const char* command);
+
+/// Standard error goes nowhere as long as this lives: Debian's libjxl prints the lines of its source where a file is damaged. It
+/// is that of the whole process, so that messages of other threads are lost, too; keep it short.
+class QuietStandardError {
+ public:
+  QuietStandardError();
+  ~QuietStandardError();
+  QuietStandardError(const QuietStandardError&) = delete;
+  QuietStandardError& operator=(const QuietStandardError&) = delete;
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+  int saved_ = -1;
+};
 
 /// The numbers of `bits` bits become the same fractions of 16 bits.
 void scale_to_u16(std::uint16_t* numbers, std::size_t count, int bits);

@@ -33,7 +33,8 @@ class PngReader final : public Reader {
   }
 
  private:
-  static void copy_rows(const Page& page, const std::uint8_t* from, std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) {
+  static void copy_rows(const Page& page, const std::uint8_t* from, std::int32_t y, std::int32_t count, std::uint8_t* into,
+                        std::ptrdiff_t row_bytes) {
     for (std::int32_t i = 0; i < count; ++i) {
       std::memcpy(into + i * row_bytes, from + (y + i) * page.row_bytes(), static_cast<std::size_t>(page.row_bytes()));
     }

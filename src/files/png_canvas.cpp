@@ -44,7 +44,8 @@ const std::uint8_t* Canvas::picture(std::size_t page, MemoryLimit& memory) {
 }
 
 void Canvas::start(MemoryLimit& memory) {
-  const bool saves = std::any_of(contents_.pictures.begin(), contents_.pictures.end(), [](const Picture& each) { return each.dispose == Dispose::previous; });
+  const bool saves = std::any_of(contents_.pictures.begin(), contents_.pictures.end(),
+                                 [](const Picture& each) { return each.dispose == Dispose::previous; });
   const std::int64_t whole = page_.row_bytes() * page_.height;
   const std::int64_t wholes = 1 + (saves ? 1 : 0) + (contents_.header.interlaced ? 1 : 0);
   memory.take(wholes * whole + page_.row_bytes() + Decoder::memory_bytes(page_.row_bytes()), "an animation's picture");

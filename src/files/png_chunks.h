@@ -24,7 +24,9 @@ using ChunkType = std::uint32_t;
 }
 [[nodiscard]] std::string name_of(ChunkType type);
 [[nodiscard]] bool is_valid(ChunkType type);  ///< four ASCII letters
-[[nodiscard]] constexpr bool is_critical(ChunkType type) { return (type & 0x20000000) == 0; }
+[[nodiscard]] constexpr bool is_critical(ChunkType type) {
+  return (type & 0x20000000) == 0;
+}
 
 inline constexpr ChunkType kIHDR = chunk_type("IHDR");
 inline constexpr ChunkType kPLTE = chunk_type("PLTE");

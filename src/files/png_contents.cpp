@@ -40,8 +40,12 @@ constexpr int kBitsOfBytes = 8;
 constexpr int kMostPaletteBytes = 3 * 256;
 constexpr double kMostInflation = 1032.0;  ///< deflate makes no more bytes of one byte
 
-bool has_alpha(ColourType colour) { return colour == ColourType::grey_alpha || colour == ColourType::rgb_alpha; }
-bool is_grey(ColourType colour) { return colour == ColourType::grey || colour == ColourType::grey_alpha; }
+bool has_alpha(ColourType colour) {
+  return colour == ColourType::grey_alpha || colour == ColourType::rgb_alpha;
+}
+bool is_grey(ColourType colour) {
+  return colour == ColourType::grey || colour == ColourType::grey_alpha;
+}
 
 Header header_of(Span body) {
   if (body.size() != 13) throw FileError("is damaged: its header has " + std::to_string(body.size()) + " bytes instead of 13");
@@ -58,7 +62,8 @@ Header header_of(Span body) {
   if (!is_known || !std::has_single_bit(static_cast<unsigned>(depth)) || depth < least || depth > most) {
     throw FileError("is damaged: no PNG has colour type " + std::to_string(colour) + " with " + std::to_string(depth) + " bits");
   }
-  if (body[10] != 0 || body[11] != 0 || body[12] > 1) throw FileError("is compressed, filtered or interlaced in a way that PNG does not define");
+  if (body[10] != 0 || body[11] != 0 || body[12] > 1)
+    throw FileError("is compressed, filtered or interlaced in a way that PNG does not define");
   return {static_cast<std::int32_t>(width), static_cast<std::int32_t>(height), depth, static_cast<ColourType>(colour), body[12] == 1};
 }
 
@@ -137,7 +142,8 @@ Contents ContentsReader::read() {
 }
 
 void ContentsReader::read_header(const Chunk& chunk) {
-  if (chunk.type == chunk_type("CgBI")) throw FileError("is a PNG file of Apple's own kind, for telephones; \"pngcrush -revert-iphone-optimizations\" converts it");
+  if (chunk.type == chunk_type("CgBI"))
+    throw FileError("is a PNG file of Apple's own kind, for telephones; \"pngcrush -revert-iphone-optimizations\" converts it");
   if (chunk.type != kIHDR) throw FileError("is damaged: it does not begin with a header");
   header_ = header_of(read_body(source_, chunk, memory_));
 }
@@ -154,26 +160,43 @@ bool ContentsReader::read_named(ChunkType type, Span body) {
   const auto plain = std::find_if(kPlainChunks.begin(), kPlainChunks.end(), [type](const PlainChunk& each) { return each.type == type; });
   if (plain != kPlainChunks.end()) return read_plain(*plain, body);
   switch (type) {
-    case kPLTE: return read_palette(body);
-    case ktRNS: return read_transparency(body);
-    case kgAMA: return read_gamma(body);
-    case kcHRM: return read_chromaticities(body);
-    case kiCCP: return read_profile(body);
-    case keXIf: return read_exif(body);
-    case kbKGD: return read_background(body);
-    case kpHYs: return read_resolution(body);
-    case ksBIT: return read_significant_bits(body);
+    case kPLTE:
+      return read_palette(body);
+    case ktRNS:
+      return read_transparency(body);
+    case kgAMA:
+      return read_gamma(body);
+    case kcHRM:
+      return read_chromaticities(body);
+    case kiCCP:
+      return read_profile(body);
+    case keXIf:
+      return read_exif(body);
+    case kbKGD:
+      return read_background(body);
+    case kpHYs:
+      return read_resolution(body);
+    case ksBIT:
+      return read_significant_bits(body);
     case ktEXt:
     case kzTXt:
-    case kiTXt: return read_text_chunk(type, body);
-    case kacTL: return read_animation(body);
-    case kfcTL: return read_frame(body);
-    case khIST: return !contents_.palette.empty();  // how often each of its entries is used; it goes with the palette
-    case kiDOT: return true;                        // where parts of the compressed pixels begin, which changes with them
-    case kIEND: return body.empty();
-    default: break;
+    case kiTXt:
+      return read_text_chunk(type, body);
+    case kacTL:
+      return read_animation(body);
+    case kfcTL:
+      return read_frame(body);
+    case khIST:
+      return !contents_.palette.empty();  // how often each of its entries is used; it goes with the palette
+    case kiDOT:
+      return true;  // where parts of the compressed pixels begin, which changes with them
+    case kIEND:
+      return body.empty();
+    default:
+      break;
   }
-  if (is_critical(type)) throw FileError("has the chunk " + name_of(type) + ", which changes what its pixels mean, and which mollify does not know");
+  if (is_critical(type))
+    throw FileError("has the chunk " + name_of(type) + ", which changes what its pixels mean, and which mollify does not know");
   read_unknown(type, body);
   return true;
 }
@@ -200,7 +223,9 @@ bool ContentsReader::read_palette(Span body) {
 bool ContentsReader::read_transparency(Span body) {
   if (has_alpha(header_.colour) || !contents_.transparency.empty() || has_pixels_) return false;
   if (body.empty()) return header_.colour == ColourType::palette;
-  const std::size_t bytes = header_.colour == ColourType::grey ? 2 : header_.colour == ColourType::rgb ? 6 : std::min(body.size(), contents_.palette.size() / 3);
+  const std::size_t bytes = header_.colour == ColourType::grey  ? 2
+                            : header_.colour == ColourType::rgb ? 6
+                                                                : std::min(body.size(), contents_.palette.size() / 3);
   if (bytes == 0 || body.size() < bytes) throw FileError("is damaged: what says which colours are transparent is malformed");
   contents_.transparency.assign(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(bytes));
   return body.size() == bytes;
@@ -302,10 +327,12 @@ bool ContentsReader::read_frame(Span body) {
   check_sequence(get_u32(body.data()));
   const std::int64_t width = get_u32(body.data() + 4), height = get_u32(body.data() + 8);
   const std::int64_t x = get_u32(body.data() + 12), y = get_u32(body.data() + 16);
-  if (width == 0 || height == 0 || x + width > header_.width || y + height > header_.height) throw FileError("is damaged: a frame is empty or lies outside of the picture");
+  if (width == 0 || height == 0 || x + width > header_.width || y + height > header_.height)
+    throw FileError("is damaged: a frame is empty or lies outside of the picture");
   if (body[24] > 2 || body[25] > 1) throw FileError("is damaged: a frame is combined with others in a way that PNG does not define");
   Picture frame;
-  frame.rect = {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(width), static_cast<std::int32_t>(height)};
+  frame.rect = {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(width),
+                static_cast<std::int32_t>(height)};
   frame.data = has_pixels_ ? kfdAT : kIDAT;
   frame.dispose = static_cast<Dispose>(body[24]);
   frame.blend = static_cast<Blend>(body[25]);
@@ -314,7 +341,8 @@ bool ContentsReader::read_frame(Span body) {
     start_picture(frame);
     return true;
   }
-  if (first_frame_ || width != header_.width || height != header_.height) throw FileError("is damaged: the first frame is not the whole picture, or comes twice");
+  if (first_frame_ || width != header_.width || height != header_.height)
+    throw FileError("is damaged: the first frame is not the whole picture, or comes twice");
   first_frame_ = frame;
   return true;
 }
@@ -393,14 +421,15 @@ void ContentsReader::finish_pictures() {
     if (picture.data_chunks == 0) throw FileError("is damaged: a frame has no pixels");
     const double bytes = static_cast<double>(picture.rect.width) * picture.rect.height * header_.bits() / kBitsOfBytes;
     if (bytes > kMostInflation * static_cast<double>(picture.data_bytes)) {
-      throw FileError("is cut off or damaged: " + std::to_string(picture.data_bytes) + " bytes cannot hold " + std::to_string(picture.rect.width) + "x" +
-                      std::to_string(picture.rect.height) + " pixels");
+      throw FileError("is cut off or damaged: " + std::to_string(picture.data_bytes) + " bytes cannot hold " +
+                      std::to_string(picture.rect.width) + "x" + std::to_string(picture.rect.height) + " pixels");
     }
   }
   if (!is_animated_) return;
   contents_.first_page_is_frame = first_frame_.has_value();
   const std::size_t frames = contents_.pictures.size() - (first_frame_ ? 0 : 1);
-  if (frames != frames_said_) say("the file says that it has " + std::to_string(frames_said_) + " frames, and has " + std::to_string(frames));
+  if (frames != frames_said_)
+    say("the file says that it has " + std::to_string(frames_said_) + " frames, and has " + std::to_string(frames));
   const bool is_opaque = !has_alpha(header_.colour) && contents_.transparency.empty();
   contents_.adds_alpha = is_opaque && frames_leave_holes();
   if (frames == 0) std::erase_if(items_, [](const Item& item) { return item.kind == ItemKind::loop_count; });
@@ -475,6 +504,8 @@ Bytes body_of(const Header& header) {
   return body;
 }
 
-Contents read_contents(ByteSource& source, MemoryLimit& memory) { return ContentsReader(source, memory).read(); }
+Contents read_contents(ByteSource& source, MemoryLimit& memory) {
+  return ContentsReader(source, memory).read();
+}
 
 }  // namespace mollify::files::png

@@ -42,8 +42,8 @@ struct Picture {
 
 struct Contents {
   Header header;
-  Bytes palette;       ///< the body of PLTE, of pictures with indices
-  Bytes transparency;  ///< the body of tRNS
+  Bytes palette;            ///< the body of PLTE, of pictures with indices
+  Bytes transparency;       ///< the body of tRNS
   bool adds_alpha = false;  ///< frames leave parts of the canvas transparent though the pixels are opaque
   bool first_page_is_frame = false;
   std::vector<Picture> pictures;  ///< one for each page

@@ -23,7 +23,11 @@ void put_chunk(Bytes& to, ChunkType type, Span body) {
 }  // namespace
 
 PictureStream::PictureStream(ByteSource& source, const Contents& contents, const Picture& picture)
-    : source_(source), data_(picture.data), next_chunk_(picture.first_chunk), chunks_left_(picture.data_chunks), made_(kSignature.begin(), kSignature.end()) {
+    : source_(source),
+      data_(picture.data),
+      next_chunk_(picture.first_chunk),
+      chunks_left_(picture.data_chunks),
+      made_(kSignature.begin(), kSignature.end()) {
   Header header = contents.header;
   header.width = picture.rect.width;
   header.height = picture.rect.height;
@@ -136,7 +140,9 @@ Decoder::Decoder(ByteSource& source, const Contents& contents, const Picture& pi
   }
 }
 
-Decoder::~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+Decoder::~Decoder() {
+  png_destroy_read_struct(&png_, &info_, nullptr);
+}
 
 void Decoder::set_up(const Contents& contents) {
   info_ = png_create_info_struct(png_);
@@ -193,7 +199,9 @@ void Decoder::on_error(png_structp png, png_const_charp text) {
   throw FileError("is damaged: " + std::string(text));
 }
 
-void Decoder::on_warning(png_structp png, png_const_charp text) { static_cast<Decoder*>(png_get_error_ptr(png))->take_warning(text); }
+void Decoder::on_warning(png_structp png, png_const_charp text) {
+  static_cast<Decoder*>(png_get_error_ptr(png))->take_warning(text);
+}
 
 void Decoder::on_read(png_structp png, png_bytep into, png_size_t count) {
   static_cast<Decoder*>(png_get_io_ptr(png))->stream_.read({into, count});

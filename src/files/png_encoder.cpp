@@ -21,7 +21,9 @@ Encoder::Encoder(const Header& header, int compression, Take take)
   }
 }
 
-Encoder::~Encoder() { png_destroy_write_struct(&png_, &info_); }
+Encoder::~Encoder() {
+  png_destroy_write_struct(&png_, &info_);
+}
 
 void Encoder::set_up(const Header& header, int compression) {
   constexpr png_size_t kChunkBytes = 1 << 16;
@@ -62,13 +64,17 @@ void Encoder::on_error(png_structp png, png_const_charp text) {
   throw FileError("cannot be written: " + std::string(text));
 }
 
-void Encoder::on_warning(png_structp png, png_const_charp text) { on_error(png, text); }
+void Encoder::on_warning(png_structp png, png_const_charp text) {
+  on_error(png, text);
+}
 
 void Encoder::on_write(png_structp png, png_bytep from, png_size_t count) {
   const bool is_body = (png_get_io_state(png) & PNG_IO_MASK_LOC) == PNG_IO_CHUNK_DATA;
   if (is_body && png_get_io_chunk_type(png) == kIDAT) static_cast<Encoder*>(png_get_io_ptr(png))->take_({from, count});
 }
 
-void Encoder::on_flush(png_structp png) { static_cast<void>(png); }
+void Encoder::on_flush(png_structp png) {
+  static_cast<void>(png);
+}
 
 }  // namespace mollify::files::png

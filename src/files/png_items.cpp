@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::string_view kSignificantBits = "sBIT";
 
-int bits_of(const Page& page) { return 8 * bytes_of(page.channels.front().type); }
+int bits_of(const Page& page) {
+  return 8 * bytes_of(page.channels.front().type);
+}
 
 /// Four letters of a chunk that is not critical and not one of those that this file or the pixels are written by.
 bool names_free_chunk(const Item& item) {
@@ -24,7 +26,9 @@ bool names_free_chunk(const Item& item) {
   return is_valid(type) && !is_critical(type) && std::find(kTaken.begin(), kTaken.end(), type) == kTaken.end();
 }
 
-bool is_raw_profile(const Item& item) { return item.name.starts_with(kRawProfile); }
+bool is_raw_profile(const Item& item) {
+  return item.name.starts_with(kRawProfile);
+}
 
 Place place_of_chunk(const Item& item) {
   if (item.detail == kAfterPixels) return Place::after_pixels;
@@ -34,12 +38,18 @@ Place place_of_chunk(const Item& item) {
 /// A chunk of PNG's standard keeps its name, where a draft had another.
 ChunkType type_of(const Item& item) {
   switch (item.kind) {
-    case ItemKind::cicp: return kcICP;
-    case ItemKind::mastering_display: return kmDCV;
-    case ItemKind::content_light: return kcLLI;
-    case ItemKind::srgb_intent: return ksRGB;
-    case ItemKind::exif: return keXIf;
-    default: return chunk_type(item.name);
+    case ItemKind::cicp:
+      return kcICP;
+    case ItemKind::mastering_display:
+      return kmDCV;
+    case ItemKind::content_light:
+      return kcLLI;
+    case ItemKind::srgb_intent:
+      return ksRGB;
+    case ItemKind::exif:
+      return keXIf;
+    default:
+      return chunk_type(item.name);
   }
 }
 
@@ -93,7 +103,8 @@ void write_background(ChunkSink& sink, const Item& item, const Page& page) {
   const std::uint64_t most = (1U << bits_of(page)) - 1;
   std::array<std::uint32_t, 3> colour{};
   for (std::size_t i = 0; i < 3; ++i) {
-    colour[i] = static_cast<std::uint32_t>((std::min(background->colour[i], background->most) * most + background->most / 2) / background->most);
+    colour[i] =
+        static_cast<std::uint32_t>((std::min(background->colour[i], background->most) * most + background->most / 2) / background->most);
   }
   Bytes body;
   if (page.model == ColourModel::grey) {
@@ -152,7 +163,8 @@ Place place_of(const Item& item) {
     case ItemKind::content_light:
     case ItemKind::gamma:
     case ItemKind::chromaticities:
-    case ItemKind::srgb_intent: return Place::before_palette;
+    case ItemKind::srgb_intent:
+      return Place::before_palette;
     case ItemKind::exif:
     case ItemKind::xmp:
     case ItemKind::iptc:
@@ -160,9 +172,12 @@ Place place_of(const Item& item) {
     case ItemKind::text:
     case ItemKind::comment:
     case ItemKind::timestamp:
-    case ItemKind::background: return Place::before_pixels;
-    case ItemKind::loop_count: return Place::elsewhere;
-    case ItemKind::trailer: return Place::after_end;
+    case ItemKind::background:
+      return Place::before_pixels;
+    case ItemKind::loop_count:
+      return Place::elsewhere;
+    case ItemKind::trailer:
+      return Place::after_end;
     case ItemKind::known_tag:
       if (item.name == kSignificantBits) return Place::elsewhere;
       if (names_free_chunk(item)) return Place::before_pixels;
@@ -171,25 +186,38 @@ Place place_of(const Item& item) {
       if (is_raw_profile(item)) return Place::before_pixels;
       if (names_free_chunk(item)) return place_of_chunk(item);
       break;
-    default: break;
+    default:
+      break;
   }
   unaccounted(item, FileFormat::png);
 }
 
 void write_item(ChunkSink& sink, const Item& item, const Page& page) {
   switch (item.kind) {
-    case ItemKind::icc_profile: return write_profile(sink, item);
-    case ItemKind::gamma: return write_gamma(sink, item);
-    case ItemKind::chromaticities: return write_chromaticities(sink, item);
-    case ItemKind::xmp: return write_xmp(sink, item.data);
-    case ItemKind::iptc: return write_iptc(sink, item.data);
-    case ItemKind::photoshop: return write_raw_profile(sink, "8bim", item.data);
-    case ItemKind::text: return write_text(sink, item);
-    case ItemKind::comment: return write_comment(sink, item);
-    case ItemKind::timestamp: return write_time(sink, item);
-    case ItemKind::background: return write_background(sink, item, page);
-    case ItemKind::trailer: return sink.put_raw(item.data);
-    default: break;
+    case ItemKind::icc_profile:
+      return write_profile(sink, item);
+    case ItemKind::gamma:
+      return write_gamma(sink, item);
+    case ItemKind::chromaticities:
+      return write_chromaticities(sink, item);
+    case ItemKind::xmp:
+      return write_xmp(sink, item.data);
+    case ItemKind::iptc:
+      return write_iptc(sink, item.data);
+    case ItemKind::photoshop:
+      return write_raw_profile(sink, "8bim", item.data);
+    case ItemKind::text:
+      return write_text(sink, item);
+    case ItemKind::comment:
+      return write_comment(sink, item);
+    case ItemKind::timestamp:
+      return write_time(sink, item);
+    case ItemKind::background:
+      return write_background(sink, item, page);
+    case ItemKind::trailer:
+      return sink.put_raw(item.data);
+    default:
+      break;
   }
   if (is_raw_profile(item)) return write_raw_profile(sink, std::string_view(item.name).substr(kRawProfile.size()), item.data);
   sink.put(type_of(item), item.data);
@@ -222,7 +250,8 @@ void write_significant_bits(ChunkSink& sink, const Document& document) {
   for (const Item& item : document.items) {
     if (item.kind == ItemKind::known_tag && item.name == kSignificantBits) body = item.data;
   }
-  const bool fits = body.size() == page.channels.size() && std::all_of(body.begin(), body.end(), [bits](int each) { return each >= 1 && each <= bits; });
+  const bool fits =
+      body.size() == page.channels.size() && std::all_of(body.begin(), body.end(), [bits](int each) { return each >= 1 && each <= bits; });
   if (!fits) {
     if (page.significant_bits < 1 || page.significant_bits >= bits) return;
     body.assign(page.channels.size(), static_cast<std::uint8_t>(page.significant_bits));

@@ -14,8 +14,12 @@ constexpr std::string_view kXmpKeyword = "XML:com.adobe.xmp";
 constexpr std::size_t kMostKeywordBytes = 79;
 constexpr std::size_t kCompressedFrom = 1024;  ///< bytes of a text
 
-Span span_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-std::string_view text_of(Span bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+Span span_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+std::string_view text_of(Span bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 constexpr std::uint8_t kZero[] = {0};
 
 class Inflater {
@@ -56,7 +60,9 @@ std::optional<Span> take_until_zero(Span& bytes) {
   return taken;
 }
 
-bool starts_with(Span bytes, std::string_view text) { return text_of(bytes).starts_with(text); }
+bool starts_with(Span bytes, std::string_view text) {
+  return text_of(bytes).starts_with(text);
+}
 
 int value_of_digit(std::uint8_t digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
@@ -100,7 +106,9 @@ bool is_iptc_block(Span bytes) {
   return rest == length || rest == length + (length & 1);
 }
 
-Bytes without_first(const Bytes& bytes, std::size_t count) { return {bytes.begin() + static_cast<std::ptrdiff_t>(count), bytes.end()}; }
+Bytes without_first(const Bytes& bytes, std::size_t count) {
+  return {bytes.begin() + static_cast<std::ptrdiff_t>(count), bytes.end()};
+}
 
 Item item_of_raw_profile(std::string_view type, Bytes bytes) {
   const auto is = [type](std::string_view name) {
@@ -108,7 +116,8 @@ Item item_of_raw_profile(std::string_view type, Bytes bytes) {
   };
   if (is("exif") || is("app1")) {
     if (starts_with(bytes, kExifIntroduction)) return {ItemKind::exif, "eXIf", without_first(bytes, kExifIntroduction.size())};
-    if (starts_with(bytes, kXmpIntroduction)) return {ItemKind::xmp, std::string(kXmpKeyword), without_first(bytes, kXmpIntroduction.size())};
+    if (starts_with(bytes, kXmpIntroduction))
+      return {ItemKind::xmp, std::string(kXmpKeyword), without_first(bytes, kXmpIntroduction.size())};
     if (starts_with(bytes, "II") || starts_with(bytes, "MM")) return {ItemKind::exif, "eXIf", std::move(bytes)};
   }
   if (is("xmp")) return {ItemKind::xmp, std::string(kXmpKeyword), std::move(bytes)};

@@ -11,15 +11,19 @@
 namespace mollify::files {
 namespace {
 
-bool is_frame(const Page& page) { return page.kind == PageKind::frame; }
+bool is_frame(const Page& page) {
+  return page.kind == PageKind::frame;
+}
 
 void check_pages(const std::vector<Page>& pages) {
   if (pages.empty()) throw FileError("has no picture");
   for (const Page& page : pages) {
     const Page& first = pages.front();
-    if (&page != &first && !is_frame(page)) throw FileError("has " + std::to_string(pages.size()) + " pages; a PNG file holds one picture or an animation");
+    if (&page != &first && !is_frame(page))
+      throw FileError("has " + std::to_string(pages.size()) + " pages; a PNG file holds one picture or an animation");
     const bool is_same = page.width == first.width && page.height == first.height && page.channels.size() == first.channels.size() &&
-                         page.channels.front().type == first.channels.front().type && page.alpha == first.alpha && page.model == first.model;
+                         page.channels.front().type == first.channels.front().type && page.alpha == first.alpha &&
+                         page.model == first.model;
     if (!is_same) throw FileError("has frames of several sizes or kinds, which an animated PNG file cannot hold");
   }
 }
@@ -29,11 +33,13 @@ png::Header header_of(const Page& page) {
   const bool has_alpha = page.alpha != AlphaKind::none;
   const std::size_t colours = page.model == ColourModel::grey ? 1 : page.model == ColourModel::rgb ? 3 : 0;
   const NumberType type = page.channels.empty() ? NumberType::f32 : page.channels.front().type;
-  const bool is_one_type = std::all_of(page.channels.begin(), page.channels.end(), [type](const Channel& each) { return each.type == type; });
+  const bool is_one_type =
+      std::all_of(page.channels.begin(), page.channels.end(), [type](const Channel& each) { return each.type == type; });
   if (colours == 0 || page.white_is_zero || page.channels.size() != colours + (has_alpha ? 1 : 0)) {
     throw FileError("has other channels than grey or RGB and alpha, which a PNG file cannot hold");
   }
-  if (!is_one_type || (type != NumberType::u8 && type != NumberType::u16)) throw FileError("has other numbers than PNG's, which are integers of 8 or 16 bits");
+  if (!is_one_type || (type != NumberType::u8 && type != NumberType::u16))
+    throw FileError("has other numbers than PNG's, which are integers of 8 or 16 bits");
   if (page.alpha == AlphaKind::associated) throw FileError("has colours multiplied by alpha, which a PNG file cannot hold");
   if (page.width < 1 || page.height < 1) throw FileError("has no pixels");
   const png::ColourType colour = colours == 1 ? (has_alpha ? png::ColourType::grey_alpha : png::ColourType::grey)
@@ -61,7 +67,8 @@ class PngWriter final : public Writer {
       : document_(document), header_((check_pages(document.pages), header_of(document.pages.front()))), sink_(sink) {
     constexpr int kDefaultCompression = 6;
     compression_ = std::clamp(options.compression.value_or(kDefaultCompression), 0, 9);
-    if (header_.interlaced) MemoryLimit(options.memory_bytes).take(document.pages.front().row_bytes() * header_.height, "the interlaced picture");
+    if (header_.interlaced)
+      MemoryLimit(options.memory_bytes).take(document.pages.front().row_bytes() * header_.height, "the interlaced picture");
     for_each_item([](const Item& item) { static_cast<void>(png::place_of(item)); });  // before a byte is written
     write_head();
   }

@@ -167,7 +167,8 @@ class WebpContents {
 
   void describe_picture() {
     WebPBitstreamFeatures features;
-    if (!has_picture_ || WebPGetFeatures(file_.data(), end_, &features) != VP8_STATUS_OK) throw FileError("is damaged or cut off: it has no picture");
+    if (!has_picture_ || WebPGetFeatures(file_.data(), end_, &features) != VP8_STATUS_OK)
+      throw FileError("is damaged or cut off: it has no picture");
     width_ = features.width;
     height_ = features.height;
     const bool has_alpha = features.has_alpha != 0 || (features_ & webp::kHasAlpha) != 0;
@@ -190,7 +191,8 @@ class WebpContents {
     if (frames_.empty()) throw FileError("is damaged: it is an animation without frames");
     for (const Frame& frame : frames_) {
       const Rect& rect = frame.rect;
-      if (std::int64_t{rect.x} + rect.width > width_ || std::int64_t{rect.y} + rect.height > height_) throw FileError("is damaged: a frame lies outside of the picture");
+      if (std::int64_t{rect.x} + rect.width > width_ || std::int64_t{rect.y} + rect.height > height_)
+        throw FileError("is damaged: a frame lies outside of the picture");
     }
     const Page page = make_page(shows_alpha());
     for (const Frame& frame : frames_) {
@@ -278,7 +280,8 @@ class WebpReader final : public Reader {
     }
     for (; next_frame_ <= index; ++next_frame_) {
       int end_time = 0;
-      if (WebPAnimDecoderGetNext(animation_.get(), &canvas_, &end_time) == 0) throw FileError("is damaged or cut off in frame " + std::to_string(next_frame_ + 1));
+      if (WebPAnimDecoderGetNext(animation_.get(), &canvas_, &end_time) == 0)
+        throw FileError("is damaged or cut off in frame " + std::to_string(next_frame_ + 1));
     }
     return canvas_;
   }
@@ -294,7 +297,8 @@ class WebpReader final : public Reader {
     const WebPData data{file.data(), file.size()};
     animation_.reset(WebPAnimDecoderNew(&data, &options));
     WebPAnimInfo info;
-    const bool is_right = animation_ && WebPAnimDecoderGetInfo(animation_.get(), &info) != 0 && info.frame_count == contents_.document_.pages.size();
+    const bool is_right =
+        animation_ && WebPAnimDecoderGetInfo(animation_.get(), &info) != 0 && info.frame_count == contents_.document_.pages.size();
     if (!is_right) throw FileError("is damaged: its frames cannot be found");
   }
 

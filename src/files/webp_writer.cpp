@@ -130,12 +130,16 @@ class Picture {
     return chunks;
   }
 
-  [[nodiscard]] std::uint32_t* row_at(std::int32_t y) const { return picture_.argb + static_cast<std::ptrdiff_t>(y) * picture_.argb_stride; }
+  [[nodiscard]] std::uint32_t* row_at(std::int32_t y) const {
+    return picture_.argb + static_cast<std::ptrdiff_t>(y) * picture_.argb_stride;
+  }
 
   WebPPicture picture_{};
 };
 
-bool is_frame(const Page& page) { return page.kind == PageKind::frame; }
+bool is_frame(const Page& page) {
+  return page.kind == PageKind::frame;
+}
 
 void check_page(const Page& page, const Document& document) {
   const Page& first = document.pages.front();
@@ -149,7 +153,8 @@ void check_page(const Page& page, const Document& document) {
     throw FileError("is " + std::to_string(page.width) + "x" + std::to_string(page.height) + " pixels large; a WebP file holds at most " +
                     std::to_string(webp::kMostPixels) + "x" + std::to_string(webp::kMostPixels));
   }
-  const bool is_bytes = std::all_of(page.channels.begin(), page.channels.end(), [](const Channel& each) { return each.type == NumberType::u8; });
+  const bool is_bytes =
+      std::all_of(page.channels.begin(), page.channels.end(), [](const Channel& each) { return each.type == NumberType::u8; });
   if (!is_bytes) throw FileError("has other numbers than WebP's, which are integers of 8 bits");
   const std::size_t colours = page.model == ColourModel::grey ? 1 : page.model == ColourModel::rgb ? 3 : 0;
   if (colours == 0 || page.white_is_zero || page.channels.size() != colours + (page.alpha != AlphaKind::none ? 1 : 0)) {
@@ -160,13 +165,14 @@ void check_page(const Page& page, const Document& document) {
 
 /// Whether an item is a chunk that nobody knows.
 bool is_free_chunk(const Item& item) {
-  constexpr std::array kTaken = {webp::kExtended, webp::kLossy, webp::kLossless, webp::kAlpha, webp::kAnimation, webp::kFrame, webp::kProfile, webp::kExif, webp::kXmp};
-  const bool is_printed = std::all_of(item.name.begin(), item.name.end(), [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
-  return item.kind == ItemKind::unknown && item.name.size() == 4 && is_printed && std::find(kTaken.begin(), kTaken.end(), item.name) == kTaken.end();
+  constexpr std::array kTaken = {webp::kExtended, webp::kLossy,   webp::kLossless, webp::kAlpha, webp::kAnimation,
+                                 webp::kFrame,    webp::kProfile, webp::kExif,     webp::kXmp};
+  return item.kind == ItemKind::unknown && item.name.size() == 4 && std::find(kTaken.begin(), kTaken.end(), item.name) == kTaken.end();
 }
 
 void check_item(const Item& item) {
-  constexpr std::array kKinds = {ItemKind::icc_profile, ItemKind::exif, ItemKind::xmp, ItemKind::loop_count, ItemKind::background, ItemKind::trailer};
+  constexpr std::array kKinds = {ItemKind::icc_profile, ItemKind::exif,       ItemKind::xmp,
+                                 ItemKind::loop_count,  ItemKind::background, ItemKind::trailer};
   if (std::find(kKinds.begin(), kKinds.end(), item.kind) == kKinds.end() && !is_free_chunk(item)) unaccounted(item, FileFormat::webp);
 }
 
@@ -234,7 +240,8 @@ class WebpWriter final : public Writer {
 
   void put(Span bytes) {
     constexpr std::int64_t kMostBytes = 0xfffffffe;
-    if (position_ + static_cast<std::int64_t>(bytes.size()) > kMostBytes) throw FileError("is larger than the 4 GB that a WebP file can be");
+    if (position_ + static_cast<std::int64_t>(bytes.size()) > kMostBytes)
+      throw FileError("is larger than the 4 GB that a WebP file can be");
     sink_.write_at(position_, bytes);
     position_ += static_cast<std::int64_t>(bytes.size());
   }
@@ -304,7 +311,8 @@ class WebpWriter final : public Writer {
       throw FileError("shows a frame for " + std::to_string(milliseconds) + " milliseconds, which a WebP file cannot say");
     }
     Bytes body;
-    for (const std::int32_t number : {rect.x / 2, rect.y / 2, rect.width - 1, rect.height - 1, milliseconds}) webp::put_number(body, static_cast<std::uint32_t>(number), 3);
+    for (const std::int32_t number : {rect.x / 2, rect.y / 2, rect.width - 1, rect.height - 1, milliseconds})
+      webp::put_number(body, static_cast<std::uint32_t>(number), 3);
     body.push_back(webp::kDoNotBlend);
     const Bytes pixels = picture_->encode(rect, quality_of(page, options_), options_.threads > 1);
     body.insert(body.end(), pixels.begin(), pixels.end());

@@ -16,7 +16,9 @@ namespace {
 template <auto free_it>
 struct Freer {
   template <typename T>
-  void operator()(T* pointer) const { free_it(pointer); }
+  void operator()(T* pointer) const {
+    free_it(pointer);
+  }
 };
 using Packet = std::unique_ptr<std::remove_pointer_t<XmpPtr>, Freer<xmp_free>>;
 using Iterator = std::unique_ptr<std::remove_pointer_t<XmpIteratorPtr>, Freer<xmp_iterator_free>>;
@@ -75,8 +77,12 @@ constexpr Property kWidths[] = {{"http://ns.adobe.com/tiff/1.0/", "ImageWidth"},
 constexpr Property kHeights[] = {{"http://ns.adobe.com/tiff/1.0/", "ImageLength"}, {"http://ns.adobe.com/exif/1.0/", "PixelYDimension"}};
 
 /// "xmp:Thumbnails[1]/xmpGImg:image" is of "xmp:Thumbnails".
-std::string top_of(const std::string& path) { return path.substr(0, path.find_first_of("[/")); }
-std::string_view without_prefix(std::string_view name) { return name.substr(name.find(':') + 1); }
+std::string top_of(const std::string& path) {
+  return path.substr(0, path.find_first_of("[/"));
+}
+std::string_view without_prefix(std::string_view name) {
+  return name.substr(name.find(':') + 1);
+}
 
 bool is_of_pictures(std::string_view schema, std::string_view name) {
   for (const std::string_view each : kNamespacesOfPictures) {
@@ -86,9 +92,21 @@ bool is_of_pictures(std::string_view schema, std::string_view name) {
   return schema == kCamera && (name.starts_with("MicroVideo") || name.starts_with("MotionPhoto"));
 }
 
+Packet parse(std::span<const std::uint8_t> xmp) {
+  return Packet(xmp_new(reinterpret_cast<const char*>(xmp.data()), xmp.size()));
+}
+
+std::optional<Bytes> serialise(XmpPtr packet, bool has_wrapper) {
+  const Text text(xmp_string_new());
+  if (!xmp_serialize(packet, text.get(), XMP_SERIAL_OMITPACKETWRAPPER | XMP_SERIAL_USECOMPACTFORMAT, 0)) return std::nullopt;
+  std::string result = xmp_string_cstr(text.get());
+  if (has_wrapper) result = "<?xpacket begin=\"\xEF\xBB\xBF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n" + result + "\n<?xpacket end=\"w\"?>";
+  return Bytes(result.begin(), result.end());
+}
+
 class XmpCorrector {
  public:
-  explicit XmpCorrector(const Bytes& xmp) : packet_(xmp_new(reinterpret_cast<const char*>(xmp.data()), xmp.size())) {}
+  explicit XmpCorrector(const Bytes& xmp) : packet_(parse(xmp)) {}
 
   [[nodiscard]] bool is_parsed() const { return packet_ != nullptr; }
   [[nodiscard]] bool has_changed() const { return has_changed_; }
@@ -101,13 +119,7 @@ class XmpCorrector {
     for (const Property& each : kHeights) set(each, corrections.height);
   }
 
-  std::optional<Bytes> serialise(bool has_wrapper) {
-    const Text text(xmp_string_new());
-    if (!xmp_serialize(packet_.get(), text.get(), XMP_SERIAL_OMITPACKETWRAPPER | XMP_SERIAL_USECOMPACTFORMAT, 0)) return std::nullopt;
-    std::string result = xmp_string_cstr(text.get());
-    if (has_wrapper) result = "<?xpacket begin=\"\xEF\xBB\xBF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n" + result + "\n<?xpacket end=\"w\"?>";
-    return Bytes(result.begin(), result.end());
-  }
+  [[nodiscard]] std::optional<Bytes> serialised(bool has_wrapper) const { return serialise(packet_.get(), has_wrapper); }
 
  private:
   struct Found {
@@ -158,7 +170,31 @@ class XmpCorrector {
   bool has_removed_ = false;
 };
 
+/// Goes through all nodes of a packet, those above others first.
+void copy_properties(XmpPtr from, XmpPtr to) {
+  const Iterator iterator(xmp_iterator_new(from, nullptr, nullptr, XMP_ITER_PROPERTIES));
+  const Text schema(xmp_string_new());
+  const Text path(xmp_string_new());
+  const Text value(xmp_string_new());
+  std::uint32_t options = 0;
+  constexpr std::uint32_t kForms = XMP_PROP_VALUE_IS_URI | XMP_PROP_COMPOSITE_MASK;
+  while (iterator && xmp_iterator_next(iterator.get(), schema.get(), path.get(), value.get(), &options)) {
+    if (*xmp_string_cstr(path.get()) == '\0') continue;  // a namespace
+    xmp_set_property(to, xmp_string_cstr(schema.get()), xmp_string_cstr(path.get()), xmp_string_cstr(value.get()), options & kForms);
+  }
+}
+
 }  // namespace
+
+std::optional<Bytes> merge_xmp(std::span<const std::uint8_t> packet, std::span<const std::uint8_t> extension) {
+  const Library library;
+  const Packet whole = parse(packet);
+  const Packet part = parse(extension);
+  if (!whole || !part) return std::nullopt;
+  copy_properties(part.get(), whole.get());
+  xmp_delete_property(whole.get(), "http://ns.adobe.com/xmp/note/", "HasExtendedXMP");
+  return serialise(whole.get(), true);
+}
 
 bool correct_xmp(Bytes& xmp, const Corrections& corrections, Messages& messages) {
   const Library library;
@@ -168,7 +204,7 @@ bool correct_xmp(Bytes& xmp, const Corrections& corrections, Messages& messages)
   // Comments and padding may hold what no property does; a packet that is written anew has neither.
   if (!corrector.has_changed() && !holds_picture(xmp)) return true;
   const std::string_view text(reinterpret_cast<const char*>(xmp.data()), xmp.size());
-  std::optional<Bytes> corrected = corrector.serialise(text.find("<?xpacket") != std::string_view::npos);
+  std::optional<Bytes> corrected = corrector.serialised(text.find("<?xpacket") != std::string_view::npos);
   if (!corrected || holds_picture(*corrected)) return false;
   if (corrector.has_removed()) messages.add("pictures in the XMP metadata are removed");
   xmp = std::move(*corrected);

@@ -131,7 +131,8 @@ class HdrTest(unittest.TestCase):
 
     def test_header_lines_stay(self):
         lines = [b"#?RGBE", b"# a comment = with a sign", b"pfilt -1 -e 2", b"EXPOSURE=2.5", b"EXPOSURE= 0.5", b"COLORCORR= 1 1.5 1",
-                 b"GAMMA=1.0", b"PIXASPECT=1.5", b"PRIMARIES= 0.64 0.33 0.3 0.6 0.15 0.06 0.3127 0.329", b"SOFTWARE=x", b"VIEW= -vtv -vp 1 2 3"]
+                 b"GAMMA=1.0", b"PIXASPECT=1.5", b"PRIMARIES= 0.64 0.33 0.3 0.6 0.15 0.06 0.3127 0.329", b"SOFTWARE=x",
+                 b"VIEW= -vtv -vp 1 2 3"]
         pixels = self.pixels(9, 9)
         head, _, got = self.copy(b"\n".join(lines) + b"\nFORMAT=32-bit_rle_rgbe\n" + size(9, 9) + pixels.tobytes())
         self.assertEqual(head, lines + [b"FORMAT=32-bit_rle_rgbe"])
@@ -143,11 +144,16 @@ class HdrTest(unittest.TestCase):
         self.assertTrue((numbers(got) == numbers(pixels)).all())
 
     def test_axes(self):
-        for axes in (b"-Y %d +X %d", b"-Y %d -X %d", b"+Y %d -X %d", b"+Y %d +X %d", b"+X %d -Y %d", b"-X %d -Y %d", b"-X %d +Y %d", b"+X %d +Y %d"):
+        for axes in (b"-Y %d +X %d", b"-Y %d -X %d", b"+Y %d -X %d", b"+Y %d +X %d",
+                     b"+X %d -Y %d", b"-X %d -Y %d", b"-X %d +Y %d", b"+X %d +Y %d"):
             with self.subTest(axes):
                 pixels = self.pixels(11, 13)
                 _, line, got = self.copy(HEAD + size(11, 13, axes) + b"".join(map(new_row, pixels)))
                 self.assertEqual(line, axes % (11, 13))
+                begins = {"+X": "left", "-X": "right", "+Y": "bottom", "-Y": "top"}  # where the first row or column lies
+                exif = ["top left", "top right", "bottom right", "bottom left", "left top", "right top", "right bottom", "left bottom"]
+                words = axes.decode().split()
+                self.assertIn(f"orientation {1 + exif.index(begins[words[0]] + ' ' + begins[words[2]])}\n", self.text)
                 self.assertTrue((numbers(got) == numbers(pixels)).all())
 
     def test_xyz_stays_xyz(self):

@@ -274,6 +274,7 @@ class MetadataTest(unittest.TestCase):
         self.assertEqual((code, messages, turned), (0, "", run("xmp", plain, 1)[1]))
         self.assertIn(b'tiff:Orientation="1"', turned)
         carriers = [f"<xmp:Thumbnails><rdf:Alt><rdf:li rdf:parseType='Resource'><xmpGImg:image>{picture}</xmpGImg:image></rdf:li></rdf:Alt></xmp:Thumbnails>",
+                    f"<xmp:Thumbnails><rdf:Alt><rdf:li>{base64.b64encode(os.urandom(999)).decode()}</rdf:li></rdf:Alt></xmp:Thumbnails>",
                     f"<GImage:Data>{picture}</GImage:Data>", f"<GDepth:Data>{base64.b64encode(os.urandom(999)).decode()}</GDepth:Data>",
                     f"<my:x>{picture}</my:x>", f"<my:y rdf:parseType='Resource'><my:z>data:image/jpeg;base64,{picture}</my:z></my:y>", f"<!-- {picture} -->",
                     "<C:Directory><rdf:Seq><rdf:li>x</rdf:li></rdf:Seq></C:Directory>", "<my:w>" + "&#xA;".join(picture[i:i + 76] for i in range(0, len(picture), 76)) + "</my:w>"]

@@ -41,7 +41,9 @@ class Pixels(PngTest):
             alpha = np.full(len(entries), 255, np.uint8)
             alpha[:len(transparency)] = np.frombuffer(transparency, np.uint8)
             return np.dstack([rgb, alpha[pixels[..., 0]]])
-        shown = (pixels.astype(int) * 255 // (2 ** depth - 1)).astype(np.uint8) if depth < 8 else pixels.astype(np.uint16 if depth == 16 else np.uint8)
+        shown = pixels.astype(np.uint16 if depth == 16 else np.uint8)
+        if depth < 8:
+            shown = (pixels.astype(int) * 255 // (2 ** depth - 1)).astype(np.uint8)
         if not transparency:
             return shown
         key = np.frombuffer(transparency, ">u2")
@@ -55,7 +57,8 @@ class Pixels(PngTest):
                 for interlaced in (False, True):
                     for width, height in [(1, 1), (3, 2), (13, 9), (101, 80)]:
                         for transparent in ((False, True) if colour < 4 else (False,)):
-                            with self.subTest(colour=colour, depth=depth, interlaced=interlaced, size=(width, height), transparent=transparent):
+                            with self.subTest(colour=colour, depth=depth, interlaced=interlaced, size=(width, height),
+                                              transparent=transparent):
                                 self.check_pixels(colour, depth, interlaced, width, height, transparent)
 
     def check_pixels(self, colour, depth, interlaced, width, height, transparent):
@@ -114,8 +117,8 @@ class Pixels(PngTest):
             result = self.png(png.SIGNATURE + png.header(6, 5, 8, png.RGB) + data + png.chunk(b"IEND"))
             np.testing.assert_array_equal(png.pixels_of(result), pixels)
             self.assertIn("left out", self.printed)
-        result = self.png(png.SIGNATURE + png.header(6, 5, 8, png.RGB) + png.chunk(b"IDAT") + png.idat(png.compressed(pixels, 8)) + png.chunk(b"IDAT") +
-                          png.chunk(b"IEND"))
+        data = png.chunk(b"IDAT") + png.idat(png.compressed(pixels, 8)) + png.chunk(b"IDAT")
+        result = self.png(png.SIGNATURE + png.header(6, 5, 8, png.RGB) + data + png.chunk(b"IEND"))
         np.testing.assert_array_equal(png.pixels_of(result), pixels)
         self.assertNotIn("left out", self.printed)
 
@@ -136,7 +139,8 @@ class Damage(PngTest):
             self.refuses_png(png.SIGNATURE + png.header(50, 40, 8, png.RGB) + png.idat(bad) + png.chunk(b"IEND"), "damaged")
 
     def test_checksums(self):
-        whole = png.image(random_pixels(40, 50, 8, png.RGB), 8, png.RGB, png.text(b"tEXt", b"Title", b"a"), after=png.text(b"tEXt", b"Author", b"a"), pieces=3)
+        whole = png.image(random_pixels(40, 50, 8, png.RGB), 8, png.RGB, png.text(b"tEXt", b"Title", b"a"),
+                          after=png.text(b"tEXt", b"Author", b"a"), pieces=3)
         at = 8
         for kind, body in png.chunks(whole)[0]:
             bad = bytearray(whole)
@@ -152,7 +156,8 @@ class Damage(PngTest):
 
     def test_headers_that_are_wrong(self):
         pixels = random_pixels(2, 2, 8, png.RGB)
-        for width, height, depth, colour in [(0, 2, 8, 2), (2, 0, 8, 2), (2 ** 31, 2, 8, 2), (2, 2, 3, 0), (2, 2, 4, 2), (2, 2, 8, 1), (2, 2, 16, 3), (2, 2, 0, 0)]:
+        for width, height, depth, colour in [(0, 2, 8, 2), (2, 0, 8, 2), (2 ** 31, 2, 8, 2), (2, 2, 3, 0), (2, 2, 4, 2), (2, 2, 8, 1),
+                                             (2, 2, 16, 3), (2, 2, 0, 0)]:
             data = png.SIGNATURE + png.header(width, height, depth, colour) + png.idat(png.compressed(pixels, 8)) + png.chunk(b"IEND")
             self.refuses_png(data, "damaged")
         self.refuses_png(png.image(pixels, 8, png.PALETTE), "palette")
@@ -175,12 +180,17 @@ class Chunks(PngTest):
         return png.chunks(self.result)[0]
 
     def test_chunks_that_stay_as_they_are(self):
-        for kind, body in [(b"cICP", b"\x09\x10\0\1"), (b"mDCV", rng.bytes(24)), (b"cLLI", rng.bytes(8)), (b"sRGB", b"\2"), (b"gAMA", struct.pack(">I", 45455)),
-                           (b"gAMA", struct.pack(">I", 100000)), (b"cHRM", struct.pack(">8I", 31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)),
-                           (b"cHRM", struct.pack(">8i", 34567, 35850, 73470, 26530, 0, 100000, 10, -7700)), (b"eXIf", b"II*\0\x08\0\0\0\0\0\0\0\0\0"),
+        for kind, body in [(b"cICP", b"\x09\x10\0\1"), (b"mDCV", rng.bytes(24)), (b"cLLI", rng.bytes(8)), (b"sRGB", b"\2"),
+                           (b"gAMA", struct.pack(">I", 45455)),
+                           (b"gAMA", struct.pack(">I", 100000)),
+                           (b"cHRM", struct.pack(">8I", 31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)),
+                           (b"cHRM", struct.pack(">8i", 34567, 35850, 73470, 26530, 0, 100000, 10, -7700)),
+                           (b"eXIf", b"II*\0\x08\0\0\0\0\0\0\0\0\0"),
                            (b"tIME", struct.pack(">HBBBBB", 2026, 11, 27, 1, 2, 60)), (b"pHYs", struct.pack(">IIB", 2835, 2836, 1)),
-                           (b"pHYs", struct.pack(">IIB", 4, 3, 0)), (b"pHYs", struct.pack(">IIB", 3937008, 1, 1)), (b"oFFs", struct.pack(">iiB", -5, 7, 1)),
-                           (b"pCAL", b"x\0" + rng.bytes(30)), (b"sCAL", b"\1" + b"0.5\0" b"0.25"), (b"sTER", b"\1"), (b"sPLT", b"name\0\x08" + rng.bytes(12)),
+                           (b"pHYs", struct.pack(">IIB", 4, 3, 0)), (b"pHYs", struct.pack(">IIB", 3937008, 1, 1)),
+                           (b"oFFs", struct.pack(">iiB", -5, 7, 1)),
+                           (b"pCAL", b"x\0" + rng.bytes(30)), (b"sCAL", b"\1" + b"0.5\0" b"0.25"), (b"sTER", b"\1"),
+                           (b"sPLT", b"name\0\x08" + rng.bytes(12)),
                            (b"bKGD", struct.pack(">3H", 1, 200, 255)), (b"sBIT", b"\5\6\5"), (b"iCCP", None)]:
             with self.subTest(kind=kind):
                 if body is None:
@@ -202,7 +212,8 @@ class Chunks(PngTest):
     def test_background(self):
         palette = png.chunk(b"PLTE", bytes(range(30)))
         for colour, depth, before, expected in [(png.PALETTE, 4, palette + png.chunk(b"bKGD", b"\3"), struct.pack(">3H", 9, 10, 11)),
-                                                (png.GREY, 2, png.chunk(b"bKGD", b"\0\2"), b"\0\xaa"), (png.GREY, 16, png.chunk(b"bKGD", b"\1\2"), b"\1\2")]:
+                                                (png.GREY, 2, png.chunk(b"bKGD", b"\0\2"), b"\0\xaa"),
+                                                (png.GREY, 16, png.chunk(b"bKGD", b"\1\2"), b"\1\2")]:
             pixels = random_pixels(3, 4, depth, colour) % 10
             self.assertEqual(dict(png.chunks(self.png(png.image(pixels, depth, colour, before)))[0])[b"bKGD"], expected)
 
@@ -211,16 +222,20 @@ class Chunks(PngTest):
         found = [kind for kind, _ in self.found(before + png.chunk(b"pHYs", struct.pack(">IIB", 1, 1, 1)), after=after)]
         self.assertEqual(found, [b"IHDR", b"prVa", b"pHYs", b"IDAT", b"prVA", b"IEND"])
         palette = png.chunk(b"PLTE", bytes(30))
-        found = [kind for kind, _ in png.chunks(self.png(png.image(np.zeros((2, 2, 1), np.uint16), 8, png.PALETTE, before + palette, between)))[0]]
+        source = png.image(np.zeros((2, 2, 1), np.uint16), 8, png.PALETTE, before + palette, between)
+        found = [kind for kind, _ in png.chunks(self.png(source))[0]]
         self.assertEqual(found, [b"IHDR", b"prVa", b"prVb", b"IDAT", b"IEND"])
 
     def test_texts(self):
         long = "".join(chr(32 + i % 90) for i in range(5000)).encode()
         source = (png.text(b"tEXt", b"Title", "Caf\xe9".encode("latin-1")) + png.text(b"zTXt", b"Comment", b"squeezed") +
-                  png.text(b"iTXt", b"Author", "山田".encode(), b"ja", "著者".encode()) + png.text(b"iTXt", b"Description", b"plain", is_compressed=True) +
+                  png.text(b"iTXt", b"Author", "山田".encode(), b"ja", "著者".encode()) +
+                  png.text(b"iTXt", b"Description", b"plain", is_compressed=True) +
                   png.text(b"tEXt", b"Long", long) + png.text(b"iTXt", b"Longer", long * 2) + png.text(b"tEXt", b"Empty", b""))
-        expected = {b"Title": ("Caf\xe9".encode(), b"", b""), b"Comment": (b"squeezed", b"", b""), b"Author": ("山田".encode(), b"ja", "著者".encode()),
-                    b"Description": (b"plain", b"", b""), b"Long": (long, b"", b""), b"Longer": (long * 2, b"", b""), b"Empty": (b"", b"", b"")}
+        expected = {b"Title": ("Caf\xe9".encode(), b"", b""), b"Comment": (b"squeezed", b"", b""),
+                    b"Author": ("山田".encode(), b"ja", "著者".encode()),
+                    b"Description": (b"plain", b"", b""), b"Long": (long, b"", b""), b"Longer": (long * 2, b"", b""),
+                    b"Empty": (b"", b"", b"")}
         found = self.found(source, after=png.text(b"tEXt", b"Software", b"late"))
         self.assertEqual(png.texts(self.result), expected | {b"Software": (b"late", b"", b"")})
         self.assertLess(sum(len(body) for kind, body in found if kind[1:] == b"TXt"), 4000)
@@ -261,9 +276,12 @@ class Chunks(PngTest):
         self.assertEqual(png.chunks(self.png(source))[1], b"a film")
 
     def test_malformed_chunks_are_left_out_with_a_message(self):
-        for kind, body in [(b"gAMA", b"\0\0\0\0"), (b"gAMA", b"1"), (b"cHRM", b"1"), (b"sRGB", b"12"), (b"iCCP", b"name\0\0junk"), (b"iCCP", b"name"), (b"tIME", b"1"),
-                           (b"pHYs", b"1"), (b"pHYs", bytes(9)), (b"sBIT", b"\0\1\2"), (b"bKGD", b"1"), (b"tEXt", b"no end"), (b"zTXt", b"k\0\0junk"), (b"zTXt", b"k\0\1"),
-                           (b"iTXt", b"k\0\0\0"), (b"iTXt", b"k\0\1\0\0\0junk"), (b"tEXt", b"\0text"), (b"tRNS", b""), (b"hIST", b"\0\1"), (b"acTL", b"1"),
+        for kind, body in [(b"gAMA", b"\0\0\0\0"), (b"gAMA", b"1"), (b"cHRM", b"1"), (b"sRGB", b"12"), (b"iCCP", b"name\0\0junk"),
+                           (b"iCCP", b"name"), (b"tIME", b"1"),
+                           (b"pHYs", b"1"), (b"pHYs", bytes(9)), (b"sBIT", b"\0\1\2"), (b"bKGD", b"1"), (b"tEXt", b"no end"),
+                           (b"zTXt", b"k\0\0junk"), (b"zTXt", b"k\0\1"),
+                           (b"iTXt", b"k\0\0\0"), (b"iTXt", b"k\0\1\0\0\0junk"), (b"tEXt", b"\0text"), (b"tRNS", b""), (b"hIST", b"\0\1"),
+                           (b"acTL", b"1"),
                            (b"fcTL", bytes(26)), (b"eXIf", b"")]:
             with self.subTest(kind=kind, body=body):
                 self.assertNotIn(kind, dict(self.found(png.chunk(kind, body))))

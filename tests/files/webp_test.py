@@ -115,7 +115,8 @@ class Stills(WebpTest):
         for introduction in (b"", b"Exif\0\0"):
             for options in ({"lossless": True}, {"quality": 80}):
                 parts = with_features(encode(random_pixels(channels=4), **options), 0x3c)
-                source = join([parts[0], (b"ICCP", profile), *parts[1:], (b"EXIF", introduction + exif), (b"XMP ", xmp), (b"OWN ", own)]) + b"trailer"
+                source = join([parts[0], (b"ICCP", profile), *parts[1:], (b"EXIF", introduction + exif), (b"XMP ", xmp),
+                               (b"OWN ", own)]) + b"trailer"
                 result = self.webp(source)
                 found, trailer = chunks(result)
                 names = [name for name, _ in found]
@@ -181,7 +182,8 @@ class Animations(WebpTest):
         frames = [(pixels(40, 60), 0, 0, False, False)]
         for _ in range(count - 1):
             height, width = int(rng.integers(1, 30)), int(rng.integers(1, 40))
-            frames.append((pixels(height, width), 2 * int(rng.integers(10)), 2 * int(rng.integers(5)), bool(rng.integers(2)) and alpha, bool(rng.integers(2))))
+            frames.append((pixels(height, width), 2 * int(rng.integers(10)), 2 * int(rng.integers(5)), bool(rng.integers(2)) and alpha,
+                           bool(rng.integers(2))))
         return frames
 
     def shown(self, data):
