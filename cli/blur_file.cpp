@@ -162,6 +162,7 @@ class FileBlur {
         begin_sink();
         files::WriteOptions options = request_.write;
         options.threads = std::max(1, device_.info().threads);
+        options.memory_bytes = request_.memory_bytes;
         writer = files::make_writer(result.format, sink(), plan.document, options);
       }
       const Page& page = plan.document.pages[i];
@@ -169,6 +170,7 @@ class FileBlur {
       report_.write_seconds += watch_.lap();
     }
     writer->finish();
+    for (const std::string& message : writer->messages().all()) messages_.add(message);
     if (file_) {
       file_->commit();
     } else {

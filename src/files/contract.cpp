@@ -36,7 +36,7 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
     {ItemKind::mastering_display, "mastering display (mDCV)", "K-----", "KDDDDD", "only PNG says it"},
     {ItemKind::content_light, "content light level (cLLI)", "K-----", "KDDDDD", "only PNG says it"},
     {ItemKind::gamma, "gamma (gAMA)", "K-----", "KCCCCC", "a profile with that curve; linear light"},
-    {ItemKind::chromaticities, "chromaticities", "K--K--", "KCCKCC", "a profile with those primaries; linear light"},
+    {ItemKind::chromaticities, "chromaticities", "K--K-K", "KCCKCK", "a profile with those primaries; linear light"},
     {ItemKind::srgb_intent, "the statement that colours are sRGB", "K-----", "KDDDDD", "what files of the other formats mean where they say nothing"},
     {ItemKind::exif, "Exif", "KKK-K-", "KKKDKD", "the format has no place for it"},
     {ItemKind::xmp, "XMP", "KKKKK-", "KKKKKD", "the format has no place for it"},

@@ -137,6 +137,8 @@ class ItemConverter {
       case ItemKind::attribute:
       case ItemKind::known_tag:
       case ItemKind::iptc:
+        if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
+        break;
       case ItemKind::photoshop:
         if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
         break;

@@ -83,7 +83,11 @@ class ResultPlanner {
     }
   }
 
-  [[nodiscard]] bool drops(const Page& page) const {
+  [[nodiscard]] bool drops(const Page& page) {
+    if (page.kind == PageKind::page && count(PageKind::frame) > 0 && request_.format != FileFormat::png) {
+      messages_.add("the picture that stands for the animation left out: only PNG has one");
+      return true;
+    }
     if (page.kind != PageKind::level) return false;
     return request_.region.has_value() || outcome_of(ItemKind::levels) == Outcome::dropped;
   }
