@@ -19,7 +19,6 @@
 #include "batch/journal.h"
 #include "batch/wire.h"
 #include "batch/worker_process.h"
-#include "image_io.h"
 
 namespace mollify::cli {
 namespace {
@@ -43,6 +42,12 @@ void limit_memory(std::int64_t bytes) {
   ::getrlimit(RLIMIT_DATA, &now);
   now.rlim_cur = std::min(limit, now.rlim_max);
   ::setrlimit(RLIMIT_DATA, &now);
+}
+
+// What is planned stays below what is watched, since programs and codecs need some for themselves.
+std::int64_t memory_for_pixels(std::int64_t bytes) {
+  constexpr std::int64_t kProgram = std::int64_t{32} << 20;
+  return std::max(bytes / 2, bytes - bytes / 8 - kProgram);
 }
 
 json failed(const Failure& failure, bool for_memory) {
@@ -111,13 +116,12 @@ void run_worker(std::string_view text, const BlurRequest& asked, const DeviceArg
   if (!settings) return;
 
   BlurRequest request = asked;
-  request.memory_bytes = (*settings)["memory_bytes"];
+  request.memory_bytes = memory_for_pixels((*settings)["memory_bytes"]);
   request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) {
     wire.send({{"stage", stage}, {"bytes", bytes}});
   };
   DeviceArgs opened = device_args;
   opened.threads = (*settings)["threads"];
-  set_up_image_io(opened.threads);
   std::optional<Device> device;
   try {
     device = open_device_quietly(opened);
@@ -125,7 +129,7 @@ void run_worker(std::string_view text, const BlurRequest& asked, const DeviceArg
     wire.send(failed(failure, false));
     return;
   }
-  if ((*settings)["limits_memory"]) limit_memory(request.memory_bytes);
+  if ((*settings)["limits_memory"]) limit_memory((*settings)["memory_bytes"]);
   const auto tuning = stored_tuning(cache_folder(), device->info());
   wire.send({{"ready", tuning ? "" : one_line(tuning.error())}});
 
