@@ -351,6 +351,44 @@ class BatchTest(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             self.assertNotIn("missing.png", result.stderr)
 
+    def test_places_of_reports_and_tuning(self):
+        """Clear errors at once, before minutes are spent; what somebody else has written stays."""
+        record = self.folder / "r.jsonl"
+        record.write_text("")
+        result = tool.run("lab", "report", record, "-o", "")
+        self.assertEqual((result.returncode, result.stderr), (2, "mollify: -o: the name of the folder is empty\n"))
+        (self.folder / "site").mkdir()
+        page = self.folder / "site" / "index.html"
+        page.write_text("<html>mine</html>")
+        result = tool.run("lab", "report", record, "-o", page.parent)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no report of mollify's", result.stderr)
+        self.assertEqual(page.read_text(), "<html>mine</html>")
+
+        file = self.folder / "file"
+        file.write_text("")
+        begun = time.monotonic()
+        result = tool.run("tune", "--device", "cpu", env={**os.environ, "XDG_CACHE_HOME": str(file)})
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result.stderr)
+        self.assertIn("Not a directory", result.stderr)
+        self.assertLess(time.monotonic() - begun, 5)
+
+    def test_a_folder_in_place_of_stored_tuning(self):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        path = Path(tool.run("tune", "--device", "cpu", "--reset", env=environment).stdout.split(": ")[0])
+        path.mkdir(parents=True)
+        result = tool.run("plan", "64x64", "rgba8", "--gaussian", 3, "--device", "cpu", env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("is a folder", result.stderr)
+        self.assertEqual(tool.run("tune", "--device", "cpu", "--reset", env=environment).returncode, 1)
+        self.assertTrue(path.is_dir())
+
+    def test_help(self):
+        text = " ".join(tool.run("blur", "--help").stdout.split())
+        for words in ["auto (the CPU)", "0 to 1e6", "nearest mirror reflect", "REFLECT_101", "Exit codes: 0", "SciPy's truncate"]:
+            self.assertIn(words, text)
+        self.assertNotIn("--worker", text)
+
     def test_kernel_files(self):
         self.make(1)
         image, kernel = self.photos / "000.png", self.folder / "kernel.txt"
