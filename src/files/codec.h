@@ -104,6 +104,11 @@ class Writer {
   virtual void write_rows(int page, std::int32_t y, std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) = 0;
   /// After the last row. The sink holds a complete file then.
   virtual void finish() = 0;
+  /// Things that the writer had to change: "JPEG inside became deflate". Complete after finish().
+  [[nodiscard]] virtual const Messages& messages() const {
+    static const Messages kNone;
+    return kNone;
+  }
 };
 
 /// For writers: an item that the contract passed on and that the format has no place for. Asserts in debug builds, throws FileError in others.
