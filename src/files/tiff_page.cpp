@@ -264,7 +264,7 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   read_resolution(file, directory, page);
   if (layout.sample.bits == 64 && layout.sample.kind != SampleKind::floating) messages.add("integers of 64 bits became 64-bit floats");
   page.items = items_of(file, directory, messages);
-  if (layout.conversion == Conversion::ycbcr) std::erase_if(page.items, [](const Item& item) { return item.number == kReferenceBlackWhite; });
+  if (coding.photometric == PHOTOMETRIC_YCBCR) std::erase_if(page.items, [](const Item& item) { return item.number == kReferenceBlackWhite; });
   return result;
 }
 

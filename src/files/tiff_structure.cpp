@@ -168,6 +168,7 @@ bool StructureReader::is_whole(const FieldPlace& place) const {
 
 Bytes StructureReader::read_raw(const FieldPlace& place) const {
   if (!is_whole(place)) throw FileError("is cut off within tag " + std::to_string(place.tag));
+  if (place.count == 0) return {};
   return read_exactly(source_, place.offset, static_cast<std::int64_t>(place.count) * bytes_of_type(place.type));
 }
 

@@ -35,6 +35,7 @@ void copy(const char* in, const char* out, const WriteOptions& options) {
     }
   }
   writer->finish();
+  for (const std::string& message : writer->messages().all()) std::printf("%s\n", message.c_str());
   std::ofstream(out, std::ios::binary).write(reinterpret_cast<const char*>(sink.bytes().data()), static_cast<std::streamsize>(sink.bytes().size()));
 }
 
