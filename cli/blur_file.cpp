@@ -1,26 +1,29 @@
 #include "blur_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <utility>
 
-#include "channels.h"
+#include "atomic_file.h"
 #include "failure.h"
-#include "image_io.h"
-#include "metadata.h"
-#include "mip.h"
-#include "orientation.h"
+#include "files/orientation.h"
+#include "page_blur.h"
 #include "parse.h"
-#include "pixels.h"
 
 namespace mollify::cli {
 namespace {
 
-using OIIO::ImageSpec;
-using OIIO::TypeDesc;
+using files::FileFormat;
+using files::Page;
+using files::PageWork;
+
+constexpr const char* kStandard = "-";
 
 class Stopwatch {
  public:
@@ -34,391 +37,217 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// For a result in a format whose colour is always of the other kind.
-enum class ColourChange : std::uint8_t { none, decode, encode };
-
-// What happens to colour and alpha of one file.
-struct Treatment {
-  AlphaMode alpha = AlphaMode::ignore;
-  TransferFunction transfer = TransferFunction::none;
-  bool source_is_unassociated = false;
-  bool result_is_unassociated = false;
-  ColourChange colour = ColourChange::none;
-
-  [[nodiscard]] bool changes_association() const { return source_is_unassociated != result_is_unassociated; }
-  [[nodiscard]] Grouping grouping() const {
-    const bool changes_colour = colour != ColourChange::none;
-    if (alpha == AlphaMode::premultiply || changes_association() || changes_colour) return Grouping::colour_with_alpha;
-    return transfer == TransferFunction::none ? Grouping::uniform : Grouping::colour_apart;
+/// A file that appears under its name when it is complete, as writers take it.
+class FileSink final : public files::ByteSink {
+ public:
+  FileSink(const std::string& path, bool replaces) : file_(path, replaces) {}
+  [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(file_.size()); }
+  void write_at(std::int64_t offset, std::span<const std::uint8_t> bytes) override {
+    file_.write(bytes.data(), bytes.size(), offset);
+    file_.check();
   }
+  [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override { return file_.read(into.data(), into.size(), offset); }
+  void commit() { file_.commit(); }
+
+ private:
+  AtomicFile file_;
 };
 
-// OpenImageIO hands out the colour of a CMYK JPEG or a Lab TIFF as RGB, and the profile as it was.
-void drop_unfit_profile(ImageSpec& spec, std::vector<std::string>& notes) {
-  const std::string space = profile_space(spec);
-  if (space.empty() || profile_fits(spec)) return;
-  notes.push_back(fmt::format("{0} profile dropped, since the channels are not {0}", space));
-  drop_profile(spec);
-}
-
-AlphaMode choose_alpha(const ImageSpec& spec, const BlurRequest& request, std::vector<std::string>& notes) {
-  if (spec.alpha_channel < 0) {
-    if (request.alpha == AlphaChoice::premultiply) notes.emplace_back("no alpha channel");
-    return AlphaMode::ignore;
-  }
-  const bool unassociated = has_unassociated_alpha(spec);
-  const std::string what = unassociated ? "alpha is unassociated" : "alpha is associated";
-  if (request.alpha == AlphaChoice::ignore) {
-    notes.push_back(what + ", ignored as asked");
-    return AlphaMode::ignore;
-  }
-  if (request.alpha == AlphaChoice::premultiply || unassociated) {
-    notes.push_back(what + ", premultiplied around the blur" + (unassociated ? "" : " as asked"));
-    return AlphaMode::premultiply;
-  }
-  notes.push_back(what + ", blurred as stored");
-  return AlphaMode::ignore;
-}
-
-TransferFunction choose_transfer(const std::string& path, const ImageSpec& spec, const BlurRequest& request,
-                                 std::vector<std::string>& notes) {
-  const ColourEncoding encoding = colour_encoding(spec);
-  const std::string name = colour_name(spec);
-  if (!request.linear) {
-    if (!name.empty()) notes.push_back(fmt::format("colour is {}, blurred as stored", name));
-    return TransferFunction::none;
-  }
-  switch (encoding) {
-    case ColourEncoding::linear:
-      notes.emplace_back("colour is linear already, so --linear changes nothing");
-      return TransferFunction::none;
-    case ColourEncoding::other:
-      fail(fmt::format("{}: its colour is {}; --linear decodes sRGB only", path, name));
-    case ColourEncoding::unnamed:
-      notes.emplace_back("no colour space named, taken for sRGB, decoded around the blur");
-      return TransferFunction::srgb;
-    case ColourEncoding::srgb:
-      break;
-  }
-  notes.push_back(fmt::format("colour is {}, decoded to linear light around the blur", name));
-  return TransferFunction::srgb;
-}
-
-ColourChange choose_colour_change(const std::string& path, const std::string& in_format, const ImageSpec& spec,
-                                  const OutputFormat& output, std::vector<std::string>& notes) {
-  if (in_format == output.name()) return ColourChange::none;
-  const ColourEncoding encoding = colour_encoding(spec);
-  const bool is_always_one = output.is_always_linear() || output.is_always_srgb();
-  if (holds_ink(spec) || (is_always_one && encoding == ColourEncoding::other)) {
-    fail(fmt::format("{}: its colour is {}, which {} files cannot say", path, colour_name(spec), output.name()));
-  }
-  if (!is_always_one) return ColourChange::none;
-  const bool is_srgb =
-      encoding == ColourEncoding::srgb || (encoding == ColourEncoding::unnamed && is_probably_srgb(spec));
-  if (is_srgb == output.is_always_srgb()) return ColourChange::none;
-  if (spec.find_attribute("ICCProfile") != nullptr) {
-    fail(fmt::format("{}: its colour profile cannot be kept in {} files", path, output.name()));
-  }
-  notes.push_back(fmt::format("colour becomes {} for {}", is_srgb ? "linear" : "sRGB", output.name()));
-  return is_srgb ? ColourChange::decode : ColourChange::encode;
-}
-
-Treatment choose_treatment(const std::string& path, const std::string& in_format, const ImageSpec& spec,
-                           const OutputFormat& output, const BlurRequest& request, std::vector<std::string>& notes) {
-  Treatment treatment;
-  treatment.alpha = choose_alpha(spec, request, notes);
-  treatment.transfer = choose_transfer(path, spec, request, notes);
-  treatment.colour = choose_colour_change(path, in_format, spec, output, notes);
-  if (spec.alpha_channel < 0) return treatment;
-  treatment.source_is_unassociated = has_unassociated_alpha(spec);
-  treatment.result_is_unassociated = output.stores_unassociated_alpha(treatment.source_is_unassociated);
-  if (treatment.changes_association()) {
-    notes.push_back(fmt::format("alpha becomes {} for {}",
-                                treatment.result_is_unassociated ? "unassociated" : "associated", output.name()));
-  }
-  const bool encoded_after_multiplying = treatment.transfer == TransferFunction::srgb &&
-                                         treatment.alpha == AlphaMode::ignore && !treatment.source_is_unassociated;
-  if (encoded_after_multiplying) {
-    fail(fmt::format("{}: its sRGB colour is multiplied by alpha already; --linear needs unassociated alpha", path));
-  }
-  return treatment;
-}
-
-// The types in which the pixels are read. Types that the library lacks are read as float, when that is asked for.
-ImageSpec working_spec(const std::string& path, const ImageSpec& spec, const BlurRequest& request) {
-  for (int c = 0; c < spec.nchannels; ++c) {
-    if (format_of(spec.channelformat(c), 1)) continue;
-    const bool to_float =
-        request.type && request.type->component_class == ComponentClass::floating && request.type->bits == 32;
-    if (!to_float) {
-      fail(fmt::format("{}: {} numbers cannot be kept by a blur; --format f32 converts them", path,
-                       spec.channelformat(c).c_str()));
-    }
-    ImageSpec working = spec;
-    working.set_format(TypeDesc::FLOAT);
-    working.channelformats.clear();
-    return working;
-  }
-  return spec;
-}
-
-// The library checks this too, but only after the result has been allocated.
-void require_inside(const std::string& path, const Rect& roi, const ImageSpec& spec) {
-  const bool inside = roi.x >= 0 && roi.y >= 0 && roi.width > 0 && roi.height > 0 &&
-                      std::int64_t{roi.x} + roi.width <= spec.width && std::int64_t{roi.y} + roi.height <= spec.height;
-  if (!inside) {
-    fail(fmt::format("{}: --roi {}x{}+{}+{} is not inside its {}x{} pixels", path, roi.width, roi.height, roi.x, roi.y,
-                     spec.width, spec.height));
+void write_to_standard_output(const files::Bytes& bytes) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::write(STDOUT_FILENO, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+    done += static_cast<std::size_t>(n);
   }
 }
 
-Part result_part(const Part& part, const ImageSpec& working, const std::string& in, const std::string& in_format,
-                 const OutputFormat& output, const Treatment& treatment, const BlurRequest& request) {
-  Part result = part;
-  ImageSpec& spec = result.spec;
-  spec.format = working.format;
-  spec.channelformats = working.channelformats;
-  if (request.type) {
-    if (request.type->channels.value_or(spec.nchannels) != spec.nchannels) {
-      fail(fmt::format("{}: has {} channels, --format asks for {}; u8, u16, f16 and f32 keep their number", in,
-                       spec.nchannels, *request.type->channels));
-    }
-    spec.set_format(type_of(*find_format(request.type->component_class, request.type->bits, 1)));
-    spec.channelformats.clear();
+FileFormat result_format(const std::string& out, FileFormat source, const BlurRequest& request) {
+  const bool is_written = static_cast<int>(source) < files::kWrittenFormats;
+  if (out == kStandard && (request.to || is_written)) return request.to.value_or(source);
+  if (out == kStandard) fail(fmt::format("-: {} files are read, not written; --to png", files::name_of(source)));
+  if (const auto format = files::format_of_name(out)) return *format;
+  fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr", out));
+}
+
+/// What a page takes while it is blurred: its pixels, those of the result, and what lies between.
+std::int64_t needed_bytes(const PageWork& work) {
+  const std::int64_t turned = work.turns ? work.result.row_bytes() * work.result.height : 0;
+  return work.from.row_bytes() * work.from.height + work.blurred.row_bytes() * work.blurred.height + turned + PageBlur::scratch_bytes(work);
+}
+
+/// No file of so few bytes holds so many pixels, whatever its header says. Formats whose compression has no such end are not looked at.
+void require_plausible(const Page& page, FileFormat format, std::int64_t file_bytes) {
+  constexpr std::int64_t kMostByDeflate = 1100, kMostByExr = 20000;
+  const std::int64_t most = format == FileFormat::png ? kMostByDeflate : format == FileFormat::exr || format == FileFormat::hdr ? kMostByExr : 0;
+  if (most == 0 || page.row_bytes() / most * page.height / 8 <= file_bytes) return;
+  throw files::FileError(fmt::format("its header promises {}x{} pixels, which its {} bytes cannot hold", page.width, page.height, file_bytes));
+}
+
+void require_within_limits(const PageWork& work, const BlurRequest& request) {
+  const Page& page = work.from;
+  if (std::int64_t{page.width} * page.height > request.max_pixels) {
+    throw files::FileError(fmt::format("has {}x{} pixels, more than --max-pixels {}", page.width, page.height, request.max_pixels));
   }
-  const bool same_format = in_format == output.name();
-  drop_stale_metadata(spec, same_format);
-  set_resolution_unit(spec, output.name());
-  if (!output.supports("tiles")) spec.tile_width = spec.tile_height = spec.tile_depth = 0;
-  if (request.spec.roi) {
-    require_inside(in, *request.spec.roi, spec);
-    set_size(spec, request.spec.roi->width, request.spec.roi->height);
+  if (const std::int64_t needed = needed_bytes(work); needed > request.memory_bytes) {
+    constexpr std::int64_t kMebi = 1 << 20;
+    throw files::FileError(fmt::format("needs {} MB of memory, more than the {} MB that --memory allows", needed / kMebi + 1, request.memory_bytes / kMebi));
   }
-  if (!same_format && has_display_window(spec) && !output.supports("displaywindow")) {
-    fail(fmt::format("{}: its pixels are a part of a larger picture, which {} cannot say; cut it with --roi", in,
-                     output.name()));
+}
+
+void describe_first(const Page& page, BlurReport& report) {
+  report.width = page.width;
+  report.height = page.height;
+  report.channels = static_cast<int>(page.channels.size());
+  const bool is_mixed = std::ranges::any_of(page.channels, [&](const files::Channel& c) { return c.type != page.channels.front().type; });
+  report.components = is_mixed ? "mixed" : std::string(files::describe(page.channels.front().type));
+}
+
+/// The pixels of a page with so many zeros around them, as what lies outside an OpenEXR file's data window counts.
+PixelBytes grown(const Page& from, const Page& to, const PixelBytes& pixels, PerAxis<Reach> grow) {
+  PixelBytes result = allocate_pixels(to.row_bytes() * to.height);
+  std::memset(result.get(), 0, static_cast<std::size_t>(to.row_bytes() * to.height));
+  for (std::int32_t y = 0; y < from.height; ++y) {
+    std::memcpy(result.get() + (y + grow.y.before) * to.row_bytes() + grow.x.before * from.pixel_bytes(), pixels.get() + y * from.row_bytes(),
+                static_cast<std::size_t>(from.row_bytes()));
   }
-  if (treatment.colour != ColourChange::none) {
-    set_colour_name(spec, treatment.colour == ColourChange::decode ? "Linear" : "sRGB");
-  }
-  if (output.name() == "png") leave_srgb_to_profile(spec);
-  spec.erase_attribute("oiio:UnassociatedAlpha");
-  if (treatment.result_is_unassociated) spec.attribute("oiio:UnassociatedAlpha", 1);
   return result;
 }
 
-// A viewer shows an OpenEXR source as it is stored, so the result of one is left like that.
-bool must_turn(const std::string& path, const std::string& in_format, const ImageSpec& result,
-               const OutputFormat& output, std::vector<std::string>& notes) {
-  const bool stays = output.keeps_orientation() || (output.name() == "openexr" && in_format == output.name());
-  if (stays || is_upright(result)) return false;
-  if (has_display_window(result)) {
-    fail(fmt::format("{}: its pixels are a part of a larger picture that is stored turned, which {} cannot say; "
-                     "cut it with --roi",
-                     path, output.name()));
-  }
-  notes.push_back(fmt::format("turned upright, since {} files cannot say how they are to be turned", output.name()));
-  return true;
-}
-
-// Blurs one part, a group of channels at a time.
-class PartBlur {
+class FileBlur {
  public:
-  PartBlur(std::string path, const Device& device, const BlurRequest& request, const Treatment& treatment,
-           BlurReport& report)
-      : path_(std::move(path)), device_(device), request_(request), treatment_(treatment), report_(report) {}
+  FileBlur(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device)
+      : in_(in), out_(out), request_(request), device_(device) {}
 
-  void run(const KernelSpec& kernel, const NativePixels& src, const NativePixels& dst) const {
-    for (const ChannelGroup& group : group_channels(*src.spec, treatment_.grouping())) {
-      run_group(kernel, group, src, dst);
+  BlurReport run() {
+    const files::ReadOptions options{std::max(1, device_.info().threads), std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
+    std::unique_ptr<files::ByteSource> source = files::open_source(in_, request_.memory_bytes);
+    const std::int64_t file_bytes = source->size();
+    const std::unique_ptr<files::Reader> reader = files::open_reader(std::move(source), options);
+    const files::Document& document = reader->document();
+    for (const std::string& message : reader->messages().all()) messages_.add(message);
+
+    files::ResultRequest result = request_.result;
+    result.format = result_format(out_, document.format, request_);
+    if (request_.grow) result.grow = reach(document);
+    files::ResultPlan plan = files::plan_result(document, result, messages_);
+    for (const PageWork& work : plan.pages) {
+      require_plausible(work.from, document.format, file_bytes);
+      require_within_limits(work, request_);
     }
+    report_.images = static_cast<int>(plan.pages.size());
+    describe_first(plan.document.pages.front(), report_);
+    report_.read_seconds += watch_.lap();
+    run_pages(*reader, plan, result);
+    report_.notes = messages_.all();
+    return std::move(report_);
   }
 
  private:
-  void run_group(const KernelSpec& kernel, const ChannelGroup& group, const NativePixels& src,
-                 const NativePixels& dst) const {
-    const int count = static_cast<int>(group.channels.size());
-    const bool converts = (group.has_alpha && treatment_.changes_association()) ||
-                          (group.is_colour && treatment_.colour != ColourChange::none);
-    const TypeDesc src_type = common_type(*src.spec, group.channels);
-    const TypeDesc dst_type = converts ? TypeDesc(TypeDesc::FLOAT) : common_type(*dst.spec, group.channels);
-    const ImageDesc src_desc{src.spec->width, src.spec->height, *format_of(src_type, count)};
-    const ImageDesc dst_desc{dst.spec->width, dst.spec->height, *format_of(dst_type, count)};
-
-    const bool whole = is_whole(group, src, dst) && !converts;
-    if (whole) {
-      run_views(make_spec(kernel, group, *src.spec), {src_desc, src.data, src.row_bytes()},
-                {dst_desc, dst.data, dst.row_bytes()});
-      return;
-    }
-    Image gathered = value_or_fail(Image::create(src_desc), path_);
-    Image blurred = value_or_fail(Image::create(dst_desc), path_);
-    gather(src, group.channels, gathered.view());
-    run_views(make_spec(kernel, group, *src.spec), gathered.view(), blurred.view());
-    if (converts) convert(group, blurred.view());
-    scatter(blurred.view(), std::span(group.channels).first(group.stored), dst);
-  }
-
-  // From what the source stores to what the result stores. The curves of colour are for colour without alpha in it.
-  void convert(const ChannelGroup& group, const ImageView& image) const {
-    const int colours = static_cast<int>(group.channels.size()) - (group.has_alpha ? 1 : 0);
-    const bool associates = group.has_alpha && !treatment_.result_is_unassociated;
-    if (group.has_alpha && !treatment_.source_is_unassociated) unassociate_alpha(image);
-    if (treatment_.colour == ColourChange::decode) decode_srgb(image, colours);
-    if (treatment_.colour == ColourChange::encode) encode_srgb(image, colours);
-    if (associates) associate_alpha(image);
-  }
-
-  // Channels 0, 1, .. of one type, all of the image: needs no copies.
-  static bool is_whole(const ChannelGroup& group, const NativePixels& src, const NativePixels& dst) {
-    return std::ssize(group.channels) == src.spec->nchannels && group.stored == src.spec->nchannels &&
-           std::is_sorted(group.channels.begin(), group.channels.end()) && src.spec->channelformats.empty() &&
-           dst.spec->channelformats.empty();
-  }
-
-  [[nodiscard]] BlurSpec make_spec(const KernelSpec& kernel, const ChannelGroup& group, const ImageSpec& image) const {
+  /// Of the kernel, in an image that is not smaller.
+  [[nodiscard]] PerAxis<Reach> reach(const files::Document& document) const {
+    const Page& page = document.pages.front();
     BlurSpec spec = request_.spec;
-    spec.kernel = kernel;
-    spec.alpha = group.has_alpha ? treatment_.alpha : AlphaMode::ignore;
-    spec.transfer = group.is_colour ? treatment_.transfer : TransferFunction::none;
-    const std::vector<double>& values = request_.border_values;
-    if (values.size() > 1) {
-      if (std::ssize(values) != image.nchannels) {
-        fail(fmt::format("{}: has {} channels, --border-value gives {} values", path_, image.nchannels, values.size()));
+    spec.roi.reset();
+    const ImageDesc desc{page.width, page.height, PixelFormat::r32f};
+    return value_or_fail(make_plan(spec, desc, desc, device_.info(), request_.plan), in_).reach;
+  }
+
+  void run_pages(files::Reader& reader, const files::ResultPlan& plan, const files::ResultRequest& result) {
+    // The first page is blurred before the result is begun, so that most mistakes are found while there is none.
+    std::unique_ptr<files::Writer> writer;
+    for (std::size_t i = 0; i < plan.pages.size(); ++i) {
+      const PixelBytes pixels = blurred_page(reader, plan.pages[i], result);
+      if (!writer) {
+        begin_sink();
+        files::WriteOptions options = request_.write;
+        options.threads = std::max(1, device_.info().threads);
+        options.memory_bytes = request_.memory_bytes;
+        writer = files::make_writer(result.format, sink(), plan.document, options);
       }
-      for (std::size_t i = 0; i < group.channels.size(); ++i) spec.border.value[i] = values[group.channels[i]];
-    } else if (values.size() == 1) {
-      spec.border.value.fill(values.front());
+      const Page& page = plan.document.pages[i];
+      writer->write_rows(static_cast<int>(i), 0, page.height, pixels.get(), page.row_bytes());
+      report_.write_seconds += watch_.lap();
     }
-    return spec;
+    writer->finish();
+    for (const std::string& message : writer->messages().all()) messages_.add(message);
+    if (file_) {
+      file_->commit();
+    } else {
+      write_to_standard_output(memory_.bytes());
+    }
+    report_.write_seconds += watch_.lap();
   }
 
-  void run_views(const BlurSpec& spec, const ConstImageView& src, const ImageView& dst) const {
-    const Plan plan = value_or_fail(make_plan(spec, src.desc, dst.desc, device_.info(), request_.plan), path_);
-    const Executable executable = value_or_fail(device_.prepare(plan), path_);
-    Workspace workspace = value_or_fail(executable.make_workspace(Batches::no), path_);
-    value_or_fail(executable.run(src, dst, workspace), path_);
-    report_.algorithms.insert(to_string(plan.algorithm));
-    report_.predicted_error = std::max(report_.predicted_error, plan.predicted_error);
-  }
+  PixelBytes blurred_page(files::Reader& reader, const PageWork& work, const files::ResultRequest& result) {
+    const Page& from = work.from;
+    PixelBytes src = allocate_pixels(from.row_bytes() * from.height);
+    reader.read_rows(work.source, 0, from.height, src.get(), from.row_bytes());
+    report_.read_seconds += watch_.lap();
 
-  std::string path_;
-  const Device& device_;
-  const BlurRequest& request_;
-  const Treatment& treatment_;
-  BlurReport& report_;
-};
-
-// Two runs of the same request on parts of different sizes differ in the levels of a mip map only.
-KernelSpec kernel_for(const Part& part, const std::vector<Part>& parts, const BlurRequest& request,
-                      const std::string& path) {
-  if (part.mip_level == 0) return request.spec.kernel;
-  if (request.spec.roi) fail(fmt::format("{}: has mip levels, of which --roi cannot be cut", path));
-  const auto top = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.subimage == part.subimage; });
-  const PerAxis<double> scale{static_cast<double>(part.spec.width) / top->spec.width,
-                              static_cast<double>(part.spec.height) / top->spec.height};
-  return scaled_kernel(request.spec.kernel, scale, path);
-}
-
-void add_new_notes(const std::vector<std::string>& notes, std::vector<std::string>& all) {
-  for (const std::string& note : notes) {
-    if (std::find(all.begin(), all.end(), note) == all.end()) all.push_back(note);
-  }
-}
-
-void describe_first(const ImageSpec& spec, BlurReport& report) {
-  report.width = spec.width;
-  report.height = spec.height;
-  report.channels = spec.nchannels;
-  report.components = spec.channelformats.empty() ? spec.format.c_str() : "mixed";
-}
-
-// One part as it will be read and written.
-struct Job {
-  Part src;
-  ImageSpec working;  ///< src.spec in the types in which it is read
-  ImageSpec blurred;  ///< the result as the source is stored
-  Part dst;           ///< the result as it is written
-  bool turns = false;
-  Treatment treatment;
-  KernelSpec kernel;
-};
-
-std::vector<Job> make_jobs(const std::string& in, const ImageReader& reader, const OutputFormat& output,
-                           const BlurRequest& request, BlurReport& report) {
-  std::vector<Job> jobs;
-  for (Part part : reader.parts()) {
-    std::vector<std::string> notes;
-    Job job;
-    if (was_ink(part.spec)) notes.emplace_back("CMYK became RGB, without a profile, since JPEG files of inks are read so");
-    drop_unfit_profile(part.spec, notes);
-    job.src = part;
-    job.working = working_spec(in, part.spec, request);
-    job.treatment = choose_treatment(in, reader.format_name(), part.spec, output, request, notes);
-    job.dst = result_part(part, job.working, in, reader.format_name(), output, job.treatment, request);
-    job.blurred = job.dst.spec;
-    job.turns = must_turn(in, reader.format_name(), job.blurred, output, notes);
-    if (job.turns) turn_upright(job.dst.spec);
-    job.kernel = kernel_for(part, reader.parts(), request, in);
-    add_new_notes(notes, report.notes);
-    jobs.push_back(std::move(job));
-  }
-  return jobs;
-}
-
-BlurReport run_jobs(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device) {
-  BlurReport report;
-  Stopwatch watch;
-  ImageReader reader(in);
-  const OutputFormat output(out);
-  const std::vector<Job> jobs = make_jobs(in, reader, output, request, report);
-  report.images = static_cast<int>(jobs.size());
-  describe_first(jobs.front().dst.spec, report);
-  report.read_seconds += watch.lap();
-
-  // The first part is blurred before the result is begun, so that most mistakes are found while there is none.
-  std::optional<ImageWriter> writer;
-  for (const Job& job : jobs) {
-    const bool converted = job.working.format != job.src.spec.format;
-    PixelBytes src = reader.read(job.src, converted ? job.working.format : OIIO::TypeUnknown);
-    report.read_seconds += watch.lap();
-
-    PixelBytes dst = allocate_pixels(job.blurred.image_bytes(true));
-    PartBlur(in, device, request, job.treatment, report)
-        .run(job.kernel, {&job.working, src.get()}, {&job.blurred, dst.get()});
+    const Page& to = work.blurred;
+    Page larger = from;
+    if (!(result.grow == PerAxis<Reach>())) {
+      larger.width += result.grow.x.before + result.grow.x.after;
+      larger.height += result.grow.y.before + result.grow.y.after;
+      src = grown(from, larger, src, result.grow);
+    }
+    PixelBytes dst = allocate_pixels(to.row_bytes() * to.height);
+    PageBlur(in_, device_, request_, work, report_).run({&larger, src.get(), larger.row_bytes()}, {&to, dst.get(), to.row_bytes()});
     src.reset();
-    if (job.turns) dst = turned_upright(job.blurred, dst);
-    report.blur_seconds += watch.lap();
-
-    if (!writer) {
-      std::vector<Part> parts;
-      for (const Job& each : jobs) parts.push_back(each.dst);
-      writer.emplace(out, std::move(parts), request.replaces);
+    if (work.turns) {
+      PixelBytes upright = allocate_pixels(work.result.row_bytes() * work.result.height);
+      files::turn_upright(to, dst.get(), upright.get());
+      dst = std::move(upright);
     }
-    writer->write(job.dst, dst);
-    report.write_seconds += watch.lap();
+    report_.blur_seconds += watch_.lap();
+    return dst;
   }
-  writer->commit();
-  report.write_seconds += watch.lap();
-  return report;
-}
+
+  void begin_sink() {
+    if (out_ != kStandard) file_.emplace(out_, request_.replaces);
+  }
+  files::ByteSink& sink() { return file_ ? static_cast<files::ByteSink&>(*file_) : memory_; }
+
+  const std::string& in_;
+  const std::string& out_;
+  const BlurRequest& request_;
+  const Device& device_;
+  BlurReport report_;
+  Stopwatch watch_;
+  files::Messages messages_;
+  std::optional<FileSink> file_;
+  files::MemorySink memory_;
+};
+
+struct TypeName {
+  const char* name;
+  files::NumberType type;
+};
+constexpr std::array kTypeNames = {
+    TypeName{"u8", files::NumberType::u8},   TypeName{"u16", files::NumberType::u16}, TypeName{"u32", files::NumberType::u32},
+    TypeName{"i8", files::NumberType::i8},   TypeName{"i16", files::NumberType::i16}, TypeName{"i32", files::NumberType::i32},
+    TypeName{"f16", files::NumberType::f16}, TypeName{"f32", files::NumberType::f32}, TypeName{"f64", files::NumberType::f64},
+};
 
 }  // namespace
 
 ComponentType parse_component_type(const std::string& text) {
-  if (text == "u8") return {ComponentClass::unorm, 8, {}};
-  if (text == "u16") return {ComponentClass::unorm, 16, {}};
-  if (text == "f16") return {ComponentClass::floating, 16, {}};
-  if (text == "f32") return {ComponentClass::floating, 32, {}};
+  for (const TypeName& each : kTypeNames) {
+    if (text == each.name) return {each.type, {}};
+  }
   const std::optional<PixelFormat> format = parse_format(text);
-  if (!format) fail_usage(fmt::format("--format: {} is none of u8 u16 f16 f32, nor a pixel format", quoted(text)));
+  if (!format) fail_usage(fmt::format("--format: {} is none of u8 u16 u32 i8 i16 i32 f16 f32 f64, nor a pixel format", quoted(text)));
   const FormatInfo& row = info(*format);
-  return {row.component_class, row.bits, row.channels};
+  if (row.is_unorm()) return {row.bits == 8 ? files::NumberType::u8 : files::NumberType::u16, row.channels};
+  return {row.bits == 16 ? files::NumberType::f16 : files::NumberType::f32, row.channels};
 }
 
 BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device) {
   try {
-    return run_jobs(in, out, request, device);
+    return FileBlur(in, out, request, device).run();
+  } catch (const files::FileError& error) {
+    fail(fmt::format("{}: {}", in == kStandard ? "standard input" : in, error.what()));
   } catch (const std::bad_alloc&) {
     fail(fmt::format("{}: not enough memory", in));
   }

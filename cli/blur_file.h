@@ -1,57 +1,54 @@
-// One image file to another: which channels, which alpha, which colour, all taken from what the file says of itself.
+// One image file to another: read, decide what the result holds, blur, write.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "files/result.h"
 #include "mollify/mollify.h"
 
 namespace mollify::cli {
 
-enum class AlphaChoice : std::uint8_t {
-  automatic,    ///< unassociated alpha is multiplied in around the blur, associated alpha is so already
-  ignore,       ///< alpha is a channel like the others
-  premultiply,  ///< the file's alpha is unassociated, whatever the file says
-};
-
-/// What the components of the result are; the number of channels is the source's.
+/// What the components of the result are.
 struct ComponentType {
-  ComponentClass component_class = ComponentClass::unorm;
-  int bits = 8;
-  std::optional<int> channels;  ///< set: the source must have that many
+  files::NumberType type = files::NumberType::u8;
+  std::optional<int> channels{};  ///< set: the source must have that many
 };
-/// "u8", "u16", "f16", "f32", or the name of a pixel format.
+/// "u8", "i16", "f32", ..., or the name of a pixel format.
 [[nodiscard]] ComponentType parse_component_type(const std::string& text);
 
 struct BlurRequest {
-  BlurSpec spec;                      ///< alpha, transfer function and border values are set for each file
+  BlurSpec spec;                      ///< alpha, transfer function, region and border values are set for each file
   std::vector<double> border_values;  ///< none, one for all channels, or one a channel
   PlanOptions plan;
-  AlphaChoice alpha = AlphaChoice::automatic;
-  bool linear = false;                ///< decode sRGB to linear light around the blur
-  std::optional<ComponentType> type;  ///< unset: each channel keeps its own
+  files::ResultRequest result;        ///< its format is set for each file
+  bool grow = false;                  ///< the data window of OpenEXR files grows by what the kernel reaches
+  std::optional<files::FileFormat> to;  ///< of standard output; unset: that of the source
+  files::WriteOptions write;
   bool replaces = false;              ///< the result a file that has its name
+  std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();  ///< that one file may take
+  std::int64_t max_pixels = std::numeric_limits<std::int64_t>::max();    ///< of one page
 };
 
 struct BlurReport {
   int width = 0;  ///< of the first image of the result
   int height = 0;
   int channels = 0;
-  std::string components;  ///< "uint8", or "mixed"
-  int images = 0;          ///< pages, parts and mip levels
+  std::string components;  ///< "8-bit integers", or "mixed"
+  int images = 0;          ///< pages, parts, frames and smaller copies
   std::set<std::string> algorithms;
   double predicted_error = 0.0;  ///< the largest of all channels and images
   double read_seconds = 0.0;
   double blur_seconds = 0.0;
   double write_seconds = 0.0;
-  std::vector<std::string> notes;  ///< what was decided from the file's metadata
+  std::vector<std::string> notes;  ///< what was decided, changed and left out
 };
 
-/// Throws Failure; `out` then is as it was.
-[[nodiscard]] BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request,
-                                   const Device& device);
+/// "-" is standard input and standard output. Throws Failure; `out` then is as it was.
+[[nodiscard]] BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device);
 
 }  // namespace mollify::cli

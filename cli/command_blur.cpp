@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -10,8 +12,8 @@
 
 #include "blur_file.h"
 #include "commands.h"
+#include "failure.h"
 #include "file_jobs.h"
-#include "image_io.h"
 #include "progress.h"
 
 namespace mollify::cli {
@@ -40,13 +42,33 @@ struct BlurCommand {
   std::optional<std::string> roi;
   std::optional<std::string> format;
   std::string alpha = "auto";
+  std::optional<std::string> scale;
+  std::optional<std::string> flatten;
+  std::vector<std::string> channels;
+  std::vector<std::string> keep;
+  std::optional<int> quality;
+  std::optional<int> compression;
+  bool keep_unknown = false;
+  bool grow = false;
   bool linear = false;
   bool quiet = false;
 };
 
-AlphaChoice parse_alpha(const std::string& text) {
-  if (text == "ignore") return AlphaChoice::ignore;
-  return text == "premultiply" ? AlphaChoice::premultiply : AlphaChoice::automatic;
+files::AlphaChoice parse_alpha(const std::string& text) {
+  if (text == "ignore") return files::AlphaChoice::ignore;
+  return text == "premultiply" ? files::AlphaChoice::premultiply : files::AlphaChoice::automatic;
+}
+
+// "#rrggbb", "white", "black"
+std::array<double, 3> parse_colour(const std::string& text) {
+  if (text == "white") return {1.0, 1.0, 1.0};
+  if (text == "black") return {0.0, 0.0, 0.0};
+  unsigned long number = 0;
+  const auto [rest, error] = std::from_chars(text.data() + (text.starts_with('#') ? 1 : 0), text.data() + text.size(), number, 16);
+  if (text.size() != 7 || text[0] != '#' || error != std::errc() || rest != text.data() + text.size()) {
+    fail_usage(fmt::format("--flatten: {} is no colour such as #ff8000, white or black", mollify::cli::quoted(text)));
+  }
+  return {static_cast<double>(number >> 16 & 255) / 255.0, static_cast<double>(number >> 8 & 255) / 255.0, static_cast<double>(number & 255) / 255.0};
 }
 
 BlurRequest make_request(const BlurCommand& args) {
@@ -54,13 +76,26 @@ BlurRequest make_request(const BlurCommand& args) {
   request.spec.kernel = make_kernel(args.kernel);
   request.spec.border = make_border(args.border);
   request.spec.accuracy = make_accuracy(args.plan);
-  if (args.roi) request.spec.roi = parse_rect(*args.roi, "--roi");
+  files::ResultRequest& result = request.result;
+  if (args.roi) result.region = parse_rect(*args.roi, "--roi");
   request.border_values = border_values(args.border);
   request.plan = make_plan_options(args.plan);
-  request.alpha = parse_alpha(args.alpha);
-  request.linear = args.linear;
+  result.alpha = parse_alpha(args.alpha);
+  result.linear = args.linear;
+  if (args.scale) result.scale = *args.scale == "data" ? files::Scale::data : files::Scale::colour;
+  if (args.flatten) result.flatten = parse_colour(*args.flatten);
+  if (args.format) {
+    const ComponentType type = parse_component_type(*args.format);
+    result.type = type.type;
+    result.channels = type.channels;
+  }
+  result.blur_patterns = args.channels;
+  result.keep_patterns = args.keep;
+  result.keep_unknown = args.keep_unknown;
+  request.grow = args.grow;
+  request.write.quality = args.quality;
+  request.write.compression = args.compression;
   request.replaces = args.files.force;
-  if (args.format) request.type = parse_component_type(*args.format);
   return request;
 }
 
@@ -105,7 +140,6 @@ void run_many(const std::vector<FileJob>& jobs, const BlurRequest& request, cons
 
 void run(const BlurCommand& args) {
   const BlurRequest request = make_request(args);
-  set_up_image_io(args.device.threads);
   const Device device = open_device(args.device);
   const std::vector<FileJob> jobs = make_file_jobs(args.files);
   if (args.files.folder) {
@@ -130,12 +164,21 @@ void add_blur(CLI::App& app) {
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
   command->add_option("--roi", args->roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
-  command->add_option("--format", args->format, "Components of the result: u8 u16 f16 f32 [as the source]")
+  command->add_option("--format", args->format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")
       ->type_name("F");
+  command->add_option("--scale", args->scale, "Between integers and floats: data keeps numbers, colour makes fractions of full scale [as the file is]")
+      ->check(CLI::IsMember({"data", "colour"}));
+  command->add_option("--flatten", args->flatten, "Lay alpha on this colour for formats without it: #rrggbb, white, black")->type_name("COLOUR");
+  command->add_option("--channels", args->channels, "Blur only the channels of these names; * and ? stand for any letters")->type_name("NAME");
+  command->add_option("--keep", args->keep, "Copy the channels of these names as they are")->type_name("NAME");
+  command->add_flag("--grow", args->grow, "OpenEXR: enlarge the data window by what the kernel reaches");
+  command->add_option("--quality", args->quality, "JPEG, WebP: 1 to 100 [as the source]")->check(CLI::Range(1, 100))->type_name("N");
+  command->add_option("--compression", args->compression, "Deflate in PNG, TIFF, OpenEXR: 0 (fast) to 9 (small)")->check(CLI::Range(0, 9))->type_name("N");
+  command->add_flag("--keep-unknown", args->keep_unknown, "Keep blocks that mollify does not know, whatever their size and whatever is inside");
   command->add_option("--alpha", args->alpha, "auto: as the file says; ignore: a channel like any; premultiply")
       ->check(CLI::IsMember({"auto", "ignore", "premultiply"}))
       ->capture_default_str();
-  command->add_flag("--linear", args->linear, "Decode sRGB colour to linear light around the blur");
+  command->add_flag("--linear", args->linear, "Blur light: decode the file's tone curve around the blur");
   add_plan_options(*command, args->plan);
   add_device_options(*command, args->device);
   command->add_flag("--quiet", args->quiet, "Print nothing but errors");

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "failure.h"
-#include "image_io.h"
+#include "files/codec.h"
 
 namespace mollify::cli {
 namespace {
@@ -31,7 +31,7 @@ std::vector<std::string> images_in(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string path = entry.path().string();
     const bool hidden = entry.path().filename().string().starts_with('.');
-    if (!hidden && !is_folder(path) && has_image_extension(path)) files.push_back(path);
+    if (!hidden && !is_folder(path) && files::format_of_name(path)) files.push_back(path);
   }
   if (error) fail(fmt::format("{}: {}", folder, error.message()));
   if (files.empty()) fail(fmt::format("{}: no image files in this folder", folder));
@@ -81,7 +81,7 @@ std::vector<FileJob> folder_jobs(const FileArgs& args) {
   const std::string& folder = *args.folder;
   if (!is_folder(folder)) {
     if (exists(folder)) fail(fmt::format("{}: is a file; -o takes a folder", folder));
-    if (has_image_extension(folder)) fail_usage(fmt::format("-o takes a folder; to name the file: IN {}", folder));
+    if (files::format_of_name(folder)) fail_usage(fmt::format("-o takes a folder; to name the file: IN {}", folder));
   }
   std::vector<FileJob> jobs;
   const auto add = [&](const std::string& in) {

@@ -1,20 +1,23 @@
 // Draws a test chart on which a blur's faults show: edges like text, a zone plate, flat colours, gradients, points on
 // black, and shapes on transparency that hides a loud colour. A wrong border darkens the frame, lost precision bands
 // the gradients, a kernel that is not round shows at the points, a blur that forgets alpha leaks the hidden colour.
-#include <OpenImageIO/imageio.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
+#include <fstream>
 #include <memory>
 #include <numbers>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "files/codec.h"
+#include "files/numbers.h"
 
 namespace {
 
@@ -185,33 +188,102 @@ Colour chart(float x, float y) {
   return kBackground;
 }
 
-}  // namespace
+namespace files = mollify::files;
 
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: mollify_test_chart FILE\n");
-    return 2;
-  }
-  const std::string path = argv[1];
+std::vector<Colour> drawn() {
   std::vector<Colour> pixels;
   pixels.reserve(std::size_t{kWidth} * kHeight);
   for (int y = 0; y < kHeight; ++y) {
-    for (int x = 0; x < kWidth; ++x)
-      pixels.push_back(chart(static_cast<float>(x) + 0.5F, static_cast<float>(y) + 0.5F));
+    for (int x = 0; x < kWidth; ++x) pixels.push_back(chart(static_cast<float>(x) + 0.5F, static_cast<float>(y) + 0.5F));
   }
+  return pixels;
+}
 
-  const auto output = OIIO::ImageOutput::create(path);
-  const bool keeps_range = path.ends_with(".exr");
-  OIIO::ImageSpec spec(kWidth, kHeight, 4, keeps_range ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::UINT8);
-  spec.channelnames = {"R", "G", "B", "A"};
-  spec.alpha_channel = 3;
-  spec.attribute("oiio:UnassociatedAlpha", 1);
-  spec.attribute("oiio:ColorSpace", keeps_range ? "linear" : "sRGB");
-  if (!output || !output->open(path, spec) || !output->write_image(OIIO::TypeDesc::FLOAT, pixels.data()) ||
-      !output->close()) {
-    const std::string reason = output ? output->geterror() : OIIO::geterror();
-    std::fprintf(stderr, "mollify_test_chart: cannot write %s: %s\n", path.c_str(), reason.c_str());
+/// Writes red, green, blue and alpha as 8-bit integers, or as halves into OpenEXR.
+void write(const std::string& path, const std::vector<Colour>& pixels, int width, int height) {
+  const auto format = files::format_of_name(path);
+  if (!format) throw files::FileError("no image format is written under this name");
+  const bool keeps_range = *format == files::FileFormat::exr;
+  const files::NumberType type = keeps_range ? files::NumberType::f16 : files::NumberType::u8;
+  files::Document document;
+  document.format = *format;
+  files::Page page;
+  page.width = width;
+  page.height = height;
+  page.alpha = keeps_range ? files::AlphaKind::associated : files::AlphaKind::unassociated;
+  for (const char* name : {"R", "G", "B"}) page.channels.push_back({name, type, files::ChannelRole::colour});
+  page.channels.push_back({"A", type, files::ChannelRole::alpha});
+  files::Bytes rows;
+  for (const Colour& c : pixels) {
+    const float weight = keeps_range ? c.a : 1.0F;
+    for (const float v : {c.r * weight, c.g * weight, c.b * weight, c.a}) {
+      rows.resize(rows.size() + static_cast<std::size_t>(files::bytes_of(type)));
+      files::store_number(type, v * files::full_scale(type), rows.data() + rows.size() - files::bytes_of(type));
+    }
+  }
+  document.pages.push_back(std::move(page));
+  files::MemorySink sink;
+  const std::unique_ptr<files::Writer> writer = files::make_writer(*format, sink, document, {});
+  writer->write_rows(0, 0, height, rows.data(), document.pages.front().row_bytes());
+  writer->finish();
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(sink.bytes().data()), static_cast<std::streamsize>(sink.bytes().size()));
+}
+
+/// An 8-bit RGBA picture of the chart's size.
+files::Bytes read_chart(const std::string& path) {
+  const std::unique_ptr<files::Reader> reader = files::open_reader(files::open_source(path, 1 << 28), {});
+  const files::Page& page = reader->document().pages.front();
+  if (page.width != kWidth || page.height != kHeight || page.pixel_bytes() != 4) throw files::FileError(path + " is not of the chart's shape");
+  files::Bytes pixels(static_cast<std::size_t>(page.row_bytes()) * kHeight);
+  reader->read_rows(0, 0, kHeight, pixels.data(), page.row_bytes());
+  return pixels;
+}
+
+/// Two charts side by side on a chequerboard, as docs/ has them: five eighths of their size.
+void write_side_by_side(const std::string& left, const std::string& right, const std::string& result) {
+  const std::array<files::Bytes, 2> charts = {read_chart(left), read_chart(right)};
+  constexpr int kWide = 2 * kWidth * 5 / 8, kHigh = kHeight * 5 / 8, kSquare = 8, kSteps = 4;
+  const auto shown = [&](float x, float y) {
+    const int column = std::min(static_cast<int>(x), 2 * kWidth - 1), row = std::min(static_cast<int>(y), kHeight - 1);
+    const std::uint8_t* p = charts[static_cast<std::size_t>(column / kWidth)].data() + 4 * (std::size_t{kWidth} * static_cast<std::size_t>(row) + static_cast<std::size_t>(column % kWidth));
+    const float behind = (column / kSquare + row / kSquare) % 2 == 0 ? 0.8F : 1.0F;
+    const float alpha = static_cast<float>(p[3]) / 255.0F;
+    const auto over = [&](std::uint8_t v) { return std::lerp(behind, static_cast<float>(v) / 255.0F, alpha); };
+    return Colour{over(p[0]), over(p[1]), over(p[2])};
+  };
+  std::vector<Colour> pixels;
+  for (int y = 0; y < kHigh; ++y) {
+    for (int x = 0; x < kWide; ++x) {
+      Colour mean{0.0F, 0.0F, 0.0F};
+      for (int i = 0; i < kSteps * kSteps; ++i) {  // the mean over the pixel
+        const auto at = [](int pixel, int step) { return (static_cast<float>(pixel) + (static_cast<float>(step) + 0.5F) / kSteps) * 8.0F / 5.0F; };
+        const Colour c = shown(at(x, i % kSteps), at(y, i / kSteps));
+        mean.r += c.r / (kSteps * kSteps);
+        mean.g += c.g / (kSteps * kSteps);
+        mean.b += c.b / (kSteps * kSteps);
+      }
+      pixels.push_back(mean);
+    }
+  }
+  write(result, pixels, kWide, kHigh);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2 && argc != 4) {
+    std::fprintf(stderr, "usage: mollify_test_chart FILE, or mollify_test_chart LEFT RIGHT FILE for two charts side by side\n");
+    return 2;
+  }
+  try {
+    if (argc == 2) {
+      write(argv[1], drawn(), kWidth, kHeight);
+    } else {
+      write_side_by_side(argv[1], argv[2], argv[3]);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mollify_test_chart: %s: %s\n", argv[argc - 1], error.what());
     return 1;
   }
-  return 0;
 }

@@ -101,7 +101,7 @@ class MemorySource final : public ByteSource {
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override {
     if (offset < 0 || offset >= size()) return 0;
     const std::size_t count = std::min(into.size(), bytes_.size() - static_cast<std::size_t>(offset));
-    std::memcpy(into.data(), bytes_.data() + offset, count);
+    std::copy_n(bytes_.begin() + offset, count, into.begin());
     return count;
   }
 

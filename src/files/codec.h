@@ -93,6 +93,8 @@ struct WriteOptions {
   int threads = 1;
   std::optional<int> quality;      ///< 1 to 100, of JPEG and of WebP with losses; unset: as the source's coding
   std::optional<int> compression;  ///< 0 to 9, of deflate: PNG, TIFF, OpenEXR
+  /// The most bytes that a writer may allocate by itself.
+  std::int64_t memory_bytes = std::int64_t{1} << 30;
 };
 
 /// A result that is being written. The document says all that it is to hold; items that the writer has no place for are a
@@ -104,7 +106,7 @@ class Writer {
   virtual void write_rows(int page, std::int32_t y, std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) = 0;
   /// After the last row. The sink holds a complete file then.
   virtual void finish() = 0;
-  /// Things that the writer had to change: "JPEG inside became deflate". Complete after finish().
+  /// Things that the writer had to change: "3 numbers below zero became zero", "JPEG inside became deflate". Complete after finish().
   [[nodiscard]] virtual const Messages& messages() const {
     static const Messages kNone;
     return kNone;

@@ -1,30 +1,33 @@
 // The contract of files: what becomes of everything that a file can hold, for each pair of formats. docs/files.md is made of it.
 #pragma once
 
-#include <string>
+#include <span>
 #include <string_view>
-#include <vector>
 
-#include "files/codec.h"
 #include "files/document.h"
 
 namespace mollify::files {
 
 enum class Outcome : std::uint8_t {
+  absent,     ///< the format has no such thing
   kept,
   converted,  ///< with a message
   dropped,    ///< with a message
   refused,    ///< an error: the result could not be true
 };
 
+/// One letter for each written format, in the order of FileFormat: K kept, C converted, D dropped, R refused, - absent.
 struct ContractRow {
   ItemKind kind;
-  std::string_view name;      ///< in words, for messages and docs
-  std::string_view same;      ///< one letter a written format, in the order of FileFormat: what becomes of it within the format; '-' it has none
-  std::string_view other;     ///< one letter a written format: what becomes of it in a result of that format, from another
-  std::string_view how;       ///< what "converted" and "dropped" mean here: the message
+  std::string_view name;   ///< in words, for messages and docs
+  std::string_view same;   ///< within a format
+  std::string_view other;  ///< in a result of that format, from a source of another
+  std::string_view how;    ///< what conversion, dropping and refusal are here
 };
-[[nodiscard]] std::vector<ContractRow> contract();
+
+/// One row for each ItemKind, in its order.
+[[nodiscard]] std::span<const ContractRow> contract();
+[[nodiscard]] const ContractRow& contract_row(ItemKind kind);
 [[nodiscard]] Outcome outcome(ItemKind kind, FileFormat from, FileFormat to);
 
 }  // namespace mollify::files

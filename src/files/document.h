@@ -67,6 +67,8 @@ struct Resolution {
 /// Of a page that is one picture of an animation. Readers compose frames: each is the whole canvas as it is shown.
 struct Timing {
   std::int32_t milliseconds = 0;
+  std::uint16_t numerator = 0;    ///< PNG: seconds as a fraction, as stored. It counts where it is as many milliseconds.
+  std::uint16_t denominator = 0;  ///< 0: there is no fraction
   bool operator==(const Timing&) const = default;
 };
 
@@ -94,7 +96,9 @@ struct JpegCoding {
   std::vector<Component> components;
   bool progressive = false;
   int restart_rows = 0;
-  bool is_rgb = false;           ///< stored without conversion to YCbCr
+  int restart_interval = 0;      ///< in units of the coder (MCU), where it is no whole number of rows
+  bool is_rgb = false;           ///< stored without conversion to YCbCr, or of inks to YCCK
+  bool has_jfif_marker = false;
   bool has_adobe_marker = false;
 };
 struct TiffCoding {
@@ -117,6 +121,8 @@ struct ExrCoding {
   int line_order = 0;
   int level_mode = 0;   ///< of tiles: one, mip, rip
   int rounding = 0;
+  std::int32_t origin_x = 0;  ///< the corner of the display window in the file's coordinates; Page::display is seen from the page
+  std::int32_t origin_y = 0;
 };
 struct WebpCoding {
   bool lossless = false;

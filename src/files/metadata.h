@@ -29,6 +29,8 @@ struct Corrections {
 /// XMP, by libexempi: removes thumbnails, GImage, GDepth, gain-map and container directories, and any value that holds a picture in base64;
 /// sets tiff:Orientation and sizes where they are. False where it cannot be parsed.
 [[nodiscard]] bool correct_xmp(Bytes& xmp, const Corrections& corrections, Messages& messages);
+/// One packet of the two that JPEG files have where one is larger than a segment. None where one of them cannot be parsed.
+[[nodiscard]] std::optional<Bytes> merge_xmp(std::span<const std::uint8_t> packet, std::span<const std::uint8_t> extension);
 
 /// Photoshop's image resource blocks, split: IPTC, profile, Exif, XMP and resolution are items of their own, thumbnails
 /// (1033, 1036) and blocks that hold pictures are removed, the rest stays as it was.
@@ -39,6 +41,12 @@ struct PhotoshopParts {
 [[nodiscard]] PhotoshopParts split_photoshop(std::span<const std::uint8_t> blocks, Messages& messages);
 /// One block of resources with the IPTC records inside; either may be empty.
 [[nodiscard]] Bytes join_photoshop(std::span<const std::uint8_t> rest, std::span<const std::uint8_t> iptc);
+
+/// The resolution that a block says; unset where it says none.
+[[nodiscard]] std::optional<Resolution> photoshop_resolution(std::span<const std::uint8_t> blocks);
+
+/// IPTC records: removes previews and values that hold pictures. False where the records cannot be parsed.
+[[nodiscard]] bool correct_iptc(Bytes& iptc, Messages& messages);
 
 /// Whether the bytes hold the signature of a picture or a video, as they are or in base64, anywhere inside.
 [[nodiscard]] bool holds_picture(std::span<const std::uint8_t> bytes);

@@ -1,0 +1,295 @@
+#include "page_blur.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "core/transfer.h"
+#include "failure.h"
+#include "files/channels.h"
+
+namespace mollify::cli {
+namespace {
+
+using files::ChannelGroup;
+using files::ChannelRole;
+using files::Grouping;
+using files::NumberType;
+using files::Page;
+using files::PagePixels;
+
+Grouping grouping_of(const files::PageWork& work) {
+  if (work.alpha == AlphaMode::premultiply) return Grouping::colour_with_alpha;
+  return work.light == files::Light::as_stored && !work.changes_colours() ? Grouping::uniform : Grouping::colour_apart;
+}
+
+NumberType type_of(const Page& page, int channel) { return page.channels[static_cast<std::size_t>(channel)].type; }
+
+bool has_one_type(const Page& page, std::span<const int> channels) {
+  return std::ranges::all_of(channels, [&](int c) { return type_of(page, c) == type_of(page, channels.front()); });
+}
+
+/// Pixels of 32-bit floats, interleaved.
+class Canvas {
+ public:
+  Canvas(const Page& page, std::size_t channels)
+      : width_(page.width), height_(page.height), channels_(channels),
+        numbers_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(page.width) * static_cast<std::size_t>(page.height) * channels)) {}
+  [[nodiscard]] float* row(std::int32_t y) { return numbers_.get() + static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) * channels_; }
+  [[nodiscard]] std::size_t channels() const { return channels_; }
+  [[nodiscard]] std::int32_t width() const { return width_; }
+  [[nodiscard]] std::int32_t height() const { return height_; }
+
+ private:
+  std::int32_t width_, height_;
+  std::size_t channels_;
+  std::unique_ptr<float[]> numbers_;
+};
+
+/// `change(channel, value)` for the first `count` channels of every pixel.
+template <class Change>
+void change_numbers(const ImageView& image, int count, const Change& change) {
+  const int channels = info(image.desc.format).channels;
+  for (std::int32_t y = 0; y < image.desc.height; ++y) {
+    auto* pixel = reinterpret_cast<float*>(image.row(y));
+    for (std::int32_t x = 0; x < image.desc.width; ++x, pixel += channels) {
+      for (int c = 0; c < count; ++c) pixel[c] = change(c, pixel[c]);
+    }
+  }
+}
+
+}  // namespace
+
+/// Channels that go through the library together, and their places in the result.
+struct PageBlur::Group {
+  ChannelGroup of_source;
+  std::vector<int> of_result;  ///< of the channels that are stored; -1: not in the result
+};
+
+PixelBytes allocate_pixels(std::int64_t bytes) { return std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes)); }
+
+std::int64_t PageBlur::scratch_bytes(const files::PageWork& work) {
+  const std::int64_t pixels = std::int64_t{work.blurred.width} * work.blurred.height;
+  constexpr std::int64_t kFloats = 4 * 4;  // of one group
+  const bool is_plain = !work.changes_colours() && has_one_type(work.from, std::vector<int>(1, 0));
+  const auto channels = static_cast<std::int64_t>(work.from.channels.size());
+  return is_plain ? pixels * kFloats : pixels * (2 * kFloats + 4 * channels);
+}
+
+int PageBlur::result_channel(int source_channel) const {
+  const std::string& name = work_.from.channels[static_cast<std::size_t>(source_channel)].name;
+  const auto& channels = work_.blurred.channels;
+  const auto place = std::ranges::find(channels, name, &files::Channel::name);
+  return place == channels.end() ? -1 : static_cast<int>(place - channels.begin());
+}
+
+void PageBlur::run(const PagePixels& src, const PagePixels& dst) const {
+  copy_kept(src, dst);
+  if (work_.changes_colours()) return run_by_floats(src, dst);
+  for (ChannelGroup& channels : group_channels(*src.page, grouping_of(work_))) {
+    Group group{std::move(channels), {}};
+    for (int i = 0; i < group.of_source.stored; ++i) group.of_result.push_back(result_channel(group.of_source.channels[static_cast<std::size_t>(i)]));
+    run_group(group, src, dst);
+  }
+}
+
+void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
+  const Rect region = request_.result.region.value_or(Rect{0, 0, dst.page->width, dst.page->height});
+  const PagePixels cut{src.page, src.data + region.y * src.row_bytes + region.x * src.page->pixel_bytes(), src.row_bytes};
+  for (int c = 0; c < static_cast<int>(src.page->channels.size()); ++c) {
+    if (src.page->channels[static_cast<std::size_t>(c)].role != ChannelRole::kept) continue;
+    const int to = result_channel(c);
+    if (to >= 0) files::copy_channel(cut, c, dst, to);
+  }
+}
+
+BlurSpec PageBlur::spec_for(const Group& group, double unit) const {
+  BlurSpec spec = request_.spec;
+  spec.kernel = scaled_kernel(request_.spec.kernel, work_.kernel_scale, path_);
+  spec.roi = request_.result.region;
+  spec.alpha = group.of_source.has_alpha ? work_.alpha : AlphaMode::ignore;
+  spec.transfer = group.of_source.is_colour && work_.light == files::Light::srgb ? TransferFunction::srgb : TransferFunction::none;
+  const std::vector<double>& values = request_.border_values;
+  if (values.size() > 1) {
+    if (values.size() != work_.from.channels.size()) {
+      fail(fmt::format("{}: has {} channels, --border-value gives {} values", path_, work_.from.channels.size(), values.size()));
+    }
+    for (std::size_t i = 0; i < group.of_source.channels.size(); ++i) spec.border.value[i] = values[static_cast<std::size_t>(group.of_source.channels[i])];
+  } else if (values.size() == 1) {
+    spec.border.value.fill(values.front());
+  }
+  for (double& value : spec.border.value) value *= unit;
+  return spec;
+}
+
+void PageBlur::run_group(const Group& group, const PagePixels& src, const PagePixels& dst) const {
+  const std::vector<int>& channels = group.of_source.channels;
+  const std::span<const int> stored(group.of_result);
+  const int count = static_cast<int>(channels.size());
+  const NumberType src_type = type_of(*src.page, channels.front());
+  const NumberType dst_type = type_of(*dst.page, stored.front());
+  const bool is_colour_scale = src_type == dst_type || work_.factor == files::full_scale(dst_type) / files::full_scale(src_type);
+  const bool is_direct = files::library_format(src_type, count) && files::library_format(dst_type, count) && is_colour_scale &&
+                         has_one_type(*src.page, channels) && has_one_type(*dst.page, stored);
+  const NumberType in_type = is_direct ? src_type : NumberType::f32;
+  const NumberType out_type = is_direct ? dst_type : NumberType::f32;
+  const ImageDesc src_desc{src.page->width, src.page->height, *files::library_format(in_type, count)};
+  const ImageDesc dst_desc{dst.page->width, dst.page->height, *files::library_format(out_type, count)};
+  const BlurSpec spec = spec_for(group, is_direct ? 1.0 : files::full_scale(src_type));
+
+  const bool is_whole = is_direct && count == static_cast<int>(src.page->channels.size()) && stored.size() == dst.page->channels.size() &&
+                        std::ranges::is_sorted(channels) && std::ranges::equal(channels, stored);
+  if (is_whole) {
+    return run_views(spec, {src_desc, src.data, src.row_bytes}, {dst_desc, dst.data, dst.row_bytes});
+  }
+  Image gathered = value_or_fail(Image::create(src_desc), path_);
+  Image blurred = value_or_fail(Image::create(dst_desc), path_);
+  files::gather(src, channels, gathered.view());
+  run_views(spec, gathered.view(), blurred.view());
+  files::scatter(blurred.view(), stored, is_direct ? 1.0 : work_.factor, dst);
+}
+
+// All channels become 32-bit floats of full scale 1, and go back to their types when everything is done to them.
+void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const {
+  const Page& from = *src.page;
+  Canvas canvas(*dst.page, from.channels.size());
+  std::optional<files::ToneCurves> curves;
+  if (work_.light == files::Light::curves) curves.emplace(*work_.space);
+  for (ChannelGroup& channels : group_channels(from, grouping_of(work_))) {
+    const Group group{std::move(channels), {}};
+    const int count = static_cast<int>(group.of_source.channels.size());
+    const int colours = group.of_source.is_colour ? count - (group.of_source.has_alpha ? 1 : 0) : 0;
+    const double unit = files::full_scale(type_of(from, group.of_source.channels.front()));
+    const PixelFormat format = *files::library_format(NumberType::f32, count);
+    Image gathered = value_or_fail(Image::create({from.width, from.height, format}), path_);
+    Image blurred = value_or_fail(Image::create({dst.page->width, dst.page->height, format}), path_);
+    files::gather(src, group.of_source.channels, gathered.view());
+    const auto scale = static_cast<float>(1.0 / unit);
+    change_numbers(gathered.view(), count, [&](int, float v) { return v * scale; });
+    if (work_.negates) change_numbers(gathered.view(), colours, [](int, float v) { return 1.0F - v; });
+    if (curves) change_numbers(gathered.view(), colours, [&](int c, float v) { return curves->decode(c, v); });
+    run_views(spec_for(group, 1.0), gathered.view(), blurred.view());
+    if (curves) change_numbers(blurred.view(), colours, [&](int c, float v) { return curves->encode(c, v); });
+    for (std::int32_t y = 0; y < canvas.height(); ++y) {
+      const auto* in = reinterpret_cast<const float*>(blurred.view().row(y));
+      float* out = canvas.row(y);
+      for (std::int32_t x = 0; x < canvas.width(); ++x, in += count, out += canvas.channels()) {
+        for (int i = 0; i < group.of_source.stored; ++i) out[group.of_source.channels[static_cast<std::size_t>(i)]] = in[i];
+      }
+    }
+  }
+
+  // Places of the plain layer's colours and alpha in the source.
+  std::vector<int> colours;
+  int alpha = -1;
+  for (int c = 0; c < static_cast<int>(from.channels.size()); ++c) {
+    const files::Channel& channel = from.channels[static_cast<std::size_t>(c)];
+    if (!files::layer_of(channel.name).empty()) continue;
+    if (channel.role == ChannelRole::colour) colours.push_back(c);
+    if (channel.role == ChannelRole::alpha && alpha < 0) alpha = c;
+  }
+  std::optional<files::ColourTransform> transform;
+  if (work_.colour) transform.emplace(*work_.space, *work_.colour);
+
+  const Page& to = *dst.page;
+  std::vector<int> sources(to.channels.size(), -1);  // channel of the source that a channel of the result comes from
+  std::vector<int> places;                           // of the result's colours of the plain layer
+  for (int c = 0; c < static_cast<int>(to.channels.size()); ++c) {
+    const files::Channel& channel = to.channels[static_cast<std::size_t>(c)];
+    if (channel.role == ChannelRole::kept) continue;
+    if (channel.role == ChannelRole::colour && files::layer_of(channel.name).empty()) {
+      places.push_back(c);
+      continue;
+    }
+    const auto same = std::ranges::find(from.channels, channel.name, &files::Channel::name);
+    sources[static_cast<std::size_t>(c)] = static_cast<int>(same - from.channels.begin());
+  }
+
+  std::vector<float> in(static_cast<std::size_t>(to.width) * 4), out(static_cast<std::size_t>(to.width) * 4);
+  for (std::int32_t y = 0; y < to.height; ++y) {
+    float* row = canvas.row(y);
+    for (std::int32_t x = 0; x < to.width; ++x) {
+      const float* pixel = row + static_cast<std::size_t>(x) * canvas.channels();
+      const float a = alpha < 0 ? 1.0F : pixel[alpha];
+      const float divisor = work_.divides_by_alpha ? (a == 0.0F ? 0.0F : 1.0F / a) : 1.0F;
+      for (std::size_t i = 0; i < colours.size() && i < 4; ++i) in[4 * static_cast<std::size_t>(x) + i] = pixel[colours[i]] * divisor;
+    }
+    if (transform) {
+      transform->run(in.data(), 4, out.data(), 4, static_cast<std::size_t>(to.width));
+    } else {
+      std::swap(in, out);
+    }
+    for (std::int32_t x = 0; x < to.width; ++x) {
+      const float* pixel = row + static_cast<std::size_t>(x) * canvas.channels();
+      const float a = alpha < 0 ? 1.0F : pixel[alpha];
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        float v = out[4 * static_cast<std::size_t>(x) + std::min<std::size_t>(i, 3)];
+        if (work_.flatten) v = v * a + static_cast<float>((*work_.flatten)[std::min<std::size_t>(i, 2)]) * (1.0F - a);
+        if (work_.multiplies_by_alpha) v *= a;
+        if (work_.negates && to.white_is_zero) v = 1.0F - v;
+        const files::Channel& channel = to.channels[static_cast<std::size_t>(places[i])];
+        files::store_number(channel.type, v * files::full_scale(channel.type), dst.data + y * dst.row_bytes + x * to.pixel_bytes() + files::channel_offset(to, places[i]));
+      }
+      for (int c = 0; c < static_cast<int>(sources.size()); ++c) {
+        if (sources[static_cast<std::size_t>(c)] < 0) continue;
+        const files::Channel& channel = to.channels[static_cast<std::size_t>(c)];
+        files::store_number(channel.type, pixel[sources[static_cast<std::size_t>(c)]] * files::full_scale(channel.type),
+                            dst.data + y * dst.row_bytes + x * to.pixel_bytes() + files::channel_offset(to, c));
+      }
+    }
+  }
+}
+
+void PageBlur::run_views(const BlurSpec& spec, const ConstImageView& src, const ImageView& dst) const {
+  const Plan plan = value_or_fail(make_plan(spec, src.desc, dst.desc, device_.info(), request_.plan), path_);
+  const Executable executable = value_or_fail(device_.prepare(plan), path_);
+  Workspace workspace = value_or_fail(executable.make_workspace(Batches::no), path_);
+  value_or_fail(executable.run(src, dst, workspace), path_);
+  report_.algorithms.insert(to_string(plan.algorithm));
+  report_.predicted_error = std::max(report_.predicted_error, plan.predicted_error);
+}
+
+namespace {
+
+// A window reaches half a pixel beyond the centre of its outermost pixel.
+double scaled_extent(double pixels, double scale) { return std::max(0.0, (pixels + 0.5) * scale - 0.5); }
+
+struct Scaled {
+  PerAxis<double> scale;
+  const std::string& path;
+
+  KernelSpec operator()(const Gaussian& k) const {
+    Gaussian result = k;
+    result.sigma = {k.sigma.x * scale.x, k.sigma.y * scale.y};
+    if (k.radius) {
+      result.radius = PerAxis<std::int32_t>{static_cast<std::int32_t>(std::lround(k.radius->x * scale.x)),
+                                            static_cast<std::int32_t>(std::lround(k.radius->y * scale.y))};
+    }
+    return result;
+  }
+  KernelSpec operator()(const Box& k) const {
+    return Box{{{scaled_extent(k.extent.x.before, scale.x), scaled_extent(k.extent.x.after, scale.x)},
+                {scaled_extent(k.extent.y.before, scale.y), scaled_extent(k.extent.y.after, scale.y)}}};
+  }
+  KernelSpec operator()(const Tent& k) const {
+    return Tent{{std::max(0.0, (k.radius.x + 1.0) * scale.x - 1.0), std::max(0.0, (k.radius.y + 1.0) * scale.y - 1.0)}};
+  }
+  KernelSpec operator()(const Taps&) const { refuse(); }
+  KernelSpec operator()(const Matrix&) const { refuse(); }
+
+  [[noreturn]] void refuse() const {
+    fail(fmt::format("{}: has mip levels, to which the weights of --kernel cannot be scaled", path));
+  }
+};
+
+}  // namespace
+
+KernelSpec scaled_kernel(const KernelSpec& kernel, PerAxis<double> scale, const std::string& path) {
+  if (scale == PerAxis<double>{1.0, 1.0}) return kernel;
+  return std::visit(Scaled{scale, path}, kernel);
+}
+
+}  // namespace mollify::cli

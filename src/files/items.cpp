@@ -1,0 +1,234 @@
+#include "files/items.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "files/contract.h"
+#include "files/exif_fields.h"
+#include "files/metadata.h"
+
+namespace mollify::files {
+namespace {
+
+constexpr std::size_t kMostUnknownBytes = 64 << 10;
+
+constexpr std::uint32_t kModelTiepoint = 33922;
+constexpr std::uint32_t kModelTransformation = 34264;
+
+std::string text_of(FileFormat format) { return std::string(name_of(format)); }
+
+std::vector<double> doubles_of(const Bytes& bytes) {
+  std::vector<double> values(bytes.size() / sizeof(double));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
+  return values;
+}
+
+void store(const std::vector<double>& values, Bytes& bytes) { std::memcpy(bytes.data(), values.data(), values.size() * sizeof(double)); }
+
+/// The place on the earth of what was pixel (x, y) is now that of pixel (0, 0).
+void move_origin(Item& item, const Rect& region) {
+  std::vector<double> v = doubles_of(item.data);
+  constexpr std::size_t kPointNumbers = 6;  // i j k x y z
+  if (item.number == kModelTiepoint) {
+    for (std::size_t i = 0; i + kPointNumbers <= v.size(); i += kPointNumbers) {
+      v[i] -= region.x;
+      v[i + 1] -= region.y;
+    }
+  } else if (item.number == kModelTransformation && v.size() == 16) {
+    for (const std::size_t row : {0, 4, 8}) v[row + 3] += v[row] * region.x + v[row + 1] * region.y;
+  } else {
+    return;
+  }
+  store(v, item.data);
+}
+
+/// Whether a text says the size of the picture, which a region makes untrue.
+bool says_size(const Item& item) {
+  const std::string_view text(reinterpret_cast<const char*>(item.data.data()), item.data.size());
+  return item.kind == ItemKind::ome_xml && text.find("SizeX") != std::string_view::npos;
+}
+
+/// SizeX="100" to SizeX="30", everywhere in the text.
+void replace_values(std::string& text, std::string_view name, const std::string& before, const std::string& after) {
+  const std::string old = std::string(name) + "=\"" + before + "\"";
+  const std::string now = std::string(name) + "=\"" + after + "\"";
+  for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + now.size())) text.replace(at, old.size(), now);
+}
+
+std::string_view ome_type(NumberType type) {
+  constexpr std::array<std::string_view, 9> kNames = {"uint8", "uint16", "uint32", "int8", "int16", "int32", "float", "float", "double"};
+  return kNames[static_cast<std::size_t>(type)];
+}
+
+class ItemConverter {
+ public:
+  ItemConverter(const ItemContext& context, Messages& messages) : context_(context), messages_(messages) {}
+
+  std::vector<Item> run(const std::vector<Item>& items) {
+    const bool has_profile = std::ranges::any_of(items, [](const Item& item) { return item.kind == ItemKind::icc_profile; });
+    for (const Item& item : items) {
+      if (item.kind == ItemKind::unknown) {
+        unknown(item);
+        continue;
+      }
+      switch (outcome(item.kind, context_.from_format, context_.to_format)) {
+        case Outcome::kept: keep(item); break;
+        case Outcome::converted: convert(item, has_profile); break;
+        case Outcome::dropped: drop(item); break;
+        case Outcome::absent: drop(item); break;
+        case Outcome::refused: throw FileError("has " + name(item) + ", which " + text_of(context_.to_format) + " files cannot hold");
+      }
+    }
+    add_exif_fields();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] static std::string name(const Item& item) {
+    const std::string row(contract_row(item.kind).name);
+    return item.name.empty() || item.name == row ? row : row + " (" + item.name + ")";
+  }
+
+  void drop(const Item& item) {
+    messages_.add(name(item) + " left out: " + std::string(contract_row(item.kind).how));
+  }
+
+  void drop(const Item& item, const std::string& why) { messages_.add(name(item) + " left out: " + why); }
+
+  void unknown(const Item& item) {
+    if (context_.from_format != context_.to_format) return drop(item, "it means something in " + text_of(context_.from_format) + " files only");
+    if (!context_.keep_unknown) {
+      if (item.data.size() >= kMostUnknownBytes) return drop(item, "it is larger than 64 KB; --keep-unknown keeps it");
+      if (holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
+    }
+    out_.push_back(item);
+  }
+
+  [[nodiscard]] Corrections corrections() const {
+    return {context_.turns ? std::optional<Orientation>(1) : std::optional(context_.result.orientation), context_.result.width, context_.result.height};
+  }
+
+  void keep(const Item& item) {
+    Item kept = item;
+    switch (item.kind) {
+      case ItemKind::exif:
+        if (!correct_exif(kept.data, corrections(), messages_)) return drop(item, "it cannot be read");
+        break;
+      case ItemKind::xmp:
+        if (!correct_xmp(kept.data, corrections(), messages_)) return drop(item, "it cannot be read");
+        break;
+      case ItemKind::icc_profile:
+      case ItemKind::cicp:
+      case ItemKind::gamma:
+      case ItemKind::chromaticities:
+      case ItemKind::srgb_intent:
+        if (context_.changes_colours) return;  // the message of the change says it
+        if (item.kind == ItemKind::icc_profile && context_.space->has_unfit_profile()) {
+          return drop(item, "it is not for the channels of this picture");
+        }
+        break;
+      case ItemKind::geotiff:
+        if (context_.region) move_origin(kept, *context_.region);
+        break;
+      case ItemKind::ome_xml: correct_ome(kept); break;
+      case ItemKind::text:
+      case ItemKind::comment:
+      case ItemKind::attribute:
+      case ItemKind::known_tag:
+      case ItemKind::iptc:
+        if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
+        break;
+      case ItemKind::photoshop:
+        if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
+        break;
+      default: break;
+    }
+    out_.push_back(std::move(kept));
+  }
+
+  void correct_ome(Item& item) {
+    std::string text(item.data.begin(), item.data.end());
+    if (says_size(item)) {
+      replace_values(text, "SizeX", std::to_string(context_.from.width), std::to_string(context_.result.width));
+      replace_values(text, "SizeY", std::to_string(context_.from.height), std::to_string(context_.result.height));
+    }
+    const NumberType before = context_.from.channels.front().type;
+    const NumberType after = context_.result.channels.front().type;
+    if (before != after) {
+      for (const char* attribute : {"Type", "PixelType"}) {
+        replace_values(text, attribute, std::string(ome_type(before)), std::string(ome_type(after)));
+      }
+    }
+    item.data.assign(text.begin(), text.end());
+    item.count = item.data.size();
+  }
+
+  void convert(const Item& item, bool has_profile) {
+    switch (item.kind) {
+      case ItemKind::icc_profile:
+        if (context_.changes_colours) return;
+        drop(item, std::string(contract_row(item.kind).how));
+        return;
+      case ItemKind::cicp:
+      case ItemKind::gamma:
+      case ItemKind::chromaticities:
+        if (!context_.changes_colours && !has_profile) add_made_profile(item);
+        return;
+      case ItemKind::comment: {
+        Item text = item;
+        text.kind = ItemKind::text;
+        text.name = "Comment";
+        out_.push_back(std::move(text));
+        return;
+      }
+      case ItemKind::known_tag: {
+        constexpr std::array<std::uint32_t, 7> kInExif = {270, 271, 272, 305, 306, 315, 33432};
+        constexpr std::uint32_t kAscii = 2;
+        if (std::ranges::find(kInExif, item.number) == kInExif.end() || item.type != kAscii) return drop(item);
+        fields_.push_back({static_cast<std::uint16_t>(item.number), static_cast<std::uint16_t>(kAscii), item.data});
+        return;
+      }
+      default: drop(item);
+    }
+  }
+
+  /// What the format says in Exif only, or the source in tags of its own.
+  void add_exif_fields() {
+    auto exif = std::ranges::find(out_, ItemKind::exif, &Item::kind);
+    const std::optional<Resolution>& resolution = context_.result.resolution;
+    const bool says_it = exif != out_.end() && exif_resolution(exif->data) == resolution;
+    if (context_.to_format == FileFormat::webp && resolution && !says_it) {
+      for (ExifField& field : exif_fields(*resolution)) fields_.push_back(std::move(field));
+    }
+    if (fields_.empty()) return;
+    if (exif == out_.end()) exif = out_.insert(out_.end(), {.kind = ItemKind::exif, .name = "Exif"});
+    set_exif_fields(exif->data, fields_);
+  }
+
+  /// Where colours are sRGB anyway, no profile says more.
+  void add_made_profile(const Item& item) {
+    const ColourMeaning& meaning = context_.space->meaning();
+    const bool is_srgb = meaning.encoding == ColourEncoding::srgb || meaning.encoding == ColourEncoding::unnamed;
+    if (is_srgb && meaning.has_srgb_primaries) return;
+    const bool holds_profile = outcome(ItemKind::icc_profile, context_.to_format, context_.to_format) == Outcome::kept;
+    if (!holds_profile || has_made_profile_) return;
+    has_made_profile_ = true;
+    out_.push_back({.kind = ItemKind::icc_profile, .name = "made from " + item.name, .data = context_.space->made_profile()});
+    messages_.add("colour is " + (meaning.name.empty() ? "of other primaries than sRGB" : meaning.name) + ", which a colour profile says in the result");
+  }
+
+  const ItemContext& context_;
+  Messages& messages_;
+  std::vector<Item> out_;
+  std::vector<ExifField> fields_;
+  bool has_made_profile_ = false;
+};
+
+}  // namespace
+
+std::vector<Item> convert_items(const std::vector<Item>& items, const ItemContext& context, Messages& messages) {
+  return ItemConverter(context, messages).run(items);
+}
+
+}  // namespace mollify::files

@@ -1,0 +1,450 @@
+#include "files/result.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "files/channels.h"
+#include "files/contract.h"
+#include "files/items.h"
+#include "files/orientation.h"
+
+namespace mollify::files {
+namespace {
+
+std::string text_of(FileFormat format) { return std::string(name_of(format)); }
+
+/// Names of channels, the first few of many: "Z, id and 3 more".
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 6;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kMost) text += " and " + std::to_string(names.size() - kMost) + " more";
+  return text;
+}
+
+class ResultPlanner {
+ public:
+  ResultPlanner(const Document& source, const ResultRequest& request, Messages& messages)
+      : source_(source), request_(request), messages_(messages), is_same_(source.format == request.format) {}
+
+  ResultPlan plan() {
+    check_structure();
+    std::vector<int> places(source_.pages.size(), -1);  // of the source's pages in the result
+    for (std::size_t i = 0; i < source_.pages.size(); ++i) {
+      const Page& page = source_.pages[i];
+      if (drops(page)) continue;
+      PageWork work = plan_page(static_cast<int>(i));
+      if (page.parent >= 0) work.blurred.parent = work.result.parent = places[static_cast<std::size_t>(page.parent)];
+      places[i] = static_cast<int>(out_.pages.size());
+      out_.pages.push_back(std::move(work));
+    }
+    out_.document.format = request_.format;
+    out_.document.big_endian = source_.big_endian && is_same_;
+    out_.document.big_offsets = source_.big_offsets && is_same_;
+    convert_all_items();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] Outcome outcome_of(ItemKind kind) const { return outcome(kind, source_.format, request_.format); }
+
+  /// Takes the outcome of something that the source has; says it where it is not kept.
+  Outcome account(ItemKind kind, const std::string& details = {}) {
+    const ContractRow& row = contract_row(kind);
+    const Outcome result = outcome_of(kind);
+    const std::string what = std::string(row.name) + (details.empty() ? "" : " (" + details + ")");
+    switch (result) {
+      case Outcome::kept: break;
+      case Outcome::converted: messages_.add(what + ": " + std::string(row.how)); break;
+      case Outcome::dropped: messages_.add(what + " left out for " + text_of(request_.format) + ": " + std::string(row.how)); break;
+      case Outcome::absent:
+      case Outcome::refused:
+        throw FileError("has " + what + ", which " + text_of(request_.format) + " files cannot hold: " + std::string(row.how));
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::size_t count(PageKind kind) const {
+    return static_cast<std::size_t>(std::ranges::count_if(source_.pages, [&](const Page& page) { return page.kind == kind; }));
+  }
+
+  void check_structure() {
+    if (source_.pages.empty()) throw FileError("holds no picture");
+    const std::array<std::pair<PageKind, ItemKind>, 4> kMany = {{{PageKind::page, ItemKind::pages}, {PageKind::frame, ItemKind::frames},
+                                                                 {PageKind::plane, ItemKind::planes}, {PageKind::part, ItemKind::parts}}};
+    for (const auto& [page, item] : kMany) {
+      if (count(page) > 1) account(item, std::to_string(count(page)));
+    }
+    if (count(PageKind::level) > 0) account(ItemKind::levels, std::to_string(count(PageKind::level)));
+    if (count(PageKind::mask) > 0) account(ItemKind::masks);
+    if (request_.region && count(PageKind::level) > 0 && outcome_of(ItemKind::levels) == Outcome::kept) {
+      messages_.add("smaller copies of the picture left out: --roi cannot be cut out of them");
+    }
+  }
+
+  [[nodiscard]] bool drops(const Page& page) {
+    if (page.kind == PageKind::page && count(PageKind::frame) > 0 && request_.format != FileFormat::png) {
+      messages_.add("the picture that stands for the animation left out: only PNG has one");
+      return true;
+    }
+    if (page.kind != PageKind::level) return false;
+    return request_.region.has_value() || outcome_of(ItemKind::levels) == Outcome::dropped;
+  }
+
+  PageWork plan_page(int index) {
+    PageWork work;
+    work.source = index;
+    work.from = source_.pages[static_cast<std::size_t>(index)];
+    work.space = std::make_shared<ColourSpace>(source_, work.from);
+    choose_roles(work.from);
+    work.blurred = work.from;
+    work.blurred.items.clear();
+    if (!is_same_) forget_coding(work.blurred);
+    account_for_storage(work.from);
+    choose_region(work);
+    choose_alpha(work);
+    choose_light(work);
+    choose_colours(work);
+    choose_types(work);
+    choose_structure(work);
+    work.result = work.blurred;
+    choose_orientation(work);
+    choose_kernel_scale(work);
+    return work;
+  }
+
+  /// What the user says by name comes before what the reader thinks of a channel.
+  void choose_roles(Page& page) {
+    const auto matches = [](const std::vector<std::string>& patterns, const std::string& name) {
+      return std::ranges::any_of(patterns, [&](const std::string& each) { return ::fnmatch(each.c_str(), name.c_str(), 0) == 0; });
+    };
+    std::vector<std::string> kept;
+    for (Channel& channel : page.channels) {
+      const bool is_asked_for = matches(request_.blur_patterns, channel.name);
+      if (matches(request_.keep_patterns, channel.name) || (!request_.blur_patterns.empty() && !is_asked_for)) {
+        channel.role = ChannelRole::kept;
+      } else if (is_asked_for && channel.role == ChannelRole::kept) {
+        channel.role = ChannelRole::data;
+      }
+      if (channel.role == ChannelRole::kept) kept.push_back(channel.name);
+    }
+    if (!kept.empty()) messages_.add("kept as stored: " + listed(kept) + "; --channels NAME blurs them");
+  }
+
+  static void forget_coding(Page& page) {
+    page.coding = {};
+    page.name.clear();
+  }
+
+  void account_for_storage(const Page& page) {
+    if (page.significant_bits > 0 && page.significant_bits < 8 * bytes_of(page.channels.front().type)) {
+      account(ItemKind::depth, std::to_string(page.significant_bits) + " bits");
+    }
+    const auto* png = std::get_if<PngCoding>(&page.coding);
+    if (png != nullptr && png->has_palette) account(ItemKind::palette);
+    if (page.tile_width > 0 && outcome_of(ItemKind::tiling) == Outcome::dropped) account(ItemKind::tiling);
+    const auto* tiff = std::get_if<TiffCoding>(&page.coding);
+    constexpr int kOldJpeg = 6, kJpeg = 7;
+    if (tiff != nullptr && (tiff->compression == kOldJpeg || tiff->compression == kJpeg)) {
+      messages_.add("JPEG inside TIFF becomes deflate, which loses nothing");
+    }
+  }
+
+  void choose_region(PageWork& work) {
+    Page& page = work.blurred;
+    if (request_.region) {
+      const Rect& r = *request_.region;
+      const bool inside = r.x >= 0 && r.y >= 0 && r.width > 0 && r.height > 0 && std::int64_t{r.x} + r.width <= page.width &&
+                          std::int64_t{r.y} + r.height <= page.height;
+      if (!inside) {
+        throw FileError("--roi " + std::to_string(r.width) + "x" + std::to_string(r.height) + "+" + std::to_string(r.x) + "+" +
+                        std::to_string(r.y) + " is not inside its " + std::to_string(page.width) + "x" + std::to_string(page.height) + " pixels");
+      }
+      page.width = r.width;
+      page.height = r.height;
+      if (source_.format == FileFormat::exr && is_same_) {  // it stays where it was in the picture
+        const Rect shown = work.from.display.value_or(Rect{0, 0, work.from.width, work.from.height});
+        page.display = Rect{shown.x - r.x, shown.y - r.y, shown.width, shown.height};
+      } else {
+        page.display.reset();
+      }
+    }
+    if (page.display && !is_same_) account(ItemKind::display_window);
+    const PerAxis<Reach>& grow = request_.grow;
+    if (grow == PerAxis<Reach>()) return;
+    if (request_.format != FileFormat::exr) throw FileError("--grow is for OpenEXR, whose pixels may lie outside the picture that is shown");
+    const Rect shown = page.display.value_or(Rect{0, 0, page.width, page.height});
+    page.display = Rect{shown.x + grow.x.before, shown.y + grow.y.before, shown.width, shown.height};
+    page.width += grow.x.before + grow.x.after;
+    page.height += grow.y.before + grow.y.after;
+  }
+
+  [[nodiscard]] bool result_holds_alpha() const { return request_.format != FileFormat::jpeg && request_.format != FileFormat::hdr; }
+  [[nodiscard]] AlphaKind alpha_of_result(AlphaKind source) const {
+    if (source == AlphaKind::none || !result_holds_alpha()) return AlphaKind::none;
+    if (request_.format == FileFormat::tiff) return source;
+    return request_.format == FileFormat::exr ? AlphaKind::associated : AlphaKind::unassociated;
+  }
+
+  void choose_alpha(PageWork& work) {
+    const AlphaKind from = work.from.alpha;
+    if (from == AlphaKind::none) {
+      if (request_.alpha == AlphaChoice::premultiply) messages_.add("no alpha channel");
+      return;
+    }
+    const bool is_unassociated = from == AlphaKind::unassociated;
+    const std::string what = is_unassociated ? "alpha is unassociated" : "alpha is associated";
+    if (request_.alpha == AlphaChoice::ignore) {
+      messages_.add(what + ", ignored as asked");
+    } else if (request_.alpha == AlphaChoice::premultiply || is_unassociated) {
+      messages_.add(what + ", premultiplied around the blur" + (is_unassociated ? "" : " as asked"));
+      work.alpha = AlphaMode::premultiply;
+    } else {
+      messages_.add(what + ", blurred as stored");
+    }
+    work.blurred.alpha = alpha_of_result(from);
+    if (work.blurred.alpha == AlphaKind::none) {
+      if (!request_.flatten) {
+        throw FileError("has alpha, which " + text_of(request_.format) + " files cannot hold; --flatten COLOUR lays it on a colour");
+      }
+      messages_.add("alpha is laid on the colour of --flatten");
+      work.flatten = request_.flatten;
+      std::erase_if(work.blurred.channels, [](const Channel& channel) { return channel.role == ChannelRole::alpha; });
+      work.divides_by_alpha = !is_unassociated;
+      return;
+    }
+    if (work.blurred.alpha == from) return;
+    const bool divides = work.blurred.alpha == AlphaKind::unassociated;
+    messages_.add(std::string("alpha becomes ") + (divides ? "unassociated" : "associated") + " for " + text_of(request_.format));
+    work.divides_by_alpha = divides;
+    work.multiplies_by_alpha = !divides;
+  }
+
+  void choose_light(PageWork& work) {
+    const ColourMeaning& meaning = work.space->meaning();
+    if (work.from.model == ColourModel::other) return;
+    if (!request_.linear) {
+      if (!meaning.name.empty()) messages_.add("colour is " + meaning.name + ", blurred as stored");
+      return;
+    }
+    switch (meaning.encoding) {
+      case ColourEncoding::linear:
+        messages_.add("colour is linear already, so --linear changes nothing");
+        return;
+      case ColourEncoding::tables:
+        throw FileError("its colour is " + meaning.name + ", which has no tone curves for --linear to go by");
+      case ColourEncoding::unnamed:
+        messages_.add("no colour space named, taken for sRGB, decoded around the blur");
+        work.light = Light::srgb;
+        break;
+      case ColourEncoding::srgb:
+        messages_.add("colour is " + meaning.name + ", decoded to linear light around the blur");
+        work.light = Light::srgb;
+        break;
+      case ColourEncoding::curves:
+        messages_.add("colour is " + meaning.name + ", decoded by its curves around the blur");
+        work.light = Light::curves;
+        break;
+    }
+    const bool is_encoded_after_multiplying = work.alpha == AlphaMode::ignore && work.from.alpha == AlphaKind::associated;
+    if (is_encoded_after_multiplying) throw FileError("its colour is multiplied by alpha already; --linear needs unassociated alpha");
+  }
+
+  [[nodiscard]] static bool is_linear(FileFormat format) { return format == FileFormat::exr || format == FileFormat::hdr; }
+
+  /// Colours of another kind than the result's format holds.
+  void choose_colours(PageWork& work) {
+    const Page& page = work.from;
+    if (page.white_is_zero && outcome_of(ItemKind::white_is_zero) != Outcome::kept) {
+      account(ItemKind::white_is_zero);
+      work.negates = true;
+      work.blurred.white_is_zero = false;
+    }
+    work.negates = work.negates || (page.white_is_zero && work.light != Light::as_stored);
+    if (page.model == ColourModel::cmyk && account(ItemKind::colour_ink) == Outcome::converted) set_colour(work, is_linear(request_.format));
+    if (page.model == ColourModel::lab && account(ItemKind::colour_lab) == Outcome::converted) set_colour(work, is_linear(request_.format));
+    if (is_same_ || work.colour || page.model == ColourModel::other) return;
+    const ColourMeaning& meaning = work.space->meaning();
+    const bool source_is_linear = meaning.encoding == ColourEncoding::linear;
+    const bool floats_without_a_name = meaning.encoding == ColourEncoding::unnamed && is_float(page.channels.front().type);
+    if (is_linear(request_.format)) {
+      if (is_linear(source_.format) || floats_without_a_name || is_plain_linear(meaning)) return;
+      set_colour(work, true);
+      messages_.add("colour becomes linear light for " + text_of(request_.format));
+      return;
+    }
+    const bool to_tiff_as_floats = request_.format == FileFormat::tiff && !request_.type.has_value();
+    if (is_linear(source_.format) && source_is_linear) {
+      if (to_tiff_as_floats) {
+        messages_.add("colour stays linear light, which the TIFF does not say");
+        return;
+      }
+      set_colour(work, false);
+      messages_.add("colour becomes sRGB for " + text_of(request_.format));
+    }
+  }
+
+  [[nodiscard]] bool is_plain_linear(const ColourMeaning& meaning) const {
+    return meaning.encoding == ColourEncoding::linear && meaning.has_srgb_primaries;
+  }
+
+  void set_colour(PageWork& work, bool linear) {
+    work.colour = linear ? ColourTransform::Target::linear_srgb : ColourTransform::Target::srgb;
+    if (work.from.alpha == AlphaKind::associated) work.divides_by_alpha = true;
+    if (work.blurred.alpha == AlphaKind::associated) work.multiplies_by_alpha = true;
+    if (work.from.model != ColourModel::cmyk && work.from.model != ColourModel::lab) return;
+    work.blurred.model = ColourModel::rgb;
+    const NumberType type = work.from.channels.front().type;
+    std::vector<Channel> channels = {{"R", type, ChannelRole::colour}, {"G", type, ChannelRole::colour}, {"B", type, ChannelRole::colour}};
+    std::ranges::copy_if(work.blurred.channels, std::back_inserter(channels), [](const Channel& each) { return each.role != ChannelRole::colour; });
+    work.blurred.channels = std::move(channels);
+  }
+
+  /// Types that the result's format has.
+  [[nodiscard]] NumberType fitting(NumberType type) const {
+    switch (request_.format) {
+      case FileFormat::png: return type == NumberType::u8 || type == NumberType::i8 ? NumberType::u8 : NumberType::u16;
+      case FileFormat::jpeg:
+      case FileFormat::webp: return NumberType::u8;
+      case FileFormat::hdr: return NumberType::f32;
+      case FileFormat::exr:
+        if (type == NumberType::u8 || type == NumberType::i8 || type == NumberType::f16) return NumberType::f16;
+        return NumberType::f32;
+      default: return type;
+    }
+  }
+
+  void choose_types(PageWork& work) {
+    Page& page = work.blurred;
+    if (request_.channels && *request_.channels != static_cast<int>(work.from.channels.size())) {
+      throw FileError("has " + std::to_string(work.from.channels.size()) + " channels, --format asks for " + std::to_string(*request_.channels) +
+                      "; u8, u16, f16 and f32 keep their number");
+    }
+    NumberType widest = NumberType::u8;
+    for (const Channel& channel : page.channels) widest = std::max(widest, channel.type);
+    const bool is_mixed = std::ranges::any_of(page.channels, [&](const Channel& each) { return each.type != widest; });
+    const bool joins = is_mixed && outcome_of(ItemKind::channel_types) == Outcome::converted && !request_.type;
+    if (joins) account(ItemKind::channel_types);
+    const Scale scale = request_.scale.value_or(scale_of(work.from));
+    for (Channel& channel : page.channels) {
+      const bool is_id = channel.role == ChannelRole::kept && request_.format == FileFormat::exr && is_same_;
+      if (is_id) continue;
+      const NumberType before = channel.type;
+      channel.type = request_.type.value_or(fitting(joins ? widest : channel.type));
+      if (request_.type && fitting(channel.type) != channel.type) {
+        throw FileError(text_of(request_.format) + " files cannot hold " + std::string(describe(channel.type)) + "; another --format converts them");
+      }
+      if (channel.type != before) say_conversion(before, channel.type, scale);
+    }
+    const NumberType from = work.from.channels.front().type;
+    const NumberType to = page.channels.front().type;
+    if (from != to) page.significant_bits = 0;
+    const bool crosses = is_float(from) != is_float(to) || scale == Scale::colour;
+    work.factor = from == to || (scale == Scale::data) || !crosses ? 1.0 : full_scale(to) / full_scale(from);
+    const bool is_wide = from == NumberType::u32 || from == NumberType::i32 || from == NumberType::f64;
+    if (is_wide) messages_.add(std::string(describe(from)) + " are blurred with the 24 bits of 32-bit floats");
+  }
+
+  /// Numbers of elevation, tomography and the like are data; those of pictures are colours.
+  [[nodiscard]] static Scale scale_of(const Page& page) {
+    const NumberType type = page.channels.front().type;
+    const bool is_data_type = is_signed_integer(type) || type == NumberType::u32 || type == NumberType::f64;
+    const bool is_map = std::ranges::any_of(page.items, [](const Item& item) { return item.kind == ItemKind::geotiff; });
+    return is_data_type || is_map || page.model == ColourModel::other ? Scale::data : Scale::colour;
+  }
+
+  void say_conversion(NumberType from, NumberType to, Scale scale) {
+    std::string text = std::string(describe(from)) + " become " + std::string(describe(to));
+    if (is_float(from) != is_float(to)) {
+      const bool is_colour = scale == Scale::colour;
+      const double full = full_scale(is_float(from) ? to : from);
+      text += is_colour ? ", " + std::to_string(static_cast<long long>(full)) + " is 1.0 (--scale data keeps the numbers)"
+                        : ", numbers keep their values (--scale colour makes fractions of full scale)";
+      if (!is_float(to) && is_colour) text += ", values outside 0 to 1 are clipped";
+    }
+    messages_.add(std::move(text));
+  }
+
+  /// Channels and structure beyond what the result's format holds.
+  void choose_structure(PageWork& work) {
+    Page& page = work.blurred;
+    std::size_t colours = 0, alphas = 0;
+    std::vector<std::string> others;
+    for (const Channel& channel : page.channels) {
+      const bool is_plain = layer_of(channel.name).empty();
+      if (channel.role == ChannelRole::colour && is_plain) {
+        colours += 1;
+      } else if (channel.role == ChannelRole::alpha && is_plain) {
+        alphas += 1;
+      } else {
+        others.push_back(channel.name);
+      }
+    }
+    const bool holds_any = outcome_of(ItemKind::layers) == Outcome::kept;
+    const bool is_ink = page.model == ColourModel::cmyk;
+    const bool is_alone = others.size() == 1 && colours + alphas == 0;  // one channel of any name is grey
+    const bool fits = (others.empty() && alphas <= 1 && (colours == 1 || colours == 3 || (is_ink && colours == 4))) || is_alone;
+    if (!holds_any && !fits) account(ItemKind::layers, others.empty() ? std::to_string(colours + alphas) + " channels" : listed(others));
+    if (!holds_any && is_alone) page.channels.front().role = ChannelRole::colour;
+    if (request_.format != FileFormat::tiff && request_.format != FileFormat::exr) page.tile_width = page.tile_height = 0;
+    if (!is_same_ && page.kind != PageKind::level && page.kind != PageKind::mask) {
+      page.kind = request_.format == FileFormat::exr ? PageKind::part
+                  : page.kind == PageKind::frame && outcome_of(ItemKind::frames) == Outcome::kept ? PageKind::frame : PageKind::page;
+      if (page.kind != PageKind::frame) page.timing.reset();
+    }
+    if (page.resolution && outcome_of(ItemKind::resolution) == Outcome::dropped) {
+      account(ItemKind::resolution);
+      page.resolution.reset();
+    }
+  }
+
+  void choose_orientation(PageWork& work) {
+    if (work.from.orientation <= 1 || outcome_of(ItemKind::orientation) == Outcome::kept) return;
+    if (outcome_of(ItemKind::orientation) == Outcome::absent) return;
+    messages_.add("turned upright, since " + text_of(request_.format) + " files cannot say how they are to be turned");
+    work.turns = true;
+    turn_upright(work.result);
+  }
+
+  void choose_kernel_scale(PageWork& work) const {
+    if (work.from.kind != PageKind::level || work.from.parent < 0) return;
+    const Page& top = source_.pages[static_cast<std::size_t>(work.from.parent)];
+    work.kernel_scale = {static_cast<double>(work.from.width) / top.width, static_cast<double>(work.from.height) / top.height};
+  }
+
+  // Items
+
+  /// TIFF and OpenEXR have items of each page. Other formats have those of the file, to which the first page's belong there.
+  void convert_all_items() {
+    const bool has_items_of_pages = request_.format == FileFormat::tiff || request_.format == FileFormat::exr;
+    std::vector<Item> of_file = source_.items;
+    const PageWork& first = out_.pages.front();
+    if (!has_items_of_pages) of_file.insert(of_file.end(), first.from.items.begin(), first.from.items.end());
+    out_.document.items = converted_items(of_file, first.from, first);
+    for (PageWork& work : out_.pages) {
+      if (has_items_of_pages) work.result.items = converted_items(work.from.items, work.from, work);
+      out_.document.pages.push_back(work.result);
+    }
+  }
+
+  std::vector<Item> converted_items(const std::vector<Item>& items, const Page& from, const PageWork& work) {
+    const ItemContext context{source_.format, request_.format, from, work.result, request_.region, request_.keep_unknown,
+                              work.turns, work.colour.has_value(), work.space.get()};
+    return convert_items(items, context, messages_);
+  }
+
+  const Document& source_;
+  const ResultRequest& request_;
+  Messages& messages_;
+  bool is_same_;
+  ResultPlan out_;
+};
+
+}  // namespace
+
+ResultPlan plan_result(const Document& source, const ResultRequest& request, Messages& messages) {
+  return ResultPlanner(source, request, messages).plan();
+}
+
+}  // namespace mollify::files

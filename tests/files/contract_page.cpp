@@ -1,0 +1,70 @@
+// Prints the table of docs/files.md from the contract, or compares it with the page.
+//   mollify_contract_page            prints
+//   mollify_contract_page PAGE       ends with 1 where the page has another table
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "files/codec.h"
+#include "files/contract.h"
+
+using namespace mollify::files;
+
+namespace {
+
+constexpr const char* kBegin = "<!-- contract -->\n";
+constexpr const char* kEnd = "<!-- /contract -->\n";
+
+std::string words(char letter) {
+  switch (letter) {
+    case 'K': return "kept";
+    case 'C': return "converted";
+    case 'D': return "dropped";
+    case 'R': return "refused";
+    default: return "";
+  }
+}
+
+/// "kept" where all formats that have it agree, else each outcome with its formats.
+std::string cell(std::string_view letters) {
+  std::string text;
+  for (const char letter : {'K', 'C', 'D', 'R'}) {
+    std::string formats;
+    std::size_t count = 0;
+    for (int i = 0; i < kWrittenFormats; ++i) {
+      if (letters[static_cast<std::size_t>(i)] != letter) continue;
+      formats += (formats.empty() ? "" : ", ") + std::string(name_of(static_cast<FileFormat>(i)));
+      ++count;
+    }
+    if (count == 0) continue;
+    const bool is_all = std::ranges::all_of(letters, [&](char c) { return c == letter || c == '-'; });
+    text += (text.empty() ? "" : "; ") + words(letter) + (is_all && count == kWrittenFormats ? "" : ": " + formats);
+  }
+  return text.empty() ? "absent" : text;
+}
+
+std::string table() {
+  std::string text = "| what a file can hold | within a format | in a result of another format | how |\n| --- | --- | --- | --- |\n";
+  int refused = 0;
+  for (const ContractRow& row : contract()) {
+    text += "| " + std::string(row.name) + " | " + cell(row.same) + " | " + cell(row.other) + " | " + std::string(row.how) + " |\n";
+    refused += static_cast<int>(std::ranges::count(row.same, 'R') + std::ranges::count(row.other, 'R'));
+  }
+  return text + "\nRefused: " + std::to_string(refused) + " of " + std::to_string(2 * kWrittenFormats * kItemKinds) + " pairs of a thing and a result.\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::printf("%s%s%s", kBegin, table().c_str(), kEnd);
+    return 0;
+  }
+  std::ifstream file(argv[1]);
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (page.find(kBegin + table() + kEnd) != std::string::npos) return 0;
+  std::fprintf(stderr, "%s has another table than the contract: put in what mollify_contract_page prints\n", argv[1]);
+  return 1;
+}
