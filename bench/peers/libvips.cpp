@@ -135,8 +135,6 @@ Result<PeerRun> prepare(const cases::Case& c, int threads) {
   return run;
 }
 
-}  // namespace
-
 Peer libvips_peer() {
   static const int failed = vips_init("mollify");
   vips_cache_set_max(0);  // or the second run would find the first one's result
@@ -146,4 +144,7 @@ Peer libvips_peer() {
   return {name, prepare};
 }
 
+}  // namespace
 }  // namespace mollify::bench
+
+extern "C" void mollify_make_peer(mollify::bench::Peer& peer) { peer = mollify::bench::libvips_peer(); }

@@ -166,9 +166,8 @@ Result<PeerRun> prepare(const cases::Case& c, int threads) {
 }
 
 }  // namespace
-
-Peer opencv_peer() {
-  return {"opencv " CV_VERSION, prepare};
-}
-
 }  // namespace mollify::bench
+
+extern "C" void mollify_make_peer(mollify::bench::Peer& peer) {
+  peer = {"opencv " CV_VERSION, mollify::bench::prepare};
+}

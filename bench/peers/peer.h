@@ -51,11 +51,9 @@ struct PeerCheck {
 
 /// None where there is no NPP or no NVIDIA GPU.
 [[nodiscard]] std::vector<Peer> npp_peers();
-#ifdef MOLLIFY_HAVE_OPENCV
-[[nodiscard]] Peer opencv_peer();
-#endif
-#ifdef MOLLIFY_HAVE_LIBVIPS
-[[nodiscard]] Peer libvips_peer();
-#endif
+
+/// What each module of a peer defines, for the tool of the same build. The module stays loaded.
+inline constexpr const char* kMakePeer = "mollify_make_peer";
+using MakePeer = void(Peer& peer);
 
 }  // namespace mollify::bench
