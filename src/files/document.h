@@ -108,6 +108,12 @@ struct TiffCoding {
   std::uint32_t rows_per_strip = 0;
   bool planar = false;
   bool reverses_bits = false;  ///< FillOrder 2
+  int photometric = -1;        ///< libtiff's number: tells the encodings of Lab apart, and inks that are not CMYK; -1 follows the model
+  std::uint32_t subfile_type = 0;
+  bool in_sub_directory = false;  ///< its directory is among the SubIFDs of the page `parent`
+  bool is_complex = false;        ///< two channels are the two halves of one complex sample
+  std::vector<std::uint16_t> extra_samples;
+  std::array<std::uint32_t, 4> resolution{};  ///< Page::resolution as stored: two rational numbers, x and y
 };
 struct ExrCoding {
   int compression = 0;  ///< OpenEXR's number

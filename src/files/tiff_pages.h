@@ -1,0 +1,49 @@
+// From directories to pages: what each directory holds, how its samples are stored, and how directories belong together.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "files/tiff_samples.h"
+#include "files/tiff_structure.h"
+
+namespace mollify::files::tiff {
+
+/// How the pixels of a page lie in the file.
+struct Layout {
+  std::int64_t directory = 0;  ///< its offset
+  SampleLayout sample;
+  int samples = 1;             ///< of a pixel as stored; a complex number is two
+  int compression = 1;
+  bool planar = false;
+  bool tiled = false;
+  bool reverses_bits = false;
+  std::uint32_t strile_width = 0, strile_rows = 0;  ///< of a tile or a strip; `strile` is libtiff's word for both
+  Conversion conversion = Conversion::none;
+  Palette palette;
+  YCbCr ycbcr;
+  bool packs_blocks = false;   ///< YCbCr whose chrominances are subsampled and not decoded by libtiff
+  double fill = 0.0;           ///< of tiles that a sparse file leaves out
+  std::optional<std::int64_t> plane_offset;  ///< of a plane behind the only directory: where its pixels begin
+
+  [[nodiscard]] NumberType stored_type() const { return number_type(sample); }
+  [[nodiscard]] std::int64_t stored_pixel_bytes() const { return std::int64_t{samples} * bytes_of(stored_type()); }
+};
+
+struct PageOfFile {
+  Page page;
+  Layout layout;
+};
+struct Inventory {
+  std::vector<PageOfFile> pages;
+  std::vector<Item> items;  ///< of the whole file
+};
+/// All pages of a file. Throws FileError for what cannot be read truly, and where the inventory would need more than `memory_bytes`.
+[[nodiscard]] Inventory take_inventory(const StructureReader& file, std::int64_t memory_bytes, Messages& messages);
+
+/// One page, without its place among the others.
+[[nodiscard]] PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& directory, Messages& messages);
+/// The fields of a directory that do not say how pixels are stored.
+[[nodiscard]] std::vector<Item> items_of(const StructureReader& file, const DirectoryPlace& directory, Messages& messages);
+
+}  // namespace mollify::files::tiff

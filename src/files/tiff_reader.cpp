@@ -1,0 +1,255 @@
+// Reads TIFF files: one row of strips or tiles at a time.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "files/tiff_library.h"
+#include "files/tiff_pages.h"
+#include "files/tiff_structure.h"
+
+namespace mollify::files {
+namespace {
+
+using namespace tiff;
+
+// Decodes one page, top to bottom.
+class PageDecoder {
+ public:
+  PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes)
+      : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps) {
+    prepare_library();
+    band_rows_ = reads_directly() ? direct_rows() : std::min<std::int64_t>(layout_.strile_rows, page_.height);
+    stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
+    std::int64_t most = 0;
+    const std::int64_t strile = reads_directly() ? band_rows_ * file_row_bytes() : static_cast<std::int64_t>(strile_bytes());
+    if (__builtin_mul_overflow(stored_row_bytes_, band_rows_, &most) || __builtin_add_overflow(most, strile, &most) || most > memory_bytes) {
+      throw FileError("has strips or tiles that need " + std::to_string(most >> 20) + " MB of memory, more than may be used");
+    }
+  }
+
+  void read(std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) {
+    for (std::int32_t i = 0; i < count; ++i, into += row_bytes) {
+      const std::int64_t row = std::int64_t{y} + i;
+      if (row < band_begin_ || row >= band_begin_ + band_count_) load_band(row);
+      convert(band_.data() + (row - band_begin_) * stored_row_bytes_, into);
+    }
+  }
+
+ private:
+  ByteSource& source_;
+  LibraryReader& library_;
+  const Page& page_;
+  Layout layout_;
+  bool swaps_;
+  std::int64_t band_rows_ = 0, stored_row_bytes_ = 0;
+  std::int64_t band_begin_ = 0, band_count_ = 0;
+  Bytes band_, strile_, samples_;
+
+  // Pixels without compression are read without libtiff, which would hold whole strips.
+  [[nodiscard]] bool reads_directly() const {
+    return layout_.compression == COMPRESSION_NONE && !layout_.tiled && !layout_.packs_blocks;
+  }
+  [[nodiscard]] int strile_samples() const { return layout_.planar ? 1 : layout_.samples; }
+  [[nodiscard]] std::int64_t file_row_bytes() const { return layout_.sample.row_bytes(std::int64_t{layout_.strile_width} * strile_samples()); }
+  [[nodiscard]] std::int64_t direct_rows() const {
+    constexpr std::int64_t kBytes = 1 << 20;
+    return std::clamp<std::int64_t>(kBytes / std::max<std::int64_t>(1, file_row_bytes()), 1, page_.height);
+  }
+  [[nodiscard]] tmsize_t strile_bytes() const {
+    const tmsize_t bytes = layout_.tiled ? TIFFTileSize(library_.handle()) : TIFFStripSize(library_.handle());
+    library_.check(bytes > 0);
+    return bytes;
+  }
+
+  void prepare_library() {
+    library_.open_directory(layout_.directory);
+    TIFF* handle = library_.handle();
+    if (layout_.compression == COMPRESSION_JPEG && std::get<TiffCoding>(page_.coding).photometric == PHOTOMETRIC_YCBCR) {
+      library_.check(TIFFSetField(handle, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB) == 1);
+    }
+    if (layout_.compression == COMPRESSION_SGILOG || layout_.compression == COMPRESSION_SGILOG24) {
+      library_.check(TIFFSetField(handle, TIFFTAG_SGILOGDATAFMT, SGILOGDATAFMT_FLOAT) == 1);
+    }
+    if (layout_.conversion == Conversion::ycbcr && layout_.compression == COMPRESSION_OJPEG) {
+      std::uint16_t h = 1, v = 1;  // what the stream says
+      TIFFGetFieldDefaulted(handle, TIFFTAG_YCBCRSUBSAMPLING, &h, &v);
+      layout_.ycbcr.h = std::max<int>(1, h);
+      layout_.ycbcr.v = std::max<int>(1, v);
+      layout_.packs_blocks = h * v > 1;
+    }
+    // Where libtiff understands a page otherwise, its rows have another length.
+    const tmsize_t row = layout_.tiled ? TIFFTileRowSize(handle) : TIFFScanlineSize(handle);
+    if (!layout_.packs_blocks && row != file_row_bytes()) throw FileError("has a page whose tags contradict each other");
+  }
+
+  void load_band(std::int64_t row) {
+    band_begin_ = row - row % (reads_directly() ? 1 : layout_.strile_rows);
+    band_count_ = std::min(band_rows_, page_.height - band_begin_);
+    if (reads_directly()) band_count_ = std::min(band_count_, layout_.strile_rows - row % layout_.strile_rows);
+    if (layout_.plane_offset) band_count_ = std::min(band_rows_, page_.height - band_begin_);
+    band_.resize(static_cast<std::size_t>(band_rows_ * stored_row_bytes_));
+    const int planes = layout_.planar ? layout_.samples : 1;
+    for (int plane = 0; plane < planes; ++plane) {
+      if (reads_directly()) {
+        load_direct(plane);
+        continue;
+      }
+      for (std::int64_t x = 0; x < page_.width; x += layout_.strile_width) load_strile(x, plane);
+    }
+  }
+
+  void load_direct(int plane) {
+    const std::int64_t bytes = band_count_ * file_row_bytes();
+    std::int64_t offset = 0;
+    if (layout_.plane_offset) {
+      offset = *layout_.plane_offset + band_begin_ * file_row_bytes();
+    } else {
+      const auto down = (static_cast<std::uint32_t>(page_.height) + layout_.strile_rows - 1) / layout_.strile_rows;
+      const auto strip = static_cast<std::uint32_t>(band_begin_ / layout_.strile_rows + std::int64_t{plane} * down);
+      if (is_left_out(strip)) return fill(0, page_.width, plane);
+      offset = static_cast<std::int64_t>(TIFFGetStrileOffset(library_.handle(), strip)) + band_begin_ % layout_.strile_rows * file_row_bytes();
+    }
+    strile_ = read_exactly(source_, offset, bytes);
+    if (layout_.reverses_bits) TIFFReverseBits(strile_.data(), static_cast<tmsize_t>(bytes));
+    const int unit = layout_.sample.bits % 8 == 0 ? layout_.sample.bits / 8 : 1;
+    for (std::int64_t i = 0; swaps_ && unit > 1 && i + unit <= bytes; i += unit) std::reverse(strile_.data() + i, strile_.data() + i + unit);
+    place_strile(0, plane);
+  }
+
+  // Strips and tiles without a place and without bytes are those that a sparse file leaves out.
+  [[nodiscard]] bool is_left_out(std::uint32_t strile) const {
+    if (layout_.compression == COMPRESSION_OJPEG) return false;
+    return TIFFGetStrileOffset(library_.handle(), strile) == 0 && TIFFGetStrileByteCount(library_.handle(), strile) == 0;
+  }
+
+  void load_strile(std::int64_t x, int plane) {
+    TIFF* handle = library_.handle();
+    const auto column = static_cast<std::uint32_t>(x), row = static_cast<std::uint32_t>(band_begin_);
+    const std::uint32_t strile = layout_.tiled ? TIFFComputeTile(handle, column, row, 0, static_cast<std::uint16_t>(plane))
+                                               : TIFFComputeStrip(handle, row, static_cast<std::uint16_t>(plane));
+    if (is_left_out(strile)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
+    const tmsize_t size = strile_bytes();
+    strile_.resize(static_cast<std::size_t>(size));
+    const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(handle, strile, strile_.data(), size)
+                                       : TIFFReadEncodedStrip(handle, strile, strile_.data(), size);
+    library_.check(got >= 0);
+    const std::int64_t rows = layout_.tiled ? layout_.strile_rows : band_count_;
+    if (!layout_.packs_blocks && got < rows * file_row_bytes()) throw FileError("is damaged: a strip or tile is too short");
+    place_strile(x, plane);
+  }
+
+  [[nodiscard]] std::uint8_t* place(std::int64_t row, std::int64_t x, int plane) {
+    return band_.data() + row * stored_row_bytes_ + x * layout_.stored_pixel_bytes() + plane * bytes_of(layout_.stored_type());
+  }
+
+  void place_strile(std::int64_t x, int plane) {
+    const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
+    if (layout_.packs_blocks) {
+      Bytes rows(static_cast<std::size_t>(band_count_) * layout_.strile_width * 3);
+      unpack_blocks(layout_.ycbcr, strile_.data(), layout_.strile_width, band_count_, rows.data(), std::ptrdiff_t{3} * layout_.strile_width);
+      for (std::int64_t row = 0; row < band_count_; ++row) {
+        std::memcpy(place(row, x, 0), rows.data() + row * 3 * layout_.strile_width, static_cast<std::size_t>(3 * width));
+      }
+      return;
+    }
+    const Scale scale = layout_.conversion == Conversion::palette ? Scale::none : Scale::full;
+    const auto size = static_cast<std::size_t>(bytes_of(layout_.stored_type()));
+    const std::int64_t count = width * strile_samples();
+    for (std::int64_t row = 0; row < band_count_; ++row) {
+      const std::uint8_t* from = strile_.data() + row * file_row_bytes();
+      if (!layout_.planar) {
+        unpack_samples(layout_.sample, scale, from, count, place(row, x, 0));
+        continue;
+      }
+      samples_.resize(static_cast<std::size_t>(count) * size);
+      unpack_samples(layout_.sample, scale, from, count, samples_.data());
+      std::uint8_t* to = place(row, x, plane);
+      for (std::int64_t i = 0; i < width; ++i, to += layout_.stored_pixel_bytes()) std::memcpy(to, samples_.data() + static_cast<std::size_t>(i) * size, size);
+    }
+  }
+
+  void fill(std::int64_t x, std::int64_t width, int plane) {
+    const NumberType type = layout_.stored_type();
+    std::array<std::uint8_t, 8> value{};
+    const auto put = [&](auto number) { std::memcpy(value.data(), &number, sizeof(number)); };
+    switch (type) {
+      case NumberType::u8: put(static_cast<std::uint8_t>(std::clamp(layout_.fill, 0.0, 255.0))); break;
+      case NumberType::i8: put(static_cast<std::int8_t>(std::clamp(layout_.fill, -128.0, 127.0))); break;
+      case NumberType::u16: put(static_cast<std::uint16_t>(std::clamp(layout_.fill, 0.0, 65535.0))); break;
+      case NumberType::i16: put(static_cast<std::int16_t>(std::clamp(layout_.fill, -32768.0, 32767.0))); break;
+      case NumberType::u32: put(static_cast<std::uint32_t>(std::clamp(layout_.fill, 0.0, 4294967295.0))); break;
+      case NumberType::i32: put(static_cast<std::int32_t>(std::clamp(layout_.fill, -2147483648.0, 2147483647.0))); break;
+      case NumberType::f32: put(static_cast<float>(layout_.fill)); break;
+      case NumberType::f64: put(layout_.fill); break;
+      case NumberType::f16: break;
+    }
+    for (std::int64_t row = 0; row < band_count_; ++row) {
+      for (std::int64_t i = 0; i < width * strile_samples(); ++i) {
+        std::uint8_t* to = layout_.planar ? place(row, x + i, plane) : place(row, x, 0) + i * bytes_of(type);
+        std::memcpy(to, value.data(), static_cast<std::size_t>(bytes_of(type)));
+      }
+    }
+  }
+
+  void convert(const std::uint8_t* stored, std::uint8_t* into) const {
+    if (layout_.conversion == Conversion::palette) {
+      return layout_.palette.apply(stored, layout_.sample.bits, page_.width, layout_.samples, into);
+    }
+    std::memcpy(into, stored, static_cast<std::size_t>(stored_row_bytes_));
+    if (layout_.conversion == Conversion::lab_signs) swap_lab_signs(layout_.stored_type(), into, page_.width, layout_.samples);
+    if (layout_.conversion == Conversion::ycbcr) ycbcr_to_rgb(layout_.ycbcr, into, page_.width, layout_.samples);
+    if (layout_.conversion == Conversion::xyz) {
+      std::vector<float> row(static_cast<std::size_t>(page_.width) * 3);
+      std::memcpy(row.data(), stored, static_cast<std::size_t>(stored_row_bytes_));
+      xyz_to_rgb(row.data(), page_.width);
+      std::memcpy(into, row.data(), static_cast<std::size_t>(stored_row_bytes_));
+    }
+  }
+};
+
+class TiffReader final : public Reader {
+ public:
+  TiffReader(std::unique_ptr<ByteSource> source, const ReadOptions& options) : source_(std::move(source)), options_(options) {
+    const StructureReader file(*source_);
+    Inventory inventory = take_inventory(file, options.memory_bytes, messages_);
+    swaps_ = file.is_big_endian() != (std::endian::native == std::endian::big);
+    document_.format = FileFormat::tiff;
+    document_.big_endian = file.is_big_endian();
+    document_.big_offsets = file.has_big_offsets();
+    document_.items = std::move(inventory.items);
+    pages_ = std::move(inventory.pages);
+    for (const PageOfFile& each : pages_) document_.pages.push_back(each.page);
+  }
+
+  [[nodiscard]] const Document& document() const override { return document_; }
+  [[nodiscard]] const Messages& messages() const override { return messages_; }
+
+  void read_rows(int page, std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) override {
+    if (!library_) library_ = std::make_unique<LibraryReader>(*source_, options_.memory_bytes);
+    if (page != decoded_page_) {
+      decoder_.reset();
+      decoder_ = std::make_unique<PageDecoder>(*source_, *library_, pages_[static_cast<std::size_t>(page)], swaps_, options_.memory_bytes);
+      decoded_page_ = page;
+    }
+    decoder_->read(y, count, into, row_bytes);
+  }
+
+ private:
+  std::unique_ptr<ByteSource> source_;
+  ReadOptions options_;
+  Document document_;
+  Messages messages_;
+  std::vector<PageOfFile> pages_;
+  bool swaps_ = false;
+  std::unique_ptr<LibraryReader> library_;
+  std::unique_ptr<PageDecoder> decoder_;
+  int decoded_page_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> open_tiff(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
+  return std::make_unique<TiffReader>(std::move(source), options);
+}
+
+}  // namespace mollify::files

@@ -1,0 +1,224 @@
+"""TIFF files through the codec alone: made by tifffile or by hand, copied by mollify_copy_file, read back by tifffile."""
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+import tifffile
+
+COPY = os.path.abspath(os.environ.get("MOLLIFY_COPY_FILE", "build/dev/mollify_copy_file"))
+RANDOM = np.random.default_rng()
+
+
+def run(source, result):
+    return subprocess.run([COPY, source, result], capture_output=True, text=True, timeout=60)
+
+
+class TiffTest(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore", ResourceWarning)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.source, self.result = self.folder / "in.tif", self.folder / "out.tif"
+
+    def copy(self):
+        done = run(self.source, self.result)
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        return done.stdout
+
+    def refuses(self, *words):
+        done = run(self.source, self.result)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(done.stderr.strip().count("\n"), 0)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def pages(self, path=None):
+        with tifffile.TiffFile(path or self.result) as file:
+            return [page.asarray() for page in file.pages]
+
+    def random(self, shape, dtype):
+        dtype = np.dtype(dtype)
+        if dtype.kind == "c":
+            return (RANDOM.random(shape) + 1j * RANDOM.random(shape)).astype(dtype)
+        if dtype.kind == "f":
+            return RANDOM.normal(size=shape).astype(dtype)
+        return RANDOM.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)
+
+    def test_types_orders_and_layouts(self):
+        for dtype in ("u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4", "f8", "c8"):
+            for order in "<>":
+                for options in ({}, {"tile": (32, 48)}, {"rowsperstrip": 7}, {"bigtiff": True}):
+                    with self.subTest(dtype=dtype, order=order, **options):
+                        pixels = self.random((61, 83), dtype)
+                        tifffile.imwrite(self.source, pixels, byteorder=order, metadata=None, photometric="minisblack", **options)
+                        self.copy()
+                        np.testing.assert_array_equal(self.pages()[0], pixels)
+                        with tifffile.TiffFile(self.result) as file:
+                            self.assertEqual((file.byteorder, file.is_bigtiff), (order, "bigtiff" in options))
+                            self.assertEqual(file.pages[0].is_tiled, "tile" in options)
+
+    def test_compressions(self):
+        for name in ("lzw", "deflate", "adobe_deflate", "packbits", "lzma", "zstd", "lerc"):
+            for dtype, predictor in (("u1", True), ("u2", False), ("u2", True), ("f4", True), ("f4", False)):
+                if predictor and name in ("packbits", "lerc"):
+                    continue
+                for planar in ("contig", "separate"):
+                    with self.subTest(name=name, dtype=dtype, predictor=predictor, planar=planar):
+                        pixels = self.random((3, 50, 70), dtype) if planar == "separate" else self.random((50, 70, 3), dtype)
+                        tifffile.imwrite(self.source, pixels, compression=name, predictor=predictor, planarconfig=planar, photometric="rgb",
+                                         metadata=None)
+                        self.copy()
+                        with tifffile.TiffFile(self.result) as file:
+                            np.testing.assert_array_equal(file.pages[0].asarray(), pixels)
+                            before = tifffile.TiffFile(self.source).pages[0]
+                            self.assertEqual(file.pages[0].planarconfig, before.planarconfig)
+                            if name != "lerc":
+                                self.assertEqual(file.pages[0].compression, before.compression)
+                                self.assertEqual(file.pages[0].predictor, before.predictor)
+
+    def test_few_and_odd_bits(self):
+        for bits in (1, 2, 4, 10, 12, 14, 24):
+            with self.subTest(bits=bits):
+                most = 2 ** bits - 1
+                pixels = RANDOM.integers(0, most, (21, 37), endpoint=True)
+                rows = [np.packbits([v >> (bits - 1 - b) & 1 for v in row for b in range(bits)]).tobytes() for row in pixels.tolist()]
+                self.write_by_hand([(258, 3, [bits]), (262, 3, [1])], b"".join(rows), 37, 21, big=True)
+                self.copy()
+                got = self.samples_by_hand(bits if bits > 8 else 8, 37, 21)
+                np.testing.assert_array_equal(got, pixels if bits > 8 else pixels * 255 // most)
+
+    def write_by_hand(self, fields, pixels, width, height, big=False):
+        order = ">" if big else "<"
+        fields = fields + [(256, 4, [width]), (257, 4, [height]), (273, 4, [8]), (278, 4, [height]), (279, 4, [len(pixels)])]
+        pixels += b"\0" * (len(pixels) % 2)
+        at, entries, values = 8 + len(pixels), b"", b""
+        for tag, kind, numbers in sorted(fields):
+            data = numbers if isinstance(numbers, bytes) else b"".join(struct.pack(order + {3: "H", 4: "I", 12: "d"}[kind], n) for n in numbers)
+            entries += struct.pack(order + "HHI", tag, kind, len(numbers))
+            if len(data) <= 4:
+                entries += data.ljust(4, b"\0")
+            else:
+                entries += struct.pack(order + "I", at + 6 + 12 * len(fields) + len(values))
+                values += data + b"\0" * (len(data) % 2)
+        head = (b"MM" if big else b"II") + struct.pack(order + "HI", 42, at)
+        self.source.write_bytes(head + pixels + struct.pack(order + "H", len(fields)) + entries + b"\0" * 4 + values)
+
+    def samples_by_hand(self, bits, width, height):
+        with tifffile.TiffFile(self.result) as file:
+            page = file.pages[0]
+            self.assertEqual((page.bitspersample, page.compression), (bits, 1))
+            raw = b"".join(file.filehandle.seek(o) and file.filehandle.read(n) for o, n in zip(page.dataoffsets, page.databytecounts))
+        row = -(-width * bits // 8)
+        flags = np.unpackbits(np.frombuffer(raw, np.uint8).reshape(height, row), axis=1)[:, :width * bits].reshape(height, width, bits)
+        return flags @ (1 << np.arange(bits)[::-1])
+
+    def test_photometric(self):
+        for dtype in ("u1", "u2", "f4"):
+            tifffile.imwrite(self.source, self.random((20, 30), dtype), photometric="miniswhite", metadata=None)
+            self.copy()
+            self.assertEqual(tifffile.TiffFile(self.result).pages[0].photometric, 0)
+            np.testing.assert_array_equal(self.pages()[0], self.pages(self.source)[0])
+        for name, samples in (("separated", 4), ("cielab", 3), ("icclab", 3), ("rgb", 4)):
+            tifffile.imwrite(self.source, self.random((20, 30, samples), "u1"), photometric=name, metadata=None,
+                             extrasamples=["unassalpha"] if name == "rgb" else None)
+            self.copy()
+            before, after = (tifffile.TiffFile(path).pages[0] for path in (self.source, self.result))
+            self.assertEqual((after.photometric, after.extrasamples), (before.photometric, before.extrasamples))
+            np.testing.assert_array_equal(after.asarray(), before.asarray())
+
+    def test_palette_becomes_rgb(self):
+        colours = RANDOM.integers(0, 65535, (3, 256), dtype=np.uint16)
+        for table in (colours, colours // 257 * 257):
+            indices = self.random((20, 30), "u1")
+            tifffile.imwrite(self.source, indices, photometric="palette", colormap=table, metadata=None)
+            self.assertIn("palette", self.copy())
+            expected = np.moveaxis(table[:, indices], 0, 2)
+            np.testing.assert_array_equal(self.pages()[0], expected if table is colours else expected // 257)
+
+    def test_jpeg_inside(self):
+        for options in ({"tile": (64, 64)}, {"rowsperstrip": 16}, {"tile": (64, 64), "subsampling": (2, 2)}):
+            pixels = np.full((200, 200, 3), (RANDOM.integers(60, 190), 120, 140), np.uint8)  # of YCbCr
+            pixels[:, 100:, 0] += 20
+            tifffile.imwrite(self.source, pixels, photometric="ycbcr", compression="jpeg", metadata=None, **options)
+            self.assertIn("became deflate", self.copy())
+            self.assertLessEqual(np.abs(self.pages()[0].astype(int) - self.pages(self.source)[0]).max(), 3)
+            self.assertEqual(tifffile.TiffFile(self.result).pages[0].photometric, 2)
+
+    def test_every_tag_is_kept(self):
+        tags = [(33550, 12, 3, (10., 10., 0.), True), (33922, 12, 6, (0., 0., 0., 5e5, 4.6e6, 0.), True), (34735, 3, 8, (1, 1, 0, 1, 1024, 0, 1, 1), True),
+                (42113, 2, 0, "-9999", True), (700, 1, 6, b"<xmp/>", True), (34675, 7, 5, b"profi", True), (315, 2, 0, "someone", True),
+                (65000, 9, 3, (-1, 2, -3), True), (65001, 11, 2, (1.5, 2.5), True), (65002, 7, 3, b"abc", True), (65003, 5, 1, (7, 3), True),
+                (33723, 4, 2, (0x1c020000, 0x00020004), True), (306, 2, 0, "2026:01:02 03:04:05", True)]
+        for order in "<>":
+            tifffile.imwrite(self.source, self.random((9, 9), "u2"), byteorder=order, metadata=None, extratags=tags, resolution=((720000, 10007), (3, 7)))
+            self.copy()
+            before, after = (tifffile.TiffFile(path).pages[0].tags for path in (self.source, self.result))
+            for code in [tag[0] for tag in tags] + [282, 283, 296]:
+                self.assertEqual((after[code].dtype, after[code].count, after[code].value), (before[code].dtype, before[code].count, before[code].value), code)
+
+    def test_exif_and_gps(self):
+        self.source = self.folder / "in.tif"
+        tifffile.imwrite(self.source, self.random((9, 9), "u1"), metadata=None)
+        subprocess.run(["exiftool", "-q", "-overwrite_original", "-ExposureTime=1/30", "-GPSLatitude=12.5", "-GPSLatitudeRef=N", "-Make=Some",
+                        "-UserComment=hello", self.source], check=True)
+        self.copy()
+        wanted = ["exiftool", "-s3", "-ExposureTime", "-GPSLatitude", "-Make", "-UserComment"]
+        before, after = (subprocess.run([*wanted, path], capture_output=True, text=True, check=True).stdout for path in (self.source, self.result))
+        self.assertEqual(after, before)
+        self.assertEqual(len(after.splitlines()), 4)
+
+    def test_pages_and_pyramids(self):
+        full = self.random((64, 96, 3), "u1")
+        with tifffile.TiffWriter(self.source, ome=True) as file:
+            file.write(full, subifds=1, photometric="rgb")
+            file.write(full[::2, ::2], subfiletype=1, photometric="rgb")
+        self.copy()
+        with tifffile.TiffFile(self.result) as file:
+            self.assertTrue(file.is_ome)
+            self.assertEqual([level.shape for level in file.series[0].levels], [(64, 96, 3), (32, 48, 3)])
+            np.testing.assert_array_equal(file.series[0].levels[1].asarray(), full[::2, ::2])
+        with tifffile.TiffWriter(self.source) as file:
+            for i in range(3):
+                file.write(self.random((20 + i, 30), "u2"), metadata=None)
+        self.copy()
+        for before, after in zip(self.pages(self.source), self.pages(), strict=True):
+            np.testing.assert_array_equal(after, before)
+
+    def test_planes_behind_one_directory(self):
+        stack = self.random((12, 40, 50), "u2")
+        for options in ({"imagej": True, "metadata": {"axes": "ZYX"}}, {}):
+            tifffile.imwrite(self.source, stack, photometric="minisblack", truncate=True, **options)
+            self.copy()
+            with tifffile.TiffFile(self.result) as file:
+                self.assertEqual(len(file.pages), 1)
+                np.testing.assert_array_equal(file.asarray(), stack)
+
+    def test_refusals(self):
+        tifffile.imwrite(self.source, self.random((16, 64, 80), "u2"), volumetric=True, tile=(16, 16, 16), photometric="minisblack")
+        self.refuses("volume")
+        tifffile.imwrite(self.source, self.random((300, 400, 3), "u1"), photometric="rgb")
+        self.source.write_bytes(self.source.read_bytes()[:100000])
+        self.refuses("cut off")
+        for name in ("deflate", "jpeg", "lzw", "packbits"):
+            tifffile.imwrite(self.source, self.random((300, 400), "u1"), compression=name, metadata=None)
+            self.source.write_bytes(self.source.read_bytes()[:20000])
+            self.refuses("cut off")
+        self.write_by_hand([(258, 3, [8]), (262, 3, [1])], bytes(100), 10, 10)
+        content = bytearray(self.source.read_bytes())
+        at = struct.unpack_from("<I", content, 4)[0]
+        count = struct.unpack_from("<H", content, at)[0]
+        struct.pack_into("<I", content, at + 2 + 12 * count, at)
+        self.source.write_bytes(content)
+        self.refuses("circle")
+        self.write_by_hand([(258, 3, [8]), (262, 3, [1]), (278, 4, [1])], bytes(100), 10, 2000000000)
+        self.refuses()
+
+
+if __name__ == "__main__":
+    unittest.main()
