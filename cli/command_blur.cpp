@@ -240,7 +240,6 @@ void run(const BlurCommand& args, const CLI::App& command) {
   BatchOptions options = batch_options(args, all.jobs.size());
   const bool pipes_picture = !args.files.folder && args.files.paths.back() == kPipe;
   if (args.dry_run) return dry_run(all, args.files.folder.has_value());
-  if (const std::string note = note_on_kernel(request.spec.kernel); !note.empty() && !args.quiet) complain(note);
 
   make_folders(args.files, all.jobs);
   const std::unique_ptr<Journal> journal = open_journal(args, blur_text(command), all);
@@ -252,7 +251,8 @@ void run(const BlurCommand& args, const CLI::App& command) {
                      .json = args.json,
                      .is_batch = args.files.folder.has_value(),
                      .pipes_picture = pipes_picture,
-                     .kernel = describe(request.spec.kernel)},
+                     .kernel = describe(request.spec.kernel),
+                     .note = note_on_kernel(request.spec.kernel)},
                     all.jobs.size());
   run_batch(all.jobs, options, journal.get(), reporter);
   if (reporter.failures() == 0) {

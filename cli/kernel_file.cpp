@@ -93,7 +93,7 @@ KernelTable table_of(const KernelSpec& kernel) {
   if (const auto* matrix = std::get_if<Matrix>(&kernel)) return {matrix->width, matrix->height, matrix->weights};
   const auto* taps = std::get_if<Taps>(&kernel);
   if (taps == nullptr) return {};
-  const bool is_row = taps->y.weights.empty();
+  const bool is_row = taps->y.weights.size() <= 1;  // an axis without a kernel has the single weight 1
   const std::vector<double>& weights = is_row ? taps->x.weights : taps->y.weights;
   const auto count = static_cast<int>(weights.size());
   return is_row ? KernelTable{count, 1, weights} : KernelTable{1, count, weights};

@@ -23,8 +23,9 @@ void Reporter::note(const std::string& message) {
   complain(message);
 }
 
-void Reporter::done(const FileJob& job, const BlurReport& report) {
+void Reporter::done(const FileJob& job, BlurReport report) {
   ++done_;
+  if (!options_.note.empty()) report.notes.push_back(options_.note);
   progress_.clear();
   if (options_.json) {
     print_json(job, &report, {});
@@ -59,8 +60,6 @@ void Reporter::print_json(const FileJob& job, const BlurReport* report, const st
   if (report == nullptr) {
     json["failed"] = reason;
   } else {
-    std::vector<std::string> messages;
-    for (const std::string& note : report->notes) messages.push_back(note);
     json["width"] = report->width;
     json["height"] = report->height;
     json["channels"] = report->channels;
@@ -69,7 +68,7 @@ void Reporter::print_json(const FileJob& job, const BlurReport* report, const st
     json["algorithm"] = fmt::format("{}", fmt::join(report->algorithms, " and "));
     json["error"] = report->predicted_error;
     json["seconds"] = {{"read", report->read_seconds}, {"blur", report->blur_seconds}, {"write", report->write_seconds}};
-    json["messages"] = messages;
+    json["messages"] = report->notes;
   }
   // Names of files may be no UTF-8.
   fmt::print(text_, "{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

@@ -17,6 +17,7 @@ struct ReporterOptions {
   bool is_batch = false;        ///< of -o: failures are lines of their own, and a last line counts
   bool pipes_picture = false;   ///< standard output is the picture, so all that is said goes to stderr
   std::string kernel;           ///< "gaussian 3"
+  std::string note;             ///< a message that holds for every file
 };
 
 class Reporter {
@@ -24,7 +25,7 @@ class Reporter {
   Reporter(const ReporterOptions& options, std::size_t files);
 
   void begin(const FileJob& job);
-  void done(const FileJob& job, const BlurReport& report);
+  void done(const FileJob& job, BlurReport report);
   void failed(const FileJob& job, const std::string& reason);
   /// A file whose result is complete, though its worker did not live to say so.
   void done_before() { ++done_; }
