@@ -185,12 +185,13 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
   return candidate;
 }
 
-/// What the passes cover, one after the other, and no more than the image.
+/// What the passes cover, one after the other. Twice the image is the most: mirrored borders repeat all after that.
 PerAxis<Reach> reach_of(const std::vector<Pass>& passes, const ImageDesc& src) {
   PerAxis<Reach> reach;
   const auto add = [](Reach& to, std::int64_t before, std::int64_t after, std::int64_t length) {
-    to.before = static_cast<std::int32_t>(std::min(to.before + before, length));
-    to.after = static_cast<std::int32_t>(std::min(to.after + after, length));
+    const std::int64_t most = std::min<std::int64_t>(2 * length, std::numeric_limits<std::int32_t>::max());
+    to.before = static_cast<std::int32_t>(std::min(to.before + before, most));
+    to.after = static_cast<std::int32_t>(std::min(to.after + after, most));
   };
   const auto add_axis = [&](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t length) {
     add(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, length);
