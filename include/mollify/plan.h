@@ -174,6 +174,7 @@ struct Reach {
 struct Refusal {
   std::string algorithm;
   std::string reason;
+  bool is_gpu_only = false;  ///< the algorithm runs on GPUs only, and the plan is for a CPU
   bool operator==(const Refusal&) const = default;
 };
 
@@ -204,7 +205,7 @@ struct Plan {
 };
 
 /// The plan that is predicted to be fastest of those whose error is allowed. An Error of code `unsupported` has a line for each
-/// algorithm in Error::reasons. Thread-safe; takes some 10 us to 10 ms, and seconds
+/// algorithm in Error::reasons; those that only GPUs have share one on CPUs. Thread-safe; takes some 10 us to 10 ms, and seconds
 /// for sigmas beyond 10^4 or so and for the widest cut kernels: not what a frame should wait for. A plan is run as it was
 /// made: what somebody changes in it is not looked at again.
 [[nodiscard]] Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst,

@@ -51,6 +51,8 @@ struct Algorithm {
 
 /// In order of preference where costs tie.
 [[nodiscard]] std::span<const Algorithm* const> registry();
+/// Whether no CPU has its kernels.
+[[nodiscard]] bool is_gpu_only(const Algorithm& algorithm);
 
 // Families, one file each.
 extern const Algorithm kBoxAny;

@@ -266,6 +266,17 @@ std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
   return std::string(label) + " " + std::to_string(x) + "x" + std::to_string(y);
 }
 
+/// A line for each algorithm that was not chosen, and one for all that only GPUs have.
+std::vector<std::string> lines_of(const std::vector<Refusal>& refusals) {
+  std::vector<std::string> lines;
+  for (const Refusal& refusal : refusals) {
+    if (!refusal.is_gpu_only) lines.push_back(refusal.algorithm + ": " + refusal.reason);
+  }
+  const auto gpu_only = std::ranges::count_if(refusals, &Refusal::is_gpu_only);
+  if (gpu_only > 0) lines.push_back(std::to_string(gpu_only) + (gpu_only == 1 ? " GPU-only algorithm" : " GPU-only algorithms"));
+  return lines;
+}
+
 /// "9", or "1 before and 2 after".
 std::string reach_text(const Reach& reach) {
   if (reach.before == reach.after) return std::to_string(reach.before);
@@ -360,7 +371,8 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   for (const Algorithm* algorithm : registry()) {
     Result<Candidate> candidate = ask_candidate(*algorithm, problem, whole, rows);
     if (!candidate) {
-      refusals.push_back({std::string(algorithm->info.id), candidate.error().message});
+      const bool gpu_only = device.backend == Backend::cpu && is_gpu_only(*algorithm);
+      refusals.push_back({std::string(algorithm->info.id), candidate.error().message, gpu_only});
       continue;
     }
     candidates.push_back(std::move(*candidate));
@@ -368,7 +380,7 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   if (candidates.empty()) {
     Error error{ErrorCode::unsupported, "no algorithm of the " + std::string(name(device.backend)) +
                                             " backend can do this blur" + least_error(problem), {}};
-    for (const Refusal& refusal : refusals) error.reasons.push_back(refusal.algorithm + ": " + refusal.reason);
+    error.reasons = lines_of(refusals);
     return error;
   }
   const auto best = std::min_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -411,7 +423,7 @@ std::string explain(const Plan& plan) {
   if (plan.tuning) text += "  tuned    " + tuning_text(*plan.tuning) + "\n";
   text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " +
           number(plan.predicted_copy_ratio, 2) + " times a copy (rough)\n";
-  for (const Refusal& refusal : plan.refusals) text += "  not      " + refusal.algorithm + ": " + refusal.reason + "\n";
+  for (const std::string& line : lines_of(plan.refusals)) text += "  not      " + line + "\n";
   return text;
 }
 
