@@ -37,7 +37,7 @@ constexpr std::array kRegistry = {
     &kNxnDirect,
 };
 
-constexpr std::array kOnCpus = {&kBoxAny, &kSepFused, &kGaussDecimate, &kGaussPyramid, &kGaussCut, &kMatrixLowrank, &kNxnDirect};
+constexpr std::array kOnCpus = {&kBoxAny, &kSepFused, &kGaussDecimate, &kGaussPyramid, &kGaussCut, &kNxnDirect};
 
 }  // namespace
 
