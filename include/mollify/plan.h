@@ -31,6 +31,7 @@ struct GpuInfo {
   bool matrix_conversions = false;         ///< sums of cooperative matrices become operands of others
   bool small_matrices = false;             ///< and operands are of 16x8 and 8x8, too
   bool byte_matrices = false;              ///< cooperative matrices of 8-bit integers, 16x32 times 32x16, summed in 32 bits
+  bool halves_overflow_only = false;       ///< images of f16 store infinities as NaN, and 65536 as an infinity
   bool small_storage = false;              ///< 8- and 16-bit numbers in storage buffers, f16 rounded to the nearest
   std::int64_t shared_bytes = 0;           ///< of one work group
   std::int32_t max_group_invocations = 0;
