@@ -383,12 +383,14 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
     error.reasons = lines_of(refusals);
     return error;
   }
-  const auto best = std::min_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.rank < b.rank;
-  });
+  // What is left to those who ask for it comes after all else.
+  const auto order = [](const Candidate& candidate) { return std::pair(!candidate.proposal.only_on_request.empty(), candidate.rank); };
+  const auto best = std::ranges::min_element(candidates, {}, order);
   for (const Candidate& other : candidates) {
     if (&other == &*best) continue;
-    refusals.push_back({std::string(other.algorithm->info.id), slower_by(other.rank / best->rank)});
+    const bool is_passed_over = !other.proposal.only_on_request.empty() && best->proposal.only_on_request.empty();
+    refusals.push_back({std::string(other.algorithm->info.id),
+                        is_passed_over ? std::string(other.proposal.only_on_request) : slower_by(other.rank / best->rank)});
   }
   Plan plan = assemble(problem, std::move(*best), options.overlap);
   plan.refusals = std::move(refusals);
