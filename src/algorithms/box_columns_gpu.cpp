@@ -262,7 +262,9 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   out.passes.push_back(std::move(pass));
   if (!is_mended(p, *where)) {
     if (box_can_spoil(p)) out.assumption = kFinite;
-    leave_box_spoiled(p, *box, {{form->piece, 0}, {form->segment, 0}}, out);
+    // Where there are fractions the pixels beyond both ends are weighed, some by nothing, and nothing times a NaN is one.
+    const std::int32_t edge = box->x.is_whole() && box->y.is_whole() ? 0 : 1;
+    leave_box_spoiled(p, *box, {{form->piece + edge, edge}, {form->segment + edge, edge}}, out);
   } else if (Status mends = mend_box(p, *box, form->segment, out); !mends) {
     return mends.error();
   }

@@ -177,8 +177,7 @@ Axes axes(const DeviceInfo& device) {
                {AlphaMode::premultiply, TransferFunction::none},
                {AlphaMode::premultiply, TransferFunction::srgb}};
   a.max_errors = {{}, 0.0, 0.01, 0.5};
-  a.contents = {Content::ordinary};
-  if (device.backend == Backend::cpu) a.contents = {Content::ordinary, Content::outliers, Content::bad};  // GPUs are not held to it yet
+  a.contents = {Content::ordinary, Content::outliers, Content::bad};
   return a;
 }
 
@@ -219,7 +218,8 @@ Result<Plan> plan_of(const Case& c, const DeviceInfo& device) {
 bool is_held_to(const DeviceInfo& device, const Plan& plan, Content content) {
   constexpr std::array<std::string_view, 2> kNotYet = {"box.any", "gauss.decimate"};
   if (content == Content::ordinary) return true;
-  return device.backend == Backend::cpu && std::ranges::find(kNotYet, plan.algorithm.id) == kNotYet.end();
+  if (device.backend != Backend::cpu) return plan.algorithm.id.starts_with("box.");
+  return std::ranges::find(kNotYet, plan.algorithm.id) == kNotYet.end();
 }
 
 bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice) {
