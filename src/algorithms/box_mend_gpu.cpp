@@ -42,6 +42,7 @@ double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest) {
 Status can_mend_box(const Problem& p) {
   if (!box_can_spoil(p)) return {};
   if (info(p.dst.format).is_unorm()) return refusal("codes do not tell which sums of floats were spoiled");
+  if (p.spec.transfer != TransferFunction::none) return refusal("a transfer function may make a number of a spoiled sum");
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   return {};
 }

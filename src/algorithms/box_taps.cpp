@@ -55,6 +55,13 @@ double fetch_error(const Problem& p, const ImageDesc& desc) {
 
 /// A sampler weighs a pixel's neighbour even where it weighs nothing, and nothing times a NaN is one.
 constexpr Reach kNeighbour{1, 1};
+/// It takes the difference of two pixels.
+constexpr Assumption kFiniteDifferences{"pixels within +-1e36, whose differences are finite", 1e36};
+
+void assume_differences(const Problem& p, Proposal& out) {
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm() && source.bits == 32) out.assumption = kFiniteDifferences;
+}
 
 // ---- One pass
 
@@ -73,6 +80,7 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
     if (Status s = check_reach(p, *box); !s) return s.error();
     out.error += fetch_error(p, p.src);
     leave_box_spoiled(p, *box, {kNeighbour, kNeighbour}, out);
+    assume_differences(p, out);
   } else {
     out.options["storage"] = text_of(*where);
   }
@@ -132,6 +140,7 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
     // One neighbour of each pass, both along and across.
     constexpr Reach kBoth{2 * kNeighbour.before, 2 * kNeighbour.after};
     leave_box_spoiled(p, *box, {kBoth, kBoth}, out);
+    if (out.assumption == Assumption()) assume_differences(p, out);
   } else {
     out.options["storage"] = text_of(*where);
   }
