@@ -110,7 +110,7 @@ Result<Proposal> propose(const Problem& p) {
                                    std::max<std::int64_t>(64, 4 * y.size()) - 1));
   TileNeeds needs;
   needs.halo = {x.halo(), y.halo()};
-  needs.column_bytes = channels * (integer ? 12 : 56);
+  needs.column_bytes = channels * (integer ? 12 : 64);
   needs.pixel_operations = channels * (integer ? 8.0 : wide_pixels ? 100.0 : 40.0);
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
   Pass pass;
