@@ -433,21 +433,27 @@ class BoxFloatSums {
   /// Adds up the window's whole rows around row y: `count` components from `first` on.
   void sum_anew(std::int64_t y, std::int64_t first, std::int64_t count, double* into) const {
     std::fill_n(into, count, 0.0);
+    const BoxFold& fold = box_.fold_y;
     with_stored([&](auto component) HWY_ATTR {
       using S = decltype(component);
-      for (std::int64_t r = y - box_.y.before; r <= y + box_.y.after; ++r) {
-        add_row(reinterpret_cast<const S*>(part(r, first, count)), count, into);
-      }
+      const auto add = [&](std::int64_t r, std::int64_t times) HWY_ATTR {
+        if (times > 0) add_row(reinterpret_cast<const S*>(part(r, first, count)), static_cast<double>(times), count, into);
+      };
+      for (std::int64_t r = 0; fold.periods > 0 && r < fold.period; ++r) add(r, fold.periods);
+      add(-1, fold.before);
+      add(tile_.src.desc.height, fold.after);
+      for (std::int64_t r = y - box_.y.before; r <= y + box_.y.after; ++r) add(r, 1);
     });
   }
 
   template <class S>
-  static HWY_INLINE void add_row(const S* row, std::int64_t count, double* into) {
+  static HWY_INLINE void add_row(const S* row, double times, std::int64_t count, double* into) {
     const SumTag d;
+    const VecSum weight = hn::Set(d, times);
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Add(hn::LoadU(d, into + i), load_f64(d, row + i)), d, into + i);
-    for (; i < count; ++i) into[i] += number(row + i);
+    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::MulAdd(weight, load_f64(d, row + i), hn::LoadU(d, into + i)), d, into + i);
+    for (; i < count; ++i) into[i] = std::fma(times, number(row + i), into[i]);
   }
 
   /// Row y from component `first` on, `count` of them at least.
@@ -462,7 +468,7 @@ class BoxFloatSums {
   /// What the sums of columns beyond a constant border become.
   [[nodiscard]] std::array<T, kGroup> outside_group() const {
     std::array<T, kGroup> group{};
-    const double size = static_cast<double>(box_.y.size()) + box_.y.before_fraction + box_.y.after_fraction;
+    const double size = static_cast<double>(box_.y.size() + box_.fold_y.size()) + box_.y.before_fraction + box_.y.after_fraction;
     const std::int64_t row_lanes = kGroup / box_float_rows(channels_);
     for (std::int64_t i = 0; i < kGroup; ++i) {
       const std::int64_t channel = std::min<std::int64_t>(i % row_lanes, channels_ - 1);
