@@ -217,7 +217,7 @@ Result<Plan> plan_of(const Case& c, const DeviceInfo& device) {
 }
 
 bool is_held_to(const DeviceInfo& device, const Plan& plan, Content content) {
-  constexpr std::array<std::string_view, 2> kNotYet = {"box.any", "gauss.decimate"};
+  constexpr std::array<std::string_view, 1> kNotYet = {"box.any"};
   if (content == Content::ordinary) return true;
   return device.backend == Backend::cpu && std::ranges::find(kNotYet, plan.algorithm.id) == kNotYet.end();
 }
