@@ -185,25 +185,32 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
   return candidate;
 }
 
-/// What the passes cover, one after the other. Twice the image is the most: mirrored borders repeat all after that.
+/// Twice the image is the most: mirrored borders repeat all after that.
+Reach longer(const Reach& reach, std::int64_t before, std::int64_t after, std::int64_t length) {
+  const std::int64_t most = std::min<std::int64_t>(2 * length, std::numeric_limits<std::int32_t>::max());
+  return {static_cast<std::int32_t>(std::min(reach.before + before, most)), static_cast<std::int32_t>(std::min(reach.after + after, most))};
+}
+
+/// What the passes cover, one after the other.
 PerAxis<Reach> reach_of(const std::vector<Pass>& passes, const ImageDesc& src) {
   PerAxis<Reach> reach;
-  const auto add = [](Reach& to, std::int64_t before, std::int64_t after, std::int64_t length) {
-    const std::int64_t most = std::min<std::int64_t>(2 * length, std::numeric_limits<std::int32_t>::max());
-    to.before = static_cast<std::int32_t>(std::min(to.before + before, most));
-    to.after = static_cast<std::int32_t>(std::min(to.after + after, most));
-  };
-  const auto add_axis = [&](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t length) {
-    add(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, length);
-    add(to, static_cast<std::int64_t>(std::ceil(extent.before)), static_cast<std::int64_t>(std::ceil(extent.after)), length);
+  const auto add_axis = [](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t length) {
+    to = longer(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, length);
+    to = longer(to, static_cast<std::int64_t>(std::ceil(extent.before)), static_cast<std::int64_t>(std::ceil(extent.after)), length);
   };
   for (const Pass& pass : passes) {
     add_axis(reach.x, pass.taps.x, pass.extent.x, src.width);
     add_axis(reach.y, pass.taps.y, pass.extent.y, src.height);
-    add(reach.x, pass.matrix.anchor.x, pass.matrix.width - 1 - pass.matrix.anchor.x, src.width);
-    add(reach.y, pass.matrix.anchor.y, pass.matrix.height - 1 - pass.matrix.anchor.y, src.height);
+    reach.x = longer(reach.x, pass.matrix.anchor.x, pass.matrix.width - 1 - pass.matrix.anchor.x, src.width);
+    reach.y = longer(reach.y, pass.matrix.anchor.y, pass.matrix.height - 1 - pass.matrix.anchor.y, src.height);
   }
   return reach;
+}
+
+PerAxis<Reach> reach_of(const Proposal& proposal, const ImageDesc& src) {
+  if (!proposal.reach) return reach_of(proposal.passes, src);
+  const PerAxis<Reach>& own = *proposal.reach;
+  return {longer({}, own.x.before, own.x.after, src.width), longer({}, own.y.before, own.y.after, src.height)};
 }
 
 /// Source and destination lie on the device and, for the host, beside it: source and destination may overlap there.
@@ -228,10 +235,10 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.overlap = overlap;
   plan.algorithm = {std::string(winner.algorithm->info.id), std::move(winner.proposal.options)};
   plan.tuning = std::move(winner.row);
+  plan.reach = reach_of(winner.proposal, problem.src);
   plan.passes = std::move(winner.proposal.passes);
   plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;
-  plan.reach = winner.proposal.reach.value_or(reach_of(plan.passes, plan.src));
   plan.assumption = colour_assumption(plan.spec, plan.src.format);
   if (!plan.assumption.empty() && !winner.proposal.assumption.text.empty()) plan.assumption += " and ";
   plan.assumption += winner.proposal.assumption.text;
