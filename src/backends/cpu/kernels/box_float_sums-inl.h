@@ -133,7 +133,6 @@ inline constexpr double kLost = 0x1p-16;
 struct Steps {
   VecSum sums[kBoxRows];
   VecSum largest;
-  hn::Mask<SumTag> are_safe;  ///< certainly; false also where a sum only grew a lot
 };
 
 /// Does a sum have to begin anew at one of the steps? `before` are the largest magnitudes before them.
@@ -179,83 +178,59 @@ HWY_NOINLINE void begin_anew(const BoxMoves<S>& m, std::int64_t i, std::int64_t 
   steps.largest = hn::Load(d, largest);
 }
 
-/// kBoxRows steps of the sums `before` and of what they were at most, for components from `i` on.
-template <class S>
-HWY_INLINE Steps take_steps(const BoxMoves<S>& m, std::int64_t i, VecSum before, VecSum largest_before) {
-  const SumTag d;
-  const VecSum zero = hn::Zero(d);
-  const auto moved = [&](std::int64_t k) HWY_ATTR { return hn::Sub(load_f64(d, m.enters[k] + i), load_f64(d, m.leaves[k] + i)); };
-  Steps steps;
-  steps.sums[0] = hn::Add(before, moved(0));
-  steps.sums[1] = hn::Add(steps.sums[0], moved(1));
-  steps.sums[2] = hn::Add(steps.sums[1], moved(2));
-  steps.sums[3] = hn::Add(steps.sums[2], moved(3));
-  static_assert(kBoxRows == 4);
-  if constexpr (kDrifts<S>) {
-    const VecSum size0 = hn::Abs(steps.sums[0]), size1 = hn::Abs(steps.sums[1]);
-    const VecSum size2 = hn::Abs(steps.sums[2]), size3 = hn::Abs(steps.sums[3]);
-    steps.largest = hn::Max(hn::Max(size0, size1), hn::Max(hn::Max(size2, size3), largest_before));
-    const VecSum least = hn::Min(hn::Min(size0, size1), hn::Min(size2, size3));
-    // The product is no number where the last sum is not finite, and what left before is still in it.
-    steps.are_safe = hn::Ge(hn::MulAdd(steps.sums[3], zero, least), hn::Mul(steps.largest, hn::Set(d, kLost)));
-  } else if constexpr (!std::is_integral_v<S>) {
-    steps.largest = zero;
-    steps.are_safe = hn::Eq(hn::Mul(steps.sums[3], zero), zero);
-  }
-  return steps;
-}
-
 /// kBoxRows steps of `count` sums, of which whole vectors are made, and their means.
 template <bool kFractional, class S, class Means, class Fresh>
-HWY_INLINE void step_vectors(const BoxMoves<S>& moves, const BoxWeights& weights, std::int64_t count, ColumnSums columns,
+HWY_INLINE void step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, ColumnSums columns,
                              const Means means, const Fresh& fresh) {
   const SumTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const BoxMoves<S> m = moves;
-  const VecSum scale = hn::Set(d, weights.scale);
+  const S *const in0 = m.enters[0], *const in1 = m.enters[1], *const in2 = m.enters[2], *const in3 = m.enters[3];
+  const S *const out0 = m.leaves[0], *const out1 = m.leaves[1], *const out2 = m.leaves[2], *const out3 = m.leaves[3];
+  const VecSum scale = hn::Set(d, weights.scale), zero = hn::Zero(d), lost = hn::Set(d, kLost);
   const VecSum above = hn::Set(d, weights.above), below = hn::Set(d, weights.below);
-  const auto take = [&](std::int64_t i) HWY_ATTR {
-    return take_steps(m, i, hn::LoadU(d, columns.sums + i), kDrifts<S> ? hn::LoadU(d, columns.largest + i) : hn::Zero(d));
-  };
-  const auto mend = [&](Steps& steps, std::int64_t i) HWY_ATTR {
-    const VecSum largest_before = kDrifts<S> ? hn::LoadU(d, columns.largest + i) : hn::Zero(d);
-    if (kDrifts<S> && !is_lost(steps, largest_before)) return;
-    begin_anew(moves, i, lanes, hn::LoadU(d, columns.sums + i), largest_before, fresh, steps);
-  };
-  const auto put = [&](const Steps& steps, std::int64_t i) HWY_ATTR {
-    hn::StoreU(steps.sums[kBoxRows - 1], d, columns.sums + i);
-    if constexpr (kDrifts<S>) hn::StoreU(steps.largest, d, columns.largest + i);
-    for (std::int64_t k = 0; k < kBoxRows; ++k) {
-      VecSum sum = steps.sums[k];
+  constexpr std::int64_t kLine = 64 / sizeof(S);
+  for (std::int64_t i = 0; i + lanes <= count; i += lanes) {
+    if (i % kLine == 0) {
+      HWY_UNROLL(8)
+      for (const S* row : m.ahead) fetch_far(reinterpret_cast<const std::byte*>(row + i));
+    }
+    const auto moved = [&](const S* in, const S* out) HWY_ATTR { return hn::Sub(load_f64(d, in + i), load_f64(d, out + i)); };
+    const VecSum before = hn::LoadU(d, columns.sums + i);
+    VecSum sum0 = hn::Add(before, moved(in0, out0));
+    VecSum sum1 = hn::Add(sum0, moved(in1, out1));
+    VecSum sum2 = hn::Add(sum1, moved(in2, out2));
+    VecSum sum3 = hn::Add(sum2, moved(in3, out3));
+    // The product is no number where the last sum is not finite, and what left before is still in it.
+    if constexpr (!std::is_integral_v<S> && !kDrifts<S>) {
+      if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(hn::Mul(sum3, zero), zero)))) {
+        Steps steps{{sum0, sum1, sum2, sum3}, zero};
+        begin_anew(m, i, lanes, before, zero, fresh, steps);
+        sum0 = steps.sums[0], sum1 = steps.sums[1], sum2 = steps.sums[2], sum3 = steps.sums[3];
+      }
+    }
+    if constexpr (kDrifts<S>) {
+      const VecSum largest_before = hn::LoadU(d, columns.largest + i);
+      const VecSum size0 = hn::Abs(sum0), size1 = hn::Abs(sum1), size2 = hn::Abs(sum2), size3 = hn::Abs(sum3);
+      VecSum largest = hn::Max(hn::Max(size0, size1), hn::Max(hn::Max(size2, size3), largest_before));
+      const VecSum least = hn::Min(hn::Min(size0, size1), hn::Min(size2, size3));
+      const VecSum safe = hn::NegMulAdd(largest, lost, hn::MulAdd(sum3, zero, least));
+      if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Ge(safe, zero)))) {
+        Steps steps{{sum0, sum1, sum2, sum3}, largest};
+        if (is_lost(steps, largest_before)) begin_anew(m, i, lanes, before, largest_before, fresh, steps);
+        sum0 = steps.sums[0], sum1 = steps.sums[1], sum2 = steps.sums[2], sum3 = steps.sums[3];
+        largest = steps.largest;
+      }
+      hn::StoreU(largest, d, columns.largest + i);
+    }
+    hn::StoreU(sum3, d, columns.sums + i);
+    const auto put = [&](VecSum sum, std::int64_t k) HWY_ATTR {
       if constexpr (kFractional) {
         sum = hn::MulAdd(above, load_f64(d, m.above[k] + i), sum);
         sum = hn::MulAdd(below, load_f64(d, m.below[k] + i), sum);
       }
       means.store(hn::Mul(sum, scale), k, i);
-    }
-  };
-  constexpr std::int64_t kLine = 64 / sizeof(S);
-  const auto fetch = [&](std::int64_t i) HWY_ATTR {
-    if (i % kLine != 0) return;
-    HWY_UNROLL(8)
-    for (const S* row : m.ahead) fetch_far(reinterpret_cast<const std::byte*>(row + i));
-  };
-  std::int64_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    fetch(i);
-    Steps first = take(i), second = take(i + lanes);
-    if constexpr (!std::is_integral_v<S>) {
-      if (HWY_UNLIKELY(!hn::AllTrue(d, hn::And(first.are_safe, second.are_safe)))) mend(first, i), mend(second, i + lanes);
-    }
-    put(first, i), put(second, i + lanes);
-  }
-  for (; i + lanes <= count; i += lanes) {
-    fetch(i);
-    Steps steps = take(i);
-    if constexpr (!std::is_integral_v<S>) {
-      if (HWY_UNLIKELY(!hn::AllTrue(d, steps.are_safe))) mend(steps, i);
-    }
-    put(steps, i);
+    };
+    put(sum0, 0), put(sum1, 1), put(sum2, 2), put(sum3, 3);
   }
 }
 
