@@ -161,11 +161,24 @@ std::size_t AtomicFile::size() const {
   return ::fstat(descriptor_, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
 
-void write_text_file(const std::string& path, std::string_view text) {
+namespace {
+
+void make_folder_of(const std::string& path) {
   std::error_code error;
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) fs::create_directories(folder, error);
   if (error) fail(fmt::format("{}: cannot be written: {}", path, error.message()));
+}
+
+}  // namespace
+
+void require_writable(const std::string& path) {
+  make_folder_of(path);
+  const AtomicFile file(path, true);  // which is removed again
+}
+
+void write_text_file(const std::string& path, std::string_view text) {
+  make_folder_of(path);
   AtomicFile file(path, true);
   file.write(text.data(), text.size(), 0);
   file.commit();

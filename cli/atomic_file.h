@@ -50,6 +50,9 @@ class AtomicFile {
   int write_error_ = 0;  ///< errno of the first write that failed
 };
 
+/// Throws Failure, now instead of after the work, where write_text_file() would. Makes the folders.
+void require_writable(const std::string& path);
+
 /// A whole text file, with the folders that it lies in. Throws Failure, and then what was there is as it was.
 void write_text_file(const std::string& path, std::string_view text);
 

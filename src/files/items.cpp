@@ -132,13 +132,13 @@ class ItemConverter {
         if (context_.region) move_origin(kept, *context_.region);
         break;
       case ItemKind::ome_xml: correct_ome(kept); break;
+      case ItemKind::iptc:
+        if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
+        break;
       case ItemKind::text:
       case ItemKind::comment:
       case ItemKind::attribute:
       case ItemKind::known_tag:
-      case ItemKind::iptc:
-        if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
-        break;
       case ItemKind::photoshop:
         if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
         break;
