@@ -201,6 +201,10 @@ class ItemConverter {
     if (context_.to_format == FileFormat::webp && resolution && !says_it) {
       for (ExifField& field : exif_fields(*resolution)) fields_.push_back(std::move(field));
     }
+    const bool is_said_in_exif = context_.to_format == FileFormat::webp || context_.to_format == FileFormat::jpeg;
+    const Orientation orientation = context_.result.orientation;
+    const Orientation said = exif == out_.end() ? 1 : exif_orientation(exif->data).value_or(1);
+    if (is_said_in_exif && said != orientation) fields_.push_back(exif_field(orientation));
     if (fields_.empty()) return;
     if (exif == out_.end()) exif = out_.insert(out_.end(), {.kind = ItemKind::exif, .name = "Exif"});
     set_exif_fields(exif->data, fields_);

@@ -195,12 +195,12 @@ class FilesTest(unittest.TestCase):
             "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwADAgIDAgIDAwMDBAMDBAUIBQUEBAUKBwcGCAwKDAwLCgsLDQ4SEA0OEQ4LCxAWEBETFBUVFQwPFxgWFBgS"
             "FBUU/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABYAAQEBAAAAAAAAAAAAAAAAAAkHCP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAOBEMATQBZAEsAAD8A"
             "x4QNYycP/9k="))
-        stored = tool.File(self.folder / "ink.jpg", raw=True).pixels[0]
+        stored = np.asarray(Image.open(self.folder / "ink.jpg")).astype(int)
         got = {}
         for name, channels in [("ink_out.jpg", 4), ("ink.tif", 4), ("rgb.png", 3)]:
             self.blur("ink.jpg", name)
             self.assertEqual("inks (CMYK): converted" in self.text, channels == 3)
-            got[name] = tool.File(self.folder / name, raw=True).pixels[0].astype(int)
+            got[name] = np.asarray(Image.open(self.folder / name)).astype(int)
             self.assertEqual(got[name].shape, (8, 8, channels))
         self.assertLessEqual(np.abs(got["ink_out.jpg"] - stored).max(), 2)
         ink = got["ink.tif"] / 255  # 0 is no ink
@@ -445,7 +445,7 @@ class FilesTest(unittest.TestCase):
                     fits = space == fitting
                     kept = self.blur(name, "out_" + name, "--force").attributes()
                     self.assertEqual("ICCProfile" in kept, fits)
-                    self.assertEqual(f"{space.decode().strip()} profile dropped" in self.text, not fits)
+                    self.assertEqual("it is not for the channels of this picture" in self.text, not fits)
                     if channels == 3 and not fits:
                         self.blur(name, "out.png", "--force")
                         self.blur(name, "out.exr", "--force", "--format", "f16")
@@ -551,9 +551,9 @@ class FilesTest(unittest.TestCase):
             shown[orientation] = tool.read(self.folder / "a.png")
             self.assertTrue((shown[orientation] == self.as_shown(shown[1], orientation)).all(), orientation)
             tool.blur(self.folder / "a.tif", self.folder / "b.tif", "--gaussian", 0, "--force")
-            kept = tool.File(self.folder / "b.tif")
-            turned = self.as_shown(kept.pixels[0], kept.attribute("Orientation") or 1)
-            self.assertTrue((turned == shown[orientation]).all(), orientation)
+            source, kept = (Image.open(self.folder / name) for name in ("a.tif", "b.tif"))
+            self.assertEqual((kept.mode, kept.tag_v2.get(0x112, 1)), ("LAB", orientation))
+            self.assertEqual(kept.tobytes(), source.tobytes())
 
     def test_turned_pages_and_mixed_types(self):
         names = ("R", "G", "B", "Z")
