@@ -11,7 +11,9 @@ namespace {
 // Fields of a page's directory that Exif has in its first one.
 constexpr std::array<std::uint16_t, 12> kMainTags = {270, 271, 272, 274, 282, 283, 296, 305, 306, 315, 316, 33432};
 
-bool refers_to_directory(std::uint16_t tag) { return tag == kExifIfd || tag == kGpsIfd || tag == kInteroperabilityIfd; }
+bool refers_to_directory(std::uint16_t tag) {
+  return tag == kExifIfd || tag == kGpsIfd || tag == kInteroperabilityIfd;
+}
 
 // All fields of a directory but references to others.
 std::vector<Field> fields_of(const StructureReader& file, const DirectoryPlace& directory, Messages* messages) {
@@ -28,7 +30,8 @@ std::vector<Field> fields_of(const StructureReader& file, const DirectoryPlace& 
 }
 
 // The directory that a field refers to; unset where there is none.
-std::optional<DirectoryPlace> referred(const StructureReader& file, const DirectoryPlace& directory, std::uint16_t tag, Messages* messages) {
+std::optional<DirectoryPlace> referred(const StructureReader& file, const DirectoryPlace& directory, std::uint16_t tag,
+                                       Messages* messages) {
   if (directory.find(tag) == nullptr) return std::nullopt;
   try {
     return file.read_directory(static_cast<std::int64_t>(file.integer(directory, tag, 0)));
@@ -74,7 +77,8 @@ std::optional<Bytes> exif_block(const StructureReader& file, const DirectoryPlac
   ExifDirectories found;
   if (const auto exif = referred(file, directory, kExifIfd, &messages)) {
     found.exif = fields_of(file, *exif, &messages);
-    if (const auto other = referred(file, *exif, kInteroperabilityIfd, &messages)) found.interoperability = fields_of(file, *other, &messages);
+    if (const auto other = referred(file, *exif, kInteroperabilityIfd, &messages))
+      found.interoperability = fields_of(file, *other, &messages);
   }
   if (const auto gps = referred(file, directory, kGpsIfd, &messages)) found.gps = fields_of(file, *gps, &messages);
   if (found.exif.empty() && found.gps.empty()) return std::nullopt;
@@ -94,7 +98,8 @@ ExifDirectories exif_directories(std::span<const std::uint8_t> block) {
     found.main = fields_of(file, main, nullptr);
     if (const auto exif = referred(file, main, kExifIfd, nullptr)) {
       found.exif = fields_of(file, *exif, nullptr);
-      if (const auto other = referred(file, *exif, kInteroperabilityIfd, nullptr)) found.interoperability = fields_of(file, *other, nullptr);
+      if (const auto other = referred(file, *exif, kInteroperabilityIfd, nullptr))
+        found.interoperability = fields_of(file, *other, nullptr);
     }
     if (const auto gps = referred(file, main, kGpsIfd, nullptr)) found.gps = fields_of(file, *gps, nullptr);
   } catch (const FileError&) {

@@ -40,7 +40,8 @@ int keep_error(TIFF*, void* complaints, const char*, const char* format, va_list
 
 // Decoders of faxes and of JPEG fill in what is missing, and only warn.
 bool means_loss(std::string_view warning) {
-  constexpr std::array<std::string_view, 7> kWords = {"Premature", "premature", "Corrupt", "corrupt", "not enough", "Not enough", "extraneous bytes"};
+  constexpr std::array<std::string_view, 7> kWords = {"Premature",  "premature",  "Corrupt",         "corrupt",
+                                                      "not enough", "Not enough", "extraneous bytes"};
   return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return warning.find(word) != std::string_view::npos; });
 }
 
@@ -81,9 +82,13 @@ toff_t moved(toff_t position, toff_t end, toff_t offset, int whence) {
   return whence == SEEK_SET ? offset : whence == SEEK_CUR ? position + offset : end + offset;
 }
 
-int no_map(thandle_t, void**, toff_t*) { return 0; }
+int no_map(thandle_t, void**, toff_t*) {
+  return 0;
+}
 void no_unmap(thandle_t, void*, toff_t) {}
-int no_close(thandle_t) { return 0; }
+int no_close(thandle_t) {
+  return 0;
+}
 
 }  // namespace
 
@@ -99,13 +104,17 @@ LibraryReader::LibraryReader(ByteSource& source, std::int64_t most_bytes_at_once
   silence_library();
   const auto read = [](thandle_t handle, void* into, tmsize_t count) -> tmsize_t {
     State& state = *static_cast<State*>(handle);
-    return guarded(state, [&]() -> tmsize_t {
-      const std::size_t wanted = static_cast<std::size_t>(count);
-      const std::size_t got = state.source.read_at(static_cast<std::int64_t>(state.position), {static_cast<std::uint8_t*>(into), wanted});
-      state.position += got;
-      state.is_cut_off |= got < wanted;
-      return static_cast<tmsize_t>(got);
-    }, -1);
+    return guarded(
+        state,
+        [&]() -> tmsize_t {
+          const std::size_t wanted = static_cast<std::size_t>(count);
+          const std::size_t got =
+              state.source.read_at(static_cast<std::int64_t>(state.position), {static_cast<std::uint8_t*>(into), wanted});
+          state.position += got;
+          state.is_cut_off |= got < wanted;
+          return static_cast<tmsize_t>(got);
+        },
+        -1);
   };
   const auto write = [](thandle_t, void*, tmsize_t) -> tmsize_t { return -1; };
   const auto seek = [](thandle_t handle, toff_t offset, int whence) -> toff_t {
@@ -119,7 +128,9 @@ LibraryReader::LibraryReader(ByteSource& source, std::int64_t most_bytes_at_once
   if (handle_ == nullptr) fail(state_->complaints, "cannot be read");
 }
 
-LibraryReader::~LibraryReader() { TIFFClose(handle_); }
+LibraryReader::~LibraryReader() {
+  TIFFClose(handle_);
+}
 
 void LibraryReader::open_directory(std::int64_t offset) {
   const bool opened = TIFFSetSubDirectory(handle_, static_cast<toff_t>(offset)) == 1;
@@ -148,12 +159,15 @@ LibraryWriter::LibraryWriter(ByteSink& sink, bool big_endian) : state_(new State
   const auto read = [](thandle_t, void*, tmsize_t) -> tmsize_t { return -1; };
   const auto write = [](thandle_t handle, void* from, tmsize_t count) -> tmsize_t {
     State& state = *static_cast<State*>(handle);
-    return guarded(state, [&]() -> tmsize_t {
-      const auto bytes = static_cast<std::size_t>(count);
-      if (!state.is_muted) state.sink.write_at(static_cast<std::int64_t>(state.position), {static_cast<std::uint8_t*>(from), bytes});
-      state.position += bytes;
-      return count;
-    }, -1);
+    return guarded(
+        state,
+        [&]() -> tmsize_t {
+          const auto bytes = static_cast<std::size_t>(count);
+          if (!state.is_muted) state.sink.write_at(static_cast<std::int64_t>(state.position), {static_cast<std::uint8_t*>(from), bytes});
+          state.position += bytes;
+          return count;
+        },
+        -1);
   };
   const auto seek = [](thandle_t handle, toff_t offset, int whence) -> toff_t {
     State& state = *static_cast<State*>(handle);
@@ -161,7 +175,8 @@ LibraryWriter::LibraryWriter(ByteSink& sink, bool big_endian) : state_(new State
   };
   const auto size = [](thandle_t handle) -> toff_t { return static_cast<toff_t>(static_cast<State*>(handle)->sink.size()); };
   const Options options = open_options(state_->complaints, 0);
-  handle_ = TIFFClientOpenExt("", big_endian ? "w8b" : "w8l", state_.get(), read, write, seek, no_close, size, no_map, no_unmap, options.get());
+  handle_ =
+      TIFFClientOpenExt("", big_endian ? "w8b" : "w8l", state_.get(), read, write, seek, no_close, size, no_map, no_unmap, options.get());
   if (handle_ == nullptr) fail(state_->complaints, "cannot be written");
   state_->is_muted = false;
 }
@@ -185,8 +200,8 @@ std::string compression_name(int compression) {
     int number;
     std::string_view name;
   };
-  constexpr std::array kMore = {Row{33003, "JPEG 2000"}, Row{33005, "JPEG 2000"}, Row{34712, "JPEG 2000"}, Row{50002, "JPEG XL"},
-                                Row{52546, "JPEG XL"}, Row{34892, "lossy DNG JPEG"}, Row{65000, "Eastman Kodak"}};
+  constexpr std::array kMore = {Row{33003, "JPEG 2000"}, Row{33005, "JPEG 2000"},      Row{34712, "JPEG 2000"},    Row{50002, "JPEG XL"},
+                                Row{52546, "JPEG XL"},   Row{34892, "lossy DNG JPEG"}, Row{65000, "Eastman Kodak"}};
   for (const Row& each : kMore) {
     if (each.number == compression) return std::string(each.name);
   }

@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::uint64_t kMostSamples = 65535;
 
-[[noreturn]] void refuse(const std::string& why) { throw FileError(why); }
+[[noreturn]] void refuse(const std::string& why) {
+  throw FileError(why);
+}
 
 // The one value of a field that has one for each sample.
 std::uint64_t common_value(const StructureReader& file, const DirectoryPlace& directory, std::uint16_t tag, std::uint64_t otherwise) {
@@ -34,13 +36,14 @@ void read_sample_layout(const StructureReader& file, const DirectoryPlace& direc
   coding.is_complex = format == SAMPLEFORMAT_COMPLEXINT || format == SAMPLEFORMAT_COMPLEXIEEEFP;
   SampleLayout& sample = result.layout.sample;
   sample.bits = static_cast<int>(std::min<std::uint64_t>(bits, 1024)) / (coding.is_complex ? 2 : 1);
-  sample.kind = format == SAMPLEFORMAT_INT || format == SAMPLEFORMAT_COMPLEXINT                ? SampleKind::signed_integer
+  sample.kind = format == SAMPLEFORMAT_INT || format == SAMPLEFORMAT_COMPLEXINT         ? SampleKind::signed_integer
                 : format == SAMPLEFORMAT_IEEEFP || format == SAMPLEFORMAT_COMPLEXIEEEFP ? SampleKind::floating
                                                                                         : SampleKind::unsigned_integer;
   const bool is_float = sample.kind == SampleKind::floating;
   const bool exists = is_float ? sample.bits == 16 || sample.bits == 24 || sample.bits == 32 || sample.bits == 64
                                : (sample.bits >= 1 && sample.bits <= 32) || sample.bits == 64;
-  if (!exists || bits % (coding.is_complex ? 2 : 1) != 0) refuse("has samples of " + std::to_string(bits) + " bits of a kind that does not exist");
+  if (!exists || bits % (coding.is_complex ? 2 : 1) != 0)
+    refuse("has samples of " + std::to_string(bits) + " bits of a kind that does not exist");
   coding.bits = sample.bits;
   const int full = 8 * bytes_of(number_type(sample));
   if (!is_float && sample.bits < full) result.page.significant_bits = sample.bits;
@@ -50,7 +53,8 @@ void read_size(const StructureReader& file, const DirectoryPlace& directory, Pag
   const std::uint64_t width = file.integer(directory, kImageWidth, 0), height = file.integer(directory, kImageLength, 0);
   constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (width == 0 || height == 0) refuse("has a page without a size");
-  if (width > kMost || height > kMost) refuse("claims a page of " + std::to_string(width) + "x" + std::to_string(height) + " pixels, which is too large");
+  if (width > kMost || height > kMost)
+    refuse("claims a page of " + std::to_string(width) + "x" + std::to_string(height) + " pixels, which is too large");
   result.page.width = static_cast<std::int32_t>(width);
   result.page.height = static_cast<std::int32_t>(height);
   if (file.integer(directory, kImageDepth, 1) > 1 || file.integer(directory, kTileDepth, 1) > 1) {
@@ -87,7 +91,8 @@ void require_striles(const StructureReader& file, const DirectoryPlace& director
   const FieldPlace* offsets = directory.find(layout.tiled ? kTileOffsets : kStripOffsets);
   if (offsets == nullptr) offsets = directory.find(layout.tiled ? kStripOffsets : kTileOffsets);  // written so by some
   if (offsets == nullptr) refuse("has a page without pixels");
-  if (!file.is_whole(*offsets) || offsets->count / static_cast<std::uint64_t>(planes) / across < down) refuse("is cut off: it lacks strips or tiles");
+  if (!file.is_whole(*offsets) || offsets->count / static_cast<std::uint64_t>(planes) / across < down)
+    refuse("is cut off: it lacks strips or tiles");
 }
 
 std::vector<double> numbers(const StructureReader& file, const DirectoryPlace& directory, std::uint16_t tag) {
@@ -114,8 +119,10 @@ void read_resolution(const StructureReader& file, const DirectoryPlace& director
 }
 
 void read_ycbcr(const StructureReader& file, const DirectoryPlace& directory, Layout& layout) {
-  if (const auto luma = numbers(file, directory, kYCbCrCoefficients); luma.size() == 3 && luma[1] > 0) std::copy(luma.begin(), luma.end(), layout.ycbcr.luma.begin());
-  if (const auto reference = numbers(file, directory, kReferenceBlackWhite); reference.size() == 6) std::copy(reference.begin(), reference.end(), layout.ycbcr.reference.begin());
+  if (const auto luma = numbers(file, directory, kYCbCrCoefficients); luma.size() == 3 && luma[1] > 0)
+    std::copy(luma.begin(), luma.end(), layout.ycbcr.luma.begin());
+  if (const auto reference = numbers(file, directory, kReferenceBlackWhite); reference.size() == 6)
+    std::copy(reference.begin(), reference.end(), layout.ycbcr.reference.begin());
   const std::vector<std::uint64_t> factors = file.integers(directory, kYCbCrSubsampling, 2);
   layout.ycbcr.h = layout.ycbcr.v = 2;
   if (factors.size() == 2) {
@@ -132,19 +139,27 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
   Layout& layout = result.layout;
   auto& coding = std::get<TiffCoding>(page.coding);
   const int colours = std::max(1, layout.samples - extra);
-  const int guess = layout.compression == COMPRESSION_OJPEG && colours >= 3 ? PHOTOMETRIC_YCBCR : colours >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
-  coding.photometric = static_cast<int>(std::min<std::uint64_t>(file.integer(directory, kPhotometric, static_cast<std::uint64_t>(guess)), 1 << 20));
-  if (layout.compression == COMPRESSION_OJPEG && coding.photometric == PHOTOMETRIC_RGB) coding.photometric = PHOTOMETRIC_YCBCR;  // as libtiff does
+  const int guess = layout.compression == COMPRESSION_OJPEG && colours >= 3 ? PHOTOMETRIC_YCBCR
+                    : colours >= 3                                          ? PHOTOMETRIC_RGB
+                                                                            : PHOTOMETRIC_MINISBLACK;
+  coding.photometric =
+      static_cast<int>(std::min<std::uint64_t>(file.integer(directory, kPhotometric, static_cast<std::uint64_t>(guess)), 1 << 20));
+  if (layout.compression == COMPRESSION_OJPEG && coding.photometric == PHOTOMETRIC_RGB)
+    coding.photometric = PHOTOMETRIC_YCBCR;  // as libtiff does
   const auto need = [&](int samples, const char* what) {
     if (layout.samples < samples) refuse(std::string("has ") + what + " of too few samples");
     return samples;
   };
   switch (coding.photometric) {
-    case PHOTOMETRIC_MINISWHITE: case PHOTOMETRIC_MINISBLACK: case PHOTOMETRIC_MASK:
+    case PHOTOMETRIC_MINISWHITE:
+    case PHOTOMETRIC_MINISBLACK:
+    case PHOTOMETRIC_MASK:
       page.model = ColourModel::grey;
       page.white_is_zero = coding.photometric == PHOTOMETRIC_MINISWHITE;
       return 1;
-    case PHOTOMETRIC_RGB: page.model = ColourModel::rgb; return need(3, "RGB");
+    case PHOTOMETRIC_RGB:
+      page.model = ColourModel::rgb;
+      return need(3, "RGB");
     case PHOTOMETRIC_PALETTE: {
       page.model = ColourModel::rgb;
       layout.conversion = Conversion::palette;
@@ -167,16 +182,21 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       read_ycbcr(file, directory, layout);
       layout.conversion = Conversion::ycbcr;
       layout.packs_blocks = layout.ycbcr.h * layout.ycbcr.v > 1;
-      if (layout.sample.bits != 8 || (layout.packs_blocks && (layout.samples != 3 || layout.planar))) refuse("has YCbCr of a kind that is not supported");
+      if (layout.sample.bits != 8 || (layout.packs_blocks && (layout.samples != 3 || layout.planar)))
+        refuse("has YCbCr of a kind that is not supported");
       messages.add("YCbCr became RGB");
       return 3;
-    case PHOTOMETRIC_CIELAB: case PHOTOMETRIC_ICCLAB: case PHOTOMETRIC_ITULAB:
+    case PHOTOMETRIC_CIELAB:
+    case PHOTOMETRIC_ICCLAB:
+    case PHOTOMETRIC_ITULAB:
       page.model = colours == 1 ? ColourModel::grey : ColourModel::lab;
       if (colours == 1) return 1;
       if (coding.photometric == PHOTOMETRIC_CIELAB) layout.conversion = Conversion::lab_signs;
       return need(3, "Lab");
-    case PHOTOMETRIC_LOGL: case PHOTOMETRIC_LOGLUV:
-      if (layout.compression != COMPRESSION_SGILOG && layout.compression != COMPRESSION_SGILOG24) refuse("has LogLuv in a compression that is not supported");
+    case PHOTOMETRIC_LOGL:
+    case PHOTOMETRIC_LOGLUV:
+      if (layout.compression != COMPRESSION_SGILOG && layout.compression != COMPRESSION_SGILOG24)
+        refuse("has LogLuv in a compression that is not supported");
       page.model = coding.photometric == PHOTOMETRIC_LOGL ? ColourModel::grey : ColourModel::rgb;
       if (page.model == ColourModel::rgb) layout.conversion = Conversion::xyz;
       layout.sample = {.bits = 32, .kind = SampleKind::floating};
@@ -184,8 +204,10 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       page.significant_bits = 0;
       messages.add("LogLuv became floats in linear light");
       return layout.samples;
-    case PHOTOMETRIC_CFA: refuse("is a camera's raw file: its pixels lie behind a colour filter array");
-    default: refuse("has a photometric interpretation that is unknown (" + std::to_string(coding.photometric) + ")");
+    case PHOTOMETRIC_CFA:
+      refuse("is a camera's raw file: its pixels lie behind a colour filter array");
+    default:
+      refuse("has a photometric interpretation that is unknown (" + std::to_string(coding.photometric) + ")");
   }
 }
 
@@ -205,7 +227,8 @@ void name_channels(Page& page, const Layout& layout, int colours, const std::vec
     const std::uint64_t extra = index < extras.size() ? extras[index] : EXTRASAMPLE_UNSPECIFIED;
     const bool is_alpha = page.alpha == AlphaKind::none && (extra == EXTRASAMPLE_ASSOCALPHA || extra == EXTRASAMPLE_UNASSALPHA);
     if (is_alpha) page.alpha = extra == EXTRASAMPLE_ASSOCALPHA ? AlphaKind::associated : AlphaKind::unassociated;
-    page.channels.push_back({is_alpha ? "A" : std::to_string(page.channels.size()), type, is_alpha ? ChannelRole::alpha : ChannelRole::data});
+    page.channels.push_back(
+        {is_alpha ? "A" : std::to_string(page.channels.size()), type, is_alpha ? ChannelRole::alpha : ChannelRole::data});
     std::get<TiffCoding>(page.coding).extra_samples.push_back(static_cast<std::uint16_t>(extra));
   }
 }
@@ -219,7 +242,8 @@ double no_data(const StructureReader& file, const DirectoryPlace& directory) {
 
 Item item_of(const StructureReader& file, const FieldPlace& place, const TagRow& row) {
   // Blocks are bytes in the file's order, also where their type says numbers.
-  const bool is_block = row.kind == ItemKind::iptc || row.kind == ItemKind::xmp || row.kind == ItemKind::photoshop || row.kind == ItemKind::icc_profile;
+  const bool is_block =
+      row.kind == ItemKind::iptc || row.kind == ItemKind::xmp || row.kind == ItemKind::photoshop || row.kind == ItemKind::icc_profile;
   Item item{.kind = row.kind, .name = std::string(row.name), .data = is_block ? file.read_raw(place) : file.read(place).data};
   if (item.name.empty()) item.name = "tag " + std::to_string(place.tag);
   item.number = place.tag;
@@ -242,7 +266,8 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   TiffCoding& coding = page.coding.emplace<TiffCoding>();
   layout.directory = directory.offset;
   layout.compression = coding.compression = static_cast<int>(std::min<std::uint64_t>(file.integer(directory, kCompression, 1), 65536));
-  if (!is_supported(layout.compression)) refuse("has pixels in a compression that is not supported: " + compression_name(layout.compression));
+  if (!is_supported(layout.compression))
+    refuse("has pixels in a compression that is not supported: " + compression_name(layout.compression));
   read_size(file, directory, result);
   read_sample_layout(file, directory, result);
   const std::uint64_t samples = file.integer(directory, kSamplesPerPixel, layout.compression == COMPRESSION_OJPEG ? 3 : 1);
@@ -252,10 +277,12 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   if (coding.is_complex && layout.planar) refuse("has complex numbers in planes, which is not supported");
   layout.reverses_bits = coding.reverses_bits = file.integer(directory, kFillOrder, 1) == 2;
   coding.predictor = static_cast<int>(file.integer(directory, kPredictor, 1));
-  coding.subfile_type = static_cast<std::uint32_t>(file.integer(directory, kSubfileType, file.integer(directory, kOldSubfileType, 1) == 2 ? 1 : 0));
+  coding.subfile_type =
+      static_cast<std::uint32_t>(file.integer(directory, kSubfileType, file.integer(directory, kOldSubfileType, 1) == 2 ? 1 : 0));
   read_striles(file, directory, result);
   const std::vector<std::uint64_t> extras = file.integers(directory, kExtraSamples, kMostSamples);
-  const int colours = read_photometric(file, directory, result, static_cast<int>(std::min<std::size_t>(extras.size(), samples - 1)), messages);
+  const int colours =
+      read_photometric(file, directory, result, static_cast<int>(std::min<std::size_t>(extras.size(), samples - 1)), messages);
   require_striles(file, directory, result);
   name_channels(page, layout, colours, extras);
   layout.fill = no_data(file, directory);
@@ -264,7 +291,8 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   read_resolution(file, directory, page);
   if (layout.sample.bits == 64 && layout.sample.kind != SampleKind::floating) messages.add("integers of 64 bits became 64-bit floats");
   page.items = items_of(file, directory, messages);
-  if (coding.photometric == PHOTOMETRIC_YCBCR) std::erase_if(page.items, [](const Item& item) { return item.number == kReferenceBlackWhite; });
+  if (coding.photometric == PHOTOMETRIC_YCBCR)
+    std::erase_if(page.items, [](const Item& item) { return item.number == kReferenceBlackWhite; });
   return result;
 }
 
@@ -284,7 +312,8 @@ std::vector<Item> items_of(const StructureReader& file, const DirectoryPlace& di
       items.push_back(item_of(file, place, row));
     }
   }
-  if (auto exif = exif_block(file, directory, messages)) items.push_back({.kind = ItemKind::exif, .name = "Exif", .data = std::move(*exif)});
+  if (auto exif = exif_block(file, directory, messages))
+    items.push_back({.kind = ItemKind::exif, .name = "Exif", .data = std::move(*exif)});
   return items;
 }
 

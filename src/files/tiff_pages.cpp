@@ -131,7 +131,8 @@ class InventoryTaker {
   // Which pages are smaller copies or masks of others. Microscopes' pyramids (SVS) and textures do not mark their levels.
   void relate() {
     const bool is_slide = description(page(0)).starts_with("Aperio");
-    const bool is_texture = std::any_of(page(0).items.begin(), page(0).items.end(), [](const Item& i) { return i.number == kPixarTextureFormat; });
+    const bool is_texture =
+        std::any_of(page(0).items.begin(), page(0).items.end(), [](const Item& i) { return i.number == kPixarTextureFormat; });
     int full = -1;
     for (std::size_t i = 0; i < result_.pages.size(); ++i) {
       Page& each = page(i);
@@ -154,7 +155,8 @@ class InventoryTaker {
   // The last page before a mask that has its size, or the last.
   [[nodiscard]] int masked(std::size_t mask) {
     for (std::size_t i = mask; i-- > 0;) {
-      if (page(i).kind != PageKind::mask && page(i).width == page(mask).width && page(i).height == page(mask).height) return static_cast<int>(i);
+      if (page(i).kind != PageKind::mask && page(i).width == page(mask).width && page(i).height == page(mask).height)
+        return static_cast<int>(i);
     }
     return static_cast<int>(mask) - 1;
   }
@@ -165,11 +167,13 @@ class InventoryTaker {
     const std::int64_t planes = planes_behind(first);
     if (planes <= 1) return;
     const Layout& layout = first.layout;
-    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks) throw FileError("says that it has " + std::to_string(planes) + " planes, and has one directory for them");
+    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks)
+      throw FileError("says that it has " + std::to_string(planes) + " planes, and has one directory for them");
     const DirectoryPlace directory = file_.read_directory(layout.directory);
     const auto begin = static_cast<std::int64_t>(file_.integer(directory, kStripOffsets, 0));
     const std::int64_t bytes = layout.sample.row_bytes(std::int64_t{first.page.width} * layout.samples) * first.page.height;
-    if (begin < 0 || planes > (file_.source().size() - begin) / bytes) throw FileError("is cut off: it lacks some of its " + std::to_string(planes) + " planes");
+    if (begin < 0 || planes > (file_.source().size() - begin) / bytes)
+      throw FileError("is cut off: it lacks some of its " + std::to_string(planes) + " planes");
     if (planes > memory_left_ / kPageCost) throw FileError("has more planes than the memory that may be used");
     first.page.kind = PageKind::plane;
     first.layout.plane_offset = begin;

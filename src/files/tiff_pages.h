@@ -13,7 +13,7 @@ namespace mollify::files::tiff {
 struct Layout {
   std::int64_t directory = 0;  ///< its offset
   SampleLayout sample;
-  int samples = 1;             ///< of a pixel as stored; a complex number is two
+  int samples = 1;  ///< of a pixel as stored; a complex number is two
   int compression = 1;
   bool planar = false;
   bool tiled = false;
@@ -22,8 +22,8 @@ struct Layout {
   Conversion conversion = Conversion::none;
   Palette palette;
   YCbCr ycbcr;
-  bool packs_blocks = false;   ///< YCbCr whose chrominances are subsampled and not decoded by libtiff
-  double fill = 0.0;           ///< of tiles that a sparse file leaves out
+  bool packs_blocks = false;                 ///< YCbCr whose chrominances are subsampled and not decoded by libtiff
+  double fill = 0.0;                         ///< of tiles that a sparse file leaves out
   std::optional<std::int64_t> plane_offset;  ///< of a plane behind the only directory: where its pixels begin
 
   [[nodiscard]] NumberType stored_type() const { return number_type(sample); }

@@ -22,7 +22,8 @@ class PageDecoder {
     stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
     std::int64_t most = 0;
     const std::int64_t strile = reads_directly() ? band_rows_ * file_row_bytes() : static_cast<std::int64_t>(strile_bytes());
-    if (__builtin_mul_overflow(stored_row_bytes_, band_rows_, &most) || __builtin_add_overflow(most, strile, &most) || most > memory_bytes) {
+    if (__builtin_mul_overflow(stored_row_bytes_, band_rows_, &most) || __builtin_add_overflow(most, strile, &most) ||
+        most > memory_bytes) {
       throw FileError("has strips or tiles that need " + std::to_string(most >> 20) + " MB of memory, more than may be used");
     }
   }
@@ -46,11 +47,11 @@ class PageDecoder {
   Bytes band_, strile_, samples_;
 
   // Pixels without compression are read without libtiff, which would hold whole strips.
-  [[nodiscard]] bool reads_directly() const {
-    return layout_.compression == COMPRESSION_NONE && !layout_.tiled && !layout_.packs_blocks;
-  }
+  [[nodiscard]] bool reads_directly() const { return layout_.compression == COMPRESSION_NONE && !layout_.tiled && !layout_.packs_blocks; }
   [[nodiscard]] int strile_samples() const { return layout_.planar ? 1 : layout_.samples; }
-  [[nodiscard]] std::int64_t file_row_bytes() const { return layout_.sample.row_bytes(std::int64_t{layout_.strile_width} * strile_samples()); }
+  [[nodiscard]] std::int64_t file_row_bytes() const {
+    return layout_.sample.row_bytes(std::int64_t{layout_.strile_width} * strile_samples());
+  }
   [[nodiscard]] std::int64_t direct_rows() const {
     constexpr std::int64_t kBytes = 1 << 20;
     return std::clamp<std::int64_t>(kBytes / std::max<std::int64_t>(1, file_row_bytes()), 1, page_.height);
@@ -107,12 +108,14 @@ class PageDecoder {
       const auto down = (static_cast<std::uint32_t>(page_.height) + layout_.strile_rows - 1) / layout_.strile_rows;
       const auto strip = static_cast<std::uint32_t>(band_begin_ / layout_.strile_rows + std::int64_t{plane} * down);
       if (is_left_out(strip)) return fill(0, page_.width, plane);
-      offset = static_cast<std::int64_t>(TIFFGetStrileOffset(library_.handle(), strip)) + band_begin_ % layout_.strile_rows * file_row_bytes();
+      offset =
+          static_cast<std::int64_t>(TIFFGetStrileOffset(library_.handle(), strip)) + band_begin_ % layout_.strile_rows * file_row_bytes();
     }
     strile_ = read_exactly(source_, offset, bytes);
     if (layout_.reverses_bits) TIFFReverseBits(strile_.data(), static_cast<tmsize_t>(bytes));
     const int unit = layout_.sample.bits % 8 == 0 ? layout_.sample.bits / 8 : 1;
-    for (std::int64_t i = 0; swaps_ && unit > 1 && i + unit <= bytes; i += unit) std::reverse(strile_.data() + i, strile_.data() + i + unit);
+    for (std::int64_t i = 0; swaps_ && unit > 1 && i + unit <= bytes; i += unit)
+      std::reverse(strile_.data() + i, strile_.data() + i + unit);
     place_strile(0, plane);
   }
 
@@ -146,7 +149,8 @@ class PageDecoder {
     const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
     if (layout_.packs_blocks) {
       Bytes rows(static_cast<std::size_t>(band_count_) * layout_.strile_width * 3);
-      unpack_blocks(layout_.ycbcr, strile_.data(), layout_.strile_width, band_count_, rows.data(), std::ptrdiff_t{3} * layout_.strile_width);
+      unpack_blocks(layout_.ycbcr, strile_.data(), layout_.strile_width, band_count_, rows.data(),
+                    std::ptrdiff_t{3} * layout_.strile_width);
       for (std::int64_t row = 0; row < band_count_; ++row) {
         std::memcpy(place(row, x, 0), rows.data() + row * 3 * layout_.strile_width, static_cast<std::size_t>(3 * width));
       }
@@ -164,7 +168,8 @@ class PageDecoder {
       samples_.resize(static_cast<std::size_t>(count) * size);
       unpack_samples(layout_.sample, scale, from, count, samples_.data());
       std::uint8_t* to = place(row, x, plane);
-      for (std::int64_t i = 0; i < width; ++i, to += layout_.stored_pixel_bytes()) std::memcpy(to, samples_.data() + static_cast<std::size_t>(i) * size, size);
+      for (std::int64_t i = 0; i < width; ++i, to += layout_.stored_pixel_bytes())
+        std::memcpy(to, samples_.data() + static_cast<std::size_t>(i) * size, size);
     }
   }
 
@@ -173,15 +178,32 @@ class PageDecoder {
     std::array<std::uint8_t, 8> value{};
     const auto put = [&](auto number) { std::memcpy(value.data(), &number, sizeof(number)); };
     switch (type) {
-      case NumberType::u8: put(static_cast<std::uint8_t>(std::clamp(layout_.fill, 0.0, 255.0))); break;
-      case NumberType::i8: put(static_cast<std::int8_t>(std::clamp(layout_.fill, -128.0, 127.0))); break;
-      case NumberType::u16: put(static_cast<std::uint16_t>(std::clamp(layout_.fill, 0.0, 65535.0))); break;
-      case NumberType::i16: put(static_cast<std::int16_t>(std::clamp(layout_.fill, -32768.0, 32767.0))); break;
-      case NumberType::u32: put(static_cast<std::uint32_t>(std::clamp(layout_.fill, 0.0, 4294967295.0))); break;
-      case NumberType::i32: put(static_cast<std::int32_t>(std::clamp(layout_.fill, -2147483648.0, 2147483647.0))); break;
-      case NumberType::f32: put(static_cast<float>(layout_.fill)); break;
-      case NumberType::f64: put(layout_.fill); break;
-      case NumberType::f16: break;
+      case NumberType::u8:
+        put(static_cast<std::uint8_t>(std::clamp(layout_.fill, 0.0, 255.0)));
+        break;
+      case NumberType::i8:
+        put(static_cast<std::int8_t>(std::clamp(layout_.fill, -128.0, 127.0)));
+        break;
+      case NumberType::u16:
+        put(static_cast<std::uint16_t>(std::clamp(layout_.fill, 0.0, 65535.0)));
+        break;
+      case NumberType::i16:
+        put(static_cast<std::int16_t>(std::clamp(layout_.fill, -32768.0, 32767.0)));
+        break;
+      case NumberType::u32:
+        put(static_cast<std::uint32_t>(std::clamp(layout_.fill, 0.0, 4294967295.0)));
+        break;
+      case NumberType::i32:
+        put(static_cast<std::int32_t>(std::clamp(layout_.fill, -2147483648.0, 2147483647.0)));
+        break;
+      case NumberType::f32:
+        put(static_cast<float>(layout_.fill));
+        break;
+      case NumberType::f64:
+        put(layout_.fill);
+        break;
+      case NumberType::f16:
+        break;
     }
     for (std::int64_t row = 0; row < band_count_; ++row) {
       for (std::int64_t i = 0; i < width * strile_samples(); ++i) {

@@ -51,7 +51,9 @@ class BitWriter {
   int held_ = 0;
 };
 
-constexpr std::uint64_t full_scale(int bits) { return (std::uint64_t{1} << bits) - 1; }
+constexpr std::uint64_t full_scale(int bits) {
+  return (std::uint64_t{1} << bits) - 1;
+}
 constexpr std::uint32_t rescaled(std::uint64_t value, std::uint64_t from, std::uint64_t to) {
   return static_cast<std::uint32_t>((value * to + from / 2) / from);
 }
@@ -71,7 +73,8 @@ T load(const std::uint8_t* from, std::int64_t index) {
 std::uint32_t load_24(const std::uint8_t* from, std::int64_t index) {
   const std::uint8_t* p = from + 3 * index;
   constexpr bool kBig = std::endian::native == std::endian::big;
-  return static_cast<std::uint32_t>(p[kBig ? 2 : 0]) | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[kBig ? 0 : 2]) << 16;
+  return static_cast<std::uint32_t>(p[kBig ? 2 : 0]) | static_cast<std::uint32_t>(p[1]) << 8 |
+         static_cast<std::uint32_t>(p[kBig ? 0 : 2]) << 16;
 }
 
 void store_24(std::uint8_t* to, std::int64_t index, std::uint32_t value) {
@@ -110,9 +113,12 @@ void unpack_integers(SampleLayout layout, Scale scale, Next next, std::int64_t c
 
 template <typename T>
 void unpack_odd(SampleLayout layout, Scale scale, const std::uint8_t* from, std::int64_t count, std::uint8_t* to) {
-  if (layout.bits == 24) return unpack_integers<T>(layout, scale, [from](std::int64_t i) { return load_24(from, i); }, count, to);
+  if (layout.bits == 24)
+    return unpack_integers<T>(
+        layout, scale, [from](std::int64_t i) { return load_24(from, i); }, count, to);
   BitReader reader(from, layout.bits);
-  unpack_integers<T>(layout, scale, [&reader](std::int64_t) { return reader.next(); }, count, to);
+  unpack_integers<T>(
+      layout, scale, [&reader](std::int64_t) { return reader.next(); }, count, to);
 }
 
 template <typename T>
@@ -120,7 +126,8 @@ void pack_odd(SampleLayout layout, const std::uint8_t* from, std::int64_t count,
   constexpr int kBits = 8 * sizeof(T);
   const auto narrowed = [&](std::int64_t i) {
     const T value = load<T>(from, i);
-    if (layout.kind == SampleKind::signed_integer) return static_cast<std::uint32_t>(value >> (kBits - layout.bits)) & static_cast<std::uint32_t>(full_scale(layout.bits));
+    if (layout.kind == SampleKind::signed_integer)
+      return static_cast<std::uint32_t>(value >> (kBits - layout.bits)) & static_cast<std::uint32_t>(full_scale(layout.bits));
     return rescaled(value, full_scale(kBits), full_scale(layout.bits));
   };
   if (layout.bits == 24) {
@@ -139,7 +146,9 @@ void unpack_64(bool is_signed, const std::uint8_t* from, std::int64_t count, std
   }
 }
 
-std::uint8_t to_byte(float value) { return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0F, 255.0F))); }
+std::uint8_t to_byte(float value) {
+  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0F, 255.0F)));
+}
 
 template <typename T>
 void apply_palette(const std::vector<std::uint16_t>& colours, const std::uint8_t* from, int bits, std::int64_t pixels, int samples,
@@ -170,7 +179,8 @@ void flip_signs(std::uint8_t* row, std::int64_t pixels, int samples) {
 }  // namespace
 
 NumberType number_type(SampleLayout layout) {
-  if (layout.kind == SampleKind::floating) return layout.bits == 16 ? NumberType::f16 : layout.bits <= 32 ? NumberType::f32 : NumberType::f64;
+  if (layout.kind == SampleKind::floating)
+    return layout.bits == 16 ? NumberType::f16 : layout.bits <= 32 ? NumberType::f32 : NumberType::f64;
   if (layout.bits > 32) return NumberType::f64;
   const bool is_signed = layout.kind == SampleKind::signed_integer;
   if (layout.bits <= 8) return is_signed ? NumberType::i8 : NumberType::u8;
@@ -183,16 +193,20 @@ void unpack_samples(SampleLayout layout, Scale scale, const std::uint8_t* from, 
     for (std::int64_t i = 0; i < count; ++i) store(to, i, float_of_24(load_24(from, i)));
     return;
   }
-  if (layout.kind != SampleKind::floating && layout.bits == 64) return unpack_64(layout.kind == SampleKind::signed_integer, from, count, to);
+  if (layout.kind != SampleKind::floating && layout.bits == 64)
+    return unpack_64(layout.kind == SampleKind::signed_integer, from, count, to);
   const NumberType type = number_type(layout);
   if (layout.bits == 8 * bytes_of(type)) {
     std::memcpy(to, from, static_cast<std::size_t>(count * bytes_of(type)));
     return;
   }
   switch (bytes_of(type)) {
-    case 1: return unpack_odd<std::uint8_t>(layout, scale, from, count, to);
-    case 2: return unpack_odd<std::uint16_t>(layout, scale, from, count, to);
-    default: return unpack_odd<std::uint32_t>(layout, scale, from, count, to);
+    case 1:
+      return unpack_odd<std::uint8_t>(layout, scale, from, count, to);
+    case 2:
+      return unpack_odd<std::uint16_t>(layout, scale, from, count, to);
+    default:
+      return unpack_odd<std::uint32_t>(layout, scale, from, count, to);
   }
 }
 
@@ -202,12 +216,18 @@ void pack_samples(SampleLayout layout, NumberType type, const std::uint8_t* from
     return;
   }
   switch (type) {
-    case NumberType::u8: return pack_odd<std::uint8_t>(layout, from, count, to);
-    case NumberType::i8: return pack_odd<std::int8_t>(layout, from, count, to);
-    case NumberType::u16: return pack_odd<std::uint16_t>(layout, from, count, to);
-    case NumberType::i16: return pack_odd<std::int16_t>(layout, from, count, to);
-    case NumberType::i32: return pack_odd<std::int32_t>(layout, from, count, to);
-    default: return pack_odd<std::uint32_t>(layout, from, count, to);
+    case NumberType::u8:
+      return pack_odd<std::uint8_t>(layout, from, count, to);
+    case NumberType::i8:
+      return pack_odd<std::int8_t>(layout, from, count, to);
+    case NumberType::u16:
+      return pack_odd<std::uint16_t>(layout, from, count, to);
+    case NumberType::i16:
+      return pack_odd<std::int16_t>(layout, from, count, to);
+    case NumberType::i32:
+      return pack_odd<std::int32_t>(layout, from, count, to);
+    default:
+      return pack_odd<std::uint32_t>(layout, from, count, to);
   }
 }
 
@@ -229,7 +249,8 @@ void ycbcr_to_rgb(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, in
   }
 }
 
-void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to, std::ptrdiff_t row_bytes) {
+void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
+                   std::ptrdiff_t row_bytes) {
   const int h = ycbcr.h, v = ycbcr.v;
   const std::int64_t across = (width + h - 1) / h;
   const int block = h * v + 2;

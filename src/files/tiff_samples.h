@@ -35,7 +35,8 @@ struct YCbCr {
 /// 8-bit Y, Cb, Cr of a row of pixels of `samples` samples become R, G, B.
 void ycbcr_to_rgb(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, int samples);
 /// Blocks of h x v luminances, Cb and Cr become rows of three interleaved samples.
-void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to, std::ptrdiff_t row_bytes);
+void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
+                   std::ptrdiff_t row_bytes);
 /// Floats X, Y, Z to linear light of sRGB's primaries, as LogLuv files have it.
 void xyz_to_rgb(float* row, std::int64_t pixels);
 /// a and b of CIE L*a*b*, stored with a sign, to numbers whose middle is grey, or back. Of floats nothing changes.

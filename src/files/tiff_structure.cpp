@@ -41,15 +41,23 @@ Field narrowed(Field field) {
 struct Sizes {
   int count, entry, offset;
 };
-constexpr Sizes sizes(bool big_offsets) { return big_offsets ? Sizes{8, 20, 8} : Sizes{2, 12, 4}; }
+constexpr Sizes sizes(bool big_offsets) {
+  return big_offsets ? Sizes{8, 20, 8} : Sizes{2, 12, 4};
+}
 
-constexpr std::int64_t even(std::int64_t bytes) { return bytes + (bytes & 1); }
+constexpr std::int64_t even(std::int64_t bytes) {
+  return bytes + (bytes & 1);
+}
 
 }  // namespace
 
-int bytes_of_type(std::uint32_t type) { return type < kTypeBytes.size() ? kTypeBytes[type] : 0; }
+int bytes_of_type(std::uint32_t type) {
+  return type < kTypeBytes.size() ? kTypeBytes[type] : 0;
+}
 
-int bytes_of_unit(std::uint32_t type) { return type == kRational || type == kSignedRational ? 4 : bytes_of_type(type); }
+int bytes_of_unit(std::uint32_t type) {
+  return type == kRational || type == kSignedRational ? 4 : bytes_of_type(type);
+}
 
 void swap_values(Bytes& data, std::uint32_t type) {
   const auto unit = static_cast<std::size_t>(bytes_of_unit(type));
@@ -65,7 +73,9 @@ Field shorts_field(std::uint16_t tag, std::span<const std::uint16_t> values) {
   return field;
 }
 
-Field short_field(std::uint16_t tag, std::uint16_t value) { return shorts_field(tag, {&value, 1}); }
+Field short_field(std::uint16_t tag, std::uint16_t value) {
+  return shorts_field(tag, {&value, 1});
+}
 
 Field long_field(std::uint16_t tag, std::uint32_t value) {
   Field field{tag, kLong, 1};
@@ -74,7 +84,8 @@ Field long_field(std::uint16_t tag, std::uint32_t value) {
 }
 
 Field offsets_field(std::uint16_t tag, std::span<const std::uint64_t> values) {
-  const bool wide = std::any_of(values.begin(), values.end(), [](std::uint64_t v) { return v > std::numeric_limits<std::uint32_t>::max(); });
+  const bool wide =
+      std::any_of(values.begin(), values.end(), [](std::uint64_t v) { return v > std::numeric_limits<std::uint32_t>::max(); });
   Field field{tag, wide ? kLong8 : kLong, values.size()};
   for (const std::uint64_t value : values) {
     if (wide) {
@@ -102,14 +113,27 @@ std::uint64_t integer_at(const Field& field, std::size_t index) {
     return static_cast<std::uint64_t>(value);
   };
   switch (field.type) {
-    case kByte: case kUndefined: case kAscii: return read(std::uint8_t{});
-    case kSignedByte: return read(std::int8_t{});
-    case kShort: return read(std::uint16_t{});
-    case kSignedShort: return read(std::int16_t{});
-    case kLong: case kIfd: return read(std::uint32_t{});
-    case kSignedLong: return read(std::int32_t{});
-    case kLong8: case kIfd8: case kSignedLong8: return read(std::uint64_t{});
-    default: return 0;
+    case kByte:
+    case kUndefined:
+    case kAscii:
+      return read(std::uint8_t{});
+    case kSignedByte:
+      return read(std::int8_t{});
+    case kShort:
+      return read(std::uint16_t{});
+    case kSignedShort:
+      return read(std::int16_t{});
+    case kLong:
+    case kIfd:
+      return read(std::uint32_t{});
+    case kSignedLong:
+      return read(std::int32_t{});
+    case kLong8:
+    case kIfd8:
+    case kSignedLong8:
+      return read(std::uint64_t{});
+    default:
+      return 0;
   }
 }
 
@@ -180,7 +204,8 @@ Field StructureReader::read(const FieldPlace& place) const {
 
 std::vector<std::uint64_t> StructureReader::integers(const DirectoryPlace& directory, std::uint16_t tag, std::uint64_t most) const {
   const FieldPlace* place = directory.find(tag);
-  if (place == nullptr || place->type == kRational || place->type == kSignedRational || place->type == kFloat || place->type == kDouble) return {};
+  if (place == nullptr || place->type == kRational || place->type == kSignedRational || place->type == kFloat || place->type == kDouble)
+    return {};
   if (!is_whole(*place)) throw FileError("is cut off within tag " + std::to_string(tag));
   FieldPlace first = *place;
   first.count = std::min(first.count, most);

@@ -16,8 +16,22 @@ namespace mollify::files::tiff {
 
 /// Field types, by their numbers in the file.
 enum FieldType : std::uint16_t {
-  kByte = 1, kAscii, kShort, kLong, kRational, kSignedByte, kUndefined, kSignedShort, kSignedLong, kSignedRational, kFloat, kDouble, kIfd,
-  kLong8 = 16, kSignedLong8, kIfd8
+  kByte = 1,
+  kAscii,
+  kShort,
+  kLong,
+  kRational,
+  kSignedByte,
+  kUndefined,
+  kSignedShort,
+  kSignedLong,
+  kSignedRational,
+  kFloat,
+  kDouble,
+  kIfd,
+  kLong8 = 16,
+  kSignedLong8,
+  kIfd8
 };
 /// Bytes of one value, 0 for types that do not exist.
 [[nodiscard]] int bytes_of_type(std::uint32_t type);

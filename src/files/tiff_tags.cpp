@@ -8,8 +8,12 @@ namespace {
 
 using enum TagUse;
 
-constexpr TagRow known(std::uint16_t tag, std::string_view name) { return {tag, name, item, ItemKind::known_tag}; }
-constexpr TagRow geotiff(std::uint16_t tag, std::string_view name) { return {tag, name, item, ItemKind::geotiff}; }
+constexpr TagRow known(std::uint16_t tag, std::string_view name) {
+  return {tag, name, item, ItemKind::known_tag};
+}
+constexpr TagRow geotiff(std::uint16_t tag, std::string_view name) {
+  return {tag, name, item, ItemKind::geotiff};
+}
 
 // In the order of their numbers.
 constexpr std::array kTags = {

@@ -23,11 +23,11 @@ inline constexpr std::uint16_t kSubfileType = 254, kOldSubfileType = 255, kImage
                                kIccProfile = 34675, kGpsIfd = 34853, kInteroperabilityIfd = 40965, kGdalNoData = 42113;
 
 enum class TagUse : std::uint8_t {
-  structure,   ///< says how pixels are stored: part of the page, not an item
-  item,        ///< an item of kind `kind`
-  directory,   ///< refers to directories that are read on their own
-  untrue,      ///< no longer true of a changed picture: left out with a message
-  elsewhere,   ///< refers to other places of the file: left out with a message
+  structure,  ///< says how pixels are stored: part of the page, not an item
+  item,       ///< an item of kind `kind`
+  directory,  ///< refers to directories that are read on their own
+  untrue,     ///< no longer true of a changed picture: left out with a message
+  elsewhere,  ///< refers to other places of the file: left out with a message
 };
 struct TagRow {
   std::uint16_t tag;

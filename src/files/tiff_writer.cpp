@@ -44,10 +44,14 @@ int photometric_of(const Page& page, const TiffCoding* coding) {
     case ColourModel::grey:
       if (page.kind == PageKind::mask) return PHOTOMETRIC_MASK;
       return page.white_is_zero ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK;
-    case ColourModel::rgb: return PHOTOMETRIC_RGB;
-    case ColourModel::cmyk: return PHOTOMETRIC_SEPARATED;
-    case ColourModel::lab: return stored == PHOTOMETRIC_ICCLAB || stored == PHOTOMETRIC_ITULAB ? stored : PHOTOMETRIC_CIELAB;
-    case ColourModel::other: break;
+    case ColourModel::rgb:
+      return PHOTOMETRIC_RGB;
+    case ColourModel::cmyk:
+      return PHOTOMETRIC_SEPARATED;
+    case ColourModel::lab:
+      return stored == PHOTOMETRIC_ICCLAB || stored == PHOTOMETRIC_ITULAB ? stored : PHOTOMETRIC_CIELAB;
+    case ColourModel::other:
+      break;
   }
   return stored == PHOTOMETRIC_SEPARATED ? PHOTOMETRIC_SEPARATED : PHOTOMETRIC_MINISBLACK;
 }
@@ -56,10 +60,15 @@ int colours_of(const Page& page) {
   const auto is_colour = [](const Channel& c) { return c.role != ChannelRole::alpha; };
   const auto count = static_cast<int>(std::count_if(page.channels.begin(), page.channels.end(), is_colour));
   switch (page.model) {
-    case ColourModel::grey: return 1;
-    case ColourModel::rgb: case ColourModel::lab: return 3;
-    case ColourModel::cmyk: return 4;
-    case ColourModel::other: break;
+    case ColourModel::grey:
+      return 1;
+    case ColourModel::rgb:
+    case ColourModel::lab:
+      return 3;
+    case ColourModel::cmyk:
+      return 4;
+    case ColourModel::other:
+      break;
   }
   return count;
 }
@@ -77,7 +86,8 @@ SampleLayout sample_of(const Page& page, NumberType type, const TiffCoding* codi
 
 int predictor_of(const PageLayout& layout, int wanted) {
   const bool has_predictor = layout.compression == COMPRESSION_LZW || layout.compression == COMPRESSION_ADOBE_DEFLATE ||
-                             layout.compression == COMPRESSION_DEFLATE || layout.compression == COMPRESSION_ZSTD || layout.compression == COMPRESSION_LZMA;
+                             layout.compression == COMPRESSION_DEFLATE || layout.compression == COMPRESSION_ZSTD ||
+                             layout.compression == COMPRESSION_LZMA;
   const int bits = layout.sample.bits;
   if (!has_predictor || wanted == 1 || bits < 8 || bits % 8 != 0 || layout.is_complex) return 1;
   if (layout.sample.kind == SampleKind::floating) return wanted == 2 && bits != 24 ? 2 : 3;
@@ -86,18 +96,27 @@ int predictor_of(const PageLayout& layout, int wanted) {
 
 int compression_of(const PageLayout& layout, int wanted, Messages& messages) {
   switch (wanted) {
-    case COMPRESSION_NONE: case COMPRESSION_LZW: case COMPRESSION_ADOBE_DEFLATE: case COMPRESSION_DEFLATE: case COMPRESSION_PACKBITS:
-    case COMPRESSION_LZMA: case COMPRESSION_ZSTD:
+    case COMPRESSION_NONE:
+    case COMPRESSION_LZW:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_PACKBITS:
+    case COMPRESSION_LZMA:
+    case COMPRESSION_ZSTD:
       if (is_supported(wanted)) return wanted;
       break;
     case COMPRESSION_WEBP: {
-      const bool fits = layout.sample.bits == 8 && layout.sample.kind == SampleKind::unsigned_integer && !layout.planar && (layout.samples == 3 || layout.samples == 4);
+      const bool fits = layout.sample.bits == 8 && layout.sample.kind == SampleKind::unsigned_integer && !layout.planar &&
+                        (layout.samples == 3 || layout.samples == 4);
       if (fits && is_supported(wanted)) return wanted;
       break;
     }
-    default: break;
+    default:
+      break;
   }
-  messages.add("the compression inside, " + compression_name(wanted) + ", became deflate");
+  // Of JPEG the contract tells.
+  if (wanted != COMPRESSION_JPEG && wanted != COMPRESSION_OJPEG)
+    messages.add("the compression inside, " + compression_name(wanted) + ", became deflate");
   return COMPRESSION_ADOBE_DEFLATE;
 }
 
@@ -197,9 +216,12 @@ class PageEncoder {
  public:
   static int sample_format(const PageLayout& layout) {
     switch (layout.sample.kind) {
-      case SampleKind::unsigned_integer: return SAMPLEFORMAT_UINT;
-      case SampleKind::signed_integer: return layout.is_complex ? SAMPLEFORMAT_COMPLEXINT : SAMPLEFORMAT_INT;
-      case SampleKind::floating: break;
+      case SampleKind::unsigned_integer:
+        return SAMPLEFORMAT_UINT;
+      case SampleKind::signed_integer:
+        return layout.is_complex ? SAMPLEFORMAT_COMPLEXINT : SAMPLEFORMAT_INT;
+      case SampleKind::floating:
+        break;
     }
     return layout.is_complex ? SAMPLEFORMAT_COMPLEXIEEEFP : SAMPLEFORMAT_IEEEFP;
   }
@@ -223,7 +245,8 @@ class PageEncoder {
         if (layout_.planar) {
           plane_row_.resize(static_cast<std::size_t>(width) * size);
           for (std::int64_t i = 0; i < width; ++i) {
-            std::memcpy(plane_row_.data() + static_cast<std::size_t>(i) * size, pixels + static_cast<std::size_t>(i * layout_.samples) * size, size);
+            std::memcpy(plane_row_.data() + static_cast<std::size_t>(i) * size,
+                        pixels + static_cast<std::size_t>(i * layout_.samples) * size, size);
           }
           pixels = plane_row_.data();
         }
@@ -243,7 +266,8 @@ class PageEncoder {
         const auto x = static_cast<std::uint32_t>(tile * layout_.strile_width);
         tmsize_t done = 0;
         if (layout_.tiled) {
-          done = TIFFWriteEncodedTile(handle, TIFFComputeTile(handle, x, first_row, 0, static_cast<std::uint16_t>(plane)), data, strile_bytes_);
+          done = TIFFWriteEncodedTile(handle, TIFFComputeTile(handle, x, first_row, 0, static_cast<std::uint16_t>(plane)), data,
+                                      strile_bytes_);
         } else {
           const tmsize_t bytes = rows * layout_.strile_row_bytes();
           done = TIFFWriteEncodedStrip(handle, TIFFComputeStrip(handle, first_row, static_cast<std::uint16_t>(plane)), data, bytes);
@@ -285,7 +309,9 @@ void add_resolution(const Page& page, std::vector<Field>& fields) {
   }
   fields.push_back(rational_field(kXResolution, x));
   fields.push_back(rational_field(kYResolution, y));
-  fields.push_back(short_field(kResolutionUnit, resolution.unit == Resolution::Unit::none ? 1 : resolution.unit == Resolution::Unit::inch ? 2 : 3));
+  fields.push_back(short_field(kResolutionUnit, resolution.unit == Resolution::Unit::none   ? 1
+                                                : resolution.unit == Resolution::Unit::inch ? 2
+                                                                                            : 3));
 }
 
 void add_extra_samples(const Page& page, const PageLayout& layout, std::vector<Field>& fields) {
@@ -294,7 +320,7 @@ void add_extra_samples(const Page& page, const PageLayout& layout, std::vector<F
   if (extra <= 0) return;
   std::vector<std::uint16_t> kinds;
   for (const Channel& each : std::span(page.channels).last(static_cast<std::size_t>(extra))) {
-    kinds.push_back(each.role != ChannelRole::alpha               ? EXTRASAMPLE_UNSPECIFIED
+    kinds.push_back(each.role != ChannelRole::alpha       ? EXTRASAMPLE_UNSPECIFIED
                     : page.alpha == AlphaKind::associated ? EXTRASAMPLE_ASSOCALPHA
                                                           : EXTRASAMPLE_UNASSALPHA);
   }
@@ -310,7 +336,8 @@ void add_extra_samples(const Page& page, const PageLayout& layout, std::vector<F
 std::vector<Field> structure_fields(const Page& page, const PageLayout& layout) {
   const auto* coding = std::get_if<TiffCoding>(&page.coding);
   const int unit = layout.is_complex ? 2 : 1;
-  const std::vector<std::uint16_t> bits(static_cast<std::size_t>(layout.samples / unit), static_cast<std::uint16_t>(layout.sample.bits * unit));
+  const std::vector<std::uint16_t> bits(static_cast<std::size_t>(layout.samples / unit),
+                                        static_cast<std::uint16_t>(layout.sample.bits * unit));
   const std::vector<std::uint16_t> formats(bits.size(), static_cast<std::uint16_t>(PageEncoder::sample_format(layout)));
   std::uint32_t subfile = coding != nullptr ? coding->subfile_type : page.kind == PageKind::level ? 1 : 0;
   if (page.kind == PageKind::mask) subfile |= 4;
@@ -373,7 +400,8 @@ Field field_of_tag(const Item& item, bool swaps) {
   if (unit == 0) unaccounted(item, FileFormat::tiff);
   field.data.resize((field.data.size() + unit - 1) / unit * unit);
   field.count = field.data.size() / unit;
-  const bool is_block = item.kind == ItemKind::iptc || item.kind == ItemKind::xmp || item.kind == ItemKind::photoshop || item.kind == ItemKind::icc_profile;
+  const bool is_block =
+      item.kind == ItemKind::iptc || item.kind == ItemKind::xmp || item.kind == ItemKind::photoshop || item.kind == ItemKind::icc_profile;
   if (is_block && swaps) swap_values(field.data, field.type);
   return field;
 }
@@ -389,17 +417,27 @@ void add_item(const Item& item, bool swaps, Directory& directory) {
   std::vector<Field>& fields = directory.fields;
   if (item.type != 0) return fields.push_back(field_of_tag(item, swaps));
   switch (item.kind) {
-    case ItemKind::exif: directory.exif = exif_directories(item.data); return;
-    case ItemKind::icc_profile: return fields.push_back(bytes_field(kIccProfile, kUndefined, item.data));
-    case ItemKind::xmp: return fields.push_back(bytes_field(kXmp, kByte, item.data));
-    case ItemKind::iptc: return fields.push_back(bytes_field(kIptc, kUndefined, item.data));
-    case ItemKind::photoshop: return fields.push_back(bytes_field(kPhotoshop, kByte, item.data));
-    case ItemKind::timestamp: return fields.push_back(text_field(kDateTime, item.data));
-    case ItemKind::chromaticities: return add_chromaticities(item, fields);
-    case ItemKind::text: case ItemKind::comment:
+    case ItemKind::exif:
+      directory.exif = exif_directories(item.data);
+      return;
+    case ItemKind::icc_profile:
+      return fields.push_back(bytes_field(kIccProfile, kUndefined, item.data));
+    case ItemKind::xmp:
+      return fields.push_back(bytes_field(kXmp, kByte, item.data));
+    case ItemKind::iptc:
+      return fields.push_back(bytes_field(kIptc, kUndefined, item.data));
+    case ItemKind::photoshop:
+      return fields.push_back(bytes_field(kPhotoshop, kByte, item.data));
+    case ItemKind::timestamp:
+      return fields.push_back(text_field(kDateTime, item.data));
+    case ItemKind::chromaticities:
+      return add_chromaticities(item, fields);
+    case ItemKind::text:
+    case ItemKind::comment:
       if (const std::uint16_t tag = tag_of_text(item); tag != 0) return fields.push_back(text_field(tag, item.data));
       break;
-    default: break;
+    default:
+      break;
   }
   unaccounted(item, FileFormat::tiff);
 }
@@ -584,7 +622,8 @@ class TiffWriter final : public Writer {
     layout.strile_rows = static_cast<std::uint32_t>(first.height);
     Directory& directory = directories_.front();
     std::erase_if(directory.fields, [](const Field& field) {
-      return field.tag == kCompression || field.tag == kPredictor || field.tag == kPlanarConfig || field.tag == kRowsPerStrip || field.tag == kTileWidth || field.tag == kTileLength;
+      return field.tag == kCompression || field.tag == kPredictor || field.tag == kPlanarConfig || field.tag == kRowsPerStrip ||
+             field.tag == kTileWidth || field.tag == kTileLength;
     });
     directory.fields.push_back(short_field(kCompression, COMPRESSION_NONE));
     directory.fields.push_back(short_field(kPlanarConfig, 1));
@@ -610,7 +649,8 @@ class TiffWriter final : public Writer {
     for (std::int32_t i = 0; i < count; ++i, from += row_bytes) {
       pack_samples(layout.sample, layout.type, from, std::int64_t{page.width} * layout.samples, row.data());
       const auto unit = static_cast<std::size_t>(layout.sample.bits % 8 == 0 ? layout.sample.bits / 8 : 1);
-      for (std::size_t at = 0; swaps() && unit > 1 && at + unit <= row.size(); at += unit) std::reverse(row.data() + at, row.data() + at + unit);
+      for (std::size_t at = 0; swaps() && unit > 1 && at + unit <= row.size(); at += unit)
+        std::reverse(row.data() + at, row.data() + at + unit);
       if (layout.reverses_bits) TIFFReverseBits(row.data(), static_cast<tmsize_t>(row.size()));
       sink_.write_at(sink_.size(), row);
     }

@@ -113,7 +113,8 @@ class TiffTest(unittest.TestCase):
         with tifffile.TiffFile(self.result) as file:
             page = file.pages[0]
             self.assertEqual((page.bitspersample, page.compression), (bits, 1))
-            raw = b"".join(file.filehandle.seek(o) and file.filehandle.read(n) for o, n in zip(page.dataoffsets, page.databytecounts))
+            raw = b"".join(file.filehandle.seek(o) and file.filehandle.read(n) for o, n in
+                           zip(page.dataoffsets, page.databytecounts))
         row = -(-width * bits // 8)
         flags = np.unpackbits(np.frombuffer(raw, np.uint8).reshape(height, row), axis=1)[:, :width * bits].reshape(height, width, bits)
         return flags @ (1 << np.arange(bits)[::-1])
@@ -146,30 +147,35 @@ class TiffTest(unittest.TestCase):
             pixels = np.full((200, 200, 3), (RANDOM.integers(60, 190), 120, 140), np.uint8)  # of YCbCr
             pixels[:, 100:, 0] += 20
             tifffile.imwrite(self.source, pixels, photometric="ycbcr", compression="jpeg", metadata=None, **options)
-            self.assertIn("became deflate", self.copy())
+            self.copy()
             self.assertLessEqual(np.abs(self.pages()[0].astype(int) - self.pages(self.source)[0]).max(), 3)
-            self.assertEqual(tifffile.TiffFile(self.result).pages[0].photometric, 2)
+            page = tifffile.TiffFile(self.result).pages[0]
+            self.assertEqual((page.photometric, page.compression), (2, 8))
 
     def test_every_tag_is_kept(self):
-        tags = [(33550, 12, 3, (10., 10., 0.), True), (33922, 12, 6, (0., 0., 0., 5e5, 4.6e6, 0.), True), (34735, 3, 8, (1, 1, 0, 1, 1024, 0, 1, 1), True),
+        tags = [(33550, 12, 3, (10., 10., 0.), True), (33922, 12, 6, (0., 0., 0., 5e5, 4.6e6, 0.), True),
+                (34735, 3, 8, (1, 1, 0, 1, 1024, 0, 1, 1), True),
                 (42113, 2, 0, "-9999", True), (700, 1, 6, b"<xmp/>", True), (34675, 7, 5, b"profi", True), (315, 2, 0, "someone", True),
                 (65000, 9, 3, (-1, 2, -3), True), (65001, 11, 2, (1.5, 2.5), True), (65002, 7, 3, b"abc", True), (65003, 5, 1, (7, 3), True),
                 (33723, 4, 2, (0x1c020000, 0x00020004), True), (306, 2, 0, "2026:01:02 03:04:05", True)]
         for order in "<>":
-            tifffile.imwrite(self.source, self.random((9, 9), "u2"), byteorder=order, metadata=None, extratags=tags, resolution=((720000, 10007), (3, 7)))
+            tifffile.imwrite(self.source, self.random((9, 9), "u2"), byteorder=order, metadata=None, extratags=tags,
+                             resolution=((720000, 10007), (3, 7)))
             self.copy()
             before, after = (tifffile.TiffFile(path).pages[0].tags for path in (self.source, self.result))
             for code in [tag[0] for tag in tags] + [282, 283, 296]:
-                self.assertEqual((after[code].dtype, after[code].count, after[code].value), (before[code].dtype, before[code].count, before[code].value), code)
+                self.assertEqual(*((tag.dtype, tag.count, tag.value) for tag in (after[code], before[code])), code)
 
     def test_exif_and_gps(self):
         self.source = self.folder / "in.tif"
         tifffile.imwrite(self.source, self.random((9, 9), "u1"), metadata=None)
-        subprocess.run(["exiftool", "-q", "-overwrite_original", "-ExposureTime=1/30", "-GPSLatitude=12.5", "-GPSLatitudeRef=N", "-Make=Some",
+        subprocess.run(["exiftool", "-q", "-overwrite_original", "-ExposureTime=1/30", "-GPSLatitude=12.5", "-GPSLatitudeRef=N",
+                        "-Make=Some",
                         "-UserComment=hello", self.source], check=True)
         self.copy()
         wanted = ["exiftool", "-s3", "-ExposureTime", "-GPSLatitude", "-Make", "-UserComment"]
-        before, after = (subprocess.run([*wanted, path], capture_output=True, text=True, check=True).stdout for path in (self.source, self.result))
+        before, after = (subprocess.run([*wanted, path], capture_output=True, text=True, check=True).stdout
+                         for path in (self.source, self.result))
         self.assertEqual(after, before)
         self.assertEqual(len(after.splitlines()), 4)
 
