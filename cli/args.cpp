@@ -84,16 +84,16 @@ BorderMode parse_border_name(std::string_view text) {
 
 void add_kernel_options(CLI::App& command, KernelArgs& args) {
   const std::string group = "Kernel (give one)";
-  command.add_option("--gaussian", args.gaussian, "Gaussian of this sigma in pixels; 3x1 differs per axis")
+  command.add_option("--gaussian", args.gaussian, "Gaussian of this sigma in pixels, 0 to 1e6; 3x1 differs per axis")
       ->type_name("S|SXxSY")
       ->group(group);
-  command.add_option("--box", args.box, "Mean over radius R on each side: 2R+1 pixels; fractions are fine")
+  command.add_option("--box", args.box, "Mean over radius R on each side, 0 to 1048576: 2R+1 pixels; fractions are fine")
       ->type_name("R|RXxRY")
       ->group(group);
   command.add_option("--box-size", args.box_size, "Mean over WxH pixels, even sizes too")
       ->type_name("WxH")
       ->group(group);
-  command.add_option("--tent", args.tent, "Triangle: weights fall linearly to zero at R+1")
+  command.add_option("--tent", args.tent, "Triangle: weights fall linearly to zero at R+1; R from 0 to 1048576")
       ->type_name("R|RXxRY")
       ->group(group);
   command.add_option("--kernel", args.kernel_file, "Weights from a text file, one row a line; applied as correlation")
@@ -103,7 +103,7 @@ void add_kernel_options(CLI::App& command, KernelArgs& args) {
   command.add_option("--radius", args.radius, "With --gaussian: exactly the taps -R..R")
       ->type_name("R|RXxRY")
       ->group(details);
-  command.add_option("--truncate", args.truncate, "With --gaussian: radius = floor(T*sigma + 0.5), as SciPy does")
+  command.add_option("--truncate", args.truncate, "With --gaussian: radius = floor(T*sigma + 0.5), SciPy's truncate (its default is 4); OpenCV cuts 8 bits at 3, others at 4")
       ->type_name("T")
       ->group(details);
   command.add_option("--anchor", args.anchor, "With --box-size and --kernel: the tap on the output pixel [centre]")
@@ -147,7 +147,8 @@ std::string describe(const KernelSpec& kernel) {
 }
 
 void add_border_options(CLI::App& command, BorderArgs& args) {
-  command.add_option("--border", args.modes, "Pixels outside: clamp mirror reflect wrap constant; a,b is x then y")
+  command.add_option("--border", args.modes, "Pixels outside: clamp mirror reflect wrap constant; a,b is x then y. SciPy: nearest mirror reflect wrap constant; "
+                 "OpenCV: REPLICATE REFLECT_101 REFLECT WRAP CONSTANT")
       ->type_name("MODE[,MODE_Y]")
       ->capture_default_str();
   command.add_option("--border-value", args.values, "For constant: one value, or one a channel; 1 is full scale [0]")
@@ -185,10 +186,10 @@ void check_border_values(const BorderArgs& args, PixelFormat format) {
 }
 
 void add_device_options(CLI::App& command, DeviceArgs& args) {
-  command.add_option("--device", args.device, "Where to run: auto, cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
+  command.add_option("--device", args.device, "Where to run: auto (the CPU), cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
       ->type_name("D")
       ->capture_default_str();
-  command.add_option("--threads", args.threads, "CPU threads, 0 = all; on a GPU they copy images")->type_name("N")->capture_default_str();
+  command.add_option("--threads", args.threads, "CPU threads of all files in flight together; 0: as many as processors; on a GPU they copy images")->type_name("N")->capture_default_str();
   command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]")->type_name("T");
 }
 

@@ -12,9 +12,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <random>
+#include <utility>
 
 #include "failure.h"
+#include "temporary_files.h"
 
 namespace mollify::cli {
 namespace {
@@ -42,19 +43,6 @@ void watch_signals() {
   static_cast<void>(once);
 }
 
-// A link is followed: the file it leads to is replaced, not the link, unless that leads nowhere.
-std::string follow_links(const std::string& path) {
-  std::error_code error;
-  const fs::path target = fs::canonical(path, error);
-  return error ? path : target.string();
-}
-
-// Random, so that no one else has this name, not even the same process number on another machine.
-std::string temporary_name(const std::string& target) {
-  std::random_device random;
-  return (fs::path(target).parent_path() / fmt::format(".mollify-{:08x}{:08x}", random(), random())).string();
-}
-
 // Sets errno where it fails.
 bool renamed(const std::string& from, const std::string& to, bool replaces) {
   if (!replaces) {
@@ -65,17 +53,24 @@ bool renamed(const std::string& from, const std::string& to, bool replaces) {
   return std::rename(from.c_str(), to.c_str()) == 0;
 }
 
+AtomicFile::BeforeRename& before_rename() {
+  static AtomicFile::BeforeRename function;
+  return function;
+}
+
 }  // namespace
+
+void AtomicFile::set_before_rename(BeforeRename function) { before_rename() = std::move(function); }
 
 AtomicFile::AtomicFile(const std::string& path, bool replaces)
     : path_(path), target_path_(follow_links(path)), replaces_(replaces) {
   struct stat existing {};
   const bool exists = ::stat(target_path_.c_str(), &existing) == 0;
   if (exists && !S_ISREG(existing.st_mode)) fail(fmt::format("{}: is not a regular file", path_));
-  if (target_path_.size() + 32 >= pending_path.size()) fail(fmt::format("{}: {}", path_, std::strerror(ENAMETOOLONG)));
+  if (target_path_.size() + 48 >= pending_path.size()) fail(fmt::format("{}: {}", path_, std::strerror(ENAMETOOLONG)));
 
   watch_signals();
-  temporary_path_ = temporary_name(target_path_);
+  temporary_path_ = temporary_name(fs::path(target_path_).parent_path().string());
   pending_path[temporary_path_.copy(pending_path.data(), pending_path.size() - 1)] = '\0';
   is_pending = true;  // before there is anything to remove: a signal may come at once
   descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -84,6 +79,7 @@ AtomicFile::AtomicFile(const std::string& path, bool replaces)
     discard();
     fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(reason)));
   }
+  lock_temporary(descriptor_);
   // Keeps the rights of a file that is replaced. Where that is not allowed, the usual ones are no reason to fail.
   if (exists) static_cast<void>(::fchmod(descriptor_, existing.st_mode & 07777) == 0);
   had_file_ = exists;
@@ -115,7 +111,12 @@ void AtomicFile::commit() {
   check();
   // What replaces a file is on the disk before it does: else a power cut could leave neither.
   const bool is_kept = !had_file_ || ::fsync(descriptor_) == 0 || errno == EINVAL;  // not every file system knows of it
-  if (!is_kept || ::close(std::exchange(descriptor_, -1)) != 0) {
+  if (!is_kept) {
+    write_error_ = errno;
+    check();
+  }
+  if (before_rename()) before_rename()(descriptor_, target_path_);
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
     write_error_ = errno;
     check();
   }
@@ -160,11 +161,24 @@ std::size_t AtomicFile::size() const {
   return ::fstat(descriptor_, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
 
-void write_text_file(const std::string& path, std::string_view text) {
+namespace {
+
+void make_folder_of(const std::string& path) {
   std::error_code error;
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty()) fs::create_directories(folder, error);
   if (error) fail(fmt::format("{}: cannot be written: {}", path, error.message()));
+}
+
+}  // namespace
+
+void require_writable(const std::string& path) {
+  make_folder_of(path);
+  const AtomicFile file(path, true);  // which is removed again
+}
+
+void write_text_file(const std::string& path, std::string_view text) {
+  make_folder_of(path);
   AtomicFile file(path, true);
   file.write(text.data(), text.size(), 0);
   file.commit();

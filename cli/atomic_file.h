@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,10 @@ class AtomicFile {
   void find_reason();
   /// Throws Failure when a write failed; writers often report less about it than the system did.
   void check() const;
+  /// Called in commit() when a file is complete and on the disk, just before it gets its name.
+  using BeforeRename = std::function<void(int descriptor, const std::string& target_path)>;
+  static void set_before_rename(BeforeRename function);
+
   /// For writers that open files by themselves.
   [[nodiscard]] const std::string& temporary_path() const { return temporary_path_; }
 
@@ -44,6 +49,9 @@ class AtomicFile {
   int descriptor_ = -1;
   int write_error_ = 0;  ///< errno of the first write that failed
 };
+
+/// Throws Failure, now instead of after the work, where write_text_file() would. Makes the folders.
+void require_writable(const std::string& path);
 
 /// A whole text file, with the folders that it lies in. Throws Failure, and then what was there is as it was.
 void write_text_file(const std::string& path, std::string_view text);

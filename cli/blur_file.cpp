@@ -1,10 +1,9 @@
 #include "blur_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -12,8 +11,10 @@
 
 #include "atomic_file.h"
 #include "failure.h"
+#include "files/memory_limit.h"
 #include "files/orientation.h"
 #include "page_blur.h"
+#include "message.h"
 #include "parse.h"
 
 namespace mollify::cli {
@@ -22,8 +23,6 @@ namespace {
 using files::FileFormat;
 using files::Page;
 using files::PageWork;
-
-constexpr const char* kStandard = "-";
 
 class Stopwatch {
  public:
@@ -53,19 +52,7 @@ class FileSink final : public files::ByteSink {
   AtomicFile file_;
 };
 
-void write_to_standard_output(const files::Bytes& bytes) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = ::write(STDOUT_FILENO, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(fmt::format("standard output cannot be written: {}", std::strerror(errno)));
-    done += static_cast<std::size_t>(n);
-  }
-}
-
-FileFormat result_format(const std::string& out, FileFormat source, const BlurRequest& request) {
-  const bool is_written = static_cast<int>(source) < files::kWrittenFormats;
-  if (out == kStandard && (request.to || is_written)) return request.to.value_or(source);
-  if (out == kStandard) fail(fmt::format("-: {} files are read, not written; --to png", files::name_of(source)));
+FileFormat result_format(const std::string& out) {
   if (const auto format = files::format_of_name(out)) return *format;
   fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr", out));
 }
@@ -84,14 +71,14 @@ void require_plausible(const Page& page, FileFormat format, std::int64_t file_by
   throw files::FileError(fmt::format("its header promises {}x{} pixels, which its {} bytes cannot hold", page.width, page.height, file_bytes));
 }
 
-void require_within_limits(const PageWork& work, const BlurRequest& request) {
+void require_within_limits(const std::string& in, const PageWork& work, const BlurRequest& request) {
   const Page& page = work.from;
   if (std::int64_t{page.width} * page.height > request.max_pixels) {
     throw files::FileError(fmt::format("has {}x{} pixels, more than --max-pixels {}", page.width, page.height, request.max_pixels));
   }
   if (const std::int64_t needed = needed_bytes(work); needed > request.memory_bytes) {
-    constexpr std::int64_t kMebi = 1 << 20;
-    throw files::FileError(fmt::format("needs {} MB of memory, more than the {} MB that --memory allows", needed / kMebi + 1, request.memory_bytes / kMebi));
+    fail_for_memory(fmt::format("{}: needs {} of memory, more than the {} that it may use; --memory sets that", in, bytes_text(needed),
+                                bytes_text(request.memory_bytes)));
   }
 }
 
@@ -128,12 +115,12 @@ class FileBlur {
     for (const std::string& message : reader->messages().all()) messages_.add(message);
 
     files::ResultRequest result = request_.result;
-    result.format = result_format(out_, document.format, request_);
+    result.format = result_format(out_);
     if (request_.grow) result.grow = reach(document);
     files::ResultPlan plan = files::plan_result(document, result, messages_);
     for (const PageWork& work : plan.pages) {
       require_plausible(work.from, document.format, file_bytes);
-      require_within_limits(work, request_);
+      require_within_limits(in_, work, request_);
     }
     report_.images = static_cast<int>(plan.pages.size());
     describe_first(plan.document.pages.front(), report_);
@@ -159,33 +146,32 @@ class FileBlur {
     for (std::size_t i = 0; i < plan.pages.size(); ++i) {
       const PixelBytes pixels = blurred_page(reader, plan.pages[i], result);
       if (!writer) {
-        begin_sink();
+        file_.emplace(out_, request_.replaces);
         files::WriteOptions options = request_.write;
         options.threads = std::max(1, device_.info().threads);
         options.memory_bytes = request_.memory_bytes;
-        writer = files::make_writer(result.format, sink(), plan.document, options);
+        writer = files::make_writer(result.format, *file_, plan.document, options);
       }
       const Page& page = plan.document.pages[i];
+      say(BlurStage::writing, page);
       writer->write_rows(static_cast<int>(i), 0, page.height, pixels.get(), page.row_bytes());
       report_.write_seconds += watch_.lap();
     }
     writer->finish();
     for (const std::string& message : writer->messages().all()) messages_.add(message);
-    if (file_) {
-      file_->commit();
-    } else {
-      write_to_standard_output(memory_.bytes());
-    }
+    file_->commit();
     report_.write_seconds += watch_.lap();
   }
 
   PixelBytes blurred_page(files::Reader& reader, const PageWork& work, const files::ResultRequest& result) {
     const Page& from = work.from;
     PixelBytes src = allocate_pixels(from.row_bytes() * from.height);
+    say(BlurStage::reading, from);
     reader.read_rows(work.source, 0, from.height, src.get(), from.row_bytes());
     report_.read_seconds += watch_.lap();
 
     const Page& to = work.blurred;
+    say(BlurStage::blurring, to);
     Page larger = from;
     if (!(result.grow == PerAxis<Reach>())) {
       larger.width += result.grow.x.before + result.grow.x.after;
@@ -204,10 +190,9 @@ class FileBlur {
     return dst;
   }
 
-  void begin_sink() {
-    if (out_ != kStandard) file_.emplace(out_, request_.replaces);
+  void say(BlurStage stage, const Page& page) const {
+    if (request_.on_stage) request_.on_stage(stage, page.row_bytes() * page.height);
   }
-  files::ByteSink& sink() { return file_ ? static_cast<files::ByteSink&>(*file_) : memory_; }
 
   const std::string& in_;
   const std::string& out_;
@@ -217,7 +202,6 @@ class FileBlur {
   Stopwatch watch_;
   files::Messages messages_;
   std::optional<FileSink> file_;
-  files::MemorySink memory_;
 };
 
 struct TypeName {
@@ -246,10 +230,12 @@ ComponentType parse_component_type(const std::string& text) {
 BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device) {
   try {
     return FileBlur(in, out, request, device).run();
+  } catch (const files::MemoryError& error) {
+    fail_for_memory(fmt::format("{}: {}; --memory sets how much", in, error.what()));
   } catch (const files::FileError& error) {
-    fail(fmt::format("{}: {}", in == kStandard ? "standard input" : in, error.what()));
+    fail(fmt::format("{}: {}", in, error.what()));
   } catch (const std::bad_alloc&) {
-    fail(fmt::format("{}: not enough memory", in));
+    fail_for_memory(fmt::format("{}: not enough memory", in));
   }
 }
 

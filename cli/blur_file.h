@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -21,17 +22,23 @@ struct ComponentType {
 /// "u8", "i16", "f32", ..., or the name of a pixel format.
 [[nodiscard]] ComponentType parse_component_type(const std::string& text);
 
+/// What a file is going through, for whoever watches over it.
+enum class BlurStage : std::uint8_t { blurring, reading, writing };
+/// Called at the begin of each stage, and as often within as there is progress. `bytes` of pixels are to be read or written until the
+/// next call.
+using StageObserver = std::function<void(BlurStage stage, std::int64_t bytes)>;
+
 struct BlurRequest {
   BlurSpec spec;                      ///< alpha, transfer function, region and border values are set for each file
   std::vector<double> border_values;  ///< none, one for all channels, or one a channel
   PlanOptions plan;
   files::ResultRequest result;        ///< its format is set for each file
   bool grow = false;                  ///< the data window of OpenEXR files grows by what the kernel reaches
-  std::optional<files::FileFormat> to;  ///< of standard output; unset: that of the source
   files::WriteOptions write;
   bool replaces = false;              ///< the result a file that has its name
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();  ///< that one file may take
   std::int64_t max_pixels = std::numeric_limits<std::int64_t>::max();    ///< of one page
+  StageObserver on_stage{};           ///< unset: nobody watches
 };
 
 struct BlurReport {
@@ -48,7 +55,7 @@ struct BlurReport {
   std::vector<std::string> notes;  ///< what was decided, changed and left out
 };
 
-/// "-" is standard input and standard output. Throws Failure; `out` then is as it was.
+/// Throws Failure, or MemoryFailure where `memory_bytes` does not suffice; `out` then is as it was.
 [[nodiscard]] BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device);
 
 }  // namespace mollify::cli

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 #include <memory>
 #include <regex>
 #include <string>
@@ -191,16 +192,28 @@ struct ReportCommand {
   std::string output = "report";
 };
 
+// A report may be replaced by a newer one; a page of somebody else's may not.
+void refuse_foreign_page(const std::string& path) {
+  constexpr std::string_view kTitle = "<title>mollify lab report</title>";
+  std::ifstream file(path);
+  if (!file) return;
+  std::string begin(4096, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (begin.find(kTitle) == std::string::npos) fail(fmt::format("{}: is no report of mollify's; name another folder with -o", path));
+}
+
 void report(const ReportCommand& args) {
+  if (args.output.empty()) fail_usage("-o: the name of the folder is empty");
+  const std::string page = args.output + "/index.html";
+  refuse_foreign_page(page);
   std::vector<lab::Json> records;
   for (const std::string& path : args.results) {
     std::vector<lab::Json> some = value_or_fail(lab::read_results(path));
     records.insert(records.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }
   if (records.empty()) fail(fmt::format("{}: holds no records", args.results.front()));
-  const std::string path = args.output + "/index.html";
-  write_text_file(path, lab::report_page(records));
-  fmt::print("{}: {} records\n", path, records.size());
+  write_text_file(page, lab::report_page(records));
+  fmt::print("{}: {} records\n", page, records.size());
 }
 
 void add_report(CLI::App& lab) {

@@ -149,6 +149,7 @@ void list_rows(const DeviceInfo& device) {
 
 void reset(const std::string& path) {
   std::error_code error;
+  if (std::filesystem::is_directory(path, error)) fail(fmt::format("{}: is a folder", path));
   const bool was_there = std::filesystem::remove(path, error);
   if (error) fail(fmt::format("{}: {}", path, error.message()));
   fmt::print("{}: {}\n", path, was_there ? "removed" : "there was none");
@@ -167,6 +168,7 @@ void run(const TuneCommand& args) {
   if (args.reset) return reset(path);
 
   const std::vector<bench::TuneTask> tasks = select(args, device.info());
+  if (stores) require_writable(path);
   const Outcome outcome = measure(args, device, tasks);
   TuningTable table = empty_tuning(device.info());
   table.rows = outcome.rows;

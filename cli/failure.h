@@ -19,6 +19,12 @@ struct Failure {
   std::string message;
 };
 
+/// A file that needs more memory than it may use. In a batch it is tried again alone, with all that the batch may use.
+struct MemoryFailure : Failure {};
+[[noreturn]] inline void fail_for_memory(std::string message) {
+  throw MemoryFailure{{kExitFailure, std::move(message)}};
+}
+
 [[noreturn]] inline void fail(std::string message) {
   throw Failure{kExitFailure, std::move(message)};
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "message.h"
 #include "mollify/mollify.h"
 
 namespace {
@@ -31,10 +34,6 @@ constexpr const char* kExamples =
   mollify lab run --suite quick -o results.jsonl      measure a little of everything
 'mollify COMMAND --help' explains every option.)";
 
-void complain(const std::string& message) {
-  fmt::print(stderr, "mollify: {}\n", message);
-}
-
 // A file that is opened takes the first free descriptor. Were it one of these, what libraries say would land in an image.
 void keep_standard_descriptors() {
   for (int wanted = STDIN_FILENO; wanted <= STDERR_FILENO; ++wanted) {
@@ -45,8 +44,10 @@ void keep_standard_descriptors() {
 // What is still in a buffer may meet a full disk only now.
 int finished(int exit_code) {
   std::cout.flush();
+  errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return exit_code;
-  complain("standard output cannot be written");
+  const int reason = errno;
+  mollify::cli::complain(std::string("standard output cannot be written") + (reason != 0 ? std::string(": ") + std::strerror(reason) : ""));
   return mollify::cli::kExitFailure;
 }
 
@@ -126,13 +127,14 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   keep_standard_descriptors();
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is a failed write, too
   std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit then is a failed write with a reason, not a sudden death
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    complain("not enough memory");
+    mollify::cli::complain("not enough memory");
   } catch (const std::exception& error) {
-    complain(error.what());
+    mollify::cli::complain(error.what());
   }
   return mollify::cli::kExitFailure;
 }

@@ -18,7 +18,8 @@
   int rows;        /* and rows of those of a strip */ \
   int height;      /* rows of a band */ \
   uint beside_stride;  /* words from the windows of one image to those of the next */ \
-  float scale;     /* from sums to means; of f32, of each pixel */
+  float scale;     /* from sums to means; of f32, of each pixel */ \
+  float gain;      /* of f32, from sums to means */
 #include "pixel.glsl"
 #include "numbers.glsl"
 #include "cells.glsl"
@@ -43,6 +44,12 @@ NUMBERS sum_up_to(NUMBERS v, int lane, int used) {
   return v;
 }
 
+#if SUMS == SUMS_f32
+NUMBERS sum_of_window(NUMBERS sum) { return sum * gain; }
+#else
+NUMBERS sum_of_window(NUMBERS sum) { return sum; }
+#endif
+
 const int kDestinationBytes = destination_bits / 8 * destination_channels;
 
 // The lane's pixels of a row, of which those from `from` to before `to` are made.
@@ -53,14 +60,14 @@ void store_row(ivec2 p, int from, int to, NUMBERS sums[pixels]) {
     uvec4 chunk = uvec4(0u);
     [[unroll]] for (int i = 0; i < pixels * destination_channels; ++i) {
       int bit = i * destination_bits;
-      uvec4 codes = codes_of(sums[i / destination_channels]);
+      uvec4 codes = codes_of(sum_of_window(sums[i / destination_channels]));
       chunk[bit / 32] |= codes[i % destination_channels] << bit % 32;
     }
     destination128[index * uint(kDestinationBytes) >> 4] = chunk;
     return;
   }
   [[unroll]] for (int i = 0; i < pixels; ++i) {
-    if (i >= from && i < to) put_stored(index + uint(i), codes_of(sums[i]));
+    if (i >= from && i < to) put_stored(index + uint(i), codes_of(sum_of_window(sums[i])));
   }
 }
 

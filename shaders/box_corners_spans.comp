@@ -20,7 +20,8 @@
   int rows;        /* and rows of those of a strip */ \
   int height;      /* rows of a band */ \
   uint beside_stride;  /* words from the windows of one image to those of the next */ \
-  float scale;     /* from sums to what is stored; of floats, of each pixel */
+  float scale;     /* from sums to what is stored; of floats, of each pixel */ \
+  float gain;      /* of floats, from sums to what is stored */
 #include "pixel.glsl"
 #include "spans.glsl"
 #include "box_spans.glsl"
@@ -102,7 +103,7 @@ void finished(out uint words[kWords]) {
   float means[kNumbers];
   [[unroll]] for (int n = 0; n < kNumbers; ++n) {
 #if SUMS == SUMS_f32
-    means[n] = sums[n];
+    means[n] = sums[n] * gain;
 #else
     means[n] = mean_of(sums_are_short ? uintBitsToFloat(sums[n]) : float(sums[n]), n);
 #endif

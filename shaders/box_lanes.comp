@@ -18,7 +18,8 @@
   ivec2 skip;       /* where the destination begins in what the groups make */ \
   int height;       /* rows of a band */ \
   int lanes_back;   /* from where a window ends to where it begins, whole spans; rest more pixels */ \
-  float scale;      /* from sums to what is stored; of floats, of each pixel */
+  float scale;      /* from sums to what is stored; of floats, of each pixel */ \
+  float gain;       /* of floats, from sums to what is stored */
 #include "pixel.glsl"
 #include "spans.glsl"
 #include "box_spans.glsl"
@@ -158,7 +159,7 @@ float float_of(int n) {
 void means_of_windows(out float means[kNumbers]) {
   [[unroll]] for (int n = 0; n < kNumbers; ++n) {
 #if SUMS == SUMS_f32
-    means[n] = sums[n];
+    means[n] = sums[n] * gain;
 #else
     means[n] = mean_of(float_of(n), n);
 #endif

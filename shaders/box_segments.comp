@@ -26,7 +26,8 @@
   int whole;        /* those of a window, */ \
   int part;         /* and rows of the next one */ \
   uint beside_stride;  /* words from the cells of one image to those of the next */ \
-  float scale;      /* from sums to what is stored; of floats, of each pixel */
+  float scale;      /* from sums to what is stored; of floats, of each pixel */ \
+  float gain;       /* of floats, from sums to what is stored */
 #include "pixel.glsl"
 #include "spans.glsl"
 #include "box_spans.glsl"
@@ -410,7 +411,7 @@ void main() {
         sums = to_channels(along);
         [[unroll]] for (int c = 0; c < source_channels; ++c) {
 #if SUMS == SUMS_f32
-          means[p * source_channels + c] = sums[c];
+          means[p * source_channels + c] = sums[c] * gain;
 #else
           int n = p * source_channels + c;
           means[n] = mean_of(sums_are_short ? uintBitsToFloat(sums[c]) : float(sums[c]), n);

@@ -44,8 +44,10 @@ vec4 made(ivec2 p) {
   ivec2 cell = ivec2(floor_div(q.x, factor), floor_div(q.y, factor));
   vec2 share = vec2(q - cell * factor) / float(factor);
   cell -= first;
-  vec4 above = mix(fetch(cell), fetch(cell + ivec2(1, 0)), share.x);
-  vec4 below = mix(fetch(cell + ivec2(0, 1)), fetch(cell + ivec2(1, 1)), share.x);
+  // A cell that has no share is not read: what lies there may be infinite.
+  ivec2 next = cell + ivec2(greaterThan(share, vec2(0.0)));
+  vec4 above = mix(fetch(cell), fetch(ivec2(next.x, cell.y)), share.x);
+  vec4 below = mix(fetch(ivec2(cell.x, next.y)), fetch(next), share.x);
   return mix(above, below, share.y);
 }
 #endif

@@ -13,8 +13,10 @@
 #include "cases/compare.h"
 #include "cases/covering_array.h"
 #include "cases/random.h"
+#include "cases/reached.h"
 #include "cases/source.h"
 #include "reference/reference.h"
+#include "reference/weights.h"
 #include "support.h"
 
 namespace mollify::cases {
@@ -86,6 +88,7 @@ TEST(CaseName, AnyNumbersRoundTrip) {
     if (random.one_in(2)) c.algorithm = {"box.any", {{"accumulator", "f64"}, {"segment", "3"}}};
     c.src = {random.between(-3, 100000), random.between(0, 100000), random.pick(formats()).format};
     c.dst = {random.between(-3, 10), 5, random.pick(formats()).format};
+    if (!info(c.src.format).is_unorm()) c.content = random.pick(std::array{Content::ordinary, Content::outliers, Content::bad});
     c.layout = random.pick(std::array{Layout::packed, Layout::padded, Layout::in_place});
     c.seed = random.next();
     expect_round_trip(c);
@@ -104,6 +107,7 @@ TEST(CaseName, MistakesAreNamed) {
   EXPECT_NE(message("auto/8x8/rgba8/box:radius=1e/clamp").find("1e"), std::string::npos);
   EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clump").find("clump"), std::string::npos);
   EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clamp/fast").find("fast"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clamp/outliers").find("outliers"), std::string::npos);
   EXPECT_NE(message("auto/8by8/rgba8/box:radius=1/clamp").find("8by8"), std::string::npos);
   EXPECT_NE(message("auto/8x8/rgba8").find("auto/8x8/rgba8"), std::string::npos);
   EXPECT_NE(message("").find("\"\""), std::string::npos);
@@ -245,6 +249,57 @@ TEST(Source, SameSeedSamePixels) {
   EXPECT_NE(Pixels::random(desc, 3), Pixels::random(desc, 4));
 }
 
+TEST(Source, PlantsAFewPixelsOfTheirKind) {
+  for (const PixelFormat format : {PixelFormat::rg16f, PixelFormat::rg32f}) {
+    for (const Content content : {Content::ordinary, Content::outliers, Content::bad}) {
+      for (std::uint64_t seed = 1; seed < 20; ++seed) {
+        BlurSpec spec;
+        if (seed % 2 == 0) spec.alpha = AlphaMode::premultiply;
+        Pixels image = Pixels::random({9, 7, format}, seed, spec);
+        const Pixels before = image;
+        const auto planted = plant(image.view(), spec, content, seed);
+        EXPECT_EQ(planted.empty(), content == Content::ordinary);
+        for (std::int32_t y = 0; y < 7; ++y) {
+          for (std::int32_t x = 0; x < 9; ++x) {
+            const bool is_planted = std::ranges::find(planted, PerAxis<std::int32_t>{x, y}) != planted.end();
+            if (!is_planted) {
+              EXPECT_EQ(image.at(x, y, 0), before.at(x, y, 0));
+            } else if (content == Content::bad) {
+              EXPECT_FALSE(std::isfinite(image.at(x, y, 0)) || std::isfinite(image.at(x, y, 1)));
+            } else {
+              EXPECT_GE(std::abs(image.at(x, y, 0)), format == PixelFormat::rg16f ? 59000.0 : 3e38);
+              EXPECT_EQ(image.at(x, y, 1) == before.at(x, y, 1), spec.alpha == AlphaMode::premultiply);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Reached, IsWhatSomePlaceWithinReachStandsFor) {
+  Random random(5);
+  for (int i = 0; i < 300; ++i) {
+    Plan plan;
+    plan.src = {random.between(1, 12), random.between(1, 12), PixelFormat::r32f};
+    plan.spec.border.mode = {random.pick(border_modes()).mode, random.pick(border_modes()).mode};
+    const Rect region{random.between(0, plan.src.width - 1), random.between(0, plan.src.height - 1), 1, 1};
+    if (i % 2 == 0) plan.spec.roi = region;
+    plan.reach = {{random.between(0, plan.src.width), random.between(0, plan.src.width)},
+                  {random.between(0, plan.src.height), random.between(0, plan.src.height)}};
+    const PerAxis<std::int32_t> planted{random.between(0, plan.src.width - 1), random.between(0, plan.src.height - 1)};
+    bool expected = false;
+    const PerAxis<std::int32_t> at = i % 2 == 0 ? PerAxis<std::int32_t>{region.x, region.y} : PerAxis<std::int32_t>{0, 0};
+    for (std::int32_t y = at.y - plan.reach.y.before; y <= at.y + plan.reach.y.after; ++y) {
+      for (std::int32_t x = at.x - plan.reach.x.before; x <= at.x + plan.reach.x.after; ++x) {
+        expected |= reference::source_index(plan.spec.border.mode.x, x, plan.src.width) == planted.x &&
+                    reference::source_index(plan.spec.border.mode.y, y, plan.src.height) == planted.y;
+      }
+    }
+    EXPECT_EQ(Reached(plan, {planted})(0, 0), expected) << i;
+  }
+}
+
 /// The reference's own result, rounded to the destination's format.
 Pixels exact(const BlurSpec& spec, const Pixels& src, PixelFormat format) {
   const Result<std::vector<double>> values = reference_blur(spec, src.view());
@@ -311,6 +366,16 @@ TEST(Compare, NotANumberIsAnInfiniteError) {
   Pixels dst = src;
   dst.set(0, 1, 0, std::nan(""));
   EXPECT_EQ(measured(identity, src, dst), HUGE_VAL);
+}
+
+TEST(Compare, PixelsThatDoNotCountMayBeAnything) {
+  const BlurSpec identity = test::spec_of(Box::of_radius(0, 0));
+  const Pixels src = Pixels::constant({2, 2, PixelFormat::r32f}, 0.5);
+  Pixels dst = src;
+  dst.set(0, 1, 0, 7.0);
+  const Result<ExactAnswer> answer = ExactAnswer::create(identity, src.view(), dst.desc());
+  EXPECT_EQ(answer->compare(dst.view(), [](std::int32_t x, std::int32_t y) { return x != 0 || y != 1; }).max_error, 0.0);
+  EXPECT_NEAR(answer->compare(dst.view(), [](std::int32_t x, std::int32_t) { return x == 0; }).max_error, 13.0, 1e-6);
 }
 
 TEST(Compare, ColourIsWeightedByTheExactAlpha) {

@@ -1,7 +1,9 @@
 // Every algorithm, on every kind of case that a device can run: the measured error stays below the one that the plan
 // promises.
 //
-//   mollify_conformance [--device NAME] [--cpu-target NAME] [--gtest_...]
+//   mollify_conformance [--device NAME] [--cpu-target NAME] [--only TEXT] [--gtest_...]
+//
+// --only: cases that have this in their names.
 //
 // Ends with 77 where the processor lacks the instruction set, also where another device is asked for: drivers that run on
 // the processor may need it.
@@ -26,7 +28,7 @@ class Conformance : public testing::Test {
   cases::Case case_;
 };
 
-int main_of(const std::string& name, const std::string& cpu_target) {
+int main_of(const std::string& name, const std::string& cpu_target, const std::string& only) {
   constexpr int kFailed = 1;
   constexpr int kSkipped = 77;
   const auto end = [](const Error& error, int code) {
@@ -41,6 +43,7 @@ int main_of(const std::string& name, const std::string& cpu_target) {
   std::printf("%s, %s\n", device->info().name.c_str(), device->info().driver.c_str());
   const std::vector<cases::Case> cases = cases::pairwise_cases(device->info());
   for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases::name(cases[i]).find(only) == std::string::npos) continue;
     const auto make = [&device, c = cases[i]]() -> testing::Test* { return new Conformance(*device, c); };
     testing::RegisterTest("Conformance", std::to_string(i).c_str(), nullptr, cases::name(cases[i]).c_str(), __FILE__,
                           __LINE__, make);
@@ -55,13 +58,15 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   std::string device = "cpu";
   std::string cpu_target;
+  std::string only;
   for (int i = 1; i < argc; i += 2) {
     const std::string_view option = argv[i];
-    if (i + 1 == argc || (option != "--device" && option != "--cpu-target")) {
-      std::fprintf(stderr, "usage: mollify_conformance [--device NAME] [--cpu-target NAME] [--gtest_...]\n");
+    std::string* value = option == "--device" ? &device : option == "--cpu-target" ? &cpu_target : option == "--only" ? &only : nullptr;
+    if (i + 1 == argc || value == nullptr) {
+      std::fprintf(stderr, "usage: mollify_conformance [--device NAME] [--cpu-target NAME] [--only TEXT] [--gtest_...]\n");
       return 2;
     }
-    (option == "--device" ? device : cpu_target) = argv[i + 1];
+    *value = argv[i + 1];
   }
-  return mollify::test::main_of(device, cpu_target);
+  return mollify::test::main_of(device, cpu_target, only);
 }

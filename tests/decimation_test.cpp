@@ -138,9 +138,32 @@ TEST(Decimation, SplinesOfLeastAliasesKeepWhatIsFlat) {
   }
 }
 
+// Sums that only add leave nothing below the least pixel, and a pixel acts no further than the header says.
+TEST(Decimation, WeightsAreNotNegativeAndReachIsLimited) {
+  int fits = 0;
+  for (const double sigma : {0.7, 2.0, 3.0, 5.0, 10.0, 40.0, 200.0, 1000.0}) {
+    for (const int factor : {2, 3, 4, 6, 8, 20, 32, 128, 640}) {
+      if (sigma / factor < 0.3 || sigma / factor > 12.0) continue;
+      for (const Spline& spline : {Spline(BoxSpline{2}), Spline(BoxSpline{4}), Spline(LeastAliasingSpline{2}), Spline(LeastAliasingSpline{3}),
+                                   Spline(LeastAliasingSpline{5}), Spline(LeastAliasingSpline{8})}) {
+        const std::shared_ptr<const Decimation> fit = fit_decimation({sigma}, factor, spline);
+        SCOPED_TRACE("sigma " + std::to_string(sigma) + ", factor " + std::to_string(factor) + ", spline " + std::to_string(fit->spline.size()));
+        EXPECT_GE(std::ranges::min(fit->spline), 0.0);
+        EXPECT_GE(std::ranges::min(fit->coarse.weights), 0.0);
+        const bool is_too_wide = static_cast<std::int64_t>(fit->spline.size()) - 1 > most_reach(sigma, factor);
+        EXPECT_EQ(std::isfinite(fit->l1_distance), !is_too_wide);
+        if (is_too_wide) continue;
+        EXPECT_LE(static_cast<double>(fit->reach()), std::min(7.0 * sigma, 6.0 * sigma + 2.0 * factor));
+        ++fits;
+      }
+    }
+  }
+  EXPECT_GT(fits, 150);
+}
+
 // A grid's kernel need not be longer than the error asks for.
 TEST(Decimation, ShorterKernelsMissByNoMoreThanTheySay) {
-  for (const auto& [sigma, factor, cells] : {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {8.0, 6, 4}, {20.0, 8, 3}, {30.0, 10, 5}}) {
+  for (const auto& [sigma, factor, cells] : {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {10.0, 6, 4}, {20.0, 8, 3}, {30.0, 10, 5}}) {
     const AxisGaussian gaussian{sigma};
     const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, LeastAliasingSpline{cells});
     std::size_t taps = fit->coarse.weights.size();

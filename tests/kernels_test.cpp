@@ -195,7 +195,7 @@ void expect_box_twins(const Formats& formats, const BoxAny& box, void (*simd)(co
 TEST(Twins, BoxAnyMatches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     const int channels = rows.source.channels;
-    BoxAny box{rows, box_window({2, 3}), box_window({4, 1}), 1.0 / 36.0, 8};
+    BoxAny box{rows, box_window({2, 3}), box_window({4, 1}), {}, {}, 1.0 / 36.0, 8};
     if (info(formats.src).is_unorm()) {
       BoxAny integer = box;
       integer.rows.destination.scale *= box.scale;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -78,6 +79,31 @@ TEST(LeastSquares, RowByRowTheSame) {
   }
   for (std::size_t a = 0; a < kSides; ++a) {
     for (std::size_t b = 0; b < kSides; ++b) EXPECT_NEAR(products[a][b], product(left[a], left[b]), 1e-12);
+  }
+}
+
+// Of the best x without negative elements, those that are zero would not do better by growing, and the others by no change.
+TEST(LeastSquares, NoElementIsNegative) {
+  const System s = random_system();
+  BandedLeastSquares banded(kUnknowns, kBand, kSides);
+  for (std::size_t row = 0; row < s.firsts.size(); ++row) {
+    std::vector<double> numbers(kBand + kSides);
+    for (std::size_t i = 0; i < kBand; ++i) {
+      if (s.firsts[row] + i < kUnknowns) numbers[i] = s.columns[s.firsts[row] + i][row];
+    }
+    for (std::size_t side = 0; side < kSides; ++side) numbers[kBand + side] = s.sides[side][row];
+    if (s.firsts[row] < kUnknowns) banded.add(s.firsts[row], numbers);
+  }
+  for (std::size_t side = 0; side < kSides; ++side) {
+    ASSERT_LT(std::ranges::min(banded.solution(side)), 0.0) << "nothing to be seen";
+    const std::vector<double> x = banded.nonnegative_solution(side);
+    const std::vector<double> left = left_by(s, x, side);
+    for (std::size_t k = 0; k < kUnknowns; ++k) {
+      EXPECT_GE(x[k], 0.0);
+      const double slope = product(s.columns[k], left);
+      EXPECT_LE(slope, 1e-12) << k;
+      EXPECT_NEAR(x[k] * slope, 0.0, 1e-12) << k;
+    }
   }
 }
 

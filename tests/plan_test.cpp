@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algorithms/algorithm.h"
 #include "core/accuracy.h"
 #include "core/text.h"
 #include "core/transfer.h"
@@ -95,13 +96,40 @@ TEST(Plan, ADeviceWithoutKernelsRefusesAndSaysWhyOfEach) {
   const Result<Plan> plan = plan_with(spec_of(Box::of_radius(2, 2)), fake_device({}));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
-  for (const AlgorithmInfo& algorithm : algorithms()) {
-    bool named = false;
-    for (const std::string& reason : plan.error().reasons) {
-      named = named || reason.find(algorithm.id) != std::string::npos;
-    }
-    EXPECT_TRUE(named) << algorithm.id;
+  std::ptrdiff_t on_cpus = 0;
+  for (const Algorithm* algorithm : registry()) {
+    if (is_gpu_only(*algorithm)) continue;
+    ++on_cpus;
+    const auto names_it = [&](const std::string& reason) { return reason.starts_with(std::string(algorithm->info.id) + ": "); };
+    EXPECT_EQ(std::ranges::count_if(plan.error().reasons, names_it), 1) << algorithm->info.id;
   }
+  EXPECT_EQ(std::ssize(plan.error().reasons), on_cpus + 1);
+  EXPECT_EQ(plan.error().reasons.back(), std::to_string(std::ssize(registry()) - on_cpus) + " GPU-only algorithms");
+}
+
+/// Whatever the kernel is, and in the tool's text only by their number.
+TEST(Plan, OnCpusAlgorithmsOfGpusAreCounted) {
+  for (const KernelSpec& kernel : sample_kernels()) {
+    const Plan plan = plan_with(spec_of(kernel), full_device()).value();
+    const std::string text = explain(plan);
+    std::ptrdiff_t counted = 0;
+    for (const Algorithm* algorithm : registry()) {
+      const Refusal* refusal = refusal_of(plan, algorithm->info.id);
+      if (refusal == nullptr) continue;
+      const bool is_listed = text.find("  not      " + refusal->algorithm + ": ") != std::string::npos;
+      EXPECT_EQ(is_listed, !is_gpu_only(*algorithm)) << refusal->algorithm;
+      EXPECT_EQ(refusal->is_gpu_only, is_gpu_only(*algorithm)) << refusal->algorithm;
+      if (is_gpu_only(*algorithm)) ++counted;
+    }
+    EXPECT_NE(text.find("  not      " + std::to_string(counted) + " GPU-only algorithms\n"), std::string::npos) << text;
+  }
+  for (const Algorithm* algorithm : registry()) {
+    const auto on_cpu = [](const Home& home) { return home.device.backend == Backend::cpu; };
+    EXPECT_NE(std::ranges::any_of(homes_of(algorithm->info.id), on_cpu), is_gpu_only(*algorithm)) << algorithm->info.id;
+  }
+  // A GPU's plan lists all.
+  const Plan plan = plan_with(spec_of(Box::of_radius(2, 2)), fake_gpu(false)).value();
+  EXPECT_TRUE(std::ranges::none_of(plan.refusals, &Refusal::is_gpu_only));
 }
 
 TEST(Plan, AMissingKernelIsNamedInTheRefusal) {
@@ -173,7 +201,7 @@ TEST(Plan, LargeCutGaussiansAreDecimated) {
     double truncate;
     std::string_view algorithm;
   };
-  for (const Cut& cut : {Cut{10, 4, "gauss.pyramid"}, Cut{5, 4, "gauss.decimate"}, Cut{5, 3, "sep.fused"},
+  for (const Cut& cut : {Cut{10, 4, "gauss.pyramid"}, Cut{5, 4, "gauss.pyramid"}, Cut{5, 3, "sep.fused"},
                          Cut{8, 3, "gauss.cut"}, Cut{22, 3, "gauss.cut"}, Cut{32, 3, "gauss.cut"},
                          Cut{42.5, 3, "gauss.decimate"}, Cut{300, 3, "gauss.decimate"}}) {
     const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
@@ -496,6 +524,7 @@ TEST(Plan, ExplainNamesWhatMatters) {
     EXPECT_NE(text.find(wanted), std::string::npos) << "no \"" << wanted << "\" in\n" << text;
   }
   for (const Refusal& refusal : plan->refusals) {
+    if (refusal.is_gpu_only) continue;
     EXPECT_NE(text.find(refusal.algorithm), std::string::npos);
     EXPECT_NE(text.find(refusal.reason), std::string::npos);
   }

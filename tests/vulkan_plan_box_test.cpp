@@ -6,6 +6,13 @@
 namespace mollify::test {
 namespace {
 
+/// Without the last one of floats, which sums anew what is not finite.
+std::vector<Pass> fast_passes(const Plan& plan) {
+  std::vector<Pass> passes = plan.passes;
+  if (passes.back().kernel == "box_mend") passes.pop_back();
+  return passes;
+}
+
 TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
   struct Expected {
     PixelFormat format;
@@ -155,8 +162,8 @@ TEST(VulkanPlan, SegmentsBeginHighWindowsWithCells) {
       spec.accuracy.max_error = 0.01;
       const Plan plan = must(make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=segments")));
       const bool has_cells = rows > most;
-      EXPECT_EQ(plan.passes.back().constants.at("has_cells"), has_cells ? 1 : 0) << info(format).name << " " << rows;
-      EXPECT_EQ(plan.passes.size(), has_cells ? 2U : 1U);
+      EXPECT_EQ(fast_passes(plan).back().constants.at("has_cells"), has_cells ? 1 : 0) << info(format).name << " " << rows;
+      EXPECT_EQ(fast_passes(plan).size(), has_cells ? 2U : 1U);
       EXPECT_EQ(plan.intermediates.size(), has_cells ? 1U : 0U);
     }
   }
@@ -251,7 +258,7 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
                             Expected{"box.any:form=columns", rgba32f, 16, 1024, 2}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const BlurSpec spec = spec_of(Box::of_radius(e.radius, e.radius));
-    const Pass pass = must(make_plan(spec, desc, desc, device, with(std::string(e.algorithm)))).passes.back();
+    const Pass pass = fast_passes(must(make_plan(spec, desc, desc, device, with(std::string(e.algorithm))))).back();
     const double rounds = groups_a_processor(pass, device) * pass.group.x / e.threads_at_once;
     EXPECT_LE(rounds, e.rounds) << e.algorithm << ", radius " << e.radius;
     EXPECT_GT(rounds, 0.9 * e.rounds) << e.algorithm << ", radius " << e.radius;

@@ -31,6 +31,7 @@ struct GpuInfo {
   bool matrix_conversions = false;         ///< sums of cooperative matrices become operands of others
   bool small_matrices = false;             ///< and operands are of 16x8 and 8x8, too
   bool byte_matrices = false;              ///< cooperative matrices of 8-bit integers, 16x32 times 32x16, summed in 32 bits
+  bool halves_overflow_only = false;       ///< images of f16 store infinities as NaN, and 65536 as an infinity
   bool small_storage = false;              ///< 8- and 16-bit numbers in storage buffers, f16 rounded to the nearest
   std::int64_t shared_bytes = 0;           ///< of one work group
   std::int32_t max_group_invocations = 0;
@@ -174,6 +175,7 @@ struct Reach {
 struct Refusal {
   std::string algorithm;
   std::string reason;
+  bool is_gpu_only = false;  ///< the algorithm runs on GPUs only, and the plan is for a CPU
   bool operator==(const Refusal&) const = default;
 };
 
@@ -204,7 +206,7 @@ struct Plan {
 };
 
 /// The plan that is predicted to be fastest of those whose error is allowed. An Error of code `unsupported` has a line for each
-/// algorithm in Error::reasons. Thread-safe; takes some 10 us to 10 ms, and seconds
+/// algorithm in Error::reasons; those that only GPUs have share one on CPUs. Thread-safe; takes some 10 us to 10 ms, and seconds
 /// for sigmas beyond 10^4 or so and for the widest cut kernels: not what a frame should wait for. A plan is run as it was
 /// made: what somebody changes in it is not looked at again.
 [[nodiscard]] Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst,

@@ -152,7 +152,7 @@ struct BlurSpec {
 [[nodiscard]] ImageDesc destination_desc(const BlurSpec& spec, const ImageDesc& src, PixelFormat format);
 
 /// Everything about the request that can be wrong whatever runs it: NaN, negative sizes, a region outside the image. Pixels are not
-/// looked at: where one is NaN or infinite, so are those whose kernel has a weight for it, and with some algorithms others near these.
+/// looked at: where one is NaN or infinite, so are those whose kernel has a weight for it, and with some algorithms others within Plan::reach.
 [[nodiscard]] Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst);
 
 }  // namespace mollify

@@ -36,9 +36,15 @@ void weigh_span(int phase, out float mix_x[kMixes]) {
 void expand_across(float mix_x[kMixes], vec4 cells[kNear], inout float rows[kRowNumbers]) {
   [[unroll]] for (int i = kRowNumbers - 1; i >= kNumbers; --i) rows[i] = rows[i - kNumbers];
   [[unroll]] for (int n = 0; n < kNumbers; ++n) rows[n] = 0.0;
-  [[unroll]] for (int j = 0; j < kNear; ++j) {
-    [[unroll]] for (int n = 0; n < kNumbers; ++n) {
-      rows[n] = fma(mix_x[n / source_channels * kNear + j], cells[j][n % source_channels], rows[n]);
+  [[unroll]] for (int i = 0; i < span; ++i) {
+    [[unroll]] for (int j = 0; j < kNear; ++j) {
+      // Of a span, each pixel is mixed from some of the cells only. What lies in the others may be infinite.
+      float share = mix_x[i * kNear + j];
+      if (kNear > cells_x && share == 0.0) continue;
+      [[unroll]] for (int c = 0; c < source_channels; ++c) {
+        int n = i * source_channels + c;
+        rows[n] = fma(share, cells[j][c], rows[n]);
+      }
     }
   }
 }

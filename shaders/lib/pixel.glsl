@@ -188,16 +188,25 @@ uint unorm_code(float v) {
 }
 
 #if STORAGE == STORAGE_image
+// SwiftShader stores an infinity as NaN, and the first float beyond the range of halves as an infinity. Others may cut that down to the range.
+layout(constant_id = 18) const bool halves_overflow_only = false;
+
+const uint kInfiniteHalf = halves_overflow_only ? 0x47800000u : 0x7F800000u;  // as a float's bits
+
 // To the nearest half, ties to even; beyond the largest half it is infinite.
 float rounded_to_half(float v) {
-  if (!(abs(v) < 65520.0)) return abs(v) >= 65520.0 ? sign(v) * uintBitsToFloat(0x7F800000u) : v;
-  if (abs(v) < 6.103515625e-5) {
-    // Subnormal halves are multiples of 2^-24, the unit of floats between a half and one.
-    precise float shifted = abs(v) + 0.5;
-    precise float kept = shifted - 0.5;
-    return sign(v) * kept;
-  }
+  // By its bits: what drivers make of infinities and NaN in arithmetic is their own choice.
   uint bits = floatBitsToUint(v);
+  uint sign_bit = bits & 0x80000000u;
+  uint magnitude = bits & 0x7FFFFFFFu;
+  if (magnitude > 0x7F800000u) return v;
+  if (magnitude >= 0x477FF000u) return uintBitsToFloat(sign_bit | kInfiniteHalf);  // 65520, the first to round to 65536
+  if (magnitude < 0x38800000u) {
+    // Subnormal halves are multiples of 2^-24, the unit of floats between a half and one.
+    precise float shifted = uintBitsToFloat(magnitude) + 0.5;
+    precise float kept = shifted - 0.5;
+    return uintBitsToFloat(sign_bit | floatBitsToUint(kept));
+  }
   bits += 0xFFFu + ((bits >> 13) & 1u);
   return uintBitsToFloat(bits & 0xFFFFE000u);
 }

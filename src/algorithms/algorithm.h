@@ -35,6 +35,7 @@ struct Proposal {
   Options options;                 ///< every option, resolved
   double error = 0.0;              ///< an upper bound, full-scale units
   Assumption assumption;           ///< of the bound
+  std::string_view only_on_request;  ///< why it is taken only where it is asked for, or nothing else can do it; empty: it need not be
   double seconds = 0.0;            ///< rough
   std::int64_t moved_bytes = 0;
   /// See Plan::reach. Unset: what the taps, windows and matrices of the passes cover together, each pass after the other.
@@ -51,6 +52,8 @@ struct Algorithm {
 
 /// In order of preference where costs tie.
 [[nodiscard]] std::span<const Algorithm* const> registry();
+/// Whether no CPU has its kernels.
+[[nodiscard]] bool is_gpu_only(const Algorithm& algorithm);
 
 // Families, one file each.
 extern const Algorithm kBoxAny;

@@ -78,12 +78,17 @@ Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   const auto* box = std::get_if<Box>(&p.spec.kernel);
   if (!box) return refusal("the kernel is no box");
-  const cpu::BoxWindow x = cpu::box_window(box->extent.x);
-  const cpu::BoxWindow y = cpu::box_window(box->extent.y);
-  const std::string obstacle = integer_obstacle(p, x, y);
+  const cpu::BoxWindow asked_x = cpu::box_window(box->extent.x);
+  const cpu::BoxWindow asked_y = cpu::box_window(box->extent.y);
+  const std::string obstacle = integer_obstacle(p, asked_x, asked_y);
   const auto given = p.options.find("accumulator");
   if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
-  const bool integer = obstacle.empty() && (given == p.options.end() || given->second == "i32");
+  // Integers walk along the whole window: not where it is much wider than the image, unless they are asked for.
+  const bool is_folded = !cpu::fold_window(asked_x, p.spec.border.mode.x, 4 * std::int64_t{p.src.width}).fold.is_empty() ||
+                         !cpu::fold_window(asked_y, p.spec.border.mode.y, 4 * std::int64_t{p.src.height}).fold.is_empty();
+  const bool integer = obstacle.empty() && (given == p.options.end() ? !is_folded : given->second == "i32");
+  const cpu::BoxWindow x = integer ? asked_x : cpu::fold_window(asked_x, p.spec.border.mode.x, p.src.width).window;
+  const cpu::BoxWindow y = integer ? asked_y : cpu::fold_window(asked_y, p.spec.border.mode.y, p.src.height).window;
 
   // Pixels are held in f32 unless their decoding alone would cost too much. What is held is rounded: pixels, means of columns,
   // rests of blocks, windows and what comes of them.
@@ -99,7 +104,12 @@ Result<Proposal> propose(const Problem& p) {
                                                          unit_roundoff(Accumulator::f32);
   const bool wants_f32 = given != p.options.end() && given->second == "f32";
   if (wants_f32 && wide_pixels) return refusal("pixels in f32 would cost more than the allowed error");
-  const bool f32_along = !integer && !wide_pixels && (wants_f32 || (given == p.options.end() && along_rows <= p.allowed_error));
+  // Results of 24 bits show what sums of more than a few such numbers lose, whatever error is allowed.
+  constexpr std::int64_t kFew = 4;
+  const FormatInfo& destination = info(p.dst.format);
+  const bool shows_sums = !destination.is_unorm() && destination.bits == 32 && x.size() > kFew;
+  const bool suits_f32 = given == p.options.end() && !shows_sums && along_rows <= p.allowed_error;
+  const bool f32_along = !integer && !wide_pixels && (wants_f32 || suits_f32);
 
   Proposal out;
   out.options = {{"accumulator", integer ? "i32" : f32_along ? "f32" : "f64"}};
@@ -110,7 +120,7 @@ Result<Proposal> propose(const Problem& p) {
                                    std::max<std::int64_t>(64, 4 * y.size()) - 1));
   TileNeeds needs;
   needs.halo = {x.halo(), y.halo()};
-  needs.column_bytes = channels * (integer ? 12 : 56);
+  needs.column_bytes = channels * (integer ? 12 : 64);
   needs.pixel_operations = channels * (integer ? 8.0 : wide_pixels ? 100.0 : 40.0);
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
   Pass pass;

@@ -1,5 +1,6 @@
 // box.any on GPUs: which of its forms, and what they have to know.
 #include <algorithm>
+#include <utility>
 
 #include "algorithms/box_any.h"
 
@@ -46,9 +47,10 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
   if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
   if (p.options.contains("span")) return propose_box_lanes(p);
   Result<Proposal> best = propose_box_columns(p);
+  const auto order = [](const Proposal& proposal) { return std::pair(!proposal.only_on_request.empty(), proposal.seconds); };
   const auto consider = [&](Result<Proposal> other) {
     if (!other || (best && other->error > p.allowed_error)) return;
-    if (!best || best->error > p.allowed_error || other->seconds < best->seconds) best = std::move(other);
+    if (!best || best->error > p.allowed_error || order(*other) < order(*best)) best = std::move(other);
   };
   consider(propose_box_corners(p));
   consider(propose_box_segments(p));

@@ -118,17 +118,14 @@ template <class FormOf>
   return out;
 }
 
-/// What the proposals of forms on buffers begin with: all but passes and what these cost. `adds_unscaled`: pixels are
-/// added up, or subtracted, before they are scaled.
+/// What the proposals of forms on buffers begin with: all but passes and what these cost.
 template <class Form>
 [[nodiscard]] Result<Proposal> box_proposal(const Problem& p, std::string_view kernel, std::string_view name, const Form& form,
-                                            bool adds_unscaled, std::vector<ImageDesc> intermediates = {}) {
+                                            std::vector<ImageDesc> intermediates = {}) {
   Proposal out;
   out.intermediates = std::move(intermediates);
   if (Status fits = box_buffers(p, kernel, out.intermediates); !fits) return fits.error();
   out.error = form.error;
-  const FormatInfo& source = info(p.src.format);
-  if (!source.is_unorm()) out.assumption = adds_unscaled && source.bits == 32 ? gpu::kFiniteSums : gpu::kFinite;
   out.options = {{"form", std::string(name)},
                  {"storage", "buffer"},
                  {"sums", std::string(name_of(form.sums))},

@@ -7,6 +7,7 @@
 
 #include "algorithms/box_any.h"
 #include "algorithms/box_gpu.h"
+#include "algorithms/box_mend_gpu.h"
 #include "algorithms/sep_gpu.h"
 
 namespace mollify {
@@ -164,6 +165,9 @@ Result<Shape> choose_shape(const Problem& p, const PerAxis<BoxAxis>& box) {
   return out;
 }
 
+/// Images are not read back.
+bool is_mended(const Problem& p, Storage where) { return where == Storage::buffer && can_mend_box(p).ok(); }
+
 Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, Storage where) {
   const Rect r = region(p);
   const bool is_aligned = !is_integer(form.sums);
@@ -189,8 +193,10 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
                      {"before_fraction_y", box.y.before_fraction},
                      {"after_fraction_x", box.x.after_fraction},
                      {"after_fraction_y", box.y.after_fraction}};
+  const double lift = is_mended(p, where) ? box_lift(p, box, 1.0) : 1.0;
   pass.parameters["scale"] =
-      1.0 / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0));
+      lift / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0));
+  pass.parameters["gain"] = 1.0 / lift;
   if (!is_integer(form.sums)) {
     pass.constants["is_whole"] = box.x.is_whole() && box.y.is_whole() ? 1 : 0;
     pass.constants["is_compensated"] = form.sums == Sums::f32x2 ? 1 : 0;
@@ -232,7 +238,6 @@ Result<Proposal> propose_box_columns(const Problem& p) {
 
   Proposal out;
   out.error = form->error;
-  if (!info(p.src.format).is_unorm()) out.assumption = kFinite;
   out.options = {{"form", "columns"},
                  {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
                  {"sums", std::string(name_of(form->sums))},
@@ -255,6 +260,14 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 2.0));
   out.moved_bytes = static_cast<std::int64_t>(work.bytes);
   out.passes.push_back(std::move(pass));
+  if (!is_mended(p, *where)) {
+    if (box_can_spoil(p)) out.assumption = kFinite;
+    // Where there are fractions the pixels beyond both ends are weighed, some by nothing, and nothing times a NaN is one.
+    const std::int32_t edge = box->x.is_whole() && box->y.is_whole() ? 0 : 1;
+    leave_box_spoiled(p, *box, {{form->piece + edge, edge}, {form->segment + edge, edge}}, out);
+  } else if (Status mends = mend_box(p, *box, form->segment, out); !mends) {
+    return mends.error();
+  }
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "algorithms/box_cells.h"
+#include "algorithms/box_mend_gpu.h"
 #include "tuning/tuning.h"
 
 namespace mollify {
@@ -156,6 +157,7 @@ struct Steps {
   BoxCut x, y;
   std::int32_t channels = 1;
   double scale = 1.0;
+  double lift = 1.0;  ///< of floats
   [[nodiscard]] std::int64_t cell_words() const {
     return 2 * box_planes(form.sums, channels) *
            (std::int64_t{y.cells()} * x.reach() + std::int64_t{x.cells()} * y.reach());
@@ -190,7 +192,7 @@ Pass cells_pass(const Steps& s) {
                          {"part_x", s.x.part()},
                          {"part_y", s.y.part()},
                          {"height", s.y.cell}});
-  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale;
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
   return pass;
 }
 
@@ -255,7 +257,8 @@ Pass corners_pass(const Problem& p, const Steps& s) {
                          {"columns", s.x.reach()},
                          {"rows", s.y.reach()},
                          {"height", s.y.cell}});
-  pass.parameters["scale"] = s.scale;
+  pass.parameters["scale"] = s.lift * s.scale;
+  pass.parameters["gain"] = 1.0 / s.lift;
   return pass;
 }
 
@@ -328,14 +331,17 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   s.channels = info(p.src.format).channels;
   const bool is_of_codes = is_integer(form->sums) && !form->is_plain;
   s.scale = 1.0 / (box->x.length() * box->y.length() * (is_of_codes ? info(p.src.format).unit() : 1.0));
+  // What adds up along a strip, or down a band.
+  s.lift = box_lift(p, *box, (1.0 + 2.0 * form->width() / box->x.whole()) * std::max(1.0, 1.0 * form->height / box->y.whole()));
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
   Result<Proposal> out =
-      box_proposal(p, kCorners, "corners", *form, true, {box_words(s.cell_words()), box_words(s.window_words())});
+      box_proposal(p, kCorners, "corners", *form, {box_words(s.cell_words()), box_words(s.window_words())});
   if (!out) return out.error();
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);
   out->passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
+  if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;
 }
 

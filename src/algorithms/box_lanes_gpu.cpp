@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithms/box_cells.h"
+#include "algorithms/box_mend_gpu.h"
 #include "tuning/tuning.h"
 
 namespace mollify {
@@ -141,7 +142,10 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
                          {"skip_x", skip.x},
                          {"skip_y", skip.y},
                          {"height", form.height}});
-  pass.parameters["scale"] = 1.0 / window;
+  const double reach = static_cast<double>(subgroup) * form.span;  // of what adds up along a strip
+  const double lift = box_lift(p, box, 1.0 + 2.0 * reach / box.x.whole());
+  pass.parameters["scale"] = lift / window;
+  pass.parameters["gain"] = 1.0 / lift;
   return pass;
 }
 
@@ -166,7 +170,7 @@ Result<Proposal> propose_box_lanes(const Problem& p) {
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
-  Result<Proposal> out = box_proposal(p, kKernel, "lanes", *form, true);
+  Result<Proposal> out = box_proposal(p, kKernel, "lanes", *form);
   if (!out) return out.error();
   out->options["span"] = std::to_string(form->span);
   const GpuTuning& device = gpu_tuning(p.device);
@@ -183,6 +187,7 @@ Result<Proposal> propose_box_lanes(const Problem& p) {
   const double threads = pixels * read / form->span / form->height;
   out->seconds = std::max(device.launch_seconds + filled, seconds_of_walk(p, threads, form->height + box->y.whole()));
   out->passes.push_back(pass_of(p, *box, *form));
+  if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "algorithms/box_gpu.h"
+#include "algorithms/box_mend_gpu.h"
 
 namespace mollify {
 namespace {
@@ -269,6 +270,8 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
   out.seconds = cost(first, w.box.x, source_bytes(p) + between_bytes, false) +
                 cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);
   out.passes = {std::move(first), std::move(second)};
+  // Up to the end of a segment, where sums begin anew.
+  leave_box_spoiled(p, w.box, {{w.segment, 0}, {w.segment, 0}}, out);
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/box_cells.h"
+#include "algorithms/box_mend_gpu.h"
 #include "tuning/tuning.h"
 
 namespace mollify {
@@ -322,6 +323,7 @@ struct Steps {
   Form form;
   BoxCut x, y;  ///< only bands have cells
   double scale = 1.0;
+  double lift = 1.0;        ///< of floats
   std::int32_t lanes = 1;   ///< that cut a strip of cells together,
   std::int32_t pixels = 1;  ///< each so many
   [[nodiscard]] std::int32_t lead() const { return (form.span - x.before % form.span) % form.span; }
@@ -360,7 +362,7 @@ Pass cells_pass(const Problem& p, const Steps& s) {
                          {"part_x", 0},
                          {"part_y", s.y.part()},
                          {"height", s.y.cell}});
-  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.scale;
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
   return pass;
 }
 
@@ -399,7 +401,8 @@ Pass segments_pass(const Problem& p, const Steps& s) {
                          {"first_cell", s.first() - s.left()},
                          {"whole", s.y.whole()},
                          {"part", s.y.part()}});
-  pass.parameters["scale"] = s.scale;
+  pass.parameters["scale"] = s.lift * s.scale;
+  pass.parameters["gain"] = 1.0 / s.lift;
   return pass;
 }
 
@@ -417,17 +420,21 @@ Result<Proposal> propose_box_segments(const Problem& p) {
   s.lanes = box_lanes(p);
   s.pixels = pixels_of_chunk(p.src.format);
   s.scale = 1.0 / (box->x.length() * box->y.length());
+  const double of_segments = static_cast<double>(form->segment()) / box->x.whole();
+  const double of_cells = form->has_cells ? static_cast<double>(form->height) / box->y.whole() : 0.0;
+  s.lift = box_lift(p, *box, std::max(of_segments, of_cells));
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
   std::vector<ImageDesc> cells;
   if (form->has_cells) cells.push_back(box_words(s.cell_words()));
-  Result<Proposal> out = box_proposal(p, kKernel, "segments", *form, form->has_cells, std::move(cells));
+  Result<Proposal> out = box_proposal(p, kKernel, "segments", *form, std::move(cells));
   if (!out) return out.error();
   out->options["span"] = std::to_string(form->columns);
   out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
   out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_cells ? source_bytes(p) : 0);
   if (form->has_cells) out->passes.push_back(cells_pass(p, s));
   out->passes.push_back(segments_pass(p, s));
+  if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;
 }
 

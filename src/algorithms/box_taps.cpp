@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "algorithms/box_gpu.h"
+#include "algorithms/box_mend_gpu.h"
 
 namespace mollify {
 namespace {
@@ -52,6 +53,16 @@ double fetch_error(const Problem& p, const ImageDesc& desc) {
   return (info(p.src.format).is_unorm() ? 1.0 : 2.0) * place + (format.bits == 16 ? 0x1p-11 : 0x1p-22);
 }
 
+/// A sampler weighs a pixel's neighbour even where it weighs nothing, and nothing times a NaN is one.
+constexpr Reach kNeighbour{1, 1};
+/// It takes the difference of two pixels.
+constexpr Assumption kFiniteDifferences{"pixels within +-1e36, whose differences are finite", 1e36};
+
+void assume_differences(const Problem& p, Proposal& out) {
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm() && source.bits == 32) out.assumption = kFiniteDifferences;
+}
+
 // ---- One pass
 
 Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, bool linear) {
@@ -68,6 +79,8 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
   if (linear) {
     if (Status s = check_reach(p, *box); !s) return s.error();
     out.error += fetch_error(p, p.src);
+    leave_box_spoiled(p, *box, {kNeighbour, kNeighbour}, out);
+    assume_differences(p, out);
   } else {
     out.options["storage"] = text_of(*where);
   }
@@ -123,7 +136,14 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   if (!where) return where.error();
   out.error += between->error + (linear ? fetch_error(p, passes.between) : 0.0);
   out.options = {{"intermediate", std::string(between->name)}, {"group", to_text(*shape)}};
-  if (!linear) out.options["storage"] = text_of(*where);
+  if (linear) {
+    // One neighbour of each pass, both along and across.
+    constexpr Reach kBoth{2 * kNeighbour.before, 2 * kNeighbour.after};
+    leave_box_spoiled(p, *box, {kBoth, kBoth}, out);
+    if (out.assumption == Assumption()) assume_differences(p, out);
+  } else {
+    out.options["storage"] = text_of(*where);
+  }
   if (between->format != p.src.format && info(between->format).bits == 16 && !info(p.src.format).is_unorm()) {
     out.assumption = kHalfRange;
   }

@@ -90,6 +90,13 @@ Result<Proposal> propose(const Problem& p) {
   const PixelFormat format =
       choose_float_intermediate(p, [&](Cache between) { return chosen.error(p, between); }, out, kFinite);
 
+  // A running sum takes with it all that it has seen since its segment began.
+  const auto reach = [&](const ExtendedBox& box) {
+    const std::int64_t before = std::max<std::int64_t>(box.radius + kSegment - 1, box.radius + 1);
+    return Reach{static_cast<std::int32_t>(chosen.count * before), static_cast<std::int32_t>(chosen.count * (box.radius + 1))};
+  };
+  out.reach = PerAxis<Reach>{reach(chosen.box.x), reach(chosen.box.y)};
+
   // Each pass of an axis leaves what the later ones reach for, so that the border is applied to the source only; rows
   // of the source are mapped when the first vertical pass reads them, which comes to the same. All start on whole
   // segments, where their running sums do.

@@ -39,6 +39,10 @@ struct AxisPlan {
   LevelTaps level;      ///< which these are to become
   FixedWeights fixed;
   [[nodiscard]] std::int64_t reach() const { return level.radius() + 1; }
+  /// Pixels on either side that a result depends on.
+  [[nodiscard]] std::int64_t reach_in_pixels() const {
+    return std::max(kernel.radius, reach_of_levels(kernel.levels, kernel.undershoot > 0 ? reach() : level.radius()));
+  }
   [[nodiscard]] cpu::CutShape shape() const { return {kernel.levels, reach(), kernel.radius}; }
   [[nodiscard]] std::int64_t halo() const {
     const std::int64_t unit = std::int64_t{1} << kernel.levels;
@@ -148,6 +152,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) +
                 copy_seconds(p.device, out.moved_bytes);
+  out.reach = reach_on_both_sides(x->reach_in_pixels(), y->reach_in_pixels());
   pass.taps = {std::move(x->level.taps), std::move(y->level.taps)};
   out.passes.push_back(std::move(pass));
   return out;

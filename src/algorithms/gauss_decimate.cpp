@@ -143,17 +143,10 @@ AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
   return axis;
 }
 
-/// Of GPUs: mixtures that can leave the range of integers take more instructions to store.
-double cost_of_clamping(const Problem& p, const AxisPlan& axis) {
-  constexpr double kClamping = 2.5;
-  const bool clamps = std::ranges::any_of(axis.coarse.weights, [](double w) { return w < 0.0; });
-  return p.device.backend != Backend::cpu && info(p.dst.format).is_unorm() && clamps ? kClamping : 0.0;
-}
-
-AxisPlan decimated(const Problem& p, const AxisGaussian& gaussian, Axis direction, int factor, int cells, double l1_budget) {
+AxisPlan decimated(const Problem& p, const AxisGaussian& gaussian, Axis direction, int factor, int cells) {
   const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, LeastAliasingSpline{cells});
   AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0};
-  axis.cost = cost_of(p, direction, axis) + cost_of_clamping(p, shortened(axis, l1_budget - axis.l1_distance));
+  axis.cost = cost_of(p, direction, axis);
   return axis;
 }
 
@@ -182,6 +175,7 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
   for (const int factor : kFactors) {
     const double most_span = factor == kMaxFactor ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan;
     if (span_of(factor) < least_span || span_of(factor) > most_span || of_factor * factor > l1_budget) continue;
+    if (std::int64_t{cells} * factor - 1 > most_reach(gaussian.sigma, factor)) continue;
     double taps = kLeastTaps * span_of(factor);
     if (gaussian.radius) taps = std::min(taps, static_cast<double>(*gaussian.radius) / factor);
     by_cost.emplace_back(cost_of(p, direction, factor, cells, taps), factor);
@@ -191,8 +185,9 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
   for (const auto& [least_cost, factor] : by_cost) {
     if (least_cost >= below) break;
     if (span_of(factor) < least_span) continue;
-    AxisPlan found = decimated(p, gaussian, direction, factor, cells, l1_budget);
+    AxisPlan found = decimated(p, gaussian, direction, factor, cells);
     if (found.l1_distance > l1_budget) {
+      if (found.reach() + factor > most_reach(gaussian.sigma, factor)) continue;
       least_span = span_of(factor) * std::pow(found.l1_distance / l1_budget, 1.0 / (2.0 * cells));
       continue;
     }
@@ -251,7 +246,7 @@ AxisPlan plan_axis(const Problem& p, const AxisGaussian& gaussian, Axis directio
   const auto& [factor, cells] = wish;
   constexpr int kUsualCells = 4;
   if (gaussian.sigma == 0.0 || factor == 1) return undecimated(p, direction, l1_budget);
-  if (factor) return decimated(p, gaussian, direction, *factor, cells.value_or(kUsualCells), l1_budget);
+  if (factor) return decimated(p, gaussian, direction, *factor, cells.value_or(kUsualCells));
   if (cells) {
     constexpr double kAnyCost = std::numeric_limits<double>::infinity();
     const std::optional<AxisPlan> found = cheapest_by(p, gaussian, direction, *cells, l1_budget, kAnyCost);
@@ -371,7 +366,7 @@ Axes shortened(const Problem& p, Axes axes, double gain) {
   axes.x = shortened(std::move(axes.x), left / 2.0 / magnitude(axes.y.coarse.weights));
   axes.y = shortened(std::move(axes.y), (p.allowed_error - error_of(p, axes.x, axes.y)) / gain);
   axes.error = error_of(p, axes.x, axes.y);
-  axes.cost = axes.x.cost + axes.y.cost + std::max(cost_of_clamping(p, axes.x), cost_of_clamping(p, axes.y));
+  axes.cost = axes.x.cost + axes.y.cost;
   return axes;
 }
 
@@ -418,12 +413,14 @@ Result<Proposal> propose(const Problem& p) {
   }
   const AxisPlan& x = best.x;
   const AxisPlan& y = best.y;
+  if (!std::isfinite(best.error)) return refusal("so many cells of so many pixels reach further than 7 sigma");
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(gaussian->sigma.x), number(gaussian->sigma.y)) +
                    " cannot be decimated within the error");
   }
   Proposal out;
   out.error = best.error;
+  out.reach = reach_on_both_sides(x.reach(), y.reach());
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
                  {"cells", both(std::to_string(x.cells()), std::to_string(y.cells()))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));

@@ -19,6 +19,8 @@ struct AxisPlan {
   double cost = 0.0;  ///< multiply-adds a component
 
   [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
+  /// See Decimation::reach().
+  [[nodiscard]] std::int64_t reach() const { return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1; }
 };
 
 /// The cells that an output of `length` pixels from `first` on needs on one axis, of those that can differ.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "algorithms/gpu.h"
 #include "core/decimation.h"
@@ -95,6 +96,7 @@ Result<Proposal> propose(const Problem& p) {
   }
   const PerAxis<std::shared_ptr<const Decimation>> fit = fits(*gaussian, factor);
   for (const auto& axis : {fit.x, fit.y}) {
+    if (!std::isfinite(axis->l1_distance)) return refusal("cells of " + std::to_string(factor) + " pixels reach further than 7 sigma");
     if (axis->coarse.weights.size() > 2048) return refusal("the blur of cells has too many taps");
     if (Status s = check_division(p, axis->coarse.weights); !s) return s.error();
   }
@@ -103,6 +105,7 @@ Result<Proposal> propose(const Problem& p) {
   const PixelFormat format =
       choose_float_intermediate(p, [&](Cache cells) { return error_of(p, fit, cells); }, out);
 
+  out.reach = reach_on_both_sides(fit.x->reach(), fit.y->reach());
   const Rect r = region(p);
   const CellRange x = cells_of(r.x, r.width, factor);
   const CellRange y = cells_of(r.y, r.height, factor);

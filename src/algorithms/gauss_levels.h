@@ -36,6 +36,12 @@ template <class Propose>
   return out;
 }
 
+/// Pixels on either side that halving, taps of such a radius on the last level and doubling reach together.
+[[nodiscard]] constexpr std::int64_t reach_of_levels(int levels, std::int64_t radius) {
+  const std::int64_t factor = std::int64_t{1} << levels;
+  return radius * factor + kHalvingSpline.order * (factor - 1);
+}
+
 /// The fitted taps without negative ones and without the outermost ones, as far as `l1_budget` goes.
 [[nodiscard]] LevelTaps level_taps(const std::vector<double>& fitted, double l1_distance, double l1_budget);
 

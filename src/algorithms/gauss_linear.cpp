@@ -87,6 +87,14 @@ Result<Proposal> propose_linear(const Problem& p) {
   out.error += between->error + gain * filter_error(p, between->format);
   out.assumption = {"a sampler that rounds no coarser than the pixels that it reads"};
 
+  // A sampler also reads the texel after the one that it is asked for, on both axes, in each of the passes.
+  constexpr std::int32_t kPasses = 2;
+  const auto reach_of_samples = [](const AxisTaps& axis) {
+    const Reach own = reach_of_taps(axis);
+    return Reach{own.before, own.after + kPasses};
+  };
+  out.reach = PerAxis<Reach>{reach_of_samples(taps.taps.x), reach_of_samples(taps.taps.y)};
+
   // The whole image, so that coordinates, and with them their rounding, are the same for every region.
   out.intermediates = {{p.src.width, p.src.height, between->format}};
   if (Result<Storage> s = storage(p, kLinearKernel, out.intermediates, true); !s) return s.error();
@@ -160,6 +168,13 @@ Result<Proposal> propose_lerp(const Problem& p) {
   const Result<Intermediate> between = choose_intermediate(p, taps, *where, out.error);
   if (!between) return between.error();
   out.error += between->error * reach;
+
+  // A tap reads the pixels before and after it, also where it lies on one.
+  const auto reach_of_stretched = [](const LerpTaps& fit) {
+    const double outermost = fit.spacing * (kLerpTaps / 2);
+    return Reach{static_cast<std::int32_t>(std::ceil(outermost)), static_cast<std::int32_t>(std::floor(outermost)) + 1};
+  };
+  out.reach = PerAxis<Reach>{reach_of_stretched(*x), reach_of_stretched(*y)};
 
   const Rect r = region(p);
   const Span rows = needed_span(p.src.height, r.y, r.height, kLerpReach, kLerpReach);

@@ -57,6 +57,9 @@ Result<Proposal> propose(const Problem& p) {
   Proposal out;
   const PixelFormat format = choose_float_intermediate(p, error, out, kFinite);
 
+  // A recursion has seen all pixels since its warm-up began.
+  out.reach = reach_on_both_sides(x->warm_up + kSegment - 1, y->warm_up + kSegment - 1);
+
   // Segments are whole, so rows are needed from the start of the first segment's warm-up to the end of the last one's.
   const Rect r = region(p);
   const auto start = [](std::int64_t first) { return floor_div(first, kSegment) * kSegment; };

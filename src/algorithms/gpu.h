@@ -105,8 +105,6 @@ enum class Cache : std::uint8_t { f32, f16, unorm8 };
 inline constexpr Assumption kHalfRange{"pixels within +-65504, the range of f16", 65504.0};
 /// The same for running sums and recursions: one that held a NaN or an infinity stays one.
 inline constexpr Assumption kFinite{"finite pixels"};
-/// The same where pixels are subtracted and added up before they are scaled, which drivers do even where shaders scale them first.
-inline constexpr Assumption kFiniteSums{"pixels within +-1e36, whose sums are finite", 1e36};
 
 /// Chosen by name, or the cheapest of f32 and f16 with `error(cache)` allowed.
 template <class ErrorOf>

@@ -67,6 +67,18 @@ Levels levels_of(std::int64_t first, std::int64_t length, const DualFilter& filt
   return out;
 }
 
+/// What a pixel is made of, wherever it lies in its cell of the last level.
+Reach reach_of(const DualFilter& filter) {
+  const auto margin = static_cast<std::int64_t>(std::ceil(filter.offset));
+  std::int64_t before = 0, after = 0;
+  for (std::int64_t pixel = 0; pixel < std::int64_t{1} << filter.levels; ++pixel) {
+    const Range read = read_by_down(levels_of(pixel, 1, filter).down.front(), margin);
+    before = std::max(before, pixel - read.first);
+    after = std::max(after, read.last - pixel);
+  }
+  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after)};
+}
+
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
@@ -87,6 +99,8 @@ Result<Proposal> propose(const Problem& p) {
   Proposal out;
   const auto error = [&](Cache cells) { return error_of(p, *filter, l1_distance, cells); };
   const PixelFormat format = choose_float_intermediate(p, error, out);
+
+  out.reach = PerAxis<Reach>{reach_of(*filter), reach_of(*filter)};
 
   // Levels are as large as the later ones reach, so that the border is applied to the source only.
   const Rect r = region(p);

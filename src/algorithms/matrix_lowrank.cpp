@@ -139,6 +139,7 @@ Result<Proposal> propose(const Problem& p) {
   pass.constants["taps_y"] = matrix.height;
   pass.constants["before_x"] = matrix.anchor.x;
   pass.constants["before_y"] = matrix.anchor.y;
+  out.reach = PerAxis<Reach>{{matrix.anchor.x, matrix.width - 1 - matrix.anchor.x}, {matrix.anchor.y, matrix.height - 1 - matrix.anchor.y}};
   out.passes.push_back(std::move(pass));
   out.options = {{"rank", std::to_string(rank)},
                  {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},

@@ -30,6 +30,17 @@ namespace mollify {
   return {};
 }
 
+/// Proposal::reach of passes that reach as far before a pixel as after it.
+[[nodiscard]] inline PerAxis<Reach> reach_on_both_sides(std::int64_t x, std::int64_t y) {
+  const auto both = [](std::int64_t pixels) { return Reach{static_cast<std::int32_t>(pixels), static_cast<std::int32_t>(pixels)}; };
+  return {both(x), both(y)};
+}
+
+/// Proposal::reach of taps, however the passes hold them.
+[[nodiscard]] inline Reach reach_of_taps(const AxisTaps& taps) {
+  return {taps.anchor, static_cast<std::int32_t>(taps.weights.size()) - 1 - taps.anchor};
+}
+
 inline constexpr double kUnitsOf16BitSums = 256.0;  ///< in one step of the image
 
 /// How 16-bit sums become steps of the image.

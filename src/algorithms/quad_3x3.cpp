@@ -65,6 +65,7 @@ Result<Proposal> propose(const Problem& p) {
                  {"lane_order", std::string(kOrders[order])},
                  {"group", to_text(*shape)}};
   out.error = nxn->error(p, Accumulator::f32);
+  out.reach = reach_on_both_sides(1, 1);
   const Rect r = region(p);
   Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, *shape, lanes, *where);
   pass.constants["tile_x"] = shape->x;

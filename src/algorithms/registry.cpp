@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "algorithms/algorithm.h"
@@ -36,9 +37,13 @@ constexpr std::array kRegistry = {
     &kNxnDirect,
 };
 
+constexpr std::array kOnCpus = {&kBoxAny, &kSepFused, &kGaussDecimate, &kGaussPyramid, &kGaussCut, &kNxnDirect};
+
 }  // namespace
 
 std::span<const Algorithm* const> registry() { return kRegistry; }
+
+bool is_gpu_only(const Algorithm& algorithm) { return std::ranges::find(kOnCpus, &algorithm) == kOnCpus.end(); }
 
 std::vector<AlgorithmInfo> algorithms() {
   std::vector<AlgorithmInfo> out;

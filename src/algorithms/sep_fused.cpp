@@ -127,11 +127,16 @@ Result<Proposal> propose(const Problem& p) {
   const Accumulator accumulator = choose_accumulator(p, [&](Accumulator a) {
     return s->cut_error + rounding_error(p, *s, a);
   });
-  const bool wide = accumulator == Accumulator::f64;
+  // Means into 32-bit floats show what sums of more than a few equal numbers lose, whatever error is allowed.
+  constexpr std::size_t kFew = 3;
+  const FormatInfo& destination = info(p.dst.format);
+  const bool shows_sums = std::holds_alternative<Box>(p.spec.kernel) && !destination.is_unorm() && destination.bits == 32 &&
+                          std::max(s->taps.x.weights.size(), s->taps.y.weights.size()) > kFew;
+  const bool wide = accumulator == Accumulator::f64 || (given == p.options.end() && shows_sums);
   const int channels = info(p.src.format).channels;
   const auto nx = static_cast<std::int64_t>(s->taps.x.weights.size());
   const auto ny = static_cast<std::int64_t>(s->taps.y.weights.size());
-  const double error = s->cut_error + rounding_error(p, *s, accumulator);
+  const double error = s->cut_error + rounding_error(p, *s, wide ? Accumulator::f64 : accumulator);
 
   TileNeeds needs;
   needs.halo = {nx - 1, ny - 1};

@@ -43,6 +43,11 @@ struct HalfTaps {
 /// What sums of the first axis and then those of the other begin with, `half.sum` being of taps before they were scaled: rows are kept less
 /// half the range of codes, and results written as 1024 more, from where on halves are whole numbers.
 [[nodiscard]] PerAxis<double> starts_of_codes(const HalfTaps& half);
+/// Reach of products of matrices: a block of `made` outputs is made of all that matrices read for it, from `before` its first output on.
+[[nodiscard]] inline Reach reach_of_block(std::int32_t before, std::int32_t made, std::int32_t read) {
+  return {before + made - 1, read - 1 - before};
+}
+
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
 /// On cooperative matrices along x, in f32 along y.

@@ -154,6 +154,8 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   if (!source.is_unorm()) out.assumption = kFinite;
   Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = half.taps;
+  out.reach = PerAxis<Reach>{reach_of_block(half.taps.x.anchor + lead, kSide, across * kSide),
+                             reach_of_block(half.taps.y.anchor, kSide, down * kSide)};
   pass.constants["between"] = static_cast<std::int64_t>(between);
   pass.constants["subgroup_size"] = subgroup;
   pass.constants["halves"] = *halves;

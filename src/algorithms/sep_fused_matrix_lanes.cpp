@@ -132,6 +132,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
     start = starts_of_codes(half);
   }
   pass.taps = turned(half.taps);
+  out.reach = PerAxis<Reach>{reach_of_block(pass.taps.x.anchor, kSide, across * kSide), reach_of_block(pass.taps.y.anchor, kRows, down * kSide)};
   pass.parameters["between_start"] = start.x;
   pass.parameters["end_start"] = start.y;
   pass.parameters["gain"] = half.gain.x * half.gain.y;

@@ -134,6 +134,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   if (!source.is_unorm()) out.assumption = kFinite;
   Pass pass = make_pass_of_blocks(kKernel, s->region, block, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = rows.taps;
+  out.reach = PerAxis<Reach>{reach_of_block(rows.taps.x.anchor + lead, kPlaces, steps * kDeep), reach_of_taps(rows.taps.y)};
   pass.constants["span"] = span;
   pass.constants["subgroup_size"] = subgroup;
   pass.constants["parts"] = *parts;

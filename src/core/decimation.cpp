@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 #include <tuple>
@@ -190,7 +191,7 @@ std::vector<double> fitted(const Steps& steps, Target& target, int factor, std::
     }
   }
 
-  std::vector<double> half = unknowns.solution(0);
+  std::vector<double> half = jump == Jump::window ? unknowns.solution(0) : unknowns.nonnegative_solution(0);
   if (jump == Jump::window) {
     const double weight = window_target / window_window;
     const std::vector<double> instead = unknowns.solution(1);
@@ -253,6 +254,13 @@ Decimation fit(const AxisGaussian& gaussian, int factor, Spline spline, Jump jum
   out.spline = taps_of(spline, gaussian.sigma, factor);
   Target target(gaussian);
   const Steps steps(factor, out.spline);
+  const auto taps = static_cast<std::int64_t>(out.spline.size());
+  const std::int64_t left_to_coarse = most_reach(gaussian.sigma, factor) - (taps - 1);
+  if (left_to_coarse < 0) {
+    out.coarse = {{1.0}, 0};
+    out.l1_distance = std::numeric_limits<double>::infinity();
+    return out;
+  }
 
   const double per_cell = gaussian.sigma / factor;
   const double spread = variance_of(out.spline) / std::pow(factor, 2);  // of one spline, in cells
@@ -260,9 +268,9 @@ Decimation fit(const AxisGaussian& gaussian, int factor, Spline spline, Jump jum
   const double outermost = std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell),
                                     static_cast<double>(target.radius()) / factor);
   // Beside a window hardly anything is left to cells beyond the cut.
-  const auto radius = static_cast<std::int64_t>(jump == Jump::window ? std::round(outermost) : std::ceil(outermost) + 2.0);
-  const auto taps = static_cast<double>(out.spline.size());
-  const double reach = std::max(static_cast<double>(target.radius()), static_cast<double>(radius + 2) * factor + 2.0 * taps);
+  const auto wanted = static_cast<std::int64_t>(jump == Jump::window ? std::round(outermost) : std::ceil(outermost) + 2.0);
+  const std::int64_t radius = std::min(wanted, left_to_coarse / factor);
+  const auto reach = static_cast<double>(std::max(target.radius(), (radius + 2) * factor + 2 * taps));
   std::vector<double> g = fitted(steps, target, factor, radius, reach, jump);
   out.window = target.beside();
 
@@ -282,6 +290,10 @@ Decimation fit(const AxisGaussian& gaussian, int factor, Spline spline, Jump jum
 }
 
 }  // namespace
+
+std::int64_t most_reach(double sigma, int factor) {
+  return static_cast<std::int64_t>(std::floor(std::min(6.0 * sigma + 2.0 * factor, 7.0 * sigma)));
+}
 
 std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline, Jump jump) {
   static auto& fits =

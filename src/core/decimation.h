@@ -4,7 +4,8 @@
 //   expand    out[x] = sum_m factor * spline[x - m * factor + centre] * b[m]
 // The spline is either some box filters of width `factor` convolved, or the one that suits the Gaussian best. The coarse kernel is fitted
 // by least squares, so that the three steps together come as near to the Gaussian as they can, at every phase of an output pixel in its
-// cell.
+// cell. Neither spline nor coarse kernel has negative weights: sums only add, so results lie between the least and the largest pixel
+// that they are made of, but for rounding. And no pixel acts further than most_reach() says, whatever it holds.
 // A Gaussian that is cut at a radius ends in a jump, which cells cannot follow: the fit misses by about `factor` times
 // its height. A window as wide as the cut Gaussian, added beside the cells, makes the jump exactly; what the cells are then
 // fitted to falls to about nothing where it ends.
@@ -40,12 +41,21 @@ struct Decimation {
   AxisTaps coarse;            ///< symmetric
   double window = 0.0;        ///< the weight of each pixel of the window beside the cells
   double l1_distance = 0.0;   ///< to the Gaussian that was asked for, at the worst phase
+
+  /// Pixels on either side of an output pixel that the three steps can read for it, at the worst phase.
+  [[nodiscard]] std::int64_t reach() const {
+    return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1;
+  }
 };
+
+/// The most that Decimation::reach() may come to: 6 sigma and two cells, and no more than 7 sigma.
+[[nodiscard]] std::int64_t most_reach(double sigma, int factor);
 
 /// What makes the jump at which a cut Gaussian ends.
 enum class Jump : std::uint8_t { cells, window };
 
-/// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled Gaussian itself.
+/// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled Gaussian itself. The distance is infinite where
+/// the spline alone reaches too far.
 [[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline,
                                                                Jump jump = Jump::cells);
 

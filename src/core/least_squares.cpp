@@ -71,4 +71,72 @@ std::vector<double> BandedLeastSquares::solution(std::size_t side) const {
   return x;
 }
 
+std::vector<double> BandedLeastSquares::solution_of(const std::vector<bool>& chosen, std::size_t side) const {
+  std::vector<std::size_t> place(unknowns_ + 1);  // of an unknown among the chosen ones
+  for (std::size_t k = 0; k < unknowns_; ++k) place[k + 1] = place[k] + (chosen[k] ? 1 : 0);
+  BandedLeastSquares fewer(place.back(), band_, 1);
+  std::vector<double> row(band_ + 1);
+  for (std::size_t k = 0; k < unknowns_ && place[k] < place.back(); ++k) {
+    const double* const kept = triangle_.data() + k * width_;
+    std::ranges::fill(row, 0.0);
+    for (std::size_t i = 0; i < std::min(band_, unknowns_ - k); ++i) {
+      if (chosen[k + i]) row[place[k + i] - place[k]] = kept[i];
+    }
+    row[band_] = kept[band_ + side];
+    fewer.add(place[k], row);
+  }
+  const std::vector<double> of_chosen = fewer.solution(0);
+  std::vector<double> x(unknowns_);
+  for (std::size_t k = 0; k < unknowns_; ++k) x[k] = chosen[k] ? of_chosen[place[k]] : 0.0;
+  return x;
+}
+
+std::vector<double> BandedLeastSquares::descent(const std::vector<double>& x, std::size_t side) const {
+  std::vector<double> slope(unknowns_);
+  for (std::size_t k = 0; k < unknowns_; ++k) {
+    const double* const kept = triangle_.data() + k * width_;
+    const std::size_t end = std::min(band_, unknowns_ - k);
+    double left = kept[band_ + side];
+    for (std::size_t i = 0; i < end; ++i) left -= kept[i] * x[k + i];
+    for (std::size_t i = 0; i < end; ++i) slope[k + i] += kept[i] * left;
+  }
+  return slope;
+}
+
+/// Block principal pivoting (Portugal, Judice and Vicente 1994): all unknowns that are on the wrong side change it together, and one at a
+/// time where that does not make them fewer.
+std::vector<double> BandedLeastSquares::nonnegative_solution(std::size_t side) const {
+  constexpr double kFlat = 1e-12;  // of the steepest slope: rounding
+  constexpr int kPatience = 3;     // changes of all together that may not help
+  const std::size_t most_changes = 20 * unknowns_;
+  const std::vector<double> steepest = descent(std::vector<double>(unknowns_), side);
+  double flat = 0.0;
+  for (const double slope : steepest) flat = std::max(flat, kFlat * std::abs(slope));
+
+  std::vector<bool> chosen(unknowns_, true);
+  std::vector<double> x = solution(side);
+  std::size_t fewest = unknowns_ + 1;
+  int patience = kPatience;
+  for (std::size_t change = 0; change < most_changes; ++change) {
+    const std::vector<double> slope = descent(x, side);
+    std::vector<std::size_t> wrong;
+    for (std::size_t k = 0; k < unknowns_; ++k) {
+      if (chosen[k] ? x[k] < 0.0 : slope[k] > flat) wrong.push_back(k);
+    }
+    if (wrong.empty()) break;
+    if (wrong.size() < fewest) {
+      fewest = wrong.size();
+      patience = kPatience;
+    } else if (patience > 0) {
+      --patience;
+    } else {
+      wrong = {wrong.back()};
+    }
+    for (const std::size_t k : wrong) chosen[k] = !chosen[k];
+    x = solution_of(chosen, side);
+  }
+  for (double& element : x) element = std::max(element, 0.0);
+  return x;
+}
+
 }  // namespace mollify

@@ -24,7 +24,15 @@ class BandedLeastSquares {
   /// The x of least |A x - b| by the rows so far, no fewer than unknowns.
   [[nodiscard]] std::vector<double> solution(std::size_t side) const;
 
+  /// The same among those x that have no negative element.
+  [[nodiscard]] std::vector<double> nonnegative_solution(std::size_t side) const;
+
  private:
+  /// The solution where all but the chosen unknowns are zero.
+  [[nodiscard]] std::vector<double> solution_of(const std::vector<bool>& chosen, std::size_t side) const;
+  /// Of |A x - b|^2 / 2, downwards: by how much it falls as each unknown grows.
+  [[nodiscard]] std::vector<double> descent(const std::vector<double>& x, std::size_t side) const;
+
   std::size_t unknowns_;
   std::size_t band_;
   std::size_t width_;             // of a row with its sides

@@ -185,24 +185,32 @@ Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& probl
   return candidate;
 }
 
-/// What the passes cover, one after the other, and no more than the image.
+/// Twice the image is the most: mirrored borders repeat all after that.
+Reach longer(const Reach& reach, std::int64_t before, std::int64_t after, std::int64_t length) {
+  const std::int64_t most = std::min<std::int64_t>(2 * length, std::numeric_limits<std::int32_t>::max());
+  return {static_cast<std::int32_t>(std::min(reach.before + before, most)), static_cast<std::int32_t>(std::min(reach.after + after, most))};
+}
+
+/// What the passes cover, one after the other.
 PerAxis<Reach> reach_of(const std::vector<Pass>& passes, const ImageDesc& src) {
   PerAxis<Reach> reach;
-  const auto add = [](Reach& to, std::int64_t before, std::int64_t after, std::int64_t length) {
-    to.before = static_cast<std::int32_t>(std::min(to.before + before, length));
-    to.after = static_cast<std::int32_t>(std::min(to.after + after, length));
-  };
-  const auto add_axis = [&](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t length) {
-    add(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, length);
-    add(to, static_cast<std::int64_t>(std::ceil(extent.before)), static_cast<std::int64_t>(std::ceil(extent.after)), length);
+  const auto add_axis = [](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t length) {
+    to = longer(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, length);
+    to = longer(to, static_cast<std::int64_t>(std::ceil(extent.before)), static_cast<std::int64_t>(std::ceil(extent.after)), length);
   };
   for (const Pass& pass : passes) {
     add_axis(reach.x, pass.taps.x, pass.extent.x, src.width);
     add_axis(reach.y, pass.taps.y, pass.extent.y, src.height);
-    add(reach.x, pass.matrix.anchor.x, pass.matrix.width - 1 - pass.matrix.anchor.x, src.width);
-    add(reach.y, pass.matrix.anchor.y, pass.matrix.height - 1 - pass.matrix.anchor.y, src.height);
+    reach.x = longer(reach.x, pass.matrix.anchor.x, pass.matrix.width - 1 - pass.matrix.anchor.x, src.width);
+    reach.y = longer(reach.y, pass.matrix.anchor.y, pass.matrix.height - 1 - pass.matrix.anchor.y, src.height);
   }
   return reach;
+}
+
+PerAxis<Reach> reach_of(const Proposal& proposal, const ImageDesc& src) {
+  if (!proposal.reach) return reach_of(proposal.passes, src);
+  const PerAxis<Reach>& own = *proposal.reach;
+  return {longer({}, own.x.before, own.x.after, src.width), longer({}, own.y.before, own.y.after, src.height)};
 }
 
 /// Source and destination lie on the device and, for the host, beside it: source and destination may overlap there.
@@ -227,10 +235,10 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.overlap = overlap;
   plan.algorithm = {std::string(winner.algorithm->info.id), std::move(winner.proposal.options)};
   plan.tuning = std::move(winner.row);
+  plan.reach = reach_of(winner.proposal, problem.src);
   plan.passes = std::move(winner.proposal.passes);
   plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;
-  plan.reach = winner.proposal.reach.value_or(reach_of(plan.passes, plan.src));
   plan.assumption = colour_assumption(plan.spec, plan.src.format);
   if (!plan.assumption.empty() && !winner.proposal.assumption.text.empty()) plan.assumption += " and ";
   plan.assumption += winner.proposal.assumption.text;
@@ -263,6 +271,17 @@ std::string tuning_text(const TuningRow& row) {
 
 std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
   return std::string(label) + " " + std::to_string(x) + "x" + std::to_string(y);
+}
+
+/// A line for each algorithm that was not chosen, and one for all that only GPUs have.
+std::vector<std::string> lines_of(const std::vector<Refusal>& refusals) {
+  std::vector<std::string> lines;
+  for (const Refusal& refusal : refusals) {
+    if (!refusal.is_gpu_only) lines.push_back(refusal.algorithm + ": " + refusal.reason);
+  }
+  const auto gpu_only = std::ranges::count_if(refusals, &Refusal::is_gpu_only);
+  if (gpu_only > 0) lines.push_back(std::to_string(gpu_only) + (gpu_only == 1 ? " GPU-only algorithm" : " GPU-only algorithms"));
+  return lines;
 }
 
 /// "9", or "1 before and 2 after".
@@ -359,7 +378,8 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   for (const Algorithm* algorithm : registry()) {
     Result<Candidate> candidate = ask_candidate(*algorithm, problem, whole, rows);
     if (!candidate) {
-      refusals.push_back({std::string(algorithm->info.id), candidate.error().message});
+      const bool gpu_only = device.backend == Backend::cpu && is_gpu_only(*algorithm);
+      refusals.push_back({std::string(algorithm->info.id), candidate.error().message, gpu_only});
       continue;
     }
     candidates.push_back(std::move(*candidate));
@@ -367,15 +387,17 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   if (candidates.empty()) {
     Error error{ErrorCode::unsupported, "no algorithm of the " + std::string(name(device.backend)) +
                                             " backend can do this blur" + least_error(problem), {}};
-    for (const Refusal& refusal : refusals) error.reasons.push_back(refusal.algorithm + ": " + refusal.reason);
+    error.reasons = lines_of(refusals);
     return error;
   }
-  const auto best = std::min_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.rank < b.rank;
-  });
+  // What is left to those who ask for it comes after all else.
+  const auto order = [](const Candidate& candidate) { return std::pair(!candidate.proposal.only_on_request.empty(), candidate.rank); };
+  const auto best = std::ranges::min_element(candidates, {}, order);
   for (const Candidate& other : candidates) {
     if (&other == &*best) continue;
-    refusals.push_back({std::string(other.algorithm->info.id), slower_by(other.rank / best->rank)});
+    const bool is_passed_over = !other.proposal.only_on_request.empty() && best->proposal.only_on_request.empty();
+    refusals.push_back({std::string(other.algorithm->info.id),
+                        is_passed_over ? std::string(other.proposal.only_on_request) : slower_by(other.rank / best->rank)});
   }
   Plan plan = assemble(problem, std::move(*best), options.overlap);
   plan.refusals = std::move(refusals);
@@ -410,7 +432,7 @@ std::string explain(const Plan& plan) {
   if (plan.tuning) text += "  tuned    " + tuning_text(*plan.tuning) + "\n";
   text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " +
           number(plan.predicted_copy_ratio, 2) + " times a copy (rough)\n";
-  for (const Refusal& refusal : plan.refusals) text += "  not      " + refusal.algorithm + ": " + refusal.reason + "\n";
+  for (const std::string& line : lines_of(plan.refusals)) text += "  not      " + line + "\n";
   return text;
 }
 

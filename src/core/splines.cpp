@@ -86,14 +86,14 @@ std::vector<double> fitted_heights(double sigma, int factor, int cells) {
   return least_squares(columns, right);
 }
 
-/// Sums of `width` taps that follow one another.
+/// Sums of `width` taps that follow one another, none of which is negative.
 std::vector<double> sliding_sums(const std::vector<double>& taps, int width) {
   std::vector<double> wider(taps.size() + static_cast<std::size_t>(width) - 1);
   double window = 0.0;
   for (std::size_t i = 0; i < wider.size(); ++i) {
     if (i < taps.size()) window += taps[i];
     if (i >= static_cast<std::size_t>(width)) window -= taps[i - static_cast<std::size_t>(width)];
-    wider[i] = window;
+    wider[i] = std::max(window, 0.0);  // what rounding leaves of the last ones
   }
   return wider;
 }
@@ -121,7 +121,7 @@ std::vector<double> least_aliasing_spline(double sigma, int factor, int cells) {
   std::vector<double> taps;
   for (double x = -half; x <= half; x += 1.0) {
     const Knots::Place place = knots.place_of(std::abs(x));
-    taps.push_back(std::lerp(heights[place.before], heights[place.after], place.share));
+    taps.push_back(std::max(std::lerp(heights[place.before], heights[place.after], place.share), 0.0));
   }
   return with_unit_sum(sliding_sums(taps, factor), factor * std::accumulate(taps.begin(), taps.end(), 0.0));
 }

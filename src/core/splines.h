@@ -1,5 +1,5 @@
 // What decimated Gaussians are decimated and expanded by: short symmetric kernels that sum to one, over every factor-th tap too, so that
-// what is flat stays flat.
+// what is flat stays flat. None of their taps is negative.
 #pragma once
 
 #include <cstddef>

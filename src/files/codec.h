@@ -106,7 +106,7 @@ class Writer {
   virtual void write_rows(int page, std::int32_t y, std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) = 0;
   /// After the last row. The sink holds a complete file then.
   virtual void finish() = 0;
-  /// Things that the writer had to change: "3 numbers below zero became zero", "JPEG inside became deflate". Complete after finish().
+  /// What the writer had to change: "3 numbers below zero became zero", "JPEG inside became deflate". Complete after finish().
   [[nodiscard]] virtual const Messages& messages() const {
     static const Messages kNone;
     return kNone;

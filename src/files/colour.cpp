@@ -194,10 +194,24 @@ ColourEncoding encoding_of(const std::vector<cmsToneCurve*>& curves) {
   return ColourEncoding::curves;
 }
 
+/// What the header of a profile says that it is for.
+cmsColorSpaceSignature space_of(const Bytes& profile) {
+  constexpr std::size_t kOffset = 16;
+  std::uint32_t signature = 0;
+  for (std::size_t i = kOffset; i < kOffset + 4 && i < profile.size(); ++i) signature = signature << 8 | profile[i];
+  return static_cast<cmsColorSpaceSignature>(signature);
+}
+
 /// A profile that the file has, where it fits.
 bool take_profile(const Item& item, const Page& page, Profile& profile, ColourMeaning& meaning) {
+  if (space_of(item.data) != signature_of(page)) return false;
+  meaning.has_srgb_primaries = false;
   ProfileHandle handle(cmsOpenProfileFromMem(item.data.data(), static_cast<cmsUInt32Number>(item.data.size())));
-  if (!handle || cmsGetColorSpace(handle.get()) != signature_of(page)) return false;
+  if (!handle) {
+    meaning.encoding = ColourEncoding::tables;
+    meaning.name = "that of a profile that cannot be read";
+    return true;
+  }
   profile.curves = curves_of(handle.get());
   meaning.encoding = encoding_of(profile.curves);
   meaning.name = "that of the profile \"" + text_of(handle.get()) + "\"";
@@ -330,6 +344,7 @@ ColourTransform::ColourTransform(const ColourSpace& from, Target to) : transform
                                       : profile.model == ColourModel::lab  ? TYPE_Lab_FLT
                                                                            : TYPE_RGB_FLT;
   const ProfileHandle target = is_grey ? grey_profile(curve.get()) : rgb_profile({kD65, kRec709}, curve.get());
+  if (!profile.handle) throw FileError("has a colour profile that cannot be read");
   t.handle.reset(cmsCreateTransform(profile.handle.get(), source_type, target.get(), is_grey ? TYPE_GRAY_FLT : TYPE_RGB_FLT,
                                     INTENT_RELATIVE_COLORIMETRIC, cmsFLAGS_NOCACHE | cmsFLAGS_NOOPTIMIZE | cmsFLAGS_BLACKPOINTCOMPENSATION));
   if (!t.handle) throw FileError("has a colour profile that cannot be converted");

@@ -66,7 +66,18 @@ ExifField rational(std::uint16_t tag, double value) {
   return field;
 }
 
+ExifField short_field(std::uint16_t tag, std::uint16_t value) {
+  ExifField field{tag, kShort, Bytes(sizeof value)};
+  std::memcpy(field.data.data(), &value, sizeof value);
+  return field;
+}
+
 }  // namespace
+
+ExifField exif_field(Orientation orientation) {
+  constexpr std::uint16_t kOrientation = 0x112;
+  return short_field(kOrientation, static_cast<std::uint16_t>(orientation));
+}
 
 std::vector<ExifField> exif_fields(const Resolution& resolution) {
   constexpr std::uint16_t kX = 0x11A, kY = 0x11B, kUnit = 0x128;
@@ -74,9 +85,7 @@ std::vector<ExifField> exif_fields(const Resolution& resolution) {
   const bool is_metre = resolution.unit == Resolution::Unit::metre;
   const double scale = is_metre ? 0.01 : 1.0;
   const std::uint16_t unit = resolution.unit == Resolution::Unit::none ? kNone : resolution.unit == Resolution::Unit::inch ? kInch : kCentimetre;
-  ExifField unit_field{kUnit, kShort, Bytes(sizeof unit)};
-  std::memcpy(unit_field.data.data(), &unit, sizeof unit);
-  return {rational(kX, resolution.x * scale), rational(kY, resolution.y * scale), unit_field};
+  return {rational(kX, resolution.x * scale), rational(kY, resolution.y * scale), short_field(kUnit, unit)};
 }
 
 void set_exif_fields(Bytes& exif, std::span<const ExifField> fields) {

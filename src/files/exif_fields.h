@@ -19,6 +19,9 @@ struct ExifField {
 /// The fields that say a resolution.
 [[nodiscard]] std::vector<ExifField> exif_fields(const Resolution& resolution);
 
+/// The field that says an orientation.
+[[nodiscard]] ExifField exif_field(Orientation orientation);
+
 /// Puts the fields into the block, in place of fields of the same tags; makes a block of an empty one. The directory is written anew at the end,
 /// so that every other byte stays where it is.
 void set_exif_fields(Bytes& exif, std::span<const ExifField> fields);

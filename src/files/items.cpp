@@ -132,13 +132,13 @@ class ItemConverter {
         if (context_.region) move_origin(kept, *context_.region);
         break;
       case ItemKind::ome_xml: correct_ome(kept); break;
+      case ItemKind::iptc:
+        if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
+        break;
       case ItemKind::text:
       case ItemKind::comment:
       case ItemKind::attribute:
       case ItemKind::known_tag:
-      case ItemKind::iptc:
-        if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
-        break;
       case ItemKind::photoshop:
         if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
         break;
@@ -201,6 +201,10 @@ class ItemConverter {
     if (context_.to_format == FileFormat::webp && resolution && !says_it) {
       for (ExifField& field : exif_fields(*resolution)) fields_.push_back(std::move(field));
     }
+    const bool is_said_in_exif = context_.to_format == FileFormat::webp || context_.to_format == FileFormat::jpeg;
+    const Orientation orientation = context_.result.orientation;
+    const Orientation said = exif == out_.end() ? 1 : exif_orientation(exif->data).value_or(1);
+    if (is_said_in_exif && said != orientation) fields_.push_back(exif_field(orientation));
     if (fields_.empty()) return;
     if (exif == out_.end()) exif = out_.insert(out_.end(), {.kind = ItemKind::exif, .name = "Exif"});
     set_exif_fields(exif->data, fields_);

@@ -8,6 +8,12 @@
 
 namespace mollify::files {
 
+/// A file that could be read or written with more memory.
+class MemoryError : public FileError {
+ public:
+  using FileError::FileError;
+};
+
 /// Counts down the bytes that a reader or a writer may still allocate.
 class MemoryLimit {
  public:
@@ -18,7 +24,7 @@ class MemoryLimit {
   /// `what` is the subject of the error: "the interlaced picture".
   void take(std::int64_t bytes, const char* what) {
     if (bytes > left_) {
-      throw FileError(std::string(what) + " needs " + std::to_string(bytes) + " bytes of memory at once; " + std::to_string(left_) +
+      throw MemoryError(std::string(what) + " needs " + std::to_string(bytes) + " bytes of memory at once; " + std::to_string(left_) +
                       " of the " + std::to_string(all_) + " that may be used are left");
     }
     left_ -= bytes;

@@ -89,7 +89,7 @@ void convert(const Plane& from, const Plane& to, std::int32_t width, std::int32_
     for (std::int32_t x = 0; x < width; ++x, in += from.pixel_bytes, out += to.pixel_bytes) {
       From number;
       std::memcpy(&number, in, sizeof number);
-      if constexpr (std::is_same_v<From, To>) {
+      if (std::is_same_v<From, To> && factor == 1.0) {
         std::memcpy(out, &number, sizeof number);
       } else {
         const To result = number_of<To>(value_of(number) * factor);

@@ -37,7 +37,7 @@ struct PagePixels {
 
 /// Channel channels[i] of `from` becomes channel i of `to`, whose type it has, or which is of 32-bit floats: then numbers keep their values.
 void gather(const PagePixels& from, std::span<const int> channels, const ImageView& to);
-/// Channel i of `from`, times `factor` where the types differ, becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
+/// Channel i of `from`, times `factor`, becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
 void scatter(const ConstImageView& from, std::span<const int> channels, double factor, const PagePixels& to);
 
 /// The pixels of one channel, of the size that the page of `to` has; where the types differ, integers are rounded and saturate.

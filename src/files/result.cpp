@@ -60,9 +60,21 @@ class ResultPlanner {
       case Outcome::dropped: messages_.add(what + " left out for " + text_of(request_.format) + ": " + std::string(row.how)); break;
       case Outcome::absent:
       case Outcome::refused:
-        throw FileError("has " + what + ", which " + text_of(request_.format) + " files cannot hold: " + std::string(row.how));
+        throw FileError("has " + what + ", which " + text_of(request_.format) + " files cannot hold" + way_out(kind));
     }
     return result;
+  }
+
+  /// "; TIFF and OpenEXR can"
+  [[nodiscard]] std::string way_out(ItemKind kind) const {
+    if (kind == ItemKind::display_window) return "; --roi cuts a picture out";
+    std::string names;
+    for (int i = 0; i < kWrittenFormats; ++i) {
+      const auto format = static_cast<FileFormat>(i);
+      const Outcome result = outcome(kind, source_.format, format);
+      if (result == Outcome::kept || result == Outcome::converted) names += (names.empty() ? "" : ", ") + text_of(format);
+    }
+    return names.empty() ? "" : "; " + names + " can";
   }
 
   [[nodiscard]] std::size_t count(PageKind kind) const {

@@ -63,6 +63,7 @@ Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, cons
   const std::string path = tuning_path(cache_folder, device);
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::vector<TuningRow>();
+  if (std::filesystem::is_directory(path, error)) return unusable(path, "is a folder");
   std::ifstream file(path, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file) return unusable(path, "cannot be read");

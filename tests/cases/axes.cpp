@@ -142,6 +142,10 @@ std::vector<std::size_t> candidates(const Axes& axes, const Choice& choice, Axis
 bool contradicts(const Axes& axes, const Choice& choice) {
   const FormatInfo& source = info(axes.sources[choice[kSource]]);
   if (source.channels % 2 != 0 && axes.colours[choice[kColour]].alpha != AlphaMode::ignore) return true;
+  const Content content = axes.contents[choice[kContent]];
+  if (content != Content::ordinary && source.is_unorm()) return true;
+  // Curves bend outliers beyond what floats hold.
+  if (content == Content::outliers && axes.colours[choice[kColour]].transfer != TransferFunction::none) return true;
   const auto& value = axes.border_values[choice[kBorderValue]];
   const bool in_range = std::all_of(value.begin(), value.end(), [](double v) { return v >= 0.0 && v <= 1.0; });
   if (source.is_unorm() && !in_range) return true;
@@ -173,13 +177,14 @@ Axes axes(const DeviceInfo& device) {
                {AlphaMode::premultiply, TransferFunction::none},
                {AlphaMode::premultiply, TransferFunction::srgb}};
   a.max_errors = {{}, 0.0, 0.01, 0.5};
+  a.contents = {Content::ordinary, Content::outliers, Content::bad};
   return a;
 }
 
 Choice Axes::counts() const {
   return {kernels.size(),      sizes.size(),         sources.size(), destinations.size(), border_modes.size(),
           border_modes.size(), border_values.size(), layouts.size(), insets.size(),       colours.size(),
-          max_errors.size()};
+          max_errors.size(),    contents.size()};
 }
 
 Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const {
@@ -198,6 +203,7 @@ Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint6
   c.src = {size.x, size.y, source};
   c.dst = destination_desc(c.spec, c.src,
                            find_format(destination.component_class, destination.bits, info(source).channels).value());
+  c.content = contents[choice[kContent]];
   c.layout = layouts[choice[kLayout]];
   c.seed = seed;
   return c;
@@ -209,14 +215,20 @@ Result<Plan> plan_of(const Case& c, const DeviceInfo& device) {
   return make_plan(c.spec, c.src, c.dst, device, options);
 }
 
+bool is_held_to(const DeviceInfo& device, const Plan& plan, Content content) {
+  if (content == Content::ordinary) return true;
+  return device.backend == Backend::cpu || plan.algorithm.id.starts_with("box.");
+}
+
 bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice) {
   constexpr double kMostSeconds = 0.3;
   const auto runs = [&](const Choice& full) {
     if (contradicts(axes, full)) return false;
     // The CPU backend promises a plan for everything, and a test holds it to that.
-    if (algorithm.id.empty() && axes.device.backend == Backend::cpu) return true;
+    const Content content = axes.contents[full[kContent]];
+    if (algorithm.id.empty() && axes.device.backend == Backend::cpu && content == Content::ordinary) return true;
     const Result<Plan> plan = plan_of(axes.at(algorithm, full, 1), axes.device);
-    return plan && !(axes.is_slow && plan->predicted_seconds > kMostSeconds);
+    return plan && is_held_to(axes.device, *plan, content) && !(axes.is_slow && plan->predicted_seconds > kMostSeconds);
   };
   Choice full = choice;
   for (std::size_t axis = 0; axis < kAxisCount; ++axis) {

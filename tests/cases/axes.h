@@ -24,6 +24,7 @@ enum Axis : std::size_t {
   kInset,
   kColour,
   kMaxError,
+  kContent,
   kAxisCount,
 };
 
@@ -54,6 +55,7 @@ struct Axes {
   std::vector<std::optional<std::int32_t>> insets;  ///< of the region of interest; unset: no region
   std::vector<Colour> colours;
   std::vector<std::optional<double>> max_errors;  ///< the last is the largest
+  std::vector<Content> contents;
 
   [[nodiscard]] Choice counts() const;
   [[nodiscard]] Case at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const;
@@ -64,6 +66,9 @@ struct Axes {
 /// Can the algorithm, with some value on each open axis, run on the device? Not where values contradict each other or
 /// would take seconds.
 [[nodiscard]] bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice);
+
+/// Is what the plan says of such pixels true yet?
+[[nodiscard]] bool is_held_to(const DeviceInfo& device, const Plan& plan, Content content);
 
 [[nodiscard]] Result<Plan> plan_of(const Case& c, const DeviceInfo& device);
 

@@ -22,10 +22,17 @@ enum class Layout : std::uint8_t {
   in_place,  ///< source and destination are the same memory
 };
 
+/// What the source image holds. The last two are for formats of floats.
+enum class Content : std::uint8_t {
+  ordinary,  ///< random pixels
+  outliers,  ///< and a few of the largest magnitude that the format holds, as holes in rasters have
+  bad,       ///< and a few that are NaN or infinite
+};
+
 /// One blur: what, on which shapes, by which algorithm. `name()` and `parse_case()` are inverses.
 ///
 ///   ALGORITHM/WIDTHxHEIGHT/FORMAT[-FORMAT]/KERNEL/BORDER[/roi=WxH+X+Y][/dst=WxH][/max_error=E][/premultiply][/srgb]
-///     [/layout=padded|in_place][/seed=N]
+///     [/outliers|bad][/layout=padded|in_place][/seed=N]
 ///
 /// needs no quotes in a shell:
 ///
@@ -44,6 +51,7 @@ struct Case {
   BlurSpec spec;
   ImageDesc src;
   ImageDesc dst;
+  Content content = Content::ordinary;
   Layout layout = Layout::packed;
   std::uint64_t seed = 1;  ///< of the random source image
   bool operator==(const Case&) const = default;
@@ -78,7 +86,8 @@ struct CaseResult {
 
 /// Fills a source with fresh random pixels, poisons the destination and its surroundings, runs the case, compares with
 /// the reference (whole up to a megapixel; above it edges, corners and 2,000 random pixels) and checks every guard
-/// byte. With more than one run, all of them must leave the same bits: a race seldom does.
+/// byte. Where outliers or bad pixels are planted, pixels that Plan::reach keeps apart from them must be what they are without.
+/// Those that outliers reach are judged beside the largest of them, unless the plan's bound assumes something of the pixels. With more than one run, all of them must leave the same bits: a race seldom does.
 [[nodiscard]] CaseResult run_case(const Device& device, const Case& c, int runs = 1);
 
 /// Judges many ways to solve one problem: the source is made once and the reference asked once, when the first is run.

@@ -37,7 +37,7 @@ struct KernelMagnitude {
   double operator()(const Matrix& m) const { return magnitude(m.weights, m.normalization); }
 };
 
-double full_scale(const BlurSpec& spec, const ConstImageView& src) {
+double full_scale_of(const BlurSpec& spec, const ConstImageView& src) {
   const FormatInfo& format = info(src.desc.format);
   if (format.is_unorm()) return 1.0;
   double largest = 0.0;
@@ -170,16 +170,18 @@ Result<ExactAnswer> ExactAnswer::create(const BlurSpec& spec, const ConstImageVi
   for (const Status& status : statuses) {
     if (!status) return status.error();
   }
-  return ExactAnswer(spec, full_scale(spec, src), std::move(parts));
+  return ExactAnswer(spec, full_scale_of(spec, src), std::move(parts));
 }
 
-Comparison ExactAnswer::compare(const ConstImageView& result) const {
+Comparison ExactAnswer::compare(const ConstImageView& result, const PixelFilter& counts) const {
   Comparer comparer(spec_, full_scale_, result);
   const int channels = info(result.desc.format).channels;
   for (const auto& [rect, exact] : parts_) {
     const double* pixel = exact.data();
     for (std::int32_t y = rect.y; y < rect.y + rect.height; ++y) {
-      for (std::int32_t x = rect.x; x < rect.x + rect.width; ++x, pixel += channels) comparer.compare_pixel(x, y, pixel);
+      for (std::int32_t x = rect.x; x < rect.x + rect.width; ++x, pixel += channels) {
+        if (!counts || counts(x, y)) comparer.compare_pixel(x, y, pixel);
+      }
     }
   }
   return comparer.comparison();

@@ -2,6 +2,7 @@
 // says.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,18 @@ struct Comparison {
   std::string worst;       ///< where it is, what came out and what should have
 };
 
+/// Which pixels of a destination count; empty: all of them.
+using PixelFilter = std::function<bool(std::int32_t x, std::int32_t y)>;
+
 /// What a blur has to come out as, computed once for any number of results: the whole destination up to a megapixel, above
 /// it the corners, pieces of the edges and 2,000 random pixels.
 class ExactAnswer {
  public:
   /// `dst` is the shape of the results to come.
   static Result<ExactAnswer> create(const BlurSpec& spec, const ConstImageView& src, const ImageDesc& dst, int threads = 1);
-  [[nodiscard]] Comparison compare(const ConstImageView& result) const;
+  /// Of the numbers that the kernel adds up, no sum is larger.
+  [[nodiscard]] double full_scale() const { return full_scale_; }
+  [[nodiscard]] Comparison compare(const ConstImageView& result, const PixelFilter& counts = {}) const;
 
  private:
   struct Part {

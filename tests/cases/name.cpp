@@ -73,6 +73,18 @@ std::string rect_text(const Rect& rect) {
   return size_text(rect.width, rect.height) + "+" + text(rect.x) + "+" + text(rect.y);
 }
 
+std::string_view content_name(Content content) {
+  switch (content) {
+    case Content::ordinary:
+      return "ordinary";
+    case Content::outliers:
+      return "outliers";
+    case Content::bad:
+      return "bad";
+  }
+  return "";
+}
+
 std::string_view layout_name(Layout layout) {
   switch (layout) {
     case Layout::packed:
@@ -304,13 +316,20 @@ Case parse_or_throw(std::string_view given) {
       c.spec.alpha = AlphaMode::premultiply;
     } else if (parts[i] == "srgb") {
       c.spec.transfer = TransferFunction::srgb;
+    } else if (parts[i] == content_name(Content::outliers)) {
+      c.content = Content::outliers;
+    } else if (parts[i] == content_name(Content::bad)) {
+      c.content = Content::bad;
     } else if (key == "layout") {
       c.layout = parse_layout(value);
     } else if (key == "seed") {
       c.seed = parse_number<std::uint64_t>(value);
     } else {
-      reject("part", parts[i], "roi=, dst=, max_error=, premultiply, srgb, layout= or seed=");
+      reject("part", parts[i], "roi=, dst=, max_error=, premultiply, srgb, outliers, bad, layout= or seed=");
     }
+  }
+  if (c.content != Content::ordinary && info(c.src.format).is_unorm()) {
+    reject("content", content_name(c.content), "for integers: they have no such pixels");
   }
   c.dst = destination_desc(c.spec, c.src, parse_pixel_format(pixel_formats.back()));
   if (dst_size) c.dst = {dst_size->x, dst_size->y, c.dst.format};
@@ -333,6 +352,7 @@ std::string name(const Case& c) {
   if (c.spec.accuracy.max_error) result += "/max_error=" + text(*c.spec.accuracy.max_error);
   if (c.spec.alpha == AlphaMode::premultiply) result += "/premultiply";
   if (c.spec.transfer == TransferFunction::srgb) result += "/srgb";
+  if (c.content != Content::ordinary) result += "/" + std::string(content_name(c.content));
   if (c.layout != Layout::packed) result += "/layout=" + std::string(layout_name(c.layout));
   if (c.seed != Case{}.seed) result += "/seed=" + text(c.seed);
   return result;

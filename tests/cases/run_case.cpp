@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "cases/canvas.h"
 #include "cases/cases.h"
 #include "cases/compare.h"
+#include "cases/reached.h"
 #include "cases/source.h"
 
 namespace mollify::cases {
@@ -127,19 +129,46 @@ CaseResult plan_case(const Device& device, const Case& c, int batch) {
 
 struct Judge::Exhibits {
   Exhibits(const Case& c, int threads)
-      : source(c.src, source_margins(c.layout), kSourcePoison, shared_row_bytes(c)), answer(fill(c, threads)) {}
+      : source(c.src, source_margins(c.layout), kSourcePoison, shared_row_bytes(c)) {
+    fill_random(source.view(), c.spec, c.seed);
+    ordinary = exact_answer(c, threads);
+    planted = plant(source.view(), c.spec, c.content, c.seed);
+    if (c.content == Content::outliers) with_outliers = exact_answer(c, threads);
+    source_before = source.bytes();
+  }
 
   Canvas source;
   std::vector<std::byte> source_before;
-  Result<ExactAnswer> answer;
+  std::vector<PerAxis<std::int32_t>> planted;
+  Status status;
+  std::optional<ExactAnswer> ordinary;  ///< without what is planted
+  std::optional<ExactAnswer> with_outliers;
 
  private:
-  Result<ExactAnswer> fill(const Case& c, int threads) {
-    fill_random(source.view(), c.spec, c.seed);
-    source_before = source.bytes();
-    return ExactAnswer::create(c.spec, std::as_const(source).view(), c.dst, threads);
+  std::optional<ExactAnswer> exact_answer(const Case& c, int threads) {
+    Result<ExactAnswer> answer = ExactAnswer::create(c.spec, std::as_const(source).view(), c.dst, threads);
+    if (answer) return std::move(*answer);
+    status = answer.error();
+    return {};
   }
 };
+
+namespace {
+
+/// Pixels that nothing planted reaches must be what they are without it. Those that outliers reach are judged beside them, unless
+/// the sums on the way there may overflow or the plan's bound assumes something of the pixels.
+Comparison compare(const ExactAnswer& ordinary, const std::optional<ExactAnswer>& with_outliers,
+                   const std::vector<PerAxis<std::int32_t>>& planted, const Plan& plan, const ConstImageView& result) {
+  if (planted.empty()) return ordinary.compare(result);
+  const Reached reached(plan, planted);
+  Comparison beyond = ordinary.compare(result, [&](std::int32_t x, std::int32_t y) { return !reached(x, y); });
+  const bool may_overflow = with_outliers && with_outliers->full_scale() > static_cast<double>(std::numeric_limits<float>::max());
+  if (!with_outliers || may_overflow || !plan.assumption.empty()) return beyond;
+  Comparison within = with_outliers->compare(result, [&](std::int32_t x, std::int32_t y) { return reached(x, y); });
+  return within.max_error > beyond.max_error ? within : beyond;
+}
+
+}  // namespace
 
 Judge::Judge(Case problem, int threads) : problem_(std::move(problem)), threads_(threads) {}
 
@@ -155,7 +184,7 @@ CaseResult Judge::judge(const Device& device, const Case& c, int runs, int batch
   if (result.outcome != Outcome::pass) return result;
 
   const Exhibits& shared = exhibits();
-  if (!shared.answer) return failed(result, shared.answer.error().message);
+  if (!shared.status) return failed(result, shared.status.error().message);
   const Trial trial(c, shared.source);
   if (Status status = run_plan(device, *result.plan, trial, in_place(c) ? 1 : runs); !status) {
     return failed(result, status.error().message);
@@ -164,7 +193,7 @@ CaseResult Judge::judge(const Device& device, const Case& c, int runs, int batch
   const std::vector<std::byte>& source = shared.source.bytes();  // compilers compare vectors of bytes byte by byte
   if (std::memcmp(source.data(), shared.source_before.data(), source.size()) != 0) return failed(result, "the source changed");
 
-  const Comparison comparison = shared.answer->compare(trial.destination());
+  const Comparison comparison = compare(*shared.ordinary, shared.with_outliers, shared.planted, *result.plan, trial.destination());
   result.max_error = comparison.max_error;
   if (!(result.max_error <= result.predicted_error + kReferenceError)) {
     return failed(result, comparison.worst + ": an error of " + scientific(result.max_error) +

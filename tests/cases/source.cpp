@@ -1,9 +1,11 @@
 #include "cases/source.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "cases/random.h"
 
@@ -15,9 +17,10 @@ void put(std::byte* data, T value) {
   std::memcpy(data, &value, sizeof value);
 }
 
-/// Finite values only; to nearest, ties to even.
+/// To nearest, ties to even; finite values stay finite.
 std::uint16_t encode_half(double value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  if (!std::isfinite(value)) return sign | (std::isnan(value) ? 0x7E00 : 0x7C00);
   const double magnitude = std::min(std::abs(value), 65504.0);
   if (magnitude == 0.0) return sign;
   const int exponent = std::max(std::ilogb(magnitude), -14);
@@ -39,6 +42,16 @@ double random_alpha(Random& random) {
   const std::size_t kind = random.below(8);
   if (kind == 0) return 0.0;
   return kind == 1 ? 1.0 : random.uniform();
+}
+
+/// Mostly -3.4e38 in 32 bits, which geographic rasters hold where they have no data.
+double planted_value(Random& random, const FormatInfo& format, Content content) {
+  if (content == Content::outliers) {
+    const double largest = format.bits == 16 ? 6e4 : static_cast<double>(std::numeric_limits<float>::max());
+    return random.one_in(4) ? largest : -largest;
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return random.pick(std::array{std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity});
 }
 
 }  // namespace
@@ -77,6 +90,22 @@ void fill_random(const ImageView& image, const BlurSpec& spec, std::uint64_t see
       }
     }
   }
+}
+
+std::vector<PerAxis<std::int32_t>> plant(const ImageView& image, const BlurSpec& spec, Content content, std::uint64_t seed) {
+  std::vector<PerAxis<std::int32_t>> planted;
+  if (content == Content::ordinary) return planted;
+  const FormatInfo& format = info(image.desc.format);
+  const bool keeps_alpha = content == Content::outliers && spec.alpha == AlphaMode::premultiply;
+  Random random(~seed);
+  const std::size_t count = 1 + random.below(3);
+  for (std::size_t i = 0; i < count; ++i) {
+    const PerAxis<std::int32_t> at{random.between(0, image.desc.width - 1), random.between(0, image.desc.height - 1)};
+    const double value = planted_value(random, format, content);
+    for (int c = 0; c < format.channels - (keeps_alpha ? 1 : 0); ++c) store(image, at.x, at.y, c, value);
+    planted.push_back(at);
+  }
+  return planted;
 }
 
 }  // namespace mollify::cases

@@ -73,18 +73,18 @@ class ErrorsTest(unittest.TestCase):
         self.refuses(2, ["'rgbq'"], "plan", "10x10", "rgbq", "--gaussian", 2)
 
     def test_impossible_requests(self):
-        self.refuses_blur(1, ["in.png", "-3"], "--gaussian", -3)
-        self.refuses_blur(1, ["in.png", "nan"], "--gaussian", "nan")
-        self.refuses_blur(1, ["in.png"], "--gaussian", "inf")
-        self.refuses_blur(1, ["in.png"], "--box", "-1")
-        self.refuses_blur(1, ["in.png"], "--tent", "nan")
-        self.refuses_blur(1, ["in.png"], "--gaussian", 3, "--radius", "-1")
-        self.refuses_blur(1, ["in.png"], "--gaussian", 3, "--max-error", "nan")
+        self.refuses_blur(1, ["sigma", "-3"], "--gaussian", -3)
+        self.refuses_blur(1, ["sigma", "nan"], "--gaussian", "nan")
+        self.refuses_blur(1, ["sigma", "inf"], "--gaussian", "inf")
+        self.refuses_blur(1, ["radius", "-1"], "--box", "-1")
+        self.refuses_blur(1, ["tent radius", "nan"], "--tent", "nan")
+        self.refuses_blur(1, ["radius", "-1"], "--gaussian", 3, "--radius", "-1")
+        self.refuses_blur(1, ["error", "nan"], "--gaussian", 3, "--max-error", "nan")
         self.refuses_blur(1, ["--box-size"], "--box-size", "0x3")
         self.refuses_blur(1, ["--anchor"], "--box-size", "4x4", "--anchor", "4,0")
         self.refuses_blur(1, ["in.png", "30x20"], "--gaussian", 2, "--roi", "31x5+0+0")
-        self.refuses_blur(1, ["in.png"], "--gaussian", 2, "--roi", "5x5+-1+0")
-        self.refuses_blur(1, ["in.png"], "--gaussian", 2, "--roi", "0x5+1+0")
+        self.refuses_blur(1, ["--roi 5x5+-1+0"], "--gaussian", 2, "--roi", "5x5+-1+0")
+        self.refuses_blur(1, ["--roi 0x5+1+0"], "--gaussian", 2, "--roi", "0x5+1+0")
         self.refuses_blur(1, ["in.png"], "--gaussian", 2, "--roi", "2147483647x2147483647+2147483647+2147483647")
         self.refuses_blur(1, ["abacus"], "--gaussian", 2, "--device", "abacus")
         self.refuses_blur(1, ["--threads"], "--gaussian", 2, "--threads", -1)
@@ -115,7 +115,7 @@ class ErrorsTest(unittest.TestCase):
         self.refuses_blur(1, ["in.png"], "--kernel", self.image)
         self.refuses_blur(1, ["/dev/zero", "longer"], "--kernel", "/dev/zero")
         (self.folder / "kernel.txt").write_text("1 -1\n")
-        self.refuses_blur(1, ["in.png"], "--kernel", self.folder / "kernel.txt", "--normalize")
+        self.refuses_blur(1, ["sum to zero"], "--kernel", self.folder / "kernel.txt", "--normalize")
 
     def test_unreadable_images(self):
         whole = self.image.read_bytes()
@@ -154,19 +154,13 @@ class ErrorsTest(unittest.TestCase):
         tool.write(self.folder / "alpha.png", np.zeros((8, 8, 4), np.uint8))
         tool.write(self.folder / "float.tif", np.zeros((8, 8, 3), np.float32))
         tool.write(self.folder / "five.tif", np.zeros((8, 8, 5), np.uint8))
-        for source, result, words in [("pages.tif", "x.png", ["one image", "2"]), ("alpha.png", "x.jpg", ["alpha"]),
-                                      ("float.tif", "x.png", ["float"]), ("five.tif", "x.png", ["x.png", "5"]),
-                                      ("float.tif", "x.webp", ["float"]), ("in.png", "x.hdr", ["x.hdr", "uint8"]),
-                                      ("in.png", "x.nonsense", ["x.nonsense"]), ("alpha.png", "x.hdr", ["x.hdr"])]:
+        for source, result, words in [("pages.tif", "x.png", ["pages (2)", "TIFF, OpenEXR can"]), ("alpha.png", "x.jpg", ["alpha", "--flatten"]),
+                                      ("five.tif", "x.png", ["five.tif", "PNG"]), ("in.png", "x.nonsense", ["x.nonsense"]),
+                                      ("alpha.png", "x.hdr", ["alpha", "--flatten"])]:
             self.refuses(1, words, "blur", self.folder / source, self.folder / result, "--gaussian", 2)
-        self.refuses_blur(1, ["out.png", "half"], "--gaussian", 2, "--format", "f16")
-
-    def test_ink_is_for_tiff_only(self):
-        """Four inks would be taken for red, green, blue and alpha."""
-        tool.write(self.folder / "ink.tif", RANDOM.integers(0, 256, (20, 30, 4), dtype=np.uint8),
-                   {"tiff:ColorSpace": "CMYK"}, names=("C", "M", "Y", "K"))
-        for name in ["x.png", "x.jpg", "x.webp", "x.exr", "x.hdr"]:
-            self.refuses(1, ["ink.tif", "CMYK"], "blur", self.folder / "ink.tif", self.folder / name, "--gaussian", 1)
+        self.refuses_blur(1, ["PNG", "16-bit floats", "--format"], "--gaussian", 2, "--format", "f16")
+        for source, result in [("float.tif", "x.png"), ("float.tif", "x.webp"), ("in.png", "x.hdr")]:
+            self.assertIn(" become ", tool.blur(self.folder / source, self.folder / result, "--gaussian", 2))
 
     def test_formats_that_are_not_written(self):
         """OpenImageIO would make some of them up to an empty file, or change the colours."""

@@ -108,14 +108,15 @@ class FilesTest(unittest.TestCase):
             exact = gaussian(pixels) / 255
             self.assertLess(np.abs(got / full - exact).max(), 6e-4 if dtype == np.float16 else 1e-4)
 
-    def test_types_that_a_blur_cannot_keep(self):
+    def test_types_that_the_library_lacks_are_kept(self):
         for name, dtype in [("d.tif", np.float64), ("u.tif", np.uint32), ("i.tif", np.int16)]:
             pixels = np.abs(self.random(dtype, 1))
             tool.write(self.folder / name, pixels)
-            result = tool.run("blur", self.folder / name, self.folder / "out.tif", "--gaussian", 2)
-            self.assertEqual(result.returncode, 1)
-            self.assertIn("--format f32", result.stderr)
-            got = self.blur(name, "f_" + name, "--format", "f32").pixels[0]
+            got = self.blur(name, "out_" + name).pixels[0]
+            self.assertEqual(got.dtype, dtype)
+            allowed = 0.55 + 2e-6 * tool.full_scale(dtype) if np.issubdtype(dtype, np.integer) else 2.1e-5
+            self.assertLess(np.abs(got - gaussian(pixels)).max(), allowed)
+            got = self.blur(name, "f_" + name, "--format", "f32", "--scale", "colour").pixels[0]
             self.assertEqual(got.dtype, np.float32)
             self.assert_blurred(got, pixels / tool.full_scale(dtype))
 
@@ -194,12 +195,12 @@ class FilesTest(unittest.TestCase):
             "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwADAgIDAgIDAwMDBAMDBAUIBQUEBAUKBwcGCAwKDAwLCgsLDQ4SEA0OEQ4LCxAWEBETFBUVFQwPFxgWFBgS"
             "FBUU/8AAFAgACAAIBEMRAE0RAFkRAEsRAP/EABYAAQEBAAAAAAAAAAAAAAAAAAkHCP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAOBEMATQBZAEsAAD8A"
             "x4QNYycP/9k="))
-        stored = tool.File(self.folder / "ink.jpg", raw=True).pixels[0]
+        stored = np.asarray(Image.open(self.folder / "ink.jpg")).astype(int)
         got = {}
         for name, channels in [("ink_out.jpg", 4), ("ink.tif", 4), ("rgb.png", 3)]:
             self.blur("ink.jpg", name)
             self.assertEqual("inks (CMYK): converted" in self.text, channels == 3)
-            got[name] = tool.File(self.folder / name, raw=True).pixels[0].astype(int)
+            got[name] = np.asarray(Image.open(self.folder / name)).astype(int)
             self.assertEqual(got[name].shape, (8, 8, channels))
         self.assertLessEqual(np.abs(got["ink_out.jpg"] - stored).max(), 2)
         ink = got["ink.tif"] / 255  # 0 is no ink
@@ -444,7 +445,7 @@ class FilesTest(unittest.TestCase):
                     fits = space == fitting
                     kept = self.blur(name, "out_" + name, "--force").attributes()
                     self.assertEqual("ICCProfile" in kept, fits)
-                    self.assertEqual(f"{space.decode().strip()} profile dropped" in self.text, not fits)
+                    self.assertEqual("it is not for the channels of this picture" in self.text, not fits)
                     if channels == 3 and not fits:
                         self.blur(name, "out.png", "--force")
                         self.blur(name, "out.exr", "--force", "--format", "f16")
@@ -469,7 +470,7 @@ class FilesTest(unittest.TestCase):
                             dots_an_inch = got.attribute(attribute) / unit_inches
                             self.assertAlmostEqual(dots_an_inch, expected / inches[unit], delta=allowed)
                 self.blur(source, "b.jpg", "--force")
-                self.assertEqual((self.folder / "b.jpg").read_bytes()[6:14], b"JFIF\0\1\1\1", "dots an inch")
+                self.assertIn((self.folder / "b.jpg").read_bytes()[6:14], (b"JFIF\0\1\1\1", b"JFIF\0\1\1\2"), "dots an inch or a centimetre")
 
     def test_whole_dots_a_metre_stay(self):
         """PNG's unit; the numbers shrank by one each time."""
@@ -550,9 +551,9 @@ class FilesTest(unittest.TestCase):
             shown[orientation] = tool.read(self.folder / "a.png")
             self.assertTrue((shown[orientation] == self.as_shown(shown[1], orientation)).all(), orientation)
             tool.blur(self.folder / "a.tif", self.folder / "b.tif", "--gaussian", 0, "--force")
-            kept = tool.File(self.folder / "b.tif")
-            turned = self.as_shown(kept.pixels[0], kept.attribute("Orientation") or 1)
-            self.assertTrue((turned == shown[orientation]).all(), orientation)
+            source, kept = (Image.open(self.folder / name) for name in ("a.tif", "b.tif"))
+            self.assertEqual((kept.mode, kept.tag_v2.get(0x112, 1)), ("LAB", orientation))
+            self.assertEqual(kept.tobytes(), source.tobytes())
 
     def test_turned_pages_and_mixed_types(self):
         names = ("R", "G", "B", "Z")

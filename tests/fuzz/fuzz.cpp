@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cases/axes.h"
 #include "fuzz/random_case.h"
 
 namespace mollify::cases {
@@ -78,6 +79,7 @@ bool takes_long(const Device& device, const Case& c) {
 
 void run(const Device& device, const Case& c, Tally& tally) {
   if (takes_long(device, c)) return;
+  if (const Result<Plan> plan = plan_of(c, device.info()); plan && !is_held_to(device.info(), *plan, c.content)) return;
   const CaseResult result = run_case(device, c);
   if (result.outcome == Outcome::pass) ++tally.passed;
   // On the CPU the planner's own choice must always exist: every blur within the default accuracy has an algorithm.

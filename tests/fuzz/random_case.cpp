@@ -87,6 +87,8 @@ Case random_case(Random& random) {
   if (!only_blurs && random.one_in(4)) c.spec.transfer = TransferFunction::srgb;
   if (random.one_in(3)) c.spec.roi = random_region(random, c.src);
   c.dst = destination_desc(c.spec, c.src, *find_format(kind.component_class, kind.bits, source.channels));
+  if (!source.is_unorm() && random.one_in(3)) c.content = random.pick(std::array{Content::outliers, Content::bad});
+  if (c.content == Content::outliers && c.spec.transfer != TransferFunction::none) c.content = Content::bad;  // curves bend them too far
   c.layout = random.pick(std::array{Layout::packed, Layout::padded, Layout::in_place});
   c.seed = 1 + random.below(1'000'000);
   return c;

@@ -103,7 +103,17 @@ std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass
   const auto length = [](const BoxExtent& extent) { return extent.before + 1.0 + extent.after; };
   k.scale = 1.0 / (length(pass.extent.x) * length(pass.extent.y));
   const bool integer = pass.constants.at("integer") != 0;
-  if (integer) k.rows.destination.scale *= k.scale;
+  if (integer) {
+    k.rows.destination.scale *= k.scale;
+  } else {
+    const auto fold = [](BoxWindow& window, BoxFold& rest, BorderMode mode, std::int64_t extent) {
+      const FoldedWindow folded = fold_window(window, mode, extent);
+      window = folded.window;
+      rest = folded.fold;
+    };
+    fold(k.x, k.fold_x, plan.spec.border.mode.x, plan.src.width);
+    fold(k.y, k.fold_y, plan.spec.border.mode.y, plan.src.height);
+  }
   const auto kernel = integer                                  ? box_any_i32
                       : pass.constants.at("wide_pixels") != 0 ? box_any_wide
                       : pass.constants.at("wide_sums") != 0   ? box_any_f64

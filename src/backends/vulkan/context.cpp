@@ -90,6 +90,7 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   info.driver = std::string(v12.driverName) + " " + v12.driverInfo + ", Vulkan " + version(all.properties.apiVersion);
   GpuInfo& gpu = info.gpu;
   gpu.is_software = all.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  gpu.halves_overflow_only = v12.driverID == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   gpu.subgroup_size = most(v11.subgroupSize);
   gpu.float16_arithmetic = enabled.v12.shaderFloat16 == VK_TRUE;
   const auto subgroups_do = [&](VkSubgroupFeatureFlags wanted) {

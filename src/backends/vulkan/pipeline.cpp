@@ -69,6 +69,7 @@ Numbers standard_numbers(const Plan& plan, const Pass& pass, Layers layers) {
           {"destination_channels", destination.channels},
           {"decodes_alpha", decodes && alpha},
           {"decodes_srgb", decodes && srgb},
+          {"halves_overflow_only", plan.device.gpu.halves_overflow_only},
           {"encodes_alpha", encodes && alpha},
           {"encodes_srgb", encodes && srgb},
           {"source_size_x", from.width},

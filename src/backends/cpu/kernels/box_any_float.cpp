@@ -41,8 +41,11 @@ class FloatWindows {
     const std::int64_t n = box_.x.size();
     const std::int64_t x = sums_.columns().x;
     const std::int64_t pixels = sums_.columns().pixels;
+    HWY_ALIGN Sum folded[kGroup] = {};
+    if (!box_.fold_x.is_empty()) add_folded(folded);
     for (std::int64_t begin = -((x % n + n) % n);; begin += n) {
-      HWY_ALIGN Sum start[kGroup] = {};  // sum of the block's groups up to what a window of the block before reaches
+      HWY_ALIGN Sum start[kGroup];  // sum of the block's groups up to what a window of the block before reaches
+      std::copy_n(folded, kGroup, start);
       const std::int64_t end = std::min(begin, last_);
       std::int64_t i = std::max(begin - n, first_);
       if (i < end) {
@@ -67,11 +70,29 @@ class FloatWindows {
  private:
   using D = hn::CappedTag<Sum, kVectorBytes / sizeof(Sum)>;
 
+  /// What all windows lack, see BoxFold. Whole periods are summed from the image's first pixel on, so that bits do not depend on tiles.
+  void add_folded(Sum* sums) const {
+    const BoxFold& fold = box_.fold_x;
+    const std::int64_t pixels = sums_.columns().pixels;
+    sums_.need(pixels);
+    HWY_ALIGN Sum period[kGroup] = {};
+    if (fold.periods > 0) {
+      const std::int64_t from = (fold.period - sums_.columns().x % fold.period) % fold.period;
+      add_groups(from, from + fold.period, period);
+    }
+    const T* first = s_.groups;
+    const T* last = s_.groups + (pixels - 1) * kGroup;
+    for (std::int64_t i = 0; i < kGroup; ++i) {
+      sums[i] = static_cast<Sum>(fold.periods) * period[i] + static_cast<Sum>(fold.before) * static_cast<Sum>(first[i]) +
+                static_cast<Sum>(fold.after) * static_cast<Sum>(last[i]);
+    }
+  }
+
   HWY_INLINE void add_groups(std::int64_t from, std::int64_t to, Sum* sums) const {
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (std::int64_t part = 0; part < kGroup; part += lanes) {
-      auto sum = hn::Zero(d);
+      auto sum = hn::LoadU(d, sums + part);
       for (std::int64_t i = from; i < to; ++i) sum = hn::Add(sum, load_as(d, s_.groups + i * kGroup + part));
       hn::StoreU(sum, d, sums + part);
     }
@@ -250,6 +271,26 @@ BoxWindow box_window(const BoxExtent& extent) {
   window.before_fraction = extent.before - static_cast<double>(window.before);
   window.after_fraction = extent.after - static_cast<double>(window.after);
   return window;
+}
+
+FoldedWindow fold_window(const BoxWindow& window, BorderMode mode, std::int64_t length) {
+  FoldedWindow out{window, {}};
+  if (mode == BorderMode::clamp || mode == BorderMode::constant) {
+    out.window.before = std::min(window.before, length);
+    out.window.after = std::min(window.after, length);
+    out.fold.before = window.before - out.window.before;
+    out.fold.after = window.after - out.window.after;
+    return out;
+  }
+  const std::int64_t period = mode == BorderMode::wrap      ? length
+                              : mode == BorderMode::reflect ? 2 * length
+                                                            : std::max<std::int64_t>(2 * (length - 1), 1);
+  // Two periods are left, so that one from any pixel on is among the columns of each tile.
+  const auto whole = [&](std::int64_t reach) { return std::max<std::int64_t>(reach / period - 2, 0); };
+  out.fold = {0, 0, whole(window.before) + whole(window.after), period};
+  out.window.before -= whole(window.before) * period;
+  out.window.after -= whole(window.after) * period;
+  return out;
 }
 
 }  // namespace mollify::cpu

@@ -65,6 +65,10 @@ template <class S>
   }
 }
 
+/// Can sums of such numbers be inexact? Those of halves are not, nor those of integers.
+template <class S>
+inline constexpr bool kDrifts = std::is_floating_point_v<S>;
+
 /// What kBoxRows steps down take in and drop, and the rows that fractions of the window's ends weigh.
 template <class S>
 struct BoxMoves {
@@ -114,17 +118,76 @@ struct MeanGroups {
   HWY_INLINE void store(VecSum mean, std::int64_t row, std::int64_t i) const { store_quads(SumTag(), mean, at(row, i)); }
 };
 
-/// kBoxRows steps of `count` sums, of which whole vectors are made, and their means. Whether all sums are finite.
-template <bool kFractional, class S, class Means>
-HWY_INLINE bool step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, double* sums,
-                             const Means means) {
+/// The sums of columns, and the largest magnitude that each had since it was last added up from its rows alone.
+struct ColumnSums {
+  double* sums;
+  double* largest;
+
+  [[nodiscard]] ColumnSums from(std::int64_t i) const { return {sums + i, largest + i}; }
+};
+
+/// A sum keeps the rounding of what has left it. Where it falls below this part of its largest magnitude, it begins anew.
+inline constexpr double kLost = 0x1p-16;
+
+/// kBoxRows steps of as many sums as a vector holds, and the largest magnitudes after them.
+struct Steps {
+  VecSum sums[kBoxRows];
+  VecSum largest;
+};
+
+/// Does a sum have to begin anew at one of the steps? `before` are the largest magnitudes before them.
+HWY_INLINE bool is_lost(const Steps& steps, VecSum before) {
+  const SumTag d;
+  const VecSum lost = hn::Set(d, kLost);
+  VecSum largest = before;
+  bool found = false;
+  for (const VecSum sum : steps.sums) {
+    const VecSum magnitude = hn::Abs(sum);
+    largest = hn::Max(largest, magnitude);
+    found |= !hn::AllTrue(d, hn::Ge(magnitude, hn::Mul(largest, lost)));
+  }
+  return found;
+}
+
+/// Takes the steps again, one after the other, for `count` components from `i` on. Sums begin anew where they are lost, or where what
+/// left them was no finite number. This depends on the rows of a column alone. `fresh(k, i, count, into)` adds up their rows.
+template <class S, class Fresh>
+HWY_NOINLINE void begin_anew(const BoxMoves<S>& m, std::int64_t i, std::int64_t count, VecSum before, VecSum largest_before,
+                             const Fresh& fresh, Steps& steps) {
+  const SumTag d;
+  HWY_ALIGN double sums[kBoxRows][kMaxLanes] = {};
+  HWY_ALIGN double last[kMaxLanes] = {}, largest[kMaxLanes] = {}, anew[kMaxLanes] = {};
+  hn::Store(before, d, last);
+  hn::Store(largest_before, d, largest);
+  for (std::int64_t k = 0; k < kBoxRows; ++k) {
+    bool is_fresh = false;
+    for (std::int64_t j = 0; j < count; ++j) {
+      const double leaves = number(m.leaves[k] + i + j);
+      double sum = last[j] + (number(m.enters[k] + i + j) - leaves);
+      if (std::isfinite(sum)) largest[j] = std::max(largest[j], std::abs(sum));
+      if (std::isfinite(sum) ? kDrifts<S> && std::abs(sum) < kLost * largest[j] : !std::isfinite(leaves)) {
+        if (!is_fresh) fresh(k, i, count, anew);
+        is_fresh = true;
+        sum = anew[j];
+        largest[j] = std::isfinite(sum) ? std::abs(sum) : 0.0;
+      }
+      sums[k][j] = last[j] = sum;
+    }
+    steps.sums[k] = hn::Load(d, sums[k]);
+  }
+  steps.largest = hn::Load(d, largest);
+}
+
+/// kBoxRows steps of `count` sums, of which whole vectors are made, and their means.
+template <bool kFractional, class S, class Means, class Fresh>
+HWY_INLINE void step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, ColumnSums columns,
+                             const Means means, const Fresh& fresh) {
   const SumTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const S *const in0 = m.enters[0], *const in1 = m.enters[1], *const in2 = m.enters[2], *const in3 = m.enters[3];
   const S *const out0 = m.leaves[0], *const out1 = m.leaves[1], *const out2 = m.leaves[2], *const out3 = m.leaves[3];
-  const VecSum scale = hn::Set(d, weights.scale), zero = hn::Zero(d);
+  const VecSum scale = hn::Set(d, weights.scale), zero = hn::Zero(d), lost = hn::Set(d, kLost);
   const VecSum above = hn::Set(d, weights.above), below = hn::Set(d, weights.below);
-  VecSum poison = zero;  // NaN where a sum is not finite: no subtraction takes that back
   constexpr std::int64_t kLine = 64 / sizeof(S);
   for (std::int64_t i = 0; i + lanes <= count; i += lanes) {
     if (i % kLine == 0) {
@@ -132,11 +195,34 @@ HWY_INLINE bool step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, st
       for (const S* row : m.ahead) fetch_far(reinterpret_cast<const std::byte*>(row + i));
     }
     const auto moved = [&](const S* in, const S* out) HWY_ATTR { return hn::Sub(load_f64(d, in + i), load_f64(d, out + i)); };
-    const VecSum sum0 = hn::Add(hn::LoadU(d, sums + i), moved(in0, out0));
-    const VecSum sum1 = hn::Add(sum0, moved(in1, out1));
-    const VecSum sum2 = hn::Add(sum1, moved(in2, out2));
-    const VecSum sum3 = hn::Add(sum2, moved(in3, out3));
-    hn::StoreU(sum3, d, sums + i);
+    const VecSum before = hn::LoadU(d, columns.sums + i);
+    VecSum sum0 = hn::Add(before, moved(in0, out0));
+    VecSum sum1 = hn::Add(sum0, moved(in1, out1));
+    VecSum sum2 = hn::Add(sum1, moved(in2, out2));
+    VecSum sum3 = hn::Add(sum2, moved(in3, out3));
+    // The product is no number where the last sum is not finite, and what left before is still in it.
+    if constexpr (!std::is_integral_v<S> && !kDrifts<S>) {
+      if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Eq(hn::Mul(sum3, zero), zero)))) {
+        Steps steps{{sum0, sum1, sum2, sum3}, zero};
+        begin_anew(m, i, lanes, before, zero, fresh, steps);
+        sum0 = steps.sums[0], sum1 = steps.sums[1], sum2 = steps.sums[2], sum3 = steps.sums[3];
+      }
+    }
+    if constexpr (kDrifts<S>) {
+      const VecSum largest_before = hn::LoadU(d, columns.largest + i);
+      const VecSum size0 = hn::Abs(sum0), size1 = hn::Abs(sum1), size2 = hn::Abs(sum2), size3 = hn::Abs(sum3);
+      VecSum largest = hn::Max(hn::Max(size0, size1), hn::Max(hn::Max(size2, size3), largest_before));
+      const VecSum least = hn::Min(hn::Min(size0, size1), hn::Min(size2, size3));
+      const VecSum safe = hn::NegMulAdd(largest, lost, hn::MulAdd(sum3, zero, least));
+      if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Ge(safe, zero)))) {
+        Steps steps{{sum0, sum1, sum2, sum3}, largest};
+        if (is_lost(steps, largest_before)) begin_anew(m, i, lanes, before, largest_before, fresh, steps);
+        sum0 = steps.sums[0], sum1 = steps.sums[1], sum2 = steps.sums[2], sum3 = steps.sums[3];
+        largest = steps.largest;
+      }
+      hn::StoreU(largest, d, columns.largest + i);
+    }
+    hn::StoreU(sum3, d, columns.sums + i);
     const auto put = [&](VecSum sum, std::int64_t k) HWY_ATTR {
       if constexpr (kFractional) {
         sum = hn::MulAdd(above, load_f64(d, m.above[k] + i), sum);
@@ -145,28 +231,27 @@ HWY_INLINE bool step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, st
       means.store(hn::Mul(sum, scale), k, i);
     };
     put(sum0, 0), put(sum1, 1), put(sum2, 2), put(sum3, 3);
-    if constexpr (!std::is_integral_v<S>) {
-      poison = hn::MulAdd(sum3, zero, poison);  // as what left before is still in it
-    }
   }
-  return std::is_integral_v<S> || hn::AllTrue(d, hn::Eq(poison, zero));
 }
 
 /// The same for all of them; nothing is read beyond.
-template <bool kFractional, class S, class Means>
-bool step_down(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, double* sums, const Means& means) {
-  const bool finite = step_vectors<kFractional>(m, weights, count, sums, means);
+template <bool kFractional, class S, class Means, class Fresh>
+void step_down(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, ColumnSums columns, const Means& means,
+               const Fresh& fresh) {
+  step_vectors<kFractional>(m, weights, count, columns, means, fresh);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(SumTag()));
   const std::int64_t left = count % lanes;
-  if (left == 0) return finite;
-  BoxMoves<S> tail = m.from(count - left);
+  if (left == 0) return;
+  const std::int64_t done = count - left;
+  BoxMoves<S> tail = m.from(done);
   S padded[4 * kBoxRows][kMaxLanes] = {};
   auto* row = padded;
   tail.each([&](const S*& p) {
     std::memcpy(static_cast<void*>(*row), p, static_cast<std::size_t>(left) * sizeof(S));
     p = *row++;
   });
-  return step_vectors<kFractional>(tail, weights, lanes, sums + count - left, means.from(count - left)) && finite;
+  const auto fresh_tail = [&](std::int64_t k, std::int64_t, std::int64_t, double* into) { fresh(k, done, left, into); };
+  step_vectors<kFractional>(tail, weights, lanes, columns.from(done), means.from(done), fresh_tail);
 }
 
 /// The vertical sums of one tile's columns, around some rows at once. `T`: what means are kept in, `P`: decoded pixels.
@@ -205,7 +290,12 @@ class BoxFloatSums {
   [[nodiscard]] const BoxColumns& columns() const { return columns_; }
 
   /// The sums around row y, from scratch.
-  void begin(std::int64_t y) { sum_anew(y, first_, last_, s_.sums + first_ * channels_); }
+  void begin(std::int64_t y) {
+    const std::int64_t i = first_ * channels_;
+    const std::int64_t count = (last_ - first_) * channels_;
+    sum_anew(y, i, count, s_.sums + i);
+    std::transform(s_.sums + i, s_.sums + i + count, s_.largest + i, [](double sum) { return std::isfinite(sum) ? std::abs(sum) : 0.0; });
+  }
 
   /// From now on groups are those of rows y to y + rows - 1. The sums come from those around row y - 1, or around y if a
   /// segment `begins` there.
@@ -306,66 +396,54 @@ class BoxFloatSums {
   HWY_INLINE void step(std::int64_t k, std::int64_t from, std::int64_t to, const Means& means) {
     const BoxWeights weights{box_.y.before_fraction, box_.y.after_fraction, box_.scale};
     const BoxMoves<S> m = moves<S>(k).from(from * channels_);
-    const auto down = box_.y.halo() < box_.y.size() ? step_down<false, S, Means> : step_down<true, S, Means>;
-    if (!down(m, weights, (to - from) * channels_, s_.sums + from * channels_, means)) mend(m, weights, y_ + k, from, to, means);
+    const ColumnSums columns = ColumnSums{s_.sums, s_.largest}.from(from * channels_);
+    const auto fresh = [&](std::int64_t row, std::int64_t i, std::int64_t count, double* into) {
+      sum_anew(y_ + k + row, from * channels_ + i, count, into);
+    };
+    using Fresh = decltype(fresh);
+    const auto down = box_.y.halo() < box_.y.size() ? step_down<false, S, Means, Fresh> : step_down<true, S, Means, Fresh>;
+    down(m, weights, (to - from) * channels_, columns, means, fresh);
   }
 
-  /// Adds up the window's whole rows around row y: pixels [from, to).
-  void sum_anew(std::int64_t y, std::int64_t from, std::int64_t to, double* into) const {
-    std::fill_n(into, (to - from) * channels_, 0.0);
+  /// Adds up the window's whole rows around row y: `count` components from `first` on.
+  void sum_anew(std::int64_t y, std::int64_t first, std::int64_t count, double* into) const {
+    std::fill_n(into, count, 0.0);
+    const BoxFold& fold = box_.fold_y;
     with_stored([&](auto component) HWY_ATTR {
       using S = decltype(component);
-      for (std::int64_t r = y - box_.y.before; r <= y + box_.y.after; ++r) {
-        add_row(reinterpret_cast<const S*>(part(r, from, to)), (to - from) * channels_, into);
-      }
+      const auto add = [&](std::int64_t r, std::int64_t times) HWY_ATTR {
+        if (times > 0) add_row(reinterpret_cast<const S*>(part(r, first, count)), static_cast<double>(times), count, into);
+      };
+      for (std::int64_t r = 0; fold.periods > 0 && r < fold.period; ++r) add(r, fold.periods);
+      add(-1, fold.before);
+      add(tile_.src.desc.height, fold.after);
+      for (std::int64_t r = y - box_.y.before; r <= y + box_.y.after; ++r) add(r, 1);
     });
   }
 
   template <class S>
-  static HWY_INLINE void add_row(const S* row, std::int64_t count, double* into) {
+  static HWY_INLINE void add_row(const S* row, double times, std::int64_t count, double* into) {
     const SumTag d;
+    const VecSum weight = hn::Set(d, times);
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     std::int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Add(hn::LoadU(d, into + i), load_f64(d, row + i)), d, into + i);
-    for (; i < count; ++i) into[i] += number(row + i);
+    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::MulAdd(weight, load_f64(d, row + i), hn::LoadU(d, into + i)), d, into + i);
+    for (; i < count; ++i) into[i] = std::fma(times, number(row + i), into[i]);
   }
 
-  /// Pixels [from, to) of row y.
-  [[nodiscard]] const std::byte* part(std::int64_t y, std::int64_t from, std::int64_t to) const {
-    if (direct_) return row(y, 0) + from * info(tile_.src.desc.format).pixel_bytes();
+  /// Row y from component `first` on, `count` of them at least.
+  [[nodiscard]] const std::byte* part(std::int64_t y, std::int64_t first, std::int64_t count) const {
+    if (direct_) return row(y, 0) + first * info(tile_.src.desc.format).component_bytes();
     P* decoded = s_.decoded + (2 * box_float_rows(channels_) + 1) * s_.stride;
-    load_row(box_.rows, tile_.src, y, columns_.x + from, to - from, decoded);
-    return reinterpret_cast<const std::byte*>(decoded);
-  }
-
-  /// Sums pixels [from, to) anew where something left that is not finite, from that row of the step on; row 0 is y.
-  template <class S, class Means>
-  void mend(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t y, std::int64_t from, std::int64_t to,
-            const Means& means) const {
-    double* const sums = s_.sums + from * channels_;
-    for (std::int64_t k = 0; k < kBoxRows; ++k) {
-      bool summed = false;
-      for (std::int64_t i = 0; i < (to - from) * channels_; ++i) {
-        if (std::isfinite(number(m.leaves[k] + i))) continue;
-        if (!summed) sum_anew(y + k, from, to, s_.fresh);
-        summed = true;
-        double sum = s_.fresh[i];
-        for (std::int64_t j = k; j < kBoxRows; ++j) {
-          if (j > k) sum += number(m.enters[j] + i) - number(m.leaves[j] + i);
-          double whole = sum;
-          if (weights.above > 0.0) whole = std::fma(weights.above, number(m.above[j] + i), whole);
-          if (weights.below > 0.0) whole = std::fma(weights.below, number(m.below[j] + i), whole);
-          *means.at(j, i) = static_cast<T>(whole * weights.scale);
-        }
-        sums[i] = sum;
-      }
-    }
+    const std::int64_t from = first / channels_;
+    load_row(box_.rows, tile_.src, y, columns_.x + from, (first + count + channels_ - 1) / channels_ - from, decoded);
+    return reinterpret_cast<const std::byte*>(decoded + (first - from * channels_));
   }
 
   /// What the sums of columns beyond a constant border become.
   [[nodiscard]] std::array<T, kGroup> outside_group() const {
     std::array<T, kGroup> group{};
-    const double size = static_cast<double>(box_.y.size()) + box_.y.before_fraction + box_.y.after_fraction;
+    const double size = static_cast<double>(box_.y.size() + box_.fold_y.size()) + box_.y.before_fraction + box_.y.after_fraction;
     const std::int64_t row_lanes = kGroup / box_float_rows(channels_);
     for (std::int64_t i = 0; i < kGroup; ++i) {
       const std::int64_t channel = std::min<std::int64_t>(i % row_lanes, channels_ - 1);

@@ -251,22 +251,34 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
   const std::int64_t step = axis.factor * kChannels;
   const auto taps = static_cast<std::int64_t>(axis.spline.size());
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-  // Whole vectors of components times weights spread alike; what lies past the taps has weight zero.
+  // Vectors of components times weights spread alike. Of the last one what lies past the taps counts as zero, whatever it is: nothing
+  // times its weight would be NaN where it is infinite.
   if constexpr (kChannels != 3 && hn::MaxLanes(F32()) >= kChannels) {
     const F32 d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const std::int64_t count = taps * kChannels;
+    const std::int64_t whole = count / lanes * lanes;
+    const auto in_taps = hn::FirstN(d, static_cast<std::size_t>(count - whole));
     for (std::int64_t m = 0; m < cells; m += kDecimateCells) {
       VecF32 total[kDecimateCells], block[kDecimateCells];
       HWY_UNROLL(8)
       for (VecF32& v : total) v = hn::Zero(d);
-      for (std::int64_t from = 0; from < taps * kChannels; from += kDecimateRows * lanes) {
+      for (std::int64_t from = 0; from < count; from += kDecimateRows * lanes) {
         HWY_UNROLL(8)
         for (VecF32& v : block) v = hn::Zero(d);
         const float* p = row + m * step;
-        for (std::int64_t i = from; i < std::min(from + kDecimateRows * lanes, taps * kChannels); i += lanes) {
+        const std::int64_t to = from + kDecimateRows * lanes;
+        for (std::int64_t i = from; i < std::min(to, whole); i += lanes) {
           const VecF32 w = hn::Load(d, s.weights + i);
           HWY_UNROLL(8)
           for (int k = 0; k < kDecimateCells; ++k) block[k] = hn::MulAdd(hn::LoadU(d, p + i + k * step), w, block[k]);
+        }
+        if (whole < count && whole < to) {
+          const VecF32 w = hn::Load(d, s.weights + whole);
+          HWY_UNROLL(8)
+          for (int k = 0; k < kDecimateCells; ++k) {
+            block[k] = hn::MulAdd(hn::IfThenElseZero(in_taps, hn::LoadU(d, p + whole + k * step)), w, block[k]);
+          }
         }
         HWY_UNROLL(8)
         for (int k = 0; k < kDecimateCells; ++k) total[k] = hn::Add(total[k], block[k]);

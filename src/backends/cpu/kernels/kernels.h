@@ -135,9 +135,28 @@ struct BoxWindow {
 };
 [[nodiscard]] BoxWindow box_window(const BoxExtent& extent);
 
+/// What a window covers beyond a shorter one, wherever in the image both are: copies of the pixels next to the image's ends, or
+/// whole periods of a border that repeats.
+struct BoxFold {
+  std::int64_t before = 0, after = 0;  ///< copies of the pixel before the first and of the one after the last
+  std::int64_t periods = 0;
+  std::int64_t period = 0;  ///< pixels
+  [[nodiscard]] bool is_empty() const { return before == 0 && after == 0 && periods == 0; }
+  [[nodiscard]] std::int64_t size() const { return before + after + periods * period; }
+};
+
+/// A window whose cost is that of the image where it is much wider, and what it lacks.
+struct FoldedWindow {
+  BoxWindow window;
+  BoxFold fold;
+  [[nodiscard]] std::int64_t size() const { return window.size() + fold.size(); }
+};
+[[nodiscard]] FoldedWindow fold_window(const BoxWindow& window, BorderMode mode, std::int64_t length);
+
 struct BoxAny {
   RowPipeline rows;
   BoxWindow x, y;
+  BoxFold fold_x, fold_y;
   double scale = 1.0;              ///< one over the window's size; the i32 kernel has it in rows.destination.scale
   std::int64_t segment_rows = 64;  ///< sums start anew at multiples of this many source rows
 };

@@ -302,7 +302,7 @@ struct BoxFloatScratch {
   std::int64_t stride;        ///< elements between rows of `decoded`
   std::int64_t chunk_stride;  ///< between rows of `means` and of `out`
   double* sums;               ///< vertical sums
-  double* fresh;              ///< of a chunk, summed anew
+  double* largest;            ///< magnitudes that they had since they began anew
   T* means;                   ///< kBoxRows rows of a chunk
   T* groups;                  ///< one pixel of each row that is made at once, then the next of each
   T* rests;                   ///< of the groups from one on to the end of its block; whole pixels need `groups` no more
@@ -320,7 +320,7 @@ struct BoxFloatScratch {
     stride = row_stride((tile_columns + halo_x) * channels);
     chunk_stride = row_stride(kBoxChunk * channels);
     sums = carver.take<double>(stride);
-    fresh = carver.take<double>(chunk_stride);
+    largest = carver.take<double>(stride);
     means = carver.take<T>(chunk_stride * kBoxRows);
     const std::int64_t group_elements = (tile_columns + halo_x) * kBoxGroup + kPadElements * kBoxGroup;
     groups = carver.take<T>(group_elements);

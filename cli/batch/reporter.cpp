@@ -1,0 +1,93 @@
+#include "batch/reporter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "failure.h"
+#include "message.h"
+
+namespace mollify::cli {
+
+Reporter::Reporter(const ReporterOptions& options, std::size_t files)
+    : options_(options),
+      files_(files),
+      text_(options.pipes_picture ? stderr : stdout),
+      progress_(files, options.is_batch && !options.quiet && !options.json) {}
+
+void Reporter::begin(const FileJob& job) { progress_.show(done_ + failures_, printable(job.in)); }
+
+void Reporter::note(const std::string& message) {
+  progress_.clear();
+  complain(message);
+}
+
+void Reporter::done(const FileJob& job, BlurReport report) {
+  ++done_;
+  if (!options_.note.empty()) report.notes.push_back(options_.note);
+  progress_.clear();
+  if (options_.json) {
+    print_json(job, &report, {});
+  } else if (!options_.quiet) {
+    print_summary(job, report);
+  }
+}
+
+void Reporter::failed(const FileJob& job, const std::string& reason) {
+  ++failures_;
+  progress_.clear();
+  if (options_.json) print_json(job, nullptr, reason);
+  if (options_.is_batch) {
+    complain(reason);
+  } else {
+    only_failure_ = reason;
+  }
+}
+
+void Reporter::print_summary(const FileJob& job, const BlurReport& report) {
+  constexpr double kMilliseconds = 1e3;
+  fmt::print(text_, "{}: {}x{}, {} channels {}{}; {} by {}; error at most {:.2g}\n", printable(job.out), report.width, report.height,
+             report.channels, report.components, report.images > 1 ? fmt::format(", {} images", report.images) : "", options_.kernel,
+             fmt::join(report.algorithms, " and "), report.predicted_error);
+  for (const std::string& note : report.notes) fmt::print(text_, "  {}\n", message_line(note));
+  fmt::print(text_, "  read {:.1f} ms, blur {:.1f} ms, write {:.1f} ms\n", report.read_seconds * kMilliseconds,
+             report.blur_seconds * kMilliseconds, report.write_seconds * kMilliseconds);
+}
+
+void Reporter::print_json(const FileJob& job, const BlurReport* report, const std::string& reason) {
+  nlohmann::ordered_json json{{"in", job.in}, {"out", job.out}};
+  if (report == nullptr) {
+    json["failed"] = reason;
+  } else {
+    json["width"] = report->width;
+    json["height"] = report->height;
+    json["channels"] = report->channels;
+    json["components"] = report->components;
+    json["images"] = report->images;
+    json["algorithm"] = fmt::format("{}", fmt::join(report->algorithms, " and "));
+    json["error"] = report->predicted_error;
+    json["seconds"] = {{"read", report->read_seconds}, {"blur", report->blur_seconds}, {"write", report->write_seconds}};
+    json["messages"] = report->notes;
+  }
+  // Names of files may be no UTF-8.
+  fmt::print(text_, "{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  std::fflush(text_);
+}
+
+void Reporter::finish(const LeftOut& left_out) {
+  progress_.show(files_, "");
+  progress_.clear();
+  if (!options_.is_batch) {
+    if (failures_ > 0) fail(only_failure_);
+    return;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const std::string left = to_string(left_out);
+  if (!options_.quiet && !options_.json) {
+    fmt::print(text_, "{} of {} images in {:.2f} s{}{}\n", done_, files_, seconds, left.empty() ? "" : "; left out: ", printable(left));
+  }
+  if (failures_ > 0) fail(fmt::format("{} of {} images failed", failures_, files_));
+}
+
+}  // namespace mollify::cli

@@ -1,0 +1,68 @@
+// A worker as the batch sees it: a process of this program that takes one file after the other. Codecs run there, since they may crash,
+// end the process, take all memory, or never return.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "batch/wire.h"
+
+namespace mollify::cli {
+
+struct WorkerSettings {
+  int threads = 1;
+  std::int64_t memory_bytes = 0;  ///< that one file may take
+  bool limits_memory = true;      ///< drivers of GPUs map far more than they use
+  int journal = -1;               ///< a descriptor; -1: none
+  std::uint64_t blur = 0;         ///< for the journal
+  int kernel_file = -1;           ///< a descriptor to read the kernel from; -1: from the file of its option
+};
+
+class WorkerProcess {
+ public:
+  /// Starts this program again, with the arguments that it was started with. Throws Failure.
+  explicit WorkerProcess(const WorkerSettings& settings);
+  WorkerProcess(WorkerProcess&&) noexcept;
+  WorkerProcess& operator=(WorkerProcess&&) = delete;
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+  /// Ends it.
+  ~WorkerProcess();
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] int descriptor() const { return wire_.descriptor(); }
+  bool send(const nlohmann::json& message) { return wire_.send(message); }
+  [[nodiscard]] std::optional<nlohmann::json> receive() { return wire_.receive(); }
+
+  /// Bytes in memory that are its own, without what it shares with others; 0 once it has ended.
+  [[nodiscard]] std::int64_t resident_bytes() const;
+  void ask_to_end();
+  void kill();
+  /// Waits for its end, and says of what it was: "crashed (SIGSEGV: Segmentation fault)", "ended with exit code 3".
+  [[nodiscard]] std::string wait();
+  /// By the last wait().
+  [[nodiscard]] bool was_killed() const;
+
+ private:
+  Wire wire_;
+  pid_t pid_ = -1;
+  int status_ = 0;
+};
+
+/// The value of the hidden option that makes this program a worker, in a form that the worker reads again.
+inline constexpr const char* kWorkerOption = "--worker";
+struct WorkerDescriptors {
+  int wire = -1;
+  int journal = -1;
+  int kernel_file = -1;
+};
+[[nodiscard]] std::string to_text(const WorkerDescriptors& descriptors);
+[[nodiscard]] WorkerDescriptors worker_descriptors(std::string_view text);
+
+}  // namespace mollify::cli

@@ -1,0 +1,126 @@
+#include "reach_support.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include "cases/reached.h"
+
+namespace mollify::test {
+namespace {
+
+constexpr std::int32_t kWidth = 161;
+constexpr std::int32_t kHeight = 131;
+// Corners, edges, and both sides of where vectors and tiles meet.
+constexpr std::array<std::int32_t, 8> kColumns = {0, 1, 15, 16, 64, 127, kWidth - 2, kWidth - 1};
+constexpr std::array<std::int32_t, 8> kRows = {0, 1, 16, 31, 63, 64, kHeight - 2, kHeight - 1};
+constexpr std::array kModes = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap, BorderMode::constant};
+
+std::vector<KernelSpec> kernels() {
+  return {Gaussian{{1.0, 1.4}, {}, {}}, Gaussian{{3, 3}, {}, {}},   Gaussian{{8, 6}, {}, {}},
+          Gaussian{{12, 9}, {{30, 26}}, {}}, Box::of_radius(5, 3), Box::of_radius(2.5, 7.25),
+          Box{{{1, 4}, {0, 3}}},             Tent{{4, 2}},         Matrix{3, 2, {1, 2, 3, -1, 5, 2}, {2, 0}, Normalization::unit_sum}};
+}
+
+/// How one kernel is blurred, if the algorithm can: at the usual accuracy or, if that is too much to ask, at any.
+std::optional<Plan> plan_of(const Device& device, std::string_view algorithm, const KernelSpec& kernel, BorderMode mode, std::size_t turn) {
+  constexpr std::array kFormats = {PixelFormat::r32f, PixelFormat::rgba16f, PixelFormat::rgba32f, PixelFormat::r16f};
+  BlurSpec spec = spec_of(kernel, mode);
+  const PlanOptions options{parse_algorithm(algorithm).value(), Overlap::none};
+  for (const PixelFormat format : {kFormats[turn % kFormats.size()], PixelFormat::rgba8}) {
+    for (const std::optional<double> max_error : {std::optional<double>(), std::optional(0.5)}) {
+      spec.accuracy.max_error = max_error;
+      const ImageDesc desc{kWidth, kHeight, format};
+      Result<Plan> plan = make_plan(spec, desc, desc, device.info(), options);
+      if (plan) return std::move(plan).value();
+    }
+  }
+  return std::nullopt;
+}
+
+Pixels run(const Executable& executable, Workspace& workspace, const Pixels& src) {
+  Pixels result(executable.plan().dst);
+  const Status status = executable.run(src.view(), result.view(), workspace);
+  if (!status) throw std::runtime_error(status.error().message);
+  return result;
+}
+
+bool same_bits(const Pixels& a, const Pixels& b, std::int32_t x, std::int32_t y) {
+  const std::int64_t bytes = info(a.desc().format).pixel_bytes();
+  return std::memcmp(a.view().row(y) + x * bytes, b.view().row(y) + x * bytes, static_cast<std::size_t>(bytes)) == 0;
+}
+
+double bad_value(const ImageDesc& desc, std::size_t turn) {
+  if (info(desc.format).is_unorm()) return 1.0;
+  constexpr std::array kBad = {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity()};
+  return kBad[turn % kBad.size()];
+}
+
+/// Of images that differ in the first channel of one pixel.
+bool expect_same_beyond_reach(const Executable& executable, Workspace& workspace, std::int32_t x, std::int32_t y, std::size_t turn) {
+  const Plan& plan = executable.plan();
+  Pixels clean = Pixels::random(plan.src, 3);
+  clean.set(x, y, 0, 0.0);
+  Pixels dirty = clean;
+  dirty.set(x, y, 0, bad_value(plan.src, turn));
+  const cases::Reached reached(plan, {{x, y}});
+  const Pixels expected = run(executable, workspace, clean);
+  const Pixels result = run(executable, workspace, dirty);
+  int changed = 0;
+  std::string first;
+  for (std::int32_t row = 0; row < kHeight; ++row) {
+    for (std::int32_t column = 0; column < kWidth; ++column) {
+      if (reached(column, row) || same_bits(expected, result, column, row)) continue;
+      if (changed++ == 0) first = std::to_string(column) + ", " + std::to_string(row);
+    }
+  }
+  EXPECT_EQ(changed, 0) << "a bad pixel at " << x << ", " << y << " acts beyond its reach of " << plan.reach.x.before << "+"
+                        << plan.reach.x.after << " by " << plan.reach.y.before << "+" << plan.reach.y.after << ", first at " << first;
+  // Where a plan assumes something of pixels, it may have kept them in a format that has no such numbers.
+  const bool is_to_be_seen = !info(plan.src.format).is_unorm() && plan.assumption.empty();
+  const bool is_seen = !is_to_be_seen || !std::isfinite(result.at(x, y));
+  EXPECT_TRUE(is_seen) << "a bad pixel is not seen by its own result";
+  return changed == 0 && is_seen;
+}
+
+}  // namespace
+
+std::vector<std::string> ways_to_blur(const std::vector<std::string_view>& forms) {
+  std::vector<std::string> out;
+  for (const AlgorithmInfo& algorithm : algorithms()) out.emplace_back(algorithm.id);
+  out.insert(out.end(), forms.begin(), forms.end());
+  return out;
+}
+
+int expect_reach_holds(const Device& device, std::string_view algorithm, Borders borders) {
+  int judged = 0;
+  std::size_t turn = 0;
+  for (const KernelSpec& kernel : kernels()) {
+    // Between them the modes of a kernel, or three kernels, see all places.
+    const std::size_t modes = borders == Borders::all ? kModes.size() : 1;
+    const std::size_t step = borders == Borders::all ? kModes.size() : 3;
+    for (std::size_t i = 0; i < modes; ++i, ++turn) {
+      const std::optional<Plan> plan = plan_of(device, algorithm, kernel, kModes[turn % kModes.size()], turn);
+      if (!plan) continue;
+      Result<Executable> executable = device.prepare(*plan);
+      if (!executable) throw std::runtime_error(executable.error().message);
+      Result<Workspace> workspace = executable->make_workspace();
+      if (!workspace) throw std::runtime_error(workspace.error().message);
+      SCOPED_TRACE(explain(*plan));
+      for (std::size_t place = turn % step; place < kColumns.size() * kRows.size(); place += step) {
+        const std::int32_t x = kColumns[place % kColumns.size()], y = kRows[place / kColumns.size()];
+        ++judged;
+        if (!expect_same_beyond_reach(*executable, *workspace, x, y, place)) return judged;  // one is enough to read
+      }
+    }
+  }
+  return judged;
+}
+
+}  // namespace mollify::test

@@ -1,0 +1,15 @@
+// How the tests of signs look at results: none below the least pixel, nor above the largest.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "mollify/mollify.h"
+
+namespace mollify::test {
+
+/// Stars and random images with outliers, in f16 and f32, blurred by Gaussians of such sigmas as the planner chooses, or by an
+/// algorithm. Returns the number of blurs that were judged.
+int expect_signs_hold(const Device& device, std::span<const double> sigmas, std::string_view algorithm = {});
+
+}  // namespace mollify::test

@@ -1,0 +1,22 @@
+// A kernel without negative weights gives nothing below the least value that it reads, nor above the largest: on CPUs.
+#include "signs_support.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "support.h"
+
+namespace mollify::test {
+namespace {
+
+constexpr std::array kSigmas = {0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 10.0, 25.0, 60.0, 300.0};
+
+TEST(Signs, OfWhatThePlannerChooses) { EXPECT_GT(expect_signs_hold(cpu(), kSigmas), 0); }
+
+TEST(Signs, OfDecimatedGaussians) { EXPECT_GT(expect_signs_hold(cpu(), kSigmas, "gauss.decimate"), 0); }
+
+TEST(Signs, OfTaps) { EXPECT_GT(expect_signs_hold(cpu(), kSigmas, "sep.fused"), 0); }
+
+}  // namespace
+}  // namespace mollify::test

@@ -1,0 +1,148 @@
+// Boxes of floats on the Vulkan backend: what NaN, infinities and outliers change, and how well ordinary floats are kept.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "vulkan_support.h"
+
+namespace mollify::test {
+namespace {
+
+struct Way {
+  const char* algorithm;
+  Box box;
+  PixelFormat format = PixelFormat::r32f;
+};
+
+std::vector<Way> ways() {
+  using enum PixelFormat;
+  return {{"box.any:form=columns,storage=buffer,threads=64,vertical_groups=3", Box::of_radius(5, 7.5)},
+          {"box.any:form=columns,storage=buffer,sums=f32x2,threads=64,walks=1", Box::of_radius(5, 7), rgba16f},
+          {"box.any:form=columns,storage=buffer", Box::of_radius(2, 1), rg16f},
+          {"box.any:form=segments,vertical_groups=4", Box::of_radius(5, 5), rgba32f},
+          {"box.any:form=segments,threads=64,vertical_groups=5", Box::of_radius(20, 90)},
+          {"box.any:form=segments", Box::of_radius(3, 3), r16f},
+          {"box.any:form=segments,threads=64", Box::of_radius(12, 9), rgb16f},
+          {"box.any:form=corners", Box::of_radius(9, 12), rgba32f},
+          {"box.any:form=corners,vertical_groups=25", Box::of_radius(70, 31)},
+          {"box.any:form=corners", Box::of_radius(30, 20), rgb16f},
+          {"box.any:form=lanes,span=4,vertical_groups=7", Box::of_radius(3, 4)},
+          {"box.running", Box::of_radius(5, 5)},
+          {"box.scan", Box::of_radius(5, 5), rgba32f},
+          {"box.sep", Box::of_radius(5, 5), rgba16f},
+          {"box.sep_linear", Box::of_radius(2, 3), rgba32f},
+          {"box.nxn_linear", Box::of_radius(2, 3), rgba32f},
+          {"box.nxn", Box::of_radius(2, 3), rg32f}};
+}
+
+BlurSpec spec_of_way(const Way& way) {
+  BlurSpec spec = spec_of(way.box, BorderMode::clamp);
+  spec.accuracy.max_error = 0.5;
+  return spec;
+}
+
+/// Nowhere near the border, which would repeat them.
+constexpr PerAxis<std::int32_t> kPlaces[] = {{120, 97}, {127, 100}, {200, 101}, {171, 128}};
+
+bool is_within(const Plan& plan, std::int32_t x, std::int32_t y, const PerAxis<std::int32_t>& place) {
+  const auto covers = [](const Reach& reach, std::int32_t from, std::int32_t to) {
+    return to >= from - reach.before && to <= from + reach.after;
+  };
+  return covers(plan.reach.x, x, place.x) && covers(plan.reach.y, y, place.y);
+}
+
+/// The window, but for published techniques whose sums spoil what follows, and samplers that weigh a neighbour.
+bool reaches_its_window(const Way& way, const Plan& plan) {
+  const auto is_window = [](const Reach& reach, const BoxExtent& extent) {
+    return reach.before == std::ceil(extent.before) && reach.after == std::ceil(extent.after);
+  };
+  return is_window(plan.reach.x, way.box.extent.x) && is_window(plan.reach.y, way.box.extent.y);
+}
+
+TEST(VulkanBoxes, WhatIsBadOrHugeActsAsFarAsPlansSay) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const Way& way : ways()) {
+    const ImageDesc desc{290, 220, way.format};
+    const Result<Plan> plan = make_plan(spec_of_way(way), desc, desc, gpu().info(), with(way.algorithm));
+    if (!plan) continue;  // a device without halves or shuffles
+    const std::string_view id = plan->algorithm.id;
+    EXPECT_EQ(reaches_its_window(way, *plan), id == "box.any" || id == "box.sep" || id == "box.nxn") << way.algorithm;
+    const Executable executable = must(gpu().prepare(*plan));
+    const Pixels src = Pixels::random(desc);
+    const Pixels clean = run(executable, src);
+    const bool is_half = info(way.format).bits == 16;
+    const double huge = is_half ? 6e4 : 3.4e38;
+    const double most = is_half ? 0x1p-11 : 2e-5;  // a step of halves below one, and what sums of floats may lose
+    for (const double value : {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, huge, -huge}) {
+      Pixels spoiled = src;
+      for (const PerAxis<std::int32_t>& place : kPlaces) spoiled.set(place.x, place.y, 0, value);
+      const Pixels result = run(executable, spoiled);
+      int beyond = 0;
+      double worst = 0.0;
+      int unmoved = 0;
+      for (std::int32_t y = 0; y < desc.height; ++y) {
+        for (std::int32_t x = 0; x < desc.width; ++x) {
+          const bool is_reached = std::ranges::any_of(kPlaces, [&](const auto& place) { return is_within(*plan, x, y, place); });
+          const double difference = std::abs(result.at(x, y) - clean.at(x, y));
+          if (!is_reached && !(difference <= most)) ++beyond;
+          if (!is_reached) worst = std::max(worst, difference);
+          if (is_reached && id == "box.any" && difference == 0.0) ++unmoved;
+        }
+      }
+      EXPECT_EQ(beyond, 0) << way.algorithm << " " << info(way.format).name << ": " << value << ", at most by " << worst;
+      EXPECT_EQ(unmoved, 0) << way.algorithm << " " << info(way.format).name << ": " << value;
+    }
+  }
+}
+
+/// What a plan takes by itself keeps to windows, and says why it passes over what does not.
+TEST(VulkanBoxes, PlansKeepToWindows) {
+  for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba16f, PixelFormat::rgb32f}) {
+    for (const double radius : {1.0, 5.0, 20.5, 64.0, 130.0}) {
+      const ImageDesc desc{1000, 900, format};
+      const Way way{"", Box::of_radius(radius, radius), format};
+      for (const DeviceInfo& device : {gpu().info(), fake_gpu(false), fake_h200()}) {
+        const Plan plan = must(make_plan(spec_of_way(way), desc, desc, device));
+        EXPECT_TRUE(reaches_its_window(way, plan)) << to_string(plan.algorithm) << " " << info(format).name << " " << radius;
+        const auto is_running = [](const Refusal& refusal) { return refusal.algorithm == "box.running"; };
+        const auto refusal = std::ranges::find_if(plan.refusals, is_running);
+        ASSERT_NE(refusal, plan.refusals.end());
+        EXPECT_EQ(refusal->reason, "a NaN, an infinity or an outlier acts beyond its windows") << device.name;
+      }
+    }
+  }
+}
+
+/// Numbers in the thousands that differ little are none that sums are begun anew for.
+TEST(VulkanBoxes, HeightsAreKeptToTheirLastPlaces) {
+  const ImageDesc desc{700, 600, PixelFormat::r32f};
+  Pixels src(desc);
+  const Pixels noise = Pixels::random(desc);
+  for (std::int32_t y = 0; y < desc.height; ++y) {
+    for (std::int32_t x = 0; x < desc.width; ++x) src.set(x, y, 0, 2800.0 + 40.0 * std::sin(x * 0.03) + 30.0 * noise.at(x, y));
+  }
+  for (const double radius : {9.0, 50.0, 200.0}) {
+    const BlurSpec spec = spec_of(Box::of_radius(radius, radius), BorderMode::mirror);
+    const ImageDesc& dst = desc;
+    const Pixels exact = run(prepared_on(cpu(), "box.any:accumulator=f64", spec, desc), src);
+    for (const char* algorithm : {"box.any:form=columns", "box.any:form=segments", "box.any:form=corners", ""}) {
+      const Result<Plan> plan = make_plan(spec, desc, dst, gpu().info(), with(algorithm));
+      if (!plan) continue;
+      const Pixels result = run(must(gpu().prepare(*plan)), src);
+      double worst = 0.0;
+      for (std::int32_t y = 0; y < desc.height; ++y) {
+        for (std::int32_t x = 0; x < desc.width; ++x) worst = std::max(worst, std::abs(result.at(x, y) - exact.at(x, y)));
+      }
+      constexpr double kUnit = 0x1p-12;  // in the last place of 2800
+      std::printf("[ units    ] radius %g: %.1f by %s\n", radius, worst / kUnit, to_string(plan->algorithm).c_str());
+      EXPECT_LE(worst, plan->predicted_error * 2900.0 + kUnit) << algorithm;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mollify::test
