@@ -223,7 +223,8 @@ class TiffTest(unittest.TestCase):
         struct.pack_into("<I", content, at + 2 + 12 * count, at)
         self.source.write_bytes(content)
         self.refuses("circle")
-        self.write_by_hand([(258, 3, [8]), (262, 3, [1]), (322, 4, [16]), (323, 4, [8323104]), (324, 4, [8]), (325, 4, [100])], bytes(100), 10, 10)
+        self.write_by_hand([(258, 3, [8]), (262, 3, [1]), (322, 4, [16]), (323, 4, [8323104]), (324, 4, [8]), (325, 4, [100])],
+                           bytes(100), 10, 10)
         self.refuses("tiles")
         self.write_by_hand([(258, 3, [8]), (262, 3, [1]), (278, 4, [1])], bytes(100), 10, 2000000000)
         self.refuses()
