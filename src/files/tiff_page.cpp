@@ -71,6 +71,9 @@ void read_striles(const StructureReader& file, const DirectoryPlace& directory, 
   if (layout.tiled) {
     const std::uint64_t width = file.integer(directory, kTileWidth, 0), height = file.integer(directory, kTileLength, 0);
     if (width == 0 || height == 0 || width > kMost || height > kMost) refuse("has tiles without a size");
+    // Files of small pictures have tiles larger than these, but none has tiles of gigabytes for a picture of kilobytes.
+    const std::uint64_t area = static_cast<std::uint64_t>(page.width) * static_cast<std::uint64_t>(page.height);
+    if (width * height > std::max<std::uint64_t>(16 * area, 1 << 24)) refuse("has tiles that are far larger than its picture");
     layout.strile_width = static_cast<std::uint32_t>(page.tile_width = static_cast<std::int32_t>(width));
     layout.strile_rows = static_cast<std::uint32_t>(page.tile_height = static_cast<std::int32_t>(height));
   } else {

@@ -99,7 +99,7 @@ class TiffTest(unittest.TestCase):
         pixels += b"\0" * (len(pixels) % 2)
         at, entries, values = 8 + len(pixels), b"", b""
         for tag, kind, numbers in sorted(fields):
-            data = numbers if isinstance(numbers, bytes) else b"".join(struct.pack(order + {3: "H", 4: "I", 12: "d"}[kind], n) for n in numbers)
+            data = b"".join(struct.pack(order + {3: "H", 4: "I", 12: "d"}[kind], n) for n in numbers)
             entries += struct.pack(order + "HHI", tag, kind, len(numbers))
             if len(data) <= 4:
                 entries += data.ljust(4, b"\0")
@@ -156,7 +156,8 @@ class TiffTest(unittest.TestCase):
         tags = [(33550, 12, 3, (10., 10., 0.), True), (33922, 12, 6, (0., 0., 0., 5e5, 4.6e6, 0.), True),
                 (34735, 3, 8, (1, 1, 0, 1, 1024, 0, 1, 1), True),
                 (42113, 2, 0, "-9999", True), (700, 1, 6, b"<xmp/>", True), (34675, 7, 5, b"profi", True), (315, 2, 0, "someone", True),
-                (65000, 9, 3, (-1, 2, -3), True), (65001, 11, 2, (1.5, 2.5), True), (65002, 7, 3, b"abc", True), (65003, 5, 1, (7, 3), True),
+                (65000, 9, 3, (-1, 2, -3), True), (65001, 11, 2, (1.5, 2.5), True), (65002, 7, 3, b"abc", True),
+                (65003, 5, 1, (7, 3), True),
                 (33723, 4, 2, (0x1c020000, 0x00020004), True), (306, 2, 0, "2026:01:02 03:04:05", True)]
         for order in "<>":
             tifffile.imwrite(self.source, self.random((9, 9), "u2"), byteorder=order, metadata=None, extratags=tags,
@@ -222,6 +223,9 @@ class TiffTest(unittest.TestCase):
         struct.pack_into("<I", content, at + 2 + 12 * count, at)
         self.source.write_bytes(content)
         self.refuses("circle")
+        self.write_by_hand([(258, 3, [8]), (262, 3, [1]), (322, 4, [16]), (323, 4, [8323104]), (324, 4, [8]), (325, 4, [100])],
+                           bytes(100), 10, 10)
+        self.refuses("tiles")
         self.write_by_hand([(258, 3, [8]), (262, 3, [1]), (278, 4, [1])], bytes(100), 10, 2000000000)
         self.refuses()
 
