@@ -15,6 +15,7 @@ constexpr std::size_t kMostUnknownBytes = 64 << 10;
 
 constexpr std::uint32_t kModelTiepoint = 33922;
 constexpr std::uint32_t kModelTransformation = 34264;
+constexpr std::uint32_t kImageSourceData = 37724;  // Photoshop's layers
 
 std::string text_of(FileFormat format) { return std::string(name_of(format)); }
 
@@ -140,6 +141,7 @@ class ItemConverter {
       case ItemKind::attribute:
       case ItemKind::known_tag:
       case ItemKind::photoshop:
+        if (item.number == kImageSourceData) return drop(item, "its layers show the picture before the blur");
         if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
         break;
       default: break;
