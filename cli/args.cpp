@@ -64,9 +64,7 @@ struct Describe {
     return fmt::format("box {}x{} anchor {},{}", x.before + x.after + 1, y.before + y.after + 1, x.before, y.before);
   }
   std::string operator()(const Tent& k) const { return "tent " + pair_text(k.radius.x, k.radius.y); }
-  std::string operator()(const Taps& k) const {
-    return fmt::format("kernel {}x{}", k.x.weights.size(), k.y.weights.size());
-  }
+  std::string operator()(const Taps& k) const { return fmt::format("kernel {}x{}", k.x.weights.size(), k.y.weights.size()); }
   std::string operator()(const Matrix& k) const { return fmt::format("kernel {}x{}", k.width, k.height); }
 };
 
@@ -90,9 +88,7 @@ void add_kernel_options(CLI::App& command, KernelArgs& args) {
   command.add_option("--box", args.box, "Mean over radius R on each side, 0 to 1048576: 2R+1 pixels; fractions are fine")
       ->type_name("R|RXxRY")
       ->group(group);
-  command.add_option("--box-size", args.box_size, "Mean over WxH pixels, even sizes too")
-      ->type_name("WxH")
-      ->group(group);
+  command.add_option("--box-size", args.box_size, "Mean over WxH pixels, even sizes too")->type_name("WxH")->group(group);
   command.add_option("--tent", args.tent, "Triangle: weights fall linearly to zero at R+1; R from 0 to 1048576")
       ->type_name("R|RXxRY")
       ->group(group);
@@ -100,10 +96,11 @@ void add_kernel_options(CLI::App& command, KernelArgs& args) {
       ->type_name("FILE")
       ->group(group);
   const std::string details = "Kernel details";
-  command.add_option("--radius", args.radius, "With --gaussian: exactly the taps -R..R")
-      ->type_name("R|RXxRY")
-      ->group(details);
-  command.add_option("--truncate", args.truncate, "With --gaussian: radius = floor(T*sigma + 0.5), SciPy's truncate (its default is 4); OpenCV cuts 8 bits at 3, others at 4")
+  command.add_option("--radius", args.radius, "With --gaussian: exactly the taps -R..R")->type_name("R|RXxRY")->group(details);
+  command
+      .add_option(
+          "--truncate", args.truncate,
+          "With --gaussian: radius = floor(T*sigma + 0.5), SciPy's truncate (its default is 4); OpenCV cuts 8 bits at 3, others at 4")
       ->type_name("T")
       ->group(details);
   command.add_option("--anchor", args.anchor, "With --box-size and --kernel: the tap on the output pixel [centre]")
@@ -127,8 +124,8 @@ bool has_kernel(const KernelArgs& args) {
 }
 
 KernelSpec make_kernel(const KernelArgs& args) {
-  const std::array<bool, 5> given = {args.gaussian.has_value(), args.box.has_value(), args.box_size.has_value(),
-                                     args.tent.has_value(), args.kernel_file.has_value()};
+  const std::array<bool, 5> given = {args.gaussian.has_value(), args.box.has_value(), args.box_size.has_value(), args.tent.has_value(),
+                                     args.kernel_file.has_value()};
   const auto count = std::count(given.begin(), given.end(), true);
   if (count == 0) fail_usage("no kernel given; say for example --gaussian 3 or --box 5 (see --help)");
   if (count > 1) fail_usage("more than one kernel given; choose one of --gaussian --box --box-size --tent --kernel");
@@ -147,8 +144,10 @@ std::string describe(const KernelSpec& kernel) {
 }
 
 void add_border_options(CLI::App& command, BorderArgs& args) {
-  command.add_option("--border", args.modes, "Pixels outside: clamp mirror reflect wrap constant; a,b is x then y. SciPy: nearest mirror reflect wrap constant; "
-                 "OpenCV: REPLICATE REFLECT_101 REFLECT WRAP CONSTANT")
+  command
+      .add_option("--border", args.modes,
+                  "Pixels outside: clamp mirror reflect wrap constant; a,b is x then y. SciPy: nearest mirror reflect wrap constant; "
+                  "OpenCV: REPLICATE REFLECT_101 REFLECT WRAP CONSTANT")
       ->type_name("MODE[,MODE_Y]")
       ->capture_default_str();
   command.add_option("--border-value", args.values, "For constant: one value, or one a channel; 1 is full scale [0]")
@@ -186,10 +185,15 @@ void check_border_values(const BorderArgs& args, PixelFormat format) {
 }
 
 void add_device_options(CLI::App& command, DeviceArgs& args) {
-  command.add_option("--device", args.device, "Where to run: auto (the CPU), cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
+  command
+      .add_option("--device", args.device, "Where to run: auto (the CPU), cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
       ->type_name("D")
       ->capture_default_str();
-  command.add_option("--threads", args.threads, "CPU threads of all files in flight together; 0: as many as processors; on a GPU they copy images")->type_name("N")->capture_default_str();
+  command
+      .add_option("--threads", args.threads,
+                  "CPU threads of all files in flight together; 0: as many as processors; on a GPU they copy images")
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]")->type_name("T");
 }
 
@@ -213,13 +217,11 @@ Device open_device(const DeviceArgs& args) {
 
 Device open_device_quietly(const DeviceArgs& args) {
   if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
-  return value_or_fail(Device::open(
-      args.device, {.threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target}));
+  return value_or_fail(Device::open(args.device, {.threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target}));
 }
 
 void add_plan_options(CLI::App& command, PlanArgs& args) {
-  command.add_option("--algorithm", args.algorithm, "Force an algorithm, see 'mollify list algorithms' [best]")
-      ->type_name("ID[:k=v,...]");
+  command.add_option("--algorithm", args.algorithm, "Force an algorithm, see 'mollify list algorithms' [best]")->type_name("ID[:k=v,...]");
   command
       .add_option("--max-error", args.max_error,
                   "Largest allowed error, full scale = 1; 0, or less than what counts as exact: exact [see 'mollify list formats']")

@@ -13,8 +13,8 @@
 #include "failure.h"
 #include "files/memory_limit.h"
 #include "files/orientation.h"
-#include "page_blur.h"
 #include "message.h"
+#include "page_blur.h"
 #include "parse.h"
 
 namespace mollify::cli {
@@ -45,7 +45,9 @@ class FileSink final : public files::ByteSink {
     file_.write(bytes.data(), bytes.size(), offset);
     file_.check();
   }
-  [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override { return file_.read(into.data(), into.size(), offset); }
+  [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override {
+    return file_.read(into.data(), into.size(), offset);
+  }
   void commit() { file_.commit(); }
 
  private:
@@ -66,9 +68,12 @@ std::int64_t needed_bytes(const PageWork& work) {
 /// No file of so few bytes holds so many pixels, whatever its header says. Formats whose compression has no such end are not looked at.
 void require_plausible(const Page& page, FileFormat format, std::int64_t file_bytes) {
   constexpr std::int64_t kMostByDeflate = 1100, kMostByExr = 20000;
-  const std::int64_t most = format == FileFormat::png ? kMostByDeflate : format == FileFormat::exr || format == FileFormat::hdr ? kMostByExr : 0;
+  const std::int64_t most = format == FileFormat::png                                ? kMostByDeflate
+                            : format == FileFormat::exr || format == FileFormat::hdr ? kMostByExr
+                                                                                     : 0;
   if (most == 0 || page.row_bytes() / most * page.height / 8 <= file_bytes) return;
-  throw files::FileError(fmt::format("its header promises {}x{} pixels, which its {} bytes cannot hold", page.width, page.height, file_bytes));
+  throw files::FileError(
+      fmt::format("its header promises {}x{} pixels, which its {} bytes cannot hold", page.width, page.height, file_bytes));
 }
 
 void require_within_limits(const std::string& in, const PageWork& work, const BlurRequest& request) {
@@ -95,8 +100,8 @@ PixelBytes grown(const Page& from, const Page& to, const PixelBytes& pixels, Per
   PixelBytes result = allocate_pixels(to.row_bytes() * to.height);
   std::memset(result.get(), 0, static_cast<std::size_t>(to.row_bytes() * to.height));
   for (std::int32_t y = 0; y < from.height; ++y) {
-    std::memcpy(result.get() + (y + grow.y.before) * to.row_bytes() + grow.x.before * from.pixel_bytes(), pixels.get() + y * from.row_bytes(),
-                static_cast<std::size_t>(from.row_bytes()));
+    std::memcpy(result.get() + (y + grow.y.before) * to.row_bytes() + grow.x.before * from.pixel_bytes(),
+                pixels.get() + y * from.row_bytes(), static_cast<std::size_t>(from.row_bytes()));
   }
   return result;
 }
@@ -107,7 +112,8 @@ class FileBlur {
       : in_(in), out_(out), request_(request), device_(device) {}
 
   BlurReport run() {
-    const files::ReadOptions options{std::max(1, device_.info().threads), std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
+    const files::ReadOptions options{std::max(1, device_.info().threads),
+                                     std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
     std::unique_ptr<files::ByteSource> source = files::open_source(in_, request_.memory_bytes);
     const std::int64_t file_bytes = source->size();
     const std::unique_ptr<files::Reader> reader = files::open_reader(std::move(source), options);

@@ -65,8 +65,7 @@ std::vector<cases::Case> select(const BenchCommand& args) {
   }
   const PerAxis<std::int32_t> size = parse_size(args.size, "--size");
   refuse_stray_options(args.kernel);
-  std::vector<cases::Case> selected =
-      has_kernel(args.kernel) ? std::vector{case_of_kernel(args, size)} : cases_of_table(args, size);
+  std::vector<cases::Case> selected = has_kernel(args.kernel) ? std::vector{case_of_kernel(args, size)} : cases_of_table(args, size);
   for (cases::Case& c : selected) {
     c.spec.border = make_border(args.border);
     check_border_values(args.border, c.src.format);
@@ -83,9 +82,8 @@ std::vector<cases::Case> select(const BenchCommand& args) {
 // A name says everything about its case; an option that it would silently overrule is a mistake.
 void refuse_beside_case(const CLI::App& command, const BenchCommand& args) {
   if (args.case_names.empty()) return;
-  for (const char* option :
-       {"--size", "--format", "--gaussian", "--radius", "--truncate", "--box", "--box-size", "--anchor", "--tent",
-        "--kernel", "--normalize", "--border", "--border-value", "--algorithm", "--max-error", "--filter"}) {
+  for (const char* option : {"--size", "--format", "--gaussian", "--radius", "--truncate", "--box", "--box-size", "--anchor", "--tent",
+                             "--kernel", "--normalize", "--border", "--border-value", "--algorithm", "--max-error", "--filter"}) {
     if (command.count(option) > 0) fail_usage(fmt::format("{} does not go with --case, which says it all", option));
   }
 }
@@ -118,8 +116,7 @@ std::span<const cases::Case> first_group(std::span<const cases::Case> all) {
   return all.first(count);
 }
 
-Result<bench::GroupTiming> time_waiting(const Device& device, std::span<const cases::Case> group,
-                                        const bench::GroupOptions& options) {
+Result<bench::GroupTiming> time_waiting(const Device& device, std::span<const cases::Case> group, const bench::GroupOptions& options) {
   const Waiting waiting(cases::name(group.front()));
   return bench::time_group(device, group, options);
 }
@@ -169,8 +166,8 @@ class Report {
   }
   void print_heading() const {
     const std::string of_batches = batch_ == 1 ? "" : fmt::format("; times of {} images in one dispatch a pass", batch_);
-    fmt::print("{}: {}, {}, threads: {}{}; load average {:.2f}\n{}\n", name(device_.backend), device_.name, device_.driver,
-               device_.threads, of_batches, bench::load_average(), table_.header());
+    fmt::print("{}: {}, {}, threads: {}{}; load average {:.2f}\n{}\n", name(device_.backend), device_.name, device_.driver, device_.threads,
+               of_batches, bench::load_average(), table_.header());
   }
   void give_up(const cases::Case& c, const Error& why) {
     fmt::print(stderr, "mollify: {}: {}\n", cases::name(c), one_line(why));
@@ -207,9 +204,8 @@ void run(const BenchCommand& args) {
   Report report(device.info(), args.batch, selected, std::move(json));
 
   const bool has_peers = !args.no_peers && args.batch == 1;
-  const bench::GroupOptions options{.seconds = args.seconds,
-                                    .batch = args.batch,
-                                    .peers = has_peers ? bench::peers() : std::span<const bench::Peer>()};
+  const bench::GroupOptions options{
+      .seconds = args.seconds, .batch = args.batch, .peers = has_peers ? bench::peers() : std::span<const bench::Peer>()};
   for (std::span<const cases::Case> rest = selected; !rest.empty();) {
     const std::span<const cases::Case> group = first_group(rest);
     rest = rest.subspan(group.size());
@@ -229,9 +225,10 @@ void add_bench(CLI::App& app) {
   add_border_options(*command, args->border);
   add_plan_options(*command, args->plan);
   add_device_options(*command, args->device);
-  command->add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?")
-      ->type_name("PATTERN");
-  command->add_option("--case", args->case_names, "This one, as 'verify' and 'bench' name it; several that differ only in algorithm take turns")
+  command->add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?")->type_name("PATTERN");
+  command
+      ->add_option("--case", args->case_names,
+                   "This one, as 'verify' and 'bench' name it; several that differ only in algorithm take turns")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command->add_option("--json", args->json_path, "Add one JSON object a line to this file")->type_name("FILE");

@@ -1,7 +1,6 @@
 // mollify blur: image files in, image files out.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -87,7 +86,8 @@ std::array<double, 3> parse_colour(const std::string& text) {
   if (text.size() != 7 || text[0] != '#' || error != std::errc() || rest != text.data() + text.size()) {
     fail_usage(fmt::format("--flatten: {} is no colour such as #ff8000, white or black", mollify::cli::quoted(text)));
   }
-  return {static_cast<double>(number >> 16 & 255) / 255.0, static_cast<double>(number >> 8 & 255) / 255.0, static_cast<double>(number & 255) / 255.0};
+  return {static_cast<double>(number >> 16 & 255) / 255.0, static_cast<double>(number >> 8 & 255) / 255.0,
+          static_cast<double>(number & 255) / 255.0};
 }
 
 BlurRequest make_request(const BlurCommand& args) {
@@ -129,7 +129,8 @@ void check_request(const BlurRequest& request) {
   if (const std::optional<Rect>& roi = request.result.region) {
     const bool is_region = roi->width > 0 && roi->height > 0 && roi->x >= 0 && roi->y >= 0;
     if (!is_region) {
-      fail(fmt::format("--roi {}x{}+{}+{}: a region has at least one pixel and begins inside the image", roi->width, roi->height, roi->x, roi->y));
+      fail(fmt::format("--roi {}x{}+{}+{}: a region has at least one pixel and begins inside the image", roi->width, roi->height, roi->x,
+                       roi->y));
     }
   }
   value_or_fail(validate(spec, image, destination_desc(spec, image, image.format)));
@@ -137,8 +138,9 @@ void check_request(const BlurRequest& request) {
 
 // What makes a difference to the pixels of a result: the options as given, but for those that say which files and how fast.
 std::string blur_text(const CLI::App& command) {
-  const std::set<std::string> others{"files", "--output", "--force", "--jobs", "--threads", "--memory", "--max-pixels", "--timeout", "--quiet",
-                                     "--json", "--recursive", "--skip-existing", "--dry-run", "--worker", "--help"};
+  const std::set<std::string> others{"files",       "--output",        "--force",   "--jobs",   "--threads",
+                                     "--memory",    "--max-pixels",    "--timeout", "--quiet",  "--json",
+                                     "--recursive", "--skip-existing", "--dry-run", "--worker", "--help"};
   std::string text;
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() > 0 && !others.contains(option->get_single_name()) && !others.contains("--" + option->get_single_name())) {
@@ -154,7 +156,8 @@ int kernel_for_workers(const BlurCommand& args, const KernelSpec& kernel) {
   if (!args.kernel.kernel_file || std::filesystem::is_regular_file(*args.kernel.kernel_file, error)) return -1;
   const std::string text = kernel_text(kernel);
   const int file = ::memfd_create("kernel", MFD_CLOEXEC);
-  if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) fail("the kernel cannot be kept for workers");
+  if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    fail("the kernel cannot be kept for workers");
   return file;
 }
 
@@ -201,7 +204,8 @@ void dry_run(const FileJobs& all, bool has_folder) {
     }
   }
   const std::string left = to_string(all.left_out);
-  if (has_folder || !left.empty()) fmt::print("{} images{}{}\n", all.jobs.size() - failures, left.empty() ? "" : "; left out: ", printable(left));
+  if (has_folder || !left.empty())
+    fmt::print("{} images{}{}\n", all.jobs.size() - failures, left.empty() ? "" : "; left out: ", printable(left));
   if (failures > 0) throw Failure{kExitFailure, fmt::format("{} of {} images would fail", failures, all.jobs.size())};
 }
 
@@ -227,8 +231,7 @@ void make_folders(const FileArgs& args, const std::vector<FileJob>& jobs) {
 std::unique_ptr<Journal> open_journal(const BlurCommand& args, const std::string& blur, FileJobs& all) {
   if (!args.files.folder || std::ranges::none_of(all.jobs, &FileJob::in_place)) return nullptr;
   auto journal = std::make_unique<Journal>(*args.files.folder, blur);
-  all.left_out.done =
-      std::erase_if(all.jobs, [&](const FileJob& job) { return job.in_place && journal->is_done(job.place, job.in); });
+  all.left_out.done = std::erase_if(all.jobs, [&](const FileJob& job) { return job.in_place && journal->is_done(job.place, job.in); });
   return journal;
 }
 
@@ -267,24 +270,30 @@ void run(const BlurCommand& args, const CLI::App& command) {
 void add_blur(CLI::App& app) {
   const auto args = std::make_shared<BlurCommand>();
   CLI::App* command = app.add_subcommand("blur", "Blur image files: PNG, JPEG, TIFF, OpenEXR, WebP, HDR");
-  command->add_option("files", args->files.paths, "IN OUT, or IN... with -o; an input may be a folder of images; - is standard input or output")
+  command
+      ->add_option("files", args->files.paths,
+                   "IN OUT, or IN... with -o; an input may be a folder of images; - is standard input or output")
       ->type_name("IN")
       ->required();
-  command->add_option("-o,--output", args->files.folder, "Folder for the results, made if missing")
-      ->type_name("FOLDER");
+  command->add_option("-o,--output", args->files.folder, "Folder for the results, made if missing")->type_name("FOLDER");
   command->add_flag("--force", args->files.force, "Replace OUT if it exists, also where it is write-protected, or inputs by their results");
   const std::string many = "Many files";
   command->add_flag("--recursive", args->files.recursive, "Take subfolders of folders too; results keep their places")->group(many);
   command->add_flag("--skip-existing", args->files.skip_existing, "Leave out files whose results exist")->group(many);
   command->add_flag("--dry-run", args->dry_run, "Say what would be done, one line a file, and do nothing")->group(many);
-  command->add_option("--to", args->files.to, "Format of the results with -o and of standard output: png jpg tif exr webp hdr [the source's]")
+  command
+      ->add_option("--to", args->files.to, "Format of the results with -o and of standard output: png jpg tif exr webp hdr [the source's]")
       ->type_name("FORMAT")
       ->group(many);
-  command->add_option("--jobs", args->jobs, "Files in flight, 1 or more; 0: as processors and memory allow [0]")->type_name("N")->group(many);
+  command->add_option("--jobs", args->jobs, "Files in flight, 1 or more; 0: as processors and memory allow [0]")
+      ->type_name("N")
+      ->group(many);
   command->add_option("--memory", args->memory, "That all files in flight may take, as in 512M or 2G [half of what is free]")
       ->type_name("SIZE")
       ->group(many);
-  command->add_option("--max-pixels", args->max_pixels, "Refuse files with more pixels, as in 100M [no limit]")->type_name("N")->group(many);
+  command->add_option("--max-pixels", args->max_pixels, "Refuse files with more pixels, as in 100M [no limit]")
+      ->type_name("N")
+      ->group(many);
   command->add_option("--timeout", args->patience, "Give a file up whose reading or writing makes no progress for so long")
       ->type_name("SECONDS")
       ->capture_default_str()
@@ -293,17 +302,23 @@ void add_blur(CLI::App& app) {
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
   command->add_option("--roi", args->roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
-  command->add_option("--format", args->format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")
-      ->type_name("F");
-  command->add_option("--scale", args->scale, "Between integers and floats: data keeps numbers, colour makes fractions of full scale [as the file is]")
+  command->add_option("--format", args->format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")->type_name("F");
+  command
+      ->add_option("--scale", args->scale,
+                   "Between integers and floats: data keeps numbers, colour makes fractions of full scale [as the file is]")
       ->check(CLI::IsMember({"data", "colour"}));
-  command->add_option("--flatten", args->flatten, "Lay alpha on this colour for formats without it: #rrggbb, white, black")->type_name("COLOUR");
-  command->add_option("--channels", args->channels, "Blur only the channels of these names; * and ? stand for any letters")->type_name("NAME");
+  command->add_option("--flatten", args->flatten, "Lay alpha on this colour for formats without it: #rrggbb, white, black")
+      ->type_name("COLOUR");
+  command->add_option("--channels", args->channels, "Blur only the channels of these names; * and ? stand for any letters")
+      ->type_name("NAME");
   command->add_option("--keep", args->keep, "Copy the channels of these names as they are")->type_name("NAME");
   command->add_flag("--grow", args->grow, "OpenEXR: enlarge the data window by what the kernel reaches");
   command->add_option("--quality", args->quality, "JPEG, WebP: 1 to 100 [as the source]")->check(CLI::Range(1, 100))->type_name("N");
-  command->add_option("--compression", args->compression, "Deflate in PNG, TIFF, OpenEXR: 0 (fast) to 9 (small)")->check(CLI::Range(0, 9))->type_name("N");
-  command->add_flag("--keep-unknown", args->keep_unknown, "Keep blocks that mollify does not know, whatever their size and whatever is inside");
+  command->add_option("--compression", args->compression, "Deflate in PNG, TIFF, OpenEXR: 0 (fast) to 9 (small)")
+      ->check(CLI::Range(0, 9))
+      ->type_name("N");
+  command->add_flag("--keep-unknown", args->keep_unknown,
+                    "Keep blocks that mollify does not know, whatever their size and whatever is inside");
   command->add_option("--alpha", args->alpha, "auto: as the file says; ignore: a channel like any; premultiply")
       ->check(CLI::IsMember({"auto", "ignore", "premultiply"}))
       ->capture_default_str();

@@ -25,10 +25,7 @@ Json algorithms_json() {
                          {"default", option.default_value},
                          {"summary", option.summary}});
     }
-    rows.push_back({{"id", algorithm.id},
-                    {"summary", algorithm.summary},
-                    {"source", algorithm.source},
-                    {"options", std::move(options)}});
+    rows.push_back({{"id", algorithm.id}, {"summary", algorithm.summary}, {"source", algorithm.source}, {"options", std::move(options)}});
   }
   return rows;
 }
@@ -37,7 +34,8 @@ void print_algorithms() {
   for (const AlgorithmInfo& algorithm : algorithms()) {
     fmt::print("{}\n    {}\n    source: {}\n", algorithm.id, algorithm.summary, algorithm.source);
     for (const OptionInfo& option : algorithm.options) {
-      const std::string values = option.values.empty() ? "N" : fmt::format("{}{}", fmt::join(option.values, "|"), option.open ? "|..." : "");
+      const std::string values =
+          option.values.empty() ? "N" : fmt::format("{}{}", fmt::join(option.values, "|"), option.open ? "|..." : "");
       fmt::print("    :{}={}  {} [{}]\n", option.name, values, option.summary, option.default_value);
     }
   }

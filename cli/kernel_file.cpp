@@ -37,7 +37,9 @@ std::vector<double> read_row(std::string_view line, const std::string& where) {
     const std::size_t begin = line.find_first_not_of(kSeparators);
     if (begin == std::string_view::npos) return row;
     const std::size_t end = std::min(line.find_first_of(kSeparators, begin), line.size());
-    if (is_ambiguous_comma(line, end)) fail(fmt::format("{}: {} may be one number or two; write 0.5 or put a blank behind the comma", where, quoted(line.substr(begin, line.find_first_of(" \t;", begin) - begin))));
+    if (is_ambiguous_comma(line, end))
+      fail(fmt::format("{}: {} may be one number or two; write 0.5 or put a blank behind the comma", where,
+                       quoted(line.substr(begin, line.find_first_of(" \t;", begin) - begin))));
     const std::string_view word = line.substr(begin, end - begin);
     const std::optional<double> number = to_number(word);
     if (!number) fail(fmt::format("{}: {} is not a number", where, quoted(word)));

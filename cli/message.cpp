@@ -27,7 +27,8 @@ std::size_t visible_bytes(std::string_view text, std::size_t i) {
   const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
   const bool is_outside = (first == 0xed && second >= 0xa0) || (first == 0xf4 && second >= 0x90);
   // Characters that reverse the direction of text, or end lines, can make a line say something else than it does.
-  const bool turns_text = first == 0xe2 && second == 0x80 && (at(i + 2) == 0xa8 || at(i + 2) == 0xa9 || (at(i + 2) >= 0xaa && at(i + 2) <= 0xae));
+  const bool turns_text =
+      first == 0xe2 && second == 0x80 && (at(i + 2) == 0xa8 || at(i + 2) == 0xa9 || (at(i + 2) >= 0xaa && at(i + 2) <= 0xae));
   return is_control || is_overlong || is_outside || turns_text ? 0 : count;
 }
 

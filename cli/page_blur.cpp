@@ -26,7 +26,9 @@ Grouping grouping_of(const files::PageWork& work) {
   return work.light == files::Light::as_stored && !work.changes_colours() ? Grouping::uniform : Grouping::colour_apart;
 }
 
-NumberType type_of(const Page& page, int channel) { return page.channels[static_cast<std::size_t>(channel)].type; }
+NumberType type_of(const Page& page, int channel) {
+  return page.channels[static_cast<std::size_t>(channel)].type;
+}
 
 bool has_one_type(const Page& page, std::span<const int> channels) {
   return std::ranges::all_of(channels, [&](int c) { return type_of(page, c) == type_of(page, channels.front()); });
@@ -36,9 +38,14 @@ bool has_one_type(const Page& page, std::span<const int> channels) {
 class Canvas {
  public:
   Canvas(const Page& page, std::size_t channels)
-      : width_(page.width), height_(page.height), channels_(channels),
-        numbers_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(page.width) * static_cast<std::size_t>(page.height) * channels)) {}
-  [[nodiscard]] float* row(std::int32_t y) { return numbers_.get() + static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) * channels_; }
+      : width_(page.width),
+        height_(page.height),
+        channels_(channels),
+        numbers_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(page.width) * static_cast<std::size_t>(page.height) *
+                                                         channels)) {}
+  [[nodiscard]] float* row(std::int32_t y) {
+    return numbers_.get() + static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) * channels_;
+  }
   [[nodiscard]] std::size_t channels() const { return channels_; }
   [[nodiscard]] std::int32_t width() const { return width_; }
   [[nodiscard]] std::int32_t height() const { return height_; }
@@ -69,7 +76,9 @@ struct PageBlur::Group {
   std::vector<int> of_result;  ///< of the channels that are stored; -1: not in the result
 };
 
-PixelBytes allocate_pixels(std::int64_t bytes) { return std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes)); }
+PixelBytes allocate_pixels(std::int64_t bytes) {
+  return std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes));
+}
 
 std::int64_t PageBlur::scratch_bytes(const files::PageWork& work) {
   const std::int64_t pixels = std::int64_t{work.blurred.width} * work.blurred.height;
@@ -91,7 +100,8 @@ void PageBlur::run(const PagePixels& src, const PagePixels& dst) const {
   if (work_.changes_colours()) return run_by_floats(src, dst);
   for (ChannelGroup& channels : group_channels(*src.page, grouping_of(work_))) {
     Group group{std::move(channels), {}};
-    for (int i = 0; i < group.of_source.stored; ++i) group.of_result.push_back(result_channel(group.of_source.channels[static_cast<std::size_t>(i)]));
+    for (int i = 0; i < group.of_source.stored; ++i)
+      group.of_result.push_back(result_channel(group.of_source.channels[static_cast<std::size_t>(i)]));
     run_group(group, src, dst);
   }
 }
@@ -117,7 +127,8 @@ BlurSpec PageBlur::spec_for(const Group& group, double unit) const {
     if (values.size() != work_.from.channels.size()) {
       fail(fmt::format("{}: has {} channels, --border-value gives {} values", path_, work_.from.channels.size(), values.size()));
     }
-    for (std::size_t i = 0; i < group.of_source.channels.size(); ++i) spec.border.value[i] = values[static_cast<std::size_t>(group.of_source.channels[i])];
+    for (std::size_t i = 0; i < group.of_source.channels.size(); ++i)
+      spec.border.value[i] = values[static_cast<std::size_t>(group.of_source.channels[i])];
   } else if (values.size() == 1) {
     spec.border.value.fill(values.front());
   }
@@ -233,7 +244,8 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
         if (work_.multiplies_by_alpha) v *= a;
         if (work_.negates && to.white_is_zero) v = 1.0F - v;
         const files::Channel& channel = to.channels[static_cast<std::size_t>(places[i])];
-        files::store_number(channel.type, v * files::full_scale(channel.type), dst.data + y * dst.row_bytes + x * to.pixel_bytes() + files::channel_offset(to, places[i]));
+        files::store_number(channel.type, v * files::full_scale(channel.type),
+                            dst.data + y * dst.row_bytes + x * to.pixel_bytes() + files::channel_offset(to, places[i]));
       }
       for (int c = 0; c < static_cast<int>(sources.size()); ++c) {
         if (sources[static_cast<std::size_t>(c)] < 0) continue;
@@ -257,7 +269,9 @@ void PageBlur::run_views(const BlurSpec& spec, const ConstImageView& src, const 
 namespace {
 
 // A window reaches half a pixel beyond the centre of its outermost pixel.
-double scaled_extent(double pixels, double scale) { return std::max(0.0, (pixels + 0.5) * scale - 0.5); }
+double scaled_extent(double pixels, double scale) {
+  return std::max(0.0, (pixels + 0.5) * scale - 0.5);
+}
 
 struct Scaled {
   PerAxis<double> scale;
@@ -282,9 +296,7 @@ struct Scaled {
   KernelSpec operator()(const Taps&) const { refuse(); }
   KernelSpec operator()(const Matrix&) const { refuse(); }
 
-  [[noreturn]] void refuse() const {
-    fail(fmt::format("{}: has mip levels, to which the weights of --kernel cannot be scaled", path));
-  }
+  [[noreturn]] void refuse() const { fail(fmt::format("{}: has mip levels, to which the weights of --kernel cannot be scaled", path)); }
 };
 
 }  // namespace

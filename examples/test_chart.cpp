@@ -226,14 +226,16 @@ void write(const std::string& path, const std::vector<Colour>& pixels, int width
   const std::unique_ptr<files::Writer> writer = files::make_writer(*format, sink, document, {});
   writer->write_rows(0, 0, height, rows.data(), document.pages.front().row_bytes());
   writer->finish();
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(sink.bytes().data()), static_cast<std::streamsize>(sink.bytes().size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(sink.bytes().data()), static_cast<std::streamsize>(sink.bytes().size()));
 }
 
 /// An 8-bit RGBA picture of the chart's size.
 files::Bytes read_chart(const std::string& path) {
   const std::unique_ptr<files::Reader> reader = files::open_reader(files::open_source(path, 1 << 28), {});
   const files::Page& page = reader->document().pages.front();
-  if (page.width != kWidth || page.height != kHeight || page.pixel_bytes() != 4) throw files::FileError(path + " is not of the chart's shape");
+  if (page.width != kWidth || page.height != kHeight || page.pixel_bytes() != 4)
+    throw files::FileError(path + " is not of the chart's shape");
   files::Bytes pixels(static_cast<std::size_t>(page.row_bytes()) * kHeight);
   reader->read_rows(0, 0, kHeight, pixels.data(), page.row_bytes());
   return pixels;
@@ -245,7 +247,8 @@ void write_side_by_side(const std::string& left, const std::string& right, const
   constexpr int kWide = 2 * kWidth * 5 / 8, kHigh = kHeight * 5 / 8, kSquare = 8, kSteps = 4;
   const auto shown = [&](float x, float y) {
     const int column = std::min(static_cast<int>(x), 2 * kWidth - 1), row = std::min(static_cast<int>(y), kHeight - 1);
-    const std::uint8_t* p = charts[static_cast<std::size_t>(column / kWidth)].data() + 4 * (std::size_t{kWidth} * static_cast<std::size_t>(row) + static_cast<std::size_t>(column % kWidth));
+    const std::uint8_t* p = charts[static_cast<std::size_t>(column / kWidth)].data() +
+                            4 * (std::size_t{kWidth} * static_cast<std::size_t>(row) + static_cast<std::size_t>(column % kWidth));
     const float behind = (column / kSquare + row / kSquare) % 2 == 0 ? 0.8F : 1.0F;
     const float alpha = static_cast<float>(p[3]) / 255.0F;
     const auto over = [&](std::uint8_t v) { return std::lerp(behind, static_cast<float>(v) / 255.0F, alpha); };
@@ -256,7 +259,9 @@ void write_side_by_side(const std::string& left, const std::string& right, const
     for (int x = 0; x < kWide; ++x) {
       Colour mean{0.0F, 0.0F, 0.0F};
       for (int i = 0; i < kSteps * kSteps; ++i) {  // the mean over the pixel
-        const auto at = [](int pixel, int step) { return (static_cast<float>(pixel) + (static_cast<float>(step) + 0.5F) / kSteps) * 8.0F / 5.0F; };
+        const auto at = [](int pixel, int step) {
+          return (static_cast<float>(pixel) + (static_cast<float>(step) + 0.5F) / kSteps) * 8.0F / 5.0F;
+        };
         const Colour c = shown(at(x, i % kSteps), at(y, i / kSteps));
         mean.r += c.r / (kSteps * kSteps);
         mean.g += c.g / (kSteps * kSteps);

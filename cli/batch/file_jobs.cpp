@@ -25,7 +25,9 @@ bool exists(const std::string& path) {
   return fs::exists(fs::symlink_status(path, error));
 }
 
-bool has_image_ending(const std::string& path) { return files::format_of_name(path).has_value(); }
+bool has_image_ending(const std::string& path) {
+  return files::format_of_name(path).has_value();
+}
 
 fs::path canonical_path(const fs::path& path) {
   std::error_code error;
@@ -158,7 +160,9 @@ FileJobs folder_jobs(const FileArgs& args) {
   return all;
 }
 
-std::string counted(std::size_t count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -168,14 +172,16 @@ std::string to_string(const LeftOut& left) {
   if (left.specials > 0) parts.push_back(fmt::format("{} pipes or devices", left.specials));
   if (left.existing > 0) parts.push_back(counted(left.existing, "existing result"));
   if (left.done > 0) parts.push_back(counted(left.done, "file") + " that the interrupted run has done");
-  if (left.files > 0) parts.push_back(fmt::format("{}: {}", counted(static_cast<std::size_t>(left.files), "file"), fmt::join(left.endings, " ")));
+  if (left.files > 0)
+    parts.push_back(fmt::format("{}: {}", counted(static_cast<std::size_t>(left.files), "file"), fmt::join(left.endings, " ")));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string ending_of_results(const std::string& to) {
   const std::string ending = to.starts_with('.') ? to : "." + to;
   if (to == "openexr") return ".exr";
-  if (!files::format_of_name("x" + ending)) fail_usage(fmt::format("--to: {} is none of png jpg tif exr webp hdr", mollify::cli::quoted(to)));
+  if (!files::format_of_name("x" + ending))
+    fail_usage(fmt::format("--to: {} is none of png jpg tif exr webp hdr", mollify::cli::quoted(to)));
   return ending;
 }
 

@@ -16,7 +16,8 @@ class Pipes {
   Pipes& operator=(const Pipes&) = delete;
   ~Pipes();
 
-  /// Sets where the job is read from and written to. `to` is the ending of a result that goes to standard output; if it is empty, that of the source's format.
+  /// Sets where the job is read from and written to. `to` is the ending of a result that goes to standard output; if it is empty, that of
+  /// the source's format.
   void connect(FileJob& job, const std::string& to);
   /// Writes the result to standard output, where the job wants that. Throws Failure.
   void deliver(const FileJob& job) const;

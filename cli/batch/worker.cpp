@@ -107,7 +107,8 @@ json blur_one(const json& job, BlurRequest& request, const Device& device) {
 void run_worker(std::string_view text, const BlurRequest& asked, const DeviceArgs& device_args) {
   const WorkerDescriptors descriptors = worker_descriptors(text);
   struct stat status {};
-  if (::fstat(descriptors.wire, &status) != 0 || !S_ISSOCK(status.st_mode)) fail_usage(fmt::format("{} is for internal use", kWorkerOption));
+  if (::fstat(descriptors.wire, &status) != 0 || !S_ISSOCK(status.st_mode))
+    fail_usage(fmt::format("{} is for internal use", kWorkerOption));
   for (const int each : {descriptors.wire, descriptors.journal, descriptors.kernel_file}) {
     if (each >= 0) ::fcntl(each, F_SETFD, FD_CLOEXEC);
   }
@@ -117,9 +118,7 @@ void run_worker(std::string_view text, const BlurRequest& asked, const DeviceArg
 
   BlurRequest request = asked;
   request.memory_bytes = memory_for_pixels((*settings)["memory_bytes"]);
-  request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) {
-    wire.send({{"stage", stage}, {"bytes", bytes}});
-  };
+  request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) { wire.send({{"stage", stage}, {"bytes", bytes}}); };
   DeviceArgs opened = device_args;
   opened.threads = (*settings)["threads"];
   std::optional<Device> device;
@@ -137,9 +136,8 @@ void run_worker(std::string_view text, const BlurRequest& asked, const DeviceArg
     AtomicFile::set_before_rename(nullptr);
     if (job->contains("place")) {
       const std::string place = (*job)["place"];
-      AtomicFile::set_before_rename([&, place](int file, const std::string&) {
-        append_to_journal(descriptors.journal, (*settings)["blur"], place, file);
-      });
+      AtomicFile::set_before_rename(
+          [&, place](int file, const std::string&) { append_to_journal(descriptors.journal, (*settings)["blur"], place, file); });
     }
     if (!wire.send(blur_one(*job, request, *device))) return;
   }

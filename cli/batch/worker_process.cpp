@@ -119,13 +119,18 @@ std::string WorkerProcess::wait() {
   pid_ = -1;
   if (!WIFSIGNALED(status_)) return fmt::format("ended with exit code {}", WEXITSTATUS(status_));
   const int number = WTERMSIG(status_);
-  const bool is_crash = number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT || number == SIGSYS;
+  const bool is_crash =
+      number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE || number == SIGABRT || number == SIGSYS;
   return fmt::format("{} ({})", is_crash ? "crashed" : "was ended", signal_text(number));
 }
 
-bool WorkerProcess::was_killed() const { return WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL; }
+bool WorkerProcess::was_killed() const {
+  return WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL;
+}
 
-std::string to_text(const WorkerDescriptors& d) { return fmt::format("{},{},{}", d.wire, d.journal, d.kernel_file); }
+std::string to_text(const WorkerDescriptors& d) {
+  return fmt::format("{},{},{}", d.wire, d.journal, d.kernel_file);
+}
 
 WorkerDescriptors worker_descriptors(std::string_view text) {
   WorkerDescriptors d;

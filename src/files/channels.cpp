@@ -14,7 +14,9 @@ struct Layer {
   int alpha = -1;
 };
 
-const Channel& channel_of(const Page& page, int c) { return page.channels[static_cast<std::size_t>(c)]; }
+const Channel& channel_of(const Page& page, int c) {
+  return page.channels[static_cast<std::size_t>(c)];
+}
 
 /// In the order in which they appear. A second alpha of a layer is data.
 std::vector<Layer> layers_of(const Page& page) {
@@ -39,7 +41,8 @@ std::vector<Layer> layers_of(const Page& page) {
 void add_groups(const Page& page, const std::vector<int>& channels, bool is_colour, std::vector<ChannelGroup>& groups) {
   bool joins = false;
   for (const int c : channels) {
-    joins = joins && groups.back().stored < kMostChannels && channel_of(page, groups.back().channels.back()).type == channel_of(page, c).type;
+    joins =
+        joins && groups.back().stored < kMostChannels && channel_of(page, groups.back().channels.back()).type == channel_of(page, c).type;
     if (!joins) groups.push_back({.channels = {}, .has_alpha = false, .is_colour = is_colour, .stored = 0});
     groups.back().channels.push_back(c);
     groups.back().stored += 1;

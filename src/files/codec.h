@@ -113,7 +113,8 @@ class Writer {
   }
 };
 
-/// For writers: an item that the contract passed on and that the format has no place for. Asserts in debug builds, throws FileError in others.
+/// For writers: an item that the contract passed on and that the format has no place for. Asserts in debug builds, throws FileError in
+/// others.
 [[noreturn]] void unaccounted(const Item& item, FileFormat format);
 
 // One pair of functions for each format. `make_*_writer` throws FileError where the format cannot hold the pages as they are:

@@ -40,7 +40,9 @@ CurveHandle sampled(const std::function<double(double)>& curve) {
   return CurveHandle(cmsBuildTabulatedToneCurveFloat(nullptr, kSamples, samples.data()));
 }
 
-CurveHandle gamma_curve(double exponent) { return CurveHandle(cmsBuildGamma(nullptr, exponent)); }
+CurveHandle gamma_curve(double exponent) {
+  return CurveHandle(cmsBuildGamma(nullptr, exponent));
+}
 
 CurveHandle srgb_curve() {
   const std::array<cmsFloat64Number, 5> parameters = {2.4, 1.0 / 1.055, 0.055 / 1.055, 1.0 / 12.92, 0.04045};
@@ -51,22 +53,33 @@ CurveHandle srgb_curve() {
 CurveHandle curve_of_code_point(int code) {
   constexpr double kAlpha = 1.09929682680944, kBeta = 0.018053968510807;  // BT.709
   switch (code) {
-    case 1: case 6: case 14: case 15:
+    case 1:
+    case 6:
+    case 14:
+    case 15:
       return sampled([](double v) { return v < 4.5 * kBeta ? v / 4.5 : std::pow((v + kAlpha - 1.0) / kAlpha, 1.0 / 0.45); });
-    case 4: return gamma_curve(2.2);
-    case 5: return gamma_curve(2.8);
-    case 8: return gamma_curve(1.0);
-    case 13: return srgb_curve();
-    case 16: return sampled([](double v) {  // SMPTE ST 2084
-      const double p = std::pow(v, 1.0 / 78.84375);
-      return std::pow(std::max(0.0, p - 0.8359375) / (18.8515625 - 18.6875 * p), 1.0 / 0.1593017578125);
-    });
-    case 17: return gamma_curve(2.6);
-    case 18: return sampled([](double v) {  // hybrid log-gamma
-      constexpr double kA = 0.17883277, kB = 0.28466892, kC = 0.55991073;
-      return v <= 0.5 ? v * v / 3.0 : (std::exp((v - kC) / kA) + kB) / 12.0;
-    });
-    default: return nullptr;
+    case 4:
+      return gamma_curve(2.2);
+    case 5:
+      return gamma_curve(2.8);
+    case 8:
+      return gamma_curve(1.0);
+    case 13:
+      return srgb_curve();
+    case 16:
+      return sampled([](double v) {  // SMPTE ST 2084
+        const double p = std::pow(v, 1.0 / 78.84375);
+        return std::pow(std::max(0.0, p - 0.8359375) / (18.8515625 - 18.6875 * p), 1.0 / 0.1593017578125);
+      });
+    case 17:
+      return gamma_curve(2.6);
+    case 18:
+      return sampled([](double v) {  // hybrid log-gamma
+        constexpr double kA = 0.17883277, kB = 0.28466892, kC = 0.55991073;
+        return v <= 0.5 ? v * v / 3.0 : (std::exp((v - kC) / kA) + kB) / 12.0;
+      });
+    default:
+      return nullptr;
   }
 }
 
@@ -77,13 +90,21 @@ struct Primaries {
 
 std::optional<Primaries> primaries_of_code_point(int code) {
   switch (code) {
-    case 1: return Primaries{kD65, kRec709};
-    case 5: return Primaries{kD65, {{0.64, 0.33, 1.0}, {0.29, 0.60, 1.0}, {0.15, 0.06, 1.0}}};
-    case 6: case 7: return Primaries{kD65, {{0.63, 0.34, 1.0}, {0.31, 0.595, 1.0}, {0.155, 0.07, 1.0}}};
-    case 9: return Primaries{kD65, {{0.708, 0.292, 1.0}, {0.17, 0.797, 1.0}, {0.131, 0.046, 1.0}}};
-    case 11: return Primaries{{0.314, 0.351, 1.0}, {{0.68, 0.32, 1.0}, {0.265, 0.69, 1.0}, {0.15, 0.06, 1.0}}};
-    case 12: return Primaries{kD65, {{0.68, 0.32, 1.0}, {0.265, 0.69, 1.0}, {0.15, 0.06, 1.0}}};
-    default: return std::nullopt;
+    case 1:
+      return Primaries{kD65, kRec709};
+    case 5:
+      return Primaries{kD65, {{0.64, 0.33, 1.0}, {0.29, 0.60, 1.0}, {0.15, 0.06, 1.0}}};
+    case 6:
+    case 7:
+      return Primaries{kD65, {{0.63, 0.34, 1.0}, {0.31, 0.595, 1.0}, {0.155, 0.07, 1.0}}};
+    case 9:
+      return Primaries{kD65, {{0.708, 0.292, 1.0}, {0.17, 0.797, 1.0}, {0.131, 0.046, 1.0}}};
+    case 11:
+      return Primaries{{0.314, 0.351, 1.0}, {{0.68, 0.32, 1.0}, {0.265, 0.69, 1.0}, {0.15, 0.06, 1.0}}};
+    case 12:
+      return Primaries{kD65, {{0.68, 0.32, 1.0}, {0.265, 0.69, 1.0}, {0.15, 0.06, 1.0}}};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -113,14 +134,18 @@ double largest_difference(const cmsToneCurve* curve, const std::function<double(
   return largest;
 }
 
-double srgb_to_light(double v) { return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); }
+double srgb_to_light(double v) {
+  return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+}
 
 ProfileHandle rgb_profile(const Primaries& primaries, cmsToneCurve* curve) {
   const std::array<cmsToneCurve*, 3> curves = {curve, curve, curve};
   return ProfileHandle(cmsCreateRGBProfile(&primaries.white, &primaries.colours, curves.data()));
 }
 
-ProfileHandle grey_profile(cmsToneCurve* curve) { return ProfileHandle(cmsCreateGrayProfile(&kD65, curve)); }
+ProfileHandle grey_profile(cmsToneCurve* curve) {
+  return ProfileHandle(cmsCreateGrayProfile(&kD65, curve));
+}
 
 std::string text_of(cmsHPROFILE profile) {
   std::array<char, 128> text{};
@@ -164,10 +189,14 @@ using colour_detail::Profile;
 /// What Little CMS calls the channels of the page.
 cmsColorSpaceSignature signature_of(const Page& page) {
   switch (page.model) {
-    case ColourModel::grey: return cmsSigGrayData;
-    case ColourModel::cmyk: return cmsSigCmykData;
-    case ColourModel::lab: return cmsSigLabData;
-    default: return cmsSigRgbData;
+    case ColourModel::grey:
+      return cmsSigGrayData;
+    case ColourModel::cmyk:
+      return cmsSigCmykData;
+    case ColourModel::lab:
+      return cmsSigLabData;
+    default:
+      return cmsSigRgbData;
   }
 }
 
@@ -186,7 +215,8 @@ std::vector<cmsToneCurve*> curves_of(cmsHPROFILE profile) {
 
 ColourEncoding encoding_of(const std::vector<cmsToneCurve*>& curves) {
   const auto all = [&](double tolerance, const std::function<double(double)>& other) {
-    return std::all_of(curves.begin(), curves.end(), [&](const cmsToneCurve* curve) { return largest_difference(curve, other) < tolerance; });
+    return std::all_of(curves.begin(), curves.end(),
+                       [&](const cmsToneCurve* curve) { return largest_difference(curve, other) < tolerance; });
   };
   if (curves.empty()) return ColourEncoding::tables;
   if (all(1e-6, [](double v) { return v; })) return ColourEncoding::linear;
@@ -220,7 +250,8 @@ bool take_profile(const Item& item, const Page& page, Profile& profile, ColourMe
 }
 
 void set_made_profile(Profile& profile, CurveHandle curve, const std::optional<Primaries>& primaries) {
-  profile.handle = profile.model == ColourModel::grey ? grey_profile(curve.get()) : rgb_profile(primaries.value_or(Primaries{kD65, kRec709}), curve.get());
+  profile.handle = profile.model == ColourModel::grey ? grey_profile(curve.get())
+                                                      : rgb_profile(primaries.value_or(Primaries{kD65, kRec709}), curve.get());
   profile.curves.assign(profile.model == ColourModel::grey ? 1 : 3, curve.get());
   profile.own = std::move(curve);
 }
@@ -257,7 +288,9 @@ ColourSpace::ColourSpace(const Document& document, const Page& page) : profile_(
       set_made_profile(profile, std::move(curve), named);
       meaning_.encoding = encoding_of(profile.curves);
       meaning_.has_srgb_primaries = cicp->data[0] == 1;
-      meaning_.name = meaning_.encoding == ColourEncoding::srgb && meaning_.has_srgb_primaries ? "sRGB" : "that of cICP " + std::to_string(cicp->data[0]) + "/" + std::to_string(cicp->data[1]);
+      meaning_.name = meaning_.encoding == ColourEncoding::srgb && meaning_.has_srgb_primaries
+                          ? "sRGB"
+                          : "that of cICP " + std::to_string(cicp->data[0]) + "/" + std::to_string(cicp->data[1]);
       return;
     }
   }
@@ -326,8 +359,12 @@ float evaluated(const std::vector<CurveHandle>& curves, int channel, float value
 
 }  // namespace
 
-float ToneCurves::decode(int channel, float value) const { return evaluated(curves_->forward, channel, value); }
-float ToneCurves::encode(int channel, float value) const { return evaluated(curves_->backward, channel, value); }
+float ToneCurves::decode(int channel, float value) const {
+  return evaluated(curves_->forward, channel, value);
+}
+float ToneCurves::encode(int channel, float value) const {
+  return evaluated(curves_->backward, channel, value);
+}
 
 ColourTransform::ColourTransform(const ColourSpace& from, Target to) : transform_(std::make_unique<colour_detail::Transform>()) {
   const Profile& profile = from.profile();
@@ -339,22 +376,26 @@ ColourTransform::ColourTransform(const ColourSpace& from, Target to) : transform
   t.result_channels = is_grey ? 1 : 3;
   if (t.is_plain_ink) return;
   const CurveHandle curve = to == Target::srgb ? srgb_curve() : gamma_curve(1.0);
-  const cmsUInt32Number source_type = is_grey                                 ? TYPE_GRAY_FLT
+  const cmsUInt32Number source_type = is_grey                              ? TYPE_GRAY_FLT
                                       : profile.model == ColourModel::cmyk ? TYPE_CMYK_FLT
                                       : profile.model == ColourModel::lab  ? TYPE_Lab_FLT
                                                                            : TYPE_RGB_FLT;
   const ProfileHandle target = is_grey ? grey_profile(curve.get()) : rgb_profile({kD65, kRec709}, curve.get());
   if (!profile.handle) throw FileError("has a colour profile that cannot be read");
   t.handle.reset(cmsCreateTransform(profile.handle.get(), source_type, target.get(), is_grey ? TYPE_GRAY_FLT : TYPE_RGB_FLT,
-                                    INTENT_RELATIVE_COLORIMETRIC, cmsFLAGS_NOCACHE | cmsFLAGS_NOOPTIMIZE | cmsFLAGS_BLACKPOINTCOMPENSATION));
+                                    INTENT_RELATIVE_COLORIMETRIC,
+                                    cmsFLAGS_NOCACHE | cmsFLAGS_NOOPTIMIZE | cmsFLAGS_BLACKPOINTCOMPENSATION));
   if (!t.handle) throw FileError("has a colour profile that cannot be converted");
 }
 
 ColourTransform::~ColourTransform() = default;
 
-int ColourTransform::result_channels() const { return transform_->result_channels; }
+int ColourTransform::result_channels() const {
+  return transform_->result_channels;
+}
 
-void ColourTransform::run(const float* from, std::ptrdiff_t source_stride, float* to, std::ptrdiff_t result_stride, std::size_t count) const {
+void ColourTransform::run(const float* from, std::ptrdiff_t source_stride, float* to, std::ptrdiff_t result_stride,
+                          std::size_t count) const {
   const colour_detail::Transform& t = *transform_;
   constexpr std::size_t kBlock = 512;  // pixels of one call, whose cost is then small
   std::array<float, kBlock * 4> in;
@@ -363,7 +404,8 @@ void ColourTransform::run(const float* from, std::ptrdiff_t source_stride, float
   for (std::size_t first = 0; first < count; first += kBlock) {
     const std::size_t pixels = std::min(kBlock, count - first);
     for (std::size_t i = 0; i < pixels; ++i, from += source_stride) {
-      for (int c = 0; c < t.source_channels; ++c) in[i * static_cast<std::size_t>(t.source_channels) + static_cast<std::size_t>(c)] = unit * from[c];
+      for (int c = 0; c < t.source_channels; ++c)
+        in[i * static_cast<std::size_t>(t.source_channels) + static_cast<std::size_t>(c)] = unit * from[c];
     }
     if (t.is_plain_ink) {
       for (std::size_t i = 0; i < pixels; ++i) {

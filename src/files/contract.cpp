@@ -17,13 +17,16 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
     {ItemKind::layers, "layers and further channels", "--KK--", "RRKKRR", "the format holds grey or colour with one alpha at most"},
     {ItemKind::channel_names, "names of channels", "--KK--", "DDDKDD", "the channels keep their order"},
     {ItemKind::channel_types, "channels of several types", "---K--", "CCCKCC", "all become the widest type"},
-    {ItemKind::depth, "numbers stored in fewer bits", "C-CCC-", "CCCCCC", "a blur makes values between them, so they become 8 or 16 bits of full scale"},
+    {ItemKind::depth, "numbers stored in fewer bits", "C-CCC-", "CCCCCC",
+     "a blur makes values between them, so they become 8 or 16 bits of full scale"},
     {ItemKind::palette, "a palette", "C-C---", "CCCCCC", "a blur makes colours that are not in it, so it becomes RGB"},
     {ItemKind::white_is_zero, "grey stored as a negative", "--K---", "CCKCCC", "turned into black at zero"},
     {ItemKind::colour_ink, "inks (CMYK)", "-KK---", "CKKCCC", "converted by its profile, or plainly where it has none, to RGB"},
     {ItemKind::colour_lab, "CIE L*a*b*", "--K---", "CCKCCC", "converted to sRGB"},
-    {ItemKind::alpha_unassociated, "unassociated alpha", "K-K-K-", "KRKCKR", "multiplied into the colours; formats without alpha need --flatten COLOUR"},
-    {ItemKind::alpha_associated, "associated alpha", "--KK--", "CRKKCR", "colours are divided by it; formats without alpha need --flatten COLOUR"},
+    {ItemKind::alpha_unassociated, "unassociated alpha", "K-K-K-", "KRKCKR",
+     "multiplied into the colours; formats without alpha need --flatten COLOUR"},
+    {ItemKind::alpha_associated, "associated alpha", "--KK--", "CRKKCR",
+     "colours are divided by it; formats without alpha need --flatten COLOUR"},
     {ItemKind::display_window, "a picture larger or smaller than its stored pixels", "---K--", "RRRKRR",
      "the place of the pixels cannot be said; cut the picture with --roi"},
     {ItemKind::orientation, "orientation", "KKK-KK", "CKKCKC", "the pixels are turned upright"},
@@ -32,12 +35,14 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
     {ItemKind::coding, "the kind of compression", "KKCKK-", "DDDDDD", "each format has its own; JPEG inside TIFF becomes deflate"},
     {ItemKind::interlacing, "interlaced or progressive storage", "KK----", "DDDDDD", "each format has its own"},
     {ItemKind::icc_profile, "the colour profile", "KKK-K-", "KKKCKC", "colours become linear light in its primaries or in those of sRGB"},
-    {ItemKind::cicp, "coding-independent code points (cICP)", "K-----", "KCCCCC", "a profile with that curve and those primaries; linear light"},
+    {ItemKind::cicp, "coding-independent code points (cICP)", "K-----", "KCCCCC",
+     "a profile with that curve and those primaries; linear light"},
     {ItemKind::mastering_display, "mastering display (mDCV)", "K-----", "KDDDDD", "only PNG says it"},
     {ItemKind::content_light, "content light level (cLLI)", "K-----", "KDDDDD", "only PNG says it"},
     {ItemKind::gamma, "gamma (gAMA)", "K-----", "KCCCCC", "a profile with that curve; linear light"},
     {ItemKind::chromaticities, "chromaticities", "K--K-K", "KCCKCK", "a profile with those primaries; linear light"},
-    {ItemKind::srgb_intent, "the statement that colours are sRGB", "K-----", "KDDDDD", "what files of the other formats mean where they say nothing"},
+    {ItemKind::srgb_intent, "the statement that colours are sRGB", "K-----", "KDDDDD",
+     "what files of the other formats mean where they say nothing"},
     {ItemKind::exif, "Exif", "KKK-K-", "KKKDKD", "the format has no place for it"},
     {ItemKind::xmp, "XMP", "KKKKK-", "KKKKKD", "the format has no place for it"},
     {ItemKind::iptc, "IPTC", "KKK---", "KKKDDD", "the format has no place for it"},
@@ -54,7 +59,8 @@ constexpr std::array<ContractRow, kItemKinds> kRows = {{
     {ItemKind::second_picture, "a second picture, a depth or gain map", "DDDDDD", "DDDDDD", "it shows the picture before the blur"},
     {ItemKind::trailer, "bytes after the end of the picture", "DDDDDD", "DDDDDD", "they may show the picture before the blur"},
     {ItemKind::attribute, "attributes of the header", "---K-K", "DDDDDD", "they mean something in their own format only"},
-    {ItemKind::known_tag, "tags and chunks that describe the picture", "K-K---", "CCDDCD", "Artist, Copyright, Software, Make, Model, the description and the time of TIFF become Exif; the others have no place"},
+    {ItemKind::known_tag, "tags and chunks that describe the picture", "K-K---", "CCDDCD",
+     "Artist, Copyright, Software, Make, Model, the description and the time of TIFF become Exif; the others have no place"},
     {ItemKind::unknown, "a block that mollify does not know", "KKKKKK", "DDDDDD",
      "kept below 64 KB and without a picture inside; --keep-unknown keeps the others of the same format"},
 }};
@@ -71,18 +77,27 @@ static_assert(rows_are_in_order());
 
 Outcome outcome_of(char letter) {
   switch (letter) {
-    case 'K': return Outcome::kept;
-    case 'C': return Outcome::converted;
-    case 'D': return Outcome::dropped;
-    case 'R': return Outcome::refused;
-    default: return Outcome::absent;
+    case 'K':
+      return Outcome::kept;
+    case 'C':
+      return Outcome::converted;
+    case 'D':
+      return Outcome::dropped;
+    case 'R':
+      return Outcome::refused;
+    default:
+      return Outcome::absent;
   }
 }
 
 }  // namespace
 
-std::span<const ContractRow> contract() { return kRows; }
-const ContractRow& contract_row(ItemKind kind) { return kRows[static_cast<std::size_t>(kind)]; }
+std::span<const ContractRow> contract() {
+  return kRows;
+}
+const ContractRow& contract_row(ItemKind kind) {
+  return kRows[static_cast<std::size_t>(kind)];
+}
 
 Outcome outcome(ItemKind kind, FileFormat from, FileFormat to) {
   const ContractRow& row = contract_row(kind);

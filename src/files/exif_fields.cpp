@@ -20,11 +20,13 @@ class Numbers {
 
   [[nodiscard]] std::uint32_t get(std::size_t at, int size) const {
     std::uint32_t value = 0;
-    for (int i = 0; i < size; ++i) value |= static_cast<std::uint32_t>(bytes_[at + static_cast<std::size_t>(i)]) << 8 * (is_big_ ? size - 1 - i : i);
+    for (int i = 0; i < size; ++i)
+      value |= static_cast<std::uint32_t>(bytes_[at + static_cast<std::size_t>(i)]) << 8 * (is_big_ ? size - 1 - i : i);
     return value;
   }
   void put(std::size_t at, std::uint32_t value, int size) {
-    for (int i = 0; i < size; ++i) bytes_[at + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(value >> 8 * (is_big_ ? size - 1 - i : i));
+    for (int i = 0; i < size; ++i)
+      bytes_[at + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(value >> 8 * (is_big_ ? size - 1 - i : i));
   }
   void append(std::uint32_t value, int size) {
     bytes_.resize(bytes_.size() + static_cast<std::size_t>(size));
@@ -44,7 +46,9 @@ struct Entry {
   std::array<std::uint8_t, kEntryBytes> bytes;  ///< as they are stored
 };
 
-int unit_bytes(std::uint16_t type) { return type == kRational ? 8 : type == kShort ? 2 : 1; }
+int unit_bytes(std::uint16_t type) {
+  return type == kRational ? 8 : type == kShort ? 2 : 1;
+}
 
 /// The value in the byte order of the block.
 Bytes stored(const ExifField& field, bool is_big) {
@@ -60,7 +64,8 @@ Bytes stored(const ExifField& field, bool is_big) {
 ExifField rational(std::uint16_t tag, double value) {
   // Whole numbers stay whole; others in thousandths.
   const bool is_whole = value == std::floor(value);
-  const std::array<std::uint32_t, 2> parts = {static_cast<std::uint32_t>(std::lround(is_whole ? value : value * 1000.0)), is_whole ? 1U : 1000U};
+  const std::array<std::uint32_t, 2> parts = {static_cast<std::uint32_t>(std::lround(is_whole ? value : value * 1000.0)),
+                                              is_whole ? 1U : 1000U};
   ExifField field{tag, kRational, Bytes(sizeof parts)};
   std::memcpy(field.data.data(), parts.data(), sizeof parts);
   return field;
@@ -84,7 +89,9 @@ std::vector<ExifField> exif_fields(const Resolution& resolution) {
   constexpr std::uint16_t kNone = 1, kInch = 2, kCentimetre = 3;
   const bool is_metre = resolution.unit == Resolution::Unit::metre;
   const double scale = is_metre ? 0.01 : 1.0;
-  const std::uint16_t unit = resolution.unit == Resolution::Unit::none ? kNone : resolution.unit == Resolution::Unit::inch ? kInch : kCentimetre;
+  const std::uint16_t unit = resolution.unit == Resolution::Unit::none   ? kNone
+                             : resolution.unit == Resolution::Unit::inch ? kInch
+                                                                         : kCentimetre;
   return {rational(kX, resolution.x * scale), rational(kY, resolution.y * scale), short_field(kUnit, unit)};
 }
 

@@ -22,8 +22,8 @@ struct ExifField {
 /// The field that says an orientation.
 [[nodiscard]] ExifField exif_field(Orientation orientation);
 
-/// Puts the fields into the block, in place of fields of the same tags; makes a block of an empty one. The directory is written anew at the end,
-/// so that every other byte stays where it is.
+/// Puts the fields into the block, in place of fields of the same tags; makes a block of an empty one. The directory is written anew at the
+/// end, so that every other byte stays where it is.
 void set_exif_fields(Bytes& exif, std::span<const ExifField> fields);
 
 }  // namespace mollify::files

@@ -29,7 +29,9 @@ class Descriptor {
   int descriptor_;
 };
 
-[[noreturn]] void fail_with_reason() { throw FileError(std::strerror(errno)); }
+[[noreturn]] void fail_with_reason() {
+  throw FileError(std::strerror(errno));
+}
 
 class FileSource final : public ByteSource {
  public:
@@ -56,7 +58,8 @@ Bytes read_to_end(int descriptor, std::int64_t most_bytes) {
   constexpr std::size_t kStep = 1 << 20;
   Bytes bytes;
   for (std::size_t done = 0;;) {
-    if (static_cast<std::int64_t>(done) > most_bytes) throw FileError("is larger than the " + std::to_string(most_bytes) + " bytes that may be used for a pipe");
+    if (static_cast<std::int64_t>(done) > most_bytes)
+      throw FileError("is larger than the " + std::to_string(most_bytes) + " bytes that may be used for a pipe");
     if (bytes.size() < done + kStep) bytes.resize(std::max(2 * bytes.size(), done + kStep));
     const ssize_t n = ::read(descriptor, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;

@@ -17,7 +17,9 @@ constexpr std::uint32_t kModelTiepoint = 33922;
 constexpr std::uint32_t kModelTransformation = 34264;
 constexpr std::uint32_t kImageSourceData = 37724;  // Photoshop's layers
 
-std::string text_of(FileFormat format) { return std::string(name_of(format)); }
+std::string text_of(FileFormat format) {
+  return std::string(name_of(format));
+}
 
 std::vector<double> doubles_of(const Bytes& bytes) {
   std::vector<double> values(bytes.size() / sizeof(double));
@@ -25,7 +27,9 @@ std::vector<double> doubles_of(const Bytes& bytes) {
   return values;
 }
 
-void store(const std::vector<double>& values, Bytes& bytes) { std::memcpy(bytes.data(), values.data(), values.size() * sizeof(double)); }
+void store(const std::vector<double>& values, Bytes& bytes) {
+  std::memcpy(bytes.data(), values.data(), values.size() * sizeof(double));
+}
 
 /// The place on the earth of what was pixel (x, y) is now that of pixel (0, 0).
 void move_origin(Item& item, const Rect& region) {
@@ -74,11 +78,20 @@ class ItemConverter {
         continue;
       }
       switch (outcome(item.kind, context_.from_format, context_.to_format)) {
-        case Outcome::kept: keep(item); break;
-        case Outcome::converted: convert(item, has_profile); break;
-        case Outcome::dropped: drop(item); break;
-        case Outcome::absent: drop(item); break;
-        case Outcome::refused: throw FileError("has " + name(item) + ", which " + text_of(context_.to_format) + " files cannot hold");
+        case Outcome::kept:
+          keep(item);
+          break;
+        case Outcome::converted:
+          convert(item, has_profile);
+          break;
+        case Outcome::dropped:
+          drop(item);
+          break;
+        case Outcome::absent:
+          drop(item);
+          break;
+        case Outcome::refused:
+          throw FileError("has " + name(item) + ", which " + text_of(context_.to_format) + " files cannot hold");
       }
     }
     add_exif_fields();
@@ -91,14 +104,13 @@ class ItemConverter {
     return item.name.empty() || item.name == row ? row : row + " (" + item.name + ")";
   }
 
-  void drop(const Item& item) {
-    messages_.add(name(item) + " left out: " + std::string(contract_row(item.kind).how));
-  }
+  void drop(const Item& item) { messages_.add(name(item) + " left out: " + std::string(contract_row(item.kind).how)); }
 
   void drop(const Item& item, const std::string& why) { messages_.add(name(item) + " left out: " + why); }
 
   void unknown(const Item& item) {
-    if (context_.from_format != context_.to_format) return drop(item, "it means something in " + text_of(context_.from_format) + " files only");
+    if (context_.from_format != context_.to_format)
+      return drop(item, "it means something in " + text_of(context_.from_format) + " files only");
     if (!context_.keep_unknown) {
       if (item.data.size() >= kMostUnknownBytes) return drop(item, "it is larger than 64 KB; --keep-unknown keeps it");
       if (holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
@@ -107,7 +119,8 @@ class ItemConverter {
   }
 
   [[nodiscard]] Corrections corrections() const {
-    return {context_.turns ? std::optional<Orientation>(1) : std::optional(context_.result.orientation), context_.result.width, context_.result.height};
+    return {context_.turns ? std::optional<Orientation>(1) : std::optional(context_.result.orientation), context_.result.width,
+            context_.result.height};
   }
 
   void keep(const Item& item) {
@@ -132,7 +145,9 @@ class ItemConverter {
       case ItemKind::geotiff:
         if (context_.region) move_origin(kept, *context_.region);
         break;
-      case ItemKind::ome_xml: correct_ome(kept); break;
+      case ItemKind::ome_xml:
+        correct_ome(kept);
+        break;
       case ItemKind::iptc:
         if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
         break;
@@ -144,7 +159,8 @@ class ItemConverter {
         if (item.number == kImageSourceData) return drop(item, "its layers show the picture before the blur");
         if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
         break;
-      default: break;
+      default:
+        break;
     }
     out_.push_back(std::move(kept));
   }
@@ -191,7 +207,8 @@ class ItemConverter {
         fields_.push_back({static_cast<std::uint16_t>(item.number), static_cast<std::uint16_t>(kAscii), item.data});
         return;
       }
-      default: drop(item);
+      default:
+        drop(item);
     }
   }
 
@@ -221,7 +238,8 @@ class ItemConverter {
     if (!holds_profile || has_made_profile_) return;
     has_made_profile_ = true;
     out_.push_back({.kind = ItemKind::icc_profile, .name = "made from " + item.name, .data = context_.space->made_profile()});
-    messages_.add("colour is " + (meaning.name.empty() ? "of other primaries than sRGB" : meaning.name) + ", which a colour profile says in the result");
+    messages_.add("colour is " + (meaning.name.empty() ? "of other primaries than sRGB" : meaning.name) +
+                  ", which a colour profile says in the result");
   }
 
   const ItemContext& context_;

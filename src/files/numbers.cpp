@@ -28,7 +28,9 @@ constexpr std::array kTypes = {
     TypeRow{"64-bit floats", 1.0, {}},
 };
 
-const TypeRow& row(NumberType type) { return kTypes[static_cast<std::size_t>(type)]; }
+const TypeRow& row(NumberType type) {
+  return kTypes[static_cast<std::size_t>(type)];
+}
 
 /// A half as its bits, so that it is no 16-bit integer.
 struct Half {
@@ -62,15 +64,24 @@ T number_of(double value) {
 template <class Body>
 void with_type(NumberType type, const Body& body) {
   switch (type) {
-    case NumberType::u8: return body(std::uint8_t{});
-    case NumberType::u16: return body(std::uint16_t{});
-    case NumberType::u32: return body(std::uint32_t{});
-    case NumberType::i8: return body(std::int8_t{});
-    case NumberType::i16: return body(std::int16_t{});
-    case NumberType::i32: return body(std::int32_t{});
-    case NumberType::f16: return body(Half{});
-    case NumberType::f32: return body(float{});
-    case NumberType::f64: return body(double{});
+    case NumberType::u8:
+      return body(std::uint8_t{});
+    case NumberType::u16:
+      return body(std::uint16_t{});
+    case NumberType::u32:
+      return body(std::uint32_t{});
+    case NumberType::i8:
+      return body(std::int8_t{});
+    case NumberType::i16:
+      return body(std::int16_t{});
+    case NumberType::i32:
+      return body(std::int32_t{});
+    case NumberType::f16:
+      return body(Half{});
+    case NumberType::f32:
+      return body(float{});
+    case NumberType::f64:
+      return body(double{});
   }
 }
 
@@ -99,10 +110,10 @@ void convert(const Plane& from, const Plane& to, std::int32_t width, std::int32_
   }
 }
 
-void convert(NumberType from_type, const Plane& from, NumberType to_type, const Plane& to, std::int32_t width, std::int32_t height, double factor) {
-  with_type(from_type, [&](auto in) {
-    with_type(to_type, [&](auto out) { convert<decltype(in), decltype(out)>(from, to, width, height, factor); });
-  });
+void convert(NumberType from_type, const Plane& from, NumberType to_type, const Plane& to, std::int32_t width, std::int32_t height,
+             double factor) {
+  with_type(from_type,
+            [&](auto in) { with_type(to_type, [&](auto out) { convert<decltype(in), decltype(out)>(from, to, width, height, factor); }); });
 }
 
 NumberType type_of(PixelFormat format) {
@@ -123,8 +134,12 @@ Plane plane_of(const ConstImageView& view, std::size_t channel) {
 
 }  // namespace
 
-double full_scale(NumberType type) { return row(type).full_scale; }
-std::string_view describe(NumberType type) { return row(type).text; }
+double full_scale(NumberType type) {
+  return row(type).full_scale;
+}
+std::string_view describe(NumberType type) {
+  return row(type).text;
+}
 
 std::optional<PixelFormat> library_format(NumberType type, int channels) {
   if (!row(type).library) return std::nullopt;

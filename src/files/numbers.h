@@ -35,7 +35,8 @@ struct PagePixels {
 /// Bytes from the beginning of a pixel to a channel.
 [[nodiscard]] std::ptrdiff_t channel_offset(const Page& page, int channel);
 
-/// Channel channels[i] of `from` becomes channel i of `to`, whose type it has, or which is of 32-bit floats: then numbers keep their values.
+/// Channel channels[i] of `from` becomes channel i of `to`, whose type it has, or which is of 32-bit floats: then numbers keep their
+/// values.
 void gather(const PagePixels& from, std::span<const int> channels, const ImageView& to);
 /// Channel i of `from`, times `factor`, becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
 void scatter(const ConstImageView& from, std::span<const int> channels, double factor, const PagePixels& to);

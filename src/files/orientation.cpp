@@ -49,7 +49,8 @@ void turn_upright(const Page& page, const std::uint8_t* stored, std::uint8_t* up
   const std::ptrdiff_t row_bytes = pixel_bytes * page.width;
   const std::ptrdiff_t along_row = turn.from_right ? -pixel_bytes : pixel_bytes;
   const std::ptrdiff_t along_column = turn.from_bottom ? -row_bytes : row_bytes;
-  const std::uint8_t* first = stored + (turn.from_right ? (page.width - 1) * pixel_bytes : 0) + (turn.from_bottom ? (page.height - 1) * row_bytes : 0);
+  const std::uint8_t* first =
+      stored + (turn.from_right ? (page.width - 1) * pixel_bytes : 0) + (turn.from_bottom ? (page.height - 1) * row_bytes : 0);
   const std::ptrdiff_t to_right = turn.swaps ? along_column : along_row;
   const std::ptrdiff_t down = turn.swaps ? along_row : along_column;
   const std::int32_t width = turn.swaps ? page.height : page.width;

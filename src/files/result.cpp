@@ -12,7 +12,9 @@
 namespace mollify::files {
 namespace {
 
-std::string text_of(FileFormat format) { return std::string(name_of(format)); }
+std::string text_of(FileFormat format) {
+  return std::string(name_of(format));
+}
 
 /// Names of channels, the first few of many: "Z, id and 3 more".
 std::string listed(const std::vector<std::string>& names) {
@@ -55,9 +57,14 @@ class ResultPlanner {
     const Outcome result = outcome_of(kind);
     const std::string what = std::string(row.name) + (details.empty() ? "" : " (" + details + ")");
     switch (result) {
-      case Outcome::kept: break;
-      case Outcome::converted: messages_.add(what + ": " + std::string(row.how)); break;
-      case Outcome::dropped: messages_.add(what + " left out for " + text_of(request_.format) + ": " + std::string(row.how)); break;
+      case Outcome::kept:
+        break;
+      case Outcome::converted:
+        messages_.add(what + ": " + std::string(row.how));
+        break;
+      case Outcome::dropped:
+        messages_.add(what + " left out for " + text_of(request_.format) + ": " + std::string(row.how));
+        break;
       case Outcome::absent:
       case Outcome::refused:
         throw FileError("has " + what + ", which " + text_of(request_.format) + " files cannot hold" + way_out(kind));
@@ -83,8 +90,10 @@ class ResultPlanner {
 
   void check_structure() {
     if (source_.pages.empty()) throw FileError("holds no picture");
-    const std::array<std::pair<PageKind, ItemKind>, 4> kMany = {{{PageKind::page, ItemKind::pages}, {PageKind::frame, ItemKind::frames},
-                                                                 {PageKind::plane, ItemKind::planes}, {PageKind::part, ItemKind::parts}}};
+    const std::array<std::pair<PageKind, ItemKind>, 4> kMany = {{{PageKind::page, ItemKind::pages},
+                                                                 {PageKind::frame, ItemKind::frames},
+                                                                 {PageKind::plane, ItemKind::planes},
+                                                                 {PageKind::part, ItemKind::parts}}};
     for (const auto& [page, item] : kMany) {
       if (count(page) > 1) account(item, std::to_string(count(page)));
     }
@@ -171,7 +180,8 @@ class ResultPlanner {
                           std::int64_t{r.y} + r.height <= page.height;
       if (!inside) {
         throw FileError("--roi " + std::to_string(r.width) + "x" + std::to_string(r.height) + "+" + std::to_string(r.x) + "+" +
-                        std::to_string(r.y) + " is not inside its " + std::to_string(page.width) + "x" + std::to_string(page.height) + " pixels");
+                        std::to_string(r.y) + " is not inside its " + std::to_string(page.width) + "x" + std::to_string(page.height) +
+                        " pixels");
       }
       page.width = r.width;
       page.height = r.height;
@@ -185,7 +195,8 @@ class ResultPlanner {
     if (page.display && !is_same_) account(ItemKind::display_window);
     const PerAxis<Reach>& grow = request_.grow;
     if (grow == PerAxis<Reach>()) return;
-    if (request_.format != FileFormat::exr) throw FileError("--grow is for OpenEXR, whose pixels may lie outside the picture that is shown");
+    if (request_.format != FileFormat::exr)
+      throw FileError("--grow is for OpenEXR, whose pixels may lie outside the picture that is shown");
     const Rect shown = page.display.value_or(Rect{0, 0, page.width, page.height});
     page.display = Rect{shown.x + grow.x.before, shown.y + grow.y.before, shown.width, shown.height};
     page.width += grow.x.before + grow.x.after;
@@ -274,7 +285,8 @@ class ResultPlanner {
       work.blurred.white_is_zero = false;
     }
     work.negates = work.negates || (page.white_is_zero && work.light != Light::as_stored);
-    if (page.model == ColourModel::cmyk && account(ItemKind::colour_ink) == Outcome::converted) set_colour(work, is_linear(request_.format));
+    if (page.model == ColourModel::cmyk && account(ItemKind::colour_ink) == Outcome::converted)
+      set_colour(work, is_linear(request_.format));
     if (page.model == ColourModel::lab && account(ItemKind::colour_lab) == Outcome::converted) set_colour(work, is_linear(request_.format));
     if (is_same_ || work.colour || page.model == ColourModel::other) return;
     const ColourMeaning& meaning = work.space->meaning();
@@ -309,29 +321,34 @@ class ResultPlanner {
     work.blurred.model = ColourModel::rgb;
     const NumberType type = work.from.channels.front().type;
     std::vector<Channel> channels = {{"R", type, ChannelRole::colour}, {"G", type, ChannelRole::colour}, {"B", type, ChannelRole::colour}};
-    std::ranges::copy_if(work.blurred.channels, std::back_inserter(channels), [](const Channel& each) { return each.role != ChannelRole::colour; });
+    std::ranges::copy_if(work.blurred.channels, std::back_inserter(channels),
+                         [](const Channel& each) { return each.role != ChannelRole::colour; });
     work.blurred.channels = std::move(channels);
   }
 
   /// Types that the result's format has.
   [[nodiscard]] NumberType fitting(NumberType type) const {
     switch (request_.format) {
-      case FileFormat::png: return type == NumberType::u8 || type == NumberType::i8 ? NumberType::u8 : NumberType::u16;
+      case FileFormat::png:
+        return type == NumberType::u8 || type == NumberType::i8 ? NumberType::u8 : NumberType::u16;
       case FileFormat::jpeg:
-      case FileFormat::webp: return NumberType::u8;
-      case FileFormat::hdr: return NumberType::f32;
+      case FileFormat::webp:
+        return NumberType::u8;
+      case FileFormat::hdr:
+        return NumberType::f32;
       case FileFormat::exr:
         if (type == NumberType::u8 || type == NumberType::i8 || type == NumberType::f16) return NumberType::f16;
         return NumberType::f32;
-      default: return type;
+      default:
+        return type;
     }
   }
 
   void choose_types(PageWork& work) {
     Page& page = work.blurred;
     if (request_.channels && *request_.channels != static_cast<int>(work.from.channels.size())) {
-      throw FileError("has " + std::to_string(work.from.channels.size()) + " channels, --format asks for " + std::to_string(*request_.channels) +
-                      "; u8, u16, f16 and f32 keep their number");
+      throw FileError("has " + std::to_string(work.from.channels.size()) + " channels, --format asks for " +
+                      std::to_string(*request_.channels) + "; u8, u16, f16 and f32 keep their number");
     }
     NumberType widest = NumberType::u8;
     for (const Channel& channel : page.channels) widest = std::max(widest, channel.type);
@@ -345,7 +362,8 @@ class ResultPlanner {
       const NumberType before = channel.type;
       channel.type = request_.type.value_or(fitting(joins ? widest : channel.type));
       if (request_.type && fitting(channel.type) != channel.type) {
-        throw FileError(text_of(request_.format) + " files cannot hold " + std::string(describe(channel.type)) + "; another --format converts them");
+        throw FileError(text_of(request_.format) + " files cannot hold " + std::string(describe(channel.type)) +
+                        "; another --format converts them");
       }
       if (channel.type != before) say_conversion(before, channel.type, scale);
     }
@@ -401,8 +419,9 @@ class ResultPlanner {
     if (!holds_any && is_alone) page.channels.front().role = ChannelRole::colour;
     if (request_.format != FileFormat::tiff && request_.format != FileFormat::exr) page.tile_width = page.tile_height = 0;
     if (!is_same_ && page.kind != PageKind::level && page.kind != PageKind::mask) {
-      page.kind = request_.format == FileFormat::exr ? PageKind::part
-                  : page.kind == PageKind::frame && outcome_of(ItemKind::frames) == Outcome::kept ? PageKind::frame : PageKind::page;
+      page.kind = request_.format == FileFormat::exr                                              ? PageKind::part
+                  : page.kind == PageKind::frame && outcome_of(ItemKind::frames) == Outcome::kept ? PageKind::frame
+                                                                                                  : PageKind::page;
       if (page.kind != PageKind::frame) page.timing.reset();
     }
     if (page.resolution && outcome_of(ItemKind::resolution) == Outcome::dropped) {
@@ -441,8 +460,9 @@ class ResultPlanner {
   }
 
   std::vector<Item> converted_items(const std::vector<Item>& items, const Page& from, const PageWork& work) {
-    const ItemContext context{source_.format, request_.format, from, work.result, request_.region, request_.keep_unknown,
-                              work.turns, work.colour.has_value(), work.space.get()};
+    const ItemContext context{source_.format, request_.format,         from,
+                              work.result,    request_.region,         request_.keep_unknown,
+                              work.turns,     work.colour.has_value(), work.space.get()};
     return convert_items(items, context, messages_);
   }
 

@@ -19,11 +19,16 @@ constexpr const char* kEnd = "<!-- /contract -->\n";
 
 std::string words(char letter) {
   switch (letter) {
-    case 'K': return "kept";
-    case 'C': return "converted";
-    case 'D': return "dropped";
-    case 'R': return "refused";
-    default: return "";
+    case 'K':
+      return "kept";
+    case 'C':
+      return "converted";
+    case 'D':
+      return "dropped";
+    case 'R':
+      return "refused";
+    default:
+      return "";
   }
 }
 
@@ -52,7 +57,8 @@ std::string table() {
     text += "| " + std::string(row.name) + " | " + cell(row.same) + " | " + cell(row.other) + " | " + std::string(row.how) + " |\n";
     refused += static_cast<int>(std::ranges::count(row.same, 'R') + std::ranges::count(row.other, 'R'));
   }
-  return text + "\nRefused: " + std::to_string(refused) + " of " + std::to_string(2 * kWrittenFormats * kItemKinds) + " pairs of a thing and a result.\n";
+  return text + "\nRefused: " + std::to_string(refused) + " of " + std::to_string(2 * kWrittenFormats * kItemKinds) +
+         " pairs of a thing and a result.\n";
 }
 
 }  // namespace
