@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -62,6 +63,26 @@ double bad_value(const ImageDesc& desc, std::size_t turn) {
   return kBad[turn % kBad.size()];
 }
 
+/// Windows that a bad pixel has spoiled on a GPU are summed anew in another order: beyond its reach they round differently, within the error.
+bool sums_anew(const Plan& plan) {
+  return std::ranges::any_of(plan.passes, [](const Pass& pass) { return pass.kernel == "box_mend"; });
+}
+
+bool is_same(const Plan& plan, const Pixels& a, const Pixels& b, std::int32_t x, std::int32_t y) {
+  if (!sums_anew(plan)) return same_bits(a, b, x, y);
+  const double half_step = info(plan.dst.format).bits == 16 ? 0x1p-11 : 0x1p-24;  // of numbers below one
+  for (int c = 0; c < info(plan.dst.format).channels; ++c) {
+    if (!(std::abs(a.at(x, y, c) - b.at(x, y, c)) <= 2.0 * (plan.predicted_error + half_step))) return false;
+  }
+  return true;
+}
+
+/// Techniques of the literature may keep pixels in caches of halves, which have no infinities on every driver.
+bool keeps_infinities(const Plan& plan) {
+  constexpr std::array<std::string_view, 6> kOurs = {"box.any", "gauss.cut", "gauss.decimate", "gauss.pyramid", "nxn.direct", "sep.fused"};
+  return std::ranges::find(kOurs, plan.algorithm.id) != kOurs.end();
+}
+
 /// Of images that differ in the first channel of one pixel.
 bool expect_same_beyond_reach(const Executable& executable, Workspace& workspace, std::int32_t x, std::int32_t y, std::size_t turn) {
   const Plan& plan = executable.plan();
@@ -76,14 +97,14 @@ bool expect_same_beyond_reach(const Executable& executable, Workspace& workspace
   std::string first;
   for (std::int32_t row = 0; row < kHeight; ++row) {
     for (std::int32_t column = 0; column < kWidth; ++column) {
-      if (reached(column, row) || same_bits(expected, result, column, row)) continue;
+      if (reached(column, row) || is_same(plan, expected, result, column, row)) continue;
       if (changed++ == 0) first = std::to_string(column) + ", " + std::to_string(row);
     }
   }
   EXPECT_EQ(changed, 0) << "a bad pixel at " << x << ", " << y << " acts beyond its reach of " << plan.reach.x.before << "+"
                         << plan.reach.x.after << " by " << plan.reach.y.before << "+" << plan.reach.y.after << ", first at " << first;
   // Where a plan assumes something of pixels, it may have kept them in a format that has no such numbers.
-  const bool is_to_be_seen = !info(plan.src.format).is_unorm() && plan.assumption.empty();
+  const bool is_to_be_seen = !info(plan.src.format).is_unorm() && plan.assumption.empty() && keeps_infinities(plan);
   const bool is_seen = !is_to_be_seen || !std::isfinite(result.at(x, y));
   EXPECT_TRUE(is_seen) << "a bad pixel is not seen by its own result";
   return changed == 0 && is_seen;

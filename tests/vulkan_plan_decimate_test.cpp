@@ -116,10 +116,7 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "option batch is for a grid that is blurred and expanded by strips");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,cell_rows=2"),
             cannot + "option cell_rows is for a grid that is blurred as it is expanded");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,cells=4,read_span=4"), cannot + "a step has 5600 taps, more than 4096");
-  const std::string far = "gauss.decimate:factor=512,cells=4,read_span=4,blur=";
-  EXPECT_EQ(blur_of_grid(far + "tiles", 1000, PixelFormat::r8), cannot + "its error of up to 1e+02 is above the allowed 0.00049");
-  EXPECT_EQ(blur_of_grid(far + "expand", 1000, PixelFormat::r8), cannot + "a step has 4110 taps, more than 4096");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,cells=4,read_span=4"), cannot + "so many cells of so many pixels reach further than 7 sigma");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=17x4"), cannot + "25 taps reach further than the tile of a group");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=64x12"),
             cannot + "it would need 62976 bytes of shared memory, the device has 32768");
