@@ -195,7 +195,8 @@ struct Plan {
   std::int64_t min_bytes = 0;         ///< source region read once + destination written once
   std::int64_t moved_bytes = 0;       ///< what the passes read and write by design, caches aside
   double predicted_error = 0.0;       ///< an upper bound, in the units of Accuracy
-  /// How far a pixel can act: a NaN or an infinity changes no output pixel beyond. Borders count as the pixels that they repeat.
+  /// How far a pixel can act: beyond, a NaN or an infinity changes no output pixel by more than rounding. Borders count as the pixels that
+  /// they repeat.
   PerAxis<Reach> reach;
   std::string assumption;             ///< what the bound takes for granted of the pixels; empty: nothing
   double allowed_error = 0.0;         ///< what the accuracy asked for came to
