@@ -82,6 +82,8 @@ CPU_MUTANTS = [
 
 VULKAN = "src/backends/vulkan/"
 CORNERS = "box.any:form=corners/292x70/rgba8/box:radius=5x9/clamp"
+# Windows so high that bands begin with sums of cells, and no whole number of bands: see most_read() in box_segments_gpu.cpp.
+HIGH_WINDOW = "box.any:form=segments,threads=64,vertical_groups=5/292x70/rgba8/box:radius=20x90/clamp"
 # llvmpipe runs the subgroups of a group in turn, each to the next barrier. So it shows a barrier that is missing between
 # a write and the reads after it, never one between reads and the next write: those are hunted on GPUs, by repetition.
 VULKAN_MUTANTS = [
@@ -136,7 +138,7 @@ VULKAN_MUTANTS = [
     Mutant("of two bytes the second is stored nowhere", "shaders/lib/pixel.glsl",
            "uint16_t(words.x & 0xFFu | words.y << 8)", "uint16_t(words.x & 0xFFu)", ("box.any",)),
     Mutant("bands begin without the part of a cell", "shaders/box_segments.comp",
-           "if (part > 0) v[q] +=", "if (false) v[q] +=", ("box.any",)),
+           "if (part > 0) v[q] +=", "if (false) v[q] +=", (HIGH_WINDOW,)),
     Mutant("means of codes are fractions of them", "src/algorithms/box_corners_gpu.cpp",
            "is_integer(form->sums) && !form->is_plain", "is_integer(form->sums)", (CORNERS,)),
     Mutant("columns before the first are taken for its segment's", "shaders/box_segments.comp",
@@ -204,6 +206,12 @@ VULKAN_MUTANTS = [
            ("gauss.decimate",)),
     Mutant("tiles lack the last column of their margins", "shaders/lib/grid_tile.glsl",
            "const int kReach = kWidth + taps_x - 1;", "const int kReach = kWidth + taps_x - 2;", ("gauss.decimate",)),
+    Mutant("no band is summed anew", "shaders/box_mend.comp",
+           "!any_of_group(is_spoiled(ivec2(x, end - 1)))", "!any_of_group(false)",
+           ("box.any:form=columns,storage=buffer/290x70/r32f/box:radius=5x5/clamp/bad",)),
+    Mutant("windows that are summed anew lack columns", "shaders/box_mend.comp",
+           "int first = max(tile, lane);", "int first = max(tile, lane + 2);",
+           ("box.any:form=columns,storage=buffer/290x70/r32f/box:radius=5x5/clamp/outliers",)),
     Mutant("rows do not go on from the window before", "shaders/box_scan.comp",
            "if (!is_first) v += carried[parity][column];", "if (is_first) v += carried[parity][column];", ("box.scan",)),
     Mutant("a pass does not wait for the one before", VULKAN + "recorder.cpp",
