@@ -118,7 +118,7 @@ class FileBlur {
     const std::int64_t file_bytes = source->size();
     const std::unique_ptr<files::Reader> reader = files::open_reader(std::move(source), options);
     const files::Document& document = reader->document();
-    for (const std::string& message : reader->messages().all()) messages_.add(message);
+    add(reader->messages());
 
     files::ResultRequest result = request_.result;
     result.format = result_format(out_);
@@ -164,7 +164,8 @@ class FileBlur {
       report_.write_seconds += watch_.lap();
     }
     writer->finish();
-    for (const std::string& message : writer->messages().all()) messages_.add(message);
+    add(reader.messages());  // what came to light while pixels were read
+    add(writer->messages());
     file_->commit();
     report_.write_seconds += watch_.lap();
   }
@@ -194,6 +195,10 @@ class FileBlur {
     }
     report_.blur_seconds += watch_.lap();
     return dst;
+  }
+
+  void add(const files::Messages& messages) {
+    for (const std::string& message : messages.all()) messages_.add(message);
   }
 
   void say(BlurStage stage, const Page& page) const {

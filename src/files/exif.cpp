@@ -27,10 +27,12 @@ enum Tag : std::uint16_t {
   kRelatedHeight = 0x1002,
   kExifDirectory = 0x8769,
   kGpsDirectory = 0x8825,
+  kSubjectArea = 0x9214,
   kMakerNote = 0x927C,
   kPixelWidth = 0xA002,
   kPixelHeight = 0xA003,
   kInteropDirectory = 0xA005,
+  kSubjectLocation = 0xA214,
 };
 constexpr std::uint16_t kShort = 3;
 constexpr std::uint16_t kLong = 4;
@@ -49,6 +51,7 @@ class ExifCorrector {
     if (!view_.directory(first_)) return false;
     walk(first_);
     correct_numbers();
+    if (corrections_.region && !move_subjects()) messages.add("the place of the subject, which was cut away, is removed from Exif");
     remove_linked_directories();
     for (const ExifDirectory& each : directories_) remove_pictures_of(each, true);
     remove_previews();
@@ -97,6 +100,33 @@ class ExifCorrector {
     } else {
       put16(entry.at + 8, static_cast<std::uint16_t>(number));
     }
+  }
+  /// Pixel coordinates of what the picture shows, which sizes may follow. False where one had to be removed.
+  bool move_subjects() {
+    bool stays = true;
+    for (std::size_t d = 0; d < directories_.size(); ++d) {
+      for (std::size_t e = 0; e < directories_[d].entries.size();) {
+        const ExifDirectory directory = directories_[d];
+        const ExifEntry& entry = directory.entries[e];
+        const bool is_place = entry.tag == kSubjectArea || entry.tag == kSubjectLocation;
+        if (is_place && !move_subject(entry)) {
+          stays = false;
+          remove_entry(directory, entry);
+        }
+        if (directories_[d].entries.size() == directory.entries.size()) ++e;
+      }
+    }
+    return stays;
+  }
+  bool move_subject(const ExifEntry& entry) {
+    const auto x = view_.number(entry, 0), y = view_.number(entry, 1);
+    if (corrections_.turns || entry.type != kShort || !x || !y) return false;
+    const Rect& region = *corrections_.region;
+    const std::int64_t left = std::int64_t{*x} - region.x, top = std::int64_t{*y} - region.y;
+    if (left < 0 || top < 0 || left >= region.width || top >= region.height) return false;
+    put16(entry.value.begin, static_cast<std::uint16_t>(left));
+    put16(entry.value.begin + 2, static_cast<std::uint16_t>(top));
+    return true;
   }
   void put16(std::size_t at, std::uint16_t value) {
     exif_[at + (view_.is_big_endian ? 0 : 1)] = static_cast<std::uint8_t>(value >> 8);

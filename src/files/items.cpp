@@ -112,15 +112,26 @@ class ItemConverter {
     if (context_.from_format != context_.to_format)
       return drop(item, "it means something in " + text_of(context_.from_format) + " files only");
     if (!context_.keep_unknown) {
+      if (depends_on_pixels(item)) return drop(item, "its name says that it depends on the pixels; --keep-unknown keeps it");
       if (item.data.size() >= kMostUnknownBytes) return drop(item, "it is larger than 64 KB; --keep-unknown keeps it");
       if (holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
     }
     out_.push_back(item);
   }
 
+  /// The fourth letter of a PNG chunk is a capital where programs that change the pixels are not to copy it.
+  [[nodiscard]] bool depends_on_pixels(const Item& item) const {
+    return context_.from_format == FileFormat::png && item.name.size() == 4 && (item.name[3] & 0x20) == 0;
+  }
+
   [[nodiscard]] Corrections corrections() const {
-    return {context_.turns ? std::optional<Orientation>(1) : std::optional(context_.result.orientation), context_.result.width,
-            context_.result.height};
+    return {.orientation = context_.turns ? 1 : context_.result.orientation,
+            .width = context_.result.width,
+            .height = context_.result.height,
+            .region = context_.region,
+            .source_width = context_.from.width,
+            .source_height = context_.from.height,
+            .turns = context_.turns && context_.from.orientation > 1};
   }
 
   void keep(const Item& item) {
@@ -155,9 +166,13 @@ class ItemConverter {
       case ItemKind::comment:
       case ItemKind::attribute:
       case ItemKind::known_tag:
+        if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
+        break;
       case ItemKind::photoshop:
         if (item.number == kImageSourceData) return drop(item, "its layers show the picture before the blur");
-        if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
+        if (!correct_photoshop(kept.data, messages_)) return drop(item, "it cannot be read");
+        kept.count = kept.data.size();
+        if (kept.data.empty()) return;
         break;
       default:
         break;

@@ -74,7 +74,11 @@ class Meanings {
                                 .unit = p[7] == 1   ? Resolution::Unit::inch
                                         : p[7] == 2 ? Resolution::Unit::centimetre
                                                     : Resolution::Unit::none};
-    if (density.x > 0 && density.y > 0) density_ = density;
+    if (density.x > 0 && density.y > 0) {
+      density_ = density;
+    } else {
+      messages_.add("the resolution in JFIF is zero and was left out");
+    }
     if (p[12] != 0 && p[13] != 0) add({.kind = ItemKind::thumbnail, .name = "JFIF", .data = without_prefix(segment, 12), .number = kApp0});
   }
 

@@ -8,6 +8,7 @@
 #include <jxl/version.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #endif
@@ -267,6 +268,8 @@ class JxlReader final : public DecodedReader {
     // The rest is the picture and what describes it.
     const bool is_metadata = box_type_ == "Exif" || box_type_ == "xml " || box_type_ == "jumb";
     if (!is_metadata) {
+      constexpr std::array<std::string_view, 7> kOfPicture = {"JXL ", "ftyp", "jxlc", "jxlp", "jxll", "jxli", "jbrd"};
+      if (std::ranges::find(kOfPicture, box_type_) == kOfPicture.end()) messages_.add("the unknown box \"" + box_type_ + "\" is left out");
       box_type_.clear();
       return;
     }

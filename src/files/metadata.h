@@ -17,6 +17,9 @@ struct Corrections {
   std::optional<Orientation> orientation;
   std::optional<std::int32_t> width;  ///< of the stored pixels
   std::optional<std::int32_t> height;
+  std::optional<Rect> region;  ///< that was cut out of the source
+  std::int32_t source_width = 0, source_height = 0;
+  bool turns = false;  ///< the pixels were turned upright
 };
 
 /// Exif: unlinks and zeroes the directory of the thumbnail and previews in known maker notes, sets what is corrected where the block has
@@ -27,7 +30,8 @@ struct Corrections {
 [[nodiscard]] std::optional<Resolution> exif_resolution(std::span<const std::uint8_t> exif);
 
 /// XMP, by libexempi: removes thumbnails, GImage, GDepth, gain-map and container directories, and any value that holds a picture in base64;
-/// sets tiff:Orientation and sizes where they are. False where it cannot be parsed.
+/// sets tiff:Orientation and sizes where they are. Places in the picture (of a panorama, of faces) move with a region or are removed.
+/// False where it cannot be parsed.
 [[nodiscard]] bool correct_xmp(Bytes& xmp, const Corrections& corrections, Messages& messages);
 /// One packet of the two that JPEG files have where one is larger than a segment. None where one of them cannot be parsed.
 [[nodiscard]] std::optional<Bytes> merge_xmp(std::span<const std::uint8_t> packet, std::span<const std::uint8_t> extension);
@@ -39,6 +43,8 @@ struct PhotoshopParts {
   Bytes rest;
 };
 [[nodiscard]] PhotoshopParts split_photoshop(std::span<const std::uint8_t> blocks, Messages& messages);
+/// The blocks without thumbnails and other pictures. False where they are damaged.
+[[nodiscard]] bool correct_photoshop(Bytes& blocks, Messages& messages);
 /// One block of resources with the IPTC records inside; either may be empty.
 [[nodiscard]] Bytes join_photoshop(std::span<const std::uint8_t> rest, std::span<const std::uint8_t> iptc);
 

@@ -59,6 +59,13 @@ void append_even(Bytes& to, View bytes) {
   if (bytes.size() % 2 != 0) to.push_back(0);
 }
 
+bool is_padding(View bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });
+}
+
+constexpr const char* kThumbnailMessage = "the thumbnail in the Photoshop metadata is removed";
+constexpr const char* kPictureMessage = "a picture in the Photoshop metadata is removed";
+
 class Splitter {
  public:
   explicit Splitter(Messages& messages) : messages_(messages) {}
@@ -68,8 +75,7 @@ class Splitter {
       take(block);
       blocks = blocks.subspan(block.whole.size());
     }
-    const bool is_padding = std::all_of(blocks.begin(), blocks.end(), [](std::uint8_t byte) { return byte == 0; });
-    if (!is_padding) messages_.add("the Photoshop metadata is damaged, and what follows the damage is left out");
+    if (!is_padding(blocks)) messages_.add("the Photoshop metadata is damaged, and what follows the damage is left out");
     if (parts_.iptc && !correct_iptc(*parts_.iptc, messages_)) {
       messages_.add("the IPTC metadata is damaged and left out");
       parts_.iptc.reset();
@@ -92,11 +98,11 @@ class Splitter {
         return take_part(parts_.xmp, block, "XMP packet");
       case kOldThumbnail:
       case kThumbnail:
-        return messages_.add("the thumbnail in the Photoshop metadata is removed");
+        return messages_.add(kThumbnailMessage);
       default:
         break;
     }
-    if (holds_picture(block.data)) return messages_.add("a picture in the Photoshop metadata is removed");
+    if (holds_picture(block.data)) return messages_.add(kPictureMessage);
     append_even(parts_.rest, block.whole);
   }
   void take_part(std::optional<Bytes>& part, const Block& block, const char* name) {
@@ -110,6 +116,27 @@ class Splitter {
 };
 
 }  // namespace
+
+bool correct_photoshop(Bytes& blocks, Messages& messages) {
+  Bytes kept;
+  View rest(blocks);
+  for (Block block = first_block(rest); !block.whole.empty(); block = first_block(rest)) {
+    rest = rest.subspan(block.whole.size());
+    Bytes iptc(block.data.begin(), block.data.end());
+    if (block.number == kOldThumbnail || block.number == kThumbnail) {
+      messages.add(kThumbnailMessage);
+    } else if (!holds_picture(block.data)) {
+      append_even(kept, block.whole);
+    } else if (block.number == kIptc && correct_iptc(iptc, messages)) {
+      kept = join_photoshop(kept, iptc);
+    } else {
+      messages.add(kPictureMessage);
+    }
+  }
+  if (!is_padding(rest)) return false;
+  blocks = std::move(kept);
+  return true;
+}
 
 PhotoshopParts split_photoshop(View blocks, Messages& messages) {
   return Splitter(messages).split(blocks);

@@ -92,6 +92,7 @@ class ContentsReader {
   bool read_resolution(Span body);
   bool read_significant_bits(Span body);
   bool read_text_chunk(ChunkType type, Span body);
+  void read_photoshop(const Item& item);
   bool read_animation(Span body);
   bool read_frame(Span body);
   void read_unknown(ChunkType type, Span body);
@@ -309,8 +310,24 @@ bool ContentsReader::read_text_chunk(ChunkType type, Span body) {
   auto item = read_text(type, body, memory_);
   const bool comes_again = item && (item->kind == ItemKind::exif || item->kind == ItemKind::icc_profile) && has(item->kind);
   if (!item || comes_again) return false;
+  if (item->kind == ItemKind::photoshop) return read_photoshop(*item), true;
   add(std::move(*item));
   return true;
+}
+
+/// What Photoshop's blocks hold are items of their own.
+void ContentsReader::read_photoshop(const Item& item) {
+  PhotoshopParts parts = split_photoshop(item.data, contents_.messages);
+  const auto add_part = [this](ItemKind kind, const char* name, std::optional<Bytes>& part) {
+    if (!part) return;
+    if (has(kind)) return say(std::string("a second ") + name + " block, inside the Photoshop block, was left out");
+    add({kind, name, std::move(*part)});
+  };
+  add_part(ItemKind::exif, "eXIf", parts.exif);
+  add_part(ItemKind::xmp, "XMP", parts.xmp);
+  add_part(ItemKind::icc_profile, "iCCP", parts.icc_profile);
+  add_part(ItemKind::iptc, "iptc", parts.iptc);
+  if (!parts.rest.empty()) add({ItemKind::photoshop, "8bim", std::move(parts.rest)});
 }
 
 bool ContentsReader::read_animation(Span body) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 16;
 constexpr const char* kTooMuch = "the file holds more compressed bytes than its pixels need; they were left out";
+constexpr const char* kNoColour = "indices without a colour in the palette became black";
 constexpr std::uint32_t kNoChecksum = 0;  // libpng is told not to look: the stream has compared those of the file
 
 void put_chunk(Bytes& to, ChunkType type, Span body) {
@@ -129,7 +130,7 @@ bool PictureStream::skip_rest() {
 }
 
 Decoder::Decoder(ByteSource& source, const Contents& contents, const Picture& picture, Messages& messages)
-    : stream_(source, contents, picture), messages_(messages), height_(picture.rect.height) {
+    : stream_(source, contents, picture), messages_(messages), width_(picture.rect.width), height_(picture.rect.height) {
   png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
   if (png_ == nullptr) throw std::bad_alloc();
   try {
@@ -152,16 +153,45 @@ void Decoder::set_up(const Contents& contents) {
   png_set_option(png_, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);  // some programs write too small a size of the window
   png_set_read_fn(png_, this, on_read);
   png_read_info(png_, info_);
-  png_set_expand(png_);
-  constexpr png_uint_32 kOpaque = 0xffff;
-  if (contents.adds_alpha) png_set_add_alpha(png_, kOpaque, PNG_FILLER_AFTER);
+  if (contents.header.colour == ColourType::palette) {
+    take_palette(contents);
+  } else {
+    png_set_expand(png_);
+    constexpr png_uint_32 kOpaque = 0xffff;
+    if (contents.adds_alpha) png_set_add_alpha(png_, kOpaque, PNG_FILLER_AFTER);
+  }
   if (std::endian::native == std::endian::little) png_set_swap(png_);
   if (contents.header.interlaced) png_set_interlace_handling(png_);
   png_start_read_image(png_);
 }
 
+/// libpng hands out indices, one a byte, and colours are looked up here: libpng would not say that one is missing.
+void Decoder::take_palette(const Contents& contents) {
+  constexpr std::size_t kIndices = 256;
+  constexpr std::uint8_t kOpaque = 255;
+  png_set_packing(png_);
+  png_set_check_for_invalid_index(png_, 0);
+  palette_.assign(kIndices, Colour{0, 0, 0, kOpaque});
+  palette_entries_ = std::min(contents.palette.size() / 3, kIndices);
+  for (std::size_t i = 0; i < palette_entries_; ++i) std::copy_n(&contents.palette[3 * i], 3, palette_[i].begin());
+  for (std::size_t i = 0; i < std::min(contents.transparency.size(), kIndices); ++i) palette_[i][3] = contents.transparency[i];
+  palette_channels_ = contents.transparency.empty() && !contents.adds_alpha ? 3 : 4;
+}
+
+/// From the last pixel to the first, since colours take more room than indices.
+void Decoder::expand_palette(std::uint8_t* row) {
+  std::size_t largest = 0;
+  for (std::size_t x = static_cast<std::size_t>(width_); x-- > 0;) {
+    const std::size_t index = row[x];
+    largest = std::max(largest, index);
+    std::copy_n(palette_[index].begin(), palette_channels_, row + x * palette_channels_);
+  }
+  if (largest >= palette_entries_) messages_.add(kNoColour);
+}
+
 void Decoder::read_row(std::uint8_t* into) {
   png_read_row(png_, into, nullptr);
+  if (!palette_.empty()) expand_palette(into);
   if (++next_row_ == height_) finish();
 }
 
@@ -169,6 +199,7 @@ void Decoder::read_all(std::uint8_t* into, std::int64_t row_bytes) {
   for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; ++pass) {
     for (std::int32_t y = 0; y < height_; ++y) png_read_row(png_, into + y * row_bytes, nullptr);
   }
+  for (std::int32_t y = 0; y < height_ && !palette_.empty(); ++y) expand_palette(into + y * row_bytes);
   next_row_ = height_;
   finish();
 }

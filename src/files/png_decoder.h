@@ -4,7 +4,9 @@
 
 #include <png.h>
 
+#include <array>
 #include <memory>
+#include <vector>
 
 #include "files/png_contents.h"
 
@@ -58,6 +60,8 @@ class Decoder {
 
  private:
   void set_up(const Contents& contents);
+  void take_palette(const Contents& contents);
+  void expand_palette(std::uint8_t* row);
   void finish();
   void take_warning(const char* text);
   static void on_error(png_structp png, png_const_charp text);
@@ -66,8 +70,12 @@ class Decoder {
 
   PictureStream stream_;
   Messages& messages_;
-  std::int32_t height_;
+  std::int32_t width_, height_;
   std::int32_t next_row_ = 0;
+  using Colour = std::array<std::uint8_t, 4>;
+  std::vector<Colour> palette_;  ///< of pictures with indices: a colour for each index that can be stored
+  std::size_t palette_entries_ = 0;  ///< that the file has; the others are black
+  std::size_t palette_channels_ = 0;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
 };

@@ -111,9 +111,12 @@ std::vector<double> numbers(const StructureReader& file, const DirectoryPlace& d
   return values;
 }
 
-void read_resolution(const StructureReader& file, const DirectoryPlace& directory, Page& page) {
+void read_resolution(const StructureReader& file, const DirectoryPlace& directory, Page& page, Messages& messages) {
+  if (directory.find(kXResolution) == nullptr && directory.find(kYResolution) == nullptr) return;
   const std::vector<double> x = numbers(file, directory, kXResolution), y = numbers(file, directory, kYResolution);
-  if (x.empty() || y.empty() || !(x[0] > 0) || !(y[0] > 0)) return;
+  if (x.empty() || y.empty() || !(x[0] > 0) || !(y[0] > 0)) {
+    return messages.add("the resolution was left out: it is zero, of one axis only, or of no type that a resolution has");
+  }
   const std::uint64_t unit = file.integer(directory, kResolutionUnit, 2);
   page.resolution = {x[0], y[0], unit == 1 ? Resolution::Unit::none : unit == 3 ? Resolution::Unit::centimetre : Resolution::Unit::inch};
   auto& coding = std::get<TiffCoding>(page.coding);
@@ -290,8 +293,10 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   name_channels(page, layout, colours, extras);
   layout.fill = no_data(file, directory);
   const std::uint64_t orientation = file.integer(directory, kOrientation, 1);
-  page.orientation = orientation >= 1 && orientation <= 8 ? static_cast<Orientation>(orientation) : 1;
-  read_resolution(file, directory, page);
+  const bool is_orientation = orientation >= 1 && orientation <= 8;
+  page.orientation = is_orientation ? static_cast<Orientation>(orientation) : 1;
+  if (!is_orientation) messages.add("the orientation " + std::to_string(orientation) + ", which does not exist, was left out");
+  read_resolution(file, directory, page, messages);
   if (layout.sample.bits == 64 && layout.sample.kind != SampleKind::floating) messages.add("integers of 64 bits became 64-bit floats");
   page.items = items_of(file, directory, messages);
   if (coding.photometric == PHOTOMETRIC_YCBCR)

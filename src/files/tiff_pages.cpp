@@ -106,7 +106,10 @@ class InventoryTaker {
     Page& page = result_.pages.back().page;
     page.parent = parent;
     std::get<TiffCoding>(page.coding).in_sub_directory = parent >= 0;
-    if (depth == kDeepest) return;
+    if (depth == kDeepest) {
+      if (directory.find(kSubIfds) != nullptr) messages_.add("directories within directories of the " + std::to_string(kDeepest) + "th depth were left out");
+      return;
+    }
     for (const std::uint64_t offset : file_.integers(directory, kSubIfds)) {
       if (offset == 0) continue;
       visit(static_cast<std::int64_t>(offset));

@@ -15,8 +15,9 @@ using namespace tiff;
 // Decodes one page, top to bottom.
 class PageDecoder {
  public:
-  PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes)
-      : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps) {
+  PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes,
+              Messages& messages)
+      : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps), messages_(messages) {
     prepare_library();
     band_rows_ = reads_directly() ? direct_rows() : std::min<std::int64_t>(layout_.strile_rows, page_.height);
     stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
@@ -42,6 +43,7 @@ class PageDecoder {
   const Page& page_;
   Layout layout_;
   bool swaps_;
+  Messages& messages_;
   std::int64_t band_rows_ = 0, stored_row_bytes_ = 0;
   std::int64_t band_begin_ = 0, band_count_ = 0;
   Bytes band_, strile_, samples_;
@@ -213,9 +215,11 @@ class PageDecoder {
     }
   }
 
-  void convert(const std::uint8_t* stored, std::uint8_t* into) const {
+  void convert(const std::uint8_t* stored, std::uint8_t* into) {
     if (layout_.conversion == Conversion::palette) {
-      return layout_.palette.apply(stored, layout_.sample.bits, page_.width, layout_.samples, into);
+      const bool has_all = layout_.palette.apply(stored, layout_.sample.bits, page_.width, layout_.samples, into);
+      if (!has_all) messages_.add("indices without a colour in the palette became black");
+      return;
     }
     std::memcpy(into, stored, static_cast<std::size_t>(stored_row_bytes_));
     if (layout_.conversion == Conversion::lab_signs) swap_lab_signs(layout_.stored_type(), into, page_.width, layout_.samples);
@@ -250,7 +254,8 @@ class TiffReader final : public Reader {
     if (!library_) library_ = std::make_unique<LibraryReader>(*source_, options_.memory_bytes);
     if (page != decoded_page_) {
       decoder_.reset();
-      decoder_ = std::make_unique<PageDecoder>(*source_, *library_, pages_[static_cast<std::size_t>(page)], swaps_, options_.memory_bytes);
+      decoder_ = std::make_unique<PageDecoder>(*source_, *library_, pages_[static_cast<std::size_t>(page)], swaps_, options_.memory_bytes,
+                                               messages_);
       decoded_page_ = page;
     }
     decoder_->read(y, count, into, row_bytes);

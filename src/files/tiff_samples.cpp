@@ -151,11 +151,15 @@ std::uint8_t to_byte(float value) {
 }
 
 template <typename T>
-void apply_palette(const std::vector<std::uint16_t>& colours, const std::uint8_t* from, int bits, std::int64_t pixels, int samples,
+bool apply_palette(const std::vector<std::uint16_t>& colours, const std::uint8_t* from, int bits, std::int64_t pixels, int samples,
                    bool to_16, std::uint8_t* to) {
-  const auto most = static_cast<std::int64_t>(colours.size() / 3) - 1;
+  constexpr std::array<std::uint16_t, 3> kBlack{};
+  const auto entries = static_cast<std::int64_t>(colours.size() / 3);
+  bool has_all = true;
   for (std::int64_t i = 0; i < pixels; ++i) {
-    const std::uint16_t* colour = colours.data() + 3 * std::min<std::int64_t>(load<T>(from, i * samples), most);
+    const std::int64_t index = load<T>(from, i * samples);
+    has_all &= index < entries;
+    const std::uint16_t* colour = index < entries ? colours.data() + 3 * index : kBlack.data();
     const std::int64_t place = i * (samples + 2);
     for (int c = 0; c < samples + 2; ++c) {
       const std::uint32_t value = c < 3 ? colour[c] : rescaled(load<T>(from, i * samples + c - 2), full_scale(bits), to_16 ? 65535 : 255);
@@ -166,6 +170,7 @@ void apply_palette(const std::vector<std::uint16_t>& colours, const std::uint8_t
       }
     }
   }
+  return has_all;
 }
 
 template <typename T>
@@ -292,13 +297,10 @@ Palette::Palette(const std::vector<std::uint64_t>& map, int bits) {
   }
 }
 
-void Palette::apply(const std::uint8_t* from, int bits, std::int64_t pixels, int samples, std::uint8_t* to) const {
+bool Palette::apply(const std::uint8_t* from, int bits, std::int64_t pixels, int samples, std::uint8_t* to) const {
   const bool to_16 = type_ == NumberType::u16;
-  if (bits <= 8) {
-    apply_palette<std::uint8_t>(colours_, from, bits, pixels, samples, to_16, to);
-  } else {
-    apply_palette<std::uint16_t>(colours_, from, bits, pixels, samples, to_16, to);
-  }
+  if (bits <= 8) return apply_palette<std::uint8_t>(colours_, from, bits, pixels, samples, to_16, to);
+  return apply_palette<std::uint16_t>(colours_, from, bits, pixels, samples, to_16, to);
 }
 
 }  // namespace mollify::files::tiff

@@ -50,7 +50,8 @@ class Palette {
   [[nodiscard]] NumberType type() const { return type_; }
   [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(colours_.size() / 3); }
   /// A row of `samples` unscaled samples of u8 or u16, the first of which is an index. The others are scaled to full scale of `type()`.
-  void apply(const std::uint8_t* from, int bits, std::int64_t pixels, int samples, std::uint8_t* to) const;
+  /// False where an index has no colour: it becomes black.
+  bool apply(const std::uint8_t* from, int bits, std::int64_t pixels, int samples, std::uint8_t* to) const;
 
  private:
   std::vector<std::uint16_t> colours_;  ///< r g b of each entry

@@ -1,5 +1,6 @@
 #include <exempi/xmp.h>
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -76,6 +77,17 @@ constexpr Property kOrientation = {"http://ns.adobe.com/tiff/1.0/", "Orientation
 constexpr Property kWidths[] = {{"http://ns.adobe.com/tiff/1.0/", "ImageWidth"}, {"http://ns.adobe.com/exif/1.0/", "PixelXDimension"}};
 constexpr Property kHeights[] = {{"http://ns.adobe.com/tiff/1.0/", "ImageLength"}, {"http://ns.adobe.com/exif/1.0/", "PixelYDimension"}};
 
+/// Of a panorama: the part that is in the file, in pixels of the whole.
+constexpr std::string_view kPanorama = "http://ns.google.com/photos/1.0/panorama/";
+constexpr Property kPanoramaWidth = {kPanorama, "CroppedAreaImageWidthPixels"};
+constexpr Property kPanoramaHeight = {kPanorama, "CroppedAreaImageHeightPixels"};
+constexpr Property kPanoramaLeft = {kPanorama, "CroppedAreaLeftPixels"};
+constexpr Property kPanoramaTop = {kPanorama, "CroppedAreaTopPixels"};
+/// Where faces and other things are in the picture.
+constexpr Property kPlaces[] = {{"http://www.metadataworkinggroup.com/schemas/regions/", "Regions"},
+                                {"http://ns.microsoft.com/photo/1.2/", "RegionInfo"},
+                                {"http://iptc.org/std/Iptc4xmpExt/2008-02-29/", "ImageRegion"}};
+
 /// "xmp:Thumbnails[1]/xmpGImg:image" is of "xmp:Thumbnails".
 std::string top_of(const std::string& path) {
   return path.substr(0, path.find_first_of("[/"));
@@ -117,7 +129,15 @@ class XmpCorrector {
     set(kOrientation, corrections.orientation);
     for (const Property& each : kWidths) set(each, corrections.width);
     for (const Property& each : kHeights) set(each, corrections.height);
+    if (corrections.turns) {
+      for (const Property& each : {kPanoramaWidth, kPanoramaHeight, kPanoramaLeft, kPanoramaTop}) has_removed_places_ |= remove(each);
+    } else if (corrections.region) {
+      move_panorama(*corrections.region, corrections);
+    }
+    if (!corrections.turns && !corrections.region) return;
+    for (const Property& each : kPlaces) has_removed_places_ |= remove(each);
   }
+  [[nodiscard]] bool has_removed_places() const { return has_removed_places_; }
 
   [[nodiscard]] std::optional<Bytes> serialised(bool has_wrapper) const { return serialise(packet_.get(), has_wrapper); }
 
@@ -154,6 +174,37 @@ class XmpCorrector {
     return path.find("/xmpGImg:image") != std::string_view::npos || path.find("/xapGImg:image") != std::string_view::npos;
   }
 
+  bool remove(const Property& property) {
+    const std::string schema(property.schema), name(property.name);
+    if (!xmp_has_property(packet_.get(), schema.c_str(), name.c_str())) return false;
+    const bool is_gone = xmp_delete_property(packet_.get(), schema.c_str(), name.c_str());
+    has_changed_ |= is_gone;
+    return is_gone;
+  }
+
+  [[nodiscard]] std::optional<std::int32_t> number(const Property& property) const {
+    std::int32_t value = 0;
+    const std::string schema(property.schema), name(property.name);
+    if (!xmp_get_property_int32(packet_.get(), schema.c_str(), name.c_str(), &value, nullptr)) return std::nullopt;
+    return value;
+  }
+
+  /// The file may have fewer pixels than the panorama that it was made from.
+  void move_panorama(const Rect& region, const Corrections& corrections) {
+    move_along({kPanoramaLeft, kPanoramaWidth}, region.x, region.width, corrections.source_width);
+    move_along({kPanoramaTop, kPanoramaHeight}, region.y, region.height, corrections.source_height);
+  }
+  struct Extent {
+    Property begin, size;
+  };
+  void move_along(const Extent& extent, std::int32_t begin, std::int32_t size, std::int32_t of) {
+    const auto whole = number(extent.size);
+    if (!whole || of <= 0) return;
+    const double scale = static_cast<double>(*whole) / of;
+    set(extent.begin, static_cast<std::int32_t>(std::lround(number(extent.begin).value_or(0) + begin * scale)));
+    set(extent.size, static_cast<std::int32_t>(std::lround(size * scale)));
+  }
+
   void set(const Property& property, const std::optional<std::int32_t>& value) {
     if (!value) return;
     const Text old(xmp_string_new());
@@ -168,6 +219,7 @@ class XmpCorrector {
   Packet packet_;
   bool has_changed_ = false;
   bool has_removed_ = false;
+  bool has_removed_places_ = false;
 };
 
 /// Goes through all nodes of a packet, those above others first.
@@ -207,6 +259,7 @@ bool correct_xmp(Bytes& xmp, const Corrections& corrections, Messages& messages)
   std::optional<Bytes> corrected = corrector.serialised(text.find("<?xpacket") != std::string_view::npos);
   if (!corrected || holds_picture(*corrected)) return false;
   if (corrector.has_removed()) messages.add("pictures in the XMP metadata are removed");
+  if (corrector.has_removed_places()) messages.add("places in the picture (faces, a panorama) are removed from the XMP metadata");
   xmp = std::move(*corrected);
   return true;
 }

@@ -109,6 +109,9 @@ class Pixels(PngTest):
         result = png.pixels_of(self.png(png.image(pixels, 8, png.PALETTE, png.chunk(b"PLTE", palette))))
         self.assertEqual(result[3, 3].tolist(), [0, 0, 0])
         self.assertEqual(result[2, 1].tolist(), [28, 29, 30])
+        self.assertIn("indices without a colour", self.printed)
+        self.png(png.image(np.minimum(pixels, 9), 8, png.PALETTE, png.chunk(b"PLTE", palette)))
+        self.assertNotIn("indices", self.printed)
 
     def test_more_bytes_than_pixels(self):
         pixels = random_pixels(5, 6, 8, png.RGB)
@@ -262,7 +265,12 @@ class Chunks(PngTest):
             self.found(png.raw_profile(kind, body))
             self.assertEqual(png.raw_profiles(self.result)[b"iptc"][:len(block)], block)
         self.found(png.raw_profile(b"8bim", other + block))
-        self.assertEqual(png.raw_profiles(self.result)[b"8bim"], other + block)
+        profiles = png.raw_profiles(self.result)
+        self.assertEqual((profiles[b"8bim"], profiles[b"iptc"][:len(block)]), (other, block))
+        thumbnail = b"8BIM\4\x0c\0\0" + struct.pack(">I", 40) + bytes(28) + b"\xff\xd8\xff\xe0thumbnail"[:12]
+        self.found(png.raw_profile(b"8bim", thumbnail + other))
+        self.assertEqual(png.raw_profiles(self.result), {b"8bim": other})
+        self.assertIn("thumbnail", self.printed)
         profile = rng.bytes(777)
         found = dict(self.found(png.raw_profile(b"icc", profile)))
         self.assertEqual(zlib.decompress(found[b"iCCP"].split(b"\0", 2)[2]), profile)

@@ -1,0 +1,167 @@
+"""What the tool makes of whole files, read back by Pillow, tifffile and exiftool."""
+import io
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import tifffile
+from PIL import Image
+
+from tests.files import png_files as png
+
+TOOL = os.path.abspath(os.environ.get("MOLLIFY_TOOL", "build/dev/mollify"))
+RANDOM = np.random.default_rng()
+
+
+def exiftool(path, *tags):
+    done = subprocess.run(["exiftool", "-j", "-n", "-G1", *tags, path], capture_output=True, check=True, timeout=60)
+    return json.loads(done.stdout)[0]
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def path(self, name):
+        return self.folder / name
+
+    def blur(self, source, result, *options):
+        """What the tool said. The box of one pixel changes nothing."""
+        kernel = () if "--box" in options or "--gaussian" in options else ("--box", "0")
+        done = subprocess.run([TOOL, "blur", self.path(source), self.path(result), *kernel, "--force", *map(str, options)],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr + done.stdout
+
+    def pixels(self, shape, dtype="u1"):
+        return RANDOM.integers(0, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)
+
+    def image(self, name, shape=(40, 60, 3), **options):
+        pixels = self.pixels(shape)
+        Image.fromarray(pixels).save(self.path(name), **options)
+        return pixels
+
+
+class Metadata(ToolTest):
+    PANORAMA = ["-XMP-GPano:FullPanoWidthPixels=200", "-XMP-GPano:FullPanoHeightPixels=100", "-XMP-GPano:CroppedAreaImageWidthPixels=120",
+                "-XMP-GPano:CroppedAreaImageHeightPixels=80", "-XMP-GPano:CroppedAreaLeftPixels=20", "-XMP-GPano:CroppedAreaTopPixels=10"]
+
+    def panorama(self, name, *options):
+        done = exiftool(self.path(name), "-XMP-GPano:all")
+        return [done.get("XMP-GPano:" + key) for key in ("FullPanoWidthPixels", "CroppedAreaImageWidthPixels", "CroppedAreaImageHeightPixels",
+                                                         "CroppedAreaLeftPixels", "CroppedAreaTopPixels")]
+
+    def test_a_panorama_is_true_of_the_region(self):
+        self.image("a.jpg")  # half as large as the panorama says
+        subprocess.run(["exiftool", "-q", "-overwrite_original", *self.PANORAMA, self.path("a.jpg")], check=True)
+        self.blur("a.jpg", "b.jpg")
+        self.assertEqual(self.panorama("b.jpg"), [200, 120, 80, 20, 10])
+        self.blur("a.jpg", "b.jpg", "--roi", "30x20+10+5")
+        self.assertEqual(self.panorama("b.jpg"), [200, 60, 40, 40, 20])
+
+    def test_places_of_faces_and_subjects(self):
+        self.image("a.jpg")
+        subprocess.run(["exiftool", "-q", "-overwrite_original", "-RegionName=Anna", "-RegionType=Face", "-RegionAreaX=0.5", "-RegionAreaY=0.5",
+                        "-RegionAreaW=0.1", "-RegionAreaH=0.1", "-RegionAreaUnit=normalized", "-SubjectArea=20 15 4 4",
+                        "-SubjectLocation=2 2", self.path("a.jpg")], check=True)
+        self.blur("a.jpg", "b.jpg")
+        tags = exiftool(self.path("b.jpg"))
+        self.assertEqual((tags["XMP-mwg-rs:RegionName"], tags["ExifIFD:SubjectArea"], tags["ExifIFD:SubjectLocation"]), ("Anna", "20 15 4 4", "2 2"))
+        said = self.blur("a.jpg", "b.jpg", "--roi", "30x20+10+5")
+        tags = exiftool(self.path("b.jpg"))
+        self.assertNotIn("XMP-mwg-rs:RegionName", tags)
+        self.assertEqual(tags["ExifIFD:SubjectArea"], "10 10 4 4")
+        self.assertNotIn("ExifIFD:SubjectLocation", tags)
+        self.assertIn("faces", said)
+        self.assertIn("subject", said)
+
+    def test_chunks_that_depend_on_the_pixels(self):
+        data = png.image(self.pixels((3, 4, 3)), 8, png.RGB, png.chunk(b"saFe", b"1") + png.chunk(b"unSA", b"2"))
+        self.path("a.png").write_bytes(data)
+        said = self.blur("a.png", "b.png")
+        found = dict(png.chunks(self.path("b.png").read_bytes())[0])
+        self.assertEqual(found[b"saFe"], b"1")
+        self.assertNotIn(b"unSA", found)
+        self.assertIn("unSA", said)
+        self.blur("a.png", "b.png", "--keep-unknown")
+        self.assertEqual(dict(png.chunks(self.path("b.png").read_bytes())[0])[b"unSA"], b"2")
+
+    def test_photoshop_blocks_lose_their_pictures_only(self):
+        def block(number, data):
+            return b"8BIM" + struct.pack(">H", number) + b"\0\0" + struct.pack(">I", len(data)) + data + b"\0" * (len(data) % 2)
+        stream = io.BytesIO()
+        Image.fromarray(self.pixels((20, 20, 3))).save(stream, "JPEG")
+        other, iptc = block(1026, b"layers"), block(1028, b"\x1c\2\x50\0\4Anna")
+        tifffile.imwrite(self.path("a.tif"), self.pixels((9, 9)), metadata=None,
+                         extratags=[(34377, 1, None, other + block(1036, bytes(28) + stream.getvalue()) + iptc, True)])
+        said = self.blur("a.tif", "b.tif")
+        self.assertEqual(bytes(tifffile.TiffFile(self.path("b.tif")).pages[0].tags[34377].value), other + iptc)
+        self.assertIn("thumbnail", said)
+        self.path("a.png").write_bytes(png.image(self.pixels((3, 4, 3)), 8, png.RGB, png.raw_profile(b"8bim", block(1036, bytes(28) + stream.getvalue()) + other + iptc)))
+        self.blur("a.png", "b.png")
+        self.assertEqual(png.raw_profiles(self.path("b.png").read_bytes()), {b"8bim": other, b"iptc": iptc})
+
+    def test_orientation_of_heif_is_that_of_its_pixels(self):
+        """libheif turns the pixels, so that Exif has to say that they are upright."""
+        self.image("a.png")
+        subprocess.run(["vips", "heifsave", "a.png", "a.heic", "--Q", "90"], cwd=self.folder, check=True, capture_output=True)
+        subprocess.run(["exiftool", "-q", "-overwrite_original", "-Orientation#=6", "-Artist=Anna", self.path("a.heic")], check=True)
+        self.assertEqual(exiftool(self.path("a.heic"))["IFD0:Orientation"], 6)
+        for result in ("b.jpg", "b.png", "b.tif", "b.webp"):
+            self.blur("a.heic", result)
+            tags = exiftool(self.path(result))
+            self.assertEqual((tags["IFD0:Artist"], tags.get("IFD0:Orientation", 1)), ("Anna", 1), result)
+
+
+class Messages(ToolTest):
+    def test_resolutions_that_are_none(self):
+        for zeroed, hidden in (((282,), ()), ((282, 283), ()), ((), (283,))):
+            tifffile.imwrite(self.path("a.tif"), self.pixels((9, 9)), metadata=None, resolution=(300, 300))
+            data = bytearray(self.path("a.tif").read_bytes())
+            for tag, at in entries(data).items():
+                if tag in zeroed:
+                    struct.pack_into("<I", data, struct.unpack_from("<I", data, at + 8)[0], 0)
+                if tag in hidden:
+                    struct.pack_into("<H", data, at, 65000)
+            self.path("a.tif").write_bytes(data)
+            self.assertIn("resolution was left out", self.blur("a.tif", "b.tif"))
+
+    def test_indices_without_a_colour(self):
+        indices = self.pixels((9, 9)) | 1
+        indices[0, 0] = 200
+        colours = self.pixels((3, 256), "u2")
+        tifffile.imwrite(self.path("a.tif"), indices, photometric="palette", colormap=colours, metadata=None)
+        shorten_palette(self.path("a.tif"), 100)
+        self.assertIn("without a colour", self.blur("a.tif", "b.tif"))
+        self.assertEqual(tifffile.imread(self.path("b.tif"))[0, 0].tolist(), [0, 0, 0])
+        data = png.image(indices[..., None] // 2, 8, png.PALETTE, png.chunk(b"PLTE", bytes(range(1, 31))))
+        self.path("a.png").write_bytes(data)
+        self.assertIn("without a colour", self.blur("a.png", "b.png"))
+
+    def test_an_orientation_that_does_not_exist(self):
+        tifffile.imwrite(self.path("a.tif"), self.pixels((9, 9)), metadata=None, extratags=[(274, 3, 1, 9, True)])
+        self.assertIn("orientation 9", self.blur("a.tif", "b.tif"))
+
+
+def entries(data):
+    """Where the entries of the first directory of a little-endian TIFF lie, by tag."""
+    at, = struct.unpack_from("<I", data, 4)
+    count, = struct.unpack_from("<H", data, at)
+    return {struct.unpack_from("<H", data, at + 2 + 12 * i)[0]: at + 2 + 12 * i for i in range(count)}
+
+
+def shorten_palette(path, colours):
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<I", data, entries(data)[320] + 4, 3 * colours)
+    path.write_bytes(data)
+
+
+if __name__ == "__main__":
+    unittest.main()
