@@ -134,7 +134,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const LoopTurns turns{y.factor + of_sum, y.factor * y.cells()};
   Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(p, size.y, pieces, 1, turns)},
                         {threads, 1}, where);
-  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, scale_between_steps(p.src.format))};
   if (spans.are_plain) {
     pass.constants["span"] = span;
     pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;

@@ -56,7 +56,7 @@ bool has_negative_weights(const AxisPlan& axis) {
 void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
   const FormatInfo& destination = info(p.dst.format);
   const double unit = e.spans.are_plain && destination.is_unorm() ? destination.unit() : 1.0;
-  pass.taps = {spline_taps(e.x, e.x.factor), spline_taps(e.y, e.y.factor * unit)};
+  pass.taps = {spline_taps(e.x, e.x.factor), spline_taps(e.y, e.y.factor * unit / scale_between_steps(p.src.format))};
   if (e.spans.are_plain) {
     pass.constants["span"] = e.spans.written;
     const bool clamps = destination.is_unorm() && (has_negative_weights(e.x) || has_negative_weights(e.y));

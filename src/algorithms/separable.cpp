@@ -8,15 +8,21 @@ namespace mollify {
 
 namespace {
 
-/// What lies between the axes is then at most as large as the source, whose range caches, intermediates and f32 are made for.
-void balance(PerAxis<AxisTaps>& taps) {
+/// Makes what lies between the axes at most `most` times as large as the source.
+void balance(PerAxis<AxisTaps>& taps, double most) {
   const double row_magnitude = magnitude(taps.x.weights);
   if (row_magnitude == 0.0) {  // nothing times anything, however large
     std::ranges::fill(taps.y.weights, 0.0);
     return;
   }
-  for (double& w : taps.x.weights) w /= row_magnitude;
-  for (double& w : taps.y.weights) w *= row_magnitude;
+  for (double& w : taps.x.weights) w *= most / row_magnitude;
+  for (double& w : taps.y.weights) w *= row_magnitude / most;
+}
+
+/// A single tap does not round. Its products stay as they are, however small they are.
+double most_between(const PerAxis<AxisTaps>& taps, PixelFormat source) {
+  const bool sums_both = taps.x.weights.size() > 1 && taps.y.weights.size() > 1;
+  return sums_both ? scale_between_steps(source) : 1.0;
 }
 
 }  // namespace
@@ -32,7 +38,7 @@ std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_s
   SeparableTaps out;
   out.taps.x = fold(x->taps, problem.spec.border.mode.x, problem.src.width);
   out.taps.y = fold(y->taps, problem.spec.border.mode.y, problem.src.height);
-  balance(out.taps);
+  balance(out.taps, most_between(out.taps, problem.src.format));
   // A cut kernel still sums to one, so the other axis does not change the distance.
   out.cut_error = gain * (kernel_distance_error(x->cut_error, problem.src.format) +
                           kernel_distance_error(y->cut_error, problem.src.format));

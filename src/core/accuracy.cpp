@@ -46,6 +46,11 @@ double rounding_gain(const BlurSpec& spec, PixelFormat source, const PerAxis<Axi
   return colour_gain(spec) * (spec.transfer == TransferFunction::srgb ? kSteepestSrgbInProportion / kSteepestSrgb : 1.0);
 }
 
+double scale_between_steps(PixelFormat source) {
+  const FormatInfo& format = info(source);
+  return !format.is_unorm() && format.bits == 32 ? 0.5 : 1.0;
+}
+
 double colour_error(const BlurSpec& spec, Accumulator accumulator) {
   const double u = unit_roundoff(accumulator);
   double error = 4.0 * u;  // scaling in, scaling out, rounding of the result

@@ -25,6 +25,10 @@ enum class Accumulator : std::uint8_t { i32, f32, f64 };
 /// and where the sRGB curve is steep that is next to nothing.
 [[nodiscard]] double rounding_gain(const BlurSpec& spec, PixelFormat source, const PerAxis<AxisTaps>& taps);
 
+/// By what the numbers between two steps of a blur are scaled. A sum of the largest floats can round up to infinity, of which no later
+/// weight makes a number again: where a source can hold them, what lies between the steps is half as large.
+[[nodiscard]] double scale_between_steps(PixelFormat source);
+
 /// What decoding, encoding and scaling add by themselves.
 [[nodiscard]] double colour_error(const BlurSpec& spec, Accumulator accumulator);
 

@@ -54,6 +54,13 @@ double planted_value(Random& random, const FormatInfo& format, Content content) 
   return random.pick(std::array{std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity});
 }
 
+Rect random_area(Random& random, const ImageDesc& image) {
+  constexpr std::int32_t kLongest = 24;
+  const std::int32_t x = random.between(0, image.width - 1);
+  const std::int32_t y = random.between(0, image.height - 1);
+  return {x, y, random.between(1, std::min(image.width - x, kLongest)), random.between(1, std::min(image.height - y, kLongest))};
+}
+
 }  // namespace
 
 void store(const ImageView& image, std::int32_t x, std::int32_t y, int channel, double value) {
@@ -98,12 +105,21 @@ std::vector<PerAxis<std::int32_t>> plant(const ImageView& image, const BlurSpec&
   const FormatInfo& format = info(image.desc.format);
   const bool keeps_alpha = content == Content::outliers && spec.alpha == AlphaMode::premultiply;
   Random random(~seed);
+  const auto plant_at = [&](std::int32_t x, std::int32_t y, double value) {
+    for (int c = 0; c < format.channels - (keeps_alpha ? 1 : 0); ++c) store(image, x, y, c, value);
+    planted.push_back({x, y});
+  };
   const std::size_t count = 1 + random.below(3);
   for (std::size_t i = 0; i < count; ++i) {
     const PerAxis<std::int32_t> at{random.between(0, image.desc.width - 1), random.between(0, image.desc.height - 1)};
-    const double value = planted_value(random, format, content);
-    for (int c = 0; c < format.channels - (keeps_alpha ? 1 : 0); ++c) store(image, at.x, at.y, c, value);
-    planted.push_back(at);
+    plant_at(at.x, at.y, planted_value(random, format, content));
+  }
+  if (content != Content::outliers || !random.one_in(4)) return planted;
+  // An area without data: sums of it are as large as what it holds, and no larger.
+  const Rect area = random_area(random, image.desc);
+  const double value = planted_value(random, format, content);
+  for (std::int32_t y = area.y; y < area.y + area.height; ++y) {
+    for (std::int32_t x = area.x; x < area.x + area.width; ++x) plant_at(x, y, value);
   }
   return planted;
 }

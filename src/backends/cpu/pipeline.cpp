@@ -5,6 +5,7 @@
 #include <span>
 
 #include "backends/cpu/kernels/layout.h"
+#include "core/accuracy.h"
 #include "core/splines.h"
 #include "core/weights.h"
 
@@ -132,31 +133,39 @@ DecimationTaps decimation_taps(const AxisTaps& taps, std::int64_t factor, std::i
   return {{{taps.weights.begin(), spline}, taps.anchor}, {spline, taps.weights.end()}};
 }
 
-DecimatedAxis decimated_axis(const AxisTaps& taps, std::int64_t factor, std::int64_t cells) {
-  const std::vector<double> spline = decimation_taps(taps, factor, cells).spline;
+DecimatedAxis decimated_axis(const AxisTaps& taps, std::int64_t factor, std::int64_t cells, double scale = 1.0) {
+  std::vector<double> spline = decimation_taps(taps, factor, cells).spline;
+  for (double& w : spline) w *= scale;
   return {factor, spline_centre(spline.size()), cells, rounded<float>(spline)};
 }
 
-/// What both passes of a decimated Gaussian share.
+/// What both passes of a decimated Gaussian share. `scale` is of what the pass makes, beside what it reads.
 template <class Kernel>
-Kernel decimated(const Plan& plan, const Pass& pass) {
+Kernel decimated(const Plan& plan, const Pass& pass, double scale) {
   const auto constant = [&](const char* name) { return pass.constants.at(name); };
   Kernel k;
   k.rows = row_pipeline(plan);
   k.axis = {decimated_axis(pass.taps.x, constant("factor_x"), constant("cells_x")),
-            decimated_axis(pass.taps.y, constant("factor_y"), constant("cells_y"))};
+            decimated_axis(pass.taps.y, constant("factor_y"), constant("cells_y"), scale)};
   k.grid.first = {constant("first_x"), constant("first_y")};
   k.grid.size = {constant("columns"), constant("rows")};
   k.grid.stride = row_stride(k.grid.size.x * k.rows.source.channels);
   return k;
 }
 
+GaussDecimate decimation(const Plan& plan, const Pass& pass) {
+  const double scale = scale_between_steps(plan.src.format);
+  auto k = decimated<GaussDecimate>(plan, pass, scale);
+  k.scale = scale;
+  return k;
+}
+
 std::function<void(const Tile&)> make_gauss_decimate(const Plan& plan, const Pass& pass) {
-  return [k = decimated<GaussDecimate>(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); };
+  return [k = decimation(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); };
 }
 
 GaussExpand expansion(const Plan& plan, const Pass& pass) {
-  auto k = decimated<GaussExpand>(plan, pass);
+  auto k = decimated<GaussExpand>(plan, pass, 1.0 / scale_between_steps(plan.src.format));
   k.x = taps_of<float>(decimation_taps(pass.taps.x, k.axis.x.factor, k.axis.x.cells).coarse);
   k.y = taps_of<float>(decimation_taps(pass.taps.y, k.axis.y.factor, k.axis.y.cells).coarse);
   return k;
@@ -167,7 +176,7 @@ std::function<void(const Tile&)> make_gauss_expand(const Plan& plan, const Pass&
 }
 
 std::function<void(const Tile&)> make_gauss_one_pass(const Plan& plan, const Pass& pass) {
-  return [k = GaussOnePass{decimated<GaussDecimate>(plan, pass), expansion(plan, pass)}](const Tile& tile) {
+  return [k = GaussOnePass{decimation(plan, pass), expansion(plan, pass)}](const Tile& tile) {
     gauss_one_pass(k, tile);
   };
 }

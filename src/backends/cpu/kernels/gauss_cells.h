@@ -16,14 +16,16 @@ namespace mollify::cpu {
 /// hold all that its border needs loads everything.
 struct DecimateColumns {
   const RowPipeline& rows;
+  double scale;          ///< of sums, beside pixels
   std::int64_t x;        ///< source column of column 0
   std::int64_t columns;
   std::int64_t width;    ///< of the source
   std::int64_t first, last;
   bool whole = true;     ///< what is loaded lies in the image
 
-  DecimateColumns(const RowPipeline& pipeline, std::int64_t from, std::int64_t count, std::int64_t source_width)
-      : rows(pipeline),
+  DecimateColumns(const GaussDecimate& k, std::int64_t from, std::int64_t count, std::int64_t source_width)
+      : rows(k.rows),
+        scale(k.scale),
         x(from),
         columns(count),
         width(source_width),
@@ -45,7 +47,7 @@ struct DecimateColumns {
       for (std::int64_t i = from; i < to; ++i) {
         const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
         for (std::int64_t c = 0; c < channels; ++c) {
-          sums[i * channels + c] = inside == kOutside ? static_cast<float>(rows.outside[static_cast<std::size_t>(c)])
+          sums[i * channels + c] = inside == kOutside ? static_cast<float>(scale * rows.outside[static_cast<std::size_t>(c)])
                                                       : sums[(inside - x) * channels + c];
         }
       }
@@ -77,7 +79,7 @@ struct CellRows {
         first_column(k.grid.first.x + tile.out.x),
         width(tile.out.width),
         s(tile.scratch, width, k.axis.x.factor, taps(), {k.axis.y.factor, k.axis.y.cells}, k.rows.source.channels),
-        columns(k.rows, first_column * k.axis.x.factor - k.axis.x.centre,
+        columns(k, first_column * k.axis.x.factor - k.axis.x.centre,
                 (width - 1) * k.axis.x.factor + taps(), src.desc.width),
         first(k.grid.first.y + tile.out.y),
         last(first + tile.out.height),

@@ -187,6 +187,7 @@ struct GaussDecimate {
   RowPipeline rows;
   PerAxis<DecimatedAxis> axis;
   CoarseGrid grid;
+  double scale = 1.0;  ///< what the spline of y sums to: cells are so many times as large as pixels
 };
 
 /// Second pass: blurs the coarse grid and expands it.
