@@ -11,6 +11,7 @@
 
 #include "atomic_file.h"
 #include "failure.h"
+#include "files/masks.h"
 #include "files/memory_limit.h"
 #include "files/orientation.h"
 #include "message.h"
@@ -59,10 +60,20 @@ FileFormat result_format(const std::string& out) {
   fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr", out));
 }
 
+/// The page of the source with the zeros around it.
+Page grown_page(const PageWork& work) {
+  Page page = work.from;
+  page.width += work.grow.x.before + work.grow.x.after;
+  page.height += work.grow.y.before + work.grow.y.after;
+  return page;
+}
+
 /// What a page takes while it is blurred: its pixels, those of the result, and what lies between.
 std::int64_t needed_bytes(const PageWork& work) {
   const std::int64_t turned = work.turns ? work.result.row_bytes() * work.result.height : 0;
-  return work.from.row_bytes() * work.from.height + work.blurred.row_bytes() * work.blurred.height + turned + PageBlur::scratch_bytes(work);
+  const Page larger = grown_page(work);
+  const std::int64_t grown = work.grow == PerAxis<Reach>() ? 0 : larger.row_bytes() * larger.height;
+  return grown + work.from.row_bytes() * work.from.height + work.blurred.row_bytes() * work.blurred.height + turned + PageBlur::scratch_bytes(work);
 }
 
 /// No file of so few bytes holds so many pixels, whatever its header says. Formats whose compression has no such end are not looked at.
@@ -78,8 +89,10 @@ void require_plausible(const Page& page, FileFormat format, std::int64_t file_by
 
 void require_within_limits(const std::string& in, const PageWork& work, const BlurRequest& request) {
   const Page& page = work.from;
-  if (std::int64_t{page.width} * page.height > request.max_pixels) {
-    throw files::FileError(fmt::format("has {}x{} pixels, more than --max-pixels {}", page.width, page.height, request.max_pixels));
+  for (const Page& each : {page, grown_page(work)}) {
+    if (std::int64_t{each.width} * each.height > request.max_pixels) {
+      throw files::FileError(fmt::format("has {}x{} pixels, more than --max-pixels {}", each.width, each.height, request.max_pixels));
+    }
   }
   if (const std::int64_t needed = needed_bytes(work); needed > request.memory_bytes) {
     fail_for_memory(fmt::format("{}: needs {} of memory, more than the {} that it may use; --memory sets that", in, bytes_text(needed),
@@ -116,12 +129,13 @@ class FileBlur {
                                      std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
     std::unique_ptr<files::ByteSource> source = files::open_source(in_, request_.memory_bytes);
     const std::int64_t file_bytes = source->size();
-    const std::unique_ptr<files::Reader> reader = files::open_reader(std::move(source), options);
+    const FileFormat format = result_format(out_);
+    const std::unique_ptr<files::Reader> reader = files::with_masks_as_alpha(files::open_reader(std::move(source), options), format);
     const files::Document& document = reader->document();
     add(reader->messages());
 
     files::ResultRequest result = request_.result;
-    result.format = result_format(out_);
+    result.format = format;
     if (request_.grow) result.grow = reach(document);
     files::ResultPlan plan = files::plan_result(document, result, messages_);
     for (const PageWork& work : plan.pages) {
@@ -150,7 +164,7 @@ class FileBlur {
     // The first page is blurred before the result is begun, so that most mistakes are found while there is none.
     std::unique_ptr<files::Writer> writer;
     for (std::size_t i = 0; i < plan.pages.size(); ++i) {
-      const PixelBytes pixels = blurred_page(reader, plan.pages[i], result);
+      const PixelBytes pixels = blurred_page(reader, plan.pages[i]);
       if (!writer) {
         file_.emplace(out_, request_.replaces);
         files::WriteOptions options = request_.write;
@@ -170,7 +184,7 @@ class FileBlur {
     report_.write_seconds += watch_.lap();
   }
 
-  PixelBytes blurred_page(files::Reader& reader, const PageWork& work, const files::ResultRequest& result) {
+  PixelBytes blurred_page(files::Reader& reader, const PageWork& work) {
     const Page& from = work.from;
     PixelBytes src = allocate_pixels(from.row_bytes() * from.height);
     say(BlurStage::reading, from);
@@ -179,12 +193,8 @@ class FileBlur {
 
     const Page& to = work.blurred;
     say(BlurStage::blurring, to);
-    Page larger = from;
-    if (!(result.grow == PerAxis<Reach>())) {
-      larger.width += result.grow.x.before + result.grow.x.after;
-      larger.height += result.grow.y.before + result.grow.y.after;
-      src = grown(from, larger, src, result.grow);
-    }
+    const Page larger = grown_page(work);
+    if (!(work.grow == PerAxis<Reach>())) src = grown(from, larger, src, work.grow);
     PixelBytes dst = allocate_pixels(to.row_bytes() * to.height);
     PageBlur(in_, device_, request_, work, report_).run({&larger, src.get(), larger.row_bytes()}, {&to, dst.get(), to.row_bytes()});
     src.reset();

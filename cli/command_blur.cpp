@@ -50,6 +50,7 @@ struct BlurCommand {
   BorderArgs border;
   DeviceArgs device;
   PlanArgs plan;
+  std::optional<int> page;
   std::optional<std::string> roi;
   std::optional<std::string> format;
   std::string alpha = "auto";
@@ -99,6 +100,7 @@ BlurRequest make_request(const BlurCommand& args) {
   request.spec.border = make_border(args.border);
   request.spec.accuracy = make_accuracy(args.plan);
   files::ResultRequest& result = request.result;
+  result.page = args.page;
   if (args.roi) result.region = parse_rect(*args.roi, "--roi");
   request.border_values = border_values(args.border);
   request.plan = make_plan_options(args.plan);
@@ -302,12 +304,15 @@ void add_blur(CLI::App& app) {
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
   command->add_option("--roi", args->roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
+  command->add_option("--page", args->page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   command->add_option("--format", args->format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")->type_name("F");
   command
       ->add_option("--scale", args->scale,
                    "Between integers and floats: data keeps numbers, colour makes fractions of full scale [as the file is]")
       ->check(CLI::IsMember({"data", "colour"}));
-  command->add_option("--flatten", args->flatten, "Lay alpha on this colour for formats without it: #rrggbb, white, black")
+  command->add_option("--flatten", args->flatten, "Lay alpha on this colour for formats without it: #rrggbb, white, black [white]")
       ->type_name("COLOUR");
   command->add_option("--channels", args->channels, "Blur only the channels of these names; * and ? stand for any letters")
       ->type_name("NAME");

@@ -107,7 +107,7 @@ void PageBlur::run(const PagePixels& src, const PagePixels& dst) const {
 }
 
 void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
-  const Rect region = request_.result.region.value_or(Rect{0, 0, dst.page->width, dst.page->height});
+  const Rect region = work_.region.value_or(Rect{0, 0, dst.page->width, dst.page->height});
   const PagePixels cut{src.page, src.data + region.y * src.row_bytes + region.x * src.page->pixel_bytes(), src.row_bytes};
   for (int c = 0; c < static_cast<int>(src.page->channels.size()); ++c) {
     if (src.page->channels[static_cast<std::size_t>(c)].role != ChannelRole::kept) continue;
@@ -119,7 +119,7 @@ void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
 BlurSpec PageBlur::spec_for(const Group& group, double unit) const {
   BlurSpec spec = request_.spec;
   spec.kernel = scaled_kernel(request_.spec.kernel, work_.kernel_scale, path_);
-  spec.roi = request_.result.region;
+  spec.roi = work_.region;
   spec.alpha = group.of_source.has_alpha ? work_.alpha : AlphaMode::ignore;
   spec.transfer = group.of_source.is_colour && work_.light == files::Light::srgb ? TransferFunction::srgb : TransferFunction::none;
   const std::vector<double>& values = request_.border_values;
@@ -240,7 +240,7 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
       const float a = alpha < 0 ? 1.0F : pixel[alpha];
       for (std::size_t i = 0; i < places.size(); ++i) {
         float v = out[4 * static_cast<std::size_t>(x) + std::min<std::size_t>(i, 3)];
-        if (work_.flatten) v = v * a + static_cast<float>((*work_.flatten)[std::min<std::size_t>(i, 2)]) * (1.0F - a);
+        if (work_.flatten) v = v * a + static_cast<float>((*work_.flatten)[std::min<std::size_t>(i, 3)]) * (1.0F - a);
         if (work_.multiplies_by_alpha) v *= a;
         if (work_.negates && to.white_is_zero) v = 1.0F - v;
         const files::Channel& channel = to.channels[static_cast<std::size_t>(places[i])];

@@ -10,6 +10,7 @@ constexpr int kMostChannels = 4;
 constexpr std::size_t kMostColoursWithAlpha = 3;
 
 struct Layer {
+  std::string_view name;
   std::vector<int> colours;
   int alpha = -1;
 };
@@ -26,7 +27,7 @@ std::vector<Layer> layers_of(const Page& page) {
     const Channel& channel = channel_of(page, c);
     if (channel.role != ChannelRole::colour && channel.role != ChannelRole::alpha) continue;
     const auto [place, is_new] = index.try_emplace(layer_of(channel.name), layers.size());
-    if (is_new) layers.emplace_back();
+    if (is_new) layers.push_back({layer_of(channel.name), {}, -1});
     Layer& layer = layers[place->second];
     if (channel.role == ChannelRole::colour) {
       layer.colours.push_back(c);
@@ -71,6 +72,22 @@ void add_groups_with_alpha(const Layer& layer, std::vector<ChannelGroup>& groups
 std::string_view layer_of(std::string_view channel) {
   const std::size_t dot = channel.rfind('.');
   return dot == std::string_view::npos ? std::string_view{} : channel.substr(0, dot);
+}
+
+std::vector<int> channels_of_picture(const Page& page) {
+  const std::vector<Layer> layers = layers_of(page);
+  const auto has_colours = [](const Layer& each) { return !each.colours.empty(); };
+  auto layer = std::ranges::find_if(layers, [&](const Layer& each) { return each.name.empty() && has_colours(each); });
+  if (layer == layers.end()) layer = std::ranges::find_if(layers, has_colours);
+  if (layer == layers.end()) {
+    const auto blurred = std::ranges::find_if(page.channels, [](const Channel& each) { return each.role != ChannelRole::kept; });
+    return {blurred == page.channels.end() ? 0 : static_cast<int>(blurred - page.channels.begin())};
+  }
+  std::vector<int> channels = layer->colours;
+  const std::size_t colours = page.model == ColourModel::cmyk ? 4 : 3;
+  if (channels.size() != colours) channels.resize(1);
+  if (layer->alpha >= 0) channels.push_back(layer->alpha);
+  return channels;
 }
 
 std::vector<ChannelGroup> group_channels(const Page& page, Grouping grouping) {

@@ -11,6 +11,10 @@ namespace mollify::files {
 /// "diffuse" of "diffuse.R"; empty for channels without a layer.
 [[nodiscard]] std::string_view layer_of(std::string_view channel);
 
+/// Of all channels those that a format of pictures can hold: the colours of a layer, the one without a name before others, and their
+/// alpha; or a single channel.
+[[nodiscard]] std::vector<int> channels_of_picture(const Page& page);
+
 struct ChannelGroup {
   std::vector<int> channels;  ///< of the page, 1 to 4
   bool has_alpha = false;     ///< the last channel is the alpha of the others, which are 1 or 3

@@ -3,11 +3,13 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "files/accounts.h"
 #include "files/channels.h"
-#include "files/contract.h"
 #include "files/items.h"
 #include "files/orientation.h"
+#include "files/result_pages.h"
 
 namespace mollify::files {
 namespace {
@@ -28,14 +30,16 @@ std::string listed(const std::vector<std::string>& names) {
 class ResultPlanner {
  public:
   ResultPlanner(const Document& source, const ResultRequest& request, Messages& messages)
-      : source_(source), request_(request), messages_(messages), is_same_(source.format == request.format) {}
+      : source_(source), request_(request), messages_(messages), accounts_(source.format, request.format, messages),
+        is_same_(source.format == request.format) {}
 
   ResultPlan plan() {
-    check_structure();
+    if (source_.pages.empty()) throw FileError("holds no picture");
+    choice_ = choose_pages(source_, request_, accounts_, messages_);
     std::vector<int> places(source_.pages.size(), -1);  // of the source's pages in the result
     for (std::size_t i = 0; i < source_.pages.size(); ++i) {
       const Page& page = source_.pages[i];
-      if (drops(page)) continue;
+      if (!choice_.stays[i]) continue;
       PageWork work = plan_page(static_cast<int>(i));
       if (page.parent >= 0) work.blurred.parent = work.result.parent = places[static_cast<std::size_t>(page.parent)];
       places[i] = static_cast<int>(out_.pages.size());
@@ -49,78 +53,19 @@ class ResultPlanner {
   }
 
  private:
-  [[nodiscard]] Outcome outcome_of(ItemKind kind) const { return outcome(kind, source_.format, request_.format); }
-
-  /// Takes the outcome of something that the source has; says it where it is not kept.
-  Outcome account(ItemKind kind, const std::string& details = {}) {
-    const ContractRow& row = contract_row(kind);
-    const Outcome result = outcome_of(kind);
-    const std::string what = std::string(row.name) + (details.empty() ? "" : " (" + details + ")");
-    switch (result) {
-      case Outcome::kept:
-        break;
-      case Outcome::converted:
-        messages_.add(what + ": " + std::string(row.how));
-        break;
-      case Outcome::dropped:
-        messages_.add(what + " left out for " + text_of(request_.format) + ": " + std::string(row.how));
-        break;
-      case Outcome::absent:
-      case Outcome::refused:
-        throw FileError("has " + what + ", which " + text_of(request_.format) + " files cannot hold" + way_out(kind));
-    }
-    return result;
-  }
-
-  /// "; TIFF and OpenEXR can"
-  [[nodiscard]] std::string way_out(ItemKind kind) const {
-    if (kind == ItemKind::display_window) return "; --roi cuts a picture out";
-    std::string names;
-    for (int i = 0; i < kWrittenFormats; ++i) {
-      const auto format = static_cast<FileFormat>(i);
-      const Outcome result = outcome(kind, source_.format, format);
-      if (result == Outcome::kept || result == Outcome::converted) names += (names.empty() ? "" : ", ") + text_of(format);
-    }
-    return names.empty() ? "" : "; " + names + " can";
-  }
-
-  [[nodiscard]] std::size_t count(PageKind kind) const {
-    return static_cast<std::size_t>(std::ranges::count_if(source_.pages, [&](const Page& page) { return page.kind == kind; }));
-  }
-
-  void check_structure() {
-    if (source_.pages.empty()) throw FileError("holds no picture");
-    const std::array<std::pair<PageKind, ItemKind>, 4> kMany = {{{PageKind::page, ItemKind::pages},
-                                                                 {PageKind::frame, ItemKind::frames},
-                                                                 {PageKind::plane, ItemKind::planes},
-                                                                 {PageKind::part, ItemKind::parts}}};
-    for (const auto& [page, item] : kMany) {
-      if (count(page) > 1) account(item, std::to_string(count(page)));
-    }
-    if (count(PageKind::level) > 0) account(ItemKind::levels, std::to_string(count(PageKind::level)));
-    if (count(PageKind::mask) > 0) account(ItemKind::masks);
-    if (request_.region && count(PageKind::level) > 0 && outcome_of(ItemKind::levels) == Outcome::kept) {
-      messages_.add("smaller copies of the picture left out: --roi cannot be cut out of them");
-    }
-  }
-
-  [[nodiscard]] bool drops(const Page& page) {
-    if (page.kind == PageKind::page && count(PageKind::frame) > 0 && request_.format != FileFormat::png) {
-      messages_.add("the picture that stands for the animation left out: only PNG has one");
-      return true;
-    }
-    if (page.kind != PageKind::level) return false;
-    return request_.region.has_value() || outcome_of(ItemKind::levels) == Outcome::dropped;
-  }
+  [[nodiscard]] Outcome outcome_of(ItemKind kind) const { return accounts_.outcome_of(kind); }
+  Outcome account(ItemKind kind, const std::string& details = {}) const { return accounts_.account(kind, details); }
 
   PageWork plan_page(int index) {
     PageWork work;
     work.source = index;
     work.from = source_.pages[static_cast<std::size_t>(index)];
     work.space = std::make_shared<ColourSpace>(source_, work.from);
-    choose_roles(work.from);
+    const std::vector<int> channels = channels_of_result(work.from);
+    choose_roles(work.from, channels);
     work.blurred = work.from;
     work.blurred.items.clear();
+    if (channels.size() < work.from.channels.size()) leave_out_channels(work, channels);
     if (!is_same_) forget_coding(work.blurred);
     account_for_storage(work.from);
     choose_region(work);
@@ -135,13 +80,25 @@ class ResultPlanner {
     return work;
   }
 
+  /// Those that a format of pictures holds: grey or colours with one alpha. All of them for other formats.
+  [[nodiscard]] std::vector<int> channels_of_result(const Page& page) const {
+    std::vector<int> all(page.channels.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (outcome_of(ItemKind::layers) == Outcome::kept || is_ink_of_jpeg(page)) return all;
+    return channels_of_picture(page);
+  }
+  [[nodiscard]] bool is_ink_of_jpeg(const Page& page) const {
+    return page.model == ColourModel::cmyk && page.channels.size() == 4 && outcome_of(ItemKind::colour_ink) == Outcome::kept;
+  }
+
   /// What the user says by name comes before what the reader thinks of a channel.
-  void choose_roles(Page& page) {
+  void choose_roles(Page& page, const std::vector<int>& channels_of_result) {
     const auto matches = [](const std::vector<std::string>& patterns, const std::string& name) {
       return std::ranges::any_of(patterns, [&](const std::string& each) { return ::fnmatch(each.c_str(), name.c_str(), 0) == 0; });
     };
     std::vector<std::string> kept;
-    for (Channel& channel : page.channels) {
+    for (const int c : channels_of_result) {
+      Channel& channel = page.channels[static_cast<std::size_t>(c)];
       const bool is_asked_for = matches(request_.blur_patterns, channel.name);
       if (matches(request_.keep_patterns, channel.name) || (!request_.blur_patterns.empty() && !is_asked_for)) {
         channel.role = ChannelRole::kept;
@@ -151,6 +108,42 @@ class ResultPlanner {
       if (channel.role == ChannelRole::kept) kept.push_back(channel.name);
     }
     if (!kept.empty()) messages_.add("kept as stored: " + listed(kept) + "; --channels NAME blurs them");
+  }
+
+  /// Channels that the result lacks are not blurred. Those that it has lose the name of their layer.
+  void leave_out_channels(PageWork& work, const std::vector<int>& channels) {
+    std::vector<std::string> left_out;
+    work.blurred.channels.clear();
+    for (int c = 0; c < static_cast<int>(work.from.channels.size()); ++c) {
+      Channel& channel = work.from.channels[static_cast<std::size_t>(c)];
+      if (std::ranges::find(channels, c) == channels.end()) {
+        left_out.push_back(channel.name);
+        channel.role = ChannelRole::kept;
+        channel.name.insert(0, "left out.");  // so that it has no namesake in the result
+      } else {
+        channel.name.erase(0, channel.name.rfind('.') + 1);
+      }
+    }
+    for (const int c : channels) work.blurred.channels.push_back(work.from.channels[static_cast<std::size_t>(c)]);
+    const bool has_alpha = std::ranges::any_of(work.blurred.channels, [](const Channel& each) { return each.role == ChannelRole::alpha; });
+    if (!has_alpha) work.from.alpha = work.blurred.alpha = AlphaKind::none;
+    account(ItemKind::layers, listed(left_out));
+    if (work.blurred.channels.size() > 2 || work.from.model == ColourModel::grey) return;
+    become_grey(work);
+  }
+
+  /// One channel of many. A single ink is dark where it is.
+  static void become_grey(PageWork& work) {
+    constexpr int kSeparated = 5;
+    const auto* tiff = std::get_if<TiffCoding>(&work.from.coding);
+    const bool is_ink = work.from.model == ColourModel::cmyk || (tiff != nullptr && tiff->photometric == kSeparated);
+    for (Page* page : {&work.from, &work.blurred}) {
+      page->model = ColourModel::grey;
+      page->white_is_zero = is_ink;
+      for (Channel& each : page->channels) {
+        if (each.name == work.blurred.channels.front().name && each.role == ChannelRole::data) each.role = ChannelRole::colour;
+      }
+    }
   }
 
   static void forget_coding(Page& page) {
@@ -183,6 +176,7 @@ class ResultPlanner {
                         std::to_string(r.y) + " is not inside its " + std::to_string(page.width) + "x" + std::to_string(page.height) +
                         " pixels");
       }
+      work.region = r;
       page.width = r.width;
       page.height = r.height;
       if (source_.format == FileFormat::exr && is_same_) {  // it stays where it was in the picture
@@ -192,15 +186,41 @@ class ResultPlanner {
         page.display.reset();
       }
     }
-    if (page.display && !is_same_) account(ItemKind::display_window);
-    const PerAxis<Reach>& grow = request_.grow;
-    if (grow == PerAxis<Reach>()) return;
+    if (page.display && !is_same_) show_window(work);
+    if (request_.grow == PerAxis<Reach>()) return;
     if (request_.format != FileFormat::exr)
       throw FileError("--grow is for OpenEXR, whose pixels may lie outside the picture that is shown");
     const Rect shown = page.display.value_or(Rect{0, 0, page.width, page.height});
-    page.display = Rect{shown.x + grow.x.before, shown.y + grow.y.before, shown.width, shown.height};
-    page.width += grow.x.before + grow.x.after;
-    page.height += grow.y.before + grow.y.after;
+    grow(work, request_.grow);
+    page.display = Rect{shown.x + work.grow.x.before, shown.y + work.grow.y.before, shown.width, shown.height};
+  }
+
+  static void grow(PageWork& work, const PerAxis<Reach>& by) {
+    work.grow = by;
+    work.blurred.width += by.x.before + by.x.after;
+    work.blurred.height += by.y.before + by.y.after;
+  }
+
+  /// The picture becomes what the display window shows. Pixels outside count for the blur, and missing ones are zero.
+  void show_window(PageWork& work) {
+    account(ItemKind::display_window);
+    const Page& from = work.from;
+    const Rect shown = *from.display;
+    const auto before = [](std::int64_t begin) { return std::max<std::int64_t>(0, -begin); };
+    const auto after = [](std::int64_t begin, std::int64_t size, std::int64_t pixels) { return std::max<std::int64_t>(0, begin + size - pixels); };
+    const std::int64_t left = before(shown.x), right = after(shown.x, shown.width, from.width);
+    const std::int64_t top = before(shown.y), bottom = after(shown.y, shown.height, from.height);
+    constexpr double kMostPixels = 1e12;
+    const double pixels = static_cast<double>(left + from.width + right) * static_cast<double>(top + from.height + bottom);
+    constexpr std::int64_t kMost = 1 << 30;
+    if (std::max({left, right, top, bottom}) > kMost || pixels > kMostPixels)
+      throw FileError("has a display window that is far larger than its pixels; --roi cuts a picture out");
+    const auto reach = [](std::int64_t one, std::int64_t other) { return Reach{static_cast<std::int32_t>(one), static_cast<std::int32_t>(other)}; };
+    grow(work, {reach(left, right), reach(top, bottom)});
+    work.region = Rect{work.grow.x.before + shown.x, work.grow.y.before + shown.y, shown.width, shown.height};
+    work.blurred.width = shown.width;
+    work.blurred.height = shown.height;
+    work.blurred.display.reset();
   }
 
   [[nodiscard]] bool result_holds_alpha() const { return request_.format != FileFormat::jpeg && request_.format != FileFormat::hdr; }
@@ -208,6 +228,14 @@ class ResultPlanner {
     if (source == AlphaKind::none || !result_holds_alpha()) return AlphaKind::none;
     if (request_.format == FileFormat::tiff) return source;
     return request_.format == FileFormat::exr ? AlphaKind::associated : AlphaKind::unassociated;
+  }
+
+  /// In the colours of the result, which may be inks.
+  [[nodiscard]] std::array<double, 4> colour_behind(const Page& page) const {
+    constexpr std::array kWhite = {1.0, 1.0, 1.0};
+    const auto [red, green, blue] = request_.flatten.value_or(kWhite);
+    const bool is_ink = page.model == ColourModel::cmyk && outcome_of(ItemKind::colour_ink) == Outcome::kept;
+    return is_ink ? std::array{1 - red, 1 - green, 1 - blue, 0.0} : std::array{red, green, blue, 0.0};
   }
 
   void choose_alpha(PageWork& work) {
@@ -228,11 +256,10 @@ class ResultPlanner {
     }
     work.blurred.alpha = alpha_of_result(from);
     if (work.blurred.alpha == AlphaKind::none) {
-      if (!request_.flatten) {
-        throw FileError("has alpha, which " + text_of(request_.format) + " files cannot hold; --flatten COLOUR lays it on a colour");
-      }
-      messages_.add("alpha is laid on the colour of --flatten");
-      work.flatten = request_.flatten;
+      work.flatten = colour_behind(work.from);
+      messages_.add(request_.flatten ? "alpha is laid on the colour of --flatten"
+                                     : "alpha is laid on white, since " + text_of(request_.format) +
+                                           " files cannot hold it; --flatten COLOUR takes another colour");
       std::erase_if(work.blurred.channels, [](const Channel& channel) { return channel.role == ChannelRole::alpha; });
       work.divides_by_alpha = !is_unassociated;
       return;
@@ -319,7 +346,7 @@ class ResultPlanner {
     if (work.blurred.alpha == AlphaKind::associated) work.multiplies_by_alpha = true;
     if (work.from.model != ColourModel::cmyk && work.from.model != ColourModel::lab) return;
     work.blurred.model = ColourModel::rgb;
-    const NumberType type = work.from.channels.front().type;
+    const NumberType type = type_of_source(work);
     std::vector<Channel> channels = {{"R", type, ChannelRole::colour}, {"G", type, ChannelRole::colour}, {"B", type, ChannelRole::colour}};
     std::ranges::copy_if(work.blurred.channels, std::back_inserter(channels),
                          [](const Channel& each) { return each.role != ChannelRole::colour; });
@@ -344,6 +371,13 @@ class ResultPlanner {
     }
   }
 
+  /// Of the first channel of the result, before it is converted.
+  [[nodiscard]] static NumberType type_of_source(const PageWork& work) {
+    const auto& channels = work.from.channels;
+    const auto found = std::ranges::find(channels, work.blurred.channels.front().name, &Channel::name);
+    return found == channels.end() ? channels.front().type : found->type;
+  }
+
   void choose_types(PageWork& work) {
     Page& page = work.blurred;
     if (request_.channels && *request_.channels != static_cast<int>(work.from.channels.size())) {
@@ -355,7 +389,8 @@ class ResultPlanner {
     const bool is_mixed = std::ranges::any_of(page.channels, [&](const Channel& each) { return each.type != widest; });
     const bool joins = is_mixed && outcome_of(ItemKind::channel_types) == Outcome::converted && !request_.type;
     if (joins) account(ItemKind::channel_types);
-    const Scale scale = request_.scale.value_or(scale_of(work.from));
+    const NumberType from = type_of_source(work);
+    const Scale scale = request_.scale.value_or(scale_of(work.from, from));
     for (Channel& channel : page.channels) {
       const bool is_id = channel.role == ChannelRole::kept && request_.format == FileFormat::exr && is_same_;
       if (is_id) continue;
@@ -367,7 +402,6 @@ class ResultPlanner {
       }
       if (channel.type != before) say_conversion(before, channel.type, scale);
     }
-    const NumberType from = work.from.channels.front().type;
     const NumberType to = page.channels.front().type;
     if (from != to) page.significant_bits = 0;
     const bool crosses = is_float(from) != is_float(to) || scale == Scale::colour;
@@ -377,8 +411,7 @@ class ResultPlanner {
   }
 
   /// Numbers of elevation, tomography and the like are data; those of pictures are colours.
-  [[nodiscard]] static Scale scale_of(const Page& page) {
-    const NumberType type = page.channels.front().type;
+  [[nodiscard]] static Scale scale_of(const Page& page, NumberType type) {
     const bool is_data_type = is_signed_integer(type) || type == NumberType::u32 || type == NumberType::f64;
     const bool is_map = std::ranges::any_of(page.items, [](const Item& item) { return item.kind == ItemKind::geotiff; });
     return is_data_type || is_map || page.model == ColourModel::other ? Scale::data : Scale::colour;
@@ -399,31 +432,20 @@ class ResultPlanner {
   /// Channels and structure beyond what the result's format holds.
   void choose_structure(PageWork& work) {
     Page& page = work.blurred;
-    std::size_t colours = 0, alphas = 0;
-    std::vector<std::string> others;
-    for (const Channel& channel : page.channels) {
-      const bool is_plain = layer_of(channel.name).empty();
-      if (channel.role == ChannelRole::colour && is_plain) {
-        colours += 1;
-      } else if (channel.role == ChannelRole::alpha && is_plain) {
-        alphas += 1;
-      } else {
-        others.push_back(channel.name);
-      }
+    if (outcome_of(ItemKind::layers) != Outcome::kept && page.channels.size() == 1) {
+      page.channels.front().role = ChannelRole::colour;  // one channel of any name is grey
+      page.model = ColourModel::grey;
     }
-    const bool holds_any = outcome_of(ItemKind::layers) == Outcome::kept;
-    const bool is_ink = page.model == ColourModel::cmyk;
-    const bool is_alone = others.size() == 1 && colours + alphas == 0;  // one channel of any name is grey
-    const bool fits = (others.empty() && alphas <= 1 && (colours == 1 || colours == 3 || (is_ink && colours == 4))) || is_alone;
-    if (!holds_any && !fits) account(ItemKind::layers, others.empty() ? std::to_string(colours + alphas) + " channels" : listed(others));
-    if (!holds_any && is_alone) page.channels.front().role = ChannelRole::colour;
     if (request_.format != FileFormat::tiff && request_.format != FileFormat::exr) page.tile_width = page.tile_height = 0;
     if (!is_same_ && page.kind != PageKind::level && page.kind != PageKind::mask) {
       page.kind = request_.format == FileFormat::exr                                              ? PageKind::part
-                  : page.kind == PageKind::frame && outcome_of(ItemKind::frames) == Outcome::kept ? PageKind::frame
-                                                                                                  : PageKind::page;
-      if (page.kind != PageKind::frame) page.timing.reset();
+                  : page.kind == PageKind::frame && outcome_of(ItemKind::frames) == Outcome::kept && !choice_.is_one_of_many
+                      ? PageKind::frame
+                      : PageKind::page;
+    } else if (choice_.is_one_of_many && (page.kind == PageKind::frame || page.kind == PageKind::plane)) {
+      page.kind = PageKind::page;
     }
+    if (page.kind != PageKind::frame) page.timing.reset();
     if (page.resolution && outcome_of(ItemKind::resolution) == Outcome::dropped) {
       account(ItemKind::resolution);
       page.resolution.reset();
@@ -451,12 +473,26 @@ class ResultPlanner {
     const bool has_items_of_pages = request_.format == FileFormat::tiff || request_.format == FileFormat::exr;
     std::vector<Item> of_file = source_.items;
     const PageWork& first = out_.pages.front();
+    if (choice_.is_one_of_many) leave_out_items_of_many(of_file);
     if (!has_items_of_pages) of_file.insert(of_file.end(), first.from.items.begin(), first.from.items.end());
     out_.document.items = converted_items(of_file, first.from, first);
     for (PageWork& work : out_.pages) {
+      if (choice_.is_one_of_many) leave_out_items_of_many(work.from.items);
       if (has_items_of_pages) work.result.items = converted_items(work.from.items, work.from, work);
       out_.document.pages.push_back(work.result);
     }
+  }
+
+  /// What is true of an animation or a stack only.
+  static bool is_of_many(const Item& item) {
+    return item.kind == ItemKind::loop_count || (item.kind == ItemKind::background && item.name == "ANIM") ||
+           item.kind == ItemKind::ome_xml || item.kind == ItemKind::imagej;
+  }
+  void leave_out_items_of_many(std::vector<Item>& items) {
+    for (const Item& item : items) {
+      if (is_of_many(item)) messages_.add(std::string(contract_row(item.kind).name) + " left out: it is not true of one page");
+    }
+    std::erase_if(items, is_of_many);
   }
 
   std::vector<Item> converted_items(const std::vector<Item>& items, const Page& from, const PageWork& work) {
@@ -469,7 +505,9 @@ class ResultPlanner {
   const Document& source_;
   const ResultRequest& request_;
   Messages& messages_;
+  Accounts accounts_;
   bool is_same_;
+  PageChoice choice_;
   ResultPlan out_;
 };
 

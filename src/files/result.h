@@ -30,6 +30,7 @@ struct ResultRequest {
   std::optional<NumberType> type{};            ///< unset: each channel keeps its own
   std::optional<int> channels{};               ///< set: the source must have that many
   std::optional<Scale> scale{};                ///< unset: by what the file is
+  std::optional<int> page{};                   ///< the only one of the result, counted from 1
   std::optional<Rect> region{};                ///< of the pixels as stored
   PerAxis<Reach> grow{};                       ///< pixels by which the data window of an OpenEXR file grows on either side
   AlphaChoice alpha = AlphaChoice::automatic;
@@ -55,10 +56,12 @@ struct PageWork {
   bool divides_by_alpha = false;    ///< colours are associated and become unassociated, or are so for a change of colours
   bool multiplies_by_alpha = false; ///< the result is associated
   std::optional<ColourTransform::Target> colour{};
-  std::optional<std::array<double, 3>> flatten{};  ///< in the result's colours
+  std::optional<std::array<double, 4>> flatten{};  ///< in the result's colours
   bool negates = false;             ///< white at zero becomes black at zero
   double factor = 1.0;              ///< from numbers of the source to those of the result, where their types differ
   std::shared_ptr<const ColourSpace> space;
+  PerAxis<Reach> grow{};             ///< zeros that are put around the source's pixels
+  std::optional<Rect> region{};      ///< of the source's pixels with those zeros: what is blurred and stays
   PerAxis<double> kernel_scale{1.0, 1.0};  ///< of a smaller copy: its size over that of its picture
 
   /// Whether colours go through 32-bit floats, since something else than a blur is to be done to them.

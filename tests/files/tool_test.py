@@ -32,13 +32,22 @@ class ToolTest(unittest.TestCase):
     def path(self, name):
         return self.folder / name
 
-    def blur(self, source, result, *options):
-        """What the tool said. The box of one pixel changes nothing."""
+    def run_tool(self, source, result, *options):
+        """The box of one pixel changes nothing."""
         kernel = () if "--box" in options or "--gaussian" in options else ("--box", "0")
-        done = subprocess.run([TOOL, "blur", self.path(source), self.path(result), *kernel, "--force", *map(str, options)],
+        return subprocess.run([TOOL, "blur", self.path(source), self.path(result), *kernel, "--force", *map(str, options)],
                               capture_output=True, text=True, timeout=120)
+
+    def blur(self, source, result, *options):
+        """What the tool said."""
+        done = self.run_tool(source, result, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stderr + done.stdout
+
+    def fails(self, source, result, *options):
+        done = self.run_tool(source, result, *options)
+        self.assertEqual(done.returncode, 1, done.stderr + done.stdout)
+        return done.stderr
 
     def pixels(self, shape, dtype="u1"):
         return RANDOM.integers(0, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)
