@@ -73,7 +73,8 @@ std::int64_t needed_bytes(const PageWork& work) {
   const std::int64_t turned = work.turns ? work.result.row_bytes() * work.result.height : 0;
   const Page larger = grown_page(work);
   const std::int64_t grown = work.grow == PerAxis<Reach>() ? 0 : larger.row_bytes() * larger.height;
-  return grown + work.from.row_bytes() * work.from.height + work.blurred.row_bytes() * work.blurred.height + turned + PageBlur::scratch_bytes(work);
+  return grown + work.from.row_bytes() * work.from.height + work.blurred.row_bytes() * work.blurred.height + turned +
+         PageBlur::scratch_bytes(work);
 }
 
 /// No file of so few bytes holds so many pixels, whatever its header says. Formats whose compression has no such end are not looked at.

@@ -304,7 +304,8 @@ void add_blur(CLI::App& app) {
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
   command->add_option("--roi", args->roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
-  command->add_option("--page", args->page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
+  command
+      ->add_option("--page", args->page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command->add_option("--format", args->format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")->type_name("F");

@@ -30,7 +30,10 @@ std::string listed(const std::vector<std::string>& names) {
 class ResultPlanner {
  public:
   ResultPlanner(const Document& source, const ResultRequest& request, Messages& messages)
-      : source_(source), request_(request), messages_(messages), accounts_(source.format, request.format, messages),
+      : source_(source),
+        request_(request),
+        messages_(messages),
+        accounts_(source.format, request.format, messages),
         is_same_(source.format == request.format) {}
 
   ResultPlan plan() {
@@ -207,7 +210,9 @@ class ResultPlanner {
     const Page& from = work.from;
     const Rect shown = *from.display;
     const auto before = [](std::int64_t begin) { return std::max<std::int64_t>(0, -begin); };
-    const auto after = [](std::int64_t begin, std::int64_t size, std::int64_t pixels) { return std::max<std::int64_t>(0, begin + size - pixels); };
+    const auto after = [](std::int64_t begin, std::int64_t size, std::int64_t pixels) {
+      return std::max<std::int64_t>(0, begin + size - pixels);
+    };
     const std::int64_t left = before(shown.x), right = after(shown.x, shown.width, from.width);
     const std::int64_t top = before(shown.y), bottom = after(shown.y, shown.height, from.height);
     constexpr double kMostPixels = 1e12;
@@ -215,7 +220,9 @@ class ResultPlanner {
     constexpr std::int64_t kMost = 1 << 30;
     if (std::max({left, right, top, bottom}) > kMost || pixels > kMostPixels)
       throw FileError("has a display window that is far larger than its pixels; --roi cuts a picture out");
-    const auto reach = [](std::int64_t one, std::int64_t other) { return Reach{static_cast<std::int32_t>(one), static_cast<std::int32_t>(other)}; };
+    const auto reach = [](std::int64_t one, std::int64_t other) {
+      return Reach{static_cast<std::int32_t>(one), static_cast<std::int32_t>(other)};
+    };
     grow(work, {reach(left, right), reach(top, bottom)});
     work.region = Rect{work.grow.x.before + shown.x, work.grow.y.before + shown.y, shown.width, shown.height};
     work.blurred.width = shown.width;
@@ -438,7 +445,7 @@ class ResultPlanner {
     }
     if (request_.format != FileFormat::tiff && request_.format != FileFormat::exr) page.tile_width = page.tile_height = 0;
     if (!is_same_ && page.kind != PageKind::level && page.kind != PageKind::mask) {
-      page.kind = request_.format == FileFormat::exr                                              ? PageKind::part
+      page.kind = request_.format == FileFormat::exr ? PageKind::part
                   : page.kind == PageKind::frame && outcome_of(ItemKind::frames) == Outcome::kept && !choice_.is_one_of_many
                       ? PageKind::frame
                       : PageKind::page;

@@ -27,18 +27,18 @@ enum class AlphaChoice : std::uint8_t {
 /// What is asked of a result.
 struct ResultRequest {
   FileFormat format = FileFormat::png;
-  std::optional<NumberType> type{};            ///< unset: each channel keeps its own
-  std::optional<int> channels{};               ///< set: the source must have that many
-  std::optional<Scale> scale{};                ///< unset: by what the file is
-  std::optional<int> page{};                   ///< the only one of the result, counted from 1
-  std::optional<Rect> region{};                ///< of the pixels as stored
-  PerAxis<Reach> grow{};                       ///< pixels by which the data window of an OpenEXR file grows on either side
+  std::optional<NumberType> type{};  ///< unset: each channel keeps its own
+  std::optional<int> channels{};     ///< set: the source must have that many
+  std::optional<Scale> scale{};      ///< unset: by what the file is
+  std::optional<int> page{};         ///< the only one of the result, counted from 1
+  std::optional<Rect> region{};      ///< of the pixels as stored
+  PerAxis<Reach> grow{};             ///< pixels by which the data window of an OpenEXR file grows on either side
   AlphaChoice alpha = AlphaChoice::automatic;
-  bool linear = false;                         ///< blur light
+  bool linear = false;                             ///< blur light
   std::optional<std::array<double, 3>> flatten{};  ///< sRGB, 0 to 1: what lies behind a picture whose alpha the result cannot hold
-  bool keep_unknown = false;                   ///< unknown blocks of any size, whatever is inside
-  std::vector<std::string> blur_patterns{};    ///< channels that are blurred, whatever they are
-  std::vector<std::string> keep_patterns{};    ///< channels that are copied
+  bool keep_unknown = false;                       ///< unknown blocks of any size, whatever is inside
+  std::vector<std::string> blur_patterns{};        ///< channels that are blurred, whatever they are
+  std::vector<std::string> keep_patterns{};        ///< channels that are copied
 };
 
 /// What is blurred: light or the stored numbers.
@@ -46,22 +46,22 @@ enum class Light : std::uint8_t { as_stored, srgb, curves };
 
 /// What happens to one page.
 struct PageWork {
-  int source = 0;       ///< index of the page of the source
-  Page from;            ///< that page, with the roles of its channels
-  Page blurred;         ///< the result as the source is stored
-  Page result;          ///< as it is written: upright where the format cannot say otherwise
+  int source = 0;  ///< index of the page of the source
+  Page from;       ///< that page, with the roles of its channels
+  Page blurred;    ///< the result as the source is stored
+  Page result;     ///< as it is written: upright where the format cannot say otherwise
   bool turns = false;
   AlphaMode alpha = AlphaMode::ignore;
   Light light = Light::as_stored;
-  bool divides_by_alpha = false;    ///< colours are associated and become unassociated, or are so for a change of colours
-  bool multiplies_by_alpha = false; ///< the result is associated
+  bool divides_by_alpha = false;     ///< colours are associated and become unassociated, or are so for a change of colours
+  bool multiplies_by_alpha = false;  ///< the result is associated
   std::optional<ColourTransform::Target> colour{};
   std::optional<std::array<double, 4>> flatten{};  ///< in the result's colours
-  bool negates = false;             ///< white at zero becomes black at zero
-  double factor = 1.0;              ///< from numbers of the source to those of the result, where their types differ
+  bool negates = false;                            ///< white at zero becomes black at zero
+  double factor = 1.0;                             ///< from numbers of the source to those of the result, where their types differ
   std::shared_ptr<const ColourSpace> space;
-  PerAxis<Reach> grow{};             ///< zeros that are put around the source's pixels
-  std::optional<Rect> region{};      ///< of the source's pixels with those zeros: what is blurred and stays
+  PerAxis<Reach> grow{};                   ///< zeros that are put around the source's pixels
+  std::optional<Rect> region{};            ///< of the source's pixels with those zeros: what is blurred and stays
   PerAxis<double> kernel_scale{1.0, 1.0};  ///< of a smaller copy: its size over that of its picture
 
   /// Whether colours go through 32-bit floats, since something else than a blur is to be done to them.
@@ -71,7 +71,7 @@ struct PageWork {
 };
 
 struct ResultPlan {
-  Document document;           ///< what the writer gets
+  Document document;  ///< what the writer gets
   std::vector<PageWork> pages;
 };
 

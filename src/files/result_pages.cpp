@@ -91,9 +91,8 @@ class PageChooser {
     const auto with_colours = std::ranges::find_if(pictures_, [this](std::size_t each) { return has_colours(source_.pages[each]); });
     const auto chosen = with_colours == pictures_.end() ? pictures_.begin() : with_colours;
     choose_one(*chosen);
-    messages_.add("of " + std::to_string(pictures_.size()) + " " + row.name + " number " +
-                  std::to_string(chosen - pictures_.begin() + 1) + " is the result, since " + std::string(name_of(request_.format)) +
-                  " files hold one picture; --page N takes another");
+    messages_.add("of " + std::to_string(pictures_.size()) + " " + row.name + " number " + std::to_string(chosen - pictures_.begin() + 1) +
+                  " is the result, since " + std::string(name_of(request_.format)) + " files hold one picture; --page N takes another");
   }
 
   void drop_levels() {

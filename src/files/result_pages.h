@@ -9,7 +9,7 @@
 namespace mollify::files {
 
 struct PageChoice {
-  std::vector<bool> stays;    ///< for each page of the source
+  std::vector<bool> stays;      ///< for each page of the source
   bool is_one_of_many = false;  ///< one picture of a source with several
 };
 /// Throws FileError where there is no page as --page asks for.
