@@ -29,8 +29,29 @@ std::uint64_t common_value(const StructureReader& file, const DirectoryPlace& di
   return values.front();
 }
 
-void read_sample_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result) {
-  const std::uint64_t bits = common_value(file, directory, kBitsPerSample, result.layout.compression == COMPRESSION_OJPEG ? 8 : 1);
+// The largest of the samples' depths, where they differ.
+std::uint64_t read_bits(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result, Messages& messages) {
+  const std::vector<std::uint64_t> bits = file.integers(directory, kBitsPerSample, kMostSamples);
+  if (bits.empty()) return result.layout.compression == COMPRESSION_OJPEG ? 8 : 1;
+  const auto [least, most] = std::ranges::minmax(bits);
+  if (least == most) return most;
+  const bool is_plain = result.layout.compression == COMPRESSION_NONE && directory.find(kTileWidth) == nullptr &&
+                        bits.size() == file.integer(directory, kSamplesPerPixel, 1) && file.integer(directory, kPlanarConfig, 1) == 1 &&
+                        common_value(file, directory, kSampleFormat, SAMPLEFORMAT_UINT) == SAMPLEFORMAT_UINT && least > 0 && most <= 32;
+  if (!is_plain) refuse("has samples of different depths that are compressed, in tiles or planes, or no integers, which is not supported");
+  std::string text;
+  for (const std::uint64_t each : bits) {
+    result.layout.mixed_bits.push_back(static_cast<int>(each));
+    if (result.layout.mixed_bits.size() <= 8) text += (text.empty() ? "" : ", ") + std::to_string(each);
+  }
+  result.layout.strip_offsets = file.integers(directory, kStripOffsets);
+  const std::uint64_t whole = most <= 8 ? 8 : most <= 16 ? 16 : 32;
+  messages.add("samples of different depths (" + text + " bits) became " + std::to_string(whole) + " bits of full scale");
+  return whole;
+}
+
+void read_sample_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result, Messages& messages) {
+  const std::uint64_t bits = read_bits(file, directory, result, messages);
   const std::uint64_t format = common_value(file, directory, kSampleFormat, SAMPLEFORMAT_UINT);
   auto& coding = std::get<TiffCoding>(result.page.coding);
   coding.is_complex = format == SAMPLEFORMAT_COMPLEXINT || format == SAMPLEFORMAT_COMPLEXIEEEFP;
@@ -139,6 +160,21 @@ void read_ycbcr(const StructureReader& file, const DirectoryPlace& directory, La
   }
 }
 
+// Of JPEG libtiff converts interleaved samples, but not planes.
+void read_ycbcr_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result) {
+  Layout& layout = result.layout;
+  layout.ycbcr.bits = layout.sample.bits;
+  layout.ycbcr.reference = usual_reference(layout.sample.bits);
+  read_ycbcr(file, directory, layout);
+  layout.conversion = Conversion::ycbcr;
+  const bool is_subsampled = layout.ycbcr.h * layout.ycbcr.v > 1;
+  layout.packs_blocks = is_subsampled && !layout.planar;
+  const bool is_known = layout.sample.kind == SampleKind::unsigned_integer && layout.sample.bits >= 8 && layout.sample.bits <= 16 &&
+                        layout.mixed_bits.empty();
+  const bool is_odd = is_subsampled && (layout.samples != 3 || (layout.planar && layout.compression == COMPRESSION_JPEG));
+  if (!is_known || is_odd) refuse("has YCbCr of a kind that is not supported");
+}
+
 // The colour model, how many of the samples are colours as stored, and what has to be done to them.
 int read_photometric(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result, int extra, Messages& messages) {
   Page& page = result.page;
@@ -171,7 +207,8 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       layout.conversion = Conversion::palette;
       const int bits = layout.sample.bits;
       const std::vector<std::uint64_t> map = file.integers(directory, kColorMap, 3 << 16);
-      if (bits > 16 || layout.sample.kind != SampleKind::unsigned_integer || map.size() < 3) refuse("has a palette without colours");
+      if (bits > 16 || layout.sample.kind != SampleKind::unsigned_integer || map.size() < 3 || !layout.mixed_bits.empty())
+        refuse("has a palette without colours");
       layout.palette = Palette(map, bits);
       page.significant_bits = 0;
       messages.add("the palette became RGB");
@@ -184,12 +221,8 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
     case PHOTOMETRIC_YCBCR:
       page.model = ColourModel::rgb;
       need(3, "YCbCr");
-      if (layout.compression == COMPRESSION_JPEG) return 3;  // libtiff converts
-      read_ycbcr(file, directory, layout);
-      layout.conversion = Conversion::ycbcr;
-      layout.packs_blocks = layout.ycbcr.h * layout.ycbcr.v > 1;
-      if (layout.sample.bits != 8 || (layout.packs_blocks && (layout.samples != 3 || layout.planar)))
-        refuse("has YCbCr of a kind that is not supported");
+      if (layout.compression == COMPRESSION_JPEG && !layout.planar) return 3;
+      read_ycbcr_layout(file, directory, result);
       messages.add("YCbCr became RGB");
       return 3;
     case PHOTOMETRIC_CIELAB:
@@ -275,7 +308,7 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   if (!is_supported(layout.compression))
     refuse("has pixels in a compression that is not supported: " + compression_name(layout.compression));
   read_size(file, directory, result);
-  read_sample_layout(file, directory, result);
+  read_sample_layout(file, directory, result, messages);
   const std::uint64_t samples = file.integer(directory, kSamplesPerPixel, layout.compression == COMPRESSION_OJPEG ? 3 : 1);
   if (samples == 0 || samples > kMostSamples) refuse("has pixels of " + std::to_string(samples) + " samples");
   layout.samples = static_cast<int>(samples) * (coding.is_complex ? 2 : 1);

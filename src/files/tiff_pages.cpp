@@ -107,7 +107,8 @@ class InventoryTaker {
     page.parent = parent;
     std::get<TiffCoding>(page.coding).in_sub_directory = parent >= 0;
     if (depth == kDeepest) {
-      if (directory.find(kSubIfds) != nullptr) messages_.add("directories within directories of the " + std::to_string(kDeepest) + "th depth were left out");
+      if (directory.find(kSubIfds) != nullptr)
+        messages_.add("directories within directories of the " + std::to_string(kDeepest) + "th depth were left out");
       return;
     }
     for (const std::uint64_t offset : file_.integers(directory, kSubIfds)) {
@@ -164,27 +165,47 @@ class InventoryTaker {
     return static_cast<int>(mask) - 1;
   }
 
+  // Planes that only the text of a stack tells of, or a tag of MetaMorph.
   void add_planes() {
     if (result_.pages.size() != 1) return;
-    PageOfFile& first = result_.pages.front();
-    const std::int64_t planes = planes_behind(first);
+    const DirectoryPlace directory = file_.read_directory(result_.pages.front().layout.directory);
+    const FieldPlace* metamorph = directory.find(kMetaMorphPlanes);
+    if (metamorph == nullptr) return add_planes(directory, planes_behind(result_.pages.front()), PageKind::plane);
+    const auto planes = static_cast<std::int64_t>(std::min<std::uint64_t>(metamorph->count, std::numeric_limits<std::int32_t>::max()));
     if (planes <= 1) return;
+    add_planes(directory, planes, PageKind::page);
+    messages_.add("the " + std::to_string(planes) + " planes of MetaMorph's stack became pages");
+  }
+
+  void add_planes(const DirectoryPlace& directory, std::int64_t planes, PageKind kind) {
+    if (planes <= 1) return;
+    PageOfFile& first = result_.pages.front();
     const Layout& layout = first.layout;
-    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks)
+    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks || !layout.mixed_bits.empty())
       throw FileError("says that it has " + std::to_string(planes) + " planes, and has one directory for them");
-    const DirectoryPlace directory = file_.read_directory(layout.directory);
+    require_one_piece(directory);
     const auto begin = static_cast<std::int64_t>(file_.integer(directory, kStripOffsets, 0));
     const std::int64_t bytes = layout.sample.row_bytes(std::int64_t{first.page.width} * layout.samples) * first.page.height;
     if (begin < 0 || planes > (file_.source().size() - begin) / bytes)
       throw FileError("is cut off: it lacks some of its " + std::to_string(planes) + " planes");
     if (planes > memory_left_ / kPageCost) throw FileError("has more planes than the memory that may be used");
-    first.page.kind = PageKind::plane;
+    first.page.kind = kind;
     first.layout.plane_offset = begin;
     PageOfFile next = first;
     next.page.items.clear();
     for (std::int64_t i = 1; i < planes; ++i) {
       next.layout.plane_offset = begin + i * bytes;
       result_.pages.push_back(next);
+    }
+  }
+
+  // The strips of the first plane follow each other, as those of the others do.
+  void require_one_piece(const DirectoryPlace& directory) const {
+    const std::vector<std::uint64_t> offsets = file_.integers(directory, kStripOffsets),
+                                     counts = file_.integers(directory, kStripByteCounts);
+    for (std::size_t i = 1; i < std::min(offsets.size(), counts.size()); ++i) {
+      if (offsets[i] != offsets[i - 1] + counts[i - 1])
+        throw FileError("is a stack whose strips are not in one piece, which is not supported");
     }
   }
 };

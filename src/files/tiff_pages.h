@@ -22,6 +22,8 @@ struct Layout {
   Conversion conversion = Conversion::none;
   Palette palette;
   YCbCr ycbcr;
+  std::vector<int> mixed_bits;               ///< of each sample, where they differ: strips are read without libtiff, which cannot
+  std::vector<std::uint64_t> strip_offsets;  ///< of such pages
   bool packs_blocks = false;                 ///< YCbCr whose chrominances are subsampled and not decoded by libtiff
   double fill = 0.0;                         ///< of tiles that a sparse file leaves out
   std::optional<std::int64_t> plane_offset;  ///< of a plane behind the only directory: where its pixels begin

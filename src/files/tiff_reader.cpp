@@ -1,6 +1,7 @@
 // Reads TIFF files: one row of strips or tiles at a time.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "files/tiff_library.h"
@@ -15,10 +16,9 @@ using namespace tiff;
 // Decodes one page, top to bottom.
 class PageDecoder {
  public:
-  PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes,
-              Messages& messages)
+  PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes, Messages& messages)
       : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps), messages_(messages) {
-    prepare_library();
+    if (layout_.mixed_bits.empty()) prepare_library();
     band_rows_ = reads_directly() ? direct_rows() : std::min<std::int64_t>(layout_.strile_rows, page_.height);
     stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
     std::int64_t most = 0;
@@ -49,9 +49,19 @@ class PageDecoder {
   Bytes band_, strile_, samples_;
 
   // Pixels without compression are read without libtiff, which would hold whole strips.
-  [[nodiscard]] bool reads_directly() const { return layout_.compression == COMPRESSION_NONE && !layout_.tiled && !layout_.packs_blocks; }
+  [[nodiscard]] bool reads_directly() const {
+    return layout_.compression == COMPRESSION_NONE && !layout_.tiled && !layout_.packs_blocks && !has_small_planes();
+  }
+  /// Planes of chrominances with fewer pixels.
+  [[nodiscard]] bool has_small_planes() const {
+    return layout_.conversion == Conversion::ycbcr && layout_.planar && layout_.ycbcr.h * layout_.ycbcr.v > 1;
+  }
   [[nodiscard]] int strile_samples() const { return layout_.planar ? 1 : layout_.samples; }
   [[nodiscard]] std::int64_t file_row_bytes() const {
+    if (!layout_.mixed_bits.empty()) {
+      const std::int64_t bits = std::accumulate(layout_.mixed_bits.begin(), layout_.mixed_bits.end(), std::int64_t{0});
+      return (bits * layout_.strile_width + 7) / 8;
+    }
     return layout_.sample.row_bytes(std::int64_t{layout_.strile_width} * strile_samples());
   }
   [[nodiscard]] std::int64_t direct_rows() const {
@@ -109,13 +119,13 @@ class PageDecoder {
     } else {
       const auto down = (static_cast<std::uint32_t>(page_.height) + layout_.strile_rows - 1) / layout_.strile_rows;
       const auto strip = static_cast<std::uint32_t>(band_begin_ / layout_.strile_rows + std::int64_t{plane} * down);
-      if (is_left_out(strip)) return fill(0, page_.width, plane);
-      offset =
-          static_cast<std::int64_t>(TIFFGetStrileOffset(library_.handle(), strip)) + band_begin_ % layout_.strile_rows * file_row_bytes();
+      if (layout_.mixed_bits.empty() && is_left_out(strip)) return fill(0, page_.width, plane);
+      const std::uint64_t begin = layout_.mixed_bits.empty() ? TIFFGetStrileOffset(library_.handle(), strip) : layout_.strip_offsets[strip];
+      offset = static_cast<std::int64_t>(begin) + band_begin_ % layout_.strile_rows * file_row_bytes();
     }
     strile_ = read_exactly(source_, offset, bytes);
     if (layout_.reverses_bits) TIFFReverseBits(strile_.data(), static_cast<tmsize_t>(bytes));
-    const int unit = layout_.sample.bits % 8 == 0 ? layout_.sample.bits / 8 : 1;
+    const int unit = layout_.mixed_bits.empty() && layout_.sample.bits % 8 == 0 ? layout_.sample.bits / 8 : 1;
     for (std::int64_t i = 0; swaps_ && unit > 1 && i + unit <= bytes; i += unit)
       std::reverse(strile_.data() + i, strile_.data() + i + unit);
     place_strile(0, plane);
@@ -133,14 +143,36 @@ class PageDecoder {
     const std::uint32_t strile = layout_.tiled ? TIFFComputeTile(handle, column, row, 0, static_cast<std::uint16_t>(plane))
                                                : TIFFComputeStrip(handle, row, static_cast<std::uint16_t>(plane));
     if (is_left_out(strile)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
+    const std::int64_t rows = layout_.tiled ? layout_.strile_rows : band_count_;
+    if (has_small_planes() && plane > 0) return load_small_plane(strile, x, plane, rows);
     const tmsize_t size = strile_bytes();
     strile_.resize(static_cast<std::size_t>(size));
     const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(handle, strile, strile_.data(), size)
                                        : TIFFReadEncodedStrip(handle, strile, strile_.data(), size);
     library_.check(got >= 0);
-    const std::int64_t rows = layout_.tiled ? layout_.strile_rows : band_count_;
     if (!layout_.packs_blocks && got < rows * file_row_bytes()) throw FileError("is damaged: a strip or tile is too short");
     place_strile(x, plane);
+  }
+
+  // libtiff takes all planes for equally large, but decodes no more than it is asked for.
+  void load_small_plane(std::uint32_t strile, std::int64_t x, int plane, std::int64_t rows) {
+    const int h = layout_.ycbcr.h, v = layout_.ycbcr.v;
+    const std::int64_t across = (layout_.strile_width + std::int64_t{h} - 1) / h, down = (rows + v - 1) / v;
+    const std::int64_t row_bytes = layout_.sample.row_bytes(across);
+    strile_.resize(static_cast<std::size_t>(row_bytes * down));
+    const auto size = static_cast<tmsize_t>(strile_.size());
+    const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(library_.handle(), strile, strile_.data(), size)
+                                       : TIFFReadEncodedStrip(library_.handle(), strile, strile_.data(), size);
+    library_.check(got >= 0);
+    if (got < size) throw FileError("is damaged: a strip or tile is too short");
+    const auto bytes = static_cast<std::size_t>(bytes_of(layout_.stored_type()));
+    const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
+    samples_.resize(static_cast<std::size_t>(across) * bytes);
+    for (std::int64_t row = 0; row < band_count_; ++row) {
+      unpack_samples(layout_.sample, Scale::full, strile_.data() + row / v * row_bytes, across, samples_.data());
+      for (std::int64_t i = 0; i < width; ++i)
+        std::memcpy(place(row, x + i, plane), &samples_[static_cast<std::size_t>(i / h) * bytes], bytes);
+    }
   }
 
   [[nodiscard]] std::uint8_t* place(std::int64_t row, std::int64_t x, int plane) {
@@ -150,11 +182,11 @@ class PageDecoder {
   void place_strile(std::int64_t x, int plane) {
     const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
     if (layout_.packs_blocks) {
-      Bytes rows(static_cast<std::size_t>(band_count_) * layout_.strile_width * 3);
-      unpack_blocks(layout_.ycbcr, strile_.data(), layout_.strile_width, band_count_, rows.data(),
-                    std::ptrdiff_t{3} * layout_.strile_width);
+      const std::int64_t row_bytes = layout_.strile_width * layout_.stored_pixel_bytes();
+      Bytes rows(static_cast<std::size_t>(band_count_ * row_bytes));
+      unpack_blocks(layout_.ycbcr, strile_.data(), layout_.strile_width, band_count_, rows.data(), row_bytes);
       for (std::int64_t row = 0; row < band_count_; ++row) {
-        std::memcpy(place(row, x, 0), rows.data() + row * 3 * layout_.strile_width, static_cast<std::size_t>(3 * width));
+        std::memcpy(place(row, x, 0), rows.data() + row * row_bytes, static_cast<std::size_t>(width * layout_.stored_pixel_bytes()));
       }
       return;
     }
@@ -163,6 +195,10 @@ class PageDecoder {
     const std::int64_t count = width * strile_samples();
     for (std::int64_t row = 0; row < band_count_; ++row) {
       const std::uint8_t* from = strile_.data() + row * file_row_bytes();
+      if (!layout_.mixed_bits.empty()) {
+        unpack_mixed(layout_.mixed_bits, layout_.stored_type(), from, width, place(row, x, 0));
+        continue;
+      }
       if (!layout_.planar) {
         unpack_samples(layout_.sample, scale, from, count, place(row, x, 0));
         continue;

@@ -13,13 +13,14 @@ namespace {
 class BitReader {
  public:
   BitReader(const std::uint8_t* from, int bits) : from_(from), bits_(bits) {}
-  std::uint32_t next() {
-    while (held_ < bits_) {
+  std::uint32_t next() { return next(bits_); }
+  std::uint32_t next(int bits) {
+    while (held_ < bits) {
       kept_ = kept_ << 8 | *from_++;
       held_ += 8;
     }
-    held_ -= bits_;
-    return static_cast<std::uint32_t>(kept_ >> held_ & ((std::uint64_t{1} << bits_) - 1));
+    held_ -= bits;
+    return static_cast<std::uint32_t>(kept_ >> held_ & ((std::uint64_t{1} << bits) - 1));
   }
 
  private:
@@ -146,8 +147,47 @@ void unpack_64(bool is_signed, const std::uint8_t* from, std::int64_t count, std
   }
 }
 
-std::uint8_t to_byte(float value) {
-  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0F, 255.0F)));
+template <typename T>
+void convert_ycbcr(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, int samples) {
+  const auto& [red, green, blue] = ycbcr.luma;
+  constexpr auto kFull = static_cast<float>(std::numeric_limits<T>::max());
+  const float unit = kFull / static_cast<float>(full_scale(ycbcr.bits));
+  const float half = unit * static_cast<float>(full_scale(ycbcr.bits - 1));
+  const auto scaled = [&](T code, std::size_t at, float range) {
+    const float black = ycbcr.reference[at] * unit, white = ycbcr.reference[at + 1] * unit;
+    return white == black ? 0.0F : (static_cast<float>(code) - black) * range / (white - black);
+  };
+  const auto rounded = [&](float value) { return static_cast<T>(std::lround(std::clamp(value, 0.0F, kFull))); };
+  for (std::int64_t i = 0; i < pixels; ++i) {
+    const std::int64_t at = i * samples;
+    const float y = scaled(load<T>(row, at), 0, kFull);
+    const float cb = scaled(load<T>(row, at + 1), 2, half);
+    const float cr = scaled(load<T>(row, at + 2), 4, half);
+    const float r = y + cr * (2 - 2 * red);
+    const float b = y + cb * (2 - 2 * blue);
+    store(row, at, rounded(r));
+    store(row, at + 1, rounded((y - red * r - blue * b) / green));
+    store(row, at + 2, rounded(b));
+  }
+}
+
+template <typename T>
+void arrange_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
+                    std::ptrdiff_t row_bytes) {
+  const int h = ycbcr.h, v = ycbcr.v;
+  const int block = h * v + 2;
+  const std::int64_t count = (width + h - 1) / h * block;  // of samples of a row of blocks
+  const SampleLayout layout{.bits = ycbcr.bits};
+  Bytes samples(static_cast<std::size_t>(count) * sizeof(T));
+  for (std::int64_t y = 0; y < rows; ++y, to += row_bytes) {
+    if (y % v == 0) unpack_samples(layout, Scale::full, from + y / v * layout.row_bytes(count), count, samples.data());
+    for (std::int64_t x = 0; x < width; ++x) {
+      const std::int64_t place = x / h * block;
+      store(to, 3 * x, load<T>(samples.data(), place + y % v * h + x % h));
+      store(to, 3 * x + 1, load<T>(samples.data(), place + block - 2));
+      store(to, 3 * x + 2, load<T>(samples.data(), place + block - 1));
+    }
+  }
 }
 
 template <typename T>
@@ -236,36 +276,33 @@ void pack_samples(SampleLayout layout, NumberType type, const std::uint8_t* from
   }
 }
 
+std::array<float, 6> usual_reference(int bits) {
+  const auto white = static_cast<float>(full_scale(bits));
+  const auto middle = static_cast<float>(std::uint64_t{1} << (bits - 1));
+  return {0, white, middle, white, middle, white};
+}
+
 void ycbcr_to_rgb(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, int samples) {
-  const auto& [red, green, blue] = ycbcr.luma;
-  const auto& reference = ycbcr.reference;
-  const auto scaled = [](std::uint8_t code, float black, float white, float range) {
-    return white == black ? 0.0F : (static_cast<float>(code) - black) * range / (white - black);
-  };
-  for (std::int64_t i = 0; i < pixels; ++i, row += samples) {
-    const float y = scaled(row[0], reference[0], reference[1], 255.0F);
-    const float cb = scaled(row[1], reference[2], reference[3], 127.0F);
-    const float cr = scaled(row[2], reference[4], reference[5], 127.0F);
-    const float r = y + cr * (2 - 2 * red);
-    const float b = y + cb * (2 - 2 * blue);
-    row[0] = to_byte(r);
-    row[1] = to_byte((y - red * r - blue * b) / green);
-    row[2] = to_byte(b);
-  }
+  if (ycbcr.bits <= 8) return convert_ycbcr<std::uint8_t>(ycbcr, row, pixels, samples);
+  convert_ycbcr<std::uint16_t>(ycbcr, row, pixels, samples);
 }
 
 void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
                    std::ptrdiff_t row_bytes) {
-  const int h = ycbcr.h, v = ycbcr.v;
-  const std::int64_t across = (width + h - 1) / h;
-  const int block = h * v + 2;
-  for (std::int64_t y = 0; y < rows; ++y) {
-    std::uint8_t* row = to + y * row_bytes;
-    for (std::int64_t x = 0; x < width; ++x) {
-      const std::uint8_t* place = from + (y / v * across + x / h) * block;
-      row[3 * x] = place[y % v * h + x % h];
-      row[3 * x + 1] = place[block - 2];
-      row[3 * x + 2] = place[block - 1];
+  if (ycbcr.bits <= 8) return arrange_blocks<std::uint8_t>(ycbcr, from, width, rows, to, row_bytes);
+  arrange_blocks<std::uint16_t>(ycbcr, from, width, rows, to, row_bytes);
+}
+
+void unpack_mixed(std::span<const int> bits, NumberType type, const std::uint8_t* from, std::int64_t pixels, std::uint8_t* to) {
+  BitReader reader(from, 0);
+  std::int64_t i = 0;
+  for (std::int64_t x = 0; x < pixels; ++x) {
+    for (const int each : bits) {
+      const std::uint32_t value = rescaled(reader.next(each), full_scale(each), full_scale(8 * bytes_of(type)));
+      if (type == NumberType::u8) store(to, i, static_cast<std::uint8_t>(value));
+      if (type == NumberType::u16) store(to, i, static_cast<std::uint16_t>(value));
+      if (type == NumberType::u32) store(to, i, value);
+      ++i;
     }
   }
 }

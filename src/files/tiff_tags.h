@@ -18,9 +18,10 @@ inline constexpr std::uint16_t kSubfileType = 254, kOldSubfileType = 255, kImage
                                kColorMap = 320, kTileWidth = 322, kTileLength = 323, kTileOffsets = 324, kTileByteCounts = 325,
                                kSubIfds = 330, kInkSet = 332, kNumberOfInks = 334, kExtraSamples = 338, kSampleFormat = 339,
                                kJpegInterchangeFormat = 513, kJpegInterchangeLength = 514, kYCbCrCoefficients = 529,
-                               kYCbCrSubsampling = 530, kReferenceBlackWhite = 532, kXmp = 700, kImageDepth = 32997, kTileDepth = 32998,
-                               kPixarTextureFormat = 33302, kCopyright = 33432, kIptc = 33723, kPhotoshop = 34377, kExifIfd = 34665,
-                               kIccProfile = 34675, kGpsIfd = 34853, kInteroperabilityIfd = 40965, kGdalNoData = 42113;
+                               kYCbCrSubsampling = 530, kReferenceBlackWhite = 532, kXmp = 700, kMetaMorphPlanes = 33629,
+                               kImageDepth = 32997, kTileDepth = 32998, kPixarTextureFormat = 33302, kCopyright = 33432, kIptc = 33723,
+                               kPhotoshop = 34377, kExifIfd = 34665, kIccProfile = 34675, kGpsIfd = 34853, kInteroperabilityIfd = 40965,
+                               kGdalNoData = 42113;
 
 enum class TagUse : std::uint8_t {
   structure,  ///< says how pixels are stored: part of the page, not an item

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import unittest
 import warnings
+import zlib
 
 import numpy as np
 import tifffile
@@ -95,11 +96,12 @@ class TiffTest(unittest.TestCase):
 
     def write_by_hand(self, fields, pixels, width, height, big=False):
         order = ">" if big else "<"
-        fields = fields + [(256, 4, [width]), (257, 4, [height]), (273, 4, [8]), (278, 4, [height]), (279, 4, [len(pixels)])]
+        usual = [(256, 4, [width]), (257, 4, [height]), (273, 4, [8]), (278, 4, [height]), (279, 4, [len(pixels)])]
+        fields = fields + [each for each in usual if each[0] not in [field[0] for field in fields]]
         pixels += b"\0" * (len(pixels) % 2)
         at, entries, values = 8 + len(pixels), b"", b""
         for tag, kind, numbers in sorted(fields):
-            data = b"".join(struct.pack(order + {3: "H", 4: "I", 12: "d"}[kind], n) for n in numbers)
+            data = b"".join(struct.pack(order + {3: "H", 4: "I", 5: "Q", 12: "d"}[kind], n) for n in numbers)
             entries += struct.pack(order + "HHI", tag, kind, len(numbers))
             if len(data) <= 4:
                 entries += data.ljust(4, b"\0")
@@ -205,6 +207,84 @@ class TiffTest(unittest.TestCase):
             with tifffile.TiffFile(self.result) as file:
                 self.assertEqual(len(file.pages), 1)
                 np.testing.assert_array_equal(file.asarray(), stack)
+
+    @staticmethod
+    def rgb_of(ycc, bits):
+        """By the definition of ITU-R BT.601 with the full range of so many bits."""
+        y, cb, cr = (ycc[..., i].astype(float) for i in range(3))
+        most, middle = 2 ** bits - 1, 2 ** (bits - 1)
+        cb, cr = ((c - middle) * ((most - 1) / 2) / (most - middle) for c in (cb, cr))
+        r, b = y + 1.402 * cr, y + 1.772 * cb
+        return np.clip(np.dstack([r, (y - 0.299 * r - 0.114 * b) / 0.587, b]), 0, most)
+
+    def ycc(self, bits):
+        shape = (12, 18, 3)
+        return RANDOM.integers(2 ** bits // 4, 2 ** bits * 3 // 4, shape).astype(np.uint16)
+
+    def check_ycbcr(self, ycc, bits):
+        self.assertIn("YCbCr became RGB", self.copy())
+        got = self.pages()[0]
+        got = np.moveaxis(got, 0, 2) if len(got) == 3 else got
+        self.assertLessEqual(np.abs(got - self.rgb_of(ycc, bits)).max(), 0.52)
+
+    def packed(self, samples, bits, big):
+        """Rows of samples."""
+        if bits in (8, 16):
+            return samples.astype("u1" if bits == 8 else ">u2" if big else "<u2").tobytes()
+        flags = samples[..., None].astype(int) >> np.arange(bits)[::-1] & 1
+        return np.packbits(flags.reshape(len(samples), -1).astype(np.uint8), axis=1).tobytes()
+
+    def test_ycbcr_of_every_depth_and_layout(self):
+        for bits in (8, 10, 16):
+            for h, v in ((1, 1), (2, 1), (2, 2), (4, 2)):
+                for planar in (False, True):
+                    for big in (False, True):
+                        with self.subTest(bits=bits, h=h, v=v, planar=planar, big=big):
+                            ycc = self.ycc(bits)
+                            few = ycc[::v, ::h, 1:]
+                            ycc[..., 1:] = np.repeat(np.repeat(few, v, 0), h, 1)[:12, :18]
+                            deflates = bool(RANDOM.integers(0, 2))
+                            encoded = zlib.compress if deflates else bytes
+                            fields = [(258, 3, [bits] * 3), (262, 3, [6]), (277, 3, [3]), (530, 3, [h, v]), (284, 3, [1 + planar]),
+                                      (259, 3, [8 if deflates else 1])]
+                            if planar:
+                                planes = [encoded(self.packed(plane, bits, big)) for plane in (ycc[..., 0], few[..., 0], few[..., 1])]
+                                sizes = [len(plane) for plane in planes]
+                                fields += [(273, 4, [8, 8 + sizes[0], 8 + sizes[0] + sizes[1]]), (279, 4, sizes)]
+                                self.write_by_hand(fields, b"".join(planes), 18, 12, big)
+                            else:
+                                wide = np.pad(ycc, ((0, -12 % v), (0, -18 % h), (0, 0)), "edge")
+                                across, down = wide.shape[1] // h, wide.shape[0] // v
+                                luma = wide[..., 0].reshape(down, v, across, h).transpose(0, 2, 1, 3).reshape(down, across, -1)
+                                rows = np.dstack([luma, few]).reshape(down, -1)
+                                self.write_by_hand(fields, encoded(self.packed(rows, bits, big)), 18, 12, big)
+                            self.check_ycbcr(ycc, bits)
+
+    def test_samples_of_different_depths(self):
+        for depths, kind in (((5, 6, 5), np.uint8), ((8, 16, 10), np.uint16)):
+            for big in (False, True):
+                samples = np.dstack([RANDOM.integers(0, 2 ** bits, (11, 13)) for bits in depths])
+                rows = [b for row in samples.tolist() for b in [np.packbits([s >> (n - 1 - i) & 1 for p in row for s, n in zip(p, depths)
+                                                                             for i in range(n)]).tobytes()]]
+                self.write_by_hand([(258, 3, list(depths)), (262, 3, [2]), (277, 3, [3])], b"".join(rows), 13, 11, big)
+                self.assertIn("different depths", self.copy())
+                most = np.iinfo(kind).max
+                expected = np.rint(samples * float(most) / (2 ** np.array(depths) - 1))
+                np.testing.assert_array_equal(self.pages()[0], expected.astype(kind))
+        self.write_by_hand([(258, 3, [5, 6, 5]), (262, 3, [2]), (277, 3, [3]), (259, 3, [8])], bytes(300), 13, 11)
+        self.refuses("different depths")
+
+    def test_every_plane_of_metamorph(self):
+        planes = self.random((5, 12, 18), "u2")
+        rows = [(273, 4, [8, 8 + 36 * 5, 8 + 36 * 10]), (278, 4, [5]), (279, 4, [180, 180, 72])]
+        fields = [(258, 3, [16]), (262, 3, [1]), (33629, 5, [0] * 5), (33628, 4, [0] * 2), *rows]
+        self.write_by_hand(fields, planes.astype("<u2").tobytes(), 18, 12)
+        said = self.copy()
+        self.assertIn("5 planes of MetaMorph's stack became pages", said)
+        self.assertIn("MetaMorph UIC2Tag", said)
+        np.testing.assert_array_equal(self.pages(), planes)
+        self.write_by_hand(fields, planes[:3].astype("<u2").tobytes(), 18, 12)
+        self.refuses("cut off")
 
     def test_refusals(self):
         tifffile.imwrite(self.source, self.random((16, 64, 80), "u2"), volumetric=True, tile=(16, 16, 16), photometric="minisblack")
