@@ -65,7 +65,8 @@ class ManyPictures(ToolTest):
         self.path("a.png").write_bytes(apng_test.animation([apng_test.Frame(each) for each in frames], 8, png.RGB))
         image = self.plain((20, 30))
         self.path("i.png").write_bytes(apng_test.animation([apng_test.Frame(each) for each in frames], 8, png.RGB, image=image))
-        Image.fromarray(frames[0]).save(self.path("a.webp"), save_all=True, append_images=[Image.fromarray(f) for f in frames[1:]], lossless=True)
+        first, *others = (Image.fromarray(each) for each in frames)
+        first.save(self.path("a.webp"), save_all=True, append_images=others, lossless=True)
         for source in ("a.png", "a.webp"):
             for ending in ("jpg", "hdr"):
                 self.assertIn("of 3 frames number 1", self.blur(source, "b." + ending))
@@ -82,8 +83,8 @@ class ManyPictures(ToolTest):
         colours = self.plain((20, 30)).astype(np.float16) / 255
         depth = np.full((20, 30), 7, np.float32)
         head = {"type": OpenEXR.scanlineimage, "compression": OpenEXR.ZIP_COMPRESSION}
-        OpenEXR.File([OpenEXR.Part(head | {"name": "depth"}, {"Z": depth}),
-                      OpenEXR.Part(head | {"name": "beauty"}, {c: colours[..., i].copy() for i, c in enumerate("RGB")})]).write(str(self.path("a.exr")))
+        parts = {"depth": {"Z": depth}, "beauty": {c: colours[..., i].copy() for i, c in enumerate("RGB")}}
+        OpenEXR.File([OpenEXR.Part(head | {"name": name}, channels) for name, channels in parts.items()]).write(str(self.path("a.exr")))
         linear = colours[0, 0].astype(float)
         encoded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055) * 255
         for ending in ("png", "webp"):
@@ -134,7 +135,8 @@ class Channels(ToolTest):
     def test_further_samples_of_a_tiff(self):
         five = self.pixels((20, 30, 5))
         tifffile.imwrite(self.path("rgb.tif"), five, photometric="rgb", metadata=None, extrasamples=["unspecified"] * 2)
-        tifffile.imwrite(self.path("grey.tif"), five, photometric="minisblack", planarconfig="contig", metadata=None, extrasamples=["unspecified"] * 4)
+        tifffile.imwrite(self.path("grey.tif"), five, photometric="minisblack", planarconfig="contig", metadata=None,
+                         extrasamples=["unspecified"] * 4)
         tifffile.imwrite(self.path("alpha.tif"), five, photometric="rgb", metadata=None, extrasamples=["unspecified", "unassalpha"])
         for source, channels in (("rgb.tif", [0, 1, 2]), ("grey.tif", [0]), ("alpha.tif", [0, 1, 2, 4])):
             self.assertIn("layers and further channels (", self.blur(source, "b.png", "--alpha", "ignore"))

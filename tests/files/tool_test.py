@@ -62,10 +62,10 @@ class Metadata(ToolTest):
     PANORAMA = ["-XMP-GPano:FullPanoWidthPixels=200", "-XMP-GPano:FullPanoHeightPixels=100", "-XMP-GPano:CroppedAreaImageWidthPixels=120",
                 "-XMP-GPano:CroppedAreaImageHeightPixels=80", "-XMP-GPano:CroppedAreaLeftPixels=20", "-XMP-GPano:CroppedAreaTopPixels=10"]
 
-    def panorama(self, name, *options):
+    def panorama(self, name):
         done = exiftool(self.path(name), "-XMP-GPano:all")
-        return [done.get("XMP-GPano:" + key) for key in ("FullPanoWidthPixels", "CroppedAreaImageWidthPixels", "CroppedAreaImageHeightPixels",
-                                                         "CroppedAreaLeftPixels", "CroppedAreaTopPixels")]
+        return [done.get(f"XMP-GPano:{key}Pixels") for key in ("FullPanoWidth", "CroppedAreaImageWidth", "CroppedAreaImageHeight",
+                                                               "CroppedAreaLeft", "CroppedAreaTop")]
 
     def test_a_panorama_is_true_of_the_region(self):
         self.image("a.jpg")  # half as large as the panorama says
@@ -77,12 +77,13 @@ class Metadata(ToolTest):
 
     def test_places_of_faces_and_subjects(self):
         self.image("a.jpg")
-        subprocess.run(["exiftool", "-q", "-overwrite_original", "-RegionName=Anna", "-RegionType=Face", "-RegionAreaX=0.5", "-RegionAreaY=0.5",
-                        "-RegionAreaW=0.1", "-RegionAreaH=0.1", "-RegionAreaUnit=normalized", "-SubjectArea=20 15 4 4",
+        subprocess.run(["exiftool", "-q", "-overwrite_original", "-RegionName=Anna", "-RegionType=Face", "-RegionAreaX=0.5",
+                        "-RegionAreaY=0.5", "-RegionAreaW=0.1", "-RegionAreaH=0.1", "-RegionAreaUnit=normalized", "-SubjectArea=20 15 4 4",
                         "-SubjectLocation=2 2", self.path("a.jpg")], check=True)
         self.blur("a.jpg", "b.jpg")
         tags = exiftool(self.path("b.jpg"))
-        self.assertEqual((tags["XMP-mwg-rs:RegionName"], tags["ExifIFD:SubjectArea"], tags["ExifIFD:SubjectLocation"]), ("Anna", "20 15 4 4", "2 2"))
+        places = (tags["XMP-mwg-rs:RegionName"], tags["ExifIFD:SubjectArea"], tags["ExifIFD:SubjectLocation"])
+        self.assertEqual(places, ("Anna", "20 15 4 4", "2 2"))
         said = self.blur("a.jpg", "b.jpg", "--roi", "30x20+10+5")
         tags = exiftool(self.path("b.jpg"))
         self.assertNotIn("XMP-mwg-rs:RegionName", tags)
@@ -113,7 +114,8 @@ class Metadata(ToolTest):
         said = self.blur("a.tif", "b.tif")
         self.assertEqual(bytes(tifffile.TiffFile(self.path("b.tif")).pages[0].tags[34377].value), other + iptc)
         self.assertIn("thumbnail", said)
-        self.path("a.png").write_bytes(png.image(self.pixels((3, 4, 3)), 8, png.RGB, png.raw_profile(b"8bim", block(1036, bytes(28) + stream.getvalue()) + other + iptc)))
+        profile = png.raw_profile(b"8bim", block(1036, bytes(28) + stream.getvalue()) + other + iptc)
+        self.path("a.png").write_bytes(png.image(self.pixels((3, 4, 3)), 8, png.RGB, profile))
         self.blur("a.png", "b.png")
         self.assertEqual(png.raw_profiles(self.path("b.png").read_bytes()), {b"8bim": other, b"iptc": iptc})
 
