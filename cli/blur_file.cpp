@@ -110,8 +110,8 @@ void describe_first(const Page& page, BlurReport& report) {
 }
 
 /// The pixels of a page with so many zeros around them, as what lies outside an OpenEXR file's data window counts.
-PixelBytes grown(const Page& from, const Page& to, const PixelBytes& pixels, PerAxis<Reach> grow) {
-  PixelBytes result = allocate_pixels(to.row_bytes() * to.height);
+PixelBytes grown(ImageBlurrer& blurrer, const Page& from, const Page& to, const PixelBytes& pixels, PerAxis<Reach> grow) {
+  PixelBytes result = blurrer.allocate(to.row_bytes() * to.height);
   std::memset(result.get(), 0, static_cast<std::size_t>(to.row_bytes() * to.height));
   for (std::int32_t y = 0; y < from.height; ++y) {
     std::memcpy(result.get() + (y + grow.y.before) * to.row_bytes() + grow.x.before * from.pixel_bytes(),
@@ -122,12 +122,11 @@ PixelBytes grown(const Page& from, const Page& to, const PixelBytes& pixels, Per
 
 class FileBlur {
  public:
-  FileBlur(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device)
-      : in_(in), out_(out), request_(request), device_(device) {}
+  FileBlur(const std::string& in, const std::string& out, const BlurRequest& request, ImageBlurrer& blurrer)
+      : in_(in), out_(out), request_(request), blurrer_(blurrer) {}
 
   BlurReport run() {
-    const files::ReadOptions options{std::max(1, device_.info().threads),
-                                     std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
+    const files::ReadOptions options{blurrer_.threads(), std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
     std::unique_ptr<files::ByteSource> source = files::open_source(in_, request_.memory_bytes);
     const std::int64_t file_bytes = source->size();
     const FileFormat format = result_format(out_);
@@ -155,10 +154,7 @@ class FileBlur {
   /// Of the kernel, in an image that is not smaller.
   [[nodiscard]] PerAxis<Reach> reach(const files::Document& document) const {
     const Page& page = document.pages.front();
-    BlurSpec spec = request_.spec;
-    spec.roi.reset();
-    const ImageDesc desc{page.width, page.height, PixelFormat::r32f};
-    return value_or_fail(make_plan(spec, desc, desc, device_.info(), request_.plan), in_).reach;
+    return value_or_fail(blurrer_.reach({page.width, page.height, PixelFormat::r32f}), in_);
   }
 
   void run_pages(files::Reader& reader, const files::ResultPlan& plan, const files::ResultRequest& result) {
@@ -169,7 +165,7 @@ class FileBlur {
       if (!writer) {
         file_.emplace(out_, request_.replaces);
         files::WriteOptions options = request_.write;
-        options.threads = std::max(1, device_.info().threads);
+        options.threads = blurrer_.threads();
         options.memory_bytes = request_.memory_bytes;
         writer = files::make_writer(result.format, *file_, plan.document, options);
       }
@@ -187,7 +183,7 @@ class FileBlur {
 
   PixelBytes blurred_page(files::Reader& reader, const PageWork& work) {
     const Page& from = work.from;
-    PixelBytes src = allocate_pixels(from.row_bytes() * from.height);
+    PixelBytes src = blurrer_.allocate(from.row_bytes() * from.height);
     say(BlurStage::reading, from);
     reader.read_rows(work.source, 0, from.height, src.get(), from.row_bytes());
     report_.read_seconds += watch_.lap();
@@ -195,12 +191,12 @@ class FileBlur {
     const Page& to = work.blurred;
     say(BlurStage::blurring, to);
     const Page larger = grown_page(work);
-    if (!(work.grow == PerAxis<Reach>())) src = grown(from, larger, src, work.grow);
-    PixelBytes dst = allocate_pixels(to.row_bytes() * to.height);
-    PageBlur(in_, device_, request_, work, report_).run({&larger, src.get(), larger.row_bytes()}, {&to, dst.get(), to.row_bytes()});
+    if (!(work.grow == PerAxis<Reach>())) src = grown(blurrer_, from, larger, src, work.grow);
+    PixelBytes dst = blurrer_.allocate(to.row_bytes() * to.height);
+    PageBlur(in_, blurrer_, request_, work, report_).run({&larger, src.get(), larger.row_bytes()}, {&to, dst.get(), to.row_bytes()});
     src.reset();
     if (work.turns) {
-      PixelBytes upright = allocate_pixels(work.result.row_bytes() * work.result.height);
+      PixelBytes upright = blurrer_.allocate(work.result.row_bytes() * work.result.height);
       files::turn_upright(to, dst.get(), upright.get());
       dst = std::move(upright);
     }
@@ -219,7 +215,7 @@ class FileBlur {
   const std::string& in_;
   const std::string& out_;
   const BlurRequest& request_;
-  const Device& device_;
+  ImageBlurrer& blurrer_;
   BlurReport report_;
   Stopwatch watch_;
   files::Messages messages_;
@@ -249,9 +245,9 @@ ComponentType parse_component_type(const std::string& text) {
   return {row.bits == 16 ? files::NumberType::f16 : files::NumberType::f32, row.channels};
 }
 
-BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device) {
+BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, ImageBlurrer& blurrer) {
   try {
-    return FileBlur(in, out, request, device).run();
+    return FileBlur(in, out, request, blurrer).run();
   } catch (const files::MemoryError& error) {
     fail_for_memory(fmt::format("{}: {}; --memory sets how much", in, error.what()));
   } catch (const files::FileError& error) {

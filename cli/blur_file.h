@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "files/result.h"
+#include "image_blur.h"
 #include "mollify/mollify.h"
 
 namespace mollify::cli {
@@ -56,6 +57,6 @@ struct BlurReport {
 };
 
 /// Throws Failure, or MemoryFailure where `memory_bytes` does not suffice; `out` then is as it was.
-[[nodiscard]] BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, const Device& device);
+[[nodiscard]] BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, ImageBlurrer& blurrer);
 
 }  // namespace mollify::cli

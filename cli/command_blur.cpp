@@ -170,9 +170,7 @@ BatchOptions batch_options(const BlurCommand& args, std::size_t files) {
   BatchOptions options;
   options.patience_seconds = args.patience;
   options.memory_bytes = args.memory ? parse_bytes(*args.memory, "--memory") : free_memory() / 2;
-  const bool on_gpu = !(args.device.device == "auto" || args.device.device == "cpu");
-  options.limits_memory = !on_gpu;
-  if (on_gpu && args.jobs > 1) fail(fmt::format("--jobs {}: a GPU takes one file at a time", args.jobs));
+  options.on_gpu = !(args.device.device == "auto" || args.device.device == "cpu");
   if (args.device.threads > 0 && args.jobs > args.device.threads) {
     fail(fmt::format("--jobs {}: needs as many threads, --threads says {}", args.jobs, args.device.threads));
   }
@@ -181,7 +179,7 @@ BatchOptions batch_options(const BlurCommand& args, std::size_t files) {
   options.threads = args.device.threads > 0 ? args.device.threads : std::max(processor_count, args.jobs);
   const std::int64_t by_memory = std::max<std::int64_t>(options.memory_bytes / kBytesForAFile, 1);
   const int wanted = args.jobs > 0 ? args.jobs : static_cast<int>(std::min<std::int64_t>(options.threads, by_memory));
-  options.jobs = on_gpu ? 1 : std::max(std::min(wanted, static_cast<int>(std::min<std::size_t>(files, 1024))), 1);
+  options.jobs = std::max(std::min(wanted, static_cast<int>(std::min<std::size_t>(files, 1024))), 1);
   // A worker has its main thread besides.
   const int can_start = startable_threads(options.threads + options.jobs) - options.jobs;
   if (can_start < options.threads && args.device.threads > 0) {
@@ -215,7 +213,10 @@ void dry_run(const FileJobs& all, bool has_folder) {
 void prepare_folders(const std::vector<FileJob>& jobs) {
   std::set<std::string> folders;
   for (const FileJob& job : jobs) folders.insert(folder_of(job.result()));
-  for (const std::string& folder : folders) remove_left_overs(folder);
+  for (const std::string& folder : folders) {
+    remove_left_overs(folder);
+    remove_empty_journals(folder);
+  }
 }
 
 void make_folders(const FileArgs& args, const std::vector<FileJob>& jobs) {
@@ -231,8 +232,10 @@ void make_folders(const FileArgs& args, const std::vector<FileJob>& jobs) {
 
 // Only files that replace their sources need it.
 std::unique_ptr<Journal> open_journal(const BlurCommand& args, const std::string& blur, FileJobs& all) {
-  if (!args.files.folder || std::ranges::none_of(all.jobs, &FileJob::in_place)) return nullptr;
-  auto journal = std::make_unique<Journal>(*args.files.folder, blur);
+  const auto first = std::ranges::find_if(all.jobs, &FileJob::in_place);
+  if (first == all.jobs.end()) return nullptr;
+  auto journal = args.files.folder ? std::make_unique<Journal>(*args.files.folder, blur)
+                                   : std::make_unique<Journal>(folder_of(first->out), blur, first->place);
   all.left_out.done = std::erase_if(all.jobs, [&](const FileJob& job) { return job.in_place && journal->is_done(job.place, job.in); });
   return journal;
 }

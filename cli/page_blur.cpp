@@ -76,10 +76,6 @@ struct PageBlur::Group {
   std::vector<int> of_result;  ///< of the channels that are stored; -1: not in the result
 };
 
-PixelBytes allocate_pixels(std::int64_t bytes) {
-  return std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes));
-}
-
 std::int64_t PageBlur::scratch_bytes(const files::PageWork& work) {
   const std::int64_t pixels = std::int64_t{work.blurred.width} * work.blurred.height;
   constexpr std::int64_t kFloats = 4 * 4;  // of one group
@@ -116,10 +112,10 @@ void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
   }
 }
 
-BlurSpec PageBlur::spec_for(const Group& group, double unit) const {
-  BlurSpec spec = request_.spec;
-  spec.kernel = scaled_kernel(request_.spec.kernel, work_.kernel_scale, path_);
-  spec.roi = work_.region;
+ImageSpec PageBlur::spec_for(const Group& group, double unit) const {
+  ImageSpec spec;
+  spec.region = work_.region;
+  spec.kernel_scale = work_.kernel_scale;
   spec.alpha = group.of_source.has_alpha ? work_.alpha : AlphaMode::ignore;
   spec.transfer = group.of_source.is_colour && work_.light == files::Light::srgb ? TransferFunction::srgb : TransferFunction::none;
   const std::vector<double>& values = request_.border_values;
@@ -128,11 +124,11 @@ BlurSpec PageBlur::spec_for(const Group& group, double unit) const {
       fail(fmt::format("{}: has {} channels, --border-value gives {} values", path_, work_.from.channels.size(), values.size()));
     }
     for (std::size_t i = 0; i < group.of_source.channels.size(); ++i)
-      spec.border.value[i] = values[static_cast<std::size_t>(group.of_source.channels[i])];
+      spec.border_value[i] = values[static_cast<std::size_t>(group.of_source.channels[i])];
   } else if (values.size() == 1) {
-    spec.border.value.fill(values.front());
+    spec.border_value.fill(values.front());
   }
-  for (double& value : spec.border.value) value *= unit;
+  for (double& value : spec.border_value) value *= unit;
   return spec;
 }
 
@@ -149,17 +145,17 @@ void PageBlur::run_group(const Group& group, const PagePixels& src, const PagePi
   const NumberType out_type = is_direct ? dst_type : NumberType::f32;
   const ImageDesc src_desc{src.page->width, src.page->height, *files::library_format(in_type, count)};
   const ImageDesc dst_desc{dst.page->width, dst.page->height, *files::library_format(out_type, count)};
-  BlurSpec spec = spec_for(group, is_direct ? 1.0 : files::full_scale(src_type));
+  ImageSpec spec = spec_for(group, is_direct ? 1.0 : files::full_scale(src_type));
   // The error that is usual for 32-bit floats is more than a step of wide integers.
-  if (!is_direct && !files::is_float(src_type) && !spec.accuracy.max_error) spec.accuracy.max_error = 0.0;
+  spec.is_exact = !is_direct && !files::is_float(src_type);
 
   const bool is_whole = is_direct && count == static_cast<int>(src.page->channels.size()) && stored.size() == dst.page->channels.size() &&
                         std::ranges::is_sorted(channels) && std::ranges::equal(channels, stored);
   if (is_whole) {
     return run_views(spec, {src_desc, src.data, src.row_bytes}, {dst_desc, dst.data, dst.row_bytes});
   }
-  Image gathered = value_or_fail(Image::create(src_desc), path_);
-  Image blurred = value_or_fail(Image::create(dst_desc), path_);
+  const WorkImage gathered(blurrer_, src_desc);
+  const WorkImage blurred(blurrer_, dst_desc);
   files::gather(src, channels, gathered.view());
   run_views(spec, gathered.view(), blurred.view());
   files::scatter(blurred.view(), stored, is_direct ? 1.0 : work_.factor, dst);
@@ -177,8 +173,8 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
     const int colours = group.of_source.is_colour ? count - (group.of_source.has_alpha ? 1 : 0) : 0;
     const double unit = files::full_scale(type_of(from, group.of_source.channels.front()));
     const PixelFormat format = *files::library_format(NumberType::f32, count);
-    Image gathered = value_or_fail(Image::create({from.width, from.height, format}), path_);
-    Image blurred = value_or_fail(Image::create({dst.page->width, dst.page->height, format}), path_);
+    const WorkImage gathered(blurrer_, {from.width, from.height, format});
+    const WorkImage blurred(blurrer_, {dst.page->width, dst.page->height, format});
     files::gather(src, group.of_source.channels, gathered.view());
     const auto scale = static_cast<float>(1.0 / unit);
     change_numbers(gathered.view(), count, [&](int, float v) { return v * scale; });
@@ -257,53 +253,12 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
   }
 }
 
-void PageBlur::run_views(const BlurSpec& spec, const ConstImageView& src, const ImageView& dst) const {
-  const Plan plan = value_or_fail(make_plan(spec, src.desc, dst.desc, device_.info(), request_.plan), path_);
-  const Executable executable = value_or_fail(device_.prepare(plan), path_);
-  Workspace workspace = value_or_fail(executable.make_workspace(Batches::no), path_);
-  value_or_fail(executable.run(src, dst, workspace), path_);
-  report_.algorithms.insert(to_string(plan.algorithm));
-  report_.predicted_error = std::max(report_.predicted_error, plan.predicted_error);
-}
-
-namespace {
-
-// A window reaches half a pixel beyond the centre of its outermost pixel.
-double scaled_extent(double pixels, double scale) {
-  return std::max(0.0, (pixels + 0.5) * scale - 0.5);
-}
-
-struct Scaled {
-  PerAxis<double> scale;
-  const std::string& path;
-
-  KernelSpec operator()(const Gaussian& k) const {
-    Gaussian result = k;
-    result.sigma = {k.sigma.x * scale.x, k.sigma.y * scale.y};
-    if (k.radius) {
-      result.radius = PerAxis<std::int32_t>{static_cast<std::int32_t>(std::lround(k.radius->x * scale.x)),
-                                            static_cast<std::int32_t>(std::lround(k.radius->y * scale.y))};
-    }
-    return result;
-  }
-  KernelSpec operator()(const Box& k) const {
-    return Box{{{scaled_extent(k.extent.x.before, scale.x), scaled_extent(k.extent.x.after, scale.x)},
-                {scaled_extent(k.extent.y.before, scale.y), scaled_extent(k.extent.y.after, scale.y)}}};
-  }
-  KernelSpec operator()(const Tent& k) const {
-    return Tent{{std::max(0.0, (k.radius.x + 1.0) * scale.x - 1.0), std::max(0.0, (k.radius.y + 1.0) * scale.y - 1.0)}};
-  }
-  KernelSpec operator()(const Taps&) const { refuse(); }
-  KernelSpec operator()(const Matrix&) const { refuse(); }
-
-  [[noreturn]] void refuse() const { fail(fmt::format("{}: has mip levels, to which the weights of --kernel cannot be scaled", path)); }
-};
-
-}  // namespace
-
-KernelSpec scaled_kernel(const KernelSpec& kernel, PerAxis<double> scale, const std::string& path) {
-  if (scale == PerAxis<double>{1.0, 1.0}) return kernel;
-  return std::visit(Scaled{scale, path}, kernel);
+void PageBlur::run_views(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) const {
+  const Result<BlurOutcome> outcome = blurrer_.run(spec, src, dst);
+  if (!outcome && outcome.error().code == ErrorCode::out_of_memory) fail_for_memory(fmt::format("{}: {}", path_, one_line(outcome.error())));
+  const BlurOutcome done = value_or_fail(outcome, path_);
+  report_.algorithms.insert(done.algorithm);
+  report_.predicted_error = std::max(report_.predicted_error, done.predicted_error);
 }
 
 }  // namespace mollify::cli

@@ -2,22 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "blur_file.h"
 #include "files/numbers.h"
 #include "files/result.h"
+#include "image_blur.h"
 
 namespace mollify::cli {
 
-using PixelBytes = std::unique_ptr<std::uint8_t[]>;
-[[nodiscard]] PixelBytes allocate_pixels(std::int64_t bytes);
-
 class PageBlur {
  public:
-  PageBlur(std::string path, const Device& device, const BlurRequest& request, const files::PageWork& work, BlurReport& report)
-      : path_(std::move(path)), device_(device), request_(request), work_(work), report_(report) {}
+  PageBlur(std::string path, ImageBlurrer& blurrer, const BlurRequest& request, const files::PageWork& work, BlurReport& report)
+      : path_(std::move(path)), blurrer_(blurrer), request_(request), work_(work), report_(report) {}
 
   /// `src` has the shape of work.from, or that grown as the result is; `dst` that of work.blurred.
   void run(const files::PagePixels& src, const files::PagePixels& dst) const;
@@ -30,19 +27,15 @@ class PageBlur {
   void run_group(const Group& group, const files::PagePixels& src, const files::PagePixels& dst) const;
   void run_by_floats(const files::PagePixels& src, const files::PagePixels& dst) const;
   void copy_kept(const files::PagePixels& src, const files::PagePixels& dst) const;
-  void run_views(const BlurSpec& spec, const ConstImageView& src, const ImageView& dst) const;
-  [[nodiscard]] BlurSpec spec_for(const Group& group, double unit) const;
+  void run_views(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) const;
+  [[nodiscard]] ImageSpec spec_for(const Group& group, double unit) const;
   [[nodiscard]] int result_channel(int source_channel) const;
 
   std::string path_;
-  const Device& device_;
+  ImageBlurrer& blurrer_;
   const BlurRequest& request_;
   const files::PageWork& work_;
   BlurReport& report_;
 };
-
-/// The kernel that does to a smaller copy, `scale` times the size, what `kernel` does to the picture.
-/// Throws Failure for kernels that are only defined in pixels.
-[[nodiscard]] KernelSpec scaled_kernel(const KernelSpec& kernel, PerAxis<double> scale, const std::string& path);
 
 }  // namespace mollify::cli

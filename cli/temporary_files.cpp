@@ -7,8 +7,11 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -34,15 +37,42 @@ std::optional<pid_t> process_in(std::string_view name) {
   return fits ? std::optional(process) : std::nullopt;
 }
 
-bool is_running(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
+// One that has ended and that nobody has waited for, as where a container has no init, runs no more.
+bool is_running(pid_t process) {
+  if (::kill(process, 0) != 0 && errno == ESRCH) return false;
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= line.size() || line[name_end + 2] != 'Z';
+}
 
-// Numbers of processes mean nothing in another container or on another machine that shares the folder; locks do.
-bool is_locked(const std::string& path) {
+enum class Lock : std::uint8_t { held, free, unknown };
+
+Lock lock_of(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) return true;  // somebody else's, or gone
-  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (descriptor < 0) return Lock::held;  // somebody else's, or gone
+  const bool is_ours = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  const Lock lock = is_ours ? Lock::free : errno == EWOULDBLOCK ? Lock::held : Lock::unknown;
   ::close(descriptor);
-  return locked;
+  return lock;
+}
+
+bool is_just_made(const std::string& path) {
+  std::error_code error;
+  const auto changed = fs::last_write_time(path, error);
+  return !error && fs::file_time_type::clock::now() - changed < std::chrono::seconds(10);
+}
+
+// Locks are believed first: numbers of processes mean nothing in another container or on another machine that shares the folder, and are
+// used again. Between the making of a file and its locking there is the number only, as on file systems without locks.
+bool is_being_written(pid_t process, const std::string& path) {
+  switch (lock_of(path)) {
+    case Lock::held: return true;
+    case Lock::free: return is_just_made(path) && is_running(process);
+    case Lock::unknown: return is_running(process);
+  }
+  return true;
 }
 
 template <class Wanted>
@@ -75,7 +105,7 @@ void remove_temporaries_of(pid_t process, const std::string& folder) {
 }
 
 void remove_left_overs(const std::string& folder) {
-  remove_temporaries(folder, [](pid_t owner, const std::string& path) { return !is_running(owner) && !is_locked(path); });
+  remove_temporaries(folder, [](pid_t owner, const std::string& path) { return !is_being_written(owner, path); });
 }
 
 std::string follow_links(const std::string& path) {

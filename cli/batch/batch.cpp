@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "batch/owner_process.h"
 #include "batch/signal_watch.h"
 #include "failure.h"
 #include "message.h"
@@ -29,6 +30,7 @@ struct Slot {
   WorkerSettings settings;
   std::unique_ptr<WorkerProcess> process;
   bool is_ready = false;
+  pid_t owner = -1;  ///< of the GPU, that the process is connected to
   const FileJob* job = nullptr;
   std::optional<Clock::time_point> deadline;
   std::string ended_because;  ///< set where the batch has ended the process itself
@@ -71,7 +73,6 @@ class Batch {
       WorkerSettings settings;
       settings.threads = std::max(options_.threads / workers + (i < options_.threads % workers ? 1 : 0), 1);
       settings.memory_bytes = std::max<std::int64_t>(options_.memory_bytes / workers, 1);
-      settings.limits_memory = options_.limits_memory;
       settings.journal = journal_ != nullptr ? journal_->descriptor() : -1;
       settings.blur = journal_ != nullptr ? journal_->blur() : 0;
       settings.kernel_file = options_.kernel_file;
@@ -82,11 +83,10 @@ class Batch {
   // A worker for each file that waits, and a file for each worker that is ready.
   void feed(Slot& slot) {
     if (waiting_.empty() || slot.job != nullptr) return;
-    if (!slot.process) {
-      slot.process = std::make_unique<WorkerProcess>(slot.settings);
-      slot.is_ready = false;
-    }
-    if (!slot.is_ready) return;
+    if (options_.on_gpu && !owner_) start_owner();
+    if (owner_ && slot.owner != owner_->pid()) slot.process.reset();  // it is of no use without its owner
+    if (!slot.process) start_worker(slot);
+    if (!slot.is_ready || (owner_ && !owner_->is_ready())) return;
     slot.job = waiting_.front();
     waiting_.pop_front();
     slot.deadline.reset();
@@ -98,18 +98,56 @@ class Batch {
     slot.process->send(message);  // where it has ended meanwhile, the end of its messages comes next
   }
 
+  void start_owner() {
+    WorkerSettings settings;
+    settings.owns_device = true;
+    settings.threads = options_.threads;
+    settings.kernel_file = options_.kernel_file;
+    owner_.emplace(settings);
+  }
+
+  void start_worker(Slot& slot) {
+    WorkerSettings settings = slot.settings;
+    const Wire to_owner = owner_ ? owner_->connect() : Wire(-1);
+    settings.device = to_owner.descriptor();
+    slot.process = std::make_unique<WorkerProcess>(settings);
+    slot.owner = owner_ ? owner_->pid() : -1;
+    slot.is_ready = false;
+  }
+
   void wait_for_events() {
     constexpr int kLookEvery = 20;  // milliseconds, at the memory and the progress of the workers
     std::vector<pollfd> events{{signals_.descriptor(), POLLIN, 0}};
     for (const Slot& slot : slots_) {
       if (slot.process) events.push_back({slot.process->descriptor(), POLLIN, 0});
     }
+    if (owner_) events.push_back({owner_->descriptor(), POLLIN, 0});
     ::poll(events.data(), events.size(), kLookEvery);
     if (events[0].revents != 0) end_by_signal();
     std::size_t i = 1;
     for (Slot& slot : slots_) {
       if (slot.process && events[i++].revents != 0) take_message(slot);
     }
+    if (owner_ && i < events.size() && events[i].revents != 0) take_owner_message();
+  }
+
+  void take_owner_message() {
+    const OwnerProcess::Said said = owner_->receive();
+    if (said.has_ended) return take_owner_end();
+    warn(said.warning);
+  }
+
+  // The next file starts another one.
+  void take_owner_end() {
+    owner_end_ = owner_->end();
+    owner_.reset();
+  }
+
+  void take_device_gone(Slot& slot, const FileJob& job, std::string reason) {
+    if (owner_ && owner_->pid() == slot.owner) take_owner_end();
+    slot.process.reset();
+    if (reason.empty()) reason = fmt::format("{}: {}", job.in, owner_end_);
+    fail_job(job, std::move(reason), true);
   }
 
   void take_message(Slot& slot) {
@@ -120,6 +158,7 @@ class Batch {
     if (slot.job == nullptr) throw Failure{message->value("exit_code", kExitFailure), message->value("failed", "a worker is out of order")};
     const FileJob& job = *std::exchange(slot.job, nullptr);
     slot.deadline.reset();
+    if (message->contains("device_gone")) return take_device_gone(slot, job, (*message)["failed"]);
     if (message->contains("report")) {
       reporter_.done(job, report_of((*message)["report"]));
     } else {
@@ -129,7 +168,10 @@ class Batch {
 
   void take_ready(Slot& slot, const json& message) {
     slot.is_ready = true;
-    const std::string warning = message["ready"];
+    warn(message["ready"]);
+  }
+
+  void warn(const std::string& warning) {
     if (warning.empty() || has_warned_) return;
     has_warned_ = true;
     reporter_.note(warning + "; not used, 'mollify tune' makes it anew");
@@ -180,7 +222,7 @@ class Batch {
     for (Slot& slot : slots_) {
       if (slot.job == nullptr || !slot.process || !slot.ended_because.empty()) continue;
       const std::int64_t limit = slot.settings.memory_bytes;
-      if (slot.settings.limits_memory && slot.process->resident_bytes() > limit) {
+      if (slot.process->resident_bytes() > limit) {
         slot.for_memory = true;
         end(slot, fmt::format("needed more than the {} of memory that it may use; --memory sets that", bytes_text(limit)));
       } else if (slot.deadline && now > *slot.deadline) {
@@ -198,6 +240,7 @@ class Batch {
     for (Slot& slot : slots_) {
       if (slot.process) slot.process->ask_to_end();
     }
+    if (owner_) owner_->ask_to_end();
     const auto deadline = Clock::now() + std::chrono::seconds(2);
     for (Slot& slot : slots_) {
       if (!slot.process) continue;
@@ -209,6 +252,7 @@ class Batch {
       static_cast<void>(slot.process->wait());
       if (slot.job != nullptr) remove_temporaries_of(pid, folder_of(slot.job->result()));
     }
+    if (journal_ != nullptr) journal_->remove_if_empty();
     signals_.end_program();
   }
 
@@ -216,6 +260,8 @@ class Batch {
   Journal* journal_;
   Reporter& reporter_;
   SignalWatch signals_;
+  std::optional<OwnerProcess> owner_;  ///< outlives its workers
+  std::string owner_end_;              ///< what became of the last one
   std::vector<Slot> slots_;
   std::deque<const FileJob*> waiting_;
   std::deque<const FileJob*> again_;  ///< files that are to be tried alone

@@ -141,6 +141,9 @@ FileJobs single_job(const FileArgs& args) {
   if (args.to && out != kPipe) fail_usage(fmt::format("--to goes with - and with -o; the format of {} is that of its name", out));
   FileJobs all{{{in, out}}, {}};
   if (!args.force && !args.skip_existing) refuse_to_replace_files(all.jobs);
+  const bool has_pipe = in == kPipe || out == kPipe;
+  if (args.force && !has_pipe) find_replaced_inputs(all.jobs, true);
+  all.jobs.front().place = canonical_path(out).filename().string();
   return all;
 }
 

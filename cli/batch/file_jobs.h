@@ -18,7 +18,7 @@ inline constexpr const char* kPipe = "-";
 struct FileJob {
   std::string in;
   std::string out;
-  std::string place{};    ///< with -o: the name of the result below the folder
+  std::string place{};    ///< the name of the result below its folder
   bool in_place = false;  ///< the result replaces its source
   std::string in_file{};  ///< where the source is read from and the result is written to, if these are not files with their names
   std::string out_file{};

@@ -23,6 +23,11 @@ namespace {
 
 constexpr const char* kName = ".mollify-journal";
 
+std::string path_of(const std::string& folder, const std::string& only_file) {
+  const std::string name = only_file.empty() ? kName : fmt::format("{}-{:016x}", kName, hash_of(only_file));
+  return (std::filesystem::path(folder) / name).string();
+}
+
 // Eight bytes at a time: multiply, rotate, and mix at the end, so that a changed bit anywhere changes about half of the result.
 class Hash {
  public:
@@ -63,6 +68,16 @@ std::string encoded(std::string_view name) {
   return text;
 }
 
+// Waits a moment: workers of a run that was killed hold the lock until they have noticed. A file system without locks has none to wait for.
+bool could_lock(int descriptor) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+    ::usleep(20 * 1000);
+  }
+  return false;
+}
+
 std::string whole_text(int descriptor) {
   std::string text;
   std::vector<char> block(1 << 16);
@@ -101,15 +116,16 @@ std::uint64_t hash_of_file(int descriptor) {
   }
 }
 
-Journal::Journal(const std::string& folder, std::string_view blur)
-    : path_((std::filesystem::path(folder) / kName).string()), blur_(hash_of(blur)) {
+Journal::Journal(const std::string& folder, std::string_view blur, const std::string& only_file)
+    : path_(path_of(folder, only_file)), blur_(hash_of(blur)) {
   // A run that has just ended may remove the file between our opening and our locking it.
   for (struct stat ours {}, there{}; descriptor_ < 0;) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!could_lock(descriptor_)) {
       ::close(std::exchange(descriptor_, -1));
-      fail(fmt::format("{}: another run of mollify replaces files in this folder", folder));
+      fail(only_file.empty() ? fmt::format("{}: another run of mollify replaces files in this folder", folder)
+                             : fmt::format("{}: another run of mollify replaces this file", (std::filesystem::path(folder) / only_file).string()));
     }
     const bool is_same = ::fstat(descriptor_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_ino == there.st_ino;
     if (!is_same) ::close(std::exchange(descriptor_, -1));
@@ -118,11 +134,32 @@ Journal::Journal(const std::string& folder, std::string_view blur)
 }
 
 Journal::~Journal() {
+  remove_if_empty();
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void Journal::remove() {
-  ::unlink(path_.c_str());
+  if (!is_removed_) ::unlink(path_.c_str());
+  is_removed_ = true;  // another run may have one of that name from now on
+}
+
+void Journal::remove_if_empty() {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) == 0 && status.st_size == 0) remove();
+}
+
+void remove_empty_journals(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    std::error_code unknown;
+    const bool is_empty_journal = entry.path().filename().string().starts_with(kName) && entry.is_regular_file(unknown) &&
+                                  !entry.is_symlink(unknown) && entry.file_size(unknown) == 0 && !unknown;
+    if (!is_empty_journal) continue;
+    const int file = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) continue;
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());  // nobody's
+    ::close(file);
+  }
 }
 
 void Journal::read() {

@@ -80,6 +80,7 @@ void Reporter::finish(const LeftOut& left_out) {
   progress_.clear();
   if (!options_.is_batch) {
     if (failures_ > 0) fail(only_failure_);
+    if (left_out.done > 0 && !options_.quiet && !options_.json) fmt::print(text_, "nothing to do: the run that was interrupted has done it\n");
     return;
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

@@ -1,45 +1,102 @@
 #include "batch/wire.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <utility>
-#include <vector>
+#include <cstring>
 
 namespace mollify::cli {
 
 using nlohmann::json;
 
-Wire::Wire(Wire&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-Wire& Wire::operator=(Wire&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(number_, other.number_);
   return *this;
 }
 
-Wire::~Wire() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
 }
 
-bool Wire::send(const json& message) {
-  const std::vector<std::uint8_t> bytes = json::to_cbor(message);  // unlike text, it takes names that are no UTF-8
+namespace {
+
+constexpr std::size_t kMostDescriptors = 4;  // of one message
+
+struct alignas(cmsghdr) ControlBytes {
+  std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> bytes{};
+};
+
+msghdr header_of(iovec& bytes) {
+  msghdr header{};
+  header.msg_iov = &bytes;
+  header.msg_iovlen = 1;
+  return header;
+}
+
+void take_descriptors(msghdr& header, std::vector<Descriptor>& into) {
+  for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr; control = CMSG_NXTHDR(&header, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(control) + i * sizeof(int), sizeof(int));
+      into.emplace_back(number);
+    }
+  }
+}
+
+}  // namespace
+
+bool Wire::send(const json& message, std::span<const int> descriptors) {
+  std::vector<std::uint8_t> bytes = json::to_cbor(message);  // unlike text, it takes names that are no UTF-8
+  iovec data{bytes.data(), bytes.size()};
+  msghdr header = header_of(data);
+  ControlBytes control;
+  if (!descriptors.empty()) {
+    header.msg_control = control.bytes.data();
+    header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* first = CMSG_FIRSTHDR(&header);
+    first->cmsg_level = SOL_SOCKET;
+    first->cmsg_type = SCM_RIGHTS;
+    first->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(first), descriptors.data(), descriptors.size_bytes());
+  }
   ssize_t sent = -1;
   do {
-    sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    sent = ::sendmsg(this->descriptor(), &header, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   return sent == static_cast<ssize_t>(bytes.size());
 }
 
-std::optional<json> Wire::receive() {
+std::optional<json> Wire::receive(std::vector<Descriptor>* descriptors) {
   constexpr std::size_t kLongest = 1 << 18;  // beyond what a socket takes at once
   std::vector<std::uint8_t> bytes(kLongest);
+  iovec data{bytes.data(), bytes.size()};
+  ControlBytes control;
+  msghdr header{};
   ssize_t size = -1;
   do {
-    size = ::recv(descriptor_, bytes.data(), bytes.size(), 0);
+    header = header_of(data);
+    if (descriptors != nullptr) {
+      header.msg_control = control.bytes.data();
+      header.msg_controllen = control.bytes.size();
+    }
+    size = ::recvmsg(descriptor(), &header, MSG_CMSG_CLOEXEC);
   } while (size < 0 && errno == EINTR);
   if (size <= 0) return std::nullopt;
+  if (descriptors != nullptr) take_descriptors(header, *descriptors);
   return json::from_cbor(bytes.begin(), bytes.begin() + size);
+}
+
+std::pair<Wire, Wire> make_wire() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    fail(fmt::format("a worker process cannot be started: {}", std::strerror(errno)));
+  }
+  return {Wire(ends[0]), Wire(ends[1])};
 }
 
 json to_json(const BlurReport& report) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 #include <string>
 
 #include "atomic_file.h"
+#include "batch/device_client.h"
+#include "batch/device_owner.h"
 #include "batch/journal.h"
 #include "batch/wire.h"
 #include "batch/worker_process.h"
@@ -61,7 +64,7 @@ void misbehave_as_asked(const std::string& in, const std::string& out, const Blu
   if (asked == nullptr) return;
   const std::string text = asked;
   const std::string what = text.substr(0, text.find(':'));
-  if (!in.ends_with(text.substr(what.size() + 1))) return;
+  if (what == "stop" || !in.ends_with(text.substr(what.size() + 1))) return;
   AtomicFile begun(out, true);  // as a codec that has written a part of a result
   if (what == "crash") ::raise(SIGSEGV);
   if (what == "abort") std::abort();
@@ -80,17 +83,28 @@ void misbehave_as_asked(const std::string& in, const std::string& out, const Blu
       ::usleep(1000);
     }
   }
-  if (what == "slow") ::usleep(300 * 1000);
+}
+
+// "stop:a.png": nobody hears that the file is complete.
+void stop_as_asked(const std::string& in) {
+  const char* asked = std::getenv("MOLLIFY_TEST_WORKER");
+  if (asked != nullptr && std::string_view(asked).starts_with("stop:") && in.ends_with(asked + 5)) {
+    while (true) ::pause();
+  }
 }
 #endif
 
-json blur_one(const json& job, BlurRequest& request, const Device& device) {
+json blur_one(const json& job, BlurRequest& request, ImageBlurrer& blurrer) {
   const std::string in = job["in"];
   try {
 #ifdef MOLLIFY_TEST_HOOKS
     misbehave_as_asked(in, job["out"], request);
 #endif
-    return {{"report", to_json(blur_file(in, job["out"], request, device))}};
+    return {{"report", to_json(blur_file(in, job["out"], request, blurrer))}};
+  } catch (const DeviceGone& gone) {
+    json message = failed({kExitFailure, gone.reason.empty() ? "" : fmt::format("{}: {}", in, gone.reason)}, false);
+    message["device_gone"] = true;
+    return message;
   } catch (const MemoryFailure& failure) {
     return failed(failure, true);
   } catch (const Failure& failure) {
@@ -102,47 +116,65 @@ json blur_one(const json& job, BlurRequest& request, const Device& device) {
   }
 }
 
-}  // namespace
-
-void run_worker(std::string_view text, const BlurRequest& asked, const DeviceArgs& device_args) {
-  const WorkerDescriptors descriptors = worker_descriptors(text);
-  struct stat status {};
-  if (::fstat(descriptors.wire, &status) != 0 || !S_ISSOCK(status.st_mode))
-    fail_usage(fmt::format("{} is for internal use", kWorkerOption));
-  for (const int each : {descriptors.wire, descriptors.journal, descriptors.kernel_file}) {
-    if (each >= 0) ::fcntl(each, F_SETFD, FD_CLOEXEC);
-  }
-  Wire wire(descriptors.wire);
-  const std::optional<json> settings = wire.receive();
-  if (!settings) return;
-
-  BlurRequest request = asked;
-  request.memory_bytes = memory_for_pixels((*settings)["memory_bytes"]);
+void work(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, BlurRequest request, ImageBlurrer& blurrer) {
+  request.memory_bytes = memory_for_pixels(settings["memory_bytes"]);
   request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) { wire.send({{"stage", stage}, {"bytes", bytes}}); };
-  DeviceArgs opened = device_args;
-  opened.threads = (*settings)["threads"];
-  std::optional<Device> device;
-  try {
-    device = open_device_quietly(opened);
-  } catch (const Failure& failure) {
-    wire.send(failed(failure, false));
-    return;
-  }
-  if ((*settings)["limits_memory"]) limit_memory((*settings)["memory_bytes"]);
-  const auto tuning = stored_tuning(cache_folder(), device->info());
-  wire.send({{"ready", tuning ? "" : one_line(tuning.error())}});
-
+  limit_memory(settings["memory_bytes"]);
   while (const std::optional<json> job = wire.receive()) {
     AtomicFile::set_before_rename(nullptr);
     if (job->contains("place")) {
       const std::string place = (*job)["place"];
       AtomicFile::set_before_rename(
-          [&, place](int file, const std::string&) { append_to_journal(descriptors.journal, (*settings)["blur"], place, file); });
+          [&, place](int file, const std::string&) { append_to_journal(descriptors.journal, settings["blur"], place, file); });
     }
-    if (!wire.send(blur_one(*job, request, *device))) return;
+    const json outcome = blur_one(*job, request, blurrer);
+#ifdef MOLLIFY_TEST_HOOKS
+    stop_as_asked((*job)["in"]);
+#endif
+    if (!wire.send(outcome) || outcome.contains("device_gone")) return;
   }
-  // What the system takes back by itself needs no order. Drivers of GPUs have caches to store.
-  if (device->info().backend == Backend::cpu) std::_Exit(0);
+}
+
+// On the CPU each worker has a device of its own.
+void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, const BlurRequest& request, const DeviceArgs& args) {
+  const Device device = open_device_quietly(args);
+  const auto tuning = stored_tuning(cache_folder(), device.info());
+  wire.send({{"ready", tuning ? "" : one_line(tuning.error())}});
+  DeviceBlurrer blurrer(device, request.spec, request.plan);
+  work(wire, descriptors, settings, request, blurrer);
+  std::_Exit(0);  // what the system takes back by itself needs no order
+}
+
+void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, const BlurRequest& request) {
+  wire.send({{"ready", ""}});
+  DeviceClient blurrer(Wire(descriptors.device), settings["threads"]);
+  work(wire, descriptors, settings, request, blurrer);
+}
+
+}  // namespace
+
+void run_worker(std::string_view text, const BlurRequest& request, const DeviceArgs& device_args) {
+  const WorkerDescriptors descriptors = worker_descriptors(text);
+  struct stat status {};
+  if (::fstat(descriptors.wire, &status) != 0 || !S_ISSOCK(status.st_mode))
+    fail_usage(fmt::format("{} is for internal use", kWorkerOption));
+  for (const int each : {descriptors.wire, descriptors.journal, descriptors.kernel_file, descriptors.device}) {
+    if (each >= 0) ::fcntl(each, F_SETFD, FD_CLOEXEC);
+  }
+  Wire wire(descriptors.wire);
+  const std::optional<json> settings = wire.receive();
+  if (!settings) return;
+  const bool owns_device = (*settings)["owns_device"];
+  ::prctl(PR_SET_NAME, owns_device ? "mollify-gpu" : "mollify-worker");  // for ps and top
+  DeviceArgs device = device_args;
+  device.threads = (*settings)["threads"];
+  try {
+    if (owns_device) return run_device_owner(wire, request, device);
+    if (descriptors.device >= 0) return work_for_owner(wire, descriptors, *settings, request);
+    work_on_cpu(wire, descriptors, *settings, request, device);
+  } catch (const Failure& failure) {
+    wire.send(failed(failure, false));
+  }
 }
 
 }  // namespace mollify::cli

@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -22,7 +20,7 @@
 namespace mollify::cli {
 namespace {
 
-// "mollify blur --worker 5,6,-1 IN OUT --gaussian 3", from the arguments that this process was started with.
+// "mollify blur --worker 5,6,-1,-1 IN OUT --gaussian 3", from the arguments that this process was started with.
 std::vector<std::string> worker_arguments(const WorkerDescriptors& descriptors) {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -44,7 +42,7 @@ std::vector<std::string> worker_arguments(const WorkerDescriptors& descriptors) 
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);
-  for (const int descriptor : {keep.wire, keep.journal, keep.kernel_file}) {
+  for (const int descriptor : {keep.wire, keep.journal, keep.kernel_file, keep.device}) {
     if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, 0);
   }
   const int null = ::open("/dev/null", O_RDWR);
@@ -66,13 +64,9 @@ std::string signal_text(int number) {
 }  // namespace
 
 WorkerProcess::WorkerProcess(const WorkerSettings& settings) : wire_(-1) {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    fail(fmt::format("a worker process cannot be started: {}", std::strerror(errno)));
-  }
-  wire_ = Wire(ends[0]);
-  const Wire theirs(ends[1]);
-  const WorkerDescriptors descriptors{theirs.descriptor(), settings.journal, settings.kernel_file};
+  auto [ours, theirs] = make_wire();
+  wire_ = std::move(ours);
+  const WorkerDescriptors descriptors{theirs.descriptor(), settings.journal, settings.kernel_file, settings.device};
   std::vector<std::string> texts = worker_arguments(descriptors);
   std::vector<char*> arguments;
   for (std::string& text : texts) arguments.push_back(text.data());
@@ -82,8 +76,8 @@ WorkerProcess::WorkerProcess(const WorkerSettings& settings) : wire_(-1) {
   if (pid_ < 0) fail(fmt::format("a worker process cannot be started: {}", std::strerror(errno)));
   if (pid_ == 0) become_worker(arguments.data(), descriptors, parent);
   wire_.send({{"threads", settings.threads},
+              {"owns_device", settings.owns_device},
               {"memory_bytes", settings.memory_bytes},
-              {"limits_memory", settings.limits_memory},
               {"blur", settings.blur}});
 }
 
@@ -97,12 +91,12 @@ WorkerProcess::~WorkerProcess() {
 }
 
 std::int64_t WorkerProcess::resident_bytes() const {
-  std::ifstream file(fmt::format("/proc/{}/statm", pid_));
-  std::int64_t size = 0;
-  std::int64_t resident = 0;
-  std::int64_t shared = 0;
-  if (!(file >> size >> resident >> shared)) return 0;
-  return (resident - shared) * ::sysconf(_SC_PAGESIZE);
+  std::ifstream file(fmt::format("/proc/{}/status", pid_));
+  std::int64_t kilobytes = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("RssAnon:") || line.starts_with("RssShmem:")) kilobytes += std::stoll(line.substr(line.find(':') + 1));
+  }
+  return kilobytes * 1024;
 }
 
 void WorkerProcess::ask_to_end() {
@@ -129,14 +123,14 @@ bool WorkerProcess::was_killed() const {
 }
 
 std::string to_text(const WorkerDescriptors& d) {
-  return fmt::format("{},{},{}", d.wire, d.journal, d.kernel_file);
+  return fmt::format("{},{},{},{}", d.wire, d.journal, d.kernel_file, d.device);
 }
 
 WorkerDescriptors worker_descriptors(std::string_view text) {
   WorkerDescriptors d;
   const char* at = text.data();
   const char* const end = at + text.size();
-  for (int* number : {&d.wire, &d.journal, &d.kernel_file}) {
+  for (int* number : {&d.wire, &d.journal, &d.kernel_file, &d.device}) {
     at = std::from_chars(at, end, *number).ptr;
     if (at != end) ++at;
   }

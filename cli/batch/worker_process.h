@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,11 +18,12 @@ namespace mollify::cli {
 
 struct WorkerSettings {
   int threads = 1;
+  bool owns_device = false;       ///< it takes no files, but opens the GPU and blurs for the others
   std::int64_t memory_bytes = 0;  ///< that one file may take
-  bool limits_memory = true;      ///< drivers of GPUs map far more than they use
   int journal = -1;               ///< a descriptor; -1: none
   std::uint64_t blur = 0;         ///< for the journal
   int kernel_file = -1;           ///< a descriptor to read the kernel from; -1: from the file of its option
+  int device = -1;                ///< a descriptor that leads to the process that owns the GPU; -1: it opens a device by itself
 };
 
 class WorkerProcess {
@@ -37,10 +39,10 @@ class WorkerProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int descriptor() const { return wire_.descriptor(); }
-  bool send(const nlohmann::json& message) { return wire_.send(message); }
+  bool send(const nlohmann::json& message, std::span<const int> descriptors = {}) { return wire_.send(message, descriptors); }
   [[nodiscard]] std::optional<nlohmann::json> receive() { return wire_.receive(); }
 
-  /// Bytes in memory that are its own, without what it shares with others; 0 once it has ended.
+  /// Bytes in memory that it has taken, pixels that the owner of the GPU sees as well included; 0 once it has ended.
   [[nodiscard]] std::int64_t resident_bytes() const;
   void ask_to_end();
   void kill();
@@ -61,6 +63,7 @@ struct WorkerDescriptors {
   int wire = -1;
   int journal = -1;
   int kernel_file = -1;
+  int device = -1;
 };
 [[nodiscard]] std::string to_text(const WorkerDescriptors& descriptors);
 [[nodiscard]] WorkerDescriptors worker_descriptors(std::string_view text);

@@ -94,69 +94,6 @@ class BatchTest(unittest.TestCase):
         self.assertFalse([w for w in workers if Path(f"/proc/{w}").exists()])
         self.assertEqual(self.hidden(self.out), [])
 
-    def expected(self, names):
-        """What one run, undisturbed, makes."""
-        folder = self.folder / "expected"
-        tool.blur(self.photos, "-o", folder, "--gaussian", 2)
-        return {name: (folder / name).read_bytes() for name in names}
-
-    def killed_batches(self, options, folder, victim):
-        """Runs until one comes to its end undisturbed, each killed a little later."""
-        self.killed = 0
-        for attempt in range(30):
-            process = subprocess.Popen([tool.TOOL, "blur", str(self.photos), "-o", str(folder), "--gaussian", "2", "--jobs", "2", *options],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            try:
-                process.wait(0.05 + 0.1 * attempt)
-            except subprocess.TimeoutExpired:
-                self.killed += victim(process)
-            errors = process.communicate(timeout=120)[1]
-            if process.returncode == 0:
-                return
-            self.assertIn(process.returncode, (1, -signal.SIGKILL), errors)
-        self.fail("no run came to its end")
-
-    def kill_parent(self, process):
-        process.kill()
-        return 1
-
-    def kill_worker(self, process):
-        """One after the other while it works: the batch tries each file that this costs once more."""
-        killed = 0
-        for _ in range(5):
-            try:
-                workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-                for worker in workers[:1]:
-                    os.kill(int(worker), signal.SIGKILL)
-                    killed += 1
-            except (FileNotFoundError, ProcessLookupError):
-                break
-            time.sleep(0.08)
-        return killed
-
-    def test_killed_in_the_middle(self):
-        names = self.make(300)
-        expected = self.expected(names)
-        for victim in (self.kill_parent, self.kill_worker):
-            shutil.rmtree(self.out, ignore_errors=True)
-            with self.subTest(victim=victim.__name__):
-                self.killed_batches(["--skip-existing"], self.out, victim)
-                self.assertGreater(self.killed, 0, "it was never disturbed")
-                self.assertEqual({p.name: p.read_bytes() for p in self.out.iterdir()}, expected)
-
-    def test_killed_in_place(self):
-        """Nothing is blurred twice, nothing is left of the killed runs."""
-        names = self.make(300)
-        expected = self.expected(names)
-        originals = {name: (self.photos / name).read_bytes() for name in names}
-        for victim in (self.kill_parent, self.kill_worker):
-            for name in names:
-                (self.photos / name).write_bytes(originals[name])
-            with self.subTest(victim=victim.__name__):
-                self.killed_batches(["--force"], self.photos, victim)
-                self.assertGreater(self.killed, 0, "it was never disturbed")
-                self.assertEqual({p.name: p.read_bytes() for p in self.photos.iterdir()}, expected)
-
     def test_a_second_blur_in_place_is_a_second_blur(self):
         self.make(2)
         for _ in range(2):
@@ -189,6 +126,15 @@ class BatchTest(unittest.TestCase):
             (self.out / name).write_bytes(b"other")
         tool.blur(self.photos, "-o", self.out, "--gaussian", 2)
         self.assertEqual(sorted(self.hidden(self.out)), sorted(others))
+
+    def test_empty_journals_of_killed_runs(self):
+        self.make(1)
+        self.out.mkdir()
+        for name in (".mollify-journal", ".mollify-journal-0123456789abcdef"):
+            (self.out / name).write_bytes(b"")
+        (self.out / ".mollify-journal-1").write_bytes(b"a line")
+        tool.blur(self.photos, "-o", self.out, "--gaussian", 2)
+        self.assertEqual(self.hidden(self.out), [".mollify-journal-1"])
 
     def test_interrupted(self):
         self.make(3)

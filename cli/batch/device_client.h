@@ -1,0 +1,46 @@
+// A worker's way to the GPU: its pixels lie in memory that it shares with the process that owns the device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "batch/wire.h"
+#include "image_blur.h"
+
+namespace mollify::cli {
+
+/// Thrown where the process that owns the GPU has ended, or has lost the device. The file may well succeed with the next one.
+struct DeviceGone {
+  std::string reason;  ///< empty: the process has ended without a word
+};
+
+class DeviceClient final : public ImageBlurrer {
+ public:
+  DeviceClient(Wire owner, int threads) : owner_(std::move(owner)), threads_(threads) {}
+
+  [[nodiscard]] int threads() const override { return threads_; }
+  [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
+  [[nodiscard]] Result<PerAxis<Reach>> reach(const ImageDesc& image) override;
+  /// Both images lie in memory of allocate().
+  [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
+
+ private:
+  struct Block {
+    Descriptor file;
+    std::int64_t bytes = 0;
+  };
+  struct Place {
+    int descriptor = -1;
+    std::int64_t offset = 0;
+  };
+  [[nodiscard]] Place place_of(const void* pixels) const;
+  void free(std::uint8_t* pixels);
+  [[nodiscard]] nlohmann::json ask(const nlohmann::json& question, std::span<const int> descriptors);
+
+  Wire owner_;
+  int threads_;
+  std::map<const std::uint8_t*, Block> blocks_;  ///< by where they begin
+};
+
+}  // namespace mollify::cli

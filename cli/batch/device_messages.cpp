@@ -1,0 +1,56 @@
+#include "batch/device_messages.h"
+
+#include <stdexcept>
+
+#include "failure.h"
+
+namespace mollify::cli {
+
+using nlohmann::json;
+
+json to_json(const ImageDesc& desc) { return {{"width", desc.width}, {"height", desc.height}, {"format", desc.format}}; }
+
+ImageDesc image_desc_of(const json& message) {
+  const auto format = message["format"].get<std::size_t>();
+  if (format >= formats().size()) throw std::invalid_argument("no format of pixels");
+  return {message["width"], message["height"], static_cast<PixelFormat>(format)};
+}
+
+json to_json(const SharedImage& image) {
+  return {{"desc", to_json(image.desc)}, {"row_bytes", image.row_bytes}, {"offset", image.offset}};
+}
+
+SharedImage shared_image_of(const json& message) {
+  return {image_desc_of(message["desc"]), message["row_bytes"], message["offset"]};
+}
+
+json to_json(const ImageSpec& spec) {
+  json message{{"scale_x", spec.kernel_scale.x}, {"scale_y", spec.kernel_scale.y}, {"alpha", spec.alpha},
+               {"transfer", spec.transfer},      {"border", spec.border_value},    {"is_exact", spec.is_exact}};
+  if (const std::optional<Rect>& r = spec.region) message["region"] = {r->x, r->y, r->width, r->height};
+  return message;
+}
+
+ImageSpec image_spec_of(const json& message) {
+  ImageSpec spec;
+  if (message.contains("region")) {
+    const json& r = message["region"];
+    spec.region = Rect{r[0], r[1], r[2], r[3]};
+  }
+  spec.kernel_scale = {message["scale_x"], message["scale_y"]};
+  spec.alpha = message["alpha"].get<AlphaMode>();
+  spec.transfer = message["transfer"].get<TransferFunction>();
+  spec.border_value = message["border"].get<std::array<double, 4>>();
+  spec.is_exact = message["is_exact"];
+  return spec;
+}
+
+json to_json(const Error& error) { return {{"code", error.code}, {"message", one_line(error)}}; }
+
+Error error_of(const json& message) { return {message["code"].get<ErrorCode>(), message["message"], {}}; }
+
+json to_json(const PerAxis<Reach>& reach) { return {reach.x.before, reach.x.after, reach.y.before, reach.y.after}; }
+
+PerAxis<Reach> reach_of(const json& message) { return {{message[0], message[1]}, {message[2], message[3]}}; }
+
+}  // namespace mollify::cli

@@ -1,0 +1,34 @@
+// What workers ask of the process that owns the GPU, and what it answers.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "image_blur.h"
+
+namespace mollify::cli {
+
+/// An image in a block of shared memory.
+struct SharedImage {
+  ImageDesc desc;
+  std::int64_t row_bytes = 0;
+  std::int64_t offset = 0;  ///< of its first pixel in the block
+};
+
+/// Answers to what went wrong hold this instead of the result.
+inline constexpr const char* kErrorKey = "error";
+
+[[nodiscard]] nlohmann::json to_json(const ImageDesc& desc);
+[[nodiscard]] nlohmann::json to_json(const SharedImage& image);
+[[nodiscard]] nlohmann::json to_json(const ImageSpec& spec);
+[[nodiscard]] nlohmann::json to_json(const Error& error);
+[[nodiscard]] nlohmann::json to_json(const PerAxis<Reach>& reach);
+
+// Throw where the message is not of that kind.
+[[nodiscard]] ImageDesc image_desc_of(const nlohmann::json& message);
+[[nodiscard]] SharedImage shared_image_of(const nlohmann::json& message);
+[[nodiscard]] ImageSpec image_spec_of(const nlohmann::json& message);
+[[nodiscard]] Error error_of(const nlohmann::json& message);
+[[nodiscard]] PerAxis<Reach> reach_of(const nlohmann::json& message);
+
+}  // namespace mollify::cli

@@ -1,0 +1,91 @@
+#include "image_blur.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace mollify::cli {
+namespace {
+
+constexpr std::size_t kLine = 64;  // bytes
+
+// A window reaches half a pixel beyond the centre of its outermost pixel.
+double scaled_extent(double pixels, double scale) {
+  return std::max(0.0, (pixels + 0.5) * scale - 0.5);
+}
+
+/// The kernel that does to a smaller copy, `scale` times the size, what it does to the picture; none where it is defined in pixels only.
+struct Scaled {
+  PerAxis<double> scale;
+
+  std::optional<KernelSpec> operator()(const Gaussian& k) const {
+    Gaussian result = k;
+    result.sigma = {k.sigma.x * scale.x, k.sigma.y * scale.y};
+    if (k.radius) {
+      result.radius = PerAxis<std::int32_t>{static_cast<std::int32_t>(std::lround(k.radius->x * scale.x)),
+                                            static_cast<std::int32_t>(std::lround(k.radius->y * scale.y))};
+    }
+    return result;
+  }
+  std::optional<KernelSpec> operator()(const Box& k) const {
+    return Box{{{scaled_extent(k.extent.x.before, scale.x), scaled_extent(k.extent.x.after, scale.x)},
+                {scaled_extent(k.extent.y.before, scale.y), scaled_extent(k.extent.y.after, scale.y)}}};
+  }
+  std::optional<KernelSpec> operator()(const Tent& k) const {
+    return Tent{{std::max(0.0, (k.radius.x + 1.0) * scale.x - 1.0), std::max(0.0, (k.radius.y + 1.0) * scale.y - 1.0)}};
+  }
+  std::optional<KernelSpec> operator()(const Taps&) const { return std::nullopt; }
+  std::optional<KernelSpec> operator()(const Matrix&) const { return std::nullopt; }
+};
+
+std::optional<KernelSpec> scaled_kernel(const KernelSpec& kernel, PerAxis<double> scale) {
+  if (scale == PerAxis<double>{1.0, 1.0}) return kernel;
+  return std::visit(Scaled{scale}, kernel);
+}
+
+}  // namespace
+
+int DeviceBlurrer::threads() const { return std::max(1, device_.info().threads); }
+
+PixelBytes DeviceBlurrer::allocate(std::int64_t bytes) {
+  auto* pixels = new (std::align_val_t{kLine}) std::uint8_t[static_cast<std::size_t>(bytes)];
+  return {pixels, [](std::uint8_t* p) { ::operator delete[](p, std::align_val_t{kLine}); }};
+}
+
+Result<PerAxis<Reach>> DeviceBlurrer::reach(const ImageDesc& image) {
+  const Result<Plan> plan = make_plan(request_, image, image, device_.info(), options_);
+  if (!plan) return plan.error();
+  return plan->reach;
+}
+
+Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& image, const ConstImageView& src, const ImageView& dst) {
+  BlurSpec spec = request_;
+  std::optional<KernelSpec> kernel = scaled_kernel(request_.kernel, image.kernel_scale);
+  if (!kernel) return Error{ErrorCode::unsupported, "has mip levels, to which the weights of --kernel cannot be scaled", {}};
+  spec.kernel = *std::move(kernel);
+  spec.roi = image.region;
+  spec.alpha = image.alpha;
+  spec.transfer = image.transfer;
+  spec.border.value = image.border_value;
+  if (image.is_exact && !spec.accuracy.max_error) spec.accuracy.max_error = 0.0;
+
+  const Result<Plan> plan = make_plan(spec, src.desc, dst.desc, device_.info(), options_);
+  if (!plan) return plan.error();
+  const Result<Executable> executable = device_.prepare(*plan);
+  if (!executable) return executable.error();
+  Result<Workspace> workspace = executable->make_workspace(Batches::no);
+  if (!workspace) return workspace.error();
+  if (const Status done = executable->run(src, dst, *workspace); !done) return done.error();
+  return BlurOutcome{to_string(plan->algorithm), plan->predicted_error};
+}
+
+WorkImage::WorkImage(ImageBlurrer& blurrer, const ImageDesc& desc)
+    : desc_(desc),
+      row_bytes_((desc.width * info(desc.format).pixel_bytes() + static_cast<std::ptrdiff_t>(kLine) - 1) / static_cast<std::ptrdiff_t>(kLine) *
+                 static_cast<std::ptrdiff_t>(kLine)),
+      pixels_(blurrer.allocate(row_bytes_ * desc.height)) {}
+
+}  // namespace mollify::cli

@@ -1,0 +1,76 @@
+// The blur of one image in memory: by a device of this process, or by the process that owns the GPU.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "mollify/mollify.h"
+
+namespace mollify::cli {
+
+/// Memory for pixels. It starts at a multiple of 64 bytes, and its contents start undefined.
+using PixelBytes = std::unique_ptr<std::uint8_t[], std::function<void(std::uint8_t*)>>;
+
+/// What the blur of one image has of its own, besides the request that holds for all.
+struct ImageSpec {
+  std::optional<Rect> region{};
+  PerAxis<double> kernel_scale{1.0, 1.0};  ///< of a smaller copy of a picture
+  AlphaMode alpha = AlphaMode::ignore;
+  TransferFunction transfer = TransferFunction::none;
+  std::array<double, 4> border_value{};
+  bool is_exact = false;  ///< where the request names no error: the least there is instead of the usual one
+};
+
+struct BlurOutcome {
+  std::string algorithm;
+  double predicted_error = 0.0;
+};
+
+class ImageBlurrer {
+ public:
+  virtual ~ImageBlurrer() = default;
+  /// That codecs may use.
+  [[nodiscard]] virtual int threads() const = 0;
+  /// Images that are blurred lie in such memory.
+  [[nodiscard]] virtual PixelBytes allocate(std::int64_t bytes) = 0;
+  /// How far the kernel reaches in an image that is not smaller.
+  [[nodiscard]] virtual Result<PerAxis<Reach>> reach(const ImageDesc& image) = 0;
+  [[nodiscard]] virtual Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) = 0;
+};
+
+/// By a device of this process. Any number of threads may call run().
+class DeviceBlurrer final : public ImageBlurrer {
+ public:
+  /// `request` is what all images have in common.
+  DeviceBlurrer(Device device, BlurSpec request, PlanOptions options)
+      : device_(std::move(device)), request_(std::move(request)), options_(std::move(options)) {}
+
+  [[nodiscard]] int threads() const override;
+  [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
+  [[nodiscard]] Result<PerAxis<Reach>> reach(const ImageDesc& image) override;
+  [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
+
+ private:
+  Device device_;
+  BlurSpec request_;
+  PlanOptions options_;
+};
+
+/// An image whose pixels an ImageBlurrer can read and write. Its rows start at multiples of 64 bytes.
+class WorkImage {
+ public:
+  WorkImage(ImageBlurrer& blurrer, const ImageDesc& desc);
+  [[nodiscard]] ImageView view() const { return {desc_, pixels_.get(), row_bytes_}; }
+
+ private:
+  ImageDesc desc_;
+  std::ptrdiff_t row_bytes_;
+  PixelBytes pixels_;
+};
+
+}  // namespace mollify::cli
