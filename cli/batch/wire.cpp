@@ -85,7 +85,8 @@ std::optional<json> Wire::receive(std::vector<Descriptor>* descriptors) {
       header.msg_controllen = control.bytes.size();
     }
     size = ::recvmsg(descriptor(), &header, MSG_CMSG_CLOEXEC);
-  } while (size < 0 && errno == EINTR);
+    // An end that was closed before it had read all is told first, once; what it has sent before comes after that.
+  } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
   if (size <= 0) return std::nullopt;
   if (descriptors != nullptr) take_descriptors(header, *descriptors);
   return json::from_cbor(bytes.begin(), bytes.begin() + size);
