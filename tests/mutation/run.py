@@ -7,7 +7,9 @@ For the mistakes of the Vulkan backend the environment must name a driver and th
 having seen one.
 """
 import argparse
+import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -273,6 +275,18 @@ def quiet(command: list) -> None:
         sys.exit("failed: " + " ".join(str(c) for c in command))
 
 
+def drawn(mutants: list, count: int, seed: str) -> list:
+    """So many of them, in their order: others for another seed."""
+    chosen = set(random.Random(seed).sample(range(len(mutants)), min(count, len(mutants))))
+    return [mutant for i, mutant in enumerate(mutants) if i in chosen]
+
+
+def commit_of(source: pathlib.Path) -> str:
+    done = subprocess.run(["git", "-C", source, "rev-parse", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False)
+    return done.stdout.strip()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=pathlib.Path, required=True, help="root of the project")
@@ -280,8 +294,15 @@ def main() -> None:
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--launcher", default="", help="compiler launcher, such as ccache")
     parser.add_argument("--backend", choices=MUTANTS, required=True, help="whose mistakes")
+    parser.add_argument("--sample", type=int, default=int(os.environ.get("MOLLIFY_MUTANTS", "0")), metavar="N",
+                        help="so many mistakes, drawn by the seed; 0: all; without this option what MOLLIFY_MUTANTS says")
+    parser.add_argument("--seed", help="of the sample; without it the commit of the source")
     arguments = parser.parse_args()
     mutants = MUTANTS[arguments.backend]
+    if arguments.sample:
+        seed = commit_of(arguments.source) if arguments.seed is None else arguments.seed
+        mutants = drawn(mutants, arguments.sample, seed)
+        print(f"{len(mutants)} of {len(MUTANTS[arguments.backend])} mistakes, drawn by the seed {seed}")
     on_gpu = arguments.backend == "vulkan"
 
     tree = arguments.work / "tree"
