@@ -235,7 +235,7 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
       const float* pixel = row + static_cast<std::size_t>(x) * canvas.channels();
       const float a = alpha < 0 ? 1.0F : pixel[alpha];
       for (std::size_t i = 0; i < places.size(); ++i) {
-        float v = out[4 * static_cast<std::size_t>(x) + std::min<std::size_t>(i, 3)];
+        float v = out[4 * static_cast<std::size_t>(x) + (work_.repeats_grey ? 0 : std::min<std::size_t>(i, 3))];
         if (work_.flatten) v = v * a + static_cast<float>((*work_.flatten)[std::min<std::size_t>(i, 3)]) * (1.0F - a);
         if (work_.multiplies_by_alpha) v *= a;
         if (work_.negates && to.white_is_zero) v = 1.0F - v;

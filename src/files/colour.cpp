@@ -279,7 +279,8 @@ ColourSpace::ColourSpace(const Document& document, const Page& page) : profile_(
     if (page.model == ColourModel::lab) profile.handle = ProfileHandle(cmsCreateLab4Profile(nullptr));
     return;
   }
-  const std::optional<Primaries> primaries = primaries_of(find(document, page, ItemKind::chromaticities));
+  const std::optional<Primaries> primaries = primaries_of(
+      find(document, page, document.format == FileFormat::png ? ItemKind::chromaticities : ItemKind::light_primaries));
   meaning_.has_srgb_primaries = !primaries || is_about(*primaries, {kD65, kRec709});
   if (const Item* cicp = find(document, page, ItemKind::cicp); cicp != nullptr && cicp->data.size() == 4) {
     CurveHandle curve = curve_of_code_point(cicp->data[1]);

@@ -134,14 +134,15 @@ using Coding = std::variant<std::monostate, PngCoding, JpegCoding, TiffCoding, E
 enum class ItemKind : std::uint8_t {
   // Structure: derived from pages, without payload.
   pages, frames, planes, parts, levels, masks, layers, channel_names, channel_types, depth, palette, white_is_zero, colour_ink, colour_lab,
-  alpha_unassociated, alpha_associated, display_window, orientation, resolution, tiling, coding, interlacing,
+  alpha_unassociated, alpha_associated, display_window, orientation, resolution, tiling, coding, jpeg_inside, interlacing,
   // Payload: bytes as the file has them.
   icc_profile,       ///< the profile
   cicp,              ///< PNG's chunk: 4 bytes
   mastering_display, ///< mDCV
   content_light,     ///< cLLI
   gamma,             ///< gAMA: `number` is 100000 times the exponent of the encoding, 45455 for sRGB
-  chromaticities,    ///< cHRM or OpenEXR's: 8 floats, white x y, red, green, blue
+  chromaticities,    ///< cHRM: 8 floats, white x y, red, green, blue
+  light_primaries,   ///< of linear light, OpenEXR's and HDR's: the same 8 floats
   srgb_intent,       ///< sRGB: 1 byte
   exif,              ///< a TIFF structure, from its byte order on
   xmp,               ///< the packet
@@ -158,7 +159,8 @@ enum class ItemKind : std::uint8_t {
   second_picture,    ///< MPF, gain map, depth map, motion photo
   trailer,           ///< bytes after the end of the picture
   attribute,         ///< of OpenEXR or of an HDR header
-  known_tag,         ///< TIFF tags that describe the picture and stay true: Software, Artist, Copyright, PageName
+  credit,            ///< TIFF tags that Exif has as well: Artist, Copyright, Software, Make, Model, ImageDescription
+  known_tag,         ///< TIFF tags and PNG chunks that describe the picture and stay true: PageName, oFFs
   unknown,           ///< a tag, chunk or segment that nobody knows
 };
 inline constexpr int kItemKinds = static_cast<int>(ItemKind::unknown) + 1;

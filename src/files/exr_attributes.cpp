@@ -20,6 +20,8 @@ constexpr std::uint32_t kDeepFlag = 0x800;
 constexpr std::uint32_t kMultiPartFlag = 0x1000;
 constexpr const char* kDeepMessage = "holds deep data, a list of samples for each pixel, which cannot be blurred; flatten it first";
 
+constexpr std::string_view kXmpAttribute = "xmp";  // OpenEXR itself has no name for it
+
 /// Attributes that say how pixels are stored. The document has them as fields of its pages.
 constexpr std::array<std::string_view, 10> kStructure = {"channels",  "chunkCount", "compression", "dataWindow", "displayWindow",
                                                          "lineOrder", "name",       "tiles",       "type",       "version"};
@@ -309,8 +311,11 @@ std::vector<Item> items_of(const Part& part) {
     if (attribute.name == "xDensity" && positive_float(part, "xDensity")) continue;  // Page::resolution has it
     Item item{.kind = ItemKind::attribute, .name = attribute.name, .data = attribute.data, .detail = attribute.type};
     if (attribute.type == "preview") item.kind = ItemKind::thumbnail;
+    if (attribute.name == kXmpAttribute && attribute.type == "string") {
+      item.kind = ItemKind::xmp;
+    }
     if (is_chromaticities(attribute)) {
-      item.kind = ItemKind::chromaticities;
+      item.kind = ItemKind::light_primaries;
       item.data = chromaticities(attribute.data, 6);
     }
     items.push_back(std::move(item));
@@ -324,9 +329,11 @@ Attribute attribute_of(const Item& item) {
     case ItemKind::thumbnail:
       if (item.detail.empty() && item.kind == ItemKind::thumbnail) break;  // of another format
       return {.name = item.name.empty() ? "comment" : item.name, .type = item.detail.empty() ? "string" : item.detail, .data = item.data};
-    case ItemKind::chromaticities:
+    case ItemKind::light_primaries:
       if (item.data.size() != kChromaticityBytes) break;
       return {.name = "chromaticities", .type = "chromaticities", .data = chromaticities(item.data, 2)};
+    case ItemKind::xmp:
+      return {.name = std::string(kXmpAttribute), .type = "string", .data = item.data};
     case ItemKind::text:
       return {.name = item.name.empty() ? "text" : item.name, .type = "string", .data = item.data};
     case ItemKind::comment:

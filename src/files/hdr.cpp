@@ -197,7 +197,7 @@ class HdrReader final : public Reader {
     item.data.assign(value.begin(), value.end());
     if (item.name == "PRIMARIES") {
       if (std::optional<Bytes> numbers = chromaticities_of(value)) {
-        item.kind = ItemKind::chromaticities;
+        item.kind = ItemKind::light_primaries;
         item.data = std::move(*numbers);
       }
     }
@@ -352,7 +352,7 @@ class HdrWriter final : public Writer {
 
   static std::string line_of(const Item& item) {
     switch (item.kind) {
-      case ItemKind::chromaticities:
+      case ItemKind::light_primaries:
         return primaries_of(item);
       case ItemKind::attribute:
         if (!item.detail.empty()) break;  // an attribute of OpenEXR

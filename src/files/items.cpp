@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 
 #include "files/contract.h"
@@ -16,6 +17,8 @@ constexpr std::size_t kMostUnknownBytes = 64 << 10;
 constexpr std::uint32_t kModelTiepoint = 33922;
 constexpr std::uint32_t kModelTransformation = 34264;
 constexpr std::uint32_t kImageSourceData = 37724;  // Photoshop's layers
+constexpr std::uint16_t kDateTime = 306;
+constexpr std::uint16_t kAscii = 2;
 
 std::string text_of(FileFormat format) {
   return std::string(name_of(format));
@@ -64,6 +67,17 @@ void replace_values(std::string& text, std::string_view name, const std::string&
 std::string_view ome_type(NumberType type) {
   constexpr std::array<std::string_view, 9> kNames = {"uint8", "uint16", "uint32", "int8", "int16", "int32", "float", "float", "double"};
   return kNames[static_cast<std::size_t>(type)];
+}
+
+/// "2026:11:27 01:02:03" of TIFF, and of the numbers that PNG has.
+Bytes time_as_text(const Item& item) {
+  const Bytes& t = item.data;
+  constexpr std::size_t kNumbers = 7;
+  if (item.type == kAscii || t.size() != kNumbers) return t;
+  std::array<char, 32> text;
+  const int year = t[0] << 8 | t[1];
+  const int size = std::snprintf(text.data(), text.size(), "%04d:%02d:%02d %02d:%02d:%02d", year, t[2], t[3], t[4], t[5], t[6]);
+  return {text.begin(), text.begin() + size};
 }
 
 class ItemConverter {
@@ -147,11 +161,15 @@ class ItemConverter {
       case ItemKind::cicp:
       case ItemKind::gamma:
       case ItemKind::chromaticities:
+      case ItemKind::light_primaries:
       case ItemKind::srgb_intent:
         if (context_.changes_colours) return;  // the message of the change says it
         if (item.kind == ItemKind::icc_profile && context_.space->has_unfit_profile()) {
           return drop(item, "it is not for the channels of this picture");
         }
+        break;
+      case ItemKind::background:
+        if (context_.to_format == FileFormat::webp && !context_.result.timing) return drop(item, "only animations have one in WebP");
         break;
       case ItemKind::geotiff:
         if (context_.region) move_origin(kept, *context_.region);
@@ -162,9 +180,13 @@ class ItemConverter {
       case ItemKind::iptc:
         if (!correct_iptc(kept.data, messages_)) return drop(item, "it cannot be read");
         break;
+      case ItemKind::timestamp:
+        if (context_.to_format == FileFormat::tiff) kept.data = time_as_text(item);
+        break;
       case ItemKind::text:
       case ItemKind::comment:
       case ItemKind::attribute:
+      case ItemKind::credit:
       case ItemKind::known_tag:
         if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
         break;
@@ -206,6 +228,7 @@ class ItemConverter {
       case ItemKind::cicp:
       case ItemKind::gamma:
       case ItemKind::chromaticities:
+      case ItemKind::light_primaries:
         if (!context_.changes_colours && !has_profile) add_made_profile(item);
         return;
       case ItemKind::comment: {
@@ -213,18 +236,25 @@ class ItemConverter {
         text.kind = ItemKind::text;
         text.name = "Comment";
         out_.push_back(std::move(text));
+        messages_.add(std::string(contract_row(item.kind).name) + ": " + std::string(contract_row(item.kind).how));
         return;
       }
-      case ItemKind::known_tag: {
-        constexpr std::array<std::uint32_t, 7> kInExif = {270, 271, 272, 305, 306, 315, 33432};
-        constexpr std::uint32_t kAscii = 2;
-        if (std::ranges::find(kInExif, item.number) == kInExif.end() || item.type != kAscii) return drop(item);
-        fields_.push_back({static_cast<std::uint16_t>(item.number), static_cast<std::uint16_t>(kAscii), item.data});
+      case ItemKind::credit:
+        if (item.type != kAscii) return drop(item, "it is no text");
+        add_field(item, static_cast<std::uint16_t>(item.number), item.data);
         return;
-      }
+      case ItemKind::timestamp:
+        add_field(item, kDateTime, time_as_text(item));
+        return;
       default:
         drop(item);
     }
+  }
+
+  void add_field(const Item& item, std::uint16_t tag, Bytes text) {
+    if (text.empty() || text.back() != 0) text.push_back(0);
+    fields_.push_back({tag, kAscii, std::move(text)});
+    messages_.add(name(item) + " becomes Exif");
   }
 
   /// What the format says in Exif only, or the source in tags of its own.

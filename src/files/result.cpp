@@ -163,9 +163,7 @@ class ResultPlanner {
     if (page.tile_width > 0 && outcome_of(ItemKind::tiling) == Outcome::dropped) account(ItemKind::tiling);
     const auto* tiff = std::get_if<TiffCoding>(&page.coding);
     constexpr int kOldJpeg = 6, kJpeg = 7;
-    if (tiff != nullptr && (tiff->compression == kOldJpeg || tiff->compression == kJpeg)) {
-      messages_.add("JPEG inside TIFF becomes deflate, which loses nothing");
-    }
+    if (is_same_ && tiff != nullptr && (tiff->compression == kOldJpeg || tiff->compression == kJpeg)) account(ItemKind::jpeg_inside);
   }
 
   void choose_region(PageWork& work) {
@@ -443,6 +441,8 @@ class ResultPlanner {
       page.channels.front().role = ChannelRole::colour;  // one channel of any name is grey
       page.model = ColourModel::grey;
     }
+    account_for_names(page);
+    if (request_.format == FileFormat::hdr && page.model == ColourModel::grey) repeat_grey(work);
     if (request_.format != FileFormat::tiff && request_.format != FileFormat::exr) page.tile_width = page.tile_height = 0;
     if (!is_same_ && page.kind != PageKind::level && page.kind != PageKind::mask) {
       page.kind = request_.format == FileFormat::exr ? PageKind::part
@@ -457,6 +457,29 @@ class ResultPlanner {
       account(ItemKind::resolution);
       page.resolution.reset();
     }
+  }
+
+  /// Names that say more than which colour a channel is.
+  void account_for_names(const Page& page) {
+    if (source_.format != FileFormat::exr || is_same_) return;
+    constexpr std::array<std::string_view, 5> kPlain = {"R", "G", "B", "A", "Y"};
+    std::vector<std::string> names;
+    for (const Channel& channel : page.channels) {
+      if (std::ranges::find(kPlain, channel.name) == kPlain.end()) names.push_back(channel.name);
+    }
+    if (!names.empty()) account(ItemKind::channel_names, listed(names));
+  }
+
+  /// HDR has three channels, always.
+  void repeat_grey(PageWork& work) {
+    Channel& stored = *std::ranges::find(work.from.channels, work.blurred.channels.front().name, &Channel::name);
+    if (stored.role == ChannelRole::kept) return;  // HDR has no place for what is no colour
+    stored.role = ChannelRole::colour;
+    const NumberType type = work.blurred.channels.front().type;
+    work.blurred.channels = {{"R", type, ChannelRole::colour}, {"G", type, ChannelRole::colour}, {"B", type, ChannelRole::colour}};
+    work.blurred.model = ColourModel::rgb;
+    work.repeats_grey = true;
+    messages_.add("grey becomes three equal channels");
   }
 
   void choose_orientation(PageWork& work) {

@@ -58,6 +58,7 @@ struct PageWork {
   std::optional<ColourTransform::Target> colour{};
   std::optional<std::array<double, 4>> flatten{};  ///< in the result's colours
   bool negates = false;                            ///< white at zero becomes black at zero
+  bool repeats_grey = false;                       ///< grey becomes three equal channels
   double factor = 1.0;                             ///< from numbers of the source to those of the result, where their types differ
   std::shared_ptr<const ColourSpace> space;
   PerAxis<Reach> grow{};                   ///< zeros that are put around the source's pixels
@@ -66,7 +67,8 @@ struct PageWork {
 
   /// Whether colours go through 32-bit floats, since something else than a blur is to be done to them.
   [[nodiscard]] bool changes_colours() const {
-    return colour.has_value() || flatten.has_value() || divides_by_alpha || multiplies_by_alpha || negates || light == Light::curves;
+    return colour.has_value() || flatten.has_value() || divides_by_alpha || multiplies_by_alpha || negates || repeats_grey ||
+           light == Light::curves;
   }
 };
 

@@ -11,6 +11,9 @@ using enum TagUse;
 constexpr TagRow known(std::uint16_t tag, std::string_view name) {
   return {tag, name, item, ItemKind::known_tag};
 }
+constexpr TagRow credit(std::uint16_t tag, std::string_view name) {
+  return {tag, name, item, ItemKind::credit};
+}
 constexpr TagRow geotiff(std::uint16_t tag, std::string_view name) {
   return {tag, name, item, ItemKind::geotiff};
 }
@@ -26,9 +29,9 @@ constexpr std::array kTags = {
     TagRow{262, "PhotometricInterpretation", structure},
     TagRow{266, "FillOrder", structure},
     known(269, "DocumentName"),
-    known(270, "ImageDescription"),
-    known(271, "Make"),
-    known(272, "Model"),
+    credit(270, "ImageDescription"),
+    credit(271, "Make"),
+    credit(272, "Model"),
     TagRow{273, "StripOffsets", structure},
     TagRow{274, "Orientation", structure},
     TagRow{277, "SamplesPerPixel", structure},
@@ -49,9 +52,9 @@ constexpr std::array kTags = {
     TagRow{296, "ResolutionUnit", structure},
     known(297, "PageNumber"),
     TagRow{301, "TransferFunction", item, ItemKind::unknown},
-    known(305, "Software"),
+    credit(305, "Software"),
     TagRow{306, "DateTime", item, ItemKind::timestamp},
-    known(315, "Artist"),
+    credit(315, "Artist"),
     known(316, "HostComputer"),
     TagRow{317, "Predictor", structure},
     known(318, "WhitePoint"),
@@ -102,7 +105,7 @@ constexpr std::array kTags = {
     known(33304, "PixarFovCot"),
     known(33305, "PixarMatrixWorldToScreen"),
     known(33306, "PixarMatrixWorldToCamera"),
-    known(33432, "Copyright"),
+    credit(33432, "Copyright"),
     geotiff(33550, "ModelPixelScaleTag"),
     TagRow{33628, "MetaMorph UIC1Tag", elsewhere},
     TagRow{33629, "MetaMorph UIC2Tag", elsewhere},

@@ -1,11 +1,13 @@
 // Prints the table of docs/files.md from the contract, or compares it with the page.
 //   mollify_contract_page            prints
+//   mollify_contract_page --json     prints the contract for tests: an array of rows
 //   mollify_contract_page PAGE       ends with 1 where the page has another table
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "files/codec.h"
 #include "files/contract.h"
@@ -28,7 +30,7 @@ std::string words(char letter) {
     case 'R':
       return "refused";
     default:
-      return "";
+      return "absent";
   }
 }
 
@@ -61,9 +63,32 @@ std::string table() {
          " pairs of a thing and a result.\n";
 }
 
+/// {"PNG": "kept", ...}
+std::string json_of(std::string_view letters) {
+  std::string text;
+  for (int i = 0; i < kWrittenFormats; ++i) {
+    const std::string outcome = words(letters[static_cast<std::size_t>(i)]);
+    text += (i == 0 ? "{\"" : ", \"") + std::string(name_of(static_cast<FileFormat>(i))) + "\": \"" + outcome + "\"";
+  }
+  return text + "}";
+}
+
+std::string json() {
+  std::string text;
+  for (const ContractRow& row : contract()) {
+    text += (text.empty() ? "[" : ",\n ") + std::string("{\"name\": \"") + std::string(row.name) + "\", \"same\": " + json_of(row.same) +
+            ", \"other\": " + json_of(row.other) + "}";
+  }
+  return text + "]\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--json") {
+    std::fputs(json().c_str(), stdout);
+    return 0;
+  }
   if (argc < 2) {
     std::printf("%s%s%s", kBegin, table().c_str(), kEnd);
     return 0;
