@@ -1,9 +1,12 @@
 #include "blur_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -37,8 +40,13 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// A file that appears under its name when it is complete, as writers take it.
-class FileSink final : public files::ByteSink {
+class ResultSink : public files::ByteSink {
+ public:
+  virtual void commit() {}
+};
+
+/// A file that appears under its name when it is complete.
+class FileSink final : public ResultSink {
  public:
   FileSink(const std::string& path, bool replaces) : file_(path, replaces) {}
   [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(file_.size()); }
@@ -49,15 +57,48 @@ class FileSink final : public files::ByteSink {
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override {
     return file_.read(into.data(), into.size(), offset);
   }
-  void commit() { file_.commit(); }
+  void commit() override { file_.commit(); }
 
  private:
   AtomicFile file_;
 };
 
-FileFormat result_format(const std::string& out) {
-  if (const auto format = files::format_of_name(out)) return *format;
-  fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr", out));
+/// A file that is open.
+class OpenFileSink final : public ResultSink {
+ public:
+  OpenFileSink(std::string name, int descriptor) : name_(std::move(name)), descriptor_(descriptor) {}
+  [[nodiscard]] std::int64_t size() const override {
+    struct stat status {};
+    return ::fstat(descriptor_, &status) == 0 ? status.st_size : 0;
+  }
+  void write_at(std::int64_t offset, std::span<const std::uint8_t> bytes) override {
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t n = ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, offset + static_cast<std::int64_t>(done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail(fmt::format("{}: cannot be written: {}", name_, std::strerror(errno)));
+      done += static_cast<std::size_t>(n);
+    }
+  }
+  [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override {
+    std::size_t done = 0;
+    while (done < into.size()) {
+      const ssize_t n = ::pread(descriptor_, into.data() + done, into.size() - done, offset + static_cast<std::int64_t>(done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      done += static_cast<std::size_t>(n);
+    }
+    return done;
+  }
+
+ private:
+  std::string name_;
+  int descriptor_;
+};
+
+FileFormat result_format(const BlurFiles& files) {
+  if (files.format) return *files.format;
+  if (const auto format = files::format_of_name(files.out)) return *format;
+  fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr", files.out));
 }
 
 /// The page of the source with the zeros around it.
@@ -122,70 +163,90 @@ PixelBytes grown(ImageBlurrer& blurrer, const Page& from, const Page& to, const 
 
 class FileBlur {
  public:
-  FileBlur(const std::string& in, const std::string& out, const BlurRequest& request, ImageBlurrer& blurrer)
-      : in_(in), out_(out), request_(request), blurrer_(blurrer) {}
+  FileBlur(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer)
+      : files_(files), request_(request), blurrer_(blurrer) {}
 
   BlurReport run() {
-    const files::ReadOptions options{blurrer_.threads(), std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
-    std::unique_ptr<files::ByteSource> source = files::open_source(in_, request_.memory_bytes);
-    const std::int64_t file_bytes = source->size();
-    const FileFormat format = result_format(out_);
-    const std::unique_ptr<files::Reader> reader = files::with_masks_as_alpha(files::open_reader(std::move(source), options), format);
-    const files::Document& document = reader->document();
-    add(reader->messages());
+    open();
+    run_pages();
+    report_.notes = messages_.all();
+    return std::move(report_);
+  }
 
-    files::ResultRequest result = request_.result;
-    result.format = format;
-    if (request_.grow) result.grow = reach(document);
-    files::ResultPlan plan = files::plan_result(document, result, messages_);
-    for (const PageWork& work : plan.pages) {
-      require_plausible(work.from, document.format, file_bytes);
-      require_within_limits(in_, work, request_);
-    }
-    report_.images = static_cast<int>(plan.pages.size());
-    describe_first(plan.document.pages.front(), report_);
-    report_.read_seconds += watch_.lap();
-    run_pages(*reader, plan, result);
+  BlurReport examine() {
+    open();
     report_.notes = messages_.all();
     return std::move(report_);
   }
 
  private:
+  // Reads what describes the pictures, and decides what the result holds.
+  void open() {
+    const files::ReadOptions options{blurrer_.threads(), std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
+    const std::string path = files_.source >= 0 ? fmt::format("/proc/self/fd/{}", files_.source) : files_.in;
+    std::unique_ptr<files::ByteSource> source = files::open_source(path, request_.memory_bytes);
+    const std::int64_t file_bytes = source->size();
+    format_ = result_format(files_);
+    reader_ = files::with_masks_as_alpha(files::open_reader(std::move(source), options), format_);
+    const files::Document& document = reader_->document();
+    add(reader_->messages());
+
+    files::ResultRequest result = request_.result;
+    result.format = format_;
+    if (request_.grow) result.grow = reach(document);
+    plan_ = files::plan_result(document, result, messages_);
+    for (const PageWork& work : plan_.pages) {
+      require_plausible(work.from, document.format, file_bytes);
+      require_within_limits(files_.in, work, request_);
+    }
+    report_.source_format = files::name_of(document.format);
+    report_.result_format = files::name_of(format_);
+    report_.images = static_cast<int>(plan_.pages.size());
+    describe_first(plan_.document.pages.front(), report_);
+    report_.read_seconds += watch_.lap();
+  }
+
   /// Of the kernel, in an image that is not smaller.
   [[nodiscard]] PerAxis<Reach> reach(const files::Document& document) const {
     const Page& page = document.pages.front();
-    return value_or_fail(blurrer_.reach({page.width, page.height, PixelFormat::r32f}), in_);
+    return value_or_fail(blurrer_.reach({page.width, page.height, PixelFormat::r32f}), files_.in);
   }
 
-  void run_pages(files::Reader& reader, const files::ResultPlan& plan, const files::ResultRequest& result) {
+  void run_pages() {
     // The first page is blurred before the result is begun, so that most mistakes are found while there is none.
     std::unique_ptr<files::Writer> writer;
-    for (std::size_t i = 0; i < plan.pages.size(); ++i) {
-      const PixelBytes pixels = blurred_page(reader, plan.pages[i]);
-      if (!writer) {
-        file_.emplace(out_, request_.replaces);
-        files::WriteOptions options = request_.write;
-        options.threads = blurrer_.threads();
-        options.memory_bytes = request_.memory_bytes;
-        writer = files::make_writer(result.format, *file_, plan.document, options);
-      }
-      const Page& page = plan.document.pages[i];
+    for (std::size_t i = 0; i < plan_.pages.size(); ++i) {
+      const PixelBytes pixels = blurred_page(plan_.pages[i]);
+      if (!writer) writer = make_writer();
+      const Page& page = plan_.document.pages[i];
       say(BlurStage::writing, page);
       writer->write_rows(static_cast<int>(i), 0, page.height, pixels.get(), page.row_bytes());
       report_.write_seconds += watch_.lap();
     }
     writer->finish();
-    add(reader.messages());  // what came to light while pixels were read
+    add(reader_->messages());  // what came to light while pixels were read
     add(writer->messages());
-    file_->commit();
+    sink_->commit();
     report_.write_seconds += watch_.lap();
   }
 
-  PixelBytes blurred_page(files::Reader& reader, const PageWork& work) {
+  std::unique_ptr<files::Writer> make_writer() {
+    if (files_.result >= 0) {
+      sink_ = std::make_unique<OpenFileSink>(files_.out, files_.result);
+    } else {
+      sink_ = std::make_unique<FileSink>(files_.out, request_.replaces);
+    }
+    files::WriteOptions options = request_.write;
+    options.threads = blurrer_.threads();
+    options.memory_bytes = request_.memory_bytes;
+    return files::make_writer(format_, *sink_, plan_.document, options);
+  }
+
+  PixelBytes blurred_page(const PageWork& work) {
     const Page& from = work.from;
     PixelBytes src = blurrer_.allocate(from.row_bytes() * from.height);
     say(BlurStage::reading, from);
-    reader.read_rows(work.source, 0, from.height, src.get(), from.row_bytes());
+    reader_->read_rows(work.source, 0, from.height, src.get(), from.row_bytes());
     report_.read_seconds += watch_.lap();
 
     const Page& to = work.blurred;
@@ -193,7 +254,7 @@ class FileBlur {
     const Page larger = grown_page(work);
     if (!(work.grow == PerAxis<Reach>())) src = grown(blurrer_, from, larger, src, work.grow);
     PixelBytes dst = blurrer_.allocate(to.row_bytes() * to.height);
-    PageBlur(in_, blurrer_, request_, work, report_).run({&larger, src.get(), larger.row_bytes()}, {&to, dst.get(), to.row_bytes()});
+    PageBlur(files_.in, blurrer_, request_, work, report_).run({&larger, src.get(), larger.row_bytes()}, {&to, dst.get(), to.row_bytes()});
     src.reset();
     if (work.turns) {
       PixelBytes upright = blurrer_.allocate(work.result.row_bytes() * work.result.height);
@@ -212,14 +273,16 @@ class FileBlur {
     if (request_.on_stage) request_.on_stage(stage, page.row_bytes() * page.height);
   }
 
-  const std::string& in_;
-  const std::string& out_;
+  const BlurFiles& files_;
   const BlurRequest& request_;
   ImageBlurrer& blurrer_;
+  FileFormat format_ = FileFormat::png;  ///< of the result
+  std::unique_ptr<files::Reader> reader_;
+  files::ResultPlan plan_;
+  std::unique_ptr<ResultSink> sink_;
   BlurReport report_;
   Stopwatch watch_;
   files::Messages messages_;
-  std::optional<FileSink> file_;
 };
 
 struct TypeName {
@@ -245,9 +308,12 @@ ComponentType parse_component_type(const std::string& text) {
   return {row.bits == 16 ? files::NumberType::f16 : files::NumberType::f32, row.channels};
 }
 
-BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, ImageBlurrer& blurrer) {
+namespace {
+
+template <class Work>
+BlurReport with_name(const std::string& in, const Work& work) {
   try {
-    return FileBlur(in, out, request, blurrer).run();
+    return work();
   } catch (const files::MemoryError& error) {
     fail_for_memory(fmt::format("{}: {}; --memory sets how much", in, error.what()));
   } catch (const files::FileError& error) {
@@ -255,6 +321,16 @@ BlurReport blur_file(const std::string& in, const std::string& out, const BlurRe
   } catch (const std::bad_alloc&) {
     fail_for_memory(fmt::format("{}: not enough memory", in));
   }
+}
+
+}  // namespace
+
+BlurReport examine_file(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer) {
+  return with_name(files.in, [&] { return FileBlur(files, request, blurrer).examine(); });
+}
+
+BlurReport blur_file(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer) {
+  return with_name(files.in, [&] { return FileBlur(files, request, blurrer).run(); });
 }
 
 }  // namespace mollify::cli

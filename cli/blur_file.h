@@ -43,6 +43,8 @@ struct BlurRequest {
 };
 
 struct BlurReport {
+  std::string source_format;  ///< "JPEG"
+  std::string result_format;
   int width = 0;  ///< of the first image of the result
   int height = 0;
   int channels = 0;
@@ -56,7 +58,19 @@ struct BlurReport {
   std::vector<std::string> notes;  ///< what was decided, changed and left out
 };
 
-/// Throws Failure, or MemoryFailure where `memory_bytes` does not suffice; `out` then is as it was.
-[[nodiscard]] BlurReport blur_file(const std::string& in, const std::string& out, const BlurRequest& request, ImageBlurrer& blurrer);
+/// Where a blur reads and writes. Names stand in messages also where open files take the place of files with these names.
+struct BlurFiles {
+  std::string in;
+  std::string out;
+  int source = -1;  ///< an open file that is read
+  int result = -1;  ///< an open file that is written, and empty where the blur fails
+  std::optional<files::FileFormat> format{};  ///< of the result; unset: that of its name
+};
+
+/// What blur_file() would do, as far as headers tell. Throws what it would throw.
+[[nodiscard]] BlurReport examine_file(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer);
+
+/// Throws Failure, or MemoryFailure where `memory_bytes` does not suffice; what had the name of the result then is as it was.
+[[nodiscard]] BlurReport blur_file(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer);
 
 }  // namespace mollify::cli

@@ -37,6 +37,8 @@ struct Slot {
   bool for_memory = false;    ///< and that was the reason
 };
 
+std::string name_of(const FileJob& job) { return job.in == kPipe ? "standard input" : job.in; }
+
 class Batch {
  public:
   Batch(const BatchOptions& options, Journal* journal, Reporter& reporter) : options_(options), journal_(journal), reporter_(reporter) {}
@@ -93,9 +95,21 @@ class Batch {
     slot.ended_because.clear();
     slot.for_memory = false;
     reporter_.begin(*slot.job);
-    json message{{"in", slot.job->source()}, {"out", slot.job->result()}};
-    if (slot.job->in_place) message["place"] = slot.job->place;
-    slot.process->send(message);  // where it has ended meanwhile, the end of its messages comes next
+    send_job(*slot.process, *slot.job);  // where it has ended meanwhile, the end of its messages comes next
+  }
+
+  void send_job(WorkerProcess& process, const FileJob& job) const {
+    json message{{"in", name_of(job)}, {"out", job.out == kPipe ? "standard output" : job.out}};
+    if (job.in_place) message["place"] = job.place;
+    if (job.format) message["format"] = *job.format;
+    if (options_.dry_run) message["dry_run"] = true;
+    std::vector<int> open_files;
+    for (const auto& [name, file] : {std::pair{"source", job.source}, std::pair{"result", job.result}}) {
+      if (file < 0) continue;
+      message[name] = open_files.size();
+      open_files.push_back(file);
+    }
+    process.send(message, open_files);
   }
 
   void start_owner() {
@@ -146,8 +160,8 @@ class Batch {
   void take_device_gone(Slot& slot, const FileJob& job, std::string reason) {
     if (owner_ && owner_->pid() == slot.owner) take_owner_end();
     slot.process.reset();
-    if (reason.empty()) reason = fmt::format("{}: {}", job.in, owner_end_);
-    fail_job(job, std::move(reason), true);
+    if (reason.empty()) reason = fmt::format("{}: {}", name_of(job), owner_end_);
+    fail_job(job, reason, true);
   }
 
   void take_message(Slot& slot) {
@@ -195,26 +209,24 @@ class Batch {
       return;  // while it waited; the next file gets another
     }
     const FileJob& job = *std::exchange(slot.job, nullptr);
-    remove_temporaries_of(pid, folder_of(job.result()));
-    if (!slot.ended_because.empty()) return fail_job(job, fmt::format("{}: {}", job.in, slot.ended_because), slot.for_memory);
+    remove_temporary(pid, job);
+    if (!slot.ended_because.empty()) return fail_job(job, fmt::format("{}: {}", name_of(job), slot.ended_because), slot.for_memory);
     const bool was_killed = process->was_killed();  // as the system does where memory is short
     const std::string what = was_killed ? "the process that worked on it" : "its codec";
-    fail_job(job, fmt::format("{}: {} {}", job.in, what, end), was_killed);
+    fail_job(job, fmt::format("{}: {} {}", name_of(job), what, end), was_killed);
   }
 
-  void fail_job(const FileJob& job, std::string reason, bool may_work_alone) {
+  // What a process that has ended had begun.
+  static void remove_temporary(pid_t process, const FileJob& job) {
+    if (job.result < 0) remove_temporaries_of(process, folder_of(job.out));
+  }
+
+  void fail_job(const FileJob& job, const std::string& reason, bool may_work_alone) {
     if (may_work_alone && !is_last_try_ && slots_.size() > 1) {
       again_.push_back(&job);
       return;
     }
-    rename_in(reason, job.in_file, "standard input");
-    rename_in(reason, job.out_file, "standard output");
     reporter_.failed(job, reason);
-  }
-
-  static void rename_in(std::string& text, const std::string& file, std::string_view name) {
-    if (file.empty()) return;
-    for (std::size_t at = 0; (at = text.find(file, at)) != std::string::npos;) text.replace(at, file.size(), name);
   }
 
   void watch() {
@@ -250,7 +262,7 @@ class Batch {
       if (end.revents == 0) slot.process->kill();
       const pid_t pid = slot.process->pid();
       static_cast<void>(slot.process->wait());
-      if (slot.job != nullptr) remove_temporaries_of(pid, folder_of(slot.job->result()));
+      if (slot.job != nullptr) remove_temporary(pid, *slot.job);
     }
     if (journal_ != nullptr) journal_->remove_if_empty();
     signals_.end_program();

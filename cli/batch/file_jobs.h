@@ -20,11 +20,9 @@ struct FileJob {
   std::string out;
   std::string place{};    ///< the name of the result below its folder
   bool in_place = false;  ///< the result replaces its source
-  std::string in_file{};  ///< where the source is read from and the result is written to, if these are not files with their names
-  std::string out_file{};
-
-  [[nodiscard]] const std::string& source() const { return in_file.empty() ? in : in_file; }
-  [[nodiscard]] const std::string& result() const { return out_file.empty() ? out : out_file; }
+  int source = -1;        ///< an open file that is read, and one that is written, where these are not files with their names
+  int result = -1;
+  std::optional<files::FileFormat> format{};  ///< of such a result
 };
 
 struct FileArgs {

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -14,20 +14,26 @@
 
 #include "failure.h"
 #include "files/codec.h"
+#include "message.h"
 
 namespace mollify::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// All of one descriptor into another. `what` is the end that may fail.
-void copy(int from, int to, const char* source, const char* target) {
+// All of one descriptor into another.
+void copy(int from, int to, const char* source, const char* target, std::int64_t most_bytes) {
   std::vector<char> block(1 << 20);
+  std::int64_t all = 0;
   while (true) {
     const ssize_t n = ::read(from, block.data(), block.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(fmt::format("{}: {}", source, std::strerror(errno)));
     if (n == 0) return;
+    all += n;
+    if (all > most_bytes) {
+      fail(fmt::format("{}: is larger than the {} that it may use; --memory sets that", source, bytes_text(most_bytes)));
+    }
     for (ssize_t done = 0; done < n;) {
       const ssize_t written = ::write(to, block.data() + done, static_cast<std::size_t>(n - done));
       if (written < 0 && errno == EINTR) continue;
@@ -37,69 +43,57 @@ void copy(int from, int to, const char* source, const char* target) {
   }
 }
 
-std::string ending_of_format(files::FileFormat format) {
-  constexpr std::array kEndings = {".png", ".jpg", ".tif", ".exr", ".webp", ".hdr"};
-  if (static_cast<int>(format) >= files::kWrittenFormats) {
+files::FileFormat format_of_source(const FileJob& job) {
+  const std::string name = job.in == kPipe ? "standard input" : job.in;
+  const std::string path = job.in == kPipe ? fmt::format("/proc/self/fd/{}", job.source) : job.in;
+  try {
+    const auto source = files::open_source(path, std::numeric_limits<std::int64_t>::max());
+    const files::FileFormat format = files::format_of_bytes(*source);
+    if (static_cast<int>(format) < files::kWrittenFormats) return format;
     fail(fmt::format("standard output: {} files are not written; --to png names another format", files::name_of(format)));
+  } catch (const files::FileError& error) {
+    fail(fmt::format("{}: {}", name, error.what()));
   }
-  return kEndings[static_cast<std::size_t>(format)];
 }
 
-std::string format_ending(const FileJob& job) {
-  try {
-    const auto source = files::open_source(job.source(), std::numeric_limits<std::int64_t>::max());
-    return ending_of_format(files::format_of_bytes(*source));
-  } catch (const files::FileError& error) {
-    fail(fmt::format("{}: {}", job.in == kPipe ? "standard input" : job.in, error.what()));
-  }
+Descriptor file_without_name() {
+  std::error_code error;
+  const std::string folder = fs::temp_directory_path(error).string();
+  Descriptor file(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (file.get() >= 0) return file;
+  // A file system that cannot do it: the name goes at once.
+  std::string name = folder + "/mollify-XXXXXX";
+  file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+  if (file.get() < 0) fail(fmt::format("{}: no temporary file can be made: {}; TMPDIR names another folder", folder, std::strerror(errno)));
+  ::unlink(name.c_str());
+  return file;
 }
 
 }  // namespace
 
-Pipes::~Pipes() {
-  std::error_code error;
-  if (!folder_.empty()) fs::remove_all(folder_, error);
+files::FileFormat format_for_pipe(const FileJob& job, const std::optional<std::string>& named) {
+  return named ? *files::format_of_name("x" + ending_of_results(*named)) : format_of_source(job);
 }
 
-const std::string& Pipes::folder() {
-  if (!folder_.empty()) return folder_;
-  std::error_code error;
-  std::string name = (fs::temp_directory_path(error) / "mollify-XXXXXX").string();
-  if (error || ::mkdtemp(name.data()) == nullptr) fail(fmt::format("{}: cannot be made: {}", name, std::strerror(errno)));
-  return folder_ = name;
-}
-
-void Pipes::connect(FileJob& job, const std::string& to) {
+void Pipes::connect(FileJob& job, const std::optional<std::string>& to, std::int64_t most_bytes) {
   if (job.in == kPipe) {
     if (::isatty(STDIN_FILENO) != 0) fail("standard input is a terminal; give it a picture: mollify blur - OUT < IN");
-    job.in_file = folder() + "/source";
-    const int file = ::open(job.in_file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0) fail(fmt::format("{}: {}", job.in_file, std::strerror(errno)));
-    try {
-      copy(STDIN_FILENO, file, "standard input", job.in_file.c_str());
-    } catch (...) {
-      ::close(file);
-      throw;
-    }
-    ::close(file);
+    source_ = file_without_name();
+    job.source = source_.get();
+    copy(STDIN_FILENO, job.source, "standard input", "a temporary file", most_bytes);
   }
   if (job.out == kPipe) {
     if (::isatty(STDOUT_FILENO) != 0) fail("standard output is a terminal; lead it into a file or a program: mollify blur IN - > OUT");
-    job.out_file = folder() + "/result" + (to.empty() ? format_ending(job) : to);
+    job.format = format_for_pipe(job, to);
+    result_ = file_without_name();
+    job.result = result_.get();
   }
 }
 
 void Pipes::deliver(const FileJob& job) const {
   if (job.out != kPipe) return;
-  const int file = ::open(job.out_file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail(fmt::format("{}: {}", job.out_file, std::strerror(errno)));
-  try {
-    copy(file, STDOUT_FILENO, job.out_file.c_str(), "standard output");
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  ::close(file);
+  ::lseek(job.result, 0, SEEK_SET);
+  copy(job.result, STDOUT_FILENO, "a temporary file", "standard output", std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace mollify::cli

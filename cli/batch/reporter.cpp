@@ -9,6 +9,12 @@
 #include "message.h"
 
 namespace mollify::cli {
+namespace {
+
+// They may be pages, frames or parts.
+std::string images_text(const BlurReport& report) { return report.images > 1 ? fmt::format(", {} images", report.images) : ""; }
+
+}  // namespace
 
 Reporter::Reporter(const ReporterOptions& options, std::size_t files)
     : options_(options),
@@ -29,9 +35,24 @@ void Reporter::done(const FileJob& job, BlurReport report) {
   progress_.clear();
   if (options_.json) {
     print_json(job, &report, {});
+  } else if (options_.is_dry_run) {
+    print_dry(job, report);
   } else if (!options_.quiet) {
     print_summary(job, report);
   }
+}
+
+void Reporter::not_examined(const FileJob& job) {
+  ++done_;
+  if (!options_.json) fmt::print(text_, "{} -> {}\n", printable(job.in), printable(job.out));
+}
+
+void Reporter::print_dry(const FileJob& job, const BlurReport& report) {
+  const std::string formats =
+      report.source_format == report.result_format ? report.source_format : report.source_format + " to " + report.result_format;
+  fmt::print(text_, "{} -> {}: {}, {}x{}, {} channels {}{}\n", printable(job.in), printable(job.out), formats, report.width, report.height,
+             report.channels, report.components, images_text(report));
+  for (const std::string& note : report.notes) fmt::print(text_, "  {}\n", message_line(note));
 }
 
 void Reporter::failed(const FileJob& job, const std::string& reason) {
@@ -48,7 +69,7 @@ void Reporter::failed(const FileJob& job, const std::string& reason) {
 void Reporter::print_summary(const FileJob& job, const BlurReport& report) {
   constexpr double kMilliseconds = 1e3;
   fmt::print(text_, "{}: {}x{}, {} channels {}{}; {} by {}; error at most {:.2g}\n", printable(job.out), report.width, report.height,
-             report.channels, report.components, report.images > 1 ? fmt::format(", {} images", report.images) : "", options_.kernel,
+             report.channels, report.components, images_text(report), options_.kernel,
              fmt::join(report.algorithms, " and "), report.predicted_error);
   for (const std::string& note : report.notes) fmt::print(text_, "  {}\n", message_line(note));
   fmt::print(text_, "  read {:.1f} ms, blur {:.1f} ms, write {:.1f} ms\n", report.read_seconds * kMilliseconds,
@@ -60,14 +81,17 @@ void Reporter::print_json(const FileJob& job, const BlurReport* report, const st
   if (report == nullptr) {
     json["failed"] = reason;
   } else {
+    json["formats"] = {report->source_format, report->result_format};
     json["width"] = report->width;
     json["height"] = report->height;
     json["channels"] = report->channels;
     json["components"] = report->components;
     json["images"] = report->images;
-    json["algorithm"] = fmt::format("{}", fmt::join(report->algorithms, " and "));
-    json["error"] = report->predicted_error;
-    json["seconds"] = {{"read", report->read_seconds}, {"blur", report->blur_seconds}, {"write", report->write_seconds}};
+    if (!options_.is_dry_run) {
+      json["algorithm"] = fmt::format("{}", fmt::join(report->algorithms, " and "));
+      json["error"] = report->predicted_error;
+      json["seconds"] = {{"read", report->read_seconds}, {"blur", report->blur_seconds}, {"write", report->write_seconds}};
+    }
     json["messages"] = report->notes;
   }
   // Names of files may be no UTF-8.
@@ -85,6 +109,11 @@ void Reporter::finish(const LeftOut& left_out) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const std::string left = to_string(left_out);
+  if (options_.is_dry_run) {
+    if (!options_.json) fmt::print(text_, "{} images{}{}\n", done_, left.empty() ? "" : "; left out: ", printable(left));
+    if (failures_ > 0) fail(fmt::format("{} of {} images would fail", failures_, files_));
+    return;
+  }
   if (!options_.quiet && !options_.json) {
     fmt::print(text_, "{} of {} images in {:.2f} s{}{}\n", done_, files_, seconds, left.empty() ? "" : "; left out: ", printable(left));
   }

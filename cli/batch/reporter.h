@@ -15,6 +15,7 @@ struct ReporterOptions {
   bool quiet = false;
   bool json = false;
   bool is_batch = false;        ///< of -o: failures are lines of their own, and a last line counts
+  bool is_dry_run = false;      ///< files are examined only
   bool pipes_picture = false;   ///< standard output is the picture, so all that is said goes to stderr
   std::string kernel;           ///< "gaussian 3"
   std::string note;             ///< a message that holds for every file
@@ -27,6 +28,8 @@ class Reporter {
   void begin(const FileJob& job);
   void done(const FileJob& job, BlurReport report);
   void failed(const FileJob& job, const std::string& reason);
+  /// In a dry run, a source that cannot be examined without losing it.
+  void not_examined(const FileJob& job);
   /// A file whose result is complete, though its worker did not live to say so.
   void done_before() { ++done_; }
   /// A line that is about no file.
@@ -36,6 +39,7 @@ class Reporter {
   [[nodiscard]] std::size_t failures() const { return failures_; }
 
  private:
+  void print_dry(const FileJob& job, const BlurReport& report);
   void print_summary(const FileJob& job, const BlurReport& report);
   void print_json(const FileJob& job, const BlurReport* report, const std::string& reason);
 

@@ -103,6 +103,8 @@ std::pair<Wire, Wire> make_wire() {
 json to_json(const BlurReport& report) {
   return {{"width", report.width},
           {"height", report.height},
+          {"source_format", report.source_format},
+          {"result_format", report.result_format},
           {"channels", report.channels},
           {"components", report.components},
           {"images", report.images},
@@ -118,6 +120,8 @@ BlurReport report_of(const json& message) {
   BlurReport report;
   report.width = message["width"];
   report.height = message["height"];
+  report.source_format = message["source_format"];
+  report.result_format = message["result_format"];
   report.channels = message["channels"];
   report.components = message["components"];
   report.images = message["images"];

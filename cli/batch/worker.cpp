@@ -15,6 +15,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "atomic_file.h"
 #include "batch/device_client.h"
@@ -59,13 +60,14 @@ json failed(const Failure& failure, bool for_memory) {
 
 #ifdef MOLLIFY_TEST_HOOKS
 // MOLLIFY_TEST_WORKER="crash:a.png": what happens to files whose names end so. Tests have no file that kills a codec for ever.
-void misbehave_as_asked(const std::string& in, const std::string& out, const BlurRequest& request) {
+void misbehave_as_asked(const BlurFiles& files, const BlurRequest& request) {
   const char* asked = std::getenv("MOLLIFY_TEST_WORKER");
   if (asked == nullptr) return;
   const std::string text = asked;
   const std::string what = text.substr(0, text.find(':'));
-  if (what == "stop" || !in.ends_with(text.substr(what.size() + 1))) return;
-  AtomicFile begun(out, true);  // as a codec that has written a part of a result
+  if (what == "stop" || what.empty() || !files.in.ends_with(text.substr(what.size() + 1))) return;
+  std::optional<AtomicFile> begun;  // as a codec that has written a part of a result
+  if (files.result < 0) begun.emplace(files.out, true);
   if (what == "crash") ::raise(SIGSEGV);
   if (what == "abort") std::abort();
   if (what == "exit") std::_Exit(3);
@@ -94,13 +96,24 @@ void stop_as_asked(const std::string& in) {
 }
 #endif
 
-json blur_one(const json& job, BlurRequest& request, ImageBlurrer& blurrer) {
-  const std::string in = job["in"];
+BlurFiles files_of(const json& job, const std::vector<Descriptor>& open_files) {
+  const auto descriptor = [&](const char* name) {
+    return job.contains(name) ? open_files.at(job[name].get<std::size_t>()).get() : -1;
+  };
+  BlurFiles result{job["in"], job["out"], descriptor("source"), descriptor("result")};
+  if (job.contains("format")) result.format = job["format"].get<files::FileFormat>();
+  return result;
+}
+
+json blur_one(const json& job, const std::vector<Descriptor>& open_files, const BlurRequest& request, ImageBlurrer& blurrer) {
+  const BlurFiles files = files_of(job, open_files);
+  const std::string& in = files.in;
   try {
+    if (job.contains("dry_run")) return {{"report", to_json(examine_file(files, request, blurrer))}};
 #ifdef MOLLIFY_TEST_HOOKS
-    misbehave_as_asked(in, job["out"], request);
+    misbehave_as_asked(files, request);
 #endif
-    return {{"report", to_json(blur_file(in, job["out"], request, blurrer))}};
+    return {{"report", to_json(blur_file(files, request, blurrer))}};
   } catch (const DeviceGone& gone) {
     json message = failed({kExitFailure, gone.reason.empty() ? "" : fmt::format("{}: {}", in, gone.reason)}, false);
     message["device_gone"] = true;
@@ -120,14 +133,17 @@ void work(Wire& wire, const WorkerDescriptors& descriptors, const json& settings
   request.memory_bytes = memory_for_pixels(settings["memory_bytes"]);
   request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) { wire.send({{"stage", stage}, {"bytes", bytes}}); };
   limit_memory(settings["memory_bytes"]);
-  while (const std::optional<json> job = wire.receive()) {
+  while (true) {
+    std::vector<Descriptor> open_files;
+    const std::optional<json> job = wire.receive(&open_files);
+    if (!job) return;
     AtomicFile::set_before_rename(nullptr);
     if (job->contains("place")) {
       const std::string place = (*job)["place"];
       AtomicFile::set_before_rename(
           [&, place](int file, const std::string&) { append_to_journal(descriptors.journal, settings["blur"], place, file); });
     }
-    const json outcome = blur_one(*job, request, blurrer);
+    const json outcome = blur_one(*job, open_files, request, blurrer);
 #ifdef MOLLIFY_TEST_HOOKS
     stop_as_asked((*job)["in"]);
 #endif

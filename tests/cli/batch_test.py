@@ -189,14 +189,33 @@ class BatchTest(unittest.TestCase):
         self.assertEqual(len(list(self.out.iterdir())), 3)
 
     def test_dry_run(self):
+        """It says what would happen, by the headers, and why not; nothing is written."""
         names = self.make(2)
         lines = tool.blur(self.photos, "-o", self.out, "--gaussian", 2, "--dry-run").splitlines()
-        self.assertEqual(lines[:2], [f"{self.photos / n} -> {self.out / n}" for n in names])
-        self.assertFalse(self.out.exists())
+        self.assertEqual(lines, [f"{self.photos / n} -> {self.out / n}: PNG, 30x20, 3 channels 8-bit integers" for n in names] + ["2 images"])
         (self.photos / "broken.png").write_text("no picture")
-        result = tool.run("blur", self.photos, "-o", self.out, "--gaussian", 2, "--dry-run")
+        tool.write(self.photos / "float.tif", np.zeros((8, 9, 3), np.float32))
+        (self.photos / "cut.png").write_bytes((self.photos / "000.png").read_bytes()[:20])
+        before = sorted(p.name for p in self.folder.rglob("*"))
+        result = tool.run("blur", self.photos, "-o", self.out, "--gaussian", 2, "--dry-run", "--to", "png")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("broken.png", result.stderr)
+        self.assertIn("float.tif -> " + str(self.out / "float.png") + ": TIFF to PNG, 9x8, 3 channels 16-bit integers", result.stdout)
+        errors = result.stderr.splitlines()
+        self.assertEqual(["broken.png" in errors[0], "cut.png" in errors[1], *errors[2:]],
+                         [True, True, "mollify: 2 of 5 images would fail"], result.stderr)
+        self.assertEqual(sorted(p.name for p in self.folder.rglob("*")), before)
+
+    def test_dry_run_tells_refusals(self):
+        self.make(1)
+        image = self.photos / "000.png"
+        for words, out, options in [("--max-pixels", "x.png", ["--max-pixels", 10]), ("--memory", "x.png", ["--memory", "1K"]),
+                                    ("3 channels", "x.png", ["--format", "rgba8"]), ("No such file", "nowhere/x.png", []),
+                                    ("extension", "x.gif", [])]:
+            result = tool.run("blur", image, self.folder / out, "--gaussian", 2, "--dry-run", *options)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1), result.stderr)
+            self.assertIn(words, result.stderr)
+        objects = [json.loads(line) for line in tool.blur(self.photos, "-o", self.out, "--gaussian", 2, "--dry-run", "--json").splitlines()]
+        self.assertEqual([(o["formats"], o["width"], "seconds" in o) for o in objects], [(["PNG", "PNG"], 30, False)])
 
     def test_a_source_that_another_result_would_replace(self):
         self.make(2)
@@ -247,6 +266,44 @@ class BatchTest(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (1, b""))
             self.assertIn(b"mollify: standard input: ", result.stderr)
             self.assertEqual(result.stderr.count(b"\n"), 1)
+
+    def test_pipes_of_every_format(self):
+        """Also of those whose writers go back in what they have written."""
+        self.make(1)
+        for ending in ("png", "jpg", "tif", "exr", "webp", "hdr"):
+            options = [] if ending not in ("exr", "hdr") else ["--format", "f32"]
+            file = self.folder / f"file.{ending}"
+            tool.blur(self.photos / "000.png", file, "--gaussian", 2, *options)
+            result = self.pipe("-", "-", "--to", ending, *options, source=(self.photos / "000.png").read_bytes())
+            self.assertEqual((result.returncode, result.stdout), (0, file.read_bytes()), result.stderr)
+
+    def test_a_pipe_that_is_too_long(self):
+        """It fills neither disk nor memory, and names the option."""
+        with open("/dev/zero", "rb") as zeros:
+            result = subprocess.run([tool.TOOL, "blur", "-", self.folder / "x.png", "--gaussian", "2", "--memory", "50M"], stdin=zeros,
+                                    capture_output=True, text=True, timeout=100)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "mollify: standard input: is larger than the 50 MB that it may use; --memory sets that\n"))
+
+    def test_nothing_is_left_of_killed_pipes(self):
+        """Neither while standard input is read, nor while its blur is made."""
+        self.make(1)
+        spool = self.folder / "tmp"
+        spool.mkdir()
+        for hook, source in [("", b"half"), ("hang:standard input", (self.photos / "000.png").read_bytes())]:
+            process = subprocess.Popen([tool.TOOL, "blur", "-", "-", "--to", "png", "--gaussian", "2"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(spool), "MOLLIFY_TEST_WORKER": hook})
+            process.stdin.write(source)
+            process.stdin.flush()
+            if hook:
+                process.stdin.close()
+            time.sleep(0.3)
+            self.assertIsNone(process.poll())
+            process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+            self.assertEqual(list(spool.iterdir()), [])
 
     def test_wrong_use(self):
         self.make(1)
