@@ -122,13 +122,16 @@ class ItemConverter {
 
   void drop(const Item& item, const std::string& why) { messages_.add(name(item) + " left out: " + why); }
 
+  static constexpr const char* kHidesPicture = "a picture may be inside; --keep-unknown keeps it";
+  [[nodiscard]] bool hides_picture(const Item& item) const { return !context_.keep_unknown && holds_picture(item.data); }
+
   void unknown(const Item& item) {
     if (context_.from_format != context_.to_format)
       return drop(item, "it means something in " + text_of(context_.from_format) + " files only");
     if (!context_.keep_unknown) {
       if (depends_on_pixels(item)) return drop(item, "its name says that it depends on the pixels; --keep-unknown keeps it");
       if (item.data.size() >= kMostUnknownBytes) return drop(item, "it is larger than 64 KB; --keep-unknown keeps it");
-      if (holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
+      if (hides_picture(item)) return drop(item, kHidesPicture);
     }
     out_.push_back(item);
   }
@@ -188,7 +191,7 @@ class ItemConverter {
       case ItemKind::attribute:
       case ItemKind::credit:
       case ItemKind::known_tag:
-        if (!context_.keep_unknown && holds_picture(item.data)) return drop(item, "a picture may be inside; --keep-unknown keeps it");
+        if (hides_picture(item)) return drop(item, kHidesPicture);
         break;
       case ItemKind::photoshop:
         if (item.number == kImageSourceData) return drop(item, "its layers show the picture before the blur");
@@ -220,6 +223,8 @@ class ItemConverter {
   }
 
   void convert(const Item& item, bool has_profile) {
+    const bool is_text = item.kind == ItemKind::comment || item.kind == ItemKind::credit;
+    if (is_text && hides_picture(item)) return drop(item, kHidesPicture);
     switch (item.kind) {
       case ItemKind::icc_profile:
         if (context_.changes_colours) return;

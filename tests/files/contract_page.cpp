@@ -1,14 +1,16 @@
-// Prints the table of docs/files.md from the contract, or compares it with the page.
+// Prints the tables of docs/files.md from the contract and the list of carriers, or compares them with the page.
 //   mollify_contract_page            prints
-//   mollify_contract_page --json     prints the contract for tests: an array of rows
-//   mollify_contract_page PAGE       ends with 1 where the page has another table
+//   mollify_contract_page --json     prints both for tests
+//   mollify_contract_page PAGE       ends with 1 where the page has other tables
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 
+#include "files/carriers.h"
 #include "files/codec.h"
 #include "files/contract.h"
 
@@ -16,8 +18,6 @@ using namespace mollify::files;
 
 namespace {
 
-constexpr const char* kBegin = "<!-- contract -->\n";
-constexpr const char* kEnd = "<!-- /contract -->\n";
 
 std::string words(char letter) {
   switch (letter) {
@@ -63,6 +63,27 @@ std::string table() {
          " pairs of a thing and a result.\n";
 }
 
+/// "PNG, JPEG"
+std::string formats_of(const Carrier& carrier) {
+  std::string text;
+  for (int i = 0; i < kWrittenFormats; ++i) {
+    if (carrier.formats[static_cast<std::size_t>(i)] == 'X')
+      text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<FileFormat>(i)));
+  }
+  return text;
+}
+
+std::string carrier_table() {
+  std::string text = "| place | formats | what happens |\n| --- | --- | --- |\n";
+  for (const Carrier& each : carriers())
+    text += "| " + std::string(each.place) + " | " + formats_of(each) + " | " + std::string(each.outcome) + " |\n";
+  return text;
+}
+
+std::string marked(const std::string& name, const std::string& text) {
+  return "<!-- " + name + " -->\n" + text + "<!-- /" + name + " -->\n";
+}
+
 /// {"PNG": "kept", ...}
 std::string json_of(std::string_view letters) {
   std::string text;
@@ -76,10 +97,15 @@ std::string json_of(std::string_view letters) {
 std::string json() {
   std::string text;
   for (const ContractRow& row : contract()) {
-    text += (text.empty() ? "[" : ",\n ") + std::string("{\"name\": \"") + std::string(row.name) + "\", \"same\": " + json_of(row.same) +
+    text += (text.empty() ? "{\"rows\": [" : ",\n ") + std::string("{\"name\": \"") + std::string(row.name) + "\", \"same\": " + json_of(row.same) +
             ", \"other\": " + json_of(row.other) + "}";
   }
-  return text + "]\n";
+  text += "],\n\"carriers\": [";
+  for (const Carrier& each : carriers()) {
+    text += (&each == carriers().data() ? "" : ",\n ") + std::string("{\"place\": \"") + std::string(each.place) + "\", \"formats\": \"" +
+            formats_of(each) + "\"}";
+  }
+  return text + "]}\n";
 }
 
 }  // namespace
@@ -89,13 +115,14 @@ int main(int argc, char** argv) {
     std::fputs(json().c_str(), stdout);
     return 0;
   }
+  const std::array tables = {marked("contract", table()), marked("carriers", carrier_table())};
   if (argc < 2) {
-    std::printf("%s%s%s", kBegin, table().c_str(), kEnd);
+    for (const std::string& each : tables) std::fputs(each.c_str(), stdout);
     return 0;
   }
   std::ifstream file(argv[1]);
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (page.find(kBegin + table() + kEnd) != std::string::npos) return 0;
-  std::fprintf(stderr, "%s has another table than the contract: put in what mollify_contract_page prints\n", argv[1]);
+  if (std::ranges::all_of(tables, [&](const std::string& each) { return page.find(each) != std::string::npos; })) return 0;
+  std::fprintf(stderr, "%s has other tables than the code: put in what mollify_contract_page prints\n", argv[1]);
   return 1;
 }

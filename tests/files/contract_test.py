@@ -15,7 +15,7 @@ from tests.files.contract_rows import colour, metadata, structure
 from tests.files.contract_rows.rows import ENDINGS, File
 
 PROGRAM = os.path.abspath(os.environ.get("MOLLIFY_CONTRACT_PAGE", "build/dev/mollify_contract_page"))
-CONTRACT = json.loads(subprocess.run([PROGRAM, "--json"], capture_output=True, text=True, check=True).stdout)
+CONTRACT = json.loads(subprocess.run([PROGRAM, "--json"], capture_output=True, text=True, check=True).stdout)["rows"]
 ROWS = structure.ROWS | colour.ROWS | metadata.ROWS
 # No reader tells how hard a PNG was compressed.
 UNTOLD = {("the kind of compression", "PNG")}

@@ -161,13 +161,13 @@ def shifted(data, by):
     return data[:at] + struct.pack(f"<{count}Q", *(offset + by for offset in offsets)) + data[at + 8 * count:]
 
 
-def tiff_with_thumbnail():
-    """A second directory as Exif has it: a JPEG and no size."""
+def tiff_with_second_directory(picture):
+    """As Exif has it: a JPEG and no size."""
     block = bytearray(tiff())
     at = len(block) + len(block) % 2
     block = block.ljust(at, b"\0")
-    entries = [(259, 3, 6), (513, 4, at + 2 + 3 * 12 + 4), (514, 4, len(THUMBNAIL))]
-    block += struct.pack("<H", 3) + b"".join(struct.pack("<HHII", number, kind, 1, value) for number, kind, value in entries) + bytes(4) + THUMBNAIL
+    entries = [(259, 3, 6), (513, 4, at + 2 + 3 * 12 + 4), (514, 4, len(picture))]
+    block += struct.pack("<H", 3) + b"".join(struct.pack("<HHII", number, kind, 1, value) for number, kind, value in entries) + bytes(4) + picture
     first = struct.unpack_from("<I", block, 4)[0]
     count = struct.unpack_from("<H", block, first)[0]
     struct.pack_into("<I", block, first + 2 + 12 * count, at)
@@ -227,7 +227,7 @@ ROWS = {
                    in_description("<OME>slide")),
     "ImageJ's description": Row({"TIFF": lambda: tiff(RGB[..., 0].copy(), imagej=True, metadata={"unit": "micron"})}, in_description("unit=micron")),
     "a thumbnail or preview": Row({"PNG": lambda: chunk(b"eXIf", exif_thumbnail()), "JPEG": lambda: jpeg((0xE0, b"JFXX\0\x10" + THUMBNAIL)),
-                                   "TIFF": tiff_with_thumbnail, "WebP": lambda: webp(8, (b"EXIF", exif_thumbnail())),
+                                   "TIFF": lambda: tiff_with_second_directory(THUMBNAIL), "WebP": lambda: webp(8, (b"EXIF", exif_thumbnail())),
                                    "OpenEXR": lambda: exr_with(attribute("preview", "preview", struct.pack("<II", 4, 6) + PREVIEW))},
                                   thumbnail, words=("thumbnail", "preview", "Exif (")),
     "a second picture, a depth or gain map": Row({"JPEG": lambda: jpeg((0xE2, mpf()), trailer=SECOND)}, holds(SECOND)),
