@@ -84,6 +84,11 @@ void check_request(const BlurRequest& request) {
     }
   }
   value_or_fail(validate(spec, image, destination_desc(spec, image, image.format)));
+  // Whether an algorithm can do it is for each image to say; whether there is one of that name and with these options, is not.
+  if (!request.plan.algorithm) return;
+  const ImageDesc small{.width = 64, .height = 64, .format = image.format};
+  const Result<Plan> plan = make_plan(spec, small, small, DeviceInfo{}, request.plan);
+  if (!plan && plan.error().code == ErrorCode::invalid_argument) fail(one_line(plan.error()));
 }
 
 std::string blur_text(const CLI::App& command) {
@@ -111,7 +116,9 @@ Descriptor kernel_for_workers(const BlurArgs& args, const KernelSpec& kernel) {
 
 BatchOptions batch_options(const BlurArgs& args, std::size_t files) {
   if (args.device.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.device.threads));
-  if (args.jobs < 0) fail(fmt::format("--jobs {}: must not be negative", args.jobs));
+  constexpr int kMostThreads = 4096, kMostJobs = 1024;
+  if (args.device.threads > kMostThreads) fail(fmt::format("--threads {}: is 0 to {}", args.device.threads, kMostThreads));
+  if (args.jobs < 0 || args.jobs > kMostJobs) fail(fmt::format("--jobs {}: is 0 to {}", args.jobs, kMostJobs));
   if (!(args.patience > 0.0 && args.patience < 1e9)) fail(fmt::format("--timeout {}: is a number of seconds above 0", args.patience));
   BatchOptions options;
   options.patience_seconds = args.patience;
@@ -125,7 +132,7 @@ BatchOptions batch_options(const BlurArgs& args, std::size_t files) {
   options.threads = args.device.threads > 0 ? args.device.threads : std::max(processor_count, args.jobs);
   const std::int64_t by_memory = std::max<std::int64_t>(options.memory_bytes / kBytesForAFile, 1);
   const int wanted = args.jobs > 0 ? args.jobs : static_cast<int>(std::min<std::int64_t>(options.threads, by_memory));
-  options.jobs = std::max(std::min(wanted, static_cast<int>(std::min<std::size_t>(files, 1024))), 1);
+  options.jobs = std::max(std::min(wanted, static_cast<int>(std::min<std::size_t>(files, kMostJobs))), 1);
   // A worker has its main thread besides.
   const int can_start = startable_threads(options.threads + options.jobs) - options.jobs;
   if (can_start < options.threads && args.device.threads > 0) {
@@ -147,21 +154,21 @@ void add_blur_options(CLI::App& command, BlurArgs& args) {
   const std::string many = "Many files";
   command.add_flag("--recursive", args.files.recursive, "Take subfolders of folders too; results keep their places")->group(many);
   command.add_flag("--skip-existing", args.files.skip_existing, "Leave out files whose results exist")->group(many);
-  command.add_flag("--dry-run", args.dry_run, "Say what would be done, one line a file, and do nothing")->group(many);
+  command.add_flag("--dry-run", args.dry_run, "Say what would be done, by the headers of the files, and write nothing")->group(many);
   command
       .add_option("--to", args.files.to, "Format of the results with -o and of standard output: png jpg tif exr webp hdr [the source's]")
       ->type_name("FORMAT")
       ->group(many);
-  command.add_option("--jobs", args.jobs, "Files in flight, 1 or more; 0: as processors and memory allow [0]")
+  command.add_option("--jobs", args.jobs, "Files in flight, 1 to 1024; 0: as processors and memory allow [0]")
       ->type_name("N")
       ->group(many);
-  command.add_option("--memory", args.memory, "That all files in flight may take, as in 512M or 2G [half of what is free]")
+  command.add_option("--memory", args.memory, "That all files in flight may take, and the most that is read from a pipe, as in 512M or 2G [half of what is free]")
       ->type_name("SIZE")
       ->group(many);
   command.add_option("--max-pixels", args.max_pixels, "Refuse files with more pixels, as in 100M [no limit]")
       ->type_name("N")
       ->group(many);
-  command.add_option("--timeout", args.patience, "Give a file up whose reading or writing makes no progress for so long")
+  command.add_option("--timeout", args.patience, "Give a file up whose reading or writing makes no progress for so long; above 0")
       ->type_name("SECONDS")
       ->capture_default_str()
       ->group(many);
@@ -171,7 +178,7 @@ void add_blur_options(CLI::App& command, BlurArgs& args) {
   command.add_option("--roi", args.roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
   command
       .add_option("--page", args.page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1 << 30))
       ->type_name("N");
   command.add_option("--format", args.format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")->type_name("F");
   command

@@ -200,6 +200,7 @@ void run(const BenchCommand& args) {
     fail(fmt::format("--batch {}: a CPU dispatches nothing; name a GPU with --device", args.batch));
   }
   std::optional<lab::Results> json;  // figures of earlier runs are never lost
+  if (args.json_path) require_name(*args.json_path, "--json");
   if (args.json_path) json = value_or_fail(lab::Results::open(*args.json_path, lab::Resume::yes));
   Report report(device.info(), args.batch, selected, std::move(json));
 

@@ -113,6 +113,7 @@ std::string device_flags(const DeviceArgs& args) {
 void run(const RunCommand& args) {
   check_seconds(args.seconds, "--seconds");
   check_seconds(args.limit, "--limit");
+  require_name(args.output, "-o");
   const lab::Suite* suite = lab::find_suite(args.suite);
   if (suite == nullptr) fail_usage(fmt::format("--suite {}: there is no such suite; there are {}", args.suite, suite_names()));
   const Device device = open_device(args.device);
@@ -203,7 +204,7 @@ void refuse_foreign_page(const std::string& path) {
 }
 
 void report(const ReportCommand& args) {
-  if (args.output.empty()) fail_usage("-o: the name of the folder is empty");
+  require_name(args.output, "-o");
   const std::string page = args.output + "/index.html";
   refuse_foreign_page(page);
   std::vector<lab::Json> records;

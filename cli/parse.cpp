@@ -54,6 +54,10 @@ std::string quoted(std::string_view text) {
   return result + (text.size() > kLongest ? "...'" : "'");
 }
 
+void require_name(std::string_view name, std::string_view option) {
+  if (name.empty()) fail_usage(fmt::format("{}: the name is empty", option));
+}
+
 std::optional<double> to_number(std::string_view text) {
   return whole_text<double>(text);
 }

@@ -189,6 +189,8 @@ std::string ending_of_results(const std::string& to) {
 }
 
 FileJobs make_file_jobs(const FileArgs& args) {
+  for (const std::string& path : args.paths) require_name(path, "IN and OUT");
+  if (args.folder) require_name(*args.folder, "-o");
   if (args.to) static_cast<void>(ending_of_results(*args.to));
   if (args.force && args.skip_existing) fail_usage("--force and --skip-existing contradict each other; give one");
   FileJobs all = args.folder ? folder_jobs(args) : single_job(args);

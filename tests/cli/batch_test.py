@@ -349,7 +349,8 @@ class BatchTest(unittest.TestCase):
         self.assertTrue(result.stderr.endswith("é.png: No such file or directory\n"), result.stderr)
 
     def test_request_is_checked_before_files(self):
-        for args in [("--gaussian", -3), ("--gaussian", 2, "--roi", "0x5+1+1"), ("--gaussian", 2, "--jobs", 4, "--threads", 2)]:
+        for args in [("--gaussian", 2, "--algorithm", "no.such"), ("--gaussian", 2, "--algorithm", "sep.fused:no=1"),
+                     ("--gaussian", 2, "--jobs", 5000), ("--gaussian", 2, "--threads", 5000), ("--gaussian", -3), ("--gaussian", 2, "--roi", "0x5+1+1"), ("--gaussian", 2, "--jobs", 4, "--threads", 2)]:
             result = tool.run("blur", self.folder / "missing.png", self.folder / "x.png", *args)
             self.assertEqual(result.returncode, 1)
             self.assertNotIn("missing.png", result.stderr)
@@ -359,7 +360,7 @@ class BatchTest(unittest.TestCase):
         record = self.folder / "r.jsonl"
         record.write_text("")
         result = tool.run("lab", "report", record, "-o", "")
-        self.assertEqual((result.returncode, result.stderr), (2, "mollify: -o: the name of the folder is empty\n"))
+        self.assertEqual((result.returncode, result.stderr), (2, "mollify: -o: the name is empty\n"))
         (self.folder / "site").mkdir()
         page = self.folder / "site" / "index.html"
         page.write_text("<html>mine</html>")
@@ -376,6 +377,15 @@ class BatchTest(unittest.TestCase):
         self.assertIn("Not a directory", result.stderr)
         self.assertLess(time.monotonic() - begun, 5)
 
+    def test_empty_names(self):
+        """As of a variable of a shell that was not set."""
+        for option, args in [("-o", ["lab", "run", "-o", ""]), ("-o", ["blur", self.photos, "-o", "", "--gaussian", 2]),
+                             ("--json", ["bench", "--size", "9x9", "--gaussian", 2, "--json", ""]),
+                             ("IN and OUT", ["blur", "", "x.png", "--gaussian", 2]), ("IN and OUT", ["blur", "x.png", "", "--gaussian", 2]),
+                             ("--kernel", ["blur", "x.png", "y.png", "--kernel", ""])]:
+            result = tool.run(*args)
+            self.assertEqual((result.returncode, result.stderr), (2, f"mollify: {option}: the name is empty\n"))
+
     def test_a_folder_in_place_of_stored_tuning(self):
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
         path = Path(tool.run("tune", "--device", "cpu", "--reset", env=environment).stdout.split(": ")[0])
@@ -388,7 +398,7 @@ class BatchTest(unittest.TestCase):
 
     def test_help(self):
         text = " ".join(tool.run("blur", "--help").stdout.split())
-        for words in ["auto (the CPU)", "0 to 1e6", "nearest mirror reflect", "REFLECT_101", "Exit codes: 0", "SciPy's truncate"]:
+        for words in ["auto (the CPU)", "0 to 1e6", "gaussian_filter", "GaussianBlur", "uniform_filter", "filter2D", "up to 4096", "1 to 1024", "nearest mirror reflect", "REFLECT_101", "Exit codes: 0", "SciPy's truncate"]:
             self.assertIn(words, text)
         self.assertNotIn("--worker", text)
 
