@@ -82,25 +82,35 @@ BorderMode parse_border_name(std::string_view text) {
 
 void add_kernel_options(CLI::App& command, KernelArgs& args) {
   const std::string group = "Kernel (give one)";
-  command.add_option("--gaussian", args.gaussian, "Gaussian of this sigma in pixels, 0 to 1e6; 3x1 differs per axis. SciPy: gaussian_filter; OpenCV: GaussianBlur")
+  command
+      .add_option("--gaussian", args.gaussian,
+                  "Gaussian of this sigma in pixels, 0 to 1e6; 3x1 differs per axis. SciPy: gaussian_filter; OpenCV: GaussianBlur")
       ->type_name("S|SXxSY")
       ->group(group);
-  command.add_option("--box", args.box, "Mean over radius R on each side, 0 to 1048576: 2R+1 pixels; fractions are fine. SciPy: uniform_filter of size 2R+1; OpenCV: blur")
+  command
+      .add_option("--box", args.box,
+                  "Mean over radius R on each side, 0 to 1048576: 2R+1 pixels; fractions are fine. SciPy: uniform_filter of size 2R+1; "
+                  "OpenCV: blur")
       ->type_name("R|RXxRY")
       ->group(group);
   command.add_option("--box-size", args.box_size, "Mean over WxH pixels, even sizes too")->type_name("WxH")->group(group);
   command.add_option("--tent", args.tent, "Triangle: weights fall linearly to zero at R+1; R from 0 to 1048576")
       ->type_name("R|RXxRY")
       ->group(group);
-  command.add_option("--kernel", args.kernel_file, "Weights from a text file, one row a line; applied as correlation, like SciPy's correlate and OpenCV's filter2D")
+  command
+      .add_option("--kernel", args.kernel_file,
+                  "Weights from a text file, one row a line; applied as correlation, like SciPy's correlate and OpenCV's filter2D")
       ->type_name("FILE")
       ->group(group);
   const std::string details = "Kernel details";
-  command.add_option("--radius", args.radius, "With --gaussian: exactly the taps -R..R, 0 to 1048576. OpenCV: a kernel of 2R+1")->type_name("R|RXxRY")->group(details);
+  command.add_option("--radius", args.radius, "With --gaussian: exactly the taps -R..R, 0 to 1048576. OpenCV: a kernel of 2R+1")
+      ->type_name("R|RXxRY")
+      ->group(details);
   command
       .add_option(
           "--truncate", args.truncate,
-          "With --gaussian: radius = floor(T*sigma + 0.5), T from 0 on. SciPy's truncate, whose default is 4; OpenCV cuts 8 bits at 3, others at 4")
+          "With --gaussian: radius = floor(T*sigma + 0.5), T from 0 on. SciPy's truncate, whose default is 4; OpenCV cuts 8 bits at 3, "
+          "others at 4")
       ->type_name("T")
       ->group(details);
   command.add_option("--anchor", args.anchor, "With --box-size and --kernel: the tap on the output pixel [centre]")
@@ -225,7 +235,8 @@ void add_plan_options(CLI::App& command, PlanArgs& args) {
   command.add_option("--algorithm", args.algorithm, "Force an algorithm, see 'mollify list algorithms' [best]")->type_name("ID[:k=v,...]");
   command
       .add_option("--max-error", args.max_error,
-                  "Largest allowed error, from 0 on, full scale = 1; 0, or less than what counts as exact: exact [see 'mollify list formats']")
+                  "Largest allowed error, from 0 on, full scale = 1; 0, or less than what counts as exact: exact "
+                  "[see 'mollify list formats']")
       ->type_name("E");
 }
 

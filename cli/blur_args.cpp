@@ -145,8 +145,7 @@ BatchOptions batch_options(const BlurArgs& args, std::size_t files) {
 
 void add_blur_options(CLI::App& command, BlurArgs& args) {
   command
-      .add_option("files", args.files.paths,
-                   "IN OUT, or IN... with -o; an input may be a folder of images; - is standard input or output")
+      .add_option("files", args.files.paths, "IN OUT, or IN... with -o; an input may be a folder of images; - is standard input or output")
       ->type_name("IN")
       ->required();
   command.add_option("-o,--output", args.files.folder, "Folder for the results, made if missing")->type_name("FOLDER");
@@ -159,15 +158,13 @@ void add_blur_options(CLI::App& command, BlurArgs& args) {
       .add_option("--to", args.files.to, "Format of the results with -o and of standard output: png jpg tif exr webp hdr [the source's]")
       ->type_name("FORMAT")
       ->group(many);
-  command.add_option("--jobs", args.jobs, "Files in flight, 1 to 1024; 0: as processors and memory allow [0]")
-      ->type_name("N")
-      ->group(many);
-  command.add_option("--memory", args.memory, "That all files in flight may take, and the most that is read from a pipe, as in 512M or 2G [half of what is free]")
+  command.add_option("--jobs", args.jobs, "Files in flight, 1 to 1024; 0: as processors and memory allow [0]")->type_name("N")->group(many);
+  command
+      .add_option("--memory", args.memory,
+                  "That all files in flight may take, and the most that is read from a pipe, as in 512M or 2G [half of what is free]")
       ->type_name("SIZE")
       ->group(many);
-  command.add_option("--max-pixels", args.max_pixels, "Refuse files with more pixels, as in 100M [no limit]")
-      ->type_name("N")
-      ->group(many);
+  command.add_option("--max-pixels", args.max_pixels, "Refuse files with more pixels, as in 100M [no limit]")->type_name("N")->group(many);
   command.add_option("--timeout", args.patience, "Give a file up whose reading or writing makes no progress for so long; above 0")
       ->type_name("SECONDS")
       ->capture_default_str()
@@ -176,14 +173,13 @@ void add_blur_options(CLI::App& command, BlurArgs& args) {
   add_kernel_options(command, args.kernel);
   add_border_options(command, args.border);
   command.add_option("--roi", args.roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
-  command
-      .add_option("--page", args.page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
+  command.add_option("--page", args.page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
       ->check(CLI::Range(1, 1 << 30))
       ->type_name("N");
   command.add_option("--format", args.format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")->type_name("F");
   command
       .add_option("--scale", args.scale,
-                   "Between integers and floats: data keeps numbers, colour makes fractions of full scale [as the file is]")
+                  "Between integers and floats: data keeps numbers, colour makes fractions of full scale [as the file is]")
       ->check(CLI::IsMember({"data", "colour"}));
   command.add_option("--flatten", args.flatten, "Lay alpha on this colour for formats without it: #rrggbb, white, black [white]")
       ->type_name("COLOUR");
@@ -196,7 +192,7 @@ void add_blur_options(CLI::App& command, BlurArgs& args) {
       ->check(CLI::Range(0, 9))
       ->type_name("N");
   command.add_flag("--keep-unknown", args.keep_unknown,
-                    "Keep blocks that mollify does not know, whatever their size and whatever is inside");
+                   "Keep blocks that mollify does not know, whatever their size and whatever is inside");
   command.add_option("--alpha", args.alpha, "auto: as the file says; ignore: a channel like any; premultiply")
       ->check(CLI::IsMember({"auto", "ignore", "premultiply"}))
       ->capture_default_str();

@@ -83,7 +83,8 @@ void dry_run(const BlurArgs& args, FileJobs& all, BatchOptions options, const Re
   for (FileJob& job : all.jobs) {
     if (job.in == kPipe) {  // it can be read once only
       reporter.not_examined(job);
-    } else if (const std::string folder = folder_of(job.out); !args.files.folder && job.out != kPipe && ::access(folder.c_str(), W_OK) != 0) {
+    } else if (const std::string folder = folder_of(job.out);
+               !args.files.folder && job.out != kPipe && ::access(folder.c_str(), W_OK) != 0) {
       reporter.failed(job, fmt::format("{}: cannot be written: {}", job.out, std::strerror(errno)));
     } else {
       if (job.out == kPipe) job.format = format_for_pipe(job, args.files.to);

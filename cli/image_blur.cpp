@@ -48,7 +48,9 @@ std::optional<KernelSpec> scaled_kernel(const KernelSpec& kernel, PerAxis<double
 
 }  // namespace
 
-int DeviceBlurrer::threads() const { return std::max(1, device_.info().threads); }
+int DeviceBlurrer::threads() const {
+  return std::max(1, device_.info().threads);
+}
 
 PixelBytes DeviceBlurrer::allocate(std::int64_t bytes) {
   auto* pixels = new (std::align_val_t{kLine}) std::uint8_t[static_cast<std::size_t>(bytes)];
@@ -84,8 +86,8 @@ Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& image, const ConstImageV
 
 WorkImage::WorkImage(ImageBlurrer& blurrer, const ImageDesc& desc)
     : desc_(desc),
-      row_bytes_((desc.width * info(desc.format).pixel_bytes() + static_cast<std::ptrdiff_t>(kLine) - 1) / static_cast<std::ptrdiff_t>(kLine) *
-                 static_cast<std::ptrdiff_t>(kLine)),
+      row_bytes_((desc.width * info(desc.format).pixel_bytes() + static_cast<std::ptrdiff_t>(kLine) - 1) /
+                 static_cast<std::ptrdiff_t>(kLine) * static_cast<std::ptrdiff_t>(kLine)),
       pixels_(blurrer.allocate(row_bytes_ * desc.height)) {}
 
 }  // namespace mollify::cli

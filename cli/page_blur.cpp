@@ -255,7 +255,8 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
 
 void PageBlur::run_views(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) const {
   const Result<BlurOutcome> outcome = blurrer_.run(spec, src, dst);
-  if (!outcome && outcome.error().code == ErrorCode::out_of_memory) fail_for_memory(fmt::format("{}: {}", path_, one_line(outcome.error())));
+  const bool lacks_memory = !outcome && outcome.error().code == ErrorCode::out_of_memory;
+  if (lacks_memory) fail_for_memory(fmt::format("{}: {}", path_, one_line(outcome.error())));
   const BlurOutcome done = value_or_fail(outcome, path_);
   report_.algorithms.insert(done.algorithm);
   report_.predicted_error = std::max(report_.predicted_error, done.predicted_error);

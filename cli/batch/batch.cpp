@@ -37,7 +37,9 @@ struct Slot {
   bool for_memory = false;    ///< and that was the reason
 };
 
-std::string name_of(const FileJob& job) { return job.in == kPipe ? "standard input" : job.in; }
+std::string name_of(const FileJob& job) {
+  return job.in == kPipe ? "standard input" : job.in;
+}
 
 class Batch {
  public:

@@ -18,7 +18,7 @@ struct BatchOptions {
   double patience_seconds = 60;   ///< without progress in reading or writing, before a file is given up
   bool on_gpu = false;            ///< one process more opens the device and blurs for all workers
   int kernel_file = -1;
-  bool dry_run = false;           ///< files are examined, and nothing is written
+  bool dry_run = false;  ///< files are examined, and nothing is written
 };
 
 /// Runs all jobs. A file that fails is told to the reporter, with its reason, and the others go on. Where the process is interrupted by a

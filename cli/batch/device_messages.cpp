@@ -8,7 +8,9 @@ namespace mollify::cli {
 
 using nlohmann::json;
 
-json to_json(const ImageDesc& desc) { return {{"width", desc.width}, {"height", desc.height}, {"format", desc.format}}; }
+json to_json(const ImageDesc& desc) {
+  return {{"width", desc.width}, {"height", desc.height}, {"format", desc.format}};
+}
 
 ImageDesc image_desc_of(const json& message) {
   const auto format = message["format"].get<std::size_t>();
@@ -45,12 +47,20 @@ ImageSpec image_spec_of(const json& message) {
   return spec;
 }
 
-json to_json(const Error& error) { return {{"code", error.code}, {"message", one_line(error)}}; }
+json to_json(const Error& error) {
+  return {{"code", error.code}, {"message", one_line(error)}};
+}
 
-Error error_of(const json& message) { return {message["code"].get<ErrorCode>(), message["message"], {}}; }
+Error error_of(const json& message) {
+  return {message["code"].get<ErrorCode>(), message["message"], {}};
+}
 
-json to_json(const PerAxis<Reach>& reach) { return {reach.x.before, reach.x.after, reach.y.before, reach.y.after}; }
+json to_json(const PerAxis<Reach>& reach) {
+  return {reach.x.before, reach.x.after, reach.y.before, reach.y.after};
+}
 
-PerAxis<Reach> reach_of(const json& message) { return {{message[0], message[1]}, {message[2], message[3]}}; }
+PerAxis<Reach> reach_of(const json& message) {
+  return {{message[0], message[1]}, {message[2], message[3]}};
+}
 
 }  // namespace mollify::cli

@@ -41,8 +41,8 @@ class Mapped {
   [[nodiscard]] ImageView view(const SharedImage& image) const {
     const auto [desc, row_bytes, offset] = image;
     const bool has_size = desc.width > 0 && desc.height > 0 && offset >= 0 && offset < bytes_;
-    const bool fits = has_size && row_bytes >= std::int64_t{desc.width} * info(desc.format).pixel_bytes() &&
-                      row_bytes <= (bytes_ - offset) / desc.height;
+    const bool fits =
+        has_size && row_bytes >= std::int64_t{desc.width} * info(desc.format).pixel_bytes() && row_bytes <= (bytes_ - offset) / desc.height;
     if (!fits) throw std::invalid_argument("an image that does not fit into its memory");
     return {desc, begin_ + offset, row_bytes};
   }

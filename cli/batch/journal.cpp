@@ -119,13 +119,13 @@ std::uint64_t hash_of_file(int descriptor) {
 Journal::Journal(const std::string& folder, std::string_view blur, const std::string& only_file)
     : path_(path_of(folder, only_file)), blur_(hash_of(blur)) {
   // A run that has just ended may remove the file between our opening and our locking it.
-  for (struct stat ours {}, there{}; descriptor_ < 0;) {
+  for (struct stat ours{}, there{}; descriptor_ < 0;) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
     if (!could_lock(descriptor_)) {
       ::close(std::exchange(descriptor_, -1));
       fail(only_file.empty() ? fmt::format("{}: another run of mollify replaces files in this folder", folder)
-                             : fmt::format("{}: another run of mollify replaces this file", (std::filesystem::path(folder) / only_file).string()));
+                             : fmt::format("{}/{}: another run of mollify replaces this file", folder, only_file));
     }
     const bool is_same = ::fstat(descriptor_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 && ours.st_ino == there.st_ino;
     if (!is_same) ::close(std::exchange(descriptor_, -1));

@@ -17,7 +17,8 @@ namespace mollify::cli {
 /// output. The system takes them back however the process ends.
 class Pipes {
  public:
-  /// Sets where the job is read from and written to. `to` names the format of a result that goes to standard output. Throws Failure where standard input has more than `most_bytes`.
+  /// Sets where the job is read from and written to. `to` names the format of a result that goes to standard output. Throws Failure where
+  /// standard input has more than `most_bytes`.
   void connect(FileJob& job, const std::optional<std::string>& to, std::int64_t most_bytes);
   /// Writes the result to standard output, where the job wants that. Throws Failure.
   void deliver(const FileJob& job) const;

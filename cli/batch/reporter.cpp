@@ -12,7 +12,9 @@ namespace mollify::cli {
 namespace {
 
 // They may be pages, frames or parts.
-std::string images_text(const BlurReport& report) { return report.images > 1 ? fmt::format(", {} images", report.images) : ""; }
+std::string images_text(const BlurReport& report) {
+  return report.images > 1 ? fmt::format(", {} images", report.images) : "";
+}
 
 }  // namespace
 
@@ -22,7 +24,9 @@ Reporter::Reporter(const ReporterOptions& options, std::size_t files)
       text_(options.pipes_picture ? stderr : stdout),
       progress_(files, options.is_batch && !options.quiet && !options.json) {}
 
-void Reporter::begin(const FileJob& job) { progress_.show(done_ + failures_, printable(job.in)); }
+void Reporter::begin(const FileJob& job) {
+  progress_.show(done_ + failures_, printable(job.in));
+}
 
 void Reporter::note(const std::string& message) {
   progress_.clear();
@@ -69,8 +73,8 @@ void Reporter::failed(const FileJob& job, const std::string& reason) {
 void Reporter::print_summary(const FileJob& job, const BlurReport& report) {
   constexpr double kMilliseconds = 1e3;
   fmt::print(text_, "{}: {}x{}, {} channels {}{}; {} by {}; error at most {:.2g}\n", printable(job.out), report.width, report.height,
-             report.channels, report.components, images_text(report), options_.kernel,
-             fmt::join(report.algorithms, " and "), report.predicted_error);
+             report.channels, report.components, images_text(report), options_.kernel, fmt::join(report.algorithms, " and "),
+             report.predicted_error);
   for (const std::string& note : report.notes) fmt::print(text_, "  {}\n", message_line(note));
   fmt::print(text_, "  read {:.1f} ms, blur {:.1f} ms, write {:.1f} ms\n", report.read_seconds * kMilliseconds,
              report.blur_seconds * kMilliseconds, report.write_seconds * kMilliseconds);
@@ -104,7 +108,8 @@ void Reporter::finish(const LeftOut& left_out) {
   progress_.clear();
   if (!options_.is_batch) {
     if (failures_ > 0) fail(only_failure_);
-    if (left_out.done > 0 && !options_.quiet && !options_.json) fmt::print(text_, "nothing to do: the run that was interrupted has done it\n");
+    const bool is_silent = options_.quiet || options_.json;
+    if (left_out.done > 0 && !is_silent) fmt::print(text_, "nothing to do: the run that was interrupted has done it\n");
     return;
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();

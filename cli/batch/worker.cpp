@@ -97,9 +97,7 @@ void stop_as_asked(const std::string& in) {
 #endif
 
 BlurFiles files_of(const json& job, const std::vector<Descriptor>& open_files) {
-  const auto descriptor = [&](const char* name) {
-    return job.contains(name) ? open_files.at(job[name].get<std::size_t>()).get() : -1;
-  };
+  const auto descriptor = [&](const char* name) { return job.contains(name) ? open_files.at(job[name].get<std::size_t>()).get() : -1; };
   BlurFiles result{job["in"], job["out"], descriptor("source"), descriptor("result")};
   if (job.contains("format")) result.format = job["format"].get<files::FileFormat>();
   return result;
@@ -152,7 +150,8 @@ void work(Wire& wire, const WorkerDescriptors& descriptors, const json& settings
 }
 
 // On the CPU each worker has a device of its own.
-void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, const BlurRequest& request, const DeviceArgs& args) {
+void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, const BlurRequest& request,
+                 const DeviceArgs& args) {
   const Device device = open_device_quietly(args);
   const auto tuning = stored_tuning(cache_folder(), device.info());
   wire.send({{"ready", tuning ? "" : one_line(tuning.error())}});

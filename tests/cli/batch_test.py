@@ -192,7 +192,8 @@ class BatchTest(unittest.TestCase):
         """It says what would happen, by the headers, and why not; nothing is written."""
         names = self.make(2)
         lines = tool.blur(self.photos, "-o", self.out, "--gaussian", 2, "--dry-run").splitlines()
-        self.assertEqual(lines, [f"{self.photos / n} -> {self.out / n}: PNG, 30x20, 3 channels 8-bit integers" for n in names] + ["2 images"])
+        said = [f"{self.photos / n} -> {self.out / n}: PNG, 30x20, 3 channels 8-bit integers" for n in names]
+        self.assertEqual(lines, [*said, "2 images"])
         (self.photos / "broken.png").write_text("no picture")
         tool.write(self.photos / "float.tif", np.zeros((8, 9, 3), np.float32))
         (self.photos / "cut.png").write_bytes((self.photos / "000.png").read_bytes()[:20])
@@ -350,7 +351,8 @@ class BatchTest(unittest.TestCase):
 
     def test_request_is_checked_before_files(self):
         for args in [("--gaussian", 2, "--algorithm", "no.such"), ("--gaussian", 2, "--algorithm", "sep.fused:no=1"),
-                     ("--gaussian", 2, "--jobs", 5000), ("--gaussian", 2, "--threads", 5000), ("--gaussian", -3), ("--gaussian", 2, "--roi", "0x5+1+1"), ("--gaussian", 2, "--jobs", 4, "--threads", 2)]:
+                     ("--gaussian", 2, "--jobs", 5000), ("--gaussian", 2, "--threads", 5000), ("--gaussian", -3),
+                     ("--gaussian", 2, "--roi", "0x5+1+1"), ("--gaussian", 2, "--jobs", 4, "--threads", 2)]:
             result = tool.run("blur", self.folder / "missing.png", self.folder / "x.png", *args)
             self.assertEqual(result.returncode, 1)
             self.assertNotIn("missing.png", result.stderr)
@@ -398,7 +400,8 @@ class BatchTest(unittest.TestCase):
 
     def test_help(self):
         text = " ".join(tool.run("blur", "--help").stdout.split())
-        for words in ["auto (the CPU)", "0 to 1e6", "gaussian_filter", "GaussianBlur", "uniform_filter", "filter2D", "up to 4096", "1 to 1024", "nearest mirror reflect", "REFLECT_101", "Exit codes: 0", "SciPy's truncate"]:
+        for words in ["auto (the CPU)", "0 to 1e6", "gaussian_filter", "GaussianBlur", "uniform_filter", "filter2D", "up to 4096",
+                      "1 to 1024", "nearest mirror reflect", "REFLECT_101", "Exit codes: 0", "SciPy's truncate"]:
             self.assertIn(words, text)
         self.assertNotIn("--worker", text)
 
