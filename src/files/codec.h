@@ -113,6 +113,14 @@ class Writer {
   }
 };
 
+/// For writers: the items of the file, then those of its pages.
+template <typename Function>
+void for_each_item(const Document& document, Function function) {
+  for (const Item& item : document.items) function(item);
+  for (const Page& page : document.pages) {
+    for (const Item& item : page.items) function(item);
+  }
+}
 /// For writers: an item that the contract passed on and that the format has no place for. Asserts in debug builds, throws FileError in
 /// others.
 [[noreturn]] void unaccounted(const Item& item, FileFormat format);

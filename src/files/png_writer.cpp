@@ -69,7 +69,7 @@ class PngWriter final : public Writer {
     compression_ = std::clamp(options.compression.value_or(kDefaultCompression), 0, 9);
     if (header_.interlaced)
       MemoryLimit(options.memory_bytes).take(document.pages.front().row_bytes() * header_.height, "the interlaced picture");
-    for_each_item([](const Item& item) { static_cast<void>(png::place_of(item)); });  // before a byte is written
+    for_each_item(document_, [](const Item& item) { static_cast<void>(png::place_of(item)); });  // before a byte is written
     write_head();
   }
 
@@ -87,16 +87,8 @@ class PngWriter final : public Writer {
   }
 
  private:
-  template <typename Function>
-  void for_each_item(Function function) const {
-    for (const Item& item : document_.items) function(item);
-    for (const Page& page : document_.pages) {
-      for (const Item& item : page.items) function(item);
-    }
-  }
-
   void write_items(png::Place place) {
-    for_each_item([&](const Item& item) {
+    for_each_item(document_, [&](const Item& item) {
       if (png::place_of(item) == place) png::write_item(sink_, item, document_.pages.front());
     });
   }
@@ -117,7 +109,7 @@ class PngWriter final : public Writer {
     Bytes body;
     png::put_u32(body, static_cast<std::uint32_t>(frames));
     std::uint32_t loops = 0;
-    for_each_item([&](const Item& item) { loops = item.kind == ItemKind::loop_count ? item.number : loops; });
+    for_each_item(document_, [&](const Item& item) { loops = item.kind == ItemKind::loop_count ? item.number : loops; });
     png::put_u32(body, loops);
     sink_.put(png::kacTL, body);
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "files/numbers.h"
 #include "files/tiff_library.h"
 #include "files/tiff_pages.h"
 #include "files/tiff_structure.h"
@@ -169,7 +170,7 @@ class PageDecoder {
     const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
     samples_.resize(static_cast<std::size_t>(across) * bytes);
     for (std::int64_t row = 0; row < band_count_; ++row) {
-      unpack_samples(layout_.sample, Scale::full, strile_.data() + row / v * row_bytes, across, samples_.data());
+      unpack_samples(layout_.sample, SampleScale::full, strile_.data() + row / v * row_bytes, across, samples_.data());
       for (std::int64_t i = 0; i < width; ++i)
         std::memcpy(place(row, x + i, plane), &samples_[static_cast<std::size_t>(i / h) * bytes], bytes);
     }
@@ -190,7 +191,7 @@ class PageDecoder {
       }
       return;
     }
-    const Scale scale = layout_.conversion == Conversion::palette ? Scale::none : Scale::full;
+    const SampleScale scale = layout_.conversion == Conversion::palette ? SampleScale::none : SampleScale::full;
     const auto size = static_cast<std::size_t>(bytes_of(layout_.stored_type()));
     const std::int64_t count = width * strile_samples();
     for (std::int64_t row = 0; row < band_count_; ++row) {
@@ -214,35 +215,7 @@ class PageDecoder {
   void fill(std::int64_t x, std::int64_t width, int plane) {
     const NumberType type = layout_.stored_type();
     std::array<std::uint8_t, 8> value{};
-    const auto put = [&](auto number) { std::memcpy(value.data(), &number, sizeof(number)); };
-    switch (type) {
-      case NumberType::u8:
-        put(static_cast<std::uint8_t>(std::clamp(layout_.fill, 0.0, 255.0)));
-        break;
-      case NumberType::i8:
-        put(static_cast<std::int8_t>(std::clamp(layout_.fill, -128.0, 127.0)));
-        break;
-      case NumberType::u16:
-        put(static_cast<std::uint16_t>(std::clamp(layout_.fill, 0.0, 65535.0)));
-        break;
-      case NumberType::i16:
-        put(static_cast<std::int16_t>(std::clamp(layout_.fill, -32768.0, 32767.0)));
-        break;
-      case NumberType::u32:
-        put(static_cast<std::uint32_t>(std::clamp(layout_.fill, 0.0, 4294967295.0)));
-        break;
-      case NumberType::i32:
-        put(static_cast<std::int32_t>(std::clamp(layout_.fill, -2147483648.0, 2147483647.0)));
-        break;
-      case NumberType::f32:
-        put(static_cast<float>(layout_.fill));
-        break;
-      case NumberType::f64:
-        put(layout_.fill);
-        break;
-      case NumberType::f16:
-        break;
-    }
+    store_number(type, layout_.fill, value.data());
     for (std::int64_t row = 0; row < band_count_; ++row) {
       for (std::int64_t i = 0; i < width * strile_samples(); ++i) {
         std::uint8_t* to = layout_.planar ? place(row, x + i, plane) : place(row, x, 0) + i * bytes_of(type);

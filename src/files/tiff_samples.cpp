@@ -100,20 +100,20 @@ float float_of_24(std::uint32_t bits) {
 }
 
 template <typename T, typename Next>
-void unpack_integers(SampleLayout layout, Scale scale, Next next, std::int64_t count, std::uint8_t* to) {
+void unpack_integers(SampleLayout layout, SampleScale scale, Next next, std::int64_t count, std::uint8_t* to) {
   constexpr int kBits = 8 * sizeof(T);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::uint32_t value = next(i);
     if (layout.kind == SampleKind::signed_integer) {
       store(to, i, static_cast<T>(value << (kBits - layout.bits)));  // the bits of the signed type are the same
     } else {
-      store(to, i, static_cast<T>(scale == Scale::none ? value : rescaled(value, full_scale(layout.bits), full_scale(kBits))));
+      store(to, i, static_cast<T>(scale == SampleScale::none ? value : rescaled(value, full_scale(layout.bits), full_scale(kBits))));
     }
   }
 }
 
 template <typename T>
-void unpack_odd(SampleLayout layout, Scale scale, const std::uint8_t* from, std::int64_t count, std::uint8_t* to) {
+void unpack_odd(SampleLayout layout, SampleScale scale, const std::uint8_t* from, std::int64_t count, std::uint8_t* to) {
   if (layout.bits == 24)
     return unpack_integers<T>(
         layout, scale, [from](std::int64_t i) { return load_24(from, i); }, count, to);
@@ -180,7 +180,7 @@ void arrange_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t w
   const SampleLayout layout{.bits = ycbcr.bits};
   Bytes samples(static_cast<std::size_t>(count) * sizeof(T));
   for (std::int64_t y = 0; y < rows; ++y, to += row_bytes) {
-    if (y % v == 0) unpack_samples(layout, Scale::full, from + y / v * layout.row_bytes(count), count, samples.data());
+    if (y % v == 0) unpack_samples(layout, SampleScale::full, from + y / v * layout.row_bytes(count), count, samples.data());
     for (std::int64_t x = 0; x < width; ++x) {
       const std::int64_t place = x / h * block;
       store(to, 3 * x, load<T>(samples.data(), place + y % v * h + x % h));
@@ -233,7 +233,7 @@ NumberType number_type(SampleLayout layout) {
   return is_signed ? NumberType::i32 : NumberType::u32;
 }
 
-void unpack_samples(SampleLayout layout, Scale scale, const std::uint8_t* from, std::int64_t count, std::uint8_t* to) {
+void unpack_samples(SampleLayout layout, SampleScale scale, const std::uint8_t* from, std::int64_t count, std::uint8_t* to) {
   if (layout.kind == SampleKind::floating && layout.bits == 24) {
     for (std::int64_t i = 0; i < count; ++i) store(to, i, float_of_24(load_24(from, i)));
     return;

@@ -20,8 +20,8 @@ struct SampleLayout {
 /// The type of the samples of a page; integers of fewer bits are scaled to its full scale.
 [[nodiscard]] NumberType number_type(SampleLayout layout);
 /// Integers of 64 bits become f64. Unscaled are the indices of palettes.
-enum class Scale : std::uint8_t { full, none };
-void unpack_samples(SampleLayout layout, Scale scale, const std::uint8_t* from, std::int64_t count, std::uint8_t* to);
+enum class SampleScale : std::uint8_t { full, none };
+void unpack_samples(SampleLayout layout, SampleScale scale, const std::uint8_t* from, std::int64_t count, std::uint8_t* to);
 /// The way back. `layout.bits` are those of the number type, or fewer of an integer.
 void pack_samples(SampleLayout layout, NumberType type, const std::uint8_t* from, std::int64_t count, std::uint8_t* to);
 

@@ -193,7 +193,7 @@ class WebpWriter final : public Writer {
   WebpWriter(ByteSink& sink, const Document& document, const WriteOptions& options) : sink_(sink), document_(document), options_(options) {
     if (document.pages.empty()) throw FileError("has no picture");
     for (const Page& page : document.pages) check_page(page, document);
-    for_each_item(check_item);
+    for_each_item(document_, check_item);
     constexpr std::int64_t kPixelBytes = 4;
     const Page& first = document.pages.front();
     MemoryLimit(options.memory_bytes).take(kPixelBytes * first.width * first.height * (is_animated() ? 2 : 1), "the picture");
@@ -210,28 +210,21 @@ class WebpWriter final : public Writer {
   void finish() override {
     write_items(ItemKind::exif, webp::kExif);
     write_items(ItemKind::xmp, webp::kXmp);
-    for_each_item([this](const Item& item) {
+    for_each_item(document_, [this](const Item& item) {
       if (is_free_chunk(item)) put_chunk(item.name, item.data);
     });
     Bytes length;
     webp::put_number(length, static_cast<std::uint32_t>(position_ - 8), 4);
     sink_.write_at(4, length);
-    for_each_item([this](const Item& item) {
+    for_each_item(document_, [this](const Item& item) {
       if (item.kind == ItemKind::trailer) put(item.data);
     });
   }
 
  private:
-  template <typename Function>
-  void for_each_item(Function function) const {
-    for (const Item& item : document_.items) function(item);
-    for (const Page& page : document_.pages) {
-      for (const Item& item : page.items) function(item);
-    }
-  }
   [[nodiscard]] const Item* find_item(ItemKind kind) const {
     const Item* found = nullptr;
-    for_each_item([&](const Item& item) {
+    for_each_item(document_, [&](const Item& item) {
       if (item.kind == kind && found == nullptr) found = &item;
     });
     return found;
@@ -271,7 +264,7 @@ class WebpWriter final : public Writer {
   void write_features() {
     int features = is_animated() ? webp::kIsAnimated : 0;
     bool has_chunks = false;
-    for_each_item([&](const Item& item) { has_chunks = has_chunks || is_free_chunk(item); });
+    for_each_item(document_, [&](const Item& item) { has_chunks = has_chunks || is_free_chunk(item); });
     if (document_.pages.front().alpha != AlphaKind::none) features |= webp::kHasAlpha;
     if (find_item(ItemKind::icc_profile) != nullptr) features |= webp::kHasProfile;
     if (find_item(ItemKind::exif) != nullptr) features |= webp::kHasExif;

@@ -1,0 +1,39 @@
+// Encodes the pixels of one page by libtiff.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "files/tiff_layout.h"
+#include "files/tiff_library.h"
+
+namespace mollify::files::tiff {
+
+/// A row of strips or tiles of all planes is gathered, encoded and appended.
+class PageEncoder {
+ public:
+  PageEncoder(ByteSink& sink, const Page& page, const PageLayout& layout, bool big_endian, const WriteOptions& options);
+
+  void write(std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes);
+
+  struct Places {
+    std::vector<std::uint64_t> offsets, counts;
+  };
+  /// Of all strips or tiles, after the last row.
+  [[nodiscard]] Places places() const;
+
+ private:
+  void set_up(const WriteOptions& options);
+  [[nodiscard]] std::int64_t across() const { return (page_.width + std::int64_t{layout_.strile_width} - 1) / layout_.strile_width; }
+  void gather(const std::uint8_t* from);
+  void encode();
+
+  const Page& page_;
+  PageLayout layout_;
+  LibraryWriter library_;
+  Bytes band_, row_copy_, plane_row_;
+  std::int64_t strile_bytes_ = 0;
+  std::int64_t row_ = 0;
+};
+
+}  // namespace mollify::files::tiff
