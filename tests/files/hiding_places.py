@@ -1,4 +1,4 @@
-"""Files in which one picture hides in a known place, and the search for it in whatever a file packs: deflate, base64, hexadecimal digits."""
+"""Files in which one picture hides in a known place, and the search for it, also in deflate, base64 and digits."""
 import base64
 import re
 import struct

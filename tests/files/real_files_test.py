@@ -10,6 +10,7 @@ import tifffile
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
+from tests.files import hdr_test
 from tests.files.blurring import TOOL, BlurTest
 from tests.files.colour_profiles import matrix_profile
 
@@ -59,6 +60,22 @@ class Renderings(BlurTest):
         self.assertFalse((got["R"] == channels["R"]).all())
         self.blur("a.exr", "c.exr", "--gaussian", 3, "--channels", "Z")
         self.assertFalse((read_exr(self.path("c.exr"))["Z"] == data["Z"]).all(), "asked for by its name, it is blurred")
+
+
+class LightProbes(BlurTest):
+    def test_grey_becomes_three_equal_channels(self):
+        """HDR has no others. An 8-bit number is decoded to light."""
+        grey = RANDOM.integers(0, 256, (20, 30), dtype=np.uint8)
+        half = (grey / 255).astype(np.float16)
+        Image.fromarray(grey).save(self.path("a.png"))
+        write_exr(self.path("a.exr"), {"Y": half})
+        write_exr(self.path("b.exr"), {"temperature": half})
+        light = np.where(grey <= 0.04045 * 255, grey / 255 / 12.92, ((grey / 255 + 0.055) / 1.055) ** 2.4)
+        for source, exact in [("a.png", light), ("a.exr", half), ("b.exr", half)]:
+            done = self.blur(source, "b.hdr", "--gaussian", 0)
+            self.assertIn("grey becomes three equal channels", done.printed)
+            got = hdr_test.numbers(hdr_test.read(self.path("b.hdr").read_bytes())[2])
+            np.testing.assert_allclose(got, np.repeat(exact[..., None].astype(float), 3, axis=2), rtol=1 / 200, atol=1e-6)
 
 
 class Microscopes(BlurTest):

@@ -4,10 +4,9 @@ import zlib
 
 from PIL import Image
 
-from tests.files import png_files
 from tests.files.colour_profiles import matrix_profile
 from tests.files.contract_rows.rows import Row
-from tests.files.contract_rows.sources import chunk, exr, hdr, jpeg, png, tiff, webp
+from tests.files.contract_rows.sources import chunk, exr, hdr, jpeg, tiff, webp
 
 PROFILE = matrix_profile(1.8)
 OTHER_PRIMARIES = (0.68, 0.32, 0.265, 0.69, 0.15, 0.06, 0.3127, 0.329)  # red, green, blue, white: x and y

@@ -167,7 +167,8 @@ def tiff_with_second_directory(picture):
     at = len(block) + len(block) % 2
     block = block.ljust(at, b"\0")
     entries = [(259, 3, 6), (513, 4, at + 2 + 3 * 12 + 4), (514, 4, len(picture))]
-    block += struct.pack("<H", 3) + b"".join(struct.pack("<HHII", number, kind, 1, value) for number, kind, value in entries) + bytes(4) + picture
+    block += struct.pack("<H", 3) + b"".join(struct.pack("<HHII", number, kind, 1, value) for number, kind, value in entries)
+    block += bytes(4) + picture
     first = struct.unpack_from("<I", block, 4)[0]
     count = struct.unpack_from("<H", block, first)[0]
     struct.pack_into("<I", block, first + 2 + 12 * count, at)
@@ -210,7 +211,8 @@ ROWS = {
                 "JPEG": lambda: jpeg((0xE1, b"http://ns.adobe.com/xap/1.0/\0" + XMP)), "TIFF": lambda: tag(700, 1, XMP),
                 "WebP": lambda: webp(4, (b"XMP ", XMP)), "OpenEXR": lambda: exr({"xmp": XMP.decode()})}, xmp),
     "IPTC": Row({"PNG": lambda: png(png_files.raw_profile(b"iptc", iptc_resource())),
-                 "JPEG": lambda: jpeg((0xED, resources(iptc_resource()))), "TIFF": lambda: tag(33723, 7, IPTC)}, by_exiftool("IPTC:By-line")),
+                 "JPEG": lambda: jpeg((0xED, resources(iptc_resource()))), "TIFF": lambda: tag(33723, 7, IPTC)},
+                by_exiftool("IPTC:By-line")),
     "Photoshop's resources": Row({"PNG": lambda: png(png_files.raw_profile(b"8bim", PHOTOSHOP)),
                                   "JPEG": lambda: jpeg((0xED, resources(PHOTOSHOP))), "TIFF": lambda: tag(34377, 7, PHOTOSHOP)},
                                  by_exiftool("Photoshop:CopyrightFlag")),
@@ -225,9 +227,11 @@ ROWS = {
     "GeoTIFF and GDAL tags": Row({"TIFF": lambda: tag(33550, 12, (10.0, 10.0, 0.0))}, lambda file: file.tiff_tag(33550)),
     "OME-XML": Row({"TIFF": lambda: tiff_pages((RGB, {"photometric": "rgb", "description": "<?xml version='1.0'?><OME>slide</OME>"}))},
                    in_description("<OME>slide")),
-    "ImageJ's description": Row({"TIFF": lambda: tiff(RGB[..., 0].copy(), imagej=True, metadata={"unit": "micron"})}, in_description("unit=micron")),
+    "ImageJ's description": Row({"TIFF": lambda: tiff(RGB[..., 0].copy(), imagej=True, metadata={"unit": "micron"})},
+                                 in_description("unit=micron")),
     "a thumbnail or preview": Row({"PNG": lambda: chunk(b"eXIf", exif_thumbnail()), "JPEG": lambda: jpeg((0xE0, b"JFXX\0\x10" + THUMBNAIL)),
-                                   "TIFF": lambda: tiff_with_second_directory(THUMBNAIL), "WebP": lambda: webp(8, (b"EXIF", exif_thumbnail())),
+                                   "TIFF": lambda: tiff_with_second_directory(THUMBNAIL),
+                                   "WebP": lambda: webp(8, (b"EXIF", exif_thumbnail())),
                                    "OpenEXR": lambda: exr_with(attribute("preview", "preview", struct.pack("<II", 4, 6) + PREVIEW))},
                                   thumbnail, words=("thumbnail", "preview", "Exif (")),
     "a second picture, a depth or gain map": Row({"JPEG": lambda: jpeg((0xE2, mpf()), trailer=SECOND)}, holds(SECOND)),
