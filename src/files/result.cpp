@@ -503,11 +503,9 @@ class ResultPlanner {
     const bool has_items_of_pages = request_.format == FileFormat::tiff || request_.format == FileFormat::exr;
     std::vector<Item> of_file = source_.items;
     const PageWork& first = out_.pages.front();
-    if (choice_.is_one_of_many) leave_out_items_of_many(of_file);
     if (!has_items_of_pages) of_file.insert(of_file.end(), first.from.items.begin(), first.from.items.end());
     out_.document.items = converted_items(of_file, first.from, first);
     for (PageWork& work : out_.pages) {
-      if (choice_.is_one_of_many) leave_out_items_of_many(work.from.items);
       if (has_items_of_pages) work.result.items = converted_items(work.from.items, work.from, work);
       out_.document.pages.push_back(work.result);
     }
@@ -519,13 +517,15 @@ class ResultPlanner {
            item.kind == ItemKind::ome_xml || item.kind == ItemKind::imagej;
   }
   void leave_out_items_of_many(std::vector<Item>& items) {
+    if (!choice_.is_one_of_many) return;
     for (const Item& item : items) {
       if (is_of_many(item)) messages_.add(std::string(contract_row(item.kind).name) + " left out: it is not true of one page");
     }
     std::erase_if(items, is_of_many);
   }
 
-  std::vector<Item> converted_items(const std::vector<Item>& items, const Page& from, const PageWork& work) {
+  std::vector<Item> converted_items(std::vector<Item> items, const Page& from, const PageWork& work) {
+    leave_out_items_of_many(items);
     const ItemContext context{source_.format, request_.format,         from,
                               work.result,    request_.region,         request_.keep_unknown,
                               work.turns,     work.colour.has_value(), work.space.get()};

@@ -53,7 +53,7 @@ class ManyPictures(ToolTest):
         for options in ({"truncate": True}, {}):
             tifffile.imwrite(self.path("a.tif"), stack, imagej=True, metadata={"axes": "ZYX"}, **options)
             said = self.blur("a.tif", "b.png")
-            self.assertIn("ImageJ's description left out", said)
+            self.assertEqual(said.count("ImageJ's description left out"), 1)
             self.check("b.png", np.repeat(stack[0][..., None], 3, 2))
             self.blur("a.tif", "b.tif", "--page", 3)
             with tifffile.TiffFile(self.path("b.tif")) as file:
