@@ -183,11 +183,11 @@ TEST(Twins, NxnDirectMatches) {
   });
 }
 
-template <class T, class P>
+template <class P>
 void expect_box_twins(const Formats& formats, const BoxAny& box, void (*simd)(const BoxAny&, const Tile&),
                       void (*twin)(const BoxAny&, const Tile&)) {
   for (const std::int32_t width : {60, 191, 192}) {  // less than a chunk, three of them, and without the last pixel
-    const BoxFloatScratch<T, P> shape(nullptr, width, box.x.size(), box.x.halo(), box.rows.source.channels);
+    const BoxFloatScratch<P> shape(nullptr, width, box.x.size(), box.x.halo(), box.rows.source.channels);
     expect_twins(formats, Match::last_place, shape.bytes, box, simd, twin, nullptr, width);
   }
 }
@@ -207,9 +207,8 @@ TEST(Twins, BoxAnyMatches) {
       box.x = box_window(x);
       box.y = box_window(y);
       box.scale = 1.0 / ((x.before + 1.0 + x.after) * (y.before + 1.0 + y.after));
-      expect_box_twins<float, float>(formats, box, box_any_f32, scalar::box_any_f64);
-      expect_box_twins<float, float>(formats, box, box_any_f64, scalar::box_any_f64);
-      expect_box_twins<double, double>(formats, box, box_any_wide, scalar::box_any_wide);
+      expect_box_twins<float>(formats, box, box_any_f64, scalar::box_any_f64);
+      expect_box_twins<double>(formats, box, box_any_wide, scalar::box_any_wide);
     }
   });
 }

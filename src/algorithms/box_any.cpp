@@ -14,15 +14,15 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "box_any";
-constexpr std::array<std::string_view, 3> kAccumulators = {"i32", "f32", "f64"};
+constexpr std::array<std::string_view, 2> kAccumulators = {"i32", "f64"};
 constexpr std::array<std::string_view, 3> kSpans = {"2", "4", "8"};
 constexpr std::array<std::string_view, 3> kThreads = {"128", "256", "512"};
 constexpr std::array<std::string_view, 4> kBatches = {"1", "2", "4", "8"};
 constexpr std::array<std::string_view, 3> kWalks = {"1", "2", "4"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else the cheapest within the error",
-               "CPU: precision of the sums along rows"},
+    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64",
+               "CPU: what sums are made in"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"form", kBoxAnyForms, "the cheapest",
                "GPU: windows from sums of columns, from four corners, or from sums along rows of groups or of subgroups (lanes)"},
@@ -53,10 +53,8 @@ std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cp
 /// Of one thread.
 std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, int channels) {
   if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes;
-  const auto of = [&]<class T, class P>(T, P) {
-    return cpu::BoxFloatScratch<T, P>(nullptr, pass.tile.x, x.size(), x.halo(), channels).bytes;
-  };
-  return pass.constants.at("wide_pixels") != 0 ? of(double{}, double{}) : of(float{}, float{});
+  const auto of = [&]<class P>(P) { return cpu::BoxFloatScratch<P>(nullptr, pass.tile.x, x.size(), x.halo(), channels).bytes; };
+  return pass.constants.at("wide_pixels") != 0 ? of(double{}) : of(float{});
 }
 
 /// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
@@ -91,7 +89,7 @@ Result<Proposal> propose(const Problem& p) {
   const cpu::BoxWindow y = integer ? asked_y : cpu::fold_window(asked_y, p.spec.border.mode.y, p.src.height).window;
 
   // Pixels are held in f32 unless their decoding alone would cost too much. What is held is rounded: pixels, means of columns,
-  // rests of blocks, windows and what comes of them.
+  // pairs of them, sums of pairs and windows.
   const auto error = [&](Accumulator pixels) {
     constexpr double kRoundings = 5.0;
     return colour_gain(p.spec) * kRoundings * unit_roundoff(pixels) + colour_error(p.spec, pixels);
@@ -99,21 +97,9 @@ Result<Proposal> propose(const Problem& p) {
   const bool wide_pixels = !integer && error(Accumulator::f32) > p.allowed_error;
   const int channels = info(p.src.format).channels;
 
-  // Sums along rows round once a pixel: n of them, of at most n values, err by half a unit a value on average.
-  const double along_rows = error(Accumulator::f32) + colour_gain(p.spec) * 0.5 * static_cast<double>(x.halo() + 2) *
-                                                         unit_roundoff(Accumulator::f32);
-  const bool wants_f32 = given != p.options.end() && given->second == "f32";
-  if (wants_f32 && wide_pixels) return refusal("pixels in f32 would cost more than the allowed error");
-  // Results of 24 bits show what sums of more than a few such numbers lose, whatever error is allowed.
-  constexpr std::int64_t kFew = 4;
-  const FormatInfo& destination = info(p.dst.format);
-  const bool shows_sums = !destination.is_unorm() && destination.bits == 32 && x.size() > kFew;
-  const bool suits_f32 = given == p.options.end() && !shows_sums && along_rows <= p.allowed_error;
-  const bool f32_along = !integer && !wide_pixels && (wants_f32 || suits_f32);
-
   Proposal out;
-  out.options = {{"accumulator", integer ? "i32" : f32_along ? "f32" : "f64"}};
-  out.error = f32_along ? along_rows : error(wide_pixels ? Accumulator::f64 : Accumulator::f32);
+  out.options = {{"accumulator", integer ? "i32" : "f64"}};
+  out.error = error(wide_pixels ? Accumulator::f64 : Accumulator::f32);
 
   // The taller the window, the longer a segment must be to pay for its first sums.
   const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(
@@ -127,8 +113,7 @@ Result<Proposal> propose(const Problem& p) {
   pass.kernel = kKernel;
   pass.constants = {{"integer", integer ? 1 : 0},
                     {"segment_rows", segment},
-                    {"wide_pixels", wide_pixels ? 1 : 0},
-                    {"wide_sums", integer || f32_along ? 0 : 1}};
+                    {"wide_pixels", wide_pixels ? 1 : 0}};
   pass.extent = box->extent;
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = tile_for(p, needs);

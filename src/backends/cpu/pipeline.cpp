@@ -115,10 +115,7 @@ std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass
     fold(k.x, k.fold_x, plan.spec.border.mode.x, plan.src.width);
     fold(k.y, k.fold_y, plan.spec.border.mode.y, plan.src.height);
   }
-  const auto kernel = integer                                  ? box_any_i32
-                      : pass.constants.at("wide_pixels") != 0 ? box_any_wide
-                      : pass.constants.at("wide_sums") != 0   ? box_any_f64
-                                                              : box_any_f32;
+  const auto kernel = integer ? box_any_i32 : pass.constants.at("wide_pixels") != 0 ? box_any_wide : box_any_f64;
   return [kernel, k](const Tile& tile) { kernel(k, tile); };
 }
 
@@ -192,7 +189,7 @@ constexpr std::array<std::string_view, 2> kFixedConstants = {"halvings", "roundi
 constexpr std::array<std::string_view, 3> kPyramidConstants = {"halvings", "levels", "rounding"};
 constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_x", "height_y",     "levels_x",     "levels_y",
                                                             "radius_x", "radius_y", "rounding", "undershoot_x", "undershoot_y"};
-constexpr std::array<std::string_view, 4> kBoxConstants = {"integer", "segment_rows", "wide_pixels", "wide_sums"};
+constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide_pixels"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"cells_x",  "cells_y", "columns", "factor_x",
                                                                   "factor_y", "first_x", "first_y", "rows"};
 constexpr std::array kKernels = {

@@ -20,13 +20,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// Windows along the groups of some rows, summed in `Sum` and kept in `T`, and their way to the destination. Each begins at
-/// the first of its whole pixels.
-template <class Sum, class T, class P>
+/// Windows along the groups of some rows and their way to the destination. Each begins at the first of its whole pixels.
+///
+/// Pairs of groups are summed in `P`, and the pairs of two windows at once in f64: those that both the window which begins just before a
+/// pair and the one which begins with it cover whole. What one of the two covers besides are one or two groups at its ends.
+template <class P>
 class FloatWindows {
  public:
   /// `rows` rows from row `y` of the destination on.
-  FloatWindows(const BoxAny& box, const Tile& tile, BoxFloatSums<T, P>& sums, std::int64_t y, std::int64_t rows)
+  FloatWindows(const BoxAny& box, const Tile& tile, BoxFloatSums<P>& sums, std::int64_t y, std::int64_t rows)
       : box_(box),
         tile_(tile),
         sums_(sums),
@@ -34,120 +36,177 @@ class FloatWindows {
         y_(y),
         rows_(rows),
         first_(box.x.reach_before() - box.x.before),
-        last_(first_ + tile.out.width),
+        covered_(box_pairs(box.x.size())),
+        block_(std::max<std::int64_t>(covered_, 1)),
         stores_as_is_(std::is_same_v<P, float> && box.rows.destination.is_plain_f32()) {}
 
-  HWY_INLINE void run() const {
-    const std::int64_t n = box_.x.size();
-    const std::int64_t x = sums_.columns().x;
+  void run() {
     const std::int64_t pixels = sums_.columns().pixels;
-    HWY_ALIGN Sum folded[kGroup] = {};
-    if (!box_.fold_x.is_empty()) add_folded(folded);
-    for (std::int64_t begin = -((x % n + n) % n);; begin += n) {
-      HWY_ALIGN Sum start[kGroup];  // sum of the block's groups up to what a window of the block before reaches
-      std::copy_n(folded, kGroup, start);
-      const std::int64_t end = std::min(begin, last_);
-      std::int64_t i = std::max(begin - n, first_);
-      if (i < end) {
-        sums_.need(i + n);
-        add_groups(begin, i + n, start);
+    if (!box_.fold_x.is_empty()) add_folded();
+    const auto make = choose_make();
+    begin();
+    const std::int64_t end = (tile_.out.width - made_ + 1) / 2;  // of the pairs that windows begin before or with
+    std::int64_t done = 0;
+    for (std::int64_t j = 0; j < end;) {
+      const std::int64_t to = std::min({end, j + block_ - in_block_, j + (kBoxChunk - made_ + 1) / 2});
+      sums_.need(std::min(pair_ + 2 * (to + covered_) + 1, pixels));
+      (this->*make)(j, to);
+      made_ += 2 * (to - j), in_block_ += to - j, j = to;
+      if (in_block_ == block_) end_block();
+      while (made_ >= kBoxChunk || (j == end && done < tile_.out.width)) {
+        const std::int64_t count = std::min({made_, kBoxChunk, tile_.out.width - done});
+        store(done, done + count);
+        std::copy_n(s_.windows + count * kGroup, kGroup, s_.windows);
+        made_ -= count, done += count;
       }
-      while (i < end) {
-        const std::int64_t in_chunk = (i - first_) % kBoxChunk;
-        const std::int64_t to = std::min(end, i - in_chunk + kBoxChunk);
-        sums_.need(std::min(to + n, pixels));
-        make(i, to, start);
-        if (to == last_ || (to - first_) % kBoxChunk == 0) store(i - in_chunk - first_, to - first_);
-        i = to;
-      }
-      if (begin >= last_) return;
-      sums_.need(std::min(begin + n, pixels));
-      sums_.release(begin + n);
-      sum_to_end(std::max<std::int64_t>(begin, 0), std::min(begin + n, pixels));
     }
   }
 
  private:
-  using D = hn::CappedTag<Sum, kVectorBytes / sizeof(Sum)>;
+  using Stored = hn::Rebind<P, SumTag>;
+  using V = hn::Vec<Stored>;
+  static constexpr std::int64_t kLanes = hn::MaxLanes(SumTag());
+  static constexpr std::int64_t kAtOnce = std::min<std::int64_t>(kGroup / kLanes, 2);  ///< sums that do not wait for each other
 
   /// What all windows lack, see BoxFold. Whole periods are summed from the image's first pixel on, so that bits do not depend on tiles.
-  void add_folded(Sum* sums) const {
+  void add_folded() {
     const BoxFold& fold = box_.fold_x;
     const std::int64_t pixels = sums_.columns().pixels;
     sums_.need(pixels);
-    HWY_ALIGN Sum period[kGroup] = {};
-    if (fold.periods > 0) {
-      const std::int64_t from = (fold.period - sums_.columns().x % fold.period) % fold.period;
-      add_groups(from, from + fold.period, period);
-    }
-    const T* first = s_.groups;
-    const T* last = s_.groups + (pixels - 1) * kGroup;
+    const std::int64_t from = fold.periods > 0 ? (fold.period - sums_.columns().x % fold.period) % fold.period : 0;
+    const P* first = s_.groups;
+    const P* last = s_.groups + (pixels - 1) * kGroup;
     for (std::int64_t i = 0; i < kGroup; ++i) {
-      sums[i] = static_cast<Sum>(fold.periods) * period[i] + static_cast<Sum>(fold.before) * static_cast<Sum>(first[i]) +
-                static_cast<Sum>(fold.after) * static_cast<Sum>(last[i]);
+      double period = 0.0;
+      for (std::int64_t p = from; p < from + fold.period; ++p) period += static_cast<double>(s_.groups[p * kGroup + i]);
+      folded_[i] = static_cast<double>(fold.periods) * period + static_cast<double>(fold.before) * static_cast<double>(first[i]) +
+                   static_cast<double>(fold.after) * static_cast<double>(last[i]);
     }
   }
 
-  HWY_INLINE void add_groups(std::int64_t from, std::int64_t to, Sum* sums) const {
-    const D d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    for (std::int64_t part = 0; part < kGroup; part += lanes) {
-      auto sum = hn::LoadU(d, sums + part);
-      for (std::int64_t i = from; i < to; ++i) sum = hn::Add(sum, load_as(d, s_.groups + i * kGroup + part));
-      hn::StoreU(sum, d, sums + part);
+  /// The pairs that the first windows cover. Pairs begin at even columns of the source, and blocks at multiples of their length, so
+  /// that bits do not depend on tiles.
+  void begin() {
+    const std::int64_t x = sums_.columns().x + first_;
+    const std::int64_t pair = (x + 1) >> 1;
+    pair_ = 2 * pair - sums_.columns().x;
+    made_ = 2 * pair - 1 - x;  // the first of the two windows may begin too early
+    in_block_ = ((pair % block_) + block_) % block_;
+    if (covered_ == 0) {
+      std::fill_n(s_.pairs[0], kGroup, 0.0);
+      return;
+    }
+    sums_.need(pair_ + 2 * covered_);
+    enter(in_block_, block_, pair_, s_.pairs[now_]);
+    enter(0, in_block_, pair_ + 2 * (block_ - in_block_), s_.pairs[next_]);
+    sum_to_end(in_block_);
+  }
+
+  /// Makes pairs [from, to) of a block, the first of which begins at `pixel`, and their sum the start of windows.
+  void enter(std::int64_t from, std::int64_t to, std::int64_t pixel, double* block) {
+    const SumTag d;
+    for (std::int64_t part = 0; part < kGroup; part += kLanes) {
+      VecSum sum = hn::LoadU(d, folded_ + part);
+      const P* groups = s_.groups + pixel * kGroup + part;
+      for (std::int64_t j = from; j < to; ++j, groups += 2 * kGroup) {
+        const VecSum pair = widened(pair_of(groups));
+        hn::StoreU(pair, d, block + j * kGroup + part);
+        sum = hn::Add(sum, pair);
+      }
+      hn::StoreU(sum, d, start_ + part);
     }
   }
 
-  /// For every group of pixels [from, to), the sum of those from it on.
-  HWY_INLINE void sum_to_end(std::int64_t from, std::int64_t to) const {
-    const D d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    for (std::int64_t part = 0; part < kGroup; part += lanes) {
-      auto sum = hn::Zero(d);
-      for (std::int64_t i = (to - 1) * kGroup + part; i >= from * kGroup; i -= kGroup) {
-        sum = hn::Add(sum, load_as(d, s_.groups + i));
-        store_as(d, sum, s_.rests + i);
+  static HWY_INLINE V pair_of(const P* groups) {
+    const Stored stored;
+    return hn::Add(hn::LoadU(stored, groups), hn::LoadU(stored, groups + kGroup));
+  }
+
+  /// The next block's pairs are whole: windows begin in it now.
+  void end_block() {
+    in_block_ = 0;
+    if (covered_ == 0) return;
+    std::swap(now_, next_);
+    sum_to_end(0);
+  }
+
+  /// From each pair of this block on, the sum of those to its end.
+  HWY_INLINE void sum_to_end(std::int64_t from) const {
+    const SumTag d;
+    for (std::int64_t part = 0; part < kGroup; part += kAtOnce * kLanes) {
+      VecSum sum[kAtOnce];
+      HWY_UNROLL(2)
+      for (std::int64_t k = 0; k < kAtOnce; ++k) sum[k] = hn::Zero(d);
+      double* const pairs = s_.pairs[now_] + part;
+      for (std::int64_t j = block_ - 1; j >= from; --j) {
+        HWY_UNROLL(2)
+        for (std::int64_t k = 0; k < kAtOnce; ++k) {
+          double* p = pairs + j * kGroup + k * kLanes;
+          sum[k] = hn::Add(sum[k], hn::LoadU(d, p));
+          hn::StoreU(sum[k], d, p);
+        }
       }
     }
   }
 
-  /// Windows that begin at pixels [from, to) of one block, all of one chunk. `start` is for the first, afterwards for the
-  /// next.
-  HWY_INLINE void make(std::int64_t from, std::int64_t to, Sum* start) const {
-    const D d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    const bool whole = box_.x.halo() < box_.x.size();
-    for (std::int64_t part = 0; part < kGroup; part += lanes) {
-      auto sum = hn::LoadU(d, start + part);
-      const T* rest = s_.rests + from * kGroup + part;
-      const T* group = s_.groups + from * kGroup + part;
-      const T* entering = group + box_.x.size() * kGroup;
-      T* out = s_.windows + (from - first_) % kBoxChunk * kGroup + part;
-      if (whole) {
-        for (std::int64_t i = from; i < to; ++i, rest += kGroup, entering += kGroup, out += kGroup) {
-          store_as(d, hn::Add(load_as(d, rest), sum), out);
-          sum = hn::Add(sum, load_as(d, entering));
+  using Make = void (FloatWindows::*)(std::int64_t, std::int64_t);
+  [[nodiscard]] Make choose_make() const {
+    const bool fractional = box_.x.halo() >= box_.x.size();
+    if (box_.x.size() % 2 == 0) return fractional ? &FloatWindows::make<true, true> : &FloatWindows::make<true, false>;
+    return fractional ? &FloatWindows::make<false, true> : &FloatWindows::make<false, false>;
+  }
+
+  /// The windows that begin one group before pairs [from, to) and with them, all of one block.
+  template <bool kEven, bool kFractional>
+  void make(std::int64_t from, std::int64_t to) {
+    const SumTag d;
+    const Stored stored;
+    const V before = hn::Set(stored, static_cast<P>(box_.x.before_fraction)), after = hn::Set(stored, static_cast<P>(box_.x.after_fraction));
+    const double* const start = in_block_ == 0 ? folded_ : start_;
+    for (std::int64_t part = 0; part < kGroup; part += kAtOnce * kLanes) {
+      VecSum sum[kAtOnce];
+      HWY_UNROLL(2)
+      for (std::int64_t k = 0; k < kAtOnce; ++k) sum[k] = hn::LoadU(d, start + part + k * kLanes);
+      const P* begins = s_.groups + (pair_ + 2 * from) * kGroup + part;
+      const P* enters = begins + 2 * covered_ * kGroup;
+      const double* rest = s_.pairs[now_] + in_block_ * kGroup + part;
+      double* next = s_.pairs[next_] + in_block_ * kGroup + part;
+      P* out = s_.windows + made_ * kGroup + part;
+      for (std::int64_t j = from; j < to; ++j) {
+        HWY_UNROLL(2)
+        for (std::int64_t k = 0; k < kAtOnce; ++k) {
+          const auto group = [&](const P* p, std::int64_t i) HWY_ATTR { return hn::LoadU(stored, p + i * kGroup + k * kLanes); };
+          const V enters0 = group(enters, 0), enters1 = group(enters, 1), pair = hn::Add(enters0, enters1);
+          const V covered = narrowed(stored, hn::Add(hn::LoadU(d, rest + k * kLanes), sum[k]));
+          V first = hn::Add(kEven ? hn::Add(group(begins, -1), enters0) : group(begins, -1), covered);
+          V second = hn::Add(kEven ? pair : enters0, covered);
+          if constexpr (kFractional) {
+            if (box_.x.before_fraction > 0.0) {
+              first = hn::MulAdd(before, group(begins, -2), first);
+              second = hn::MulAdd(before, group(begins, -1), second);
+            }
+            if (box_.x.after_fraction > 0.0) {
+              first = hn::MulAdd(after, kEven ? enters1 : enters0, first);
+              second = hn::MulAdd(after, kEven ? group(enters, 2) : enters1, second);
+            }
+          }
+          hn::StoreU(first, stored, out + k * kLanes), hn::StoreU(second, stored, out + kGroup + k * kLanes);
+          const VecSum wide = widened(pair);
+          hn::StoreU(wide, d, next + k * kLanes);
+          sum[k] = hn::Add(sum[k], wide);
         }
-      } else {
-        const auto before = hn::Set(d, static_cast<Sum>(box_.x.before_fraction));
-        const auto after = hn::Set(d, static_cast<Sum>(box_.x.after_fraction));
-        for (std::int64_t i = from; i < to; ++i, rest += kGroup, group += kGroup, entering += kGroup, out += kGroup) {
-          auto window = hn::Add(load_as(d, rest), sum);
-          if (box_.x.before_fraction > 0.0) window = hn::MulAdd(before, load_as(d, group - kGroup), window);
-          if (box_.x.after_fraction > 0.0) window = hn::MulAdd(after, load_as(d, entering), window);
-          store_as(d, window, out);
-          sum = hn::Add(sum, load_as(d, entering));
-        }
+        begins += 2 * kGroup, enters += 2 * kGroup, rest += kGroup, next += kGroup, out += 2 * kGroup;
       }
-      hn::StoreU(sum, d, start + part);
+      HWY_UNROLL(2)
+      for (std::int64_t k = 0; k < kAtOnce; ++k) hn::StoreU(sum[k], d, start_ + part + k * kLanes);
     }
   }
 
   /// The chunk of pixels [from, to) of the destination.
   HWY_INLINE void store(std::int64_t from, std::int64_t to) const {
-    const T* windows = s_.windows;
+    const P* windows = s_.windows;
 #if MOLLIFY_HAS_BLOCKS
-    if constexpr (std::is_same_v<T, float> && std::is_same_v<P, float>) {
+    if constexpr (std::is_same_v<P, float>) {
       if (stores_as_is_ && box_.rows.destination.channels == kQuad && rows_ == kBoxRows) {
         const Lines lines = whole_vectors(from, to);
         store_by_way_of_rows(windows, from, lines.first);
@@ -176,7 +235,7 @@ class FloatWindows {
   }
 
   /// Windows of pixels [from, to) of the destination.
-  HWY_INLINE void store_by_way_of_rows(const T* windows, std::int64_t from, std::int64_t to) const {
+  HWY_INLINE void store_by_way_of_rows(const P* windows, std::int64_t from, std::int64_t to) const {
     if (from == to) return;
     const RowFormat& format = box_.rows.destination;
     with_channels(format.channels, [&](auto channels) HWY_ATTR {
@@ -197,16 +256,25 @@ class FloatWindows {
 
   const BoxAny& box_;
   const Tile& tile_;
-  BoxFloatSums<T, P>& sums_;
-  const BoxFloatScratch<T, P>& s_;
+  BoxFloatSums<P>& sums_;
+  const BoxFloatScratch<P>& s_;
   std::int64_t y_, rows_;
-  std::int64_t first_, last_;  ///< windows begin at these pixels
-  bool stores_as_is_;          ///< windows are the bytes of the destination
+  std::int64_t first_;    ///< pixel that the first window begins at
+  std::int64_t covered_;  ///< pairs that both of two windows cover
+  std::int64_t block_;    ///< pairs of a block
+  bool stores_as_is_;     ///< windows are the bytes of the destination
+
+  std::int64_t pair_ = 0;      ///< pixel that pair 0 begins at
+  std::int64_t in_block_ = 0;  ///< where in its block the next pair lies
+  std::int64_t made_ = 0;      ///< windows that wait to be stored
+  int now_ = 0, next_ = 1;     ///< the block that windows begin in, and the one that they end in
+  HWY_ALIGN double folded_[kGroup] = {};
+  HWY_ALIGN double start_[kGroup];  ///< sum of the next block's pairs up to the last that the next windows cover
 };
 
-template <class Sum, class T, class P>
+template <class P>
 HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
-  BoxFloatSums<T, P> sums(box, tile);
+  BoxFloatSums<P> sums(box, tile);
   const std::int64_t top = tile.origin_y + tile.out.y;
   const std::int64_t bottom = top + tile.out.height;
   for (std::int64_t y = top - top % box.segment_rows; y < bottom;) {
@@ -219,16 +287,15 @@ HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
     if (y < top) {
       sums.need(sums.columns().pixels);
     } else {
-      FloatWindows<Sum, T, P>(box, tile, sums, y - tile.origin_y, rows).run();
+      FloatWindows<P>(box, tile, sums, y - tile.origin_y, rows).run();
     }
     y += rows;
   }
   finish_stores(tile);
 }
 
-void box_any_f32(const BoxAny& box, const Tile& tile) { box_float<float, float, float>(box, tile); }
-void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<double, float, float>(box, tile); }
-void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double, double, double>(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }
+void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double>(box, tile); }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -236,11 +303,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mollify::cpu {
 
-HWY_EXPORT(box_any_f32);
 HWY_EXPORT(box_any_f64);
 HWY_EXPORT(box_any_wide);
 
-void box_any_f32(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_f32)(box, tile); }
 void box_any_f64(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_f64)(box, tile); }
 void box_any_wide(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_wide)(box, tile); }
 

@@ -75,16 +75,6 @@ struct BoxColumns {
     return end;
   }
 
-  /// Those from this pixel on are all that repeat_right() needs.
-  [[nodiscard]] std::int64_t right_begin() const {
-    std::int64_t begin = last;
-    for (std::int64_t i = last; right_repeats && i < pixels; ++i) {
-      const std::int64_t column = inside(i);
-      if (column != kOutside) begin = std::min(begin, column - x);
-    }
-    return begin;
-  }
-
  private:
   template <int kElements, class T>
   void fill(std::int64_t from, std::int64_t to, const T* outside, T* row) const {

@@ -54,6 +54,22 @@ HWY_INLINE VecSum load_f64(SumTag d, const S* p) {
   }
 }
 
+using StoredF32 = hn::Rebind<float, SumTag>;
+
+/// Numbers of sums in f64, and back. Highway's emulation makes infinities finite.
+HWY_INLINE VecSum widened(hn::Vec<StoredF32> v) { return hn::PromoteTo(SumTag(), v); }
+HWY_INLINE VecSum widened(VecSum v) { return v; }
+HWY_INLINE VecSum narrowed(SumTag, VecSum v) { return v; }
+HWY_INLINE hn::Vec<StoredF32> narrowed(StoredF32 d, VecSum v) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  HWY_ALIGN float lanes[kMaxLanes];
+  store_as(SumTag(), v, lanes);
+  return hn::Load(d, lanes);
+#else
+  return hn::DemoteTo(d, v);
+#endif
+}
+
 template <class S>
 [[nodiscard]] double number(const S* p) {
   if constexpr (std::is_same_v<S, hwy::float16_t>) {
@@ -254,9 +270,9 @@ void step_down(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t cou
   step_vectors<kFractional>(tail, weights, lanes, columns.from(done), means.from(done), fresh_tail);
 }
 
-/// The vertical sums of one tile's columns, around some rows at once. `T`: what means are kept in, `P`: decoded pixels.
+/// The vertical sums of one tile's columns, around some rows at once. `P`: decoded pixels, and what means are kept in.
 /// Pixels that are only blurred are read as they are stored.
-template <class T, class P>
+template <class P>
 class BoxFloatSums {
  public:
   BoxFloatSums(const BoxAny& box, const Tile& tile)
@@ -268,8 +284,7 @@ class BoxFloatSums {
         direct_(std::is_same_v<P, float> && box.rows.source.only_scaled() && columns_.left_repeats && columns_.right_repeats),
         first_(direct_ ? columns_.first : 0),
         last_(direct_ ? columns_.last : columns_.pixels),
-        left_end_(direct_ ? columns_.left_end() : 0),
-        right_begin_(direct_ ? columns_.right_begin() : last_) {
+        left_end_(direct_ ? columns_.left_end() : 0) {
     with_stored([&](auto component) HWY_ATTR {
       using S = decltype(component);
       auto* outside = reinterpret_cast<S*>(s_.outside);
@@ -286,7 +301,7 @@ class BoxFloatSums {
     std::fill_n(s_.zeros, columns_.pixels * channels_, P{0});
   }
 
-  [[nodiscard]] const BoxFloatScratch<T, P>& scratch() const { return s_; }
+  [[nodiscard]] const BoxFloatScratch<P>& scratch() const { return s_; }
   [[nodiscard]] const BoxColumns& columns() const { return columns_; }
 
   /// The sums around row y, from scratch.
@@ -314,11 +329,6 @@ class BoxFloatSums {
       ahead_[2 * k] = fetched(y + rows + k + box_.y.after);
       ahead_[2 * k + 1] = fetched(y + rows + k - 1 - box_.y.before);
     }
-  }
-
-  /// Groups before this pixel may be changed from now on.
-  void release(std::int64_t pixel) {
-    if (pixel > right_begin_) need(columns_.pixels);
   }
 
   /// Makes the groups of all pixels before this one, if they are not made yet.
@@ -379,9 +389,9 @@ class BoxFloatSums {
 
   template <class S>
   HWY_INLINE void make_groups(std::int64_t from, std::int64_t to) {
-    if (channels_ == kQuad) return step<S>(0, from, to, MeanGroups<T>{s_.groups + from * kGroup});
+    if (channels_ == kQuad) return step<S>(0, from, to, MeanGroups<P>{s_.groups + from * kGroup});
     for (std::int64_t k = 0; k < rows_; k += kBoxRows) {
-      step<S>(k, from, to, MeanRows<T>{s_.means, s_.chunk_stride});
+      step<S>(k, from, to, MeanRows<P>{s_.means, s_.chunk_stride});
       with_channels(channels_, [&](auto channels) HWY_ATTR {
         constexpr int kChannels = decltype(channels)::value;
         if constexpr (kChannels != kQuad) {
@@ -441,14 +451,14 @@ class BoxFloatSums {
   }
 
   /// What the sums of columns beyond a constant border become.
-  [[nodiscard]] std::array<T, kGroup> outside_group() const {
-    std::array<T, kGroup> group{};
+  [[nodiscard]] std::array<P, kGroup> outside_group() const {
+    std::array<P, kGroup> group{};
     const double size = static_cast<double>(box_.y.size() + box_.fold_y.size()) + box_.y.before_fraction + box_.y.after_fraction;
     const std::int64_t row_lanes = kGroup / box_float_rows(channels_);
     for (std::int64_t i = 0; i < kGroup; ++i) {
       const std::int64_t channel = std::min<std::int64_t>(i % row_lanes, channels_ - 1);
       group[static_cast<std::size_t>(i)] =
-          static_cast<T>(box_.rows.outside[static_cast<std::size_t>(channel)] * size * box_.scale);
+          static_cast<P>(box_.rows.outside[static_cast<std::size_t>(channel)] * size * box_.scale);
     }
     return group;
   }
@@ -457,11 +467,10 @@ class BoxFloatSums {
   const Tile& tile_;
   BoxColumns columns_;
   int channels_;
-  BoxFloatScratch<T, P> s_;
+  BoxFloatScratch<P> s_;
   bool direct_;                ///< rows are read where they are stored
   std::int64_t first_, last_;  ///< pixels that have sums of their own
   std::int64_t left_end_;      ///< of the pixels that those left of the image repeat
-  std::int64_t right_begin_;   ///< of those that the ones right of it repeat
 
   std::int64_t y_ = 0, rows_ = 0;
   bool begins_ = false;

@@ -48,16 +48,6 @@ HWY_INLINE void store_as(D d, hn::Vec<D> v, double* p) {
   hn::StoreU(v, d, p);
 }
 
-/// Loads lanes that are stored in the precision of `p`.
-template <class D, class S>
-HWY_INLINE hn::Vec<D> load_as(D d, const S* p) {
-  if constexpr (std::is_same_v<hn::TFromD<D>, S>) {
-    return hn::LoadU(d, p);
-  } else {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<S, D>(), p));
-  }
-}
-
 /// Stores lanes of one row, four components a pixel, where they belong in the groups of their pixels.
 template <class D, class T>
 HWY_INLINE void store_quads(D d, hn::Vec<D> v, T* to) {

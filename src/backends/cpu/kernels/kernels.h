@@ -215,7 +215,6 @@ void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as th
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handling, whole pixels, sums below 2^31
-void box_any_f32(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums down, f32 along
 void box_any_f64(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
 void box_any_wide(const BoxAny&, const Tile&); ///< f64 pixels, f64 sums
 

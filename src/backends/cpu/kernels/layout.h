@@ -296,17 +296,20 @@ struct BoxIntegerScratch {
   return channels == 1 ? kBoxGroup : channels == 2 ? kBoxGroup / 2 : kBoxGroup / 4;
 }
 
-/// `T`: what means, rests and windows are kept in, `P`: decoded pixels.
-template <class T, class P>
+/// Pairs of pixels that every window along a row covers whole, wherever it begins, see FloatWindows.
+[[nodiscard]] constexpr std::int64_t box_pairs(std::int64_t window) { return (window - 1) / 2; }
+
+/// `P`: decoded pixels, and what means and windows are kept in.
+template <class P>
 struct BoxFloatScratch {
   std::int64_t stride;        ///< elements between rows of `decoded`
   std::int64_t chunk_stride;  ///< between rows of `means` and of `out`
   double* sums;               ///< vertical sums
   double* largest;            ///< magnitudes that they had since they began anew
-  T* means;                   ///< kBoxRows rows of a chunk
-  T* groups;                  ///< one pixel of each row that is made at once, then the next of each
-  T* rests;                   ///< of the groups from one on to the end of its block; whole pixels need `groups` no more
-  T* windows;                 ///< groups of a chunk
+  P* means;                   ///< kBoxRows rows of a chunk
+  P* groups;                  ///< one pixel of each row that is made at once, then the next of each; two more may be read before them
+  double* pairs[2];           ///< sums from a pair of groups to the end of its block, and the pairs of the next block
+  P* windows;                 ///< groups of a chunk, with room for one more before them and two behind
   P* out;                     ///< rows of a chunk, of finished bytes in the end
   P* decoded;                 ///< source rows that enter, leave, or are summed anew
   P* outside;                 ///< a source row of the border's constant, as it would be stored
@@ -321,11 +324,10 @@ struct BoxFloatScratch {
     chunk_stride = row_stride(kBoxChunk * channels);
     sums = carver.take<double>(stride);
     largest = carver.take<double>(stride);
-    means = carver.take<T>(chunk_stride * kBoxRows);
-    const std::int64_t group_elements = (tile_columns + halo_x) * kBoxGroup + kPadElements * kBoxGroup;
-    groups = carver.take<T>(group_elements);
-    rests = size_x > halo_x ? groups : carver.take<T>(group_elements);
-    windows = carver.take<T>(kBoxChunk * kBoxGroup);
+    means = carver.take<P>(chunk_stride * kBoxRows);
+    groups = carver.take<P>((2 + tile_columns + halo_x + kPadElements) * kBoxGroup) + 2 * kBoxGroup;
+    for (double*& block : pairs) block = carver.take<double>(std::max<std::int64_t>(box_pairs(size_x), 1) * kBoxGroup);
+    windows = carver.take<P>((1 + kBoxChunk + 2) * kBoxGroup) + kBoxGroup;
     out = carver.take<P>(chunk_stride * rows);
     decoded = carver.take<P>(stride * box_decoded_rows(rows));
     outside = carver.take<P>(stride);
