@@ -1,7 +1,7 @@
 // Box of any radius, fractional too, on floats, or any stored numbers as floats, at constant cost a pixel: vertical sums in
 // f64 take in the row that enters and drop the one that leaves, begun anew every segment; their means go to groups, one
-// pixel of each of several rows, along which windows are summed. A window is the rest of one block and the start of the
-// next, so nothing is ever subtracted horizontally and neither drift nor a NaN leaves its window. Segments and blocks are
+// pixel of each of several rows, along which windows are summed. What two windows have in common is the rest of one block
+// and the start of the next, so nothing is ever subtracted horizontally and neither drift nor a NaN leaves its window. Segments and blocks are
 // anchored to source coordinates, so bits do not depend on tiles.
 #include "backends/cpu/kernels/box_columns.h"
 #include "backends/cpu/kernels/box_window.h"
@@ -52,7 +52,7 @@ class FloatWindows {
       sums_.need(std::min(pair_ + 2 * (to + covered_) + 1, pixels));
       (this->*make)(j, to);
       made_ += 2 * (to - j), in_block_ += to - j, j = to;
-      if (in_block_ == block_) end_block();
+      if (in_block_ == block_) next_block(pair_ + 2 * j);
       while (made_ >= kBoxChunk || (j == end && done < tile_.out.width)) {
         const std::int64_t count = std::min({made_, kBoxChunk, tile_.out.width - done});
         store(done, done + count);
@@ -93,60 +93,65 @@ class FloatWindows {
     made_ = 2 * pair - 1 - x;  // the first of the two windows may begin too early
     in_block_ = ((pair % block_) + block_) % block_;
     if (covered_ == 0) {
-      std::fill_n(s_.pairs[0], kGroup, 0.0);
+      std::fill_n(s_.rests, kGroup, 0.0);
       return;
     }
     sums_.need(pair_ + 2 * covered_);
-    enter(in_block_, block_, pair_, s_.pairs[now_]);
-    enter(0, in_block_, pair_ + 2 * (block_ - in_block_), s_.pairs[next_]);
-    sum_to_end(in_block_);
+    enter(pair_ + 2 * (block_ - in_block_), in_block_);
+    sum_to_end(pair_, in_block_);
   }
 
-  /// Makes pairs [from, to) of a block, the first of which begins at `pixel`, and their sum the start of windows.
-  void enter(std::int64_t from, std::int64_t to, std::int64_t pixel, double* block) {
+  /// Calls body(first lane) for kAtOnce vectors of a group at a time.
+  template <class Body>
+  static HWY_INLINE void for_parts(const Body& body) {
+    for (std::int64_t part = 0; part < kGroup; part += kAtOnce * kLanes) body(part);
+  }
+
+  /// Adds `count` pairs from this pixel on to the start of windows, which was none before.
+  void enter(std::int64_t pixel, std::int64_t count) {
     const SumTag d;
-    for (std::int64_t part = 0; part < kGroup; part += kLanes) {
-      VecSum sum = hn::LoadU(d, folded_ + part);
-      const P* groups = s_.groups + pixel * kGroup + part;
-      for (std::int64_t j = from; j < to; ++j, groups += 2 * kGroup) {
-        const VecSum pair = widened(pair_of(groups));
-        hn::StoreU(pair, d, block + j * kGroup + part);
-        sum = hn::Add(sum, pair);
+    for_parts([&](std::int64_t part) HWY_ATTR {
+      VecSum sum[kAtOnce];
+      HWY_UNROLL(2)
+      for (std::int64_t k = 0; k < kAtOnce; ++k) sum[k] = hn::LoadU(d, folded_ + part + k * kLanes);
+      const P* group = s_.groups + pixel * kGroup + part;
+      for (std::int64_t j = 0; j < count; ++j, group += 2 * kGroup) {
+        HWY_UNROLL(2)
+        for (std::int64_t k = 0; k < kAtOnce; ++k) sum[k] = hn::Add(sum[k], pair_at(group + k * kLanes));
       }
-      hn::StoreU(sum, d, start_ + part);
-    }
+      HWY_UNROLL(2)
+      for (std::int64_t k = 0; k < kAtOnce; ++k) hn::StoreU(sum[k], d, start_ + part + k * kLanes);
+    });
   }
 
-  static HWY_INLINE V pair_of(const P* groups) {
+  static HWY_INLINE VecSum pair_at(const P* group) {
     const Stored stored;
-    return hn::Add(hn::LoadU(stored, groups), hn::LoadU(stored, groups + kGroup));
+    return widened(hn::Add(hn::LoadU(stored, group), hn::LoadU(stored, group + kGroup)));
   }
 
-  /// The next block's pairs are whole: windows begin in it now.
-  void end_block() {
+  /// Windows begin in the next block now, at this pixel.
+  void next_block(std::int64_t pixel) {
     in_block_ = 0;
-    if (covered_ == 0) return;
-    std::swap(now_, next_);
-    sum_to_end(0);
+    if (covered_ > 0) sum_to_end(pixel, 0);
   }
 
-  /// From each pair of this block on, the sum of those to its end.
-  HWY_INLINE void sum_to_end(std::int64_t from) const {
+  /// From each pair of a block on, the sum of those to its end. Its pair `from` begins at `pixel`.
+  HWY_INLINE void sum_to_end(std::int64_t pixel, std::int64_t from) const {
     const SumTag d;
-    for (std::int64_t part = 0; part < kGroup; part += kAtOnce * kLanes) {
+    for_parts([&](std::int64_t part) HWY_ATTR {
       VecSum sum[kAtOnce];
       HWY_UNROLL(2)
       for (std::int64_t k = 0; k < kAtOnce; ++k) sum[k] = hn::Zero(d);
-      double* const pairs = s_.pairs[now_] + part;
-      for (std::int64_t j = block_ - 1; j >= from; --j) {
+      const P* group = s_.groups + (pixel + 2 * (block_ - 1 - from)) * kGroup + part;
+      double* rest = s_.rests + (block_ - 1) * kGroup + part;
+      for (std::int64_t j = block_; j > from; --j, group -= 2 * kGroup, rest -= kGroup) {
         HWY_UNROLL(2)
         for (std::int64_t k = 0; k < kAtOnce; ++k) {
-          double* p = pairs + j * kGroup + k * kLanes;
-          sum[k] = hn::Add(sum[k], hn::LoadU(d, p));
-          hn::StoreU(sum[k], d, p);
+          sum[k] = hn::Add(sum[k], pair_at(group + k * kLanes));
+          hn::StoreU(sum[k], d, rest + k * kLanes);
         }
       }
-    }
+    });
   }
 
   using Make = void (FloatWindows::*)(std::int64_t, std::int64_t);
@@ -163,14 +168,13 @@ class FloatWindows {
     const Stored stored;
     const V before = hn::Set(stored, static_cast<P>(box_.x.before_fraction)), after = hn::Set(stored, static_cast<P>(box_.x.after_fraction));
     const double* const start = in_block_ == 0 ? folded_ : start_;
-    for (std::int64_t part = 0; part < kGroup; part += kAtOnce * kLanes) {
+    for_parts([&](std::int64_t part) HWY_ATTR {
       VecSum sum[kAtOnce];
       HWY_UNROLL(2)
       for (std::int64_t k = 0; k < kAtOnce; ++k) sum[k] = hn::LoadU(d, start + part + k * kLanes);
       const P* begins = s_.groups + (pair_ + 2 * from) * kGroup + part;
       const P* enters = begins + 2 * covered_ * kGroup;
-      const double* rest = s_.pairs[now_] + in_block_ * kGroup + part;
-      double* next = s_.pairs[next_] + in_block_ * kGroup + part;
+      const double* rest = s_.rests + in_block_ * kGroup + part;
       P* out = s_.windows + made_ * kGroup + part;
       for (std::int64_t j = from; j < to; ++j) {
         HWY_UNROLL(2)
@@ -191,15 +195,13 @@ class FloatWindows {
             }
           }
           hn::StoreU(first, stored, out + k * kLanes), hn::StoreU(second, stored, out + kGroup + k * kLanes);
-          const VecSum wide = widened(pair);
-          hn::StoreU(wide, d, next + k * kLanes);
-          sum[k] = hn::Add(sum[k], wide);
+          sum[k] = hn::Add(sum[k], widened(pair));
         }
-        begins += 2 * kGroup, enters += 2 * kGroup, rest += kGroup, next += kGroup, out += 2 * kGroup;
+        begins += 2 * kGroup, enters += 2 * kGroup, rest += kGroup, out += 2 * kGroup;
       }
       HWY_UNROLL(2)
       for (std::int64_t k = 0; k < kAtOnce; ++k) hn::StoreU(sum[k], d, start_ + part + k * kLanes);
-    }
+    });
   }
 
   /// The chunk of pixels [from, to) of the destination.
@@ -267,7 +269,6 @@ class FloatWindows {
   std::int64_t pair_ = 0;      ///< pixel that pair 0 begins at
   std::int64_t in_block_ = 0;  ///< where in its block the next pair lies
   std::int64_t made_ = 0;      ///< windows that wait to be stored
-  int now_ = 0, next_ = 1;     ///< the block that windows begin in, and the one that they end in
   HWY_ALIGN double folded_[kGroup] = {};
   HWY_ALIGN double start_[kGroup];  ///< sum of the next block's pairs up to the last that the next windows cover
 };

@@ -14,7 +14,7 @@ inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that 
 
 inline constexpr std::int64_t kBoxRows = 4;       ///< rows that a box makes at once
 inline constexpr std::int64_t kBoxGroup = 16;     ///< floats of neighbouring rows that windows are summed of together
-inline constexpr std::int64_t kBoxChunk = 64;     ///< pixels that floats take from stage to stage
+inline constexpr std::int64_t kBoxChunk = 128;    ///< pixels that floats take from stage to stage
 
 inline constexpr std::int64_t kDecimateRows = 16; ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kSlideFactor = 8;   ///< up to which sums of several cell rows are kept in registers
@@ -308,7 +308,7 @@ struct BoxFloatScratch {
   double* largest;            ///< magnitudes that they had since they began anew
   P* means;                   ///< kBoxRows rows of a chunk
   P* groups;                  ///< one pixel of each row that is made at once, then the next of each; two more may be read before them
-  double* pairs[2];           ///< sums from a pair of groups to the end of its block, and the pairs of the next block
+  double* rests;              ///< sums from a pair of groups to the end of its block
   P* windows;                 ///< groups of a chunk, with room for one more before them and two behind
   P* out;                     ///< rows of a chunk, of finished bytes in the end
   P* decoded;                 ///< source rows that enter, leave, or are summed anew
@@ -326,7 +326,7 @@ struct BoxFloatScratch {
     largest = carver.take<double>(stride);
     means = carver.take<P>(chunk_stride * kBoxRows);
     groups = carver.take<P>((2 + tile_columns + halo_x + kPadElements) * kBoxGroup) + 2 * kBoxGroup;
-    for (double*& block : pairs) block = carver.take<double>(std::max<std::int64_t>(box_pairs(size_x), 1) * kBoxGroup);
+    rests = carver.take<double>(std::max<std::int64_t>(box_pairs(size_x), 1) * kBoxGroup);
     windows = carver.take<P>((1 + kBoxChunk + 2) * kBoxGroup) + kBoxGroup;
     out = carver.take<P>(chunk_stride * rows);
     decoded = carver.take<P>(stride * box_decoded_rows(rows));
