@@ -43,7 +43,7 @@ CPU_MUTANTS = [
     Mutant("tail pixels are skipped", KERNELS + "taps-inl.h",
            "  for (; i < count; i += lanes) {\n", "  for (; i + lanes <= count; i += lanes) {\n"),
     Mutant("the fraction of the last tap is dropped", KERNELS + "box_any_float.cpp",
-           "if (box_.x.after_fraction > 0.0) window = ", "if (false) window = "),
+           "if (box_.x.after_fraction > 0.0) {", "if (false) {"),
     Mutant("the wrong row leaves the running sum", KERNELS + "box_any_integer.cpp",
            "const std::int64_t leaves = y - 1 - columns_.box.y.before;",
            "const std::int64_t leaves = y - columns_.box.y.before;"),

@@ -1,8 +1,11 @@
 // Box of any radius, fractional too, on floats, or any stored numbers as floats, at constant cost a pixel: vertical sums in
 // f64 take in the row that enters and drop the one that leaves, begun anew every segment; their means go to groups, one
 // pixel of each of several rows, along which windows are summed. What two windows have in common is the rest of one block
-// and the start of the next, so nothing is ever subtracted horizontally and neither drift nor a NaN leaves its window. Segments and blocks are
-// anchored to source coordinates, so bits do not depend on tiles.
+// and the start of the next, so nothing is ever subtracted along rows, and neither drift nor a NaN leaves its window.
+// Segments and blocks are anchored to source coordinates, so bits do not depend on tiles.
+#include <algorithm>
+#include <array>
+
 #include "backends/cpu/kernels/box_columns.h"
 #include "backends/cpu/kernels/box_window.h"
 #include "backends/cpu/kernels/kernels.h"
@@ -22,8 +25,8 @@ namespace mollify::cpu::HWY_NAMESPACE {
 
 /// Windows along the groups of some rows and their way to the destination. Each begins at the first of its whole pixels.
 ///
-/// Pairs of groups are summed in `P`, and the pairs of two windows at once in f64: those that both the window which begins just before a
-/// pair and the one which begins with it cover whole. What one of the two covers besides are one or two groups at its ends.
+/// Two windows share one sum in f64: the window that begins one group before a pair of groups, and the one that begins with the pair.
+/// The sum is of the pairs that both cover, each pair added up in `P`. Every window has one or two more groups at one of its ends.
 template <class P>
 class FloatWindows {
  public:
@@ -52,7 +55,7 @@ class FloatWindows {
       sums_.need(std::min(pair_ + 2 * (to + covered_) + 1, pixels));
       (this->*make)(j, to);
       made_ += 2 * (to - j), in_block_ += to - j, j = to;
-      if (in_block_ == block_) next_block(pair_ + 2 * j);
+      if (in_block_ == block_ && j < end) next_block(pair_ + 2 * j);
       while (made_ >= kBoxChunk || (j == end && done < tile_.out.width)) {
         const std::int64_t count = std::min({made_, kBoxChunk, tile_.out.width - done});
         store(done, done + count);
@@ -76,10 +79,12 @@ class FloatWindows {
     const std::int64_t from = fold.periods > 0 ? (fold.period - sums_.columns().x % fold.period) % fold.period : 0;
     const P* first = s_.groups;
     const P* last = s_.groups + (pixels - 1) * kGroup;
-    for (std::int64_t i = 0; i < kGroup; ++i) {
-      double period = 0.0;
-      for (std::int64_t p = from; p < from + fold.period; ++p) period += static_cast<double>(s_.groups[p * kGroup + i]);
-      folded_[i] = static_cast<double>(fold.periods) * period + static_cast<double>(fold.before) * static_cast<double>(first[i]) +
+    std::array<double, kGroup> period{};
+    for (std::int64_t p = from; p < from + fold.period; ++p) {
+      for (std::size_t i = 0; i < kGroup; ++i) period[i] += static_cast<double>(s_.groups[static_cast<std::size_t>(p) * kGroup + i]);
+    }
+    for (std::size_t i = 0; i < kGroup; ++i) {
+      folded_[i] = static_cast<double>(fold.periods) * period[i] + static_cast<double>(fold.before) * static_cast<double>(first[i]) +
                    static_cast<double>(fold.after) * static_cast<double>(last[i]);
     }
   }
@@ -107,7 +112,7 @@ class FloatWindows {
     for (std::int64_t part = 0; part < kGroup; part += kAtOnce * kLanes) body(part);
   }
 
-  /// Adds `count` pairs from this pixel on to the start of windows, which was none before.
+  /// Makes `count` pairs from this pixel on the start of the next block that windows cover.
   void enter(std::int64_t pixel, std::int64_t count) {
     const SumTag d;
     for_parts([&](std::int64_t part) HWY_ATTR {
