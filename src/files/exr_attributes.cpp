@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "files/exr.h"
 
@@ -186,10 +187,13 @@ void read_structure(Part& part, std::uint32_t flags) {
 
 /// One header, without the zero that begins no other attribute. False where there is none.
 bool read_attributes(Cursor& cursor, Part& part, std::size_t most_characters) {
+  std::set<std::string> names;
   for (;;) {
     Attribute attribute;
     attribute.name = cursor.text(most_characters);
     if (attribute.name.empty()) return !part.attributes.empty();
+    // OpenEXR's library would read the second into the first, whatever its size.
+    if (!names.insert(attribute.name).second) throw FileError("is damaged: its header says \"" + attribute.name + "\" twice");
     attribute.type_offset = cursor.position();
     attribute.type = cursor.text(most_characters);
     const auto size = cursor.number<std::int32_t>();

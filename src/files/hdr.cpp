@@ -302,7 +302,8 @@ class HdrWriter final : public Writer {
     for (const std::vector<Item>& items : {document.items, page.items}) {
       for (const Item& item : items) {
         const std::string text = line_of(item);
-        if (first && text.starts_with("#?")) header.clear();  // the name of the program that the source begins with
+        const bool is_signature = text.starts_with("#?RADIANCE") || text.starts_with("#?RGBE");
+        if (first && is_signature) header.clear();  // that of the source takes its place
         first = false;
         if (!text.empty()) header += text + "\n";
       }

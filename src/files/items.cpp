@@ -151,7 +151,14 @@ class ItemConverter {
             .turns = context_.turns && context_.from.orientation > 1};
   }
 
+  /// Blocks of which a file has one. Readers go by the first.
+  [[nodiscard]] bool is_repeated(const Item& item) const {
+    constexpr std::array kSingle = {ItemKind::icc_profile, ItemKind::exif, ItemKind::xmp, ItemKind::iptc, ItemKind::photoshop};
+    return std::ranges::find(kSingle, item.kind) != kSingle.end() && std::ranges::find(out_, item.kind, &Item::kind) != out_.end();
+  }
+
   void keep(const Item& item) {
+    if (is_repeated(item)) return drop(item, "the file has another, which counts");
     Item kept = item;
     switch (item.kind) {
       case ItemKind::exif:
@@ -191,6 +198,7 @@ class ItemConverter {
       case ItemKind::attribute:
       case ItemKind::credit:
       case ItemKind::known_tag:
+        if (!correct_shape(kept)) return drop(item, "it says another size than the picture has");
         if (hides_picture(item)) return drop(item, kHidesPicture);
         break;
       case ItemKind::photoshop:
@@ -203,6 +211,29 @@ class ItemConverter {
         break;
     }
     out_.push_back(std::move(kept));
+  }
+
+  /// tifffile's {"shape": [12, 40, 50]} ends with the height, the width and, where there are several, the channels. False where it does
+  /// not.
+  [[nodiscard]] bool correct_shape(Item& item) const {
+    constexpr std::string_view kShape = "\"shape\": [";
+    const Page& before = context_.from;
+    const Page& after = context_.result;
+    std::string text(item.data.begin(), item.data.end());
+    const std::size_t begin = text.find(kShape);
+    const bool is_same = before.width == after.width && before.height == after.height;
+    if (begin == std::string::npos || is_same) return true;
+    const std::size_t end = text.find(']', begin);
+    for (const std::string& channels : {std::string(), ", " + std::to_string(before.channels.size())}) {
+      const std::string old = std::to_string(before.height) + ", " + std::to_string(before.width) + channels;
+      if (end == std::string::npos || end < begin + kShape.size() + old.size() || text.compare(end - old.size(), old.size(), old) != 0)
+        continue;
+      text.replace(end - old.size(), old.size(), std::to_string(after.height) + ", " + std::to_string(after.width) + channels);
+      item.data.assign(text.begin(), text.end());
+      item.count = item.data.size();
+      return true;
+    }
+    return false;
   }
 
   void correct_ome(Item& item) {

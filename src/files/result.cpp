@@ -43,6 +43,7 @@ class ResultPlanner {
     for (std::size_t i = 0; i < source_.pages.size(); ++i) {
       const Page& page = source_.pages[i];
       if (!choice_.stays[i]) continue;
+      require_few_channels(page);
       PageWork work = plan_page(static_cast<int>(i));
       if (page.parent >= 0) work.blurred.parent = work.result.parent = places[static_cast<std::size_t>(page.parent)];
       places[i] = static_cast<int>(out_.pages.size());
@@ -58,6 +59,14 @@ class ResultPlanner {
  private:
   [[nodiscard]] Outcome outcome_of(ItemKind kind) const { return accounts_.outcome_of(kind); }
   Outcome account(ItemKind kind, const std::string& details = {}) const { return accounts_.account(kind, details); }
+
+  /// What is done to a page takes time in proportion to the square of its channels. A damaged header may claim 65535.
+  static void require_few_channels(const Page& page) {
+    constexpr std::size_t kMostChannels = 4096;
+    if (page.channels.size() <= kMostChannels) return;
+    throw FileError("has " + std::to_string(page.channels.size()) + " channels, more than the " + std::to_string(kMostChannels) +
+                    " that a page may have");
+  }
 
   PageWork plan_page(int index) {
     PageWork work;

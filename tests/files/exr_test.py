@@ -362,6 +362,12 @@ class ExrTest(unittest.TestCase):
         for at in list(range(8, 400, 37)) + list(range(400, len(whole), len(whole) // 20)) + [len(whole) - 1]:
             self.assertIn("cut off", self.refused(whole[:at]), at)
 
+    def test_attribute_twice(self):
+        """The library would read the second into the first, whatever its size, and go on at a wrong place."""
+        rows = [self.random.random(3).astype(np.float32).tobytes() for _ in range(5)]
+        again = attribute("channels", "chlist", b"-\0\0\0")
+        self.assertIn("twice", self.refused(scanlines(header([("Y", 2, 1, 1)], (0, 0, 2, 4), extra=again), rows)))
+
     def test_short_chunk(self):
         """A chunk that holds less than its rows: the library would leave the numbers of the chunk before in their place."""
         rows = [self.random.random(3).astype(np.float32).tobytes() for _ in range(5)]

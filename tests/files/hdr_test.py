@@ -138,6 +138,12 @@ class HdrTest(unittest.TestCase):
         self.assertEqual(head, lines + [b"FORMAT=32-bit_rle_rgbe"])
         self.assertTrue((numbers(got) == numbers(pixels)).all(), "the exposure is not applied")
 
+    def test_a_line_that_looks_like_the_first(self):
+        pixels = self.pixels(9, 9)
+        head, _, got = self.copy(b"#?RADIANCE\n#?other\nFORMAT=32-bit_rle_rgbe\n" + size(9, 9) + pixels.tobytes())
+        self.assertEqual(head, [b"#?RADIANCE", b"#?other", b"FORMAT=32-bit_rle_rgbe"])
+        self.assertTrue((numbers(got) == numbers(pixels)).all())
+
     def test_no_format_line_and_returns(self):
         pixels = self.pixels(9, 9)
         _, _, got = self.copy(b"#?RADIANCE\r\nEXPOSURE=1\r\n\r\n-Y 9 +X 9\n" + pixels.tobytes())

@@ -58,7 +58,31 @@ class ToolTest(unittest.TestCase):
         return pixels
 
 
+class Damaged(ToolTest):
+    def test_more_channels_than_a_page_may_have(self):
+        tifffile.imwrite(self.path("a.tif"), self.pixels((4097, 2, 3)), photometric="minisblack", planarconfig="separate", metadata=None)
+        self.assertIn("4097 channels, more than the 4096", self.fails("a.tif", "b.tif"))
+
+
 class Metadata(ToolTest):
+    def test_xmp_that_comes_twice(self):
+        packet = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/></x:xmpmeta>'
+        xmp = png.text(b"iTXt", b"XML:com.adobe.xmp", packet)
+        pixels = self.pixels((20, 30, 3))
+        raw_profile = b"\nxmp\n%8d\n%s\n" % (len(packet), packet.hex().encode())
+        before = xmp + png.text(b"tEXt", b"Raw profile type xmp", raw_profile)
+        self.path("a.png").write_bytes(png.image(pixels, 8, png.RGB, before=before))
+        for result in ("b.png", "b.jpg", "b.tif", "b.webp"):
+            self.assertIn("which counts", self.blur("a.png", result))
+
+    def test_the_shape_that_tifffile_writes_is_true_of_the_region(self):
+        stack = self.pixels((12, 40, 50), "u2")
+        tifffile.imwrite(self.path("a.tif"), stack, photometric="minisblack", truncate=True)
+        self.blur("a.tif", "b.tif", "--roi", "20x10+5+7")
+        with tifffile.TiffFile(self.path("b.tif")) as file:
+            self.assertEqual(file.pages[0].description, '{"shape": [12, 10, 20], "truncated": true}')
+            np.testing.assert_array_equal(file.asarray(), stack[:, 7:17, 5:25])
+
     PANORAMA = ["-XMP-GPano:FullPanoWidthPixels=200", "-XMP-GPano:FullPanoHeightPixels=100", "-XMP-GPano:CroppedAreaImageWidthPixels=120",
                 "-XMP-GPano:CroppedAreaImageHeightPixels=80", "-XMP-GPano:CroppedAreaLeftPixels=20", "-XMP-GPano:CroppedAreaTopPixels=10"]
 
