@@ -171,7 +171,8 @@ class FloatWindows {
   void make(std::int64_t from, std::int64_t to) {
     const SumTag d;
     const Stored stored;
-    const V before = hn::Set(stored, static_cast<P>(box_.x.before_fraction)), after = hn::Set(stored, static_cast<P>(box_.x.after_fraction));
+    const V before = hn::Set(stored, static_cast<P>(box_.x.before_fraction));
+    const V after = hn::Set(stored, static_cast<P>(box_.x.after_fraction));
     const double* const start = in_block_ == 0 ? folded_ : start_;
     for_parts([&](std::int64_t part) HWY_ATTR {
       VecSum sum[kAtOnce];
