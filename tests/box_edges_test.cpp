@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "cases/compare.h"
 #include "cases/random.h"
@@ -80,6 +82,34 @@ TEST(BoxEdges, WindowsMuchWiderThanTheImageCostWhatTheImageCosts) {
       (void)blurred(spec, Pixels::random({size.x, size.y, PixelFormat::r8}).view(), {PixelFormat::r8, {}, 2});
       // 100000 windows of 2000001 pixels would take minutes.
       EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << size.x << "x" << size.y << " " << border.name;
+    }
+  }
+}
+
+/// What lies beyond the image on one side is no part of a window that is far wider than the image on the other side.
+TEST(BoxEdges, WideWindowsOfOneSideDoNotReachTheOther) {
+  constexpr std::int32_t kLength = 11;
+  for (const BorderMode mode : {BorderMode::clamp, BorderMode::constant}) {
+    for (const bool along_x : {true, false}) {
+      for (const bool backward : {true, false}) {
+        const BoxExtent wide = backward ? BoxExtent{4.0 * kLength, 0} : BoxExtent{0, 4.0 * kLength};
+        const BoxExtent none{0, 0};
+        const BlurSpec spec = spec_of(along_x ? Box{{wide, none}} : Box{{none, wide}}, mode);
+        Pixels source = Pixels::random({along_x ? kLength : 1, along_x ? 1 : kLength, PixelFormat::r32f});
+        const auto at = [&](std::int32_t i) { return along_x ? std::pair(i, 0) : std::pair(0, i); };
+        const auto [bad_x, bad_y] = at(backward ? kLength - 1 : 0);
+        source.set(bad_x, bad_y, 0, std::numeric_limits<double>::quiet_NaN());
+        const Pixels result = blurred(spec, source.view(), {PixelFormat::r32f, {"box.any", {}}, 2});
+        const std::vector<double> exact = reference_blur(spec, source.view()).value();
+        for (std::int32_t i = 0; i < kLength; ++i) {
+          const auto [x, y] = at(i);
+          const double e = exact[static_cast<std::size_t>(i)];
+          EXPECT_EQ(std::isnan(result.at(x, y)), std::isnan(e)) << i;
+          if (!std::isnan(e)) {
+            EXPECT_NEAR(result.at(x, y), e, 1e-6) << i;
+          }
+        }
+      }
     }
   }
 }

@@ -76,17 +76,20 @@ class FloatWindows {
     const BoxFold& fold = box_.fold_x;
     const std::int64_t pixels = sums_.columns().pixels;
     sums_.need(pixels);
-    const std::int64_t from = fold.periods > 0 ? (fold.period - sums_.columns().x % fold.period) % fold.period : 0;
-    const P* first = s_.groups;
-    const P* last = s_.groups + (pixels - 1) * kGroup;
-    std::array<double, kGroup> period{};
-    for (std::int64_t p = from; p < from + fold.period; ++p) {
-      for (std::size_t i = 0; i < kGroup; ++i) period[i] += static_cast<double>(s_.groups[static_cast<std::size_t>(p) * kGroup + i]);
+    const auto add = [&](const auto* group, std::int64_t times) {
+      if (times == 0) return;  // a NaN that no window covers would pass a weight of zero
+      for (std::size_t i = 0; i < kGroup; ++i) folded_[i] += static_cast<double>(times) * static_cast<double>(group[i]);
+    };
+    if (fold.periods > 0) {
+      const std::int64_t from = (fold.period - sums_.columns().x % fold.period) % fold.period;
+      std::array<double, kGroup> period{};
+      for (std::int64_t p = from; p < from + fold.period; ++p) {
+        for (std::size_t i = 0; i < kGroup; ++i) period[i] += static_cast<double>(s_.groups[static_cast<std::size_t>(p) * kGroup + i]);
+      }
+      add(period.data(), fold.periods);
     }
-    for (std::size_t i = 0; i < kGroup; ++i) {
-      folded_[i] = static_cast<double>(fold.periods) * period[i] + static_cast<double>(fold.before) * static_cast<double>(first[i]) +
-                   static_cast<double>(fold.after) * static_cast<double>(last[i]);
-    }
+    add(s_.groups, fold.before);
+    add(s_.groups + (pixels - 1) * kGroup, fold.after);
   }
 
   /// The pairs that the first windows cover. Pairs begin at even columns of the source, and blocks at multiples of their length, so
