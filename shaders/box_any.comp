@@ -14,7 +14,8 @@
   vec2 before_fraction; vec2 after_fraction;  /* what the pixels beyond its ends count for */ \
   ivec2 skip;                                 /* where the destination begins in what the groups make */ \
   float scale;                                /* from sums to means; of f32, of each pixel */ \
-  float gain;                                 /* of f32, from sums to means */ \
+  float along;                                /* of f32, from sums of columns to what is summed along rows */ \
+  float gain;                                 /* of f32, from sums along rows to means */ \
   int strip; int segment; int piece;          /* columns and rows of a group; columns of one walk along a row */
 #include "pixel.glsl"
 #include "numbers.glsl"
@@ -76,7 +77,7 @@ uvec4 total(Sum s) { return s.value; }
 // ---- Through shared memory: sums of columns as words, means as words, pixels
 
 #if SUMS == SUMS_f32
-uint to_word(float sum) { return floatBitsToUint(sum); }
+uint to_word(float sum) { return floatBitsToUint(sum * along); }
 vec4 from_word(uint word) { return vec4(uintBitsToFloat(word), 0.0, 0.0, 0.0); }
 uint mean(vec4 sum) { return floatBitsToUint(sum.x * gain); }
 #elif SUMS == SUMS_u32

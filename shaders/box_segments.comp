@@ -27,7 +27,8 @@
   int part;         /* and rows of the next one */ \
   uint beside_stride;  /* words from the cells of one image to those of the next */ \
   float scale;      /* from sums to what is stored; of floats, of each pixel */ \
-  float gain;       /* of floats, from sums to what is stored */
+  float along;      /* of floats, from sums of columns to what is summed along rows */ \
+  float gain;       /* of floats, from sums along rows to what is stored */
 #include "pixel.glsl"
 #include "spans.glsl"
 #include "box_spans.glsl"
@@ -91,6 +92,15 @@ shared PLACE_BITS rows_of_turn[batch * kPitch + kPitchOfSegment];
 // Where lanes cannot ask each other: what segments come to, and their first `rest` columns.
 shared NUMBERS totals[kAsks ? 1 : kThreads];
 shared NUMBERS rests[kAsks ? 1 : kThreads];
+
+// What sums along rows take in of a column's sum.
+PLACE for_rows(PLACE sum) {
+#if SUMS == SUMS_f32
+  return sum * along;
+#else
+  return sum;
+#endif
+}
 
 int place_of(int column) { return column + column / kSegment * (kPitchOfSegment - kSegment); }
 
@@ -382,7 +392,7 @@ void main() {
       [[unroll]] for (int p = 0; p < span; ++p) {
         int i = n % chunks * span + p;
         down[i] += place_at(entering[n], p) - place_at(leaving[n], p);
-        rows_of_turn[at + (p < lead ? place_before + span : place) + p - lead] = to_bits(down[i]);
+        rows_of_turn[at + (p < lead ? place_before + span : place) + p - lead] = to_bits(for_rows(down[i]));
       }
     }
     // The next turn's rows are on their way while this one's are summed.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cases/compare.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -100,6 +101,26 @@ TEST(VulkanBoxes, WhatIsBadOrHugeActsAsFarAsPlansSay) {
 }
 
 /// What a plan takes by itself keeps to windows, and says why it passes over what does not.
+/// As lamps and suns are in pictures of a wide range: sums along some rows are far larger than all before and after them.
+TEST(VulkanBoxes, BrightBlocksAmongDarkPixels) {
+  for (const Way& way : ways()) {
+    const BlurSpec spec = spec_of_way(way);
+    const ImageDesc desc{290, 220, way.format};
+    const std::vector<double> values =
+        info(way.format).bits == 16 ? std::vector{200.0, 2000.0} : std::vector{3e4, 2e5, 2e6};
+    for (const double bright : values) {
+      Pixels source = Pixels::random(desc);
+      for (std::int32_t i = 0; i < 40 * 40; ++i) {
+        for (int c = 0; c < info(way.format).channels; ++c) source.set(100 + i % 40, 90 + i / 40, c, bright);
+      }
+      const Executable executable = prepared_on(gpu(), way.algorithm, spec, desc);
+      const Pixels result = run(executable, source);
+      const auto judged = cases::compare_with_reference(spec, source.view(), result.view());
+      EXPECT_LE(judged->max_error, executable.plan().predicted_error) << way.algorithm << " of " << bright << ": " << judged->worst;
+    }
+  }
+}
+
 TEST(VulkanBoxes, PlansKeepToWindows) {
   for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba16f, PixelFormat::rgb32f}) {
     for (const double radius : {1.0, 5.0, 20.5, 64.0, 130.0}) {

@@ -193,10 +193,13 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
                      {"before_fraction_y", box.y.before_fraction},
                      {"after_fraction_x", box.x.after_fraction},
                      {"after_fraction_y", box.y.after_fraction}};
-  const double lift = is_mended(p, where) ? box_lift(p, box, 1.0) : 1.0;
+  const bool mends = is_mended(p, where);
+  const double lift = mends ? box_lift(p, box, 1.0) : 1.0;
+  const double along = mends ? box_scale_along_rows(p, box.x.taps()) : 1.0;
   pass.parameters["scale"] =
       lift / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0));
-  pass.parameters["gain"] = 1.0 / lift;
+  pass.parameters["along"] = along;
+  pass.parameters["gain"] = 1.0 / (lift * along);
   if (!is_integer(form.sums)) {
     pass.constants["is_whole"] = box.x.is_whole() && box.y.is_whole() ? 1 : 0;
     pass.constants["is_compensated"] = form.sums == Sums::f32x2 ? 1 : 0;

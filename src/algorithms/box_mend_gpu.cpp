@@ -39,6 +39,11 @@ double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest) {
   return std::exp2(std::floor(kLargestExponent - std::log2(largest_mean(p, box) * std::max(widest, 1.0))));
 }
 
+double box_scale_along_rows(const Problem& p, double columns) {
+  constexpr double kInPassing = 2.0;  // one that has entered before another has left, and roundings
+  return box_can_spoil(p) ? std::exp2(-std::ceil(std::log2(columns + kInPassing))) : 1.0;
+}
+
 Status can_mend_box(const Problem& p) {
   if (!box_can_spoil(p)) return {};
   if (info(p.dst.format).is_unorm()) return refusal("codes do not tell which sums of floats were spoiled");

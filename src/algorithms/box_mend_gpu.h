@@ -16,6 +16,11 @@ namespace mollify {
 /// are at most `widest` times as large as those of a window. 1 of integers.
 [[nodiscard]] double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest);
 
+/// The power of two that sums of columns are multiplied by before sums along a row take in up to `columns` of them. A sum along a row
+/// then overflows only where that of a column has done so, which lasts to the end of the band: what overflows in one row alone would not
+/// be seen. 1 of integers.
+[[nodiscard]] double box_scale_along_rows(const Problem& p, double columns);
+
 /// Refuses destinations whose numbers do not tell which sums were spoiled.
 [[nodiscard]] Status can_mend_box(const Problem& p);
 

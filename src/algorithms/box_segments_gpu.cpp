@@ -401,8 +401,10 @@ Pass segments_pass(const Problem& p, const Steps& s) {
                          {"first_cell", s.first() - s.left()},
                          {"whole", s.y.whole()},
                          {"part", s.y.part()}});
+  const double along = box_scale_along_rows(p, std::max(s.x.window, form.segment()));
   pass.parameters["scale"] = s.lift * s.scale;
-  pass.parameters["gain"] = 1.0 / s.lift;
+  pass.parameters["along"] = along;
+  pass.parameters["gain"] = 1.0 / (s.lift * along);
   return pass;
 }
 
