@@ -37,10 +37,6 @@ struct Slot {
   bool for_memory = false;    ///< and that was the reason
 };
 
-std::string name_of(const FileJob& job) {
-  return job.in == kPipe ? "standard input" : job.in;
-}
-
 class Batch {
  public:
   Batch(const BatchOptions& options, Journal* journal, Reporter& reporter) : options_(options), journal_(journal), reporter_(reporter) {}
@@ -101,7 +97,7 @@ class Batch {
   }
 
   void send_job(WorkerProcess& process, const FileJob& job) const {
-    json message{{"in", name_of(job)}, {"out", job.out == kPipe ? "standard output" : job.out}};
+    json message{{"in", name_of_source(job)}, {"out", name_of_result(job)}};
     if (job.in_place) message["place"] = job.place;
     if (job.format) message["format"] = *job.format;
     if (options_.dry_run) message["dry_run"] = true;
@@ -162,7 +158,7 @@ class Batch {
   void take_device_gone(Slot& slot, const FileJob& job, std::string reason) {
     if (owner_ && owner_->pid() == slot.owner) take_owner_end();
     slot.process.reset();
-    if (reason.empty()) reason = fmt::format("{}: {}", name_of(job), owner_end_);
+    if (reason.empty()) reason = fmt::format("{}: {}", name_of_source(job), owner_end_);
     fail_job(job, reason, true);
   }
 
@@ -212,10 +208,10 @@ class Batch {
     }
     const FileJob& job = *std::exchange(slot.job, nullptr);
     remove_temporary(pid, job);
-    if (!slot.ended_because.empty()) return fail_job(job, fmt::format("{}: {}", name_of(job), slot.ended_because), slot.for_memory);
+    if (!slot.ended_because.empty()) return fail_job(job, fmt::format("{}: {}", name_of_source(job), slot.ended_because), slot.for_memory);
     const bool was_killed = process->was_killed();  // as the system does where memory is short
     const std::string what = was_killed ? "the process that worked on it" : "its codec";
-    fail_job(job, fmt::format("{}: {} {}", name_of(job), what, end), was_killed);
+    fail_job(job, fmt::format("{}: {} {}", name_of_source(job), what, end), was_killed);
   }
 
   // What a process that has ended had begun.

@@ -25,6 +25,10 @@ struct FileJob {
   std::optional<files::FileFormat> format{};  ///< of such a result
 };
 
+/// What messages call the source and the result of a job.
+[[nodiscard]] std::string name_of_source(const FileJob& job);
+[[nodiscard]] std::string name_of_result(const FileJob& job);
+
 struct FileArgs {
   std::vector<std::string> paths;     ///< IN OUT, or IN... with a folder
   std::optional<std::string> folder;  ///< of -o

@@ -44,7 +44,7 @@ void copy(int from, int to, const char* source, const char* target, std::int64_t
 }
 
 files::FileFormat format_of_source(const FileJob& job) {
-  const std::string name = job.in == kPipe ? "standard input" : job.in;
+  const std::string name = name_of_source(job);
   const std::string path = job.in == kPipe ? fmt::format("/proc/self/fd/{}", job.source) : job.in;
   try {
     const auto source = files::open_source(path, std::numeric_limits<std::int64_t>::max());

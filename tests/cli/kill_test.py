@@ -79,7 +79,7 @@ def kill_all(process):
     return kill([*children(process), process.pid])
 
 
-class KillTest(unittest.TestCase):
+class PhotosTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -87,6 +87,8 @@ class KillTest(unittest.TestCase):
         self.photos, self.out = self.folder / "photos", self.folder / "out"
         self.photos.mkdir()
 
+
+class KillTest(PhotosTest):
     def make(self, count, options=(), environment=None):
         """Pictures, and what one run, undisturbed, makes of them."""
         for i in range(count):
@@ -193,15 +195,8 @@ class KillTest(unittest.TestCase):
 
 
 @unittest.skipUnless(GPU, "needs lavapipe")
-class GpuBatchTest(unittest.TestCase):
+class GpuBatchTest(PhotosTest):
     """One process owns the GPU; workers read and write."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.photos, self.out = self.folder / "photos", self.folder / "out"
-        self.photos.mkdir()
 
     def run_gpu(self, *args, **environment):
         return tool.run("blur", *args, "--device", "vulkan:0", env={**GPU, **environment})

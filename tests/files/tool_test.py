@@ -1,11 +1,8 @@
 """What the tool makes of whole files, read back by Pillow, tifffile and exiftool."""
 import io
 import json
-import os
-import pathlib
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import numpy as np
@@ -13,8 +10,8 @@ import tifffile
 from PIL import Image
 
 from tests.files import png_files as png
+from tests.files.blurring import TOOL, FolderTest
 
-TOOL = os.path.abspath(os.environ.get("MOLLIFY_TOOL", "build/dev/mollify"))
 RANDOM = np.random.default_rng()
 
 
@@ -23,15 +20,7 @@ def exiftool(path, *tags):
     return json.loads(done.stdout)[0]
 
 
-class ToolTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def path(self, name):
-        return self.folder / name
-
+class ToolTest(FolderTest):
     def run_tool(self, source, result, *options):
         """The box of one pixel changes nothing."""
         kernel = () if "--box" in options or "--gaussian" in options else ("--box", "0")
