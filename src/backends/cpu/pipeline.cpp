@@ -136,7 +136,7 @@ DecimatedAxis decimated_axis(const AxisTaps& taps, std::int64_t factor, std::int
   return {factor, spline_centre(spline.size()), cells, rounded<float>(spline)};
 }
 
-/// What both passes of a decimated Gaussian share. `scale` is of what the pass makes, beside what it reads.
+/// What both passes of a decimated Gaussian share. The results of the pass are `scale` times as large as what it reads.
 template <class Kernel>
 Kernel decimated(const Plan& plan, const Pass& pass, double scale) {
   const auto constant = [&](const char* name) { return pass.constants.at(name); };

@@ -16,7 +16,7 @@ namespace mollify::cpu {
 /// hold all that its border needs loads everything.
 struct DecimateColumns {
   const RowPipeline& rows;
-  double scale;          ///< of sums, beside pixels
+  double scale;          ///< the sums are so many times as large as pixels
   std::int64_t x;        ///< source column of column 0
   std::int64_t columns;
   std::int64_t width;    ///< of the source
