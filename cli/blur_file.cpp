@@ -187,7 +187,7 @@ class FileBlur {
     std::unique_ptr<files::ByteSource> source = files::open_source(path, request_.memory_bytes);
     const std::int64_t file_bytes = source->size();
     format_ = result_format(files_);
-    reader_ = files::with_masks_as_alpha(files::open_reader(std::move(source), options), format_);
+    reader_ = files::with_masks_as_alpha(files::open_reader(std::move(source), options), format_, options.memory_bytes);
     const files::Document& document = reader_->document();
     add(reader_->messages());
 

@@ -92,6 +92,16 @@ TEST(Plan, IsPure) {
   }
 }
 
+TEST(Plan, OneThreadTakesTheTallestImageAsItIsWide) {
+  const ImageDesc image{64, 2'000'000'000, PixelFormat::r32f};
+  DeviceInfo device = full_device();
+  device.threads = 1;
+  const Result<Plan> plan =
+      make_plan(spec_of(Box::of_radius(1, 1)), image, image, device, {.algorithm = parse_algorithm("box.any").value()});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->passes.front().tile.x, image.width);
+}
+
 TEST(Plan, ADeviceWithoutKernelsRefusesAndSaysWhyOfEach) {
   const Result<Plan> plan = plan_with(spec_of(Box::of_radius(2, 2)), fake_device({}));
   ASSERT_FALSE(plan.ok());

@@ -26,12 +26,12 @@ std::string text_of(FileFormat format) {
 
 std::vector<double> doubles_of(const Bytes& bytes) {
   std::vector<double> values(bytes.size() / sizeof(double));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
   return values;
 }
 
 void store(const std::vector<double>& values, Bytes& bytes) {
-  std::memcpy(bytes.data(), values.data(), values.size() * sizeof(double));
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), values.size() * sizeof(double));
 }
 
 /// The place on the earth of what was pixel (x, y) is now that of pixel (0, 0).
@@ -185,6 +185,7 @@ class ItemConverter {
         if (context_.region) move_origin(kept, *context_.region);
         break;
       case ItemKind::ome_xml:
+        if (hides_picture(item)) return drop(item, kHidesPicture);
         correct_ome(kept);
         break;
       case ItemKind::iptc:
@@ -198,6 +199,7 @@ class ItemConverter {
       case ItemKind::attribute:
       case ItemKind::credit:
       case ItemKind::known_tag:
+      case ItemKind::imagej:
         if (!correct_shape(kept)) return drop(item, "it says another size than the picture has");
         if (hides_picture(item)) return drop(item, kHidesPicture);
         break;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "files/contract.h"
+#include "files/memory_limit.h"
 #include "files/numbers.h"
 
 namespace mollify::files {
@@ -17,7 +18,8 @@ struct Source {
 
 class MaskedReader final : public Reader {
  public:
-  explicit MaskedReader(std::unique_ptr<Reader> inner) : inner_(std::move(inner)), document_(inner_->document()) {
+  MaskedReader(std::unique_ptr<Reader> inner, std::int64_t memory_bytes)
+      : inner_(std::move(inner)), document_(inner_->document()), memory_bytes_(memory_bytes) {
     join_pages();
     for (const std::string& message : inner_->messages().all()) messages_.add(message);
   }
@@ -77,6 +79,7 @@ class MaskedReader final : public Reader {
   void read_mask(int page) {
     const int index = sources_[static_cast<std::size_t>(page)].mask;
     const Page& mask = inner_->document().pages[static_cast<std::size_t>(index)];
+    MemoryLimit(memory_bytes_).take(mask.row_bytes() * mask.height, "the transparency mask");
     mask_.resize(static_cast<std::size_t>(mask.row_bytes() * mask.height));
     inner_->read_rows(index, 0, mask.height, mask_.data(), mask.row_bytes());
     masked_page_ = page;
@@ -99,17 +102,18 @@ class MaskedReader final : public Reader {
   Document document_;
   mutable Messages messages_;  ///< with those of the reader inside, which come while pixels are read
   std::vector<Source> sources_;
+  std::int64_t memory_bytes_;
   Bytes mask_;
   int masked_page_ = -1;
 };
 
 }  // namespace
 
-std::unique_ptr<Reader> with_masks_as_alpha(std::unique_ptr<Reader> reader, FileFormat result) {
+std::unique_ptr<Reader> with_masks_as_alpha(std::unique_ptr<Reader> reader, FileFormat result, std::int64_t memory_bytes) {
   const Document& document = reader->document();
   const bool has_masks = std::ranges::any_of(document.pages, [](const Page& page) { return page.kind == PageKind::mask; });
   if (!has_masks || outcome(ItemKind::masks, document.format, result) == Outcome::kept) return reader;
-  return std::make_unique<MaskedReader>(std::move(reader));
+  return std::make_unique<MaskedReader>(std::move(reader), memory_bytes);
 }
 
 }  // namespace mollify::files

@@ -7,7 +7,7 @@
 
 namespace mollify::files {
 
-/// The reader itself where it has no masks or the result can hold them.
-[[nodiscard]] std::unique_ptr<Reader> with_masks_as_alpha(std::unique_ptr<Reader> reader, FileFormat result);
+/// The reader itself where it has no masks or the result can hold them. A mask is read whole, if it takes at most `memory_bytes`.
+[[nodiscard]] std::unique_ptr<Reader> with_masks_as_alpha(std::unique_ptr<Reader> reader, FileFormat result, std::int64_t memory_bytes);
 
 }  // namespace mollify::files

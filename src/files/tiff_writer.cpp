@@ -24,8 +24,7 @@ class TiffWriter final : public Writer {
     for (const Page& page : document.pages) layouts_.push_back(layout_of(page, messages_));
     directories_.resize(document.pages.size());
     for (std::size_t i = 0; i < directories_.size(); ++i) describe(i);
-    const auto is_plane = [](const Page& page) { return page.kind == PageKind::plane; };
-    is_stack_ = document.pages.size() > 1 && std::all_of(document.pages.begin(), document.pages.end(), is_plane);
+    is_stack_ = is_stack();
     encoding_ = {.big_endian = document.big_endian, .big_offsets = document.big_offsets};
     if (is_stack_) {
       begin_stack();
@@ -174,6 +173,14 @@ class TiffWriter final : public Writer {
         sink_.write_at(before, encoded_offset(encoding_, offset));
       }
     }
+  }
+
+  /// Where no text says that there are planes behind the directory, as it was left out, nobody would find them.
+  [[nodiscard]] bool is_stack() const {
+    const auto is_plane = [](const Page& page) { return page.kind == PageKind::plane; };
+    const auto is_text = [](const Field& field) { return field.tag == kImageDescription && field.type == kAscii; };
+    return document_.pages.size() > 1 && std::ranges::all_of(document_.pages, is_plane) &&
+           std::ranges::any_of(directories_.front().fields, is_text);
   }
 
   // Planes behind one directory: ImageJ's way beyond 4 GB. The directory comes first and says where the first plane begins.

@@ -102,6 +102,12 @@ class Masks(ToolTest):
         visible = self.mask[::scale, ::scale]
         return visible
 
+    def test_a_mask_that_needs_more_memory_than_there_is(self):
+        with tifffile.TiffWriter(self.path("a.tif")) as file:
+            file.write(self.pixels((24, 30, 3)), photometric="rgb", metadata=None)
+            file.write(np.zeros((8000, 8000), bool), photometric="mask", subfiletype=4, metadata=None, compression="deflate")
+        self.assertIn("the transparency mask needs 64000000 bytes", self.fails("a.tif", "b.png", "--memory", "40M"))
+
     def test_a_mask_becomes_alpha(self):
         for dtype in ("u1", "u2"):
             visible = self.make(dtype)

@@ -1,4 +1,5 @@
 """What the tool makes of whole files, read back by Pillow, tifffile and exiftool."""
+import base64
 import io
 import json
 import struct
@@ -63,6 +64,18 @@ class Metadata(ToolTest):
         self.path("a.png").write_bytes(png.image(pixels, 8, png.RGB, before=before))
         for result in ("b.png", "b.jpg", "b.tif", "b.webp"):
             self.assertIn("which counts", self.blur("a.png", result))
+
+    def test_planes_whose_text_is_left_out_become_pages(self):
+        stack = self.pixels((3, 20, 30), "u2")
+        jpeg = io.BytesIO()
+        Image.fromarray(self.pixels((8, 8, 3))).save(jpeg, "JPEG")
+        thumbnail = base64.b64encode(jpeg.getvalue()).decode()
+        tifffile.imwrite(self.path("a.tif"), stack[0], description=f"ImageJ=1.53\nimages=3\nInfo={thumbnail}\n", metadata=None)
+        with open(self.path("a.tif"), "ab") as file:
+            file.write(stack[1:].tobytes())
+        self.assertIn("left out", self.blur("a.tif", "b.tif"))
+        with tifffile.TiffFile(self.path("b.tif")) as file:
+            np.testing.assert_array_equal(np.stack([page.asarray() for page in file.pages]), stack)
 
     def test_the_shape_that_tifffile_writes_is_true_of_the_region(self):
         stack = self.pixels((12, 40, 50), "u2")
