@@ -1,7 +1,8 @@
 """Collects the files that the tests of image files make, for mollify_fuzz_files: python tests/fuzz/collect_files.py FOLDER
 
-MOLLIFY_COPY_FILE, MOLLIFY_TOOL and MOLLIFY_METADATA are taken as the tests take them. The tests run with programs in their place that keep a
-copy of each argument that is a file."""
+MOLLIFY_COPY_FILE, MOLLIFY_TOOL and MOLLIFY_METADATA are taken as the tests take them. The tests run with programs in their place
+that keep a copy of each argument that is a file.
+"""
 import os
 import pathlib
 import subprocess

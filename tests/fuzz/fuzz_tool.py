@@ -1,8 +1,8 @@
 """Mutants of files through the tool's own process: python tests/fuzz/fuzz_tool.py TOOL [--mutants N] [--seed S] [--save FOLDER] FOLDER ...
 
-The folders hold image files, such as those that collect_files.py collects. Bits, numbers and ranges of a file change, and `mollify blur` makes
-of it a file of any format. It ends with exit code 0 and a result, or with exit code 1, one line of at most 300 characters and no result; it
-leaves nothing else behind, and takes at most 20 seconds.
+The folders hold image files, such as those that collect_files.py collects. Bits, numbers and ranges of a file change, and `mollify
+blur` makes of it a file of any format. It ends with exit code 0 and a result, or with exit code 1, one line of at most 300 characters
+and no result; it leaves nothing else behind, and takes at most 20 seconds.
 """
 import argparse
 import pathlib
