@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "files/memory_limit.h"
+
 namespace mollify::files::tiff {
 
 PageEncoder::PageEncoder(ByteSink& sink, const Page& page, const PageLayout& layout, bool big_endian, const WriteOptions& options)
     : page_(page), layout_(layout), library_(sink, big_endian) {
   set_up(options);
   strile_bytes_ = layout.strile_row_bytes() * layout.strile_rows;
-  band_.resize(static_cast<std::size_t>(strile_bytes_ * across() * layout.planes()));
+  const std::int64_t band_bytes = strile_bytes_ * across() * layout.planes();
+  MemoryLimit(options.memory_bytes).take(band_bytes, layout.tiled ? "a row of tiles" : "a strip");
+  band_.resize(static_cast<std::size_t>(band_bytes));
 }
 
 void PageEncoder::write(std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) {

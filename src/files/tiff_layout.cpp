@@ -75,6 +75,12 @@ int compression_of(const PageLayout& layout, int wanted, Messages& messages) {
   return COMPRESSION_ADOBE_DEFLATE;
 }
 
+/// The side of the least tile that covers so many pixels.
+std::uint32_t least_side(std::int32_t pixels) {
+  constexpr std::uint32_t kUnit = 16;
+  return (static_cast<std::uint32_t>(pixels) + kUnit - 1) / kUnit * kUnit;
+}
+
 }  // namespace
 
 int colours_of(const Page& page) {
@@ -126,6 +132,11 @@ PageLayout layout_of(const Page& page, Messages& messages) {
   layout.tiled = page.tile_width > 0 && page.tile_height > 0 && page.tile_width % 16 == 0 && page.tile_height % 16 == 0;
   layout.strile_width = static_cast<std::uint32_t>(layout.tiled ? page.tile_width : page.width);
   layout.strile_rows = static_cast<std::uint32_t>(page.tile_height);
+  if (layout.tiled && layout.strile_row_bytes() > kMostStripBytes / page.tile_height) {
+    layout.strile_width = std::min(layout.strile_width, least_side(page.width));
+    layout.strile_rows = std::min(layout.strile_rows, least_side(page.height));
+    messages.add("tiles of more than 8 MB end with the picture");
+  }
   if (!layout.tiled) {
     const std::int64_t row = std::max<std::int64_t>(1, layout.strile_row_bytes());
     const std::int64_t wanted = coding != nullptr ? coding->rows_per_strip : 0;

@@ -199,6 +199,14 @@ class TiffTest(unittest.TestCase):
         for before, after in zip(self.pages(self.source), self.pages(), strict=True):
             np.testing.assert_array_equal(after, before)
 
+    def test_tiles_that_are_much_larger_than_the_picture(self):
+        pixels = self.random((40, 50), "u1")
+        tifffile.imwrite(self.source, pixels, photometric="minisblack", tile=(16384, 1024), compression="deflate", metadata=None)
+        self.assertIn("tiles of more than 8 MB end with the picture", self.copy())
+        with tifffile.TiffFile(self.result) as file:
+            self.assertEqual((file.pages[0].tilelength, file.pages[0].tilewidth), (48, 64))
+            np.testing.assert_array_equal(file.asarray(), pixels)
+
     def test_planes_behind_one_directory(self):
         stack = self.random((12, 40, 50), "u2")
         for options in ({"imagej": True, "metadata": {"axes": "ZYX"}}, {}):
