@@ -75,10 +75,21 @@ int compression_of(const PageLayout& layout, int wanted, Messages& messages) {
   return COMPRESSION_ADOBE_DEFLATE;
 }
 
-/// The side of the least tile that covers so many pixels.
-std::uint32_t least_side(std::int32_t pixels) {
+/// The side of the smallest tile that covers so many pixels.
+std::uint32_t smallest_side(std::int32_t pixels) {
   constexpr std::uint32_t kUnit = 16;
   return (static_cast<std::uint32_t>(pixels) + kUnit - 1) / kUnit * kUnit;
+}
+
+/// A file of few bytes can have tiles of gigabytes around a small picture. They become as small as the picture lets them be.
+void limit_tiles(const Page& page, PageLayout& layout, Messages& messages) {
+  if (layout.strile_row_bytes() <= kMostStripBytes / layout.strile_rows) return;
+  const std::uint32_t width = std::min(layout.strile_width, smallest_side(page.width));
+  const std::uint32_t rows = std::min(layout.strile_rows, smallest_side(page.height));
+  if (width == layout.strile_width && rows == layout.strile_rows) return;
+  layout.strile_width = width;
+  layout.strile_rows = rows;
+  messages.add("tiles of more than 8 MB were cut to the size of the picture");
 }
 
 }  // namespace
@@ -132,12 +143,9 @@ PageLayout layout_of(const Page& page, Messages& messages) {
   layout.tiled = page.tile_width > 0 && page.tile_height > 0 && page.tile_width % 16 == 0 && page.tile_height % 16 == 0;
   layout.strile_width = static_cast<std::uint32_t>(layout.tiled ? page.tile_width : page.width);
   layout.strile_rows = static_cast<std::uint32_t>(page.tile_height);
-  if (layout.tiled && layout.strile_row_bytes() > kMostStripBytes / page.tile_height) {
-    layout.strile_width = std::min(layout.strile_width, least_side(page.width));
-    layout.strile_rows = std::min(layout.strile_rows, least_side(page.height));
-    messages.add("tiles of more than 8 MB end with the picture");
-  }
-  if (!layout.tiled) {
+  if (layout.tiled) {
+    limit_tiles(page, layout, messages);
+  } else {
     const std::int64_t row = std::max<std::int64_t>(1, layout.strile_row_bytes());
     const std::int64_t wanted = coding != nullptr ? coding->rows_per_strip : 0;
     const std::int64_t rows = wanted > 0 && wanted * row <= kMostStripBytes ? wanted : std::max<std::int64_t>(1, kStripBytes / row);

@@ -175,7 +175,7 @@ class TiffWriter final : public Writer {
     }
   }
 
-  /// Where no text says that there are planes behind the directory, as it was left out, nobody would find them.
+  /// Readers find the planes behind one directory by its text. Where the text was left out, each plane has a directory of its own.
   [[nodiscard]] bool is_stack() const {
     const auto is_plane = [](const Page& page) { return page.kind == PageKind::plane; };
     const auto is_text = [](const Field& field) { return field.tag == kImageDescription && field.type == kAscii; };

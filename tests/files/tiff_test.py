@@ -200,12 +200,18 @@ class TiffTest(unittest.TestCase):
             np.testing.assert_array_equal(after, before)
 
     def test_tiles_that_are_much_larger_than_the_picture(self):
+        message = "tiles of more than 8 MB were cut to the size of the picture"
+        options = {"photometric": "minisblack", "compression": "deflate", "metadata": None}
         pixels = self.random((40, 50), "u1")
-        tifffile.imwrite(self.source, pixels, photometric="minisblack", tile=(16384, 1024), compression="deflate", metadata=None)
-        self.assertIn("tiles of more than 8 MB end with the picture", self.copy())
+        tifffile.imwrite(self.source, pixels, tile=(16384, 1024), **options)
+        self.assertIn(message, self.copy())
         with tifffile.TiffFile(self.result) as file:
             self.assertEqual((file.pages[0].tilelength, file.pages[0].tilewidth), (48, 64))
             np.testing.assert_array_equal(file.asarray(), pixels)
+        tifffile.imwrite(self.source, np.zeros((3000, 4096), "u1"), tile=(2064, 4096), **options)
+        self.assertNotIn(message, self.copy())
+        with tifffile.TiffFile(self.result) as file:
+            self.assertEqual((file.pages[0].tilelength, file.pages[0].tilewidth), (2064, 4096))
 
     def test_planes_behind_one_directory(self):
         stack = self.random((12, 40, 50), "u2")
