@@ -104,7 +104,9 @@ HIDING = {
         "PNG": [png(png_files.text(kind, b"Comment", IN_BASE64)) for kind in (b"tEXt", b"zTXt", b"iTXt")] +
                [png(png_files.text(b"iTXt", b"Comment", IN_BASE64, is_compressed=True))],
         "JPEG": [jpeg((0xFE, each)) for each in (PICTURE, IN_BASE64)],
-        "TIFF": [tag(315, 2, IN_BASE64.decode()), tag(285, 2, IN_BASE64.decode()), tag(316, 2, base64.encodebytes(PICTURE).decode())],
+        "TIFF": [tag(315, 2, IN_BASE64.decode()), tag(285, 2, IN_BASE64.decode()), tag(316, 2, base64.encodebytes(PICTURE).decode()),
+                 tiff(description=b"ImageJ=1.53\nInfo=" + IN_BASE64), tag(50839, 1, PICTURE),
+                 tiff(description=b"<OME><BinData>" + IN_BASE64 + b"</BinData></OME>")],
         "OpenEXR": [exr_string("note", IN_BASE64), exr_with(attribute("blob", "mine", PICTURE))],
         "HDR": [hdr(b"NOTE=" + IN_BASE64)]},
     "blocks that mollify does not know": {
