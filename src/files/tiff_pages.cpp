@@ -17,7 +17,8 @@ constexpr std::int64_t kPageCost = 2048;  // bytes of memory that the descriptio
 
 std::string_view description(const Page& page) {
   for (const Item& item : page.items) {
-    if (item.number == kImageDescription && item.type == kAscii) return {reinterpret_cast<const char*>(item.data.data()), item.data.size()};
+    if (item.number != kImageDescription || bytes_of_type(item.type) != 1) continue;
+    return {reinterpret_cast<const char*>(item.data.data()), item.data.size()};
   }
   return {};
 }

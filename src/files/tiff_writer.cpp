@@ -178,7 +178,7 @@ class TiffWriter final : public Writer {
   /// Readers find the planes behind one directory by its text. Where the text was left out, each plane has a directory of its own.
   [[nodiscard]] bool is_stack() const {
     const auto is_plane = [](const Page& page) { return page.kind == PageKind::plane; };
-    const auto is_text = [](const Field& field) { return field.tag == kImageDescription && field.type == kAscii; };
+    const auto is_text = [](const Field& field) { return field.tag == kImageDescription && bytes_of_type(field.type) == 1; };
     return document_.pages.size() > 1 && std::ranges::all_of(document_.pages, is_plane) &&
            std::ranges::any_of(directories_.front().fields, is_text);
   }

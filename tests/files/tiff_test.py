@@ -222,6 +222,17 @@ class TiffTest(unittest.TestCase):
                 self.assertEqual(len(file.pages), 1)
                 np.testing.assert_array_equal(file.asarray(), stack)
 
+    def test_planes_behind_one_directory_whose_text_has_another_type(self):
+        stack = self.random((3, 20, 30), "u2")
+        tifffile.imwrite(self.source, stack[0], photometric="minisblack", description="ImageJ=1.53\nimages=3\n", metadata=None)
+        file = self.source.read_bytes() + stack[1:].tobytes()
+        tag = struct.pack("<HH", 270, 2)
+        self.assertIn(tag, file)
+        for text_type in (1, 2, 6, 7):  # those of one byte
+            self.source.write_bytes(file.replace(tag, struct.pack("<HH", 270, text_type)))
+            self.assertIn("page 2", self.copy())
+            self.assertIn(stack.tobytes(), self.result.read_bytes())
+
     @staticmethod
     def rgb_of(ycc, bits):
         """By the definition of ITU-R BT.601 with the full range of so many bits."""
