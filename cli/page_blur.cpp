@@ -107,8 +107,11 @@ void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
   const PagePixels cut{src.page, src.data + region.y * src.row_bytes + region.x * src.page->pixel_bytes(), src.row_bytes};
   for (int c = 0; c < static_cast<int>(src.page->channels.size()); ++c) {
     if (src.page->channels[static_cast<std::size_t>(c)].role != ChannelRole::kept) continue;
-    const int to = result_channel(c);
-    if (to >= 0) files::copy_channel(cut, c, dst, to);
+    if (work_.repeated == c) {
+      for (int to = 0; to < static_cast<int>(dst.page->channels.size()); ++to) files::copy_channel(cut, c, dst, to);
+    } else if (const int to = result_channel(c); to >= 0) {
+      files::copy_channel(cut, c, dst, to);
+    }
   }
 }
 
@@ -235,7 +238,7 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
       const float* pixel = row + static_cast<std::size_t>(x) * canvas.channels();
       const float a = alpha < 0 ? 1.0F : pixel[alpha];
       for (std::size_t i = 0; i < places.size(); ++i) {
-        float v = out[4 * static_cast<std::size_t>(x) + (work_.repeats_grey ? 0 : std::min<std::size_t>(i, 3))];
+        float v = out[4 * static_cast<std::size_t>(x) + (work_.repeated ? 0 : std::min<std::size_t>(i, 3))];
         if (work_.flatten) v = v * a + static_cast<float>((*work_.flatten)[std::min<std::size_t>(i, 3)]) * (1.0F - a);
         if (work_.multiplies_by_alpha) v *= a;
         if (work_.negates && to.white_is_zero) v = 1.0F - v;

@@ -2,11 +2,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "files/codec.h"
 #include "files/contract.h"
 
 namespace mollify::files {
+
+/// The first few of many names: "Z, id and 3 more".
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
+/// In messages: "texts (Comment)".
+[[nodiscard]] std::string name_of(const Item& item);
 
 class Accounts {
  public:

@@ -22,7 +22,13 @@ struct ContractRow {
   std::string_view name;   ///< in words, for messages and docs
   std::string_view same;   ///< within a format
   std::string_view other;  ///< in a result of that format, from a source of another
-  std::string_view how;    ///< what conversion, dropping and refusal are here
+  std::string_view how;    ///< what conversion is here; and why things are dropped, behind "; " where both are said
+
+  [[nodiscard]] std::string_view how_converted() const { return how.substr(0, how.find("; ")); }
+  [[nodiscard]] std::string_view how_dropped() const {
+    const std::size_t end = how.find("; ");
+    return end == std::string_view::npos ? how : how.substr(end + 2);
+  }
 };
 
 /// One row for each ItemKind, in its order.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
+#include <optional>
+
+#include "files/resolution.h"
 
 namespace mollify::files {
 namespace {
@@ -62,10 +64,7 @@ Bytes stored(const ExifField& field, bool is_big) {
 }
 
 ExifField rational(std::uint16_t tag, double value) {
-  // Whole numbers stay whole; others in thousandths.
-  const bool is_whole = value == std::floor(value);
-  const std::array<std::uint32_t, 2> parts = {static_cast<std::uint32_t>(std::lround(is_whole ? value : value * 1000.0)),
-                                              is_whole ? 1U : 1000U};
+  const std::array<std::uint32_t, 2> parts = rational_of(value);
   ExifField field{tag, kRational, Bytes(sizeof parts)};
   std::memcpy(field.data.data(), parts.data(), sizeof parts);
   return field;
@@ -87,12 +86,12 @@ ExifField exif_field(Orientation orientation) {
 std::vector<ExifField> exif_fields(const Resolution& resolution) {
   constexpr std::uint16_t kX = 0x11A, kY = 0x11B, kUnit = 0x128;
   constexpr std::uint16_t kNone = 1, kInch = 2, kCentimetre = 3;
-  const bool is_metre = resolution.unit == Resolution::Unit::metre;
-  const double scale = is_metre ? 0.01 : 1.0;
-  const std::uint16_t unit = resolution.unit == Resolution::Unit::none   ? kNone
-                             : resolution.unit == Resolution::Unit::inch ? kInch
-                                                                         : kCentimetre;
-  return {rational(kX, resolution.x * scale), rational(kY, resolution.y * scale), short_field(kUnit, unit)};
+  const std::optional<Resolution> held = resolution_in(FileFormat::webp, resolution);
+  if (!held) return {};
+  const std::uint16_t unit = held->unit == Resolution::Unit::none   ? kNone
+                             : held->unit == Resolution::Unit::inch ? kInch
+                                                                    : kCentimetre;
+  return {rational(kX, held->x), rational(kY, held->y), short_field(kUnit, unit)};
 }
 
 void set_exif_fields(Bytes& exif, std::span<const ExifField> fields) {

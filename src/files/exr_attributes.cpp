@@ -312,7 +312,8 @@ std::vector<Item> items_of(const Part& part) {
   std::vector<Item> items;
   for (const Attribute& attribute : part.attributes) {
     if (is_structure(attribute.name) || says_nothing(attribute)) continue;
-    if (attribute.name == "xDensity" && positive_float(part, "xDensity")) continue;  // Page::resolution has it
+    const bool is_resolution = attribute.name == "xDensity" || attribute.name == "pixelAspectRatio";
+    if (is_resolution && positive_float(part, attribute.name)) continue;  // Page::resolution has it
     Item item{.kind = ItemKind::attribute, .name = attribute.name, .data = attribute.data, .detail = attribute.type};
     if (attribute.type == "preview") item.kind = ItemKind::thumbnail;
     if (attribute.name == kXmpAttribute && attribute.type == "string") {
@@ -350,8 +351,9 @@ Attribute attribute_of(const Item& item) {
 
 std::optional<Resolution> resolution_of(const Part& part) {
   const std::optional<float> density = positive_float(part, "xDensity");
-  if (!density) return std::nullopt;
   const double aspect = positive_float(part, "pixelAspectRatio").value_or(1.0F);
+  if (!density && aspect == 1.0) return std::nullopt;
+  if (!density) return Resolution{1.0, aspect, Resolution::Unit::none};
   return Resolution{*density, *density * aspect, Resolution::Unit::inch};
 }
 

@@ -12,11 +12,11 @@
 #include <ImfTiledOutputPart.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <set>
 
 #include "files/exr.h"
+#include "files/resolution.h"
 
 namespace mollify::files {
 namespace exr {
@@ -82,12 +82,6 @@ Imf::ChannelList channels_of(const Page& page) {
     channels.insert(channel.name, Imf::Channel(pixel_type(channel)));
   }
   return channels;
-}
-
-double inches(Resolution::Unit unit) {
-  constexpr double kCentimetre = 1 / 2.54;
-  if (unit == Resolution::Unit::centimetre) return kCentimetre;
-  return unit == Resolution::Unit::metre ? 100 * kCentimetre : 1.0;
 }
 
 /// One part of the file: a page and the levels behind it.
@@ -224,7 +218,7 @@ class ExrWriter final : public Writer {
                                                      static_cast<Imf::LevelRoundingMode>(part.coding.rounding)));
     }
     name_part(header, page);
-    if (page.resolution && page.resolution->unit != Resolution::Unit::none) set_resolution(header, *page.resolution);
+    if (page.resolution) set_resolution(header, *page.resolution);
     for (const Item& item : page.items) add_item(header, item);
     for (const Item& item : document_.items) add_item(header, item);
     header.dwaCompressionLevel() = part.coding.dwa_level;
@@ -242,14 +236,12 @@ class ExrWriter final : public Writer {
     if (!name.empty()) header.setName(name);
   }
 
-  /// Pixels that are not square also come from another format, where no attribute says so.
+  /// Without a unit only the shape of a pixel is known.
   static void set_resolution(Imf::Header& header, const Resolution& resolution) {
-    const double per_inch = resolution.x / inches(resolution.unit);
-    if (!(per_inch > 0) || !std::isfinite(per_inch)) return;
-    Imf::addXDensity(header, static_cast<float>(per_inch));
-    const double aspect = resolution.y / resolution.x;
-    constexpr double kMostAspect = 1e6;  // as far as the library goes
-    if (aspect > 1 / kMostAspect && aspect < kMostAspect) header.pixelAspectRatio() = static_cast<float>(aspect);
+    const std::optional<Resolution> held = resolution_in(FileFormat::exr, resolution);
+    if (!held) return;
+    if (held->unit != Resolution::Unit::none) Imf::addXDensity(header, static_cast<float>(held->x));
+    header.pixelAspectRatio() = static_cast<float>(held->y / held->x);
   }
 
   static void add_item(Imf::Header& header, const Item& item) {

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <cstring>
 
+#include "files/accounts.h"
 #include "files/contract.h"
 #include "files/exif_fields.h"
 #include "files/metadata.h"
+#include "files/resolution.h"
 
 namespace mollify::files {
 namespace {
@@ -105,7 +107,7 @@ class ItemConverter {
           drop(item);
           break;
         case Outcome::refused:
-          throw FileError("has " + name(item) + ", which " + text_of(context_.to_format) + " files cannot hold");
+          throw FileError("has " + name_of(item) + ", which " + text_of(context_.to_format) + " files cannot hold");
       }
     }
     add_exif_fields();
@@ -113,14 +115,9 @@ class ItemConverter {
   }
 
  private:
-  [[nodiscard]] static std::string name(const Item& item) {
-    const std::string row(contract_row(item.kind).name);
-    return item.name.empty() || item.name == row ? row : row + " (" + item.name + ")";
-  }
+  void drop(const Item& item) { drop(item, std::string(contract_row(item.kind).how_dropped())); }
 
-  void drop(const Item& item) { messages_.add(name(item) + " left out: " + std::string(contract_row(item.kind).how)); }
-
-  void drop(const Item& item, const std::string& why) { messages_.add(name(item) + " left out: " + why); }
+  void drop(const Item& item, const std::string& why) { messages_.add(name_of(item) + " left out: " + why); }
 
   static constexpr const char* kHidesPicture = "a picture may be inside; --keep-unknown keeps it";
   [[nodiscard]] bool hides_picture(const Item& item) const { return !context_.keep_unknown && holds_picture(item.data); }
@@ -261,7 +258,7 @@ class ItemConverter {
     switch (item.kind) {
       case ItemKind::icc_profile:
         if (context_.changes_colours) return;
-        drop(item, std::string(contract_row(item.kind).how));
+        drop(item, std::string(contract_row(item.kind).how_dropped()));
         return;
       case ItemKind::cicp:
       case ItemKind::gamma:
@@ -274,7 +271,7 @@ class ItemConverter {
         text.kind = ItemKind::text;
         text.name = "Comment";
         out_.push_back(std::move(text));
-        messages_.add(std::string(contract_row(item.kind).name) + ": " + std::string(contract_row(item.kind).how));
+        messages_.add(std::string(contract_row(item.kind).name) + ": " + std::string(contract_row(item.kind).how_converted()));
         return;
       }
       case ItemKind::credit:
@@ -292,7 +289,7 @@ class ItemConverter {
   void add_field(const Item& item, std::uint16_t tag, Bytes text) {
     if (text.empty() || text.back() != 0) text.push_back(0);
     fields_.push_back({tag, kAscii, std::move(text)});
-    messages_.add(name(item) + " becomes Exif");
+    messages_.add(name_of(item) + " becomes Exif");
   }
 
   /// What the format says in Exif only, or the source in tags of its own.
@@ -300,7 +297,9 @@ class ItemConverter {
     auto exif = std::ranges::find(out_, ItemKind::exif, &Item::kind);
     const std::optional<Resolution>& resolution = context_.result.resolution;
     const bool says_it = exif != out_.end() && exif_resolution(exif->data) == resolution;
-    if (context_.to_format == FileFormat::webp && resolution && !says_it) {
+    const bool belongs_in_exif = resolution && (context_.to_format == FileFormat::webp ||
+                                                (context_.to_format == FileFormat::jpeg && !resolution_in(FileFormat::jpeg, *resolution)));
+    if (belongs_in_exif && !says_it) {
       for (ExifField& field : exif_fields(*resolution)) fields_.push_back(std::move(field));
     }
     const bool is_said_in_exif = context_.to_format == FileFormat::webp || context_.to_format == FileFormat::jpeg;

@@ -1,13 +1,14 @@
 // Items of a document as the segments of a JPEG file.
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <optional>
 #include <string>
 
 #include "files/jpeg_items.h"
 #include "files/jpeg_prefixes.h"
 #include "files/md5.h"
 #include "files/metadata.h"
+#include "files/resolution.h"
 
 namespace mollify::files::jpeg {
 namespace {
@@ -120,14 +121,10 @@ class LayoutMaker {
   }
 
   void add_jfif() {
-    constexpr double kMostDensity = 65535;
+    const std::optional<Resolution>& resolution = document_.pages.front().resolution;
     const Resolution none = {.x = 1, .y = 1, .unit = Resolution::Unit::none};
-    Resolution density = document_.pages.front().resolution.value_or(none);
-    if (density.unit == Resolution::Unit::metre) density = {density.x * 0.0254, density.y * 0.0254, Resolution::Unit::inch};
-    const auto fits = [](double value) { return value >= 0.5 && value <= kMostDensity; };
-    if (!fits(density.x) || !fits(density.y)) density = none;
-    const auto x = static_cast<unsigned>(std::lround(density.x));
-    const auto y = static_cast<unsigned>(std::lround(density.y));
+    const Resolution density = resolution ? resolution_in(FileFormat::jpeg, *resolution).value_or(none) : none;
+    const auto x = static_cast<unsigned>(density.x), y = static_cast<unsigned>(density.y);
     const int unit = density.unit == Resolution::Unit::inch ? 1 : density.unit == Resolution::Unit::centimetre ? 2 : 0;
     Bytes payload = joined(kJfif, {});
     for (const unsigned byte : {1U, 1U, static_cast<unsigned>(unit), x >> 8, x & 255, y >> 8, y & 255})

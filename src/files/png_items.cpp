@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "files/png_text.h"
+#include "files/resolution.h"
 
 namespace mollify::files::png {
 namespace {
@@ -224,22 +225,12 @@ void write_item(ChunkSink& sink, const Item& item, const Page& page) {
 }
 
 void write_resolution(ChunkSink& sink, const Resolution& resolution) {
-  constexpr std::array kFactors = {1.0, 1 / 0.0254, 100.0, 1.0};  // in the order of Unit, to dots per metre
-  constexpr double kMost = kMostChunkBytes;
-  double x = resolution.x * kFactors[static_cast<std::size_t>(resolution.unit)];
-  double y = resolution.y * kFactors[static_cast<std::size_t>(resolution.unit)];
-  const bool is_ratio = resolution.unit == Resolution::Unit::none;
-  while (is_ratio && x > 0 && y > 0 && (x != std::round(x) || y != std::round(y)) && std::max(x, y) < 1e6) {
-    x *= 10;
-    y *= 10;
-  }
-  x = std::round(x);
-  y = std::round(y);
-  if (!(x >= 1 && y >= 1 && x <= kMost && y <= kMost)) return;
+  const std::optional<Resolution> held = resolution_in(FileFormat::png, resolution);
+  if (!held) return;
   Bytes body;
-  put_u32(body, static_cast<std::uint32_t>(x));
-  put_u32(body, static_cast<std::uint32_t>(y));
-  body.push_back(is_ratio ? 0 : 1);
+  put_u32(body, static_cast<std::uint32_t>(held->x));
+  put_u32(body, static_cast<std::uint32_t>(held->y));
+  body.push_back(held->unit == Resolution::Unit::none ? 0 : 1);
   sink.put(kpHYs, body);
 }
 

@@ -9,6 +9,7 @@
 #include "files/channels.h"
 #include "files/items.h"
 #include "files/orientation.h"
+#include "files/resolution.h"
 #include "files/result_pages.h"
 
 namespace mollify::files {
@@ -16,15 +17,6 @@ namespace {
 
 std::string text_of(FileFormat format) {
   return std::string(name_of(format));
-}
-
-/// Names of channels, the first few of many: "Z, id and 3 more".
-std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 6;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kMost) text += " and " + std::to_string(names.size() - kMost) + " more";
-  return text;
 }
 
 class ResultPlanner {
@@ -140,17 +132,19 @@ class ResultPlanner {
     const bool has_alpha = std::ranges::any_of(work.blurred.channels, [](const Channel& each) { return each.role == ChannelRole::alpha; });
     if (!has_alpha) work.from.alpha = work.blurred.alpha = AlphaKind::none;
     account(ItemKind::layers, listed(left_out));
-    if (work.blurred.channels.size() > 2 || work.from.model == ColourModel::grey) return;
+    const bool is_grey = work.from.model == ColourModel::grey;
+    if (work.blurred.channels.size() > 2 || (is_grey && work.blurred.channels.front().role != ChannelRole::kept)) return;
     become_grey(work);
   }
 
-  /// One channel of many. A single ink is dark where it is.
+  /// One channel of many. A single ink is dark where it is, and what is kept as stored is no colour.
   static void become_grey(PageWork& work) {
     constexpr int kSeparated = 5;
     const auto* tiff = std::get_if<TiffCoding>(&work.from.coding);
     const bool is_ink = work.from.model == ColourModel::cmyk || (tiff != nullptr && tiff->photometric == kSeparated);
+    const bool is_kept = work.blurred.channels.front().role == ChannelRole::kept;
     for (Page* page : {&work.from, &work.blurred}) {
-      page->model = ColourModel::grey;
+      page->model = is_kept ? ColourModel::other : ColourModel::grey;
       page->white_is_zero = is_ink;
       for (Channel& each : page->channels) {
         if (each.name == work.blurred.channels.front().name && each.role == ChannelRole::data) each.role = ChannelRole::colour;
@@ -414,14 +408,15 @@ class ResultPlanner {
         throw FileError(text_of(request_.format) + " files cannot hold " + std::string(describe(channel.type)) +
                         "; another --format converts them");
       }
-      if (channel.type != before) say_conversion(before, channel.type, scale);
+      if (channel.type != before) say_conversion(before, channel.type, channel.role == ChannelRole::kept ? Scale::data : scale);
     }
     const NumberType to = page.channels.front().type;
     if (from != to) page.significant_bits = 0;
     const bool crosses = is_float(from) != is_float(to) || scale == Scale::colour;
     work.factor = from == to || (scale == Scale::data) || !crosses ? 1.0 : full_scale(to) / full_scale(from);
     const bool is_wide = from == NumberType::u32 || from == NumberType::i32 || from == NumberType::f64;
-    if (is_wide) messages_.add(std::string(describe(from)) + " are blurred with the 24 bits of 32-bit floats");
+    const bool is_blurred = std::ranges::any_of(page.channels, [](const Channel& each) { return each.role != ChannelRole::kept; });
+    if (is_wide && is_blurred) messages_.add(std::string(describe(from)) + " are blurred with the 24 bits of 32-bit floats");
   }
 
   /// Numbers of elevation, tomography and the like are data; those of pictures are colours.
@@ -429,6 +424,13 @@ class ResultPlanner {
     const bool is_data_type = is_signed_integer(type) || type == NumberType::u32 || type == NumberType::f64;
     const bool is_map = std::ranges::any_of(page.items, [](const Item& item) { return item.kind == ItemKind::geotiff; });
     return is_data_type || is_map || page.model == ColourModel::other ? Scale::data : Scale::colour;
+  }
+
+  /// Whether a type has all numbers of another, up to their fractions.
+  [[nodiscard]] static bool holds_all_of(NumberType from, NumberType to) {
+    if (is_float(from) || is_float(to)) return is_float(to);
+    if (is_signed_integer(from) && !is_signed_integer(to)) return false;
+    return is_signed_integer(from) == is_signed_integer(to) ? bytes_of(to) >= bytes_of(from) : bytes_of(to) > bytes_of(from);
   }
 
   void say_conversion(NumberType from, NumberType to, Scale scale) {
@@ -440,6 +442,7 @@ class ResultPlanner {
                         : ", numbers keep their values (--scale colour makes fractions of full scale)";
       if (!is_float(to) && is_colour) text += ", values outside 0 to 1 are clipped";
     }
+    if (scale == Scale::data && !holds_all_of(from, to)) text += ", values beyond their range are clipped";
     messages_.add(std::move(text));
   }
 
@@ -462,10 +465,13 @@ class ResultPlanner {
       page.kind = PageKind::page;
     }
     if (page.kind != PageKind::frame) page.timing.reset();
-    if (page.resolution && outcome_of(ItemKind::resolution) == Outcome::dropped) {
-      account(ItemKind::resolution);
-      page.resolution.reset();
-    }
+    choose_resolution(page);
+  }
+
+  void choose_resolution(Page& page) {
+    if (!page.resolution) return;
+    const bool is_held = account(ItemKind::resolution) != Outcome::dropped;
+    page.resolution = is_held ? fitted_resolution(request_.format, *page.resolution, messages_) : std::nullopt;
   }
 
   /// Names that say more than which colour a channel is.
@@ -479,16 +485,16 @@ class ResultPlanner {
     if (!names.empty()) account(ItemKind::channel_names, listed(names));
   }
 
-  /// HDR has three channels, always.
+  /// HDR has three channels, always. What is kept as stored is so in each of them.
   void repeat_grey(PageWork& work) {
-    Channel& stored = *std::ranges::find(work.from.channels, work.blurred.channels.front().name, &Channel::name);
-    if (stored.role == ChannelRole::kept) return;  // HDR has no place for what is no colour
-    stored.role = ChannelRole::colour;
+    const auto found = std::ranges::find(work.from.channels, work.blurred.channels.front().name, &Channel::name);
+    work.repeated = static_cast<int>(found - work.from.channels.begin());
+    Channel& stored = *found;
+    if (stored.role != ChannelRole::kept) stored.role = ChannelRole::colour;
     const NumberType type = work.blurred.channels.front().type;
-    work.blurred.channels = {{"R", type, ChannelRole::colour}, {"G", type, ChannelRole::colour}, {"B", type, ChannelRole::colour}};
+    work.blurred.channels = {{"R", type, stored.role}, {"G", type, stored.role}, {"B", type, stored.role}};
     work.blurred.model = ColourModel::rgb;
-    work.repeats_grey = true;
-    messages_.add("grey becomes three equal channels");
+    messages_.add((stored.role == ChannelRole::kept ? stored.name : "grey") + " becomes three equal channels");
   }
 
   void choose_orientation(PageWork& work) {

@@ -58,7 +58,7 @@ struct PageWork {
   std::optional<ColourTransform::Target> colour{};
   std::optional<std::array<double, 4>> flatten{};  ///< in the result's colours
   bool negates = false;                            ///< white at zero becomes black at zero
-  bool repeats_grey = false;                       ///< grey becomes three equal channels
+  std::optional<int> repeated{};                   ///< channel of `from` that becomes three equal ones
   double factor = 1.0;                             ///< from numbers of the source to those of the result, where their types differ
   std::shared_ptr<const ColourSpace> space;
   PerAxis<Reach> grow{};                   ///< zeros that are put around the source's pixels
@@ -67,7 +67,7 @@ struct PageWork {
 
   /// Whether colours go through 32-bit floats, since something else than a blur is to be done to them.
   [[nodiscard]] bool changes_colours() const {
-    return colour.has_value() || flatten.has_value() || divides_by_alpha || multiplies_by_alpha || negates || repeats_grey ||
+    return colour.has_value() || flatten.has_value() || divides_by_alpha || multiplies_by_alpha || negates || repeated.has_value() ||
            light == Light::curves;
   }
 };

@@ -58,6 +58,18 @@ class PageChooser {
   void choose_one(std::size_t picture) {
     choice_.is_one_of_many = pictures_.size() > 1;
     for (const std::size_t each : pictures_) choice_.stays[each] = each == picture;
+    if (picture != pictures_.front()) account_for_first(source_.pages[picture]);
+  }
+
+  /// The first page often says what holds for the whole file: who made it, and when.
+  void account_for_first(const Page& chosen) const {
+    const auto is_alike = [](const Item& one, const Item& other) { return one.kind == other.kind && one.name == other.name; };
+    std::vector<std::string> names;
+    for (const Item& item : source_.pages[pictures_.front()].items) {
+      const bool has_its_own = std::ranges::any_of(chosen.items, [&](const Item& each) { return is_alike(each, item); });
+      if (!has_its_own) names.push_back(item.name.empty() ? name_of(item) : item.name);
+    }
+    if (!names.empty()) messages_.add("left out with page 1: " + listed(names));
   }
 
   void choose_asked(int page) {

@@ -9,43 +9,25 @@
 #include <span>
 #include <utility>
 
+#include "files/resolution.h"
 #include "files/tiff_tags.h"
 
 namespace mollify::files::tiff {
 namespace {
 
-// A positive number as numerator and denominator.
-std::array<std::uint32_t, 2> rational_of(double value) {
-  constexpr double kMost = 4294967295.0;
-  double best_n = std::min(std::round(value), kMost), best_d = 1, before_n = 1, before_d = 0, rest = value;
-  double n = std::floor(value), d = 1;
-  for (int i = 0; i < 20 && n <= kMost && d <= kMost; ++i) {
-    best_n = n;
-    best_d = d;
-    const double fraction = rest - std::floor(rest);
-    if (fraction < 1e-12) break;
-    rest = 1 / fraction;
-    const double next_n = std::floor(rest) * n + before_n, next_d = std::floor(rest) * d + before_d;
-    before_n = std::exchange(n, next_n);
-    before_d = std::exchange(d, next_d);
-  }
-  return {static_cast<std::uint32_t>(best_n), static_cast<std::uint32_t>(best_d)};
-}
-
 void add_resolution(const Page& page, std::vector<Field>& fields) {
-  if (!page.resolution || !(page.resolution->x > 0) || !(page.resolution->y > 0)) return;
-  const Resolution& resolution = *page.resolution;
-  const bool metres = resolution.unit == Resolution::Unit::metre;
-  std::array<std::uint32_t, 2> x = rational_of(resolution.x / (metres ? 100 : 1)), y = rational_of(resolution.y / (metres ? 100 : 1));
+  const auto resolution = page.resolution ? resolution_in(FileFormat::tiff, *page.resolution) : std::nullopt;
+  if (!resolution) return;
+  std::array<std::uint32_t, 2> x = rational_of(resolution->x), y = rational_of(resolution->y);
   if (const auto* coding = std::get_if<TiffCoding>(&page.coding)) {
     const auto& stored = coding->resolution;
-    if (stored[1] != 0 && double{1} * stored[0] / stored[1] == resolution.x) x = {stored[0], stored[1]};
-    if (stored[3] != 0 && double{1} * stored[2] / stored[3] == resolution.y) y = {stored[2], stored[3]};
+    if (stored[1] != 0 && double{1} * stored[0] / stored[1] == resolution->x) x = {stored[0], stored[1]};
+    if (stored[3] != 0 && double{1} * stored[2] / stored[3] == resolution->y) y = {stored[2], stored[3]};
   }
   fields.push_back(rational_field(kXResolution, x));
   fields.push_back(rational_field(kYResolution, y));
-  fields.push_back(short_field(kResolutionUnit, resolution.unit == Resolution::Unit::none   ? 1
-                                                : resolution.unit == Resolution::Unit::inch ? 2
+  fields.push_back(short_field(kResolutionUnit, resolution->unit == Resolution::Unit::none   ? 1
+                                                : resolution->unit == Resolution::Unit::inch ? 2
                                                                                             : 3));
 }
 

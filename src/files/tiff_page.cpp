@@ -250,16 +250,24 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
   }
 }
 
+// Each sample is two channels. Where there is one sample, its halves need no number.
+void name_complex_channels(Page& page, const Layout& layout, NumberType type) {
+  for (int sample = 0; 2 * sample < layout.samples; ++sample) {
+    const std::string number = layout.samples > 2 ? " " + std::to_string(sample) : "";
+    for (const char* half : {"real", "imaginary"}) page.channels.push_back({half + number, type, ChannelRole::data});
+  }
+}
+
 void name_channels(Page& page, const Layout& layout, int colours, const std::vector<std::uint64_t>& extras) {
   static constexpr std::array<std::array<const char*, 4>, 4> kNames = {{{"Y"}, {"R", "G", "B"}, {"C", "M", "Y", "K"}, {"L", "a", "b"}}};
   const bool palette = layout.conversion == Conversion::palette;
   const NumberType type = palette ? layout.palette.type() : layout.stored_type();
-  const bool is_data = page.model == ColourModel::other || std::get<TiffCoding>(page.coding).is_complex;
   const int count = palette ? 3 : colours;
+  if (std::get<TiffCoding>(page.coding).is_complex) return name_complex_channels(page, layout, type);
   for (int c = 0; c < count; ++c) {
     const bool named = page.model != ColourModel::other;
     page.channels.push_back({named ? kNames[static_cast<std::size_t>(page.model)][static_cast<std::size_t>(c)] : std::to_string(c), type,
-                             is_data ? ChannelRole::data : ChannelRole::colour});
+                             named ? ChannelRole::colour : ChannelRole::data});
   }
   for (int c = colours; c < layout.samples; ++c) {
     const auto index = static_cast<std::size_t>(c - colours);
@@ -343,8 +351,10 @@ std::vector<Item> items_of(const StructureReader& file, const DirectoryPlace& di
   for (const FieldPlace& place : directory.fields) {
     const TagRow row = tag_row(place.tag);
     if (row.use == TagUse::structure || row.use == TagUse::directory) continue;
-    if (!seen.insert(place.tag).second || !file.is_whole(place)) {
+    if (!file.is_whole(place)) {
       messages.add(tag_name(place.tag) + " is damaged and was left out");
+    } else if (!seen.insert(place.tag).second) {
+      messages.add(tag_name(place.tag) + " comes twice, and the second one was left out");
     } else if (row.use == TagUse::untrue) {
       messages.add(tag_name(place.tag) + " is not true of a blurred picture and was left out");
     } else if (row.use == TagUse::elsewhere || place.type == kIfd || place.type == kIfd8) {

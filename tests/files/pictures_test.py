@@ -2,6 +2,7 @@
 import struct
 import unittest
 
+import imagecodecs
 import numpy as np
 import OpenEXR
 import tifffile
@@ -47,6 +48,15 @@ class ManyPictures(ToolTest):
         self.assertEqual(len(OpenEXR.File(str(self.path("b.exr"))).parts), 3)
         done = self.fails("a.tif", "b.png", "--page", 4)
         self.assertIn("has 3 pages, and no page 4", done)
+
+    def test_what_only_the_first_page_says(self):
+        with tifffile.TiffWriter(self.path("a.tif")) as file:
+            for text in ("one", "two"):
+                authors = [(315, 2, 0, "Anna", True), (33432, 2, 0, "hers", True)] if text == "one" else []
+                file.write(self.plain((20, 30)), photometric="rgb", description=text, metadata=None, extratags=authors)
+        for ending in ("tif", "png"):
+            self.assertNotIn("left out with page 1", self.blur("a.tif", "b." + ending, "--page", 1))
+            self.assertIn("left out with page 1: Artist, Copyright\n", self.blur("a.tif", "b." + ending, "--page", 2))
 
     def test_planes(self):
         stack = np.stack([self.plain((20, 30))[..., 0] for _ in range(4)])
@@ -169,6 +179,45 @@ class Channels(ToolTest):
             linear = np.dstack([channels[name] for name in stay]).astype(float)
             encoded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
             self.assertLessEqual(np.abs(png.pixels_of(self.path("b.png").read_bytes()) / 65535 - encoded).max(), 1e-3)
+
+    def test_a_lone_channel_that_is_no_colour(self):
+        """It is copied, whatever the format, and whether other such channels are left out or not."""
+        ids = RANDOM.integers(0, 256, (20, 30)).astype(np.uint32)
+        depths = RANDOM.integers(0, 256, (20, 30)).astype(np.float32)
+        head = {"type": OpenEXR.scanlineimage, "compression": OpenEXR.ZIP_COMPRESSION}
+        for channels, stays in (({"id": ids}, ids), ({"Z": depths}, depths), ({"Z": depths, "id": ids}, depths)):
+            OpenEXR.File(head, dict(channels)).write(str(self.path("a.exr")))
+            for ending in ("png", "tif", "hdr"):
+                said = self.blur("a.exr", "b." + ending, "--gaussian", 2)
+                self.assertIn("kept as stored", said)
+                self.assertNotIn("sRGB", said)
+                self.assertNotIn("are blurred", said)
+            np.testing.assert_array_equal(png.pixels_of(self.path("b.png").read_bytes())[..., 0], stays)
+            got = tifffile.imread(self.path("b.tif"))
+            np.testing.assert_array_equal(got if got.ndim == 2 else got[..., list(channels).index("Z")], stays)
+            got = imagecodecs.rgbe_decode(self.path("b.hdr").read_bytes())
+            np.testing.assert_array_equal(got, np.repeat(stays[..., None], 3, 2))
+
+    def test_numbers_that_are_clipped(self):
+        """Numbers that keep their values become those of a narrower type."""
+        ids = self.pixels((20, 30), "u4")
+        head = {"type": OpenEXR.scanlineimage, "compression": OpenEXR.ZIP_COMPRESSION}
+        OpenEXR.File(head, {"id": ids}).write(str(self.path("a.exr")))
+        self.assertIn("16-bit integers, values beyond their range are clipped", self.blur("a.exr", "b.png"))
+        self.assertNotIn("clipped", self.blur("a.exr", "b.tif"))
+        tifffile.imwrite(self.path("a.tif"), self.pixels((20, 30), "i2"), metadata=None)
+        self.assertIn("clipped", self.blur("a.tif", "b.tif", "--format", "u16"))
+        self.assertNotIn("clipped", self.blur("a.tif", "b.tif", "--format", "i32"))
+
+    def test_the_halves_of_complex_numbers(self):
+        numbers = RANDOM.random((20, 30)) + 1j * RANDOM.random((20, 30))
+        tifffile.imwrite(self.path("a.tif"), numbers.astype(np.complex64), metadata=None)
+        self.assertIn("channels (imaginary) left out", self.blur("a.tif", "b.png"))
+        got = png.pixels_of(self.path("b.png").read_bytes())[..., 0]
+        self.assertLessEqual(np.abs(got / 65535 - numbers.real).max(), 1e-4)
+        self.blur("a.tif", "b.exr")
+        channels = OpenEXR.File(str(self.path("b.exr")), separate_channels=True).channels()
+        np.testing.assert_array_equal(channels["imaginary"].pixels, numbers.astype(np.complex64).imag)
 
     def test_a_single_ink_of_many(self):
         inks = self.pixels((20, 30, 5))

@@ -170,6 +170,40 @@ class Messages(ToolTest):
             self.path("a.tif").write_bytes(data)
             self.assertIn("resolution was left out", self.blur("a.tif", "b.tif"))
 
+    def resolution(self, name):
+        """Along x. Without a unit JFIF says nothing of it."""
+        tags = exiftool(self.path(name))
+        if tags.get("JFIF:ResolutionUnit"):
+            return tags["JFIF:XResolution"]
+        places = ("IFD0:XResolution", "PNG-pHYs:PixelsPerUnitX", "OpenEXR:XResolution")
+        return next((float(tags[place]) for place in places if place in tags), None)
+
+    def test_resolutions_beyond_what_a_format_holds(self):
+        """PNG has whole dots per metre up to 2^31 - 1, JFIF whole numbers up to 65535, and Exif fractions."""
+        held = {300: {"png": 11811, "jpg": 300, "webp": 300}, 1e9: {"jpg": 1e9, "webp": 1e9}, 1e-3: {"jpg": 1e-3, "webp": 1e-3},
+                72.5: {"png": 2854, "jpg": 72.5, "webp": 72.5}, 0.1: {"png": 4, "jpg": 0.1, "webp": 0.1}}
+        for asked, results in held.items():
+            tifffile.imwrite(self.path("a.tif"), self.pixels((9, 9)), metadata=None, resolution=(asked, asked))
+            for ending in ("png", "jpg", "webp", "exr", "tif"):
+                said = self.blur("a.tif", "b." + ending)
+                found = self.resolution("b." + ending)
+                self.assertEqual("PNG files cannot hold these numbers" in said, found is None, (asked, ending, said))
+                if found is not None:
+                    self.assertAlmostEqual(found / results.get(ending, asked), 1, 5)
+                self.assertEqual("becomes 4 x 4 dots per metre" in said, (asked, ending) == (0.1, "png"), said)
+
+    def test_pixels_that_are_not_square(self):
+        """Half as wide as high: twice as many along x."""
+        data = png.image(self.pixels((9, 9, 3)), 8, png.RGB, png.chunk(b"pHYs", struct.pack(">IIB", 2, 1, 0)))
+        self.path("a.png").write_bytes(data)
+        self.blur("a.png", "b.exr")
+        self.assertEqual(exiftool(self.path("b.exr"))["OpenEXR:PixelAspectRatio"], 0.5)
+        self.assertNotIn("pixelAspectRatio", self.blur("b.exr", "c.png"))
+        tags = exiftool(self.path("c.png"))
+        self.assertEqual(tags["PNG-pHYs:PixelsPerUnitX"], 2 * tags["PNG-pHYs:PixelsPerUnitY"])
+        self.blur("b.exr", "c.exr")
+        self.assertEqual(exiftool(self.path("c.exr"))["OpenEXR:PixelAspectRatio"], 0.5)
+
     def test_indices_without_a_colour(self):
         indices = self.pixels((9, 9)) | 1
         indices[0, 0] = 200
