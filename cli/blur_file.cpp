@@ -175,6 +175,7 @@ class FileBlur {
 
   BlurReport examine() {
     open();
+    for (const PageWork& work : plan_.pages) PageBlur(files_.in, blurrer_, request_, work, report_).plan(grown_page(work), work.blurred);
     report_.notes = messages_.all();
     return std::move(report_);
   }
@@ -209,7 +210,8 @@ class FileBlur {
   /// Of the kernel, in an image that is not smaller.
   [[nodiscard]] PerAxis<Reach> reach(const files::Document& document) const {
     const Page& page = document.pages.front();
-    return value_or_fail(blurrer_.reach({page.width, page.height, PixelFormat::r32f}), files_.in);
+    const ImageDesc image{page.width, page.height, PixelFormat::r32f};
+    return value_or_fail(blurrer_.plan({}, image, image), files_.in).reach;
   }
 
   void run_pages() {

@@ -46,6 +46,10 @@ std::optional<KernelSpec> scaled_kernel(const KernelSpec& kernel, PerAxis<double
   return std::visit(Scaled{scale}, kernel);
 }
 
+BlurOutcome outcome_of(const Plan& plan) {
+  return {to_string(plan.algorithm), plan.predicted_error, plan.reach};
+}
+
 }  // namespace
 
 int DeviceBlurrer::threads() const {
@@ -57,13 +61,7 @@ PixelBytes DeviceBlurrer::allocate(std::int64_t bytes) {
   return {pixels, [](std::uint8_t* p) { ::operator delete[](p, std::align_val_t{kLine}); }};
 }
 
-Result<PerAxis<Reach>> DeviceBlurrer::reach(const ImageDesc& image) {
-  const Result<Plan> plan = make_plan(request_, image, image, device_.info(), options_);
-  if (!plan) return plan.error();
-  return plan->reach;
-}
-
-Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& image, const ConstImageView& src, const ImageView& dst) {
+Result<Plan> DeviceBlurrer::planned(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
   BlurSpec spec = request_;
   std::optional<KernelSpec> kernel = scaled_kernel(request_.kernel, image.kernel_scale);
   if (!kernel) return Error{ErrorCode::unsupported, "has mip levels, to which the weights of --kernel cannot be scaled", {}};
@@ -73,15 +71,24 @@ Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& image, const ConstImageV
   spec.transfer = image.transfer;
   spec.border.value = image.border_value;
   if (image.is_exact && !spec.accuracy.max_error) spec.accuracy.max_error = 0.0;
+  return make_plan(spec, src, dst, device_.info(), options_);
+}
 
-  const Result<Plan> plan = make_plan(spec, src.desc, dst.desc, device_.info(), options_);
+Result<BlurOutcome> DeviceBlurrer::plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
+  const Result<Plan> plan = planned(spec, src, dst);
+  if (!plan) return plan.error();
+  return outcome_of(*plan);
+}
+
+Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) {
+  const Result<Plan> plan = planned(spec, src.desc, dst.desc);
   if (!plan) return plan.error();
   const Result<Executable> executable = device_.prepare(*plan);
   if (!executable) return executable.error();
   Result<Workspace> workspace = executable->make_workspace(Batches::no);
   if (!workspace) return workspace.error();
   if (const Status done = executable->run(src, dst, *workspace); !done) return done.error();
-  return BlurOutcome{to_string(plan->algorithm), plan->predicted_error};
+  return outcome_of(*plan);
 }
 
 WorkImage::WorkImage(ImageBlurrer& blurrer, const ImageDesc& desc)

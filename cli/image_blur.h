@@ -26,9 +26,11 @@ struct ImageSpec {
   bool is_exact = false;  ///< where the request names no error: the least there is instead of the usual one
 };
 
+/// What the planner decides for one image.
 struct BlurOutcome {
   std::string algorithm;
   double predicted_error = 0.0;
+  PerAxis<Reach> reach{};  ///< of the kernel
 };
 
 class ImageBlurrer {
@@ -38,8 +40,8 @@ class ImageBlurrer {
   [[nodiscard]] virtual int threads() const = 0;
   /// Images that are blurred lie in such memory.
   [[nodiscard]] virtual PixelBytes allocate(std::int64_t bytes) = 0;
-  /// How far the kernel reaches in an image that is not smaller.
-  [[nodiscard]] virtual Result<PerAxis<Reach>> reach(const ImageDesc& image) = 0;
+  /// Decides what run() would do, and does nothing.
+  [[nodiscard]] virtual Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) = 0;
   [[nodiscard]] virtual Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) = 0;
 };
 
@@ -52,10 +54,12 @@ class DeviceBlurrer final : public ImageBlurrer {
 
   [[nodiscard]] int threads() const override;
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
-  [[nodiscard]] Result<PerAxis<Reach>> reach(const ImageDesc& image) override;
+  [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
 
  private:
+  [[nodiscard]] Result<Plan> planned(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
+
   Device device_;
   BlurSpec request_;
   PlanOptions options_;

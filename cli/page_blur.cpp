@@ -76,6 +76,13 @@ struct PageBlur::Group {
   std::vector<int> of_result;  ///< of the channels that are stored; -1: not in the result
 };
 
+/// What the library is asked for.
+struct PageBlur::Request {
+  ImageSpec spec;
+  ImageDesc src, dst;
+  bool is_direct = false;  ///< in the types that are stored
+};
+
 std::int64_t PageBlur::scratch_bytes(const files::PageWork& work) {
   const std::int64_t pixels = std::int64_t{work.blurred.width} * work.blurred.height;
   constexpr std::int64_t kFloats = 4 * 4;  // of one group
@@ -94,12 +101,24 @@ int PageBlur::result_channel(int source_channel) const {
 void PageBlur::run(const PagePixels& src, const PagePixels& dst) const {
   copy_kept(src, dst);
   if (work_.changes_colours()) return run_by_floats(src, dst);
-  for (ChannelGroup& channels : group_channels(*src.page, grouping_of(work_))) {
-    Group group{std::move(channels), {}};
+  for (const Group& group : groups_of(*src.page)) run_group(group, src, dst);
+}
+
+void PageBlur::plan(const Page& src, const Page& dst) const {
+  for (const Group& group : groups_of(src)) {
+    const Request request = request_for(group, src, dst);
+    take(blurrer_.plan(request.spec, request.src, request.dst));
+  }
+}
+
+std::vector<PageBlur::Group> PageBlur::groups_of(const Page& src) const {
+  std::vector<Group> groups;
+  for (ChannelGroup& channels : group_channels(src, grouping_of(work_))) {
+    Group& group = groups.emplace_back(Group{std::move(channels), {}});
     for (int i = 0; i < group.of_source.stored; ++i)
       group.of_result.push_back(result_channel(group.of_source.channels[static_cast<std::size_t>(i)]));
-    run_group(group, src, dst);
   }
+  return groups;
 }
 
 void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
@@ -135,33 +154,36 @@ ImageSpec PageBlur::spec_for(const Group& group, double unit) const {
   return spec;
 }
 
-void PageBlur::run_group(const Group& group, const PagePixels& src, const PagePixels& dst) const {
+PageBlur::Request PageBlur::request_for(const Group& group, const Page& src, const Page& dst) const {
   const std::vector<int>& channels = group.of_source.channels;
-  const std::span<const int> stored(group.of_result);
   const int count = static_cast<int>(channels.size());
-  const NumberType src_type = type_of(*src.page, channels.front());
-  const NumberType dst_type = type_of(*dst.page, stored.front());
+  const auto shape = [](const Page& page, PixelFormat format) { return ImageDesc{page.width, page.height, format}; };
+  const PixelFormat floats = *files::library_format(NumberType::f32, count);
+  if (work_.changes_colours()) return {spec_for(group, 1.0), shape(src, floats), shape(dst, floats)};
+  const NumberType src_type = type_of(src, channels.front());
+  const NumberType dst_type = type_of(dst, group.of_result.front());
   const bool is_colour_scale = src_type == dst_type || work_.factor == files::full_scale(dst_type) / files::full_scale(src_type);
-  const bool is_direct = files::library_format(src_type, count) && files::library_format(dst_type, count) && is_colour_scale &&
-                         has_one_type(*src.page, channels) && has_one_type(*dst.page, stored);
-  const NumberType in_type = is_direct ? src_type : NumberType::f32;
-  const NumberType out_type = is_direct ? dst_type : NumberType::f32;
-  const ImageDesc src_desc{src.page->width, src.page->height, *files::library_format(in_type, count)};
-  const ImageDesc dst_desc{dst.page->width, dst.page->height, *files::library_format(out_type, count)};
+  const auto src_format = files::library_format(src_type, count), dst_format = files::library_format(dst_type, count);
+  const bool is_direct =
+      src_format && dst_format && is_colour_scale && has_one_type(src, channels) && has_one_type(dst, group.of_result);
   ImageSpec spec = spec_for(group, is_direct ? 1.0 : files::full_scale(src_type));
   // The error that is usual for 32-bit floats is more than a step of wide integers.
   spec.is_exact = !is_direct && !files::is_float(src_type);
+  return {std::move(spec), shape(src, is_direct ? *src_format : floats), shape(dst, is_direct ? *dst_format : floats), is_direct};
+}
 
-  const bool is_whole = is_direct && count == static_cast<int>(src.page->channels.size()) && stored.size() == dst.page->channels.size() &&
+void PageBlur::run_group(const Group& group, const PagePixels& src, const PagePixels& dst) const {
+  const std::vector<int>& channels = group.of_source.channels;
+  const std::span<const int> stored(group.of_result);
+  const Request request = request_for(group, *src.page, *dst.page);
+  const bool is_whole = request.is_direct && channels.size() == src.page->channels.size() && stored.size() == dst.page->channels.size() &&
                         std::ranges::is_sorted(channels) && std::ranges::equal(channels, stored);
-  if (is_whole) {
-    return run_views(spec, {src_desc, src.data, src.row_bytes}, {dst_desc, dst.data, dst.row_bytes});
-  }
-  const WorkImage gathered(blurrer_, src_desc);
-  const WorkImage blurred(blurrer_, dst_desc);
+  if (is_whole) return run_views(request.spec, {request.src, src.data, src.row_bytes}, {request.dst, dst.data, dst.row_bytes});
+  const WorkImage gathered(blurrer_, request.src);
+  const WorkImage blurred(blurrer_, request.dst);
   files::gather(src, channels, gathered.view());
-  run_views(spec, gathered.view(), blurred.view());
-  files::scatter(blurred.view(), stored, is_direct ? 1.0 : work_.factor, dst);
+  run_views(request.spec, gathered.view(), blurred.view());
+  files::scatter(blurred.view(), stored, request.is_direct ? 1.0 : work_.factor, dst);
 }
 
 // All channels become 32-bit floats of full scale 1, and go back to their types when everything is done to them.
@@ -170,20 +192,19 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
   Canvas canvas(*dst.page, from.channels.size());
   std::optional<files::ToneCurves> curves;
   if (work_.light == files::Light::curves) curves.emplace(*work_.space);
-  for (ChannelGroup& channels : group_channels(from, grouping_of(work_))) {
-    const Group group{std::move(channels), {}};
+  for (const Group& group : groups_of(from)) {
     const int count = static_cast<int>(group.of_source.channels.size());
     const int colours = group.of_source.is_colour ? count - (group.of_source.has_alpha ? 1 : 0) : 0;
     const double unit = files::full_scale(type_of(from, group.of_source.channels.front()));
-    const PixelFormat format = *files::library_format(NumberType::f32, count);
-    const WorkImage gathered(blurrer_, {from.width, from.height, format});
-    const WorkImage blurred(blurrer_, {dst.page->width, dst.page->height, format});
+    const Request request = request_for(group, from, *dst.page);
+    const WorkImage gathered(blurrer_, request.src);
+    const WorkImage blurred(blurrer_, request.dst);
     files::gather(src, group.of_source.channels, gathered.view());
     const auto scale = static_cast<float>(1.0 / unit);
     change_numbers(gathered.view(), count, [&](int, float v) { return v * scale; });
     if (work_.negates) change_numbers(gathered.view(), colours, [](int, float v) { return 1.0F - v; });
     if (curves) change_numbers(gathered.view(), colours, [&](int c, float v) { return curves->decode(c, v); });
-    run_views(spec_for(group, 1.0), gathered.view(), blurred.view());
+    run_views(request.spec, gathered.view(), blurred.view());
     if (curves) change_numbers(blurred.view(), colours, [&](int c, float v) { return curves->encode(c, v); });
     for (std::int32_t y = 0; y < canvas.height(); ++y) {
       const auto* in = reinterpret_cast<const float*>(blurred.view().row(y));
@@ -257,7 +278,10 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
 }
 
 void PageBlur::run_views(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) const {
-  const Result<BlurOutcome> outcome = blurrer_.run(spec, src, dst);
+  take(blurrer_.run(spec, src, dst));
+}
+
+void PageBlur::take(const Result<BlurOutcome>& outcome) const {
   const bool lacks_memory = !outcome && outcome.error().code == ErrorCode::out_of_memory;
   if (lacks_memory) fail_for_memory(fmt::format("{}: {}", path_, one_line(outcome.error())));
   const BlurOutcome done = value_or_fail(outcome, path_);

@@ -18,16 +18,22 @@ class PageBlur {
 
   /// `src` has the shape of work.from, or that grown as the result is; `dst` that of work.blurred.
   void run(const files::PagePixels& src, const files::PagePixels& dst) const;
+  /// Asks only whether and how pages of these shapes would be blurred.
+  void plan(const files::Page& src, const files::Page& dst) const;
 
   /// Bytes beside source and result, at most.
   [[nodiscard]] static std::int64_t scratch_bytes(const files::PageWork& work);
 
  private:
   struct Group;
+  struct Request;
   void run_group(const Group& group, const files::PagePixels& src, const files::PagePixels& dst) const;
   void run_by_floats(const files::PagePixels& src, const files::PagePixels& dst) const;
   void copy_kept(const files::PagePixels& src, const files::PagePixels& dst) const;
   void run_views(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) const;
+  void take(const Result<BlurOutcome>& outcome) const;
+  [[nodiscard]] std::vector<Group> groups_of(const files::Page& src) const;
+  [[nodiscard]] Request request_for(const Group& group, const files::Page& src, const files::Page& dst) const;
   [[nodiscard]] ImageSpec spec_for(const Group& group, double unit) const;
   [[nodiscard]] int result_channel(int source_channel) const;
 

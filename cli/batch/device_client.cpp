@@ -55,10 +55,10 @@ json DeviceClient::ask(const json& question, std::span<const int> descriptors) {
   return *answer;
 }
 
-Result<PerAxis<Reach>> DeviceClient::reach(const ImageDesc& image) {
-  const json answer = ask({{"reach", to_json(image)}}, {});
+Result<BlurOutcome> DeviceClient::plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
+  const json answer = ask({{kPlanKey, to_json(spec)}, {"src", to_json(src)}, {"dst", to_json(dst)}}, {});
   if (answer.contains(kErrorKey)) return error_of(answer[kErrorKey]);
-  return reach_of(answer["reach"]);
+  return outcome_of(answer);
 }
 
 Result<BlurOutcome> DeviceClient::run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) {
@@ -69,7 +69,7 @@ Result<BlurOutcome> DeviceClient::run(const ImageSpec& spec, const ConstImageVie
                       {"dst", to_json(SharedImage{dst.desc, dst.row_bytes, to.offset})}};
   const json answer = ask(question, std::array{from.descriptor, to.descriptor});
   if (answer.contains(kErrorKey)) return error_of(answer[kErrorKey]);
-  return BlurOutcome{answer["algorithm"], answer["predicted_error"]};
+  return outcome_of(answer);
 }
 
 }  // namespace mollify::cli

@@ -21,7 +21,7 @@ class DeviceClient final : public ImageBlurrer {
 
   [[nodiscard]] int threads() const override { return threads_; }
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
-  [[nodiscard]] Result<PerAxis<Reach>> reach(const ImageDesc& image) override;
+  [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
   /// Both images lie in memory of allocate().
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
 

@@ -55,12 +55,16 @@ Error error_of(const json& message) {
   return {message["code"].get<ErrorCode>(), message["message"], {}};
 }
 
-json to_json(const PerAxis<Reach>& reach) {
-  return {reach.x.before, reach.x.after, reach.y.before, reach.y.after};
+json to_json(const BlurOutcome& outcome) {
+  const auto& [x, y] = outcome.reach;
+  return {{"algorithm", outcome.algorithm},
+          {"predicted_error", outcome.predicted_error},
+          {"reach", {x.before, x.after, y.before, y.after}}};
 }
 
-PerAxis<Reach> reach_of(const json& message) {
-  return {{message[0], message[1]}, {message[2], message[3]}};
+BlurOutcome outcome_of(const json& message) {
+  const json& reach = message["reach"];
+  return {message["algorithm"], message["predicted_error"], {{reach[0], reach[1]}, {reach[2], reach[3]}}};
 }
 
 }  // namespace mollify::cli

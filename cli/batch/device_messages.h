@@ -17,18 +17,20 @@ struct SharedImage {
 
 /// Answers to what went wrong hold this instead of the result.
 inline constexpr const char* kErrorKey = "error";
+/// Questions for a plan have their specification here. The others are for a blur.
+inline constexpr const char* kPlanKey = "plan";
 
 [[nodiscard]] nlohmann::json to_json(const ImageDesc& desc);
 [[nodiscard]] nlohmann::json to_json(const SharedImage& image);
 [[nodiscard]] nlohmann::json to_json(const ImageSpec& spec);
 [[nodiscard]] nlohmann::json to_json(const Error& error);
-[[nodiscard]] nlohmann::json to_json(const PerAxis<Reach>& reach);
+[[nodiscard]] nlohmann::json to_json(const BlurOutcome& outcome);
 
 // Throw where the message is not of that kind.
 [[nodiscard]] ImageDesc image_desc_of(const nlohmann::json& message);
 [[nodiscard]] SharedImage shared_image_of(const nlohmann::json& message);
 [[nodiscard]] ImageSpec image_spec_of(const nlohmann::json& message);
 [[nodiscard]] Error error_of(const nlohmann::json& message);
-[[nodiscard]] PerAxis<Reach> reach_of(const nlohmann::json& message);
+[[nodiscard]] BlurOutcome outcome_of(const nlohmann::json& message);
 
 }  // namespace mollify::cli

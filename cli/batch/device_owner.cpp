@@ -79,7 +79,7 @@ class DeviceOwner {
  private:
   json answer_to(const json& question, const std::vector<Descriptor>& blocks) {
     try {
-      return question.contains("reach") ? reach(question) : run(question, blocks);
+      return question.contains(kPlanKey) ? plan(question) : run(question, blocks);
     } catch (const std::bad_alloc&) {
       return {{kErrorKey, to_json(Error{ErrorCode::out_of_memory, "not enough memory", {}})}};
     } catch (const std::exception& error) {
@@ -87,10 +87,13 @@ class DeviceOwner {
     }
   }
 
-  json reach(const json& question) {
-    const Result<PerAxis<Reach>> reach = blurrer_.reach(image_desc_of(question["reach"]));
-    if (!reach) return {{kErrorKey, to_json(reach.error())}};
-    return {{"reach", to_json(*reach)}};
+  static json answer_of(const Result<BlurOutcome>& outcome) {
+    if (!outcome) return {{kErrorKey, to_json(outcome.error())}};
+    return to_json(*outcome);
+  }
+
+  json plan(const json& question) {
+    return answer_of(blurrer_.plan(image_spec_of(question[kPlanKey]), image_desc_of(question["src"]), image_desc_of(question["dst"])));
   }
 
   json run(const json& question, const std::vector<Descriptor>& blocks) {
@@ -105,8 +108,7 @@ class DeviceOwner {
     running_.acquire();
     const Result<BlurOutcome> outcome = blurrer_.run(image_spec_of(question["spec"]), src, dst);
     running_.release();
-    if (!outcome) return {{kErrorKey, to_json(outcome.error())}};
-    return {{"algorithm", outcome->algorithm}, {"predicted_error", outcome->predicted_error}};
+    return answer_of(outcome);
   }
 
   DeviceBlurrer blurrer_;

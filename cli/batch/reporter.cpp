@@ -54,8 +54,8 @@ void Reporter::not_examined(const FileJob& job) {
 void Reporter::print_dry(const FileJob& job, const BlurReport& report) {
   const std::string formats =
       report.source_format == report.result_format ? report.source_format : report.source_format + " to " + report.result_format;
-  fmt::print(text_, "{} -> {}: {}, {}x{}, {} channels {}{}\n", printable(job.in), printable(job.out), formats, report.width, report.height,
-             report.channels, report.components, images_text(report));
+  fmt::print(text_, "{} -> {}: {}, {}x{}, {} channels {}{}; {}\n", printable(job.in), printable(job.out), formats, report.width,
+             report.height, report.channels, report.components, images_text(report), blur_text(report));
   for (const std::string& note : report.notes) fmt::print(text_, "  {}\n", message_line(note));
 }
 
@@ -70,11 +70,15 @@ void Reporter::failed(const FileJob& job, const std::string& reason) {
   }
 }
 
+std::string Reporter::blur_text(const BlurReport& report) const {
+  if (report.algorithms.empty()) return "nothing is blurred";
+  return fmt::format("{} by {}; error at most {:.2g}", options_.kernel, fmt::join(report.algorithms, " and "), report.predicted_error);
+}
+
 void Reporter::print_summary(const FileJob& job, const BlurReport& report) {
   constexpr double kMilliseconds = 1e3;
-  fmt::print(text_, "{}: {}x{}, {} channels {}{}; {} by {}; error at most {:.2g}\n", printable(job.out), report.width, report.height,
-             report.channels, report.components, images_text(report), options_.kernel, fmt::join(report.algorithms, " and "),
-             report.predicted_error);
+  fmt::print(text_, "{}: {}x{}, {} channels {}{}; {}\n", printable(job.out), report.width, report.height, report.channels,
+             report.components, images_text(report), blur_text(report));
   for (const std::string& note : report.notes) fmt::print(text_, "  {}\n", message_line(note));
   fmt::print(text_, "  read {:.1f} ms, blur {:.1f} ms, write {:.1f} ms\n", report.read_seconds * kMilliseconds,
              report.blur_seconds * kMilliseconds, report.write_seconds * kMilliseconds);
@@ -91,9 +95,9 @@ void Reporter::print_json(const FileJob& job, const BlurReport* report, const st
     json["channels"] = report->channels;
     json["components"] = report->components;
     json["images"] = report->images;
+    json["algorithm"] = fmt::format("{}", fmt::join(report->algorithms, " and "));
+    json["error"] = report->predicted_error;
     if (!options_.is_dry_run) {
-      json["algorithm"] = fmt::format("{}", fmt::join(report->algorithms, " and "));
-      json["error"] = report->predicted_error;
       json["seconds"] = {{"read", report->read_seconds}, {"blur", report->blur_seconds}, {"write", report->write_seconds}};
     }
     json["messages"] = report->notes;

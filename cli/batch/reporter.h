@@ -39,6 +39,7 @@ class Reporter {
   [[nodiscard]] std::size_t failures() const { return failures_; }
 
  private:
+  [[nodiscard]] std::string blur_text(const BlurReport& report) const;
   void print_dry(const FileJob& job, const BlurReport& report);
   void print_summary(const FileJob& job, const BlurReport& report);
   void print_json(const FileJob& job, const BlurReport* report, const std::string& reason);

@@ -192,8 +192,12 @@ class BatchTest(unittest.TestCase):
         """It says what would happen, by the headers, and why not; nothing is written."""
         names = self.make(2)
         lines = tool.blur(self.photos, "-o", self.out, "--gaussian", 2, "--dry-run").splitlines()
-        said = [f"{self.photos / n} -> {self.out / n}: PNG, 30x20, 3 channels 8-bit integers" for n in names]
-        self.assertEqual(lines, [*said, "2 images"])
+        said = [f"{self.photos / n} -> {self.out / n}: PNG, 30x20, 3 channels 8-bit integers; gaussian 2 by " for n in names]
+        self.assertEqual([line[:len(begin)] for line, begin in zip(lines, said)], said)
+        self.assertEqual(lines[2:], ["2 images"])
+        done = tool.blur(self.photos, "-o", self.out, "--gaussian", 2).splitlines()
+        self.assertEqual(lines[0].split("; ", 1)[1], done[0].split("; ", 1)[1])
+        shutil.rmtree(self.out)
         (self.photos / "broken.png").write_text("no picture")
         tool.write(self.photos / "float.tif", np.zeros((8, 9, 3), np.float32))
         (self.photos / "cut.png").write_bytes((self.photos / "000.png").read_bytes()[:20])
@@ -211,7 +215,7 @@ class BatchTest(unittest.TestCase):
         image = self.photos / "000.png"
         for words, out, options in [("--max-pixels", "x.png", ["--max-pixels", 10]), ("--memory", "x.png", ["--memory", "1K"]),
                                     ("3 channels", "x.png", ["--format", "rgba8"]), ("No such file", "nowhere/x.png", []),
-                                    ("extension", "x.gif", [])]:
+                                    ("extension", "x.gif", []), ("box.any", "x.png", ["--algorithm", "box.any"])]:
             result = tool.run("blur", image, self.folder / out, "--gaussian", 2, "--dry-run", *options)
             self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (1, "", 1), result.stderr)
             self.assertIn(words, result.stderr)
