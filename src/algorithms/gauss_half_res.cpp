@@ -103,7 +103,7 @@ Result<Proposal> propose(const Problem& p) {
 
   Proposal out;
   const PixelFormat format =
-      choose_float_intermediate(p, [&](Cache cells) { return error_of(p, fit, cells); }, out);
+      choose_float_intermediate(p, [&](Cache cells) { return error_of(p, fit, cells); }, out, finite_sums(p));
 
   out.reach = reach_on_both_sides(fit.x->reach(), fit.y->reach());
   const Rect r = region(p);

@@ -181,10 +181,13 @@ Result<Proposal> propose_lerp(const Problem& p) {
   out.intermediates = {{r.width, rows.length, between->format}};
   where = storage(p, kLerpKernel, out.intermediates);
   if (!where) return where.error();
+  const double scale = scale_between_steps(p.src.format);
   const auto pass = [&](bool vertical, const LerpTaps& fit, PerAxis<std::int32_t> size) {
     const PerAxis<std::int32_t> shape = vertical ? PerAxis<std::int32_t>{1, kGroup} : PerAxis<std::int32_t>{kGroup, 1};
     Pass made = make_pass(kLerpKernel, size, shape, shape, *where);
     made.taps.x = {fit.weights, kLerpTaps / 2};
+    for (double& w : made.taps.x.weights) w *= vertical ? 1.0 / scale : scale;
+    if (vertical) made.outside_gain = scale;
     made.constants["vertical"] = vertical ? 1 : 0;
     made.parameters["spacing"] = fit.spacing;
     return made;

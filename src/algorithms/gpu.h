@@ -106,6 +106,12 @@ inline constexpr Assumption kHalfRange{"pixels within +-65504, the range of f16"
 /// The same for running sums and recursions: one that held a NaN or an infinity stays one.
 inline constexpr Assumption kFinite{"finite pixels"};
 
+/// What sums that are divided at their end ask of 32-bit floats.
+[[nodiscard]] inline Assumption finite_sums(const Problem& p) {
+  const FormatInfo& source = info(p.src.format);
+  return !source.is_unorm() && source.bits == 32 ? Assumption{"pixels within +-1e36, whose sums are finite", 1e36} : Assumption();
+}
+
 /// Chosen by name, or the cheapest of f32 and f16 with `error(cache)` allowed.
 template <class ErrorOf>
 [[nodiscard]] Cache choose_cache(const Problem& p, ErrorOf error) {

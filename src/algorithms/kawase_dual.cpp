@@ -98,7 +98,7 @@ Result<Proposal> propose(const Problem& p) {
   const double l1_distance = dual_filter_distance(*filter, gaussian->sigma.x, enough);
   Proposal out;
   const auto error = [&](Cache cells) { return error_of(p, *filter, l1_distance, cells); };
-  const PixelFormat format = choose_float_intermediate(p, error, out);
+  const PixelFormat format = choose_float_intermediate(p, error, out, finite_sums(p));
 
   out.reach = PerAxis<Reach>{reach_of(*filter), reach_of(*filter)};
 

@@ -115,7 +115,7 @@ Result<Proposal> propose(const Problem& p) {
 
   Proposal out;
   out.error = errors(cache);
-  if (cache == Cache::f16 && !info(p.src.format).is_unorm()) out.assumption = kHalfRange;
+  out.assumption = cache == Cache::f16 && !info(p.src.format).is_unorm() ? kHalfRange : finite_sums(p);
   Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
   const Rect r = region(p);
   pass.origin = {r.x, r.y};
