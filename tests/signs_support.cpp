@@ -88,4 +88,39 @@ int expect_signs_hold(const Device& device, std::span<const double> sigmas, std:
   return judged;
 }
 
+int expect_bytes_hold(const Device& device, std::span<const double> sigmas, std::string_view algorithm) {
+  constexpr double kLeast = 100.0 / 255.0;
+  PlanOptions options;
+  if (!algorithm.empty()) options.algorithm = parse_algorithm(algorithm).value();
+  const ImageDesc desc{203, 151, PixelFormat::r8};
+  int judged = 0;
+  for (const double sigma : sigmas) {
+    // White where a negative weight would be, seen from the middle: beside the cut.
+    Pixels src = Pixels::constant(desc, kLeast);
+    const auto cut = static_cast<std::int32_t>(std::floor(3.0 * sigma + 0.5));
+    for (std::int32_t y = 0; y < desc.height; ++y) {
+      for (std::int32_t x = 0; x < desc.width; ++x) {
+        if (std::max(std::abs(x - desc.width / 2), std::abs(y - desc.height / 2)) > cut) src.set(x, y, 0, 1.0);
+      }
+    }
+    for (const double max_error : {0.0005, 0.004, 0.02, 0.1}) {
+      BlurSpec spec = spec_of(Gaussian{{sigma, sigma}, {}, 3.0});
+      spec.accuracy.max_error = max_error;
+      const Result<Plan> plan = make_plan(spec, desc, desc, device.info(), options);
+      if (!plan) continue;
+      SCOPED_TRACE(explain(*plan));
+      const Result<Executable> executable = device.prepare(*plan);
+      EXPECT_TRUE(executable.ok());
+      Result<Workspace> workspace = executable->make_workspace();
+      EXPECT_TRUE(workspace.ok());
+      Pixels result(desc);
+      EXPECT_TRUE(executable->run(src.view(), result.view(), *workspace).ok());
+      EXPECT_GE(range_of(result).least, range_of(src).least);
+      EXPECT_LE(range_of(result).largest, range_of(src).largest);
+      ++judged;
+    }
+  }
+  return judged;
+}
+
 }  // namespace mollify::test

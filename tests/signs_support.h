@@ -12,4 +12,7 @@ namespace mollify::test {
 /// algorithm. Returns the number of blurs that were judged.
 int expect_signs_hold(const Device& device, std::span<const double> sigmas, std::string_view algorithm = {});
 
+/// The same of 8-bit images and Gaussians that are cut, also where much error is allowed.
+int expect_bytes_hold(const Device& device, std::span<const double> sigmas, std::string_view algorithm = {});
+
 }  // namespace mollify::test

@@ -18,5 +18,11 @@ TEST(Signs, OfDecimatedGaussians) { EXPECT_GT(expect_signs_hold(cpu(), kSigmas, 
 
 TEST(Signs, OfTaps) { EXPECT_GT(expect_signs_hold(cpu(), kSigmas, "sep.fused"), 0); }
 
+constexpr std::array kCutSigmas = {4.0, 7.4, 8.7, 10.7, 16.0, 21.3};
+
+TEST(Signs, OfCutGaussiansThatThePlannerChooses) { EXPECT_GT(expect_bytes_hold(cpu(), kCutSigmas), 0); }
+
+TEST(Signs, OfCutGaussians) { EXPECT_GT(expect_bytes_hold(cpu(), kCutSigmas, "gauss.cut"), 0); }
+
 }  // namespace
 }  // namespace mollify::test

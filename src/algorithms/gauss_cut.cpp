@@ -201,6 +201,10 @@ Result<Proposal> propose(const Problem& p) {
       if (is_better) best = std::move(other);
     }
   }
+  // What is less than half a step off is never seen below the least pixel that it is made of.
+  if (*best && (*best)->error >= 0.5 / info(p.src.format).unit()) {
+    (*best)->only_on_request = "with half a step of error or more its negative weights may show";
+  }
   return *std::move(best);
 }
 

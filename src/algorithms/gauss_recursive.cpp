@@ -117,6 +117,6 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kGaussRecursive = {
-    {"gauss.recursive", "Deriche's recursion of order 4 in parallel segments", "Deriche 1993", kOptions}, propose};
+    {"gauss.recursive", "Deriche's recursion of order 4 in parallel segments; it rings", "Deriche 1993", kOptions}, propose};
 
 }  // namespace mollify
