@@ -1,8 +1,8 @@
-// gauss.decimate: a Gaussian of any sigma at nearly constant cost. The image is decimated by the splines that alias least, blurred
-// on the coarse grid by a fitted kernel and expanded by the same splines; the fit's distance to the true Gaussian is the declared
-// error. About twice `cells` multiply-adds a component whatever sigma. Loses to sep.fused below a sigma of about 4, and
-// on images small against sigma, whose margins would have to be decimated too. Source: this project; multiresolution filtering by
-// B-splines is known since Unser, Aldroubi and Eden 1993.
+// gauss.decimate: a Gaussian of any sigma, or on CPUs a tent, at nearly constant cost. The image is decimated by the splines that alias
+// least, blurred on the coarse grid by a fitted kernel and expanded by the same splines; the fit's distance to the true kernel is the
+// declared error. About twice `cells` multiply-adds a component whatever sigma. Kernels wider than the image are folded first, see
+// core/axis_target.h. Loses to sep.fused below a sigma of about 4. Source: this project; multiresolution filtering by B-splines is known
+// since Unser, Aldroubi and Eden 1993.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -33,7 +33,7 @@ constexpr std::array kFactors = {2,  3,  4,  5,  6,  8,   10,  12,  16,  20,  24
                                  80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
 constexpr std::array kCells = {2, 3, 4, 5, 6, 7, 8};
 constexpr int kMaxFactor = kFactors.back();
-constexpr double kMostSpan = 32.0;  // cells a sigma: what a fit takes grows with the cube of that
+constexpr std::int64_t kMostReach = 7000;  // cells of the grid, of which a fit takes about a second
 constexpr std::array<std::string_view, 4> kFactorExamples = {"2", "5", "1x4", "8x3"};
 constexpr std::array<std::string_view, 4> kCellExamples = {"3", "4", "6", "5x4"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
@@ -122,8 +122,11 @@ double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction)
 
 double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
   constexpr double kExpanding = 2.0;  // weights and products of the expansion
+  const std::vector<double>& taps = axis.coarse.weights;
+  const bool in_blocks = p.device.backend == Backend::cpu && taps.size() > cpu::kCoarseBlock;
+  const double of_grid = in_blocks ? blocked_summation_growth(taps, cpu::kCoarseBlock) : summation_growth(taps);
   return decimating_growth(p, axis, direction) + magnitude(axis.coarse.weights) *
-                          (summation_growth(axis.coarse.weights) + static_cast<double>(axis.cells()) + kExpanding);
+                          (of_grid + static_cast<double>(axis.cells()) + kExpanding);
 }
 
 double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
@@ -134,19 +137,38 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   return colour_gain(p.spec) * distance + gain * rounding + colour_error(p.spec, Accumulator::f32);
 }
 
+std::int64_t length_of(const Problem& p, Axis direction) { return direction == Axis::x ? p.src.width : p.src.height; }
+
+/// Whether all pixels that a kernel sees are one.
+bool is_one_pixel(const Problem& p, Axis direction) {
+  return length_of(p, direction) == 1 && on(p.spec.border.mode, direction) != BorderMode::constant;
+}
+
 AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
-  const AxisWeights weights = *axis_weights(p.spec.kernel, direction, l1_budget);
   AxisPlan axis;
-  axis.coarse = weights.taps;
+  if (is_one_pixel(p, direction)) {
+    axis.cost = cost_of(p, direction, axis);
+    return axis;
+  }
+  const AxisWeights weights = *axis_weights(p.spec.kernel, direction, l1_budget);
+  axis.coarse = fold(weights.taps, on(p.spec.border.mode, direction), length_of(p, direction));
   axis.l1_distance = weights.cut_error;
   axis.cost = cost_of(p, direction, axis);
   return axis;
 }
 
-AxisPlan decimated(const Problem& p, const AxisGaussian& gaussian, Axis direction, int factor, int cells) {
-  const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, LeastAliasingSpline{cells});
+/// Of an image that is short beside its kernel, what lies around it is most of what is decimated.
+double growth_by_margins(const Problem& p, Axis direction, double reach) {
+  const auto length = static_cast<double>(length_of(p, direction));
+  return reach > length ? 1.0 + 2.0 * reach / length : 1.0;
+}
+
+AxisPlan decimated(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int cells) {
+  const AxisKernel folded = folded_where_shorter(kernel, factor);
+  const std::shared_ptr<const Decimation> fit = fit_kernel(folded, factor, LeastAliasingSpline{cells});
   AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0};
   axis.cost = cost_of(p, direction, axis);
+  axis.cost *= growth_by_margins(p, direction, static_cast<double>(axis.reach()));
   return axis;
 }
 
@@ -160,35 +182,83 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
 /// every fit misses, however long its spline.
 double least_span_within(double l1_budget) { return std::sqrt(2.0 * std::log(1.0 / std::min(l1_budget, 0.5))) / std::numbers::pi; }
 
-/// The cheapest factor for splines of so many cells within the budget that costs less than `below`. Those that may be cheapest come first,
-/// so that few are fitted. The distance falls with the cells a sigma spans, at most as fast as the square of their `cells`-th power: a
-/// fit that misses tells which factors must miss, too.
-std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussian, Axis direction, int cells, double l1_budget,
-                                    double below) {
-  constexpr double kUsualSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
-  constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the spline
+/// Whether a fit by so many cells of this factor may be worth its while.
+class WorthFitting {
+ public:
+  WorthFitting(const AxisKernel& kernel, int cells, double l1_budget) : kernel_(kernel), cells_(cells), l1_budget_(l1_budget) {
+    if (is_tent()) {
+      // What fits miss at least falls with the square of the cells to a tent's end, as far as was seen.
+      constexpr double kBestSeen = 0.4;
+      least_span_ = std::sqrt(kBestSeen / l1_budget) / std::sqrt(6.0);
+    } else {
+      least_span_ = least_span_within(l1_budget);
+      of_factor_ = least_distance_of_factor(std::get<AxisGaussian>(kernel.shape));
+    }
+  }
+
+  [[nodiscard]] bool operator()(int factor) const {
+    const double span = kernel_.sigma() / factor;
+    if (span < least_span_ || span > most_span(factor) || of_factor_ * factor > l1_budget_) return false;
+    const std::int64_t reach = most_reach(folded_where_shorter(kernel_, factor), factor);
+    return reach <= kMostReach * factor && std::int64_t{cells_} * factor - 1 <= reach;
+  }
+
+  /// The distance falls with the cells that a sigma spans, at most as fast as the square of their `cells`-th power, of tents with the
+  /// square: a fit that misses tells which factors must miss, too.
+  void learn_from(const AxisPlan& missed) {
+    const AxisKernel kernel = folded_where_shorter(kernel_, missed.factor);
+    if (kernel.fold != Fold{} || missed.reach() + missed.factor > most_reach(kernel, missed.factor)) return;
+    const double power = is_tent() ? 2.0 : 2.0 * cells_;
+    least_span_ = kernel.sigma() / missed.factor * std::pow(missed.l1_distance / l1_budget_, 1.0 / power);
+  }
+
+ private:
+  [[nodiscard]] bool is_tent() const { return std::holds_alternative<AxisTent>(kernel_.shape); }
+  [[nodiscard]] double most_span(int factor) const {
+    constexpr double kUsualSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
+    constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the spline
+    const bool is_folded = folded_where_shorter(kernel_, factor).fold != Fold{};
+    if (factor == kMaxFactor || is_tent() || is_folded) return std::numeric_limits<double>::infinity();
+    return kernel_.is_cut() ? kCutSpan : kUsualSpan;
+  }
+
+  const AxisKernel& kernel_;
+  int cells_;
+  double l1_budget_;
+  double least_span_ = 0.0;
+  double of_factor_ = 0.0;
+};
+
+/// The least that a fit may cost.
+double least_cost(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int cells) {
   constexpr double kLeastTaps = 6.0;  // for each cell that a sigma spans
-  double least_span = least_span_within(l1_budget);
-  const double of_factor = least_distance_of_factor(gaussian);
-  const auto span_of = [&](int factor) { return gaussian.sigma / factor; };
+  const auto of_taps = [&](double taps) { return cost_of(p, direction, factor, cells, taps); };
+  if (const Fold fold = folded_where_shorter(kernel, factor).fold; fold != Fold{}) {
+    const double half = std::max(static_cast<double>(fold.period) / 2.0, static_cast<double>(fold.length));
+    return of_taps(2.0 * half / factor) * growth_by_margins(p, direction, half);
+  }
+  if (const auto* tent = std::get_if<AxisTent>(&kernel.shape)) return of_taps(tent->end / factor);
+  const auto& gaussian = std::get<AxisGaussian>(kernel.shape);
+  const double usual = kLeastTaps * gaussian.sigma / factor;
+  return of_taps(gaussian.radius ? std::min(usual, static_cast<double>(*gaussian.radius) / factor) : usual);
+}
+
+/// The cheapest factor for splines of so many cells within the budget that costs less than `below`. Those that may be cheapest come first,
+/// so that few are fitted.
+std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, Axis direction, int cells, double l1_budget, double below) {
+  WorthFitting is_worth_fitting(kernel, cells, l1_budget);
   std::vector<std::pair<double, int>> by_cost;  // at least
   for (const int factor : kFactors) {
-    const double most_span = factor == kMaxFactor ? kMostSpan : gaussian.radius ? kCutSpan : kUsualSpan;
-    if (span_of(factor) < least_span || span_of(factor) > most_span || of_factor * factor > l1_budget) continue;
-    if (std::int64_t{cells} * factor - 1 > most_reach(gaussian.sigma, factor)) continue;
-    double taps = kLeastTaps * span_of(factor);
-    if (gaussian.radius) taps = std::min(taps, static_cast<double>(*gaussian.radius) / factor);
-    by_cost.emplace_back(cost_of(p, direction, factor, cells, taps), factor);
+    if (is_worth_fitting(factor)) by_cost.emplace_back(least_cost(p, kernel, direction, factor, cells), factor);
   }
   std::ranges::sort(by_cost);
   std::optional<AxisPlan> best;
-  for (const auto& [least_cost, factor] : by_cost) {
-    if (least_cost >= below) break;
-    if (span_of(factor) < least_span) continue;
-    AxisPlan found = decimated(p, gaussian, direction, factor, cells);
+  for (const auto& [least, factor] : by_cost) {
+    if (least >= below) break;
+    if (!is_worth_fitting(factor)) continue;
+    AxisPlan found = decimated(p, kernel, direction, factor, cells);
     if (found.l1_distance > l1_budget) {
-      if (found.reach() + factor > most_reach(gaussian.sigma, factor)) continue;
-      least_span = span_of(factor) * std::pow(found.l1_distance / l1_budget, 1.0 / (2.0 * cells));
+      is_worth_fitting.learn_from(found);
       continue;
     }
     if (found.cost >= below) continue;
@@ -201,17 +271,25 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisGaussian& gaussi
   return best;
 }
 
-/// The cheapest way for one axis, which may be not to decimate.
-AxisPlan cheapest(const Problem& p, const AxisGaussian& gaussian, Axis direction, double l1_budget) {
-  AxisPlan best = undecimated(p, direction, l1_budget);
-  double below = has_kernel_for(p, best) ? best.cost : std::numeric_limits<double>::infinity();
+/// The cheapest way for one axis, which may be not to decimate. Of the widest kernels the weights are so many that they are only made where
+/// nothing else is exact enough.
+AxisPlan cheapest(const Problem& p, const AxisKernel& kernel, Axis direction, double l1_budget) {
+  constexpr double kWide = 1000.0;      // sigma
+  constexpr std::int64_t kShort = 64;   // an image, on which few weights are left of any kernel
+  if (is_one_pixel(p, direction)) return undecimated(p, direction, l1_budget);
+  std::optional<AxisPlan> best;
+  double below = std::numeric_limits<double>::infinity();
+  if (kernel.sigma() < kWide || length_of(p, direction) < kShort) {
+    best = undecimated(p, direction, l1_budget);
+    if (has_kernel_for(p, *best)) below = best->cost;
+  }
   for (const int cells : kCells) {
-    std::optional<AxisPlan> other = cheapest_by(p, gaussian, direction, cells, l1_budget, below);
+    std::optional<AxisPlan> other = cheapest_by(p, kernel, direction, cells, l1_budget, below);
     if (!other) continue;
     below = other->cost;
-    best = std::move(*other);
+    best = std::move(other);
   }
-  return best;
+  return best ? *best : undecimated(p, direction, l1_budget);
 }
 
 /// "4" or "4x6"; unset where the option is not given.
@@ -236,23 +314,37 @@ Result<std::optional<PerAxis<int>>> option(const Problem& p, std::string_view na
   return std::optional(value);
 }
 
+/// What is to be made of an axis, of a kernel that can be decimated.
+std::optional<AxisKernel> kernel_of(const Problem& p, Axis direction) {
+  const Fold fold = fold_of(on(p.spec.border.mode, direction), length_of(p, direction));
+  if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) return AxisKernel{on_axis(*gaussian, direction), fold};
+  if (const auto* tent = std::get_if<Tent>(&p.spec.kernel)) return AxisKernel{AxisTent{on(tent->radius, direction) + 1.0}, fold};
+  return std::nullopt;
+}
+
+/// Whether an axis is not blurred.
+bool is_a_point(const AxisKernel& kernel) {
+  const auto* tent = std::get_if<AxisTent>(&kernel.shape);
+  return tent != nullptr ? tent->end <= 1.0 : kernel.sigma() == 0.0;
+}
+
 /// What the options say of one axis.
 struct Wish {
   std::optional<int> factor;
   std::optional<int> cells;
 };
 
-AxisPlan plan_axis(const Problem& p, const AxisGaussian& gaussian, Axis direction, const Wish& wish, double l1_budget) {
+AxisPlan plan_axis(const Problem& p, const AxisKernel& kernel, Axis direction, const Wish& wish, double l1_budget) {
   const auto& [factor, cells] = wish;
   constexpr int kUsualCells = 4;
-  if (gaussian.sigma == 0.0 || factor == 1) return undecimated(p, direction, l1_budget);
-  if (factor) return decimated(p, gaussian, direction, *factor, cells.value_or(kUsualCells));
+  if (is_a_point(kernel) || factor == 1) return undecimated(p, direction, l1_budget);
+  if (factor) return decimated(p, kernel, direction, *factor, cells.value_or(kUsualCells));
   if (cells) {
     constexpr double kAnyCost = std::numeric_limits<double>::infinity();
-    const std::optional<AxisPlan> found = cheapest_by(p, gaussian, direction, *cells, l1_budget, kAnyCost);
+    const std::optional<AxisPlan> found = cheapest_by(p, kernel, direction, *cells, l1_budget, kAnyCost);
     return found ? *found : undecimated(p, direction, l1_budget);
   }
-  return cheapest(p, gaussian, direction, l1_budget);
+  return cheapest(p, kernel, direction, l1_budget);
 }
 
 /// "4", or "4x6" where the axes differ.
@@ -377,8 +469,9 @@ Result<Proposal> propose(const Problem& p) {
                               : only_options(p, {"factor", "cells", "blur", "batch", "blur_span", "group", "cell_rows", "storage", "math",
                                                  "read_span", "write_span"});
   if (!known) return known.error();
-  const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
-  if (!gaussian) return refusal("the kernel is no Gaussian");
+  const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
+  if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
+  if (!is_cpu && std::holds_alternative<Tent>(p.spec.kernel)) return refusal("tents are decimated on CPUs only");
 
   const auto factor = option(p, "factor", kMaxFactor);
   if (!factor) return factor.error();
@@ -386,11 +479,11 @@ Result<Proposal> propose(const Problem& p) {
   if (!cells) return cells.error();
   const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
   for (const Axis axis : {Axis::x, Axis::y}) {
-    const double sigma = on(gaussian->sigma, axis);
     const int d = on(coarsest, axis);
-    if (d > 1 && sigma > kMostSpan * d) {
-      return refusal("sigma " + number(sigma) + " would span more than " + number(kMostSpan) + " cells of " +
-                     std::to_string(d) + " pixels");
+    const std::int64_t reach = most_reach(folded_where_shorter(axis == Axis::x ? *of_x : *of_y, d), d);
+    if (d > 1 && reach > kMostReach * d) {
+      return refusal("the kernel reaches " + std::to_string(reach) + " pixels, more than " + std::to_string(kMostReach) + " cells of " +
+                     std::to_string(d));
     }
   }
   const auto wish = [&](Axis axis) {
@@ -404,8 +497,8 @@ Result<Proposal> propose(const Problem& p) {
     best = {};
     for (const double share : {0.5, 0.2, 0.8}) {  // of x; what it does not need is left to y
       Axes axes;
-      axes.x = plan_axis(p, on_axis(*gaussian, Axis::x), Axis::x, wish(Axis::x), share * budget);
-      axes.y = plan_axis(p, on_axis(*gaussian, Axis::y), Axis::y, wish(Axis::y), budget - axes.x.l1_distance);
+      axes.x = plan_axis(p, *of_x, Axis::x, wish(Axis::x), share * budget);
+      axes.y = plan_axis(p, *of_y, Axis::y, wish(Axis::y), budget - axes.x.l1_distance);
       axes = shortened(p, std::move(axes), gain);
       if (best.cost == 0.0 || axes.cost < best.cost) best = std::move(axes);
     }
@@ -415,7 +508,7 @@ Result<Proposal> propose(const Problem& p) {
   const AxisPlan& y = best.y;
   if (!std::isfinite(best.error)) return refusal("so many cells of so many pixels reach further than 7 sigma");
   if (x.factor == 1 && y.factor == 1) {
-    return refusal("sigma " + both(number(gaussian->sigma.x), number(gaussian->sigma.y)) +
+    return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) +
                    " cannot be decimated within the error");
   }
   Proposal out;
@@ -447,7 +540,7 @@ CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_
 }
 
 constinit const Algorithm kGaussDecimate = {
-    {"gauss.decimate", "any sigma at nearly constant cost: decimate, blur, expand", "this project, after Unser et al. 1993",
+    {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand", "this project, after Unser et al. 1993",
      kOptions},
     propose};
 

@@ -20,9 +20,12 @@ constexpr std::int64_t kFittedSamples = 4;    // of the kernel, in a cell: the s
 constexpr std::int64_t kJumpPhases = 8;       // instead where the kernel jumps, whose place in its cell matters
 constexpr std::int64_t kJumpSamples = 32;     // the same
 constexpr std::int64_t kCheckedSamples = 32;  // in a cell, and phases, where the distance is taken; all of them up to here
+constexpr std::int64_t kCheckedOfMany = 8;    // the same where the kernel spans so many
+constexpr double kManyCells = 300.0;
 constexpr std::int64_t kCheckedJump = 128;    // the same where the kernel jumps
 constexpr double kCutShare = 0.02;            // of the distance, that cutting the coarse kernel may add
 constexpr double kCutLeast = 1e-8;
+constexpr double kMostSplineSpan = 9.0;       // cells a sigma, for which splines are fitted: of wider kernels next to nothing aliases
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return floor_div(a + b - 1, b); }
 
@@ -113,49 +116,9 @@ void keep_constants(std::vector<double>& half_kernel, double whole) {
   for (double& g : half_kernel) g *= whole / sum;
 }
 
-/// Weights that cells are to have: of the Gaussian that is asked for, less what a window beside them adds.
-class Target {
- public:
-  explicit Target(const AxisGaussian& gaussian) : sigma_(gaussian.sigma) {
-    const auto everything = static_cast<std::int64_t>(std::ceil(kReach * sigma_));
-    radius_ = std::min(gaussian.radius.value_or(everything), everything);
-    is_cut_ = radius_ < everything;
-    // The sum over all pixels; for a wide Gaussian that is its integral, to the last bit.
-    constexpr double kWide = 4.0;
-    if (sigma_ >= kWide && !is_cut_) {
-      sum_ = sigma_ * std::sqrt(2.0 * std::numbers::pi);
-    } else {
-      for (std::int64_t i = radius_; i > 0; --i) sum_ += 2.0 * density(i);
-      sum_ += 1.0;
-    }
-  }
-  [[nodiscard]] double operator()(std::int64_t offset) const {
-    return is_cut_ && std::abs(offset) > radius_ ? 0.0 : density(offset) / sum_ - window_;
-  }
-  void add_beside(double window) { window_ = window; }
-  [[nodiscard]] double beside() const { return window_; }
-  [[nodiscard]] double left_to_cells() const { return 1.0 - window_ * static_cast<double>(2 * radius_ + 1); }
-  [[nodiscard]] std::int64_t radius() const { return radius_; }
-  [[nodiscard]] bool is_cut() const { return is_cut_; }
-  /// By which the weights end.
-  [[nodiscard]] double jump() const { return is_cut_ ? std::abs(density(radius_) / sum_ - window_) : 0.0; }
-
- private:
-  static constexpr double kReach = 8.5;  // sigmas that matter
-  [[nodiscard]] double density(std::int64_t offset) const {
-    const double t = static_cast<double>(offset) / sigma_;
-    return std::exp(-0.5 * t * t);
-  }
-  double sigma_;
-  std::int64_t radius_ = 0;
-  bool is_cut_ = false;
-  double sum_ = 0.0;
-  double window_ = 0.0;
-};
-
 /// The coarse kernel from its middle on, by least squares at evenly chosen phases and samples. Where a window makes the
 /// jump, its weight is fitted with it, and taken from the target.
-std::vector<double> fitted(const Steps& steps, Target& target, int factor, std::int64_t radius, double reach, Jump jump) {
+std::vector<double> fitted(const Steps& steps, AxisTarget& target, int factor, std::int64_t radius, double reach, Jump jump) {
   const Samples samples(factor, target.is_cut() ? kJumpSamples : kFittedSamples, reach);
   const std::vector<std::int64_t> phases = some_phases(factor, samples, target.is_cut() ? kJumpPhases : kFittedPhases);
   // What an output sees of one cell. All cells look alike, and those on either side of its own weigh the same.
@@ -206,8 +169,10 @@ std::vector<double> fitted(const Steps& steps, Target& target, int factor, std::
 /// factors are looked at pixel by pixel. For large ones, what lies between two samples of the difference is within an
 /// eighth of the curvature of their chord, and so is what lies between two phases. Where the kernel jumps in between,
 /// it is within half the jump, and distances may bend anywhere between two phases.
-double l1_distance(const Steps& steps, const Target& target, int factor, const std::vector<double>& half, double reach) {
-  const Samples samples(factor, target.is_cut() ? kCheckedJump : kCheckedSamples, reach);
+double l1_distance(const Steps& steps, const AxisTarget& target, int factor, const std::vector<double>& half, double reach) {
+  // Of many cells, few samples each bound as well what lies between them.
+  const bool has_many_cells = reach > kManyCells * factor;
+  const Samples samples(factor, target.is_cut() ? kCheckedJump : has_many_cells ? kCheckedOfMany : kCheckedSamples, reach);
   const std::vector<std::int64_t> phases = some_phases(factor, samples, factor);
   // Twice an eighth, as the curvature itself is read off second differences of samples.
   const double curved = samples.step == 1 ? 0.0 : 0.25;
@@ -248,25 +213,30 @@ double variance_of(const std::vector<double>& spline) {
   return sum;
 }
 
-Decimation fit(const AxisGaussian& gaussian, int factor, Spline spline, Jump jump) {
+/// Cells from the middle of the grid's kernel to the last that matters.
+double outermost_cell(const AxisKernel& kernel, const AxisTarget& target, int factor, double variance_of_spline) {
+  const double all = static_cast<double>(target.radius()) / factor;
+  if (kernel.fold != Fold{} || std::holds_alternative<AxisTent>(kernel.shape)) return all;
+  const double per_cell = kernel.sigma() / factor;
+  const double variance = std::max(per_cell * per_cell - 2.0 * variance_of_spline / std::pow(factor, 2), 0.02);
+  return std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell), all);
+}
+
+Decimation fit(const AxisKernel& kernel, int factor, Spline spline, Jump jump) {
   Decimation out;
   out.factor = factor;
-  out.spline = taps_of(spline, gaussian.sigma, factor);
-  Target target(gaussian);
+  out.spline = taps_of(spline, std::min(kernel.sigma(), kMostSplineSpan * factor), factor);
+  AxisTarget target(kernel, factor);
   const Steps steps(factor, out.spline);
   const auto taps = static_cast<std::int64_t>(out.spline.size());
-  const std::int64_t left_to_coarse = most_reach(gaussian.sigma, factor) - (taps - 1);
+  const std::int64_t left_to_coarse = most_reach(kernel, factor) - (taps - 1);
   if (left_to_coarse < 0) {
     out.coarse = {{1.0}, 0};
     out.l1_distance = std::numeric_limits<double>::infinity();
     return out;
   }
 
-  const double per_cell = gaussian.sigma / factor;
-  const double spread = variance_of(out.spline) / std::pow(factor, 2);  // of one spline, in cells
-  const double variance = std::max(per_cell * per_cell - 2.0 * spread, 0.02);
-  const double outermost = std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell),
-                                    static_cast<double>(target.radius()) / factor);
+  const double outermost = outermost_cell(kernel, target, factor, variance_of(out.spline));
   // Beside a window hardly anything is left to cells beyond the cut.
   const auto wanted = static_cast<std::int64_t>(jump == Jump::window ? std::round(outermost) : std::ceil(outermost) + 2.0);
   const std::int64_t radius = std::min(wanted, left_to_coarse / factor);
@@ -291,15 +261,14 @@ Decimation fit(const AxisGaussian& gaussian, int factor, Spline spline, Jump jum
 
 }  // namespace
 
-std::int64_t most_reach(double sigma, int factor) {
-  return static_cast<std::int64_t>(std::floor(std::min(6.0 * sigma + 2.0 * factor, 7.0 * sigma)));
+std::shared_ptr<const Decimation> fit_kernel(const AxisKernel& kernel, int factor, Spline spline, Jump jump) {
+  static auto& fits = *new Remembered<std::tuple<AxisKernel, int, Spline, Jump>, std::shared_ptr<const Decimation>>(2048);
+  return fits.get({kernel, factor, spline, jump},
+                  [&] { return std::make_shared<const Decimation>(fit(kernel, factor, spline, jump)); });
 }
 
 std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline, Jump jump) {
-  static auto& fits =
-      *new Remembered<std::tuple<AxisGaussian, int, Spline, Jump>, std::shared_ptr<const Decimation>>(2048);
-  return fits.get({gaussian, factor, spline, jump},
-                  [&] { return std::make_shared<const Decimation>(fit(gaussian, factor, spline, jump)); });
+  return fit_kernel({gaussian}, factor, spline, jump);
 }
 
 Decimation shortened(Decimation fit, double allowed) {
@@ -335,7 +304,7 @@ Decimation shortened(Decimation fit, double allowed) {
 double least_distance_of_factor(const AxisGaussian& gaussian) {
   // Of fits by two to eight cells and jumps at 1.5 to 5 sigma: 0.49 times the jump and the factor where a sigma spans 1.25 cells, 0.9 at 12.
   constexpr double kBestSeen = 0.45;
-  return gaussian.radius ? kBestSeen * Target(gaussian).jump() : 0.0;
+  return gaussian.radius ? kBestSeen * AxisTarget({gaussian}, 1).jump() : 0.0;
 }
 
 }  // namespace mollify

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/axis_target.h"
 #include "core/weights.h"
 
 namespace mollify {
@@ -48,14 +49,12 @@ struct Decimation {
   }
 };
 
-/// The most that Decimation::reach() may come to: 6 sigma and two cells, and no more than 7 sigma.
-[[nodiscard]] std::int64_t most_reach(double sigma, int factor);
-
 /// What makes the jump at which a cut Gaussian ends.
 enum class Jump : std::uint8_t { cells, window };
 
-/// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled Gaussian itself. The distance is infinite where
+/// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled kernel itself. The distance is infinite where
 /// the spline alone reaches too far.
+[[nodiscard]] std::shared_ptr<const Decimation> fit_kernel(const AxisKernel& kernel, int factor, Spline spline, Jump jump = Jump::cells);
 [[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline,
                                                                Jump jump = Jump::cells);
 

@@ -29,7 +29,7 @@ class RecordsTest(unittest.TestCase):
             result = tool.run("bench", "--seconds", "0", "--json", path, *(a for name in names for a in ["--case", name]))
             self.assertEqual(result.returncode, 0, result.stderr)
             records = [json.loads(line) for line in path.read_text().splitlines()]
-        self.assertIn("gauss.decimate cannot do this: the kernel is no Gaussian", result.stderr)
+        self.assertIn("gauss.decimate cannot do this: the kernel is neither a Gaussian nor a tent", result.stderr)
         own = [record for record in records if record["peer"] is None]
         self.assertEqual([record["algorithm"] for record in own], ["sep.fused", "box.any"])
         peers = [record["peer"] for record in records if record["peer"] is not None]

@@ -161,10 +161,22 @@ std::function<void(const Tile&)> make_gauss_decimate(const Plan& plan, const Pas
   return [k = decimation(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); };
 }
 
+/// Of taps that are to be summed in blocks; none where one block is all.
+std::vector<TapsOf<float>> blocks_of(const TapsOf<float>& taps) {
+  std::vector<TapsOf<float>> blocks;
+  for (std::int64_t from = 0; taps.size() > kCoarseBlock && from < taps.size(); from += kCoarseBlock) {
+    const auto begin = taps.weights.begin() + from;
+    blocks.push_back({{begin, begin + std::min(kCoarseBlock, taps.size() - from)}, 0});
+  }
+  return blocks;
+}
+
 GaussExpand expansion(const Plan& plan, const Pass& pass) {
   auto k = decimated<GaussExpand>(plan, pass, 1.0 / scale_between_steps(plan.src.format));
   k.x = taps_of<float>(decimation_taps(pass.taps.x, k.axis.x.factor, k.axis.x.cells).coarse);
   k.y = taps_of<float>(decimation_taps(pass.taps.y, k.axis.y.factor, k.axis.y.cells).coarse);
+  k.blocks_x = blocks_of(k.x);
+  k.blocks_y = blocks_of(k.y);
   return k;
 }
 

@@ -226,6 +226,38 @@ struct CellSpan {
         count(floor_div(from + pixels - 1 + axis.centre, axis.factor) - first + 1) {}
 };
 
+/// to[i] += from[i]; touches whole vectors.
+HWY_INLINE void add(const float* from, std::int64_t count, float* to) {
+  const F32 d;
+  for (std::int64_t i = 0; i < count; i += static_cast<std::int64_t>(hn::Lanes(d))) {
+    hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::LoadU(d, from + i)), d, to + i);
+  }
+}
+
+/// The coarse kernel along a row.
+HWY_NOINLINE void blur_columns(const GaussExpand& k, int channels, const float* row, std::int64_t count, const GaussExpandScratch& s,
+                               float* out) {
+  if (k.blocks_x.empty()) return filter_columns(k.x, channels, row, count, out);
+  filter_columns(k.blocks_x[0], channels, row, count, out);
+  for (std::size_t b = 1; b < k.blocks_x.size(); ++b) {
+    row += k.blocks_x[b - 1].size() * channels;
+    filter_columns(k.blocks_x[b], channels, row, count, s.partial);
+    add(s.partial, count, out);
+  }
+}
+
+/// The same down s.rows, into s.batch.
+HWY_NOINLINE void blur_rows(const GaussExpand& k, std::int64_t count, const GaussExpandScratch& s) {
+  if (k.blocks_y.empty()) return filter_rows(k.y, s.rows, count, s.batch, s.stride);
+  const float* const* rows = s.rows;
+  filter_rows(k.blocks_y[0], rows, count, s.batch, s.stride);
+  for (std::size_t b = 1; b < k.blocks_y.size(); ++b) {
+    rows += k.blocks_y[b - 1].size();
+    filter_rows(k.blocks_y[b], rows, count, s.partial, s.stride);
+    for (std::int64_t j = 0; j < kRowBatch; ++j) add(s.partial + j * s.stride, count, s.batch + j * s.stride);
+  }
+}
+
 void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s, CoarseRows& coarse_rows) {
   const RowFormat& format = k.rows.destination;
   const int channels = format.channels;
@@ -247,10 +279,10 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const auto blur_batch = [&]() HWY_ATTR {
     for (; loaded < blurred + kRowBatch + k.y.size() - 1; ++loaded) {
       const float* row = coarse_rows.at(first_row - k.y.before + loaded, first_column - k.x.before, columns + k.x.size() - 1);
-      filter_columns(k.x, channels, row, columns * channels, s.ring + loaded % s.ring_rows * s.stride);
+      blur_columns(k, channels, row, columns * channels, s, s.ring + loaded % s.ring_rows * s.stride);
     }
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (blurred + i) % s.ring_rows * s.stride;
-    filter_rows(k.y, s.rows, columns * channels, s.batch, s.stride);
+    blur_rows(k, columns * channels, s);
     blurred += kRowBatch;
   };
   // Where pixel 0 of the tile begins a cache line.

@@ -196,6 +196,7 @@ struct GaussExpand {
   PerAxis<DecimatedAxis> axis;
   CoarseGrid grid;
   TapsOf<float> x, y;  ///< the coarse kernel
+  std::vector<TapsOf<float>> blocks_x{}, blocks_y{};  ///< these taps again, where they are so many that parts are summed by themselves
 };
 
 /// Both at once: a tile makes the cells that it needs by itself.

@@ -17,6 +17,7 @@ inline constexpr std::int64_t kBoxGroup = 16;     ///< floats of neighbouring ro
 inline constexpr std::int64_t kBoxChunk = 128;    ///< pixels that floats take from stage to stage
 
 inline constexpr std::int64_t kDecimateRows = 16; ///< source rows that are added to the sums at once
+inline constexpr std::int64_t kCoarseBlock = 128; ///< taps of the grid's kernel that are summed by themselves
 inline constexpr std::int64_t kSlideFactor = 8;   ///< up to which sums of several cell rows are kept in registers
 inline constexpr std::int64_t kSlideGroups = 4;   ///< cell rows at once then
 inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
@@ -383,6 +384,7 @@ struct GaussExpandScratch {
   float* ring;                  ///< coarse rows, blurred horizontally
   const float** rows;           ///< ring_rows pointers, in order
   float* batch;                 ///< kRowBatch rows, blurred both ways
+  float* partial = nullptr;     ///< as many, of some of the taps; where these are summed in blocks
   float* expanded;              ///< a ring of such rows, `cells` of them, expanded horizontally
   float* out;                   ///< one output row, stored pixels in the end
   std::int64_t* bases;          ///< of the expansion: the first coarse component that each vector of outputs reads
@@ -401,6 +403,7 @@ struct GaussExpandScratch {
     ring = carver.take<float>(stride * ring_rows);
     rows = carver.take<const float*>(ring_rows);
     batch = carver.take<float>(stride * kRowBatch);
+    if (std::max(x.coarse_taps, y.coarse_taps) > kCoarseBlock) partial = carver.take<float>(stride * kRowBatch);
     expanded_stride = row_stride((tile_columns + x.factor) * channels + kPadElements);
     expanded = carver.take<float>(expanded_stride * y.cells);
     out = carver.take<float>(row_stride(tile_columns * channels));
