@@ -165,8 +165,41 @@ struct Profile {
   bool is_inks_without_profile = false;
 };
 
+/// A curve that has no formula, forth and back. Between its nodes, which are equally far apart, it is straight.
+class SampledCurve {
+ public:
+  explicit SampledCurve(std::vector<float> nodes) : nodes_(std::move(nodes)) {}
+  [[nodiscard]] bool rises() const { return std::ranges::is_sorted(nodes_) && nodes_.front() < nodes_.back(); }
+  [[nodiscard]] float decode(float value) const {
+    const float place = value * steps();
+    const std::size_t below = std::min(static_cast<std::size_t>(place), nodes_.size() - 2);
+    return std::lerp(nodes_[below], nodes_[below + 1], place - static_cast<float>(below));
+  }
+  [[nodiscard]] float encode(float light) const {
+    const auto above = std::ranges::lower_bound(nodes_, light);
+    if (above == nodes_.begin()) return 0.0F;
+    if (above == nodes_.end()) return 1.0F;
+    const float below = *(above - 1);
+    return (static_cast<float>(above - nodes_.begin() - 1) + (light - below) / (*above - below)) / steps();
+  }
+
+ private:
+  [[nodiscard]] float steps() const { return static_cast<float>(nodes_.size() - 1); }
+
+  std::vector<float> nodes_;
+};
+
+struct Curve {
+  CurveHandle forward, backward;        ///< where there is a formula
+  std::optional<SampledCurve> sampled;  ///< where there is none
+
+  [[nodiscard]] bool is_invertible() const { return sampled ? sampled->rises() : forward && backward; }
+  [[nodiscard]] float decode(float value) const { return sampled ? sampled->decode(value) : cmsEvalToneCurveFloat(forward.get(), value); }
+  [[nodiscard]] float encode(float light) const { return sampled ? sampled->encode(light) : cmsEvalToneCurveFloat(backward.get(), light); }
+};
+
 struct Curves {
-  std::vector<CurveHandle> forward, backward;
+  std::vector<Curve> channels;
 };
 
 struct Transform {
@@ -336,12 +369,33 @@ Bytes ColourSpace::made_profile() const {
   return bytes;
 }
 
+namespace {
+
+/// Of a table that the file has, its own numbers; else a sample for each code of 16 bits.
+std::vector<float> nodes_of(const cmsToneCurve* curve, bool is_of_file) {
+  constexpr float kMost = 65535.0F;
+  const std::size_t count = is_of_file ? cmsGetToneCurveEstimatedTableEntries(curve) : 65536;
+  std::vector<float> nodes(std::max<std::size_t>(count, 2));
+  const cmsUInt16Number* stored = cmsGetToneCurveEstimatedTable(curve);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const float value = static_cast<float>(i) / static_cast<float>(nodes.size() - 1);
+    nodes[i] = is_of_file && i < count ? static_cast<float>(stored[i]) / kMost : cmsEvalToneCurveFloat(curve, value);
+  }
+  return nodes;
+}
+
+}  // namespace
+
 ToneCurves::ToneCurves(const ColourSpace& space) : curves_(std::make_unique<colour_detail::Curves>()) {
-  constexpr cmsUInt32Number kInverseSamples = 1 << 16;
-  for (const cmsToneCurve* curve : space.profile().curves) {
-    curves_->forward.emplace_back(cmsDupToneCurve(curve));
-    curves_->backward.emplace_back(cmsReverseToneCurveEx(kInverseSamples, curve));
-    if (!curves_->forward.back() || !curves_->backward.back()) throw FileError("has a tone curve that cannot be inverted");
+  for (const cmsToneCurve* stored : space.profile().curves) {
+    colour_detail::Curve& curve = curves_->channels.emplace_back();
+    if (cmsGetToneCurveParametricType(stored) != 0) {
+      curve.forward.reset(cmsDupToneCurve(stored));
+      curve.backward.reset(cmsReverseToneCurve(stored));
+    } else {
+      curve.sampled.emplace(nodes_of(stored, !space.profile().own));
+    }
+    if (!curve.is_invertible()) throw FileError("has a tone curve that cannot be inverted");
   }
 }
 
@@ -349,22 +403,26 @@ ToneCurves::~ToneCurves() = default;
 
 namespace {
 
-float evaluated(const std::vector<CurveHandle>& curves, int channel, float value) {
-  const cmsToneCurve* curve = curves[std::min(static_cast<std::size_t>(channel), curves.size() - 1)].get();
+const colour_detail::Curve& curve_of(const colour_detail::Curves& curves, int channel) {
+  return curves.channels[std::min(static_cast<std::size_t>(channel), curves.channels.size() - 1)];
+}
+
+/// A table ends at 1; the straight line through its end goes on. Below zero curves are as above.
+template <class Evaluate>
+float continued(float value, const Evaluate& evaluate) {
   const float magnitude = std::abs(value);
-  const float end = 1.0F;
-  // A table ends at 1; the straight line through its end goes on.
-  const float result = magnitude <= end ? cmsEvalToneCurveFloat(curve, magnitude) : magnitude * cmsEvalToneCurveFloat(curve, end);
-  return std::copysign(result, value);
+  return std::copysign(magnitude <= 1.0F ? evaluate(magnitude) : magnitude * evaluate(1.0F), value);
 }
 
 }  // namespace
 
 float ToneCurves::decode(int channel, float value) const {
-  return evaluated(curves_->forward, channel, value);
+  const colour_detail::Curve& curve = curve_of(*curves_, channel);
+  return continued(value, [&](float v) { return curve.decode(v); });
 }
 float ToneCurves::encode(int channel, float value) const {
-  return evaluated(curves_->backward, channel, value);
+  const colour_detail::Curve& curve = curve_of(*curves_, channel);
+  return continued(value, [&](float v) { return curve.encode(v); });
 }
 
 ColourTransform::ColourTransform(const ColourSpace& from, Target to) : transform_(std::make_unique<colour_detail::Transform>()) {

@@ -10,12 +10,15 @@ def _tag(kind, data):
     return kind + bytes(4) + data + bytes(-len(data) % 4)
 
 
-def matrix_profile(gamma, name=b"test"):
-    """ICC version 2 of three primaries, those of sRGB, and one exponent for all of them."""
+def matrix_profile(gamma, name=b"test", samples=0):
+    """ICC version 2 of three primaries, those of sRGB, and one exponent for all of them, or that curve as a table."""
     def colour(*xyz):
         return _tag(b"XYZ ", b"".join(map(_fixed, xyz)))
 
     curve = _tag(b"curv", struct.pack(">IH", 1, round(gamma * 256)) if gamma != 1 else bytes(4))
+    if samples:
+        table = [round(65535 * (i / (samples - 1)) ** gamma) for i in range(samples)]
+        curve = _tag(b"curv", struct.pack(f">I{samples}H", samples, *table))
     description = _tag(b"desc", struct.pack(">I", len(name) + 1) + name + bytes(79))
     tags = {b"desc": description, b"cprt": _tag(b"text", b"none\0"), b"wtpt": colour(0.9642, 1, 0.8249),
             b"rXYZ": colour(0.4361, 0.2225, 0.0139), b"gXYZ": colour(0.3851, 0.7169, 0.0971), b"bXYZ": colour(0.1431, 0.0606, 0.7141),
