@@ -1,9 +1,11 @@
 // Mutants of image files through the tool's path from a file to a file: no crash, no hang, no half file, no allocation beyond the limit.
 //
 //   mollify_fuzz_files [--seconds N] [--mutants N] [--seed S] [--format NAME] [--only N] [--save FOLDER] [FILE or FOLDER ...]
+//   mollify_fuzz_files --write FOLDER [--mutants N] ...
 //
 // Mutant N of a seed is the same in every run with the same files. Mutants run in child processes, some hundreds in each, so that one that
-// crashes ends its child only; it is saved, and `--only N` runs it again in this process.
+// crashes ends its child only; it is saved, and `--only N` runs it again in this process. With --write the mutants become files for
+// fuzz_tool.py, and none runs.
 #include <unistd.h>
 
 #include <charconv>
@@ -33,7 +35,8 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> only;
   std::optional<FileFormat> format;
-  std::string save;
+  std::string save;   ///< a folder for mutants with findings
+  std::string write;  ///< a folder for all mutants
   std::vector<std::string> files;
 };
 
@@ -57,6 +60,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
     const auto number = number_of(word);
     if (key == "--save") {
       arguments.save = word;
+    } else if (key == "--write") {
+      arguments.write = word;
     } else if (key == "--format") {
       arguments.format = files::format_of_name("." + std::string(word));
       if (!arguments.format) return std::nullopt;
@@ -164,9 +169,14 @@ class Run {
     return findings == 0 && has_blurred_each() ? 0 : 1;
   }
 
+  int write_all() {
+    for (std::uint64_t number = 0; number < arguments_.mutants; ++number) write(number, arguments_.write);
+    return 0;
+  }
+
   /// In this process, without a limit of time, for a debugger.
   int only(std::uint64_t number) {
-    save(number, {});
+    if (!arguments_.save.empty()) write(number, arguments_.save);
     const TemporaryFolder folder;
     Trial trial(folder.path());
     try {
@@ -205,16 +215,24 @@ class Run {
     std::fflush(stdout);
   }
 
-  /// The mutant and the report about it, where a folder is given for them.
-  std::string save(std::uint64_t number, const std::string& report) {
-    const std::string name =
-        std::string(files::name_of(mutants_.format_of(number))) + "-" + std::to_string(arguments_.seed) + "-" + std::to_string(number);
-    if (arguments_.save.empty()) return name;
-    std::filesystem::create_directories(arguments_.save);
+  [[nodiscard]] std::string name_of(std::uint64_t number) const {
+    return std::string(files::name_of(mutants_.format_of(number))) + "-" + std::to_string(arguments_.seed) + "-" + std::to_string(number);
+  }
+
+  /// The mutant as a file of the folder.
+  std::string write(std::uint64_t number, const std::string& folder) {
+    std::filesystem::create_directories(folder);
     Random random = mutants_.random_of(number);
     const Bytes data = mutants_.make(number, random);
-    const std::string path = arguments_.save + "/" + name;
+    const std::string path = folder + "/" + name_of(number);
     std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+    return path;
+  }
+
+  /// The mutant and the report about it, where a folder is given for them.
+  std::string save(std::uint64_t number, const std::string& report) {
+    if (arguments_.save.empty()) return name_of(number);
+    const std::string path = write(number, arguments_.save);
     if (!report.empty()) std::ofstream(path + ".txt") << report;
     return path;
   }
@@ -233,9 +251,10 @@ int main(int argc, char** argv) {
   if (!arguments) {
     std::fprintf(stderr,
                  "usage: mollify_fuzz_files [--seconds N] [--mutants N] [--seed S] [--format png|jpg|tif|exr|webp|hdr] [--only N] "
-                 "[--save FOLDER] [FILE or FOLDER ...]\n");
+                 "[--save FOLDER] [--write FOLDER] [FILE or FOLDER ...]\n");
     return 2;
   }
   mollify::fuzz::Run run(*arguments);
+  if (!arguments->write.empty()) return run.write_all();
   return arguments->only ? run.only(*arguments->only) : run.all();
 }
