@@ -163,16 +163,18 @@ void read_ycbcr(const StructureReader& file, const DirectoryPlace& directory, La
 // Of JPEG libtiff converts interleaved samples, but not planes.
 void read_ycbcr_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result) {
   Layout& layout = result.layout;
-  layout.ycbcr.bits = layout.sample.bits;
-  layout.ycbcr.reference = usual_reference(layout.sample.bits);
+  constexpr const char* kOtherKind = "has YCbCr of a kind that is not supported";
+  const SampleLayout& sample = layout.sample;
+  const bool is_known = sample.kind == SampleKind::unsigned_integer && sample.bits >= 8 && sample.bits <= 16 && layout.mixed_bits.empty();
+  if (!is_known) refuse(kOtherKind);
+  layout.ycbcr.bits = sample.bits;
+  layout.ycbcr.reference = usual_reference(sample.bits);
   read_ycbcr(file, directory, layout);
   layout.conversion = Conversion::ycbcr;
   const bool is_subsampled = layout.ycbcr.h * layout.ycbcr.v > 1;
   layout.packs_blocks = is_subsampled && !layout.planar;
-  const bool is_known = layout.sample.kind == SampleKind::unsigned_integer && layout.sample.bits >= 8 && layout.sample.bits <= 16 &&
-                        layout.mixed_bits.empty();
   const bool is_odd = is_subsampled && (layout.samples != 3 || (layout.planar && layout.compression == COMPRESSION_JPEG));
-  if (!is_known || is_odd) refuse("has YCbCr of a kind that is not supported");
+  if (is_odd) refuse(kOtherKind);
 }
 
 // The colour model, how many of the samples are colours as stored, and what has to be done to them.

@@ -118,7 +118,9 @@ std::vector<Seed> seeds_by_hand(Random& random) {
     seeds.push_back(plain_tiff(bits, 1, 0, 1, random));
   }
   for (const int bits : {1, 6, 12, 14, 24, 32, 64}) seeds.push_back(plain_tiff(bits, 1, 1, 1, random));
-  for (const int photometric : {2, 6, 8, 9, 10, 32803, 32844, 32845}) seeds.push_back(plain_tiff(8, 3, photometric, 1, random));
+  for (const int photometric : {2, 6, 8, 9, 10, 32803, 32844, 32845}) {
+    for (const int bits : {8, 16, 64}) seeds.push_back(plain_tiff(bits, 3, photometric, 1, random));
+  }
   for (const int compression : {2, 3, 4, 5, 7, 8, 32773, 32908, 34661, 34676, 34677, 34887, 34925, 50000, 50001})
     seeds.push_back(plain_tiff(compression < 5 || compression == 34661 ? 1 : 8, 1, 1, compression, random));
   return seeds;
