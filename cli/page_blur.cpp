@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "core/transfer.h"
+#include "base/transfer.h"
 #include "failure.h"
 #include "files/channels.h"
 

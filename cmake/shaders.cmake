@@ -1,5 +1,6 @@
-# mollify_add_shaders(target name.comp...): compiles compute shaders of shaders/ into C++ sources of the target, one for
-# each shader and one that lists them all. The target must be of the calling directory.
+# mollify_shaders(name.comp...): notes compute shaders of the calling directory for mollify_add_shaders().
+# mollify_add_shaders(target): compiles the shaders that were noted into C++ sources of the target, one for each shader and one
+# that lists them all. The target must be of the calling directory.
 #
 # A release archive needs no shader compiler. It is packed with the folder that
 #   cmake --build --preset release --target shader_archive
@@ -17,8 +18,18 @@ function(mollify_find_shader_tool variable program package)
   mark_as_advanced(${variable})
 endfunction()
 
+function(mollify_shaders)
+  list(TRANSFORM ARGN PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" OUTPUT_VARIABLE shaders)
+  set_property(GLOBAL APPEND PROPERTY MOLLIFY_SHADERS ${shaders})
+endfunction()
+
 function(mollify_add_shaders target)
-  list(TRANSFORM ARGN REPLACE "\\.comp$" ".cpp" OUTPUT_VARIABLE sources)
+  get_property(shaders GLOBAL PROPERTY MOLLIFY_SHADERS)
+  set(sources "")
+  foreach(shader IN LISTS shaders)
+    cmake_path(GET shader STEM stem)
+    list(APPEND sources ${stem}.cpp)
+  endforeach()
   list(APPEND sources shader_table.cpp)
 
   if(MOLLIFY_SHADER_ARCHIVE)
@@ -45,18 +56,18 @@ function(mollify_add_shaders target)
   list(TRANSFORM sources PREPEND "${output_folder}/")
   set(compile "${MOLLIFY_PYTHON}" "${folder}/compile.py")
 
-  foreach(shader IN LISTS ARGN)
+  foreach(shader IN LISTS shaders)
     cmake_path(GET shader STEM stem)
     set(output "${output_folder}/${stem}")
     add_custom_command(OUTPUT "${output}.cpp"
-      COMMAND ${compile} "${folder}/${shader}" --include "${folder}/lib" --output "${output}.cpp"
+      COMMAND ${compile} "${shader}" --include "${folder}/lib" --output "${output}.cpp"
         --depfile "${output}.d" --glslc "${MOLLIFY_GLSLC}" --spirv-val "${MOLLIFY_SPIRV_VAL}"
-      DEPENDS "${folder}/${shader}" "${folder}/compile.py" "${folder}/matrices.py" "${folder}/spirv.py"
+      DEPENDS "${shader}" "${folder}/compile.py" "${folder}/matrices.py" "${folder}/spirv.py"
       DEPFILE "${output}.d"
       COMMENT "Compiling shader ${stem}" VERBATIM)
   endforeach()
   add_custom_command(OUTPUT "${output_folder}/shader_table.cpp"
-    COMMAND ${compile} --table ${ARGN} --output "${output_folder}/shader_table.cpp"
+    COMMAND ${compile} --table ${shaders} --output "${output_folder}/shader_table.cpp"
     DEPENDS "${folder}/compile.py" "${folder}/matrices.py" "${folder}/spirv.py"
     COMMENT "Listing the shaders" VERBATIM)
   target_sources(${target} PRIVATE ${sources})

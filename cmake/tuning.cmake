@@ -12,7 +12,7 @@ function(mollify_add_tuning target)
   file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
 #include <array>
 
-#include "tuning/shipped.h"
+#include "model/shipped.h"
 
 namespace mollify {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tuning/tuning.h"
+#include "model/tuning.h"
 
 namespace mollify::lab {
 namespace {

@@ -137,7 +137,7 @@ std::vector<Group> scale(const DeviceInfo& device) {
 bool is_fused(std::string_view id) { return id == "sep.fused" || id == "gauss.decimate" || id == "box.any"; }
 
 /// What runs as fast as memory does, in each of its forms, also those that no plan takes by itself. The kernels are those of
-/// bench/gpu_table.py.
+/// tools/gpu_table.py.
 std::vector<Group> fused(const DeviceInfo& device) {
   const Variants variants{
       .takes_part = is_fused, .options = false, .combined = {"math", "form", "blur", "neighbours"}, .max_errors = {kLoose}};

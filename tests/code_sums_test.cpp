@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/code_sums.h"
-#include "core/half.h"
-#include "core/weights.h"
+#include "math/code_sums.h"
+#include "base/half.h"
+#include "math/weights.h"
 
 namespace mollify::test {
 namespace {

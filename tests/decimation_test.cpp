@@ -1,6 +1,6 @@
 // The declared distance of a decimated Gaussian, against the kernel worked out pixel by pixel at every phase.
-#include "core/decimation.h"
-#include "core/splines.h"
+#include "math/decimation.h"
+#include "math/splines.h"
 
 #include <gtest/gtest.h>
 

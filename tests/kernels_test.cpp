@@ -7,7 +7,7 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
-#include "core/splines.h"
+#include "math/splines.h"
 #include "support.h"
 
 namespace mollify::cpu {

@@ -1,5 +1,5 @@
 // Least squares: against the normal equations that define them.
-#include "core/least_squares.h"
+#include "math/least_squares.h"
 
 #include <gtest/gtest.h>
 

@@ -5,11 +5,11 @@
 #include <set>
 
 #include "algorithms/algorithm.h"
-#include "core/accuracy.h"
-#include "core/text.h"
-#include "core/transfer.h"
+#include "math/accuracy.h"
+#include "base/text.h"
+#include "base/transfer.h"
 #include "support.h"
-#include "tuning/tuning.h"
+#include "model/tuning.h"
 
 namespace mollify::test {
 namespace {

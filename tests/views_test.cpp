@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "core/views.h"
+#include "base/views.h"
 #include "support.h"
 
 namespace mollify::test {

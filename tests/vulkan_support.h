@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "support.h"
-#include "tuning/tuning.h"
+#include "model/tuning.h"
 
 namespace mollify::test {
 

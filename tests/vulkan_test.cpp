@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/half.h"
+#include "base/half.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {

@@ -6,8 +6,8 @@
 #include <random>
 #include <string>
 
-#include "core/half.h"
-#include "core/weights.h"
+#include "base/half.h"
+#include "math/weights.h"
 
 namespace mollify::test {
 namespace {

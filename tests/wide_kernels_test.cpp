@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "core/axis_target.h"
+#include "math/axis_target.h"
 #include "support.h"
 
 namespace mollify::test {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/half.h"
+#include "base/half.h"
 
 namespace mollify::files {
 namespace {

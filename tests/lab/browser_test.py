@@ -3,10 +3,12 @@ import copy
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 from browser import Browser
 
 RESULTS = Path(os.environ["MOLLIFY_RESULTS"])

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "backends/cpu/memory.h"
-#include "core/views.h"
-#include "tuning/tuning.h"
+#include "base/views.h"
+#include "model/tuning.h"
 
 namespace mollify::cpu {
 

@@ -5,9 +5,9 @@
 #include <span>
 
 #include "backends/cpu/kernels/layout.h"
-#include "core/accuracy.h"
-#include "core/splines.h"
-#include "core/weights.h"
+#include "math/accuracy.h"
+#include "math/splines.h"
+#include "math/weights.h"
 
 namespace mollify::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/gpu_images.h"
+#include "base/gpu_images.h"
 
 namespace mollify::vulkan {
 namespace {

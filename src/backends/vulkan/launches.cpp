@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backends/vulkan/recorder.h"
-#include "core/gpu_images.h"
+#include "base/gpu_images.h"
 
 namespace mollify::vulkan {
 namespace {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "backends/vulkan/shader.h"
-#include "core/half.h"
-#include "core/rounding.h"
-#include "core/transfer.h"
-#include "core/weights.h"
+#include "base/half.h"
+#include "base/rounding.h"
+#include "base/transfer.h"
+#include "math/weights.h"
 
 namespace mollify::vulkan {
 namespace {

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "backends/cpu/kernels/kernels.h"
-#include "core/border.h"
+#include "base/border.h"
 
 namespace mollify::cpu {
 

@@ -21,7 +21,7 @@
 #include "backends/cpu/kernels/box_groups-inl.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/row_io-inl.h"
-#include "core/half.h"
+#include "base/half.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {

@@ -7,7 +7,7 @@
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
-#include "core/border.h"
+#include "base/border.h"
 
 namespace mollify::cpu {
 

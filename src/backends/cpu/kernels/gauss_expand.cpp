@@ -1,11 +1,11 @@
-// Second pass of a decimated Gaussian (core/decimation.h): blurs the coarse grid with a small kernel and expands each of its
+// Second pass of a decimated Gaussian (math/decimation.h): blurs the coarse grid with a small kernel and expands each of its
 // rows horizontally; each row of pixels is then mixed from a few of those: one write of the image. About `cells`
 // multiply-adds a component; the rest happens on a grid smaller by the factors.
 #include "backends/cpu/kernels/gauss_cells.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"
-#include "core/decimation.h"
+#include "math/decimation.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_expand.cpp"

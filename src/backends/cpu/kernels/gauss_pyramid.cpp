@@ -1,7 +1,7 @@
 // A Gaussian on 8-bit images in 16-bit integers: the image is halved a few times, blurred where it is small, and doubled as
 // often. Numbers are held as value * 256. Halving filters with [1 4 6 4 1] / 16 and doubling with the same, [1 6 1] / 8 and
 // [4 4] / 8, both made of rounded means alone, which cannot overflow and cost one instruction each: four rows of a level are
-// made at once. Cubic B-splines of factor 2 nest, so the whole is one decimated Gaussian (core/decimation.h) of factor
+// made at once. Cubic B-splines of factor 2 nest, so the whole is one decimated Gaussian (math/decimation.h) of factor
 // 2^levels, of which most rows never leave the cache. The means round up by a known amount, half of which is taken back at
 // the end. Pixels are anchored to source coordinates and sums are of integers, so bits do not depend on tiles.
 #include "backends/cpu/kernels/fixed_taps.h"

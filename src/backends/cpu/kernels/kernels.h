@@ -66,7 +66,7 @@ struct SepFused {
   TapsOf<T> x, y;
 };
 
-/// Symmetric taps in 16 bits, see FixedWeights in core/weights.h.
+/// Symmetric taps in 16 bits, see FixedWeights in math/weights.h.
 struct FixedTaps {
   std::vector<std::uint16_t> weights;  ///< from the outermost pair to the middle
   std::vector<std::int64_t> runs;      ///< of pairs: where each ends; the sum is halved in between
@@ -81,7 +81,7 @@ struct SepFusedU8 {
 };
 
 /// A Gaussian on 8-bit pixels that are only blurred: `levels` times halved, blurred by the taps, as often doubled. Halving
-/// and doubling are those of cubic B-splines, so that all halvings are one decimation by 2^levels (core/decimation.h).
+/// and doubling are those of cubic B-splines, so that all halvings are one decimation by 2^levels (math/decimation.h).
 struct GaussPyramid {
   RowPipeline rows;
   int levels = 1;
@@ -161,7 +161,7 @@ struct BoxAny {
   std::int64_t segment_rows = 64;  ///< sums start anew at multiples of this many source rows
 };
 
-/// One axis of a decimated Gaussian, see core/decimation.h.
+/// One axis of a decimated Gaussian, see math/decimation.h.
 struct DecimatedAxis {
   std::int64_t factor = 1;
   std::int64_t centre = 0;    ///< spline tap on pixel m * factor

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/half.h"
+#include "base/half.h"
 #include "backends/cpu/kernels/kernels.h"
-#include "core/border.h"
-#include "core/transfer.h"
+#include "base/border.h"
+#include "base/transfer.h"
 
 namespace mollify::cpu::scalar {
 

@@ -17,10 +17,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/half.h"
+#include "base/half.h"
 #include "backends/cpu/kernels/kernels.h"
-#include "core/border.h"
-#include "core/transfer.h"
+#include "base/border.h"
+#include "base/transfer.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {

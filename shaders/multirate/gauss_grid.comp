@@ -1,0 +1,62 @@
+//@ axis STORAGE buffer image
+//@ axis UNIT cell number
+//@ skip STORAGE=image UNIT=number
+// gauss.decimate, second step: blurs the grid of cells. Each group makes a tile, and nobody walks: all that a lane waits for
+// are a few rounds of loads and three barriers. Results pass through shared memory once more, so that lanes side by side
+// store cells side by side.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#extension GL_EXT_scalar_block_layout : require
+#define KERNEL_PARAMETERS ivec2 before;
+#include "io/pixel.glsl"
+
+layout(constant_id = 20) const int taps_x = 1;
+layout(constant_id = 21) const int taps_y = 1;
+
+// Those of x, then those of y. At indices known to the compiler: they are operands, not loads.
+#include "sep/weights.glsl"
+#define WEIGHTS_OF_X 0
+#define WEIGHTS_OF_Y taps_x
+
+// A group is as many lanes as the tile has units side by side, margins included, times its spans beneath each other.
+#define TILE_HEIGHT (int(gl_WorkGroupSize.y) * blur_span)
+#define TILE_SPANS ((int(gl_WorkGroupSize.x) / UNITS - (taps_x - 1)) / blur_span)
+#include "grid/grid_tile.glsl"
+
+void store_unit(ivec2 cell, int unit, Unit v) {
+#if UNIT == UNIT_cell
+  store_pixel(cell, v);
+#else
+  if (is_inside(cell)) {
+    destination32[destination_index(cell) * uint(destination_channels) + uint(unit)] = floatBitsToUint(v);
+  }
+#endif
+}
+
+void main() {
+  ivec2 lane = ivec2(gl_LocalInvocationID.xy);
+  ivec2 corner = ivec2(gl_WorkGroupID.xy) * ivec2(kWidth, kHeight);
+  ivec2 cell = ivec2(lane.x / UNITS, lane.y * blur_span);  // the uppermost of those that the lane sums down, and stores
+  int unit = lane.x % UNITS;
+  int place = place_of(cell.y, cell.x, unit);
+  Unit sums[blur_span];
+
+  if (cell.x < kReach) {
+    sum_down(origin + corner + cell - before, unit, sums);
+    [[unroll]] for (int r = 0; r < blur_span; ++r) tile[place + r * kRow] = sums[r];
+  }
+  barrier();
+  int thread = int(gl_LocalInvocationIndex);
+  int row = thread / (kSpans * UNITS);
+  int first = place_of(row, thread / UNITS % kSpans * blur_span, thread % UNITS);
+  if (row < kHeight) sum_across(first, sums);
+  barrier();
+  if (row < kHeight) {
+    [[unroll]] for (int p = 0; p < blur_span; ++p) tile[first + p * UNITS] = sums[p];
+  }
+  barrier();
+  if (cell.x < kWidth) {
+    [[unroll]] for (int r = 0; r < blur_span; ++r) store_unit(corner + cell + ivec2(0, r), unit, tile[place + r * kRow]);
+  }
+}

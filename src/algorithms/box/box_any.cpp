@@ -1,0 +1,137 @@
+// box.any: exact box of any radius, fractional too, at nearly constant cost a pixel. Vertical sums take in the entering row and
+// drop the leaving one; integers are exact, floats sum down in f64, begun anew every segment. Loses to sep.fused at the
+// smallest radii. Source: running sums are folklore; blocks of prefix and suffix sums follow van Herk and Gil-Werman.
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "algorithms/box/box_any.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/layout.h"
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+constexpr std::string_view kKernel = "box_any";
+constexpr std::array<std::string_view, 2> kAccumulators = {"i32", "f64"};
+constexpr std::array<std::string_view, 3> kSpans = {"2", "4", "8"};
+constexpr std::array<std::string_view, 3> kThreads = {"128", "256", "512"};
+constexpr std::array<std::string_view, 4> kBatches = {"1", "2", "4", "8"};
+constexpr std::array<std::string_view, 3> kWalks = {"1", "2", "4"};
+constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
+constexpr std::array kOptions = {
+    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64",
+               "CPU: what sums are made in"},
+    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
+    OptionInfo{"form", kBoxAnyForms, "the cheapest",
+               "GPU: windows from sums of columns, from four corners, or from sums along rows of groups or of subgroups (lanes)"},
+    OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
+    OptionInfo{"span", kSpans, "what is expected to be fastest", "GPU, lanes and segments: columns of a thread", true},
+    OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group", true},
+    OptionInfo{"batch", kBatches, "as many as leave room for other groups", "GPU: rows from one turn to the next", true},
+    OptionInfo{"walks", kWalks, "as many as a subgroup has lanes for", "GPU: lanes that share a row of sums", true},
+    OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
+               true}};
+
+/// Why 32-bit integer sums cannot do it, or nothing.
+std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm()) return "integer sums need an integer format";
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return "integer sums cannot handle alpha or transfer functions";
+  }
+  if (x.before_fraction + x.after_fraction + y.before_fraction + y.after_fraction != 0.0) {
+    return "integer sums need a whole radius";
+  }
+  if (static_cast<double>(x.size()) * static_cast<double>(y.size()) * source.unit() >= 0x1p31) {
+    return "sums over " + std::to_string(x.size()) + "x" + std::to_string(y.size()) + " pixels exceed 31 bits";
+  }
+  return {};
+}
+
+/// Of one thread.
+std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, int channels) {
+  if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes;
+  const auto of = [&]<class P>(P) { return cpu::BoxFloatScratch<P>(nullptr, pass.tile.x, x.size(), x.halo(), channels).bytes; };
+  return pass.constants.at("wide_pixels") != 0 ? of(double{}) : of(float{});
+}
+
+/// Tiles of floats are whole segments high, which may leave fewer of them than threads: then they are split into columns.
+PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
+  PerAxis<std::int32_t> tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
+  constexpr std::int64_t kOneTask = 1 << 18;  // pixels that are not worth waking a thread for
+  const std::int64_t across = (std::int64_t{p.dst.width} + tile.x - 1) / tile.x;
+  const std::int64_t tasks = across * ((std::int64_t{p.dst.height} + tile.y - 1) / tile.y);
+  if (tasks >= p.device.threads || static_cast<std::int64_t>(p.dst.width) * p.dst.height <= kOneTask) return tile;
+  constexpr std::int32_t kColumns = 64;  // whole cache lines
+  const std::int64_t width = (tile.x * tasks + p.device.threads - 1) / p.device.threads;
+  tile.x = std::clamp(static_cast<std::int32_t>((width + kColumns - 1) / kColumns * kColumns), 1, tile.x);
+  return tile;
+}
+
+Result<Proposal> propose(const Problem& p) {
+  if (p.device.backend != Backend::cpu) return propose_box_any_gpu(p);
+  if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  const auto* box = std::get_if<Box>(&p.spec.kernel);
+  if (!box) return refusal("the kernel is no box");
+  const cpu::BoxWindow asked_x = cpu::box_window(box->extent.x);
+  const cpu::BoxWindow asked_y = cpu::box_window(box->extent.y);
+  const std::string obstacle = integer_obstacle(p, asked_x, asked_y);
+  const auto given = p.options.find("accumulator");
+  if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
+  // Integers walk along the whole window: not where it is much wider than the image, unless they are asked for.
+  const bool is_folded = !cpu::fold_window(asked_x, p.spec.border.mode.x, 4 * std::int64_t{p.src.width}).fold.is_empty() ||
+                         !cpu::fold_window(asked_y, p.spec.border.mode.y, 4 * std::int64_t{p.src.height}).fold.is_empty();
+  const bool integer = obstacle.empty() && (given == p.options.end() ? !is_folded : given->second == "i32");
+  const cpu::BoxWindow x = integer ? asked_x : cpu::fold_window(asked_x, p.spec.border.mode.x, p.src.width).window;
+  const cpu::BoxWindow y = integer ? asked_y : cpu::fold_window(asked_y, p.spec.border.mode.y, p.src.height).window;
+
+  // Pixels are held in f32 unless their decoding alone would cost too much. What is held is rounded: pixels, means of columns,
+  // pairs of them, sums of pairs and windows.
+  const auto error = [&](Accumulator pixels) {
+    constexpr double kRoundings = 5.0;
+    return colour_gain(p.spec) * kRoundings * unit_roundoff(pixels) + colour_error(p.spec, pixels);
+  };
+  const bool wide_pixels = !integer && error(Accumulator::f32) > p.allowed_error;
+  const int channels = info(p.src.format).channels;
+
+  Proposal out;
+  out.options = {{"accumulator", integer ? "i32" : "f64"}};
+  out.error = error(wide_pixels ? Accumulator::f64 : Accumulator::f32);
+
+  // The taller the window, the longer a segment must be to pay for its first sums.
+  const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(
+                                   std::max<std::int64_t>(64, 4 * y.size()) - 1));
+  TileNeeds needs;
+  needs.halo = {x.halo(), y.halo()};
+  needs.column_bytes = channels * (integer ? 12 : 64);
+  needs.pixel_operations = channels * (integer ? 8.0 : wide_pixels ? 100.0 : 40.0);
+  needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
+  Pass pass;
+  pass.kernel = kKernel;
+  pass.constants = {{"integer", integer ? 1 : 0},
+                    {"segment_rows", segment},
+                    {"wide_pixels", wide_pixels ? 1 : 0}};
+  pass.extent = box->extent;
+  pass.size = {p.dst.width, p.dst.height};
+  pass.tile = tile_for(p, needs);
+  out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
+  out.scratch_bytes = p.device.threads * scratch_bytes(pass, x, channels);
+  constexpr double kOfFirstSums = 0.4;  // a row of a segment's first sums, of what a row of pixels takes, as measured
+  const double first_sums = kOfFirstSums * static_cast<double>(y.size()) / pass.tile.y + 1.0;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) +
+                copy_seconds(p.device, out.moved_bytes);
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+}  // namespace
+
+constinit const Algorithm kBoxAny = {
+    {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
+    propose};
+
+}  // namespace mollify

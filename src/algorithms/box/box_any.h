@@ -1,0 +1,43 @@
+// box.any has one form for CPUs and four for GPUs.
+#pragma once
+
+#include "algorithms/box/box_gpu.h"
+
+namespace mollify {
+
+/// What GPUs sum pixels in.
+enum class BoxAnySums : std::uint8_t { u16x2, u32, f32, f32x2 };
+inline constexpr std::array<std::string_view, 4> kBoxAnySums = {"u16x2", "u32", "f32", "f32x2"};
+[[nodiscard]] constexpr std::string_view name_of(BoxAnySums sums) {
+  return kBoxAnySums[static_cast<std::size_t>(sums)];
+}
+[[nodiscard]] constexpr bool is_integer(BoxAnySums sums) {
+  return sums == BoxAnySums::u16x2 || sums == BoxAnySums::u32;
+}
+
+/// Why these sums cannot hold windows, or nothing.
+[[nodiscard]] std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxAnySums sums);
+
+/// The box of the kernel, unless it is longer than longest_windows().
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p);
+
+/// How GPUs make means of windows' integer sums. Short ones, below 2^23, are floats by their bits, 2^23 more than what they stand for.
+struct BoxMeans {
+  bool sums_are_short = false;
+  double error = 0.0;  ///< full-scale units
+};
+/// Of windows of so many pixels: short wherever that keeps to the error.
+[[nodiscard]] BoxMeans box_means(const Problem& p, double window);
+
+/// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four
+/// pixels; `segments`, as `columns`, but all lanes walk along rows; `lanes`, from what pixels that enter and leave add up to along a row.
+inline constexpr std::array<std::string_view, 4> kBoxAnyForms = {"columns", "corners", "segments", "lanes"};
+[[nodiscard]] Result<Proposal> propose_box_columns(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_box_corners(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_box_segments(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_box_lanes(const Problem& p);
+
+/// By the form that is asked for, else by the cheaper one within the error.
+[[nodiscard]] Result<Proposal> propose_box_any_gpu(const Problem& p);
+
+}  // namespace mollify

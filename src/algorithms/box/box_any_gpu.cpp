@@ -1,0 +1,66 @@
+// box.any on GPUs: which of its forms, and what they have to know.
+#include <algorithm>
+#include <utility>
+
+#include "algorithms/box/box_any.h"
+
+namespace mollify {
+
+std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxAnySums sums) {
+  if (!is_integer(sums)) return {};
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm()) return "integer sums need an integer format";
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return "integer sums cannot handle alpha or transfer functions";
+  }
+  if (!box.x.is_whole() || !box.y.is_whole()) return "integer sums need a whole radius";
+  if (sums == BoxAnySums::u16x2 && source.bits != 8) return "pixels of 16 bits leave no room for sums in 16";
+  if (sums == BoxAnySums::u16x2 && source.channels == 1) return "one channel needs no second half of a word";
+  if (static_cast<double>(box.y.whole()) * box.x.whole() * source.unit() >= 0x1p32) {
+    return "sums over " + std::to_string(box.x.whole()) + "x" + std::to_string(box.y.whole()) +
+           " pixels exceed 32 bits";
+  }
+  return {};
+}
+
+Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) { return box_axes(p, longest_windows(p.src)); }
+
+BoxMeans box_means(const Problem& p, double window) {
+  const FormatInfo& source = info(p.src.format);
+  const double u = unit_roundoff(Accumulator::f32);
+  // The sum becomes a float, and is scaled and encoded; bytes are rounded as 1024 more than a code, to 2^-14 of one, which is 4.1 units.
+  const BoxMeans usual{false, (source.bits == 8 ? 7.0 : 4.0) * u};
+  if (window * source.unit() >= 0x1p23) return usual;
+  BoxMeans brief{true, usual.error};
+  if (source.bits == 8) {
+    // One multiply-add scales and takes away what 2^23 comes to, which of larger windows is rounded to half as much as above. Where it
+    // rounds its product, that is 2^23 and the sum, to a step of the sum.
+    if (window > 0x1p14) brief.error += 3.0 * u;
+    if (!gpu::fuses_multiply_adds(p.device)) brief.error += 1.0 / (window * source.unit());
+  }
+  return brief.error <= p.allowed_error ? brief : usual;
+}
+
+Result<Proposal> propose_box_any_gpu(const Problem& p) {
+  constexpr std::array kPropose = {propose_box_columns, propose_box_corners, propose_box_segments, propose_box_lanes};
+  static_assert(kPropose.size() == kBoxAnyForms.size());
+  if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
+  if (p.options.contains("span")) return propose_box_lanes(p);
+  Result<Proposal> best = propose_box_columns(p);
+  const auto order = [](const Proposal& proposal) { return std::pair(!proposal.only_on_request.empty(), proposal.seconds); };
+  const auto consider = [&](Result<Proposal> other) {
+    if (!other || (best && other->error > p.allowed_error)) return;
+    if (!best || best->error > p.allowed_error || order(*other) < order(*best)) best = std::move(other);
+  };
+  consider(propose_box_corners(p));
+  consider(propose_box_segments(p));
+  // Measured on an H200: wider windows leave too many lanes that only lend, and pixels of more bits gain nothing. Drivers that run on
+  // the processor take seconds to compile it.
+  constexpr std::int64_t kWide = 41;
+  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  const bool suits_lanes = box && box->x.whole() <= kWide && info(p.src.format).bits == 8;
+  if (suits_lanes && !p.device.gpu.is_software) consider(propose_box_lanes(p));
+  return best;
+}
+
+}  // namespace mollify

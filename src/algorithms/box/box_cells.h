@@ -1,0 +1,139 @@
+// box.any on GPUs where windows follow from sums of cells: how strips and bands cut the image. And what
+// forms that read pixels as they are stored, lanes among them, ask of a problem and say of themselves alike.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/box/box_any.h"
+#include "algorithms/common/occupancy.h"
+#include "algorithms/common/separable_gpu.h"
+
+namespace mollify {
+
+inline constexpr std::string_view kBoxCells = "box_cells";
+inline constexpr std::string_view kBoxCellsSpans = "box_cells_spans";  // the same for pixels as they are stored
+
+/// Strips or bands, of which windows are counted in cells.
+struct BoxCut {
+  std::int32_t window = 1;  ///< pixels
+  std::int32_t before = 0;  ///< of them, before a window's own
+  std::int32_t cell = 1;    ///< pixels of a strip or a band
+  std::int32_t origin = 0;  ///< where the first cell that is made lies in the source, a multiple of `cell`
+  std::int32_t count = 1;   ///< cells that are made
+  std::int32_t first = 0;   ///< of these, among those that have a window before them
+  [[nodiscard]] std::int32_t whole() const { return window / cell; }
+  [[nodiscard]] std::int32_t part() const { return window % cell; }
+  [[nodiscard]] std::int32_t windows() const { return first + count; }
+  [[nodiscard]] std::int32_t cells() const { return windows() + whole() + (part() > 0 ? 1 : 0); }
+  /// What windows reach, pixels.
+  [[nodiscard]] std::int32_t reach() const { return cells() * cell; }
+  [[nodiscard]] std::int32_t reach_origin() const { return origin - first * cell - before - 1; }
+};
+
+[[nodiscard]] inline BoxCut box_cut(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
+  BoxCut out{box.whole(), box.before, cell, begin - begin % cell, 0, 0};
+  out.count = (begin + length - out.origin + cell - 1) / cell;
+  return out;
+}
+
+/// Each pixel takes a hundred instructions, which should not be there many times.
+[[nodiscard]] inline bool decodes_slowly(const Problem& p) { return p.spec.transfer != TransferFunction::none; }
+
+/// As many pixels as 16 bytes hold, 12 of three channels: what is fetched and added up at once.
+[[nodiscard]] inline std::int32_t pixels_of_chunk(PixelFormat format) {
+  const FormatInfo& f = info(format);
+  return (f.channels == 3 ? 12 : 16) / f.pixel_bytes();
+}
+
+/// 32-bit words of the sums of a column's or a row's channels.
+[[nodiscard]] constexpr std::int32_t box_planes(BoxAnySums sums, std::int32_t channels) {
+  return sums == BoxAnySums::u16x2 ? (channels + 1) / 2 : channels;
+}
+/// Lanes of a subgroup that make a strip, a power of two.
+[[nodiscard]] std::int32_t box_lanes(const Problem& p);
+/// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
+[[nodiscard]] std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels);
+/// Threads that a processor runs at once: several rows a turn take more registers. Measured on an H200.
+[[nodiscard]] constexpr std::int32_t box_threads_at_once(std::int32_t batch) { return batch == 1 ? gpu::kThreadsAtOnce : 640; }
+
+/// Groups that walk beside each other.
+struct BoxWalks {
+  std::int64_t groups_across = 1;
+  std::int32_t threads = 128;       ///< of a group
+  std::int32_t at_once = gpu::kThreadsAtOnce;  ///< threads of a processor
+};
+/// Pieces of walks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
+/// device. Measured on an H200: what is left over for a second round takes as long as the first.
+[[nodiscard]] std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up);
+/// Rows of a band: box_pieces() of the whole source, within limits; bands that are cut into cells are no higher than their sums allow.
+[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells = true);
+/// About `height`: a window that is a number of bands high takes in a row when one below gives it up, and memory sees both as one read.
+[[nodiscard]] std::int32_t box_band_of_windows(const BoxAxis& y, std::int32_t height);
+/// Of floats, which begin anew with every band: the whole source decides, so that a region has the bits of the whole.
+[[nodiscard]] std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up);
+
+/// Of a band of floats, at most `most`: so few that the error allowed holds them, where a band begins with so many units of the roundoff
+/// and each row adds some.
+[[nodiscard]] std::int32_t box_rows_within(const Problem& p, double start, double row, std::int32_t most);
+
+/// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp and box_cells_spans.comp.
+inline constexpr double kBoxRun = 16.0;
+
+/// The box, whose windows follow from differences of rows: whole pixels, by lanes that ask each other. `form`: who refuses all else;
+/// `has_spans`: whether it has the option span.
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,
+                                                    bool has_spans = false);
+/// Groups of whole subgroups, as many threads as the option says.
+[[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
+/// Refuses what pixels are decoded for, or stored as something else for. `form`: who refuses.
+[[nodiscard]] Status box_of_stored(const Problem& p, std::string_view form);
+/// Storage in buffers, whatever else the device has.
+[[nodiscard]] Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates);
+/// A list of numbers, as an image.
+[[nodiscard]] inline ImageDesc box_words(std::int64_t count) {
+  return {static_cast<std::int32_t>(count), 1, PixelFormat::r32f};
+}
+/// Refuses more words of cells than shaders count.
+[[nodiscard]] Status check_cells(std::int64_t words);
+
+/// The first sums, of those allowed, that hold the window within the error: `form(sums)` and its error. Not two floats.
+template <class FormOf>
+[[nodiscard]] auto first_box_sums(const Problem& p, const PerAxis<BoxAxis>& box, FormOf form)
+    -> decltype(form(BoxAnySums::u32)) {
+  const bool is_given = p.options.contains("sums");
+  const std::size_t given = gpu::choice(p, "sums", kBoxAnySums, "f32");
+  if (given == static_cast<std::size_t>(BoxAnySums::f32x2)) return refusal("sums of two floats are for the form columns");
+  decltype(form(BoxAnySums::u32)) out = refusal("no sums hold it");
+  for (std::size_t i = is_given ? given : 0; i <= given; ++i) {
+    const auto sums = static_cast<BoxAnySums>(i);
+    if (const std::string reason = box_any_obstacle(p, box, sums); !reason.empty()) {
+      out = refusal(reason);
+      continue;
+    }
+    out = form(sums);
+    if (out && out->error <= p.allowed_error) break;
+  }
+  return out;
+}
+
+/// What the proposals of forms on buffers begin with: all but passes and what these cost.
+template <class Form>
+[[nodiscard]] Result<Proposal> box_proposal(const Problem& p, std::string_view kernel, std::string_view name, const Form& form,
+                                            std::vector<ImageDesc> intermediates = {}) {
+  Proposal out;
+  out.intermediates = std::move(intermediates);
+  if (Status fits = box_buffers(p, kernel, out.intermediates); !fits) return fits.error();
+  out.error = form.error;
+  out.options = {{"form", std::string(name)},
+                 {"storage", "buffer"},
+                 {"sums", std::string(name_of(form.sums))},
+                 {"threads", std::to_string(form.threads)},
+                 {"batch", std::to_string(form.batch)},
+                 {"vertical_groups", std::to_string(form.pieces)}};
+  return out;
+}
+
+}  // namespace mollify

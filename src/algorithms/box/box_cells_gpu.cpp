@@ -1,0 +1,107 @@
+// What box.any by corners and by segments share on GPUs: sums of cells, and how bands are cut.
+#include "algorithms/box/box_cells.h"
+#include "algorithms/common/occupancy.h"
+
+#include <bit>
+#include <cmath>
+
+namespace mollify {
+
+using namespace gpu;
+
+std::int32_t box_lanes(const Problem& p) {
+  constexpr std::int32_t kMost = 32;
+  return std::min<std::int32_t>(kMost, static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(p.device.gpu.subgroup_size))));
+}
+
+std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels) {
+  // A driver that runs on the processor takes seconds to compile what more unrolls to.
+  return std::min(lanes, decodes_slowly(p) ? 1 : p.device.gpu.is_software ? 2 : pixels == 1 ? 8 : 4);
+}
+
+namespace {
+
+constexpr std::int32_t kLeastRows = 16;
+constexpr std::int32_t kMostRows = 256;  // of which u16x2 can hold the sums
+
+}  // namespace
+
+std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up) {
+  const std::int32_t pieces = pieces_of_walk(p, walks.groups_across * walks.threads, p.src.height, run_up);
+  const double groups_at_once = processors(p) * std::max(walks.at_once / walks.threads, 1);
+  const double round = groups_at_once / static_cast<double>(walks.groups_across * p.batch);
+  return pieces < 0.5 * round ? pieces : std::clamp(static_cast<std::int32_t>(round), 1, p.src.height);
+}
+
+std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells) {
+  const std::int32_t height = even_length(p.src.height, box_pieces(p, walks, run_up), 1);
+  return std::clamp(height, kLeastRows, has_cells ? kMostRows : std::max(p.src.height, kLeastRows));
+}
+
+std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
+  std::int32_t height = even_length(p.src.height, pieces_of_walk(p, threads_across, p.src.height, run_up), 1);
+  return box_band_of_windows(y, std::clamp(height, kLeastRows, kMostRows));
+}
+
+std::int32_t box_band_of_windows(const BoxAxis& y, std::int32_t height) {
+  const std::int32_t bands = (y.whole() + height / 2) / height;
+  return bands == 0 ? height : std::clamp((y.whole() + bands - 1) / bands, kLeastRows, kMostRows);
+}
+
+std::int32_t box_rows_within(const Problem& p, double start, double row, std::int32_t most) {
+  const double units = (p.allowed_error - colour_error(p.spec, Accumulator::f32)) / unit_roundoff(Accumulator::f32) - start;
+  return static_cast<std::int32_t>(std::clamp(std::floor(units / row), 1.0, static_cast<double>(most)));
+}
+
+Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form, bool has_spans) {
+  if (Status known = only_options(p, {"form", "storage", "sums", "span", "threads", "batch", "walks", "vertical_groups"});
+      !known) {
+    return known.error();
+  }
+  if (p.options.contains("walks")) return refusal("option walks is for the form columns");
+  if (p.options.contains("span") && !has_spans) return refusal("option span is for the forms lanes and segments");
+  if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
+  if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
+  const auto storage_given = p.options.find("storage");
+  if (storage_given != p.options.end() && storage_given->second != "buffer") {
+    return refusal(std::string(form) + " are read from buffers");
+  }
+  Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  if (box && (!box->x.is_whole() || !box->y.is_whole())) return refusal(std::string(form) + " have no fractions");
+  return box;
+}
+
+Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
+  const GpuInfo& gpu = p.device.gpu;
+  const Result<std::int32_t> threads = count(p, "threads", gpu.max_group_invocations, std::max(usual, gpu.subgroup_size));
+  if (!threads) return threads.error();
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  if (*threads % gpu.subgroup_size != 0) {
+    return refusal("groups of " + std::to_string(*threads) + " threads are no number of subgroups of " +
+                   std::to_string(gpu.subgroup_size));
+  }
+  return threads;
+}
+
+Status check_cells(std::int64_t words) {
+  constexpr std::int64_t kMostWords = 1 << 30;
+  if (words > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * words) + " bytes");
+  return {};
+}
+
+Status box_of_stored(const Problem& p, std::string_view form) {
+  if (p.dst.format != p.src.format) return refusal(std::string(form) + " leave the format that they read");
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal(std::string(form) + " sum pixels as they are stored");
+  }
+  return {};
+}
+
+Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
+  Problem wish = p;
+  wish.options["storage"] = "buffer";
+  const Result<Storage> where = storage(wish, kernel, intermediates);
+  return where ? Status() : Status(where.error());
+}
+
+}  // namespace mollify

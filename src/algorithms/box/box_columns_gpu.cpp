@@ -1,0 +1,278 @@
+// box.any on GPUs by columns: groups walk down strips of columns with a running sum a lane, and along the rows of these sums in
+// shared memory. One dispatch, two loads a pixel at any radius, of which the second finds its row in cache. Loses where
+// a window is so wide that the columns which neighbouring strips share outweigh their own.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "algorithms/box/box_any.h"
+#include "algorithms/box/box_gpu.h"
+#include "algorithms/box/box_mend_gpu.h"
+#include "algorithms/common/occupancy.h"
+#include "algorithms/common/separable_gpu.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "box_any";
+constexpr std::int64_t kSharedBytes = 8;  // of a column, a row and a plane: a sum and a mean
+
+using Sums = BoxAnySums;
+
+/// Why sums of columns do not fit, or nothing.
+std::string column_obstacle(const PerAxis<BoxAxis>& box, Sums sums) {
+  if (sums != Sums::u16x2 || box.y.whole() * 255.0 < 0x1p16) return {};
+  return "sums over " + std::to_string(box.y.whole()) + " pixels exceed 16 bits";
+}
+
+/// Columns that a mean takes in. Where there are fractions the kernel looks at the pixels beyond both ends.
+std::int32_t reach(const PerAxis<BoxAxis>& box) {
+  return box.x.whole() + (box.x.is_whole() && box.y.is_whole() ? 0 : 2);
+}
+
+/// How one group works.
+struct Shape {
+  Sums sums = Sums::u32;
+  std::int32_t planes = 1;   ///< words of a column's sum
+  std::int32_t threads = 128;
+  std::int32_t batch = 1;    ///< rows from one turn to the next
+  std::int32_t walks = 1;    ///< that share a row
+  std::int32_t piece = 0;    ///< columns of one of these
+  std::int32_t pieces = 1;   ///< that the walk down is split into
+  std::int32_t segment = 0;  ///< rows of one
+  double error = 0.0;        ///< full-scale units
+  [[nodiscard]] std::int32_t strip() const { return walks * piece; }
+  [[nodiscard]] std::int64_t shared_bytes() const {
+    return kSharedBytes * batch * planes * (threads + walks);
+  }
+};
+
+/// Of a walk of `steps` pixels, units of the roundoff, relative to its window: each step rounds the sum twice.
+double walk_growth(const BoxAxis& axis, std::int32_t steps, Sums sums) {
+  const double additions = 2.0 * steps + axis.taps();
+  // What additions lose is summed up, too; that loses of a sum of that many roundoffs.
+  if (sums == Sums::f32x2) return 4.0 + additions * additions * unit_roundoff(Accumulator::f32);
+  return additions * (1.0 + 2.0 / axis.length()) + 4.0;
+}
+
+double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& shape) {
+  const double u = unit_roundoff(Accumulator::f32);
+  if (is_integer(shape.sums)) {
+    // The sum becomes a float, and is scaled and encoded. Halves of a word hold means as the destination stores them.
+    const bool is_coded = shape.sums == Sums::u16x2 && !info(p.dst.format).is_unorm();
+    return 4.0 * u + (is_coded ? u + 0.5 / 65535.0 : 0.0);
+  }
+  const double growth = walk_growth(box.x, shape.piece, shape.sums) + walk_growth(box.y, shape.segment, shape.sums);
+  return colour_gain(p.spec) * growth * u + colour_error(p.spec, Accumulator::f32);
+}
+
+/// Threads such that a quarter of them or less hold what only the window reaches, if the device has so many and as much
+/// shared memory.
+std::int32_t usual_threads(const Problem& p, std::int32_t reach, std::int32_t planes) {
+  const std::int32_t largest = std::min(p.device.gpu.max_group_invocations, p.device.gpu.max_group.x);
+  std::int32_t threads = 128;
+  while (threads < 4 * (reach - 1) && 2 * threads <= largest) threads *= 2;
+  constexpr std::int64_t kWholeSubgroups = 64;
+  const std::int64_t most = p.device.gpu.shared_bytes / (kSharedBytes * planes) - 1;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(most / kWholeSubgroups * kWholeSubgroups, 128, threads));
+}
+
+/// As many lanes walk as a subgroup has, unless the first sums of so many walks outweigh the rest by far.
+std::int32_t usual_walks(const Shape& shape, std::int32_t columns, std::int32_t reach) {
+  constexpr std::int32_t kWalkers = 32;
+  std::int32_t walks = std::clamp(kWalkers / (shape.batch * shape.planes), 1, columns);
+  while (walks > 1 && 2 * walks * reach > 3 * columns) walks /= 2;
+  return walks;
+}
+
+Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
+  Shape out;
+  out.sums = sums;
+  const std::int32_t channels = info(p.src.format).channels;
+  out.planes = sums == Sums::u16x2 ? (channels + 1) / 2 : channels;
+  const std::int32_t window = reach(box);
+  const Result<std::int32_t> threads =
+      count(p, "threads", p.device.gpu.max_group_invocations, usual_threads(p, window, out.planes));
+  if (!threads) return threads.error();
+  out.threads = *threads;
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
+  const std::int32_t columns = out.threads - (window - 1);
+  if (columns < 1) {
+    return refusal("a window of " + std::to_string(window) + " columns reaches further than the " +
+                   std::to_string(out.threads) + " threads of a group");
+  }
+
+  // Eight rows of words keep enough loads in flight, and let many groups share a processor's memory.
+  constexpr std::int32_t kRowsOfWords = 8;
+  const Result<std::int32_t> batch = count(p, "batch", 16, kRowsOfWords / out.planes);
+  if (!batch) return batch.error();
+  out.batch = *batch;
+  out.walks = usual_walks(out, columns, window);
+  while (!p.options.contains("batch") && out.batch > 1 && out.shared_bytes() > p.device.gpu.shared_bytes) {
+    out.batch /= 2;
+    out.walks = usual_walks(out, columns, window);
+  }
+  const Result<std::int32_t> walks = count(p, "walks", columns, out.walks);
+  if (!walks) return walks.error();
+  out.walks = *walks;
+  if (std::int64_t{out.batch} * out.planes * out.walks > out.threads) {
+    return refusal(std::to_string(out.batch * out.planes * out.walks) + " walks are more than the " +
+                   std::to_string(out.threads) + " threads of a group");
+  }
+  if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
+  out.piece = columns / out.walks;
+  // Lanes an even number of words apart would read from the same banks.
+  if (out.walks > 1 && out.piece > 1 && out.piece % 2 == 0) --out.piece;
+  return out;
+}
+
+/// Rows of a group. Where sums round, they must not depend on the region: the whole image decides.
+Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
+  const ImageDesc& walked = is_integer(form.sums) ? p.dst : p.src;
+  const std::int64_t across = (walked.width + form.strip() - 1) / form.strip();
+  // A row of the first sums takes one load of two, and nobody walks along it.
+  const double run_up = box.y.taps() / 3.0;
+  const double usual = pieces_of_walk(p, across * form.threads, walked.height, run_up);
+  const std::int32_t even = std::min(even_walks(p, across, form.threads, usual), walked.height);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, even);
+  if (!pieces) return pieces.error();
+  form.pieces = *pieces;
+  // In a turn a lane walks along no more numbers than there are threads.
+  form.segment = walk_length(p, walked.height, *pieces, form.batch, {form.threads + 1, box.y.taps() / form.batch});
+  return {};
+}
+
+/// The first sums, of those allowed, that hold the window within the error.
+Result<Shape> choose_shape(const Problem& p, const PerAxis<BoxAxis>& box) {
+  const bool is_given = p.options.contains("sums");
+  const std::size_t given = choice(p, "sums", kBoxAnySums, "f32x2");
+  Result<Shape> out = refusal("no sums hold it");
+  for (std::size_t i = is_given ? given : 0; i <= given; ++i) {
+    const auto sums = static_cast<Sums>(i);
+    std::string reason = box_any_obstacle(p, box, sums);
+    if (reason.empty()) reason = column_obstacle(box, sums);
+    if (!reason.empty()) {
+      out = refusal(reason);
+      continue;
+    }
+    out = shape(p, box, sums);
+    if (!out) continue;
+    if (Status s = split_rows(p, box, *out); !s) return s.error();
+    out->error = error_of(p, box, *out);
+    if (out->error <= p.allowed_error) break;
+  }
+  return out;
+}
+
+/// Images are not read back.
+bool is_mended(const Problem& p, Storage where) { return where == Storage::buffer && can_mend_box(p).ok(); }
+
+Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, Storage where) {
+  const Rect r = region(p);
+  const bool is_aligned = !is_integer(form.sums);
+  const PerAxis<std::int32_t> skip{is_aligned ? r.x % form.strip() : 0, is_aligned ? r.y % form.segment : 0};
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.strip(), form.segment},
+                        {form.threads, 1}, where);
+  pass.origin = {r.x - skip.x, r.y - skip.y};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
+                         {"batch", form.batch},
+                         {"walks", form.walks},
+                         {"unroll", 8},
+                         {"piece", form.piece},
+                         {"strip", form.strip()},
+                         {"segment", form.segment},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
+                         {"before_x", box.x.before},
+                         {"before_y", box.y.before},
+                         {"after_x", box.x.after},
+                         {"after_y", box.y.after}});
+  pass.parameters = {{"before_fraction_x", box.x.before_fraction},
+                     {"before_fraction_y", box.y.before_fraction},
+                     {"after_fraction_x", box.x.after_fraction},
+                     {"after_fraction_y", box.y.after_fraction}};
+  const bool mends = is_mended(p, where);
+  const double lift = mends ? box_lift(p, box, 1.0) : 1.0;
+  const double along = mends ? box_scale_along_rows(p, box.x.taps()) : 1.0;
+  pass.parameters["scale"] =
+      lift / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0));
+  pass.parameters["along"] = along;
+  pass.parameters["gain"] = 1.0 / (lift * along);
+  if (!is_integer(form.sums)) {
+    pass.constants["is_whole"] = box.x.is_whole() && box.y.is_whole() ? 1 : 0;
+    pass.constants["is_compensated"] = form.sums == Sums::f32x2 ? 1 : 0;
+  }
+  return pass;
+}
+
+Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, PerAxis<std::int32_t> size) {
+  const double channels = info(p.src.format).channels;
+  const double share = form.planes / channels;  // of the numbers of a pixel, in words
+  const double reads = static_cast<double>(form.threads) / form.strip();
+  const double first_sums = (box.y.taps() + 1.0) / form.segment;
+  const double first_walk = static_cast<double>(box.x.taps()) / form.piece;
+  Work work;
+  work.pixels = static_cast<double>(size.x) * size.y;
+  work.loads = reads * (2.0 + first_sums);
+  work.shared_loads = share * (2.0 + reads + 2.0 + first_walk);
+  // Taking a pixel apart, four additions, making a pixel again; keeping what an addition loses takes six more, which wait for each other.
+  work.operations = reads * (2.0 + first_sums) + 2.0 + first_walk + 2.0;
+  if (form.sums == Sums::f32x2) work.operations *= 8.0;
+  work.barriers = reads / form.batch;
+  work.bytes = static_cast<double>(source_bytes(p)) * reads * (1.0 + first_sums) +
+               static_cast<double>(p.dst.payload_bytes());
+  return work;
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_columns(const Problem& p) {
+  const Status known = only_options(p, {"form", "storage", "sums", "span", "threads", "batch", "walks", "vertical_groups"});
+  if (!known) return known.error();
+  if (p.options.contains("span")) return refusal("option span is for the forms lanes and segments");
+  const Result<Storage> where = buffer_or_image(p, kKernel);
+  if (!where) return where.error();
+  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  if (!box) return box.error();
+  const Result<Shape> form = choose_shape(p, *box);
+  if (!form) return form.error();
+
+  Proposal out;
+  out.error = form->error;
+  out.options = {{"form", "columns"},
+                 {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
+                 {"sums", std::string(name_of(form->sums))},
+                 {"threads", std::to_string(form->threads)},
+                 {"batch", std::to_string(form->batch)},
+                 {"walks", std::to_string(form->walks)},
+                 {"vertical_groups", std::to_string(form->pieces)}};
+  Pass pass = pass_of(p, *box, *form, *where);
+  const Work work = work_of(p, *box, *form, pass.size);
+  // All threads of a group wait for the few that walk. Measured on an H200 from 128 threads to 1024, and with sums of one
+  // word to four.
+  const double waiting = form->walks < 4 && form->planes > 1 ? 1.35 : 1.0;
+  // Also measured: how fast pixels come and go is known of four channels. Fewer take less, but those of three lie across words
+  // where they are no whole ones.
+  constexpr std::array kShares = {0.47, 0.63, 1.1, 1.0};
+  const FormatInfo& source = info(p.src.format);
+  const double share = source.channels == 3 && source.bits == 32 ? 0.87 : kShares[static_cast<std::size_t>(source.channels - 1)];
+  const double filled = share * seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
+  // A row of first windows takes half as long as others, as measured where images are too small to fill the device.
+  out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 2.0));
+  out.moved_bytes = static_cast<std::int64_t>(work.bytes);
+  out.passes.push_back(std::move(pass));
+  if (!is_mended(p, *where)) {
+    if (box_can_spoil(p)) out.assumption = kFinite;
+    // Where there are fractions the pixels beyond both ends are weighed, some by nothing, and nothing times a NaN is one.
+    const std::int32_t edge = box->x.is_whole() && box->y.is_whole() ? 0 : 1;
+    leave_box_spoiled(p, *box, {{form->piece + edge, edge}, {form->segment + edge, edge}}, out);
+  } else if (Status mends = mend_box(p, *box, form->segment, out); !mends) {
+    return mends.error();
+  }
+  return out;
+}
+
+}  // namespace mollify

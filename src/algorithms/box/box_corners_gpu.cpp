@@ -1,0 +1,349 @@
+// box.any on GPUs by corners: a window's sum differs from that of its neighbours by pixels at its four corners, so a pixel
+// takes four loads whatever the radius. Strips of columns walk down bands of rows, each by some lanes of a subgroup that
+// add up along it; what the windows before a strip and a band are comes from sums of cells, one more read of the image.
+// Loses to columns where windows are so small that the first sums outweigh the rest.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "algorithms/box/box_cells.h"
+#include "algorithms/box/box_mend_gpu.h"
+#include "algorithms/common/occupancy.h"
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+using Sums = BoxAnySums;
+
+constexpr std::string_view kWindows = "box_windows";
+constexpr std::string_view kCorners = "box_corners";
+constexpr std::string_view kCornersSpans = "box_corners_spans";  // the same for pixels as they are stored
+
+/// Windows that follow from each other: few enough that as many cells would be summed for the first of them alone.
+std::int32_t run_of(std::int32_t window, std::int32_t cell) {
+  constexpr std::int32_t kFewCells = 4;
+  return window / cell <= kFewCells ? 1 : window / cell;
+}
+std::int32_t run_of(const BoxCut& cut) { return run_of(cut.window, cut.cell); }
+std::int32_t runs_of(const BoxCut& cut) { return (cut.windows() + run_of(cut) - 1) / run_of(cut); }
+
+/// Runs begin at the same windows whatever the region is.
+BoxCut cut_of(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
+  BoxCut out = box_cut(box, cell, begin, length);
+  out.first = begin / cell % run_of(out);
+  return out;
+}
+
+/// How the work is split.
+struct Form {
+  Sums sums = Sums::u32;
+  std::int32_t lanes = 1;    ///< of a strip
+  std::int32_t pixels = 1;   ///< of a lane
+  std::int32_t threads = 128;
+  std::int32_t batch = 1;
+  bool is_plain = false;     ///< pixels are summed as they are stored
+  std::int32_t pieces = 1;   ///< bands
+  std::int32_t height = 1;   ///< rows of one
+  std::int32_t together = 1;       ///< sums of columns that are fetched together
+  double error = 0.0;
+  std::int32_t rows_of_cells = 1;  ///< that are fetched together; a power of two, as lanes share them out among themselves
+  [[nodiscard]] std::int32_t width() const { return lanes * pixels; }
+};
+
+/// Units of the roundoff, relative to full scale.
+double growth(const PerAxis<BoxAxis>& box, const Form& form) {
+  const double wide = box.x.whole();
+  const double high = box.y.whole();
+  const auto cells = [](double window, double cell) {
+    const double whole = std::floor(window / cell);
+    return whole + 2.0 * run_of(static_cast<std::int32_t>(window), static_cast<std::int32_t>(cell)) + 2.0;
+  };
+  const double lanes = std::bit_width(static_cast<unsigned>(form.lanes));
+  const double along = form.pixels + lanes + 6.0;         // additions from pixels to sums along a strip
+  const double differences = 2.0 * form.width();          // pixels that such a sum can come to
+  const double row = form.pixels + lanes + cells(wide, form.width());  // of a window of a row
+  const double column = kBoxRun + form.height / kBoxRun + cells(high, form.height);
+  const double a_row = along * differences / (wide * high) + (2.0 * row + 3.0) / high + 1.0;
+  const double start = column + wide / form.lanes + lanes + (along + column) * differences / wide;
+  return start + form.height * a_row + 4.0;
+}
+
+double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  const double u = unit_roundoff(Accumulator::f32);
+  if (is_integer(form.sums)) {
+    constexpr double kMean = 4.0;  // the sum becomes a float, and is scaled and encoded
+    return form.is_plain ? box_means(p, box.x.length() * box.y.length()).error : kMean * u;
+  }
+  return colour_gain(p.spec) * growth(box, form) * u + colour_error(p.spec, Accumulator::f32);
+}
+
+/// Lanes with few pixels of their own make many narrow strips.
+bool is_narrow(const Form& form) { return form.pixels <= 2; }
+
+/// Threads of a processor that make an image: as many as it runs at once, or twice that. Measured on an H200, us at radius 128 by so many
+/// groups of 128 a processor: `rgba8` 125, 110, 103 and 112 by 3, 4, 6 and 7, `rgb8` 138 and 128 by 6 and 8, `r32f` 83, 78 and 91 by 6, 8 and
+/// 12, and of narrow strips `rgba16f` 216, 198, 178 and 184 by 6, 8, 12 and 14.
+std::int32_t threads_that_make(const FormatInfo& format, const Form& form) {
+  const bool is_light = format.bits == 32 ? format.channels < 3 : format.bits == 8 && format.channels == 3;
+  const std::int32_t at_once = is_light ? kThreadsAtOnce : 768;
+  return is_narrow(form) ? 2 * at_once : at_once;
+}
+
+std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  // The first sums take as many loads as these rows do, each of a column or a row in cells and in windows.
+  const double channels = info(p.src.format).channels;
+  const double run_up = 8.0 + channels * box.x.whole() / (4.0 * form.pixels * form.lanes);
+  const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
+  const std::int64_t groups = (lanes + form.threads - 1) / form.threads;
+  if (form.is_plain) {
+    const std::int32_t height = box_band(p, {groups, form.threads, threads_that_make(info(p.src.format), form)}, run_up);
+    return is_narrow(form) ? box_band_of_windows(box.y, height) : height;
+  }
+  if (!is_integer(form.sums)) return box_band_of_floats(p, box.y, lanes, run_up);
+  return box_band(p, {groups, form.threads, box_threads_at_once(form.batch)}, run_up);
+}
+
+Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
+  Form out;
+  out.sums = sums;
+  const GpuInfo& gpu = p.device.gpu;
+  out.pixels = decodes_slowly(p) ? 1 : pixels_of_chunk(p.src.format);
+  out.lanes = box_lanes(p);
+  out.is_plain = box_of_stored(p, "corners").ok();
+  // Halves of words hold differences of four pixels over so many columns.
+  constexpr std::int32_t kHalfColumns = 64;
+  while (sums == Sums::u16x2 && out.width() > kHalfColumns) out.lanes /= 2;
+
+  constexpr std::int32_t kThreads = 128;
+  const Result<std::int32_t> threads = box_threads(p, kThreads);
+  if (!threads) return threads.error();
+  out.threads = *threads;
+  const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software || decodes_slowly(p) ? 1 : 2);
+  if (!batch) return batch.error();
+  out.batch = *batch;
+
+  // A driver that runs on the processor takes seconds to compile what more unrolls to.
+  out.together = gpu.is_software ? 1 : 8;
+  out.rows_of_cells = box_rows_of_cells(p, out.lanes, out.pixels);
+  // Measured on an H200: 71 us instead of 77 for `r16` at radius 128.
+  const FormatInfo& source = info(p.src.format);
+  if (out.is_plain && source.channels == 1 && source.bits > 8) out.rows_of_cells = std::min(out.rows_of_cells, 2);
+
+  const bool is_given = p.options.contains("vertical_groups");
+  const std::int32_t usual = usual_height(p, box, out);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + usual - 1) / usual);
+  if (!pieces) return pieces.error();
+  constexpr std::int32_t kHalfRows = 257;  // whose sums fit into half a word
+  out.pieces = *pieces;
+  if (sums == Sums::u16x2) out.pieces = std::max(out.pieces, (p.src.height + kHalfRows - 1) / kHalfRows);
+  const auto set_height = [&] {
+    out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
+    out.error = error_of(p, box, out);
+  };
+  set_height();
+  constexpr std::int32_t kLeastRows = 8;
+  while (!is_given && !is_integer(sums) && out.error > p.allowed_error && out.height >= 2 * kLeastRows) {
+    out.pieces *= 2;
+    set_height();
+  }
+  return out;
+}
+
+/// What the three passes agree on.
+struct Steps {
+  Form form;
+  BoxCut x, y;
+  std::int32_t channels = 1;
+  double scale = 1.0;
+  double lift = 1.0;  ///< of floats
+  [[nodiscard]] std::int64_t cell_words() const {
+    return 2 * box_planes(form.sums, channels) *
+           (std::int64_t{y.cells()} * x.reach() + std::int64_t{x.cells()} * y.reach());
+  }
+  [[nodiscard]] std::int64_t window_words() const {
+    return channels * (std::int64_t{y.windows()} * x.reach() + std::int64_t{x.windows()} * y.reach());
+  }
+  /// Pixels from whole spans to those that leave a strip's windows first, and to those that enter them.
+  [[nodiscard]] std::int32_t shift_left() const { return form.pixels - 1 - x.before % form.pixels; }
+  [[nodiscard]] std::int32_t shift_right() const { return (shift_left() + x.window) % form.pixels; }
+  [[nodiscard]] std::int32_t strips_of_group() const { return form.threads / form.lanes; }
+};
+
+Pass cells_pass(const Steps& s) {
+  Pass pass = make_pass(s.form.is_plain ? kBoxCellsSpans : kBoxCells, {s.x.reach(), s.y.reach()},
+                        {s.strips_of_group() * s.x.cell, s.y.cell}, {s.form.threads, 1}, Storage::buffer);
+  pass.destination = intermediate(0);
+  pass.origin = {s.x.reach_origin(), s.y.reach_origin()};
+  if (s.form.is_plain) {
+    pass.constants.insert({{"span", s.form.pixels},
+                           {"has_rows", 1},
+                           {"shift", s.shift_left()},
+                           {"rest", s.x.part() % s.form.pixels},
+                           {"kinds", s.x.part() > 0 ? 2 : 1},
+                           {"sums_are_short", 0}});
+  } else {
+    pass.constants["pixels"] = s.form.pixels;
+  }
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
+                         {"lanes", s.form.lanes},
+                         {"batch", s.form.rows_of_cells},
+                         {"part_x", s.x.part()},
+                         {"part_y", s.y.part()},
+                         {"height", s.y.cell}});
+  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
+  return pass;
+}
+
+Pass windows_pass(const Steps& s) {
+  constexpr std::int32_t kThreads = 128;
+  const std::int32_t planes = box_planes(s.form.sums, s.channels);
+  const std::int32_t widest = planes * std::max(s.x.reach(), s.y.reach());
+  Pass pass = make_pass(kWindows, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1},
+                        Storage::buffer);
+  pass.constants.clear();
+  pass.source = intermediate(0);
+  pass.destination = intermediate(1);
+  pass.constants = {{"sums", static_cast<std::int64_t>(s.form.sums)},
+                    {"windows_x", s.x.windows()},
+                    {"windows_y", s.y.windows()},
+                    {"numbers_x", planes * s.y.reach()},
+                    {"numbers_y", planes * s.x.reach()},
+                    {"made_x", s.channels * s.y.reach()},
+                    {"made_y", s.channels * s.x.reach()},
+                    {"whole_x", s.x.whole()},
+                    {"whole_y", s.y.whole()},
+                    {"part_x", s.x.part()},
+                    {"part_y", s.y.part()},
+                    {"run_x", run_of(s.x)},
+                    {"run_y", run_of(s.y)},
+                    {"cells_x", 2 * s.y.cells() * planes * s.x.reach()},
+                    {"cells_y", 0},
+                    {"runs_down", runs_of(s.y)}};
+  return pass;
+}
+
+Pass corners_pass(const Problem& p, const Steps& s) {
+  const Rect r = region(p);
+  const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
+  Pass pass = make_pass(s.form.is_plain ? kCornersSpans : kCorners, {p.dst.width + skip.x, p.dst.height + skip.y},
+                        {s.strips_of_group() * s.x.cell, s.y.cell}, {s.form.threads, 1}, Storage::buffer);
+  pass.beside = intermediate(1);
+  pass.origin = {s.x.origin, s.y.origin};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  if (s.form.is_plain) {
+    const double window = static_cast<double>(s.x.window) * s.y.window;
+    pass.constants.insert({{"span", s.form.pixels},
+                           {"shift_left", s.shift_left()},
+                           {"shift_right", s.shift_right()},
+                           {"sums_are_short", is_integer(s.form.sums) && box_means(p, window).sums_are_short ? 1 : 0}});
+  } else {
+    pass.constants["pixels"] = s.form.pixels;
+  }
+  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
+                         {"lanes", s.form.lanes},
+                         {"batch", s.form.batch},
+                         {"together", s.form.together},
+                         {"before_x", s.x.before},
+                         {"before_y", s.y.before},
+                         {"window_x", s.x.window},
+                         {"window_y", s.y.window},
+                         {"skip_x", skip.x},
+                         {"skip_y", skip.y},
+                         {"first_x", s.x.first},
+                         {"first_y", s.y.first},
+                         {"bands", s.y.windows()},
+                         {"columns", s.x.reach()},
+                         {"rows", s.y.reach()},
+                         {"height", s.y.cell}});
+  pass.parameters["scale"] = s.lift * s.scale;
+  pass.parameters["gain"] = 1.0 / s.lift;
+  return pass;
+}
+
+/// Operations of a pixel beyond what moving it takes, of all three passes. Fitted to an H200 at radius 128: what is widened and added up, and
+/// with fewer channels more pixels of a lane that wait for each other.
+double operations_of(const FormatInfo& format) {
+  using OfChannels = std::array<double, 4>;
+  constexpr OfChannels kBytes = {56.0, 70.0, 84.0, 52.0};
+  constexpr OfChannels kCodes = {35.0, 53.0, 107.0, 97.0};
+  constexpr OfChannels kHalves = {32.0, 50.0, 89.0, 74.0};
+  constexpr OfChannels kFloats = {21.0, 45.0, 106.0, 82.0};
+  const OfChannels& of = format.bits == 8 ? kBytes : format.bits == 32 ? kFloats : format.is_unorm() ? kCodes : kHalves;
+  return of[static_cast<std::size_t>(format.channels - 1)];
+}
+
+double area_of(const Pass& pass) { return static_cast<double>(pass.size.x) * pass.size.y; }
+
+/// Of all three passes, of pixels as they are stored.
+double seconds_of_stored(const Problem& p, const Steps& s) {
+  constexpr double kShareOfCells = 0.35;  // of the operations
+  const GpuTuning& device = gpu_tuning(p.device);
+  const double bytes = info(p.src.format).pixel_bytes();
+  const double cells = area_of(cells_pass(s));
+  const double made = area_of(corners_pass(p, s));
+  const double moved = bytes * (cells + 2.0 * made);
+  const double operations = operations_of(info(p.src.format)) * (kShareOfCells * cells + (1.0 - kShareOfCells) * made);
+  const double filled = moved / device.bytes_per_second + operations / device.operations_per_second;
+  // What a band takes that is not one of many: measured on images too small to fill the device.
+  return 2.0 * device.launch_seconds + std::max(device.launch_seconds + filled, seconds_of_walk(p, 0.0, 3.75 * s.y.cell));
+}
+
+/// Of pixels that are decoded. Loads and stores are of a lane's pixels together, up to 16 bytes.
+double seconds_of_decoded(const Problem& p, const Steps& s) {
+  const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
+  const auto of = [&](const Work& work) { return seconds(p.device, PixelFormat::rgba32f, work); };
+  const double pixels = s.form.pixels;
+  // Measured on an H200: packed sums of bytes take more instructions than a pixel of floats.
+  const double operations = info(p.src.format).bits == 8 ? 50.0 : 10.0;
+  // What begins at any pixel takes two loads of 16 bytes, but for one of so many times.
+  const double fetches = 2.0 - info(p.src.format).pixel_bytes() / 16.0;
+  const double cells = area_of(cells_pass(s));
+  const double made = area_of(corners_pass(p, s));
+  Work first;
+  first.pixels = cells / pixels;
+  first.loads = fetches;
+  first.operations = 10.0 * pixels;
+  first.bytes = bytes(cells) + 4.0 * static_cast<double>(s.cell_words());
+  Work between;
+  between.bytes = 4.0 * static_cast<double>(s.cell_words() + s.window_words());
+  Work last;
+  last.pixels = made / pixels;
+  last.loads = 4.0 * fetches;
+  last.operations = operations * pixels;
+  last.bytes = bytes(made) + static_cast<double>(p.dst.payload_bytes()) + 8.0 * static_cast<double>(s.window_words());
+  const double filled = of(first) + of(between) + of(last);
+  // Two rows are cut into cells, and four loads wait for each other: measured on images too small to fill the device.
+  return std::max(filled, 2.0 * gpu_tuning(p.device).launch_seconds + seconds_of_walk(p, 0.0, 6.0 * s.y.cell));
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_corners(const Problem& p) {
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kCorners, "corners");
+  if (!box) return box.error();
+  const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
+  if (!form) return form.error();
+
+  const Rect r = region(p);
+  Steps s{*form, cut_of(box->x, form->width(), r.x, r.width), cut_of(box->y, form->height, r.y, r.height)};
+  s.channels = info(p.src.format).channels;
+  const bool is_of_codes = is_integer(form->sums) && !form->is_plain;
+  s.scale = 1.0 / (box->x.length() * box->y.length() * (is_of_codes ? info(p.src.format).unit() : 1.0));
+  // What adds up along a strip, or down a band.
+  s.lift = box_lift(p, *box, (1.0 + 2.0 * form->width() / box->x.whole()) * std::max(1.0, 1.0 * form->height / box->y.whole()));
+  if (Status few = check_cells(s.cell_words()); !few) return few.error();
+
+  Result<Proposal> out =
+      box_proposal(p, kCorners, "corners", *form, {box_words(s.cell_words()), box_words(s.window_words())});
+  if (!out) return out.error();
+  out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
+  out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);
+  out->passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
+  if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
+  return out;
+}
+
+}  // namespace mollify

@@ -1,0 +1,88 @@
+#include "algorithms/box/box_mend_gpu.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/tuning.h"
+
+namespace mollify {
+
+using namespace gpu;
+
+namespace {
+
+constexpr std::string_view kKernel = "box_mend";
+
+/// Means up to here are summed as they come. Halves are no larger themselves; a number of them that outlasts its window errs by less
+/// than the error that is usually allowed, unless the window is small.
+double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
+  constexpr double kOfFloats = 0x1p17;  // more than codes of 16 bits, heights in metres and light in candelas come to
+  constexpr double kOfHalves = 0x1p6;
+  constexpr double kSmallWindow = 1024.0;
+  if (info(p.src.format).bits == 32) return kOfFloats;
+  return box.x.length() * box.y.length() < kSmallWindow ? kOfHalves : kOfFloats;
+}
+
+/// No further than the image is long.
+Reach reach_of(const BoxAxis& axis, const Reach& beyond, std::int64_t length) {
+  const auto within = [&](std::int64_t own, std::int64_t more) { return static_cast<std::int32_t>(std::min(own + more, length)); };
+  return {within(axis.reach_before(), beyond.before), within(axis.reach_after(), beyond.after)};
+}
+
+}  // namespace
+
+bool box_can_spoil(const Problem& p) { return !info(p.src.format).is_unorm(); }
+
+double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest) {
+  if (!box_can_spoil(p)) return 1.0;
+  constexpr double kLargestExponent = 128.0;
+  return std::exp2(std::floor(kLargestExponent - std::log2(largest_mean(p, box) * std::max(widest, 1.0))));
+}
+
+double box_scale_along_rows(const Problem& p, double columns) {
+  constexpr double kInPassing = 2.0;  // one that has entered before another has left, and roundings
+  return box_can_spoil(p) ? std::exp2(-std::ceil(std::log2(columns + kInPassing))) : 1.0;
+}
+
+Status can_mend_box(const Problem& p) {
+  if (!box_can_spoil(p)) return {};
+  if (info(p.dst.format).is_unorm()) return refusal("codes do not tell which sums of floats were spoiled");
+  if (p.spec.transfer != TransferFunction::none) return refusal("a transfer function may make a number of a spoiled sum");
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  return {};
+}
+
+Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t height, Proposal& out) {
+  if (Status can = can_mend_box(p); !can || !box_can_spoil(p)) return can;
+  const Rect r = region(p);
+  const std::int32_t skip = r.y % height;
+  const std::int32_t threads = std::max(128, p.device.gpu.subgroup_size);
+  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height + skip}, {threads, height}, {threads, 1}, Storage::buffer);
+  pass.origin = {r.x, r.y};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  pass.constants.insert({{"before_x", box.x.before},
+                         {"before_y", box.y.before},
+                         {"after_x", box.x.after},
+                         {"after_y", box.y.after},
+                         {"unroll", 8},
+                         {"skip", skip},
+                         {"height", height}});
+  pass.parameters = {{"before_fraction_x", box.x.before_fraction},
+                     {"before_fraction_y", box.y.before_fraction},
+                     {"after_fraction_x", box.x.after_fraction},
+                     {"after_fraction_y", box.y.after_fraction},
+                     {"scale", 1.0 / (box.x.length() * box.y.length())}};
+  out.passes.push_back(std::move(pass));
+  out.reach = PerAxis<Reach>{reach_of(box.x, {}, p.src.width), reach_of(box.y, {}, p.src.height)};
+  out.moved_bytes += p.dst.payload_bytes() / height;
+  out.seconds += gpu_tuning(p.device).launch_seconds;
+  return {};
+}
+
+void leave_box_spoiled(const Problem& p, const PerAxis<BoxAxis>& box, PerAxis<Reach> beyond, Proposal& out) {
+  if (!box_can_spoil(p)) return;
+  out.reach = PerAxis<Reach>{reach_of(box.x, beyond.x, p.src.width), reach_of(box.y, beyond.y, p.src.height)};
+  out.only_on_request = "a NaN, an infinity or an outlier acts beyond its windows";
+}
+
+}  // namespace mollify

@@ -1,0 +1,329 @@
+#include "algorithms/common/gpu.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/text.h"
+#include "math/weights.h"
+#include "model/tuning.h"
+
+namespace mollify::gpu {
+namespace {
+
+bool has(std::uint32_t formats, PixelFormat format) { return (formats >> static_cast<unsigned>(format) & 1U) != 0; }
+
+std::string name_of(PixelFormat format) { return std::string(info(format).name); }
+
+Status can_be_buffers(const Problem& p, std::span<const ImageDesc> intermediates) {
+  const GpuInfo& gpu = p.device.gpu;
+  if (!gpu.small_storage) return refusal("the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
+  constexpr std::int32_t kLongest = 1 << 29;  // pixels: shaders reckon with twice as many, and some more, in 32 bits
+  if (std::max({p.src.width, p.src.height, p.dst.width, p.dst.height}) > kLongest) {
+    return refusal("an image is longer than " + std::to_string(kLongest) + " pixels");
+  }
+  const auto fits = [&](const ImageDesc& desc) { return desc.payload_bytes() <= gpu.max_buffer_bytes; };
+  if (!fits(p.src) || !fits(p.dst) || !std::ranges::all_of(intermediates, fits)) {
+    return refusal("an image is larger than the " + std::to_string(gpu.max_buffer_bytes) +
+                   " bytes that one binding of the device can see");
+  }
+  return {};
+}
+
+Status can_be_images(const Problem& p, std::span<const ImageDesc> intermediates) {
+  const GpuInfo& gpu = p.device.gpu;
+  const auto fits = [&](const ImageDesc& desc) { return std::max(desc.width, desc.height) <= gpu.max_image_length; };
+  if (!fits(p.src) || !fits(p.dst) || !std::ranges::all_of(intermediates, fits)) {
+    return refusal("an image is longer than the " + std::to_string(gpu.max_image_length) + " pixels of the device");
+  }
+  if (!has(gpu.sampled_formats, p.src.format)) return refusal("the device reads no images of format " + name_of(p.src.format));
+  if (!has(gpu.storage_formats, p.dst.format)) return refusal("the device writes no images of format " + name_of(p.dst.format));
+  for (const ImageDesc& desc : intermediates) {
+    if (!has(gpu.sampled_formats & gpu.storage_formats, desc.format)) {
+      return refusal("the device has no images of format " + name_of(desc.format) + " between passes");
+    }
+  }
+  return {};
+}
+
+/// A linear sampler mixes pixels as they are stored, and knows borders of its own.
+Status can_be_linear(const Problem& p, std::span<const ImageDesc> intermediates) {
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("a linear sampler mixes pixels before they are decoded");
+  }
+  const std::uint32_t formats = p.device.gpu.linear_formats;
+  if (!has(formats, p.src.format)) return refusal("the device has no linear sampler for format " + name_of(p.src.format));
+  for (const ImageDesc& desc : intermediates) {
+    if (!has(formats, desc.format)) return refusal("the device has no linear sampler for format " + name_of(desc.format));
+  }
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  if (mode.x == BorderMode::mirror || mode.y == BorderMode::mirror) return refusal("a sampler has no border mirror");
+  const auto all = [&](double v) { return p.spec.border.value == std::array{v, v, v, v}; };
+  if ((mode.x == BorderMode::constant || mode.y == BorderMode::constant) && !all(0.0) && !all(1.0)) {
+    return refusal("a sampler's border is black or white");
+  }
+  return {};
+}
+
+/// "16x8".
+std::optional<PerAxis<std::int32_t>> parse_pair(std::string_view text) {
+  PerAxis<std::int32_t> pair;
+  const char* const end = text.data() + text.size();
+  const auto [x_end, x_error] = std::from_chars(text.data(), end, pair.x);
+  if (x_error != std::errc() || x_end == end || *x_end != 'x') return std::nullopt;
+  const auto [y_end, y_error] = std::from_chars(x_end + 1, end, pair.y);
+  if (y_error != std::errc() || y_end != end) return std::nullopt;
+  return pair;
+}
+
+bool is_power_of_two(std::int32_t v) { return v > 0 && (v & (v - 1)) == 0; }
+
+}  // namespace
+
+std::size_t choice(const Problem& p, std::string_view option, std::span<const std::string_view> values,
+                   std::string_view otherwise) {
+  const auto given = p.options.find(option);
+  const std::string_view value = given == p.options.end() ? otherwise : std::string_view(given->second);
+  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+}
+
+Result<PerAxis<std::int32_t>> group(const Problem& p, PerAxis<std::int32_t> standard) {
+  PerAxis<std::int32_t> shape = standard;
+  if (const auto given = p.options.find("group"); given != p.options.end()) {
+    const auto parsed = parse_pair(given->second);
+    if (!parsed || parsed->x < 1 || parsed->y < 1) {
+      return refusal("option group is two sizes such as 16x16, not \"" + given->second + "\"");
+    }
+    shape = *parsed;
+  }
+  const GpuInfo& gpu = p.device.gpu;
+  if (shape.x > gpu.max_group.x || shape.y > gpu.max_group.y ||
+      std::int64_t{shape.x} * shape.y > gpu.max_group_invocations) {
+    return refusal("the device has no work groups of " + to_text(shape) + " threads");
+  }
+  return shape;
+}
+
+std::string to_text(PerAxis<std::int32_t> group) { return std::to_string(group.x) + "x" + std::to_string(group.y); }
+
+Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32_t largest, std::int32_t otherwise) {
+  const auto given = p.options.find(option);
+  if (given == p.options.end()) return otherwise;
+  const std::string& text = given->second;
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > largest) {
+    return refusal("option " + std::string(option) + " is a number from 1 to " + std::to_string(largest) + ", not \"" +
+                   text + "\"");
+  }
+  return value;
+}
+
+Status check_lane_order(std::size_t order, PerAxis<std::int32_t> tile) {
+  if (kLaneOrders[order] == "z_curve" && !(is_power_of_two(tile.x) && is_power_of_two(tile.y))) {
+    return refusal("a Z-curve needs groups whose sides are powers of two, not " + to_text(tile));
+  }
+  if (kLaneOrders[order] == "rotating_z" && (tile.x % 8 != 0 || tile.y % 8 != 0)) {
+    return refusal("rotating_z needs groups of whole 8x8 blocks, not " + to_text(tile));
+  }
+  return {};
+}
+
+Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates, bool linear) {
+  if (p.device.backend == Backend::cpu) return refusal("it is for GPUs; the CPU backend has no kernel " + std::string(kernel));
+  if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
+  const auto given = p.options.find("storage");
+  const bool wants_buffer = given != p.options.end() && given->second == "buffer";
+  const bool wants_image = linear || (given != p.options.end() && given->second == "image");
+  // One dispatch makes many images of a buffer.
+  if (p.batch > 1 && linear) return refusal("each image of a batch would take a dispatch of its own");
+  if (p.batch > 1 && !wants_image && can_be_buffers(p, intermediates)) return Storage::buffer;
+  if (!wants_buffer) {
+    Status images = can_be_images(p, intermediates);
+    if (images && linear) images = can_be_linear(p, intermediates);
+    if (images) return Storage::image;
+    if (wants_image) return images.error();
+  }
+  if (Status buffers = can_be_buffers(p, intermediates); !buffers) return buffers.error();
+  return Storage::buffer;
+}
+
+Result<Storage> buffer_or_image(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
+  Problem wish = p;
+  wish.options.try_emplace("storage", "buffer");
+  Result<Storage> buffers = storage(wish, kernel, intermediates);
+  return buffers || p.options.contains("storage") ? buffers : storage(p, kernel, intermediates);
+}
+
+Status check_shared(const Problem& p, std::int64_t bytes) {
+  if (bytes <= p.device.gpu.shared_bytes) return {};
+  return refusal("it would need " + std::to_string(bytes) + " bytes of shared memory, the device has " +
+                 std::to_string(p.device.gpu.shared_bytes));
+}
+
+Status check_taps(const PerAxis<AxisTaps>& taps, std::string_view whose) {
+  const auto count = static_cast<std::int64_t>(taps.x.weights.size() + taps.y.weights.size());
+  if (count <= kMostWeights) return {};
+  return refusal(std::string(whose) + " has " + std::to_string(count) + " taps, more than " + std::to_string(kMostWeights));
+}
+
+bool divides_unbounded(const Problem& p) {
+  return p.spec.alpha == AlphaMode::premultiply && !info(p.dst.format).is_unorm();
+}
+
+Status check_division(const Problem& p, std::span<const double> weights) {
+  if (!divides_unbounded(p) || std::ranges::all_of(weights, [](double w) { return w >= 0.0; })) return {};
+  return refusal("the approximation has negative weights; dividing float colours by their alpha would magnify its error");
+}
+
+bool is_whole_words(PixelFormat format, std::int32_t span) { return info(format).pixel_bytes() * span % 4 == 0; }
+
+Status check_span(PixelFormat format, std::int32_t span) {
+  if (is_whole_words(format, span)) return {};
+  return refusal("spans of " + std::to_string(span) + " " + std::string(info(format).name) + " are no whole words of 32 bits");
+}
+
+std::int64_t cache_bytes(Cache cache) {
+  switch (cache) {
+    case Cache::f32: return 16;
+    case Cache::f16: return 8;
+    case Cache::unorm8: break;
+  }
+  return 4;
+}
+
+double rounding_step(Cache cache, PixelFormat source) {
+  switch (cache) {
+    case Cache::f32: return 0.0;
+    case Cache::f16: return info(source).is_unorm() ? 0x1p-12 : 0x1p-11;  // numbers of at most 1, or relative
+    case Cache::unorm8: break;
+  }
+  return 0.5 / 255.0;
+}
+
+double rounding_between(const Problem& p, std::span<const double> weights, double step) {
+  if (step == 0.0) return 0.0;
+  return check_division(p, weights) ? step * colour_gain(p.spec) : std::numeric_limits<double>::infinity();
+}
+
+double rounding_between(const Problem& p, const SeparableTaps& taps, double step) {
+  return std::max(rounding_between(p, taps.taps.x.weights, step), rounding_between(p, taps.taps.y.weights, step));
+}
+
+Status check_rounding(double error) {
+  if (std::isfinite(error)) return {};
+  return refusal("the kernel has negative weights; dividing float colours by their alpha would magnify a reduced precision");
+}
+
+Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage, double spent) {
+  const FormatInfo& source = info(p.src.format);
+  const auto unorm = [&](int bits) { return *find_format(ComponentClass::unorm, bits, source.channels); };
+  const auto floating = [&](int bits) { return *find_format(ComponentClass::floating, bits, source.channels); };
+  const auto& x = taps.taps.x.weights;
+  double x_sum = 0.0;
+  for (const double w : x) x_sum += w;
+  // What a row of the first pass can be must fit between 0 and 1.
+  const bool in_range = source.is_unorm() && x_sum <= 1.0 + 1e-9 && std::ranges::all_of(x, [](double w) { return w >= 0.0; });
+  const auto error = [&](PixelFormat format) {
+    const FormatInfo& to = info(format);
+    double step = 0.0;
+    if (to.is_unorm()) step = 0.5 / to.unit();
+    else if (to.bits == 16) step = rounding_step(Cache::f16, in_range ? p.src.format : PixelFormat::rgba16f);
+    return rounding_between(p, taps, step * taps.magnitude);
+  };
+  const auto usable = [&](PixelFormat format) {
+    const bool image_exists = storage == Storage::buffer ||
+                              has(p.device.gpu.sampled_formats & p.device.gpu.storage_formats, format);
+    return image_exists && (!info(format).is_unorm() || in_range);
+  };
+  const std::array<PixelFormat, 5> formats = {p.src.format, unorm(8), unorm(16), floating(16), floating(32)};
+  if (p.options.contains("intermediate")) {
+    const std::size_t index = choice(p, "intermediate", kIntermediates, "same");
+    if (info(formats[index]).is_unorm() && !in_range) return refusal("the first pass can leave numbers outside 0 to 1");
+    return Intermediate{formats[index], kIntermediates[index], error(formats[index])};
+  }
+  for (const std::size_t index : {std::size_t{2}, std::size_t{3}}) {
+    // f16 cannot hold what f32 can.
+    if (kIntermediates[index] == "rgba16f" && source.bits == 32) continue;
+    if (usable(formats[index]) && spent + error(formats[index]) <= p.allowed_error) {
+      return Intermediate{formats[index], kIntermediates[index], error(formats[index])};
+    }
+  }
+  return Intermediate{formats[4], kIntermediates[4], 0.0};
+}
+
+PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates) {
+  return pass.source.kind == Binding::Kind::source ? p.src.format : intermediates;
+}
+
+double seconds(const DeviceInfo& device, PixelFormat read, const Work& work) {
+  const GpuTuning& t = gpu_tuning(device);
+  const int bytes = info(read).pixel_bytes();
+  const double load_rate = t.loads_per_second[bytes <= 4 ? 0 : bytes <= 8 ? 1 : 2];
+  const double memory = work.bytes / t.bytes_per_second;
+  const double access = work.pixels * (work.loads / load_rate + 1.0 / t.stores_per_second);
+  const double shared = work.pixels * work.shared_loads / t.shared_loads_per_second;
+  const double arithmetic = work.pixels * work.operations / t.operations_per_second;
+  const double barriers = work.pixels * work.barriers / t.barriers_per_second;
+  return t.launch_seconds + std::max(memory, access) + shared + arithmetic + barriers;
+}
+
+Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile, PerAxis<std::int32_t> group,
+               Storage storage) {
+  Pass pass;
+  pass.kernel = kernel;
+  pass.size = size;
+  pass.tile = tile;
+  pass.group = group;
+  pass.constants = {{"storage", static_cast<std::int64_t>(storage)}};
+  return pass;
+}
+
+PerAxis<std::int32_t> size_from_blocks(const Rect& region, PerAxis<std::int32_t> block) {
+  return {region.width + region.x % block.x, region.height + region.y % block.y};
+}
+
+Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<std::int32_t> block, PerAxis<std::int32_t> tile,
+                         PerAxis<std::int32_t> group, Storage storage) {
+  const PerAxis<std::int32_t> size = size_from_blocks(region, block);
+  const PerAxis<std::int32_t> skip{size.x - region.width, size.y - region.height};
+  Pass pass = make_pass(kernel, size, tile, group, storage);
+  pass.origin = {region.x, region.y};
+  pass.constants.insert({{"skips", skip.x > 0 || skip.y > 0}, {"skip_x", skip.x}, {"skip_y", skip.y},
+                         {"size_x", region.width}, {"size_y", region.height}});
+  return pass;
+}
+
+Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t length, std::int64_t before,
+                 std::int64_t after) {
+  const std::int64_t begin = first - before;
+  const std::int64_t end = std::int64_t{first} + length + after;
+  if (begin < 0 || end > source_length) return {0, source_length};
+  return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end - begin)};
+}
+
+Rect region(const Problem& p) { return p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height}); }
+
+std::int64_t source_bytes(const Problem& p) {
+  return std::int64_t{p.dst.width} * p.dst.height * info(p.src.format).pixel_bytes();
+}
+
+std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {
+  std::int64_t bytes = source_bytes(p) + p.dst.payload_bytes();
+  for (const ImageDesc& desc : intermediates) bytes += 2 * desc.payload_bytes();
+  return bytes;
+}
+
+std::int32_t shared_size(const Problem& p, std::int64_t size, std::int64_t item_bytes, std::int64_t other_bytes) {
+  const std::int32_t rounded = rounded_size(size);
+  return rounded * item_bytes + other_bytes <= p.device.gpu.shared_bytes ? rounded : static_cast<std::int32_t>(size);
+}
+
+std::int32_t rounded_size(std::int64_t size) {
+  std::int64_t step = 4;
+  while (step * 8 < size) step *= 2;
+  return static_cast<std::int32_t>((size + step - 1) / step * step);
+}
+
+}  // namespace mollify::gpu

@@ -1,0 +1,50 @@
+// How many groups a GPU runs at once, and into how many chunks a long walk down the image is split to fill it.
+#pragma once
+
+#include "algorithms/common/gpu.h"
+
+namespace mollify::gpu {
+
+[[nodiscard]] std::int32_t power_of_two_above(std::int64_t size);
+
+/// Whole steps, so many that `pieces` of them make `size`.
+[[nodiscard]] std::int32_t even_length(std::int32_t size, std::int32_t pieces, std::int32_t step);
+
+/// Turns of all of a lane's loops: those that a step of its walk takes, and those before the first. At most.
+struct LoopTurns {
+  std::int64_t of_step = 1;
+  std::int64_t before = 0;
+};
+inline constexpr std::int64_t kShortLoops = 16;  ///< turns of a few short ones, which a driver may have left as loops
+
+/// Pixels that one group walks over along an axis: even_length(), or less where a driver would not let it walk so far.
+[[nodiscard]] std::int32_t walk_length(const Problem& p, std::int32_t size, std::int32_t pieces, std::int32_t step,
+                                       const LoopTurns& turns);
+
+/// So many pieces that every processor of the device has a group of the batch, but no more than an eighth of each is run-up.
+[[nodiscard]] std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size,
+                                          std::int32_t taps);
+
+/// Of the device: what runs work groups beside each other.
+[[nodiscard]] double processors(const Problem& p);
+
+/// Groups that a processor runs at once whose threads take so many registers, where nothing else is short: one at least. As those of
+/// NVIDIA have them: four schedulers with 16384 each, whole subgroups by whole eights of registers.
+[[nodiscard]] std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers);
+
+/// The number of pieces next to `pieces` with which all processors have as many groups, a multiple of `groups_at_once`.
+[[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once = 1.0);
+
+/// Threads that a processor runs at once, unless they take more registers than usual.
+inline constexpr std::int32_t kThreadsAtOnce = 1024;
+/// The same for groups of so many threads, unless all together do not fill half of what runs at once.
+[[nodiscard]] std::int32_t even_walks(const Problem& p, std::int64_t groups_across, std::int32_t threads, double pieces);
+
+/// The same for groups that take little and wait much: in how many pieces the walk over `size` rows ends soonest when each
+/// piece begins with `run_up` rows more. `threads_across`: of all groups beside each other.
+[[nodiscard]] std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up);
+
+/// What a dispatch of such groups takes at least, `threads` of all groups together.
+[[nodiscard]] double seconds_of_walk(const Problem& p, double threads, double rows);
+
+}  // namespace mollify::gpu

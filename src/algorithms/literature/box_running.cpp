@@ -1,0 +1,306 @@
+// box.running and box.scan: a window's sum follows from its neighbour's by the pixel that enters and the one that
+// leaves, first along rows, then along columns. One lane walks alone (running), or 16 share a column and sum their
+// changes as prefixes (scan); two loads a pixel and pass at any radius. Loses to taps at the smallest radii, and
+// wherever so few lanes leave the device idle. Source: "Reverse Engineering MPS Box Blur"; the scan is derived here,
+// as no code of it is public.
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "algorithms/box/box_gpu.h"
+#include "algorithms/box/box_mend_gpu.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kRunning = "box_running";
+constexpr std::string_view kScan = "box_scan";
+constexpr std::int32_t kLanes = 32;
+constexpr std::int32_t kScanLanes = 16;
+constexpr std::int64_t kScanShared = (2 * kScanLanes + 2) * kScanLanes * 16;
+constexpr std::int32_t kLongestSegment = 1 << 24;
+constexpr double kExactInFloat = 0x1p24;
+
+/// What a lane sums in, in the order of the kernel's axis.
+enum class Sum : std::uint8_t { i32, f32, f16 };
+
+constexpr std::array<std::string_view, 8> kUnrolls = {"1", "2", "4", "8", "12", "16", "24", "32"};
+constexpr std::array<std::string_view, 3> kSums = {"i32", "f32", "f16"};
+constexpr std::array<std::string_view, 3> kSegments = {"64", "1024", "65536"};
+constexpr OptionInfo kSegmentOption{"segment", kSegments, "four windows, or as few as the error allows",
+                                    "pixels that one lane walks; float sums then begin anew", true};
+constexpr std::array kRunningOptions = {
+    kStorageOption, OptionInfo{"unroll", kUnrolls, "8", "pixels a step"},
+    OptionInfo{"accumulator", kSums, "i32 where the sums fit, else f32", "precision of the sums"}, kIntermediateOption,
+    kSegmentOption};
+constexpr OptionInfo kScanIntermediate{"intermediate", kIntermediates, "rgba32f",
+                                       "what the first pass leaves for the second; channels as the source has"};
+constexpr std::array kScanOptions = {kStorageOption, kScanIntermediate, kSegmentOption};
+
+/// Why integers cannot hold the sums of the first pass, or nothing.
+std::string integer_obstacle(const Problem& p, const PerAxis<BoxAxis>& box) {
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm()) return "integer sums need an integer format";
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return "integer sums cannot handle alpha or transfer functions";
+  }
+  if (!box.x.is_whole() || !box.y.is_whole()) return "integer sums need a whole radius";
+  if (box.x.whole() * source.unit() >= 0x1p31) {
+    return "sums over " + std::to_string(box.x.whole()) + " pixels exceed 31 bits";
+  }
+  return {};
+}
+
+/// Of one pass that walks `steps` pixels from a fresh sum, full-scale units. Each step rounds the sum, a mean, once,
+/// and both of the pixels that change it, which are parts of it, twice.
+double walk_error(Sum sum, const BoxAxis& axis, double steps) {
+  if (sum == Sum::i32) return 0.0;
+  const double step = 1.0 + 4.0 / axis.length();
+  const double seed = axis.growth() * unit_roundoff(Accumulator::f32);
+  if (sum == Sum::f32) return steps * step * unit_roundoff(Accumulator::f32) + seed;
+  return (steps * step + 1.0) * 0x1p-11 + seed;
+}
+
+/// The same for prefixes over 16 rows: four sums of changes, each of which is the difference of two windows, and the
+/// window carried on.
+double scan_error(const BoxAxis& axis, double steps) {
+  const double chunk = 9.0 + 4.0 * kScanLanes / axis.length();
+  const double seed = axis.growth() / kScanLanes + 9.0;
+  return ((steps / kScanLanes + 1.0) * chunk + seed) * unit_roundoff(Accumulator::f32);
+}
+
+/// How the two passes sum, and the numbers between them.
+struct Walks {
+  PerAxis<BoxAxis> box;
+  Storage storage;
+  Intermediate between;
+  PerAxis<Sum> sum;
+  bool is_scan = false;         ///< the second pass
+  bool leaves_sums = false;     ///< the first pass leaves whole sums, not means
+  std::int32_t segment = 0;
+  double error = 0.0;
+};
+
+double error_of(const Problem& p, const Walks& w, std::int32_t segment) {
+  const auto steps = [&](std::int32_t length) { return static_cast<double>(std::min(segment, length)); };
+  const double first = walk_error(w.sum.x, w.box.x, steps(p.src.width));
+  const double rows = steps(p.src.height);
+  const double second = w.is_scan ? scan_error(w.box.y, rows) : walk_error(w.sum.y, w.box.y, rows);
+  const bool is_integer = w.sum.x == Sum::i32 && w.sum.y == Sum::i32;
+  const double u = unit_roundoff(Accumulator::f32);
+  // Integers round when they become floats, are scaled twice, and before a reduced intermediate once more each.
+  const double ends = is_integer ? (w.leaves_sums ? 4.0 : 8.0) * u : 4.0 * u + colour_error(p.spec, Accumulator::f32);
+  return colour_gain(p.spec) * (first + second) + w.between.error + ends;
+}
+
+/// "segment" as given, else a multiple of the window that makes first sums cheap and leaves lanes enough, shorter where
+/// the error asks for it.
+Result<std::int32_t> choose_segment(const Problem& p, const Walks& w) {
+  if (p.options.contains("segment")) {
+    const Result<std::int32_t> given = count(p, "segment", kLongestSegment, 1);
+    if (given && w.is_scan && *given % kScanLanes != 0) {
+      return refusal("segments of a scan are multiples of " + std::to_string(kScanLanes) + " pixels");
+    }
+    return given;
+  }
+  const auto longest = static_cast<std::uint32_t>(4 * std::max(w.box.x.taps(), w.box.y.taps()));
+  auto segment = static_cast<std::int32_t>(std::bit_ceil(std::max(longest, 256U)));
+  while (segment > kScanLanes && error_of(p, w, segment) > p.allowed_error) segment /= 2;
+  return segment;
+}
+
+Result<Walks> walks(const Problem& p, bool is_scan) {
+  Walks w;
+  w.is_scan = is_scan;
+  Result<Storage> where = storage(p, kRunning);
+  if (where && is_scan) where = storage(p, kScan);
+  if (!where) return where.error();
+  const Result<PerAxis<BoxAxis>> box = box_axes(p, longest_windows(p.src));
+  if (!box) return box.error();
+  w.box = *box;
+
+  const std::string obstacle = is_scan ? "its sums are floats" : integer_obstacle(p, *box);
+  const bool wants_integers = choice(p, "accumulator", kSums, "f32") == 0;
+  if (wants_integers && !obstacle.empty()) return refusal(obstacle);
+  const Sum sum = is_scan ? Sum::f32
+                          : static_cast<Sum>(choice(p, "accumulator", kSums, obstacle.empty() ? "i32" : "f32"));
+  if (sum == Sum::f16 && !p.device.gpu.float16_arithmetic) return refusal("the device has no arithmetic in f16");
+  w.sum = {sum, sum};
+
+  // What is spent before the intermediate is chosen: the shortest segment's error.
+  const Result<Intermediate> between = choose_intermediate(p, box_taps(*box), *where, error_of(p, w, kScanLanes));
+  if (!between) return between.error();
+  w.between = *between;
+  if (divides_unbounded(p) && info(w.between.format).is_unorm()) {
+    // Alpha asks for sums of floats. An alpha below a code becomes nothing, and what sums of floats leave of it and of colours has any ratio.
+    if (p.options.contains("intermediate")) {
+      return refusal("float sums of codes that are divided by their alpha have no bounded error as float colours");
+    }
+    w.between = {*find_format(ComponentClass::floating, 32, info(p.src.format).channels), "rgba32f", 0.0};
+  }
+  const TwoPasses passes = two_passes(p, box->y, w.between.format);
+  where = storage(p, is_scan ? kScan : kRunning, std::array{passes.between});
+  if (!where) return where.error();
+  w.storage = *where;
+
+  if (sum == Sum::i32) {
+    const FormatInfo& format = info(w.between.format);
+    const double row = box->x.whole() * info(p.src.format).unit();
+    const double column = format.is_unorm() ? format.unit() : row;
+    const bool is_exact = format.is_unorm() || (format.bits == 32 && row < kExactInFloat);
+    const bool fits = column * box->y.whole() < 0x1p31;
+    if (is_exact && !fits && wants_integers) {
+      return refusal("sums over " + std::to_string(box->x.whole()) + "x" + std::to_string(box->y.whole()) +
+                     " pixels exceed 31 bits");
+    }
+    w.sum.y = is_exact && fits ? Sum::i32 : Sum::f32;
+    w.leaves_sums = is_exact && fits && !format.is_unorm();
+  }
+  const Result<std::int32_t> segment = choose_segment(p, w);
+  if (!segment) return segment.error();
+  w.segment = *segment;
+  w.error = error_of(p, w, w.segment);
+  return w;
+}
+
+/// The first pass's rows when sums of the second begin at multiples of the segment: from the one that the region is in.
+TwoPasses aligned_passes(const Problem& p, const Walks& w) {
+  TwoPasses out = two_passes(p, w.box.y, w.between.format);
+  if (w.sum.y == Sum::i32) return out;
+  const Rect r = region(p);
+  const std::int32_t begin = r.y / w.segment * w.segment;
+  // A scan sums the window above its first row.
+  out.rows = needed_span(p.src.height, begin, r.y + r.height - begin, w.box.y.reach_before() + (w.is_scan ? 1 : 0),
+                         w.box.y.reach_after());
+  out.between.height = out.rows.length;
+  out.first_origin.y = out.rows.first;
+  out.second_origin.y = r.y - out.rows.first;
+  return out;
+}
+
+Result<Proposal> proposal(const Problem& p, const Walks& w) {
+  const TwoPasses passes = aligned_passes(p, w);
+  const auto unroll = w.is_scan ? 1 : std::stoi(std::string(kUnrolls[choice(p, "unroll", kUnrolls, "8")]));
+  const PerAxis<BoxExtent>& extent = std::get<Box>(p.spec.kernel).extent;
+
+  Proposal out;
+  out.intermediates = {passes.between};
+  out.error = w.error;
+  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(w.storage)])},
+                 {"intermediate", std::string(w.between.name)},
+                 {"segment", std::to_string(w.segment)}};
+  if (!w.is_scan) {
+    out.options["unroll"] = std::to_string(unroll);
+    out.options["accumulator"] = std::string(kSums[static_cast<std::size_t>(w.sum.x)]);
+  }
+  const bool source_is_float = !info(p.src.format).is_unorm();
+  const bool is_half = w.sum.x == Sum::f16 || (w.between.format != p.src.format && info(w.between.format).bits == 16);
+  if (source_is_float) out.assumption = is_half ? kHalfRange : kFinite;
+
+  const PerAxis<std::int32_t> between{passes.between.width, passes.between.height};
+  Pass first = make_pass(kRunning, between, {w.segment, kLanes}, {kLanes, 1}, w.storage);
+  first.destination = intermediate();
+  first.origin = passes.first_origin;
+  first.extent = {extent.x, {0, 0}};
+  set_window(first, w.box.x);
+  first.constants["base"] = 0;
+
+  const PerAxis<std::int32_t> size{p.dst.width, p.dst.height};
+  Pass second = w.is_scan ? make_pass(kScan, size, {kScanLanes, w.segment}, {kScanLanes, kScanLanes}, w.storage)
+                          : make_pass(kRunning, size, {kLanes, w.segment}, {kLanes, 1}, w.storage);
+  second.source = intermediate();
+  second.origin = passes.second_origin;
+  second.extent = {{0, 0}, extent.y};
+  set_window(second, w.box.y);
+  second.constants["base"] = passes.rows.first;
+
+  const double unit = info(p.src.format).unit();
+  const auto scale = [](Pass& pass, Sum sum, double unit_of_sum, const BoxAxis& axis, double gain) {
+    pass.constants["accumulator"] = static_cast<std::int64_t>(sum);
+    const bool is_integer = sum == Sum::i32;
+    pass.parameters["in_scale"] = is_integer ? unit_of_sum : 1.0 / axis.length();
+    pass.parameters["out_scale"] = is_integer ? gain : 1.0;
+  };
+  scale(first, w.sum.x, unit, w.box.x, w.leaves_sums ? 1.0 : 1.0 / (w.box.x.whole() * unit));
+  if (w.leaves_sums) {
+    const double row = w.box.x.whole() * unit;
+    scale(second, w.sum.y, 1.0, w.box.y, 1.0 / (row * w.box.y.whole()));
+    second.outside_gain = row;
+  } else {
+    const double between_unit = info(w.between.format).unit();
+    scale(second, w.sum.y, between_unit, w.box.y, 1.0 / (w.box.y.whole() * between_unit));
+  }
+  first.constants["is_vertical"] = 0;
+  second.constants["is_vertical"] = 1;
+  first.constants["is_whole"] = w.box.x.is_whole() ? 1 : 0;
+  second.constants["is_whole"] = w.box.y.is_whole() ? 1 : 0;
+  for (Pass* pass : {&first, &second}) {
+    pass->constants["segment"] = w.segment;
+    pass->constants["unroll"] = unroll;
+  }
+  if (w.is_scan) {
+    for (const char* unused : {"accumulator", "is_vertical", "is_whole", "unroll"}) second.constants.erase(unused);
+    second.parameters.erase("out_scale");
+  }
+
+  out.moved_bytes = moved_bytes(p, out.intermediates);
+  const std::int64_t between_bytes = passes.between.payload_bytes();
+  const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes, bool scans) {
+    const double pixels = static_cast<double>(pass.size.x) * pass.size.y;
+    const std::int32_t length = scans || pass.source.kind == Binding::Kind::intermediate ? pass.size.y : pass.size.x;
+    const std::int32_t segment = std::min(w.segment, length);
+    // Measured on an H200: first sums miss the caches where segments are as short as those of floats, and one step of a walk
+    // takes so long however few there are.
+    constexpr double kShortSeeds = 4.5;
+    constexpr double kStepSeconds = 2e-7;
+    const bool is_integer = info(p.src.format).is_unorm();
+    const double seed = (is_integer ? 1.0 : kShortSeeds) * static_cast<double>(axis.taps()) / segment;
+    const double rate = seconds(p.device, read_format(p, pass, w.between.format),
+                                {.pixels = pixels,
+                                 .loads = 2.0 + seed,
+                                 .shared_loads = scans ? 9.0 : 0.0,
+                                 .operations = (scans ? 7.0 : 3.0) + seed,
+                                 .barriers = scans ? 4.0 : 0.0,
+                                 .bytes = static_cast<double>(bytes)});
+    if (scans || p.device.gpu.is_software) return rate;
+    return std::max(rate, kStepSeconds * (static_cast<double>(segment) + static_cast<double>(axis.taps())));
+  };
+  out.seconds = cost(first, w.box.x, source_bytes(p) + between_bytes, false) +
+                cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);
+  out.passes = {std::move(first), std::move(second)};
+  // Up to the end of a segment, where sums begin anew.
+  leave_box_spoiled(p, w.box, {{w.segment, 0}, {w.segment, 0}}, out);
+  return out;
+}
+
+Result<Proposal> propose_running(const Problem& p) {
+  const Result<Walks> w = walks(p, false);
+  if (!w) return w.error();
+  return proposal(p, *w);
+}
+
+Result<Proposal> propose_scan(const Problem& p) {
+  Problem wish = p;
+  wish.options.try_emplace("intermediate", "rgba32f");
+  const Result<Walks> w = walks(wish, true);
+  if (!w) return w.error();
+  if (Status s = check_shared(p, kScanShared); !s) return s.error();
+  if (const Result<PerAxis<std::int32_t>> shape = group(p, {kScanLanes, kScanLanes}); !shape) return shape.error();
+  return proposal(p, *w);
+}
+
+}  // namespace
+
+constinit const Algorithm kBoxRunning = {
+    {"box.running", "running sums along rows, then columns; one lane a walk", "Reverse Engineering MPS Box Blur",
+     kRunningOptions},
+    propose_running};
+
+constinit const Algorithm kBoxScan = {
+    {"box.scan", "running sums along rows, then 16 lanes a column by prefix sums", "Reverse Engineering MPS Box Blur",
+     kScanOptions},
+    propose_scan};
+
+}  // namespace mollify

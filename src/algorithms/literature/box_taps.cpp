@@ -1,0 +1,217 @@
+// box.nxn, box.nxn_linear, box.sep, box.sep_linear: every pixel of the window is loaded, in one pass or two, one by
+// one or through a linear sampler, which gives the mean of two (or, in one pass, four) pixels for one fetch. (2r+1)^2
+// loads a pixel or twice 2r+1, a quarter and half of that when linear; they win for the smallest radii and lose to
+// running sums. Source: the base lines of "Reverse Engineering MPS Box Blur".
+#include <array>
+#include <cmath>
+
+#include "algorithms/box/box_gpu.h"
+#include "algorithms/box/box_mend_gpu.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::int64_t kLongestNxn = 128;  // a million loads for 64 pixels: beyond it drivers lose patience
+constexpr std::int64_t kLongestSep = 4096;
+constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
+constexpr OptionInfo kGroup = group_option(kGroups, "16x16");
+constexpr std::array kNxnOptions = {kStorageOption, kGroup};
+constexpr std::array kNxnLinearOptions = {kGroup};
+constexpr std::array kSepOptions = {kStorageOption, kIntermediateOption, kGroup};
+constexpr std::array kSepLinearOptions = {kIntermediateOption, kGroup};
+
+std::string text_of(Storage storage) { return std::string(kStorages[static_cast<std::size_t>(storage)]); }
+
+double summing_error(const Problem& p, const PerAxis<BoxAxis>& box) {
+  return colour_gain(p.spec) * (box.x.growth() + box.y.growth()) * unit_roundoff(Accumulator::f32) +
+         colour_error(p.spec, Accumulator::f32);
+}
+
+// ---- What a linear sampler adds
+
+/// A window that reaches beyond the image and its copy on either side would need coordinates that f32 rounds too far.
+Status check_reach(const Problem& p, const PerAxis<BoxAxis>& box) {
+  const auto reaches_too_far = [](const BoxAxis& axis, std::int32_t size) {
+    return std::max(axis.reach_before(), axis.reach_after()) >= size;
+  };
+  if (reaches_too_far(box.x, p.src.width) || reaches_too_far(box.y, p.src.height)) {
+    return refusal("the window reaches further than the image is long, where a sampler's coordinates are too coarse");
+  }
+  return {};
+}
+
+/// Of fetching `desc` halfway between pixels or on them. A sampler rounds the place on both axes to its grid, either
+/// way and after f32 has rounded it, and that much of a neighbour's pixel takes the place of the pixel's own.
+double fetch_error(const Problem& p, const ImageDesc& desc) {
+  const double grid = std::exp2(-p.device.gpu.linear_fraction_bits);
+  const double place = 2.0 * grid + (desc.width + desc.height) * 0x1p-22;
+  // What comes back has about the precision of the format; neighbours of unknown sign may differ by twice full scale.
+  const FormatInfo& format = info(desc.format);
+  if (format.is_unorm()) return place + (format.bits == 8 ? 1.0 / 255.0 : 0x1p-14);
+  return (info(p.src.format).is_unorm() ? 1.0 : 2.0) * place + (format.bits == 16 ? 0x1p-11 : 0x1p-22);
+}
+
+/// A sampler weighs a pixel's neighbour even where it weighs nothing, and nothing times a NaN is one.
+constexpr Reach kNeighbour{1, 1};
+/// It takes the difference of two pixels.
+constexpr Assumption kFiniteDifferences{"pixels within +-1e36, whose differences are finite", 1e36};
+
+void assume_differences(const Problem& p, Proposal& out) {
+  const FormatInfo& source = info(p.src.format);
+  if (!source.is_unorm() && source.bits == 32) out.assumption = kFiniteDifferences;
+}
+
+// ---- One pass
+
+Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, bool linear) {
+  const Result<Storage> where = storage(p, kernel, {}, linear);
+  if (!where) return where.error();
+  const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestNxn, kLongestNxn});
+  if (!box) return box.error();
+  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  if (!shape) return shape.error();
+
+  Proposal out;
+  out.options = {{"group", to_text(*shape)}};
+  out.error = summing_error(p, *box);
+  if (linear) {
+    if (Status s = check_reach(p, *box); !s) return s.error();
+    out.error += fetch_error(p, p.src);
+    leave_box_spoiled(p, *box, {kNeighbour, kNeighbour}, out);
+    assume_differences(p, out);
+  } else {
+    out.options["storage"] = text_of(*where);
+  }
+  const Rect r = region(p);
+  Pass pass = make_pass(kernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
+  pass.origin = {r.x, r.y};
+  pass.linear = linear;
+  pass.constants["before_x"] = box->x.before;
+  pass.constants["before_y"] = box->y.before;
+  pass.constants["after_x"] = box->x.after;
+  pass.constants["after_y"] = box->y.after;
+  pass.parameters = {{"before_fraction_x", box->x.before_fraction}, {"before_fraction_y", box->y.before_fraction},
+                     {"after_fraction_x", box->x.after_fraction},   {"after_fraction_y", box->y.after_fraction},
+                     {"scale_x", 1.0 / box->x.length()},            {"scale_y", 1.0 / box->y.length()}};
+  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  out.passes.push_back(std::move(pass));
+  out.moved_bytes = moved_bytes(p, {});
+  const double taps = static_cast<double>(box->x.taps()) * box->y.taps();
+  const double fetches = linear ? (box->x.taps() + 1) / 2.0 * ((box->y.taps() + 1) / 2.0) : taps;
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = fetches,
+                         .operations = fetches,
+                         .bytes = static_cast<double>(out.moved_bytes)});
+  return out;
+}
+
+// ---- Two passes
+
+Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool linear) {
+  Result<Storage> where = storage(p, kernel, {}, linear);
+  if (!where) return where.error();
+  const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestSep, kLongestSep});
+  if (!box) return box.error();
+  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  if (!shape) return shape.error();
+  if (linear) {
+    if (Status s = check_reach(p, *box); !s) return s.error();
+  }
+
+  Proposal out;
+  out.error = summing_error(p, *box) + (linear ? fetch_error(p, p.src) : 0.0);
+  const Result<Intermediate> between = choose_intermediate(p, box_taps(*box), *where, out.error);
+  if (!between) return between.error();
+  TwoPasses passes = two_passes(p, box->y, between->format);
+  if (linear) {
+    // A sampler's coordinates are fractions of the whole image: with any other they would round differently.
+    const Rect r = region(p);
+    passes = {{0, p.src.height}, {p.src.width, p.src.height, between->format}, {0, 0}, {r.x, r.y}};
+  }
+  out.intermediates = {passes.between};
+  where = storage(p, kernel, out.intermediates, linear);
+  if (!where) return where.error();
+  out.error += between->error + (linear ? fetch_error(p, passes.between) : 0.0);
+  out.options = {{"intermediate", std::string(between->name)}, {"group", to_text(*shape)}};
+  if (linear) {
+    // One neighbour of each pass, both along and across.
+    constexpr Reach kBoth{2 * kNeighbour.before, 2 * kNeighbour.after};
+    leave_box_spoiled(p, *box, {kBoth, kBoth}, out);
+    if (out.assumption == Assumption()) assume_differences(p, out);
+  } else {
+    out.options["storage"] = text_of(*where);
+  }
+  if (between->format != p.src.format && info(between->format).bits == 16 && !info(p.src.format).is_unorm()) {
+    out.assumption = kHalfRange;
+  }
+
+  const BoxExtent nothing{0, 0};
+  const PerAxis<BoxExtent>& extent = std::get<Box>(p.spec.kernel).extent;
+  Pass first = make_pass(kernel, {passes.between.width, passes.between.height}, *shape, *shape, *where);
+  first.destination = intermediate();
+  first.origin = passes.first_origin;
+  first.extent = {extent.x, nothing};
+  set_window(first, box->x);
+  first.parameters["scale"] = 1.0 / box->x.length();
+  Pass second = make_pass(kernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
+  second.source = intermediate();
+  second.origin = passes.second_origin;
+  second.extent = {nothing, extent.y};
+  second.constants["is_vertical"] = 1;
+  set_window(second, box->y);
+  second.parameters["scale"] = 1.0 / box->y.length();
+  first.constants["is_vertical"] = 0;
+  first.linear = second.linear = linear;
+
+  out.moved_bytes = moved_bytes(p, out.intermediates);
+  const std::int64_t between_bytes = passes.between.payload_bytes();
+  const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes) {
+    const double fetches = linear ? (axis.taps() + 1) / 2.0 : axis.taps();
+    return seconds(p.device, read_format(p, pass, between->format),
+                   {.pixels = static_cast<double>(pass.size.x) * pass.size.y,
+                    .loads = fetches,
+                    .operations = fetches,
+                    .bytes = static_cast<double>(bytes)});
+  };
+  out.seconds = cost(first, box->x, source_bytes(p) + between_bytes) +
+                cost(second, box->y, between_bytes + p.dst.payload_bytes());
+  out.passes = {std::move(first), std::move(second)};
+  return out;
+}
+
+Result<Proposal> propose_two_passes(const Problem& p, std::string_view kernel, bool linear) {
+  Result<Proposal> out = propose_with(p, kernel, linear);
+  if (out || p.options.contains("intermediate")) return out;
+  // Not every device has a sampler or images for the format that would be chosen.
+  for (const std::string_view format : {"rgba16f", "rgba32f"}) {
+    Problem other = p;
+    other.options["intermediate"] = format;
+    if (Result<Proposal> instead = propose_with(other, kernel, linear)) return instead;
+  }
+  return out;
+}
+
+}  // namespace
+
+constinit const Algorithm kBoxNxn = {
+    {"box.nxn", "every pixel of the window, one pass", "Reverse Engineering MPS Box Blur", kNxnOptions},
+    [](const Problem& p) { return propose_one_pass(p, "box_nxn", false); }};
+
+constinit const Algorithm kBoxNxnLinear = {
+    {"box.nxn_linear", "one pass, four pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur",
+     kNxnLinearOptions},
+    [](const Problem& p) { return propose_one_pass(p, "box_nxn_linear", true); }};
+
+constinit const Algorithm kBoxSep = {
+    {"box.sep", "every pixel of the window, two passes", "Reverse Engineering MPS Box Blur", kSepOptions},
+    [](const Problem& p) { return propose_two_passes(p, "box_sep", false); }};
+
+constinit const Algorithm kBoxSepLinear = {
+    {"box.sep_linear", "two passes, two pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur",
+     kSepLinearOptions},
+    [](const Problem& p) { return propose_two_passes(p, "box_sep_linear", true); }};
+
+}  // namespace mollify

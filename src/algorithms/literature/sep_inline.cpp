@@ -1,0 +1,135 @@
+// sep.inline, sep.inline_shared, sep.inline_sliding, sep.inline_sliding_shared: separable taps in one pass. A group filters
+// the rows it needs horizontally into shared memory and filters vertically from there: one tile, or a ring of rows while it
+// walks down; `_shared` forms put the source pixels into shared memory first. The image is read once and written once, but
+// rows above and below a tile are filtered again by its neighbours: (group + 2R) / group times without walking. They lose
+// where shared memory is short or filtering twice costs more than an intermediate. Source: "A Tale Of Too Many Blurs",
+// parts 2 and 3.
+#include <array>
+
+#include "algorithms/common/occupancy.h"
+#include "algorithms/common/separable_gpu.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+enum class Rows : std::uint8_t { tile, sliding };
+enum class Loads : std::uint8_t { direct, shared };
+
+struct Form {
+  std::string_view kernel;
+  PerAxis<std::int32_t> group;
+  Rows rows;
+  Loads loads;
+};
+
+/// The ring of rows or all rows of a tile, and the source pixels that horizontal taps reach.
+struct SharedPixels {
+  std::int32_t rows;
+  std::int64_t tile;  ///< 0: none
+};
+
+SharedPixels shared_pixels(const Form& form, const Separable& s, PerAxis<std::int32_t> shape) {
+  const std::int32_t reached_rows = shape.y + s.ny() - 1;
+  const std::int64_t width = shape.x + s.nx() - 1;
+  if (form.rows == Rows::sliding) return {power_of_two_above(reached_rows), form.loads == Loads::shared ? width * shape.y : 0};
+  return {rounded_size(reached_rows), form.loads == Loads::shared ? width * reached_rows : 0};
+}
+
+Result<Proposal> propose(const Problem& p, const Form& form) {
+  Result<Separable> s = separable(p, form.kernel);
+  if (!s) return s.error();
+  const Result<PerAxis<std::int32_t>> shape = group(p, form.group);
+  if (!shape) return shape.error();
+
+  const auto error = [&](Cache cache) {
+    const double source = form.loads == Loads::shared ? cache_error(p, *s, cache, p.src.format, false) : 0.0;
+    return s->error + source + cache_error(p, *s, cache, p.src.format, true);
+  };
+  const Cache cache = choose_cache(p, error);
+  if (Status status = check_cache(p, *s, cache, true); !status) return status.error();
+  if (Status status = check_rounding(error(cache)); !status) return status.error();
+  const SharedPixels shared = shared_pixels(form, *s, *shape);
+  const std::int64_t row_bytes = std::int64_t{shared.rows} * shape->x * cache_bytes(cache);
+  const std::int64_t bytes = row_bytes + shared.tile * cache_bytes(cache);
+  if (Status status = check_shared(p, bytes); !status) return status.error();
+
+  Proposal out;
+  out.error = error(cache);
+  out.assumption = half_assumption(p, cache == Cache::f16);
+  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s->storage)])},
+                 {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
+                 {"group", to_text(*shape)}};
+  PerAxis<std::int32_t> tile = *shape;
+  if (form.rows == Rows::sliding) {
+    const std::int64_t across = (p.dst.width + shape->x - 1) / shape->x;
+    const Result<std::int32_t> pieces =
+        count(p, "vertical_groups", 1 << 16, pieces_to_fill(p, across, p.dst.height, s->ny()));
+    if (!pieces) return pieces.error();
+    tile.y = walk_length(p, p.dst.height, *pieces, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
+    out.options["vertical_groups"] = std::to_string(*pieces);
+  }
+  Pass pass = make_pass(form.kernel, {p.dst.width, p.dst.height}, tile, *shape, s->storage);
+  pass.origin = {s->region.x, s->region.y};
+  pass.taps = s->taps.taps;
+  pass.constants["cache"] = static_cast<std::int64_t>(cache);
+  pass.constants["row_count"] = shared.rows;
+  if (form.rows == Rows::sliding) pass.constants["segment"] = tile.y;
+  if (form.loads == Loads::shared) {
+    pass.constants["tile_size"] = shared_size(p, shared.tile, cache_bytes(cache), row_bytes);
+  }
+
+  // Rows that are filtered horizontally for one that comes out.
+  const double rows = (tile.y + s->ny() - 1.0) / tile.y;
+  const double columns = (shape->x + s->nx() - 1.0) / shape->x;
+  Work work;
+  work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  work.loads = form.loads == Loads::shared ? rows * columns : rows * s->nx();
+  work.shared_loads = s->ny() + (form.loads == Loads::shared ? rows * s->nx() : 0.0);
+  // Neighbouring threads read a tile's rows at strides that meet in the same banks: measured on an H200.
+  if (form.loads == Loads::shared) work.shared_loads *= cache == Cache::f32 ? 5.0 : 2.5;
+  work.operations = s->ny() + rows * s->nx();
+  work.barriers = form.rows == Rows::sliding ? 2.0 : 1.0 + (form.loads == Loads::shared ? 1.0 : 0.0);
+  out.moved_bytes = moved_bytes(p, {});
+  work.bytes = static_cast<double>(out.moved_bytes);
+  out.seconds = seconds(p.device, p.src.format, work);
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+constexpr Form kInline{"sep_inline", {2, 128}, Rows::tile, Loads::direct};
+constexpr Form kInlineShared{"sep_inline_shared", {16, 16}, Rows::tile, Loads::shared};
+constexpr Form kInlineSliding{"sep_inline_sliding", {16, 16}, Rows::sliding, Loads::direct};
+constexpr Form kInlineSlidingShared{"sep_inline_sliding_shared", {16, 16}, Rows::sliding, Loads::shared};
+
+constexpr std::array<std::string_view, 3> kTallGroups = {"2x128", "16x16", "32x5"};
+constexpr std::array<std::string_view, 3> kSquareGroups = {"16x16", "8x8", "32x5"};
+constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
+constexpr OptionInfo kVerticalGroups{"vertical_groups", kPieces, "enough to fill the device",
+                                     "pieces that each walk down is split into", true};
+constexpr std::array kInlineOptions = {kStorageOption, kCacheOption, group_option(kTallGroups, "2x128")};
+constexpr std::array kInlineSharedOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16")};
+constexpr std::array kInlineSlidingOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16"),
+                                              kVerticalGroups};
+
+}  // namespace
+
+constinit const Algorithm kSepInline = {
+    {"sep.inline", "separable taps in one pass, rows filtered into shared memory", "A Tale Of Too Many Blurs, part 2",
+     kInlineOptions},
+    [](const Problem& p) { return propose(p, kInline); }};
+constinit const Algorithm kSepInlineShared = {
+    {"sep.inline_shared", "separable taps in one pass, source and rows in shared memory", "A Tale Of Too Many Blurs, part 2",
+     kInlineSharedOptions},
+    [](const Problem& p) { return propose(p, kInlineShared); }};
+constinit const Algorithm kSepInlineSliding = {
+    {"sep.inline_sliding", "separable taps in one pass, groups walk down with a ring of rows",
+     "A Tale Of Too Many Blurs, part 3", kInlineSlidingOptions},
+    [](const Problem& p) { return propose(p, kInlineSliding); }};
+constinit const Algorithm kSepInlineSlidingShared = {
+    {"sep.inline_sliding_shared", "separable taps in one pass, a ring of rows and the source pixels of each step",
+     "A Tale Of Too Many Blurs, part 3", kInlineSlidingOptions},
+    [](const Problem& p) { return propose(p, kInlineSlidingShared); }};
+
+}  // namespace mollify

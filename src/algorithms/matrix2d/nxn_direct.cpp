@@ -1,0 +1,100 @@
+// nxn.direct: the definition of a matrix filter, one multiply-add a weight and component. Nothing beats it for small
+// kernels that are not separable; it loses to everything else otherwise. Source: textbook; the loop over a sample list is
+// the base line of "A Tale Of Too Many Blurs".
+#include <array>
+
+#include "algorithms/matrix2d/nxn.h"
+#include "algorithms/common/propose.h"
+#include "backends/cpu/kernels/layout.h"
+#include "math/weights.h"
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+constexpr std::string_view kKernel = "nxn_direct";
+constexpr std::int32_t kLargest = 128;
+constexpr std::array<std::string_view, 2> kAccumulators = {"f32", "f64"};
+constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
+constexpr std::array kOptions = {
+    OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "CPU: precision of rows, weights and sums"},
+    gpu::kStorageOption,
+    OptionInfo{"packing", gpu::kPackings, "struct", "GPU: samples as 16 bytes or as 4, their weights then in f16"},
+    OptionInfo{"samples", gpu::kSampleBuffers, "uniform where they fit", "GPU: which kind of buffer holds them"},
+    gpu::kLaneOrderOption,
+    gpu::group_option(kGroups, "16x16")};
+
+Result<Proposal> propose(const Problem& p) {
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (p.device.backend != Backend::cpu) return propose_nxn_direct_gpu(p);
+  if (Status s = only_options(p, {"accumulator"}); !s) return s.error();
+  Result<NxnMatrix> nxn = nxn_matrix(p);
+  if (!nxn) return nxn.error();
+  Matrix* const matrix = &nxn->matrix;
+  const auto error = [&](Accumulator a) { return nxn->error(p, a); };
+  const Accumulator accumulator = choose_accumulator(p, error);
+  const bool wide = accumulator == Accumulator::f64;
+  const int channels = info(p.src.format).channels;
+
+  Proposal out;
+  out.options = {{"accumulator", wide ? "f64" : "f32"}};
+  out.error = error(accumulator);
+
+  TileNeeds needs;
+  needs.halo = {matrix->width - 1, matrix->height - 1};
+  needs.column_bytes = std::int64_t{matrix->height + 1} * channels * (wide ? 8 : 4);
+  needs.pixel_operations = static_cast<double>(matrix->weights.size()) * channels * (wide ? 2.0 : 1.0);
+  Pass pass;
+  pass.kernel = kKernel;
+  pass.constants = {{"wide", wide ? 1 : 0}};
+  pass.size = {p.dst.width, p.dst.height};
+  pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
+  out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
+  out.scratch_bytes =
+      p.device.threads *
+      (wide ? cpu::NxnDirectScratch<double>(nullptr, pass.tile.x, matrix->width, matrix->height, channels).bytes
+            : cpu::NxnDirectScratch<float>(nullptr, pass.tile.x, matrix->width, matrix->height, channels).bytes);
+  constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  out.seconds = arithmetic_seconds(p.device, pixels * (needs.pixel_operations + kRowCost * channels)) +
+                copy_seconds(p.device, out.moved_bytes);
+  pass.matrix = std::move(*matrix);
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+}  // namespace
+
+double NxnMatrix::error(const Problem& p, Accumulator a) const {
+  const double gain = colour_gain(p.spec);
+  const double largest = info(p.src.format).is_unorm() ? magnitude(matrix.weights) : 1.0;
+  // GPUs add one sample after another.
+  const auto row = static_cast<std::size_t>(p.device.backend == Backend::cpu ? matrix.width : matrix.width * matrix.height);
+  const double rounding = gain * blocked_summation_growth(matrix.weights, row);
+  return cut_error + largest * (rounding * unit_roundoff(a) + colour_error(p.spec, a));
+}
+
+Result<NxnMatrix> nxn_matrix(const Problem& p) {
+  if (const auto* matrix = std::get_if<Matrix>(&p.spec.kernel)) return NxnMatrix{normalized(*matrix), 0.0};
+  const double gain = colour_gain(p.spec);
+  const double cut_budget = p.allowed_error / (4.0 * gain) / kernel_distance_error(1.0, p.src.format);
+  const std::optional<AxisWeights> x = axis_weights(p.spec.kernel, Axis::x, cut_budget);
+  const std::optional<AxisWeights> y = axis_weights(p.spec.kernel, Axis::y, cut_budget);
+  const std::size_t width = x->taps.weights.size();
+  const std::size_t height = y->taps.weights.size();
+  if (width > kLargest || height > kLargest) {
+    return refusal("the kernel has " + std::to_string(width) + "x" + std::to_string(height) +
+                   " taps, more than 128x128");
+  }
+  NxnMatrix out{{static_cast<std::int32_t>(width), static_cast<std::int32_t>(height), {}, {x->taps.anchor, y->taps.anchor}},
+                gain * (kernel_distance_error(x->cut_error, p.src.format) + kernel_distance_error(y->cut_error, p.src.format))};
+  for (const double wy : y->taps.weights) {
+    for (const double wx : x->taps.weights) out.matrix.weights.push_back(wy * wx);
+  }
+  return out;
+}
+
+constinit const Algorithm kNxnDirect = {
+    {"nxn.direct", "any matrix, one multiply-add a weight", "A Tale Of Too Many Blurs, part 1", kOptions}, propose};
+
+}  // namespace mollify

@@ -1,0 +1,547 @@
+// gauss.decimate: a Gaussian of any sigma, or on CPUs a tent, at nearly constant cost. The image is decimated by the splines that alias
+// least, blurred on the coarse grid by a fitted kernel and expanded by the same splines; the fit's distance to the true kernel is the
+// declared error. About twice `cells` multiply-adds a component whatever sigma. Kernels wider than the image are folded first, see
+// math/axis_target.h. Loses to sep.fused below a sigma of about 4. Source: this project; multiresolution filtering by B-splines is known
+// since Unser, Aldroubi and Eden 1993.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "algorithms/multirate/gauss_decimate_gpu.h"
+#include "algorithms/common/gpu.h"
+#include "algorithms/multirate/gauss_grid.h"
+#include "backends/cpu/kernels/layout.h"
+#include "math/decimation.h"
+#include "base/text.h"
+#include "math/weights.h"
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+constexpr std::string_view kDecimateKernel = "gauss_decimate";
+constexpr std::string_view kExpandKernel = "gauss_expand";
+constexpr std::string_view kOnePassKernel = "gauss_one_pass";
+
+constexpr std::array kFactors = {2,  3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
+                                 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
+constexpr std::array kCells = {2, 3, 4, 5, 6, 7, 8};
+constexpr int kMaxFactor = kFactors.back();
+constexpr std::int64_t kMostReach = 7000;  // cells of the grid, of which a fit takes about a second
+constexpr std::array<std::string_view, 4> kFactorExamples = {"2", "5", "1x4", "8x3"};
+constexpr std::array<std::string_view, 4> kCellExamples = {"3", "4", "6", "5x4"};
+constexpr std::string_view kCheapest = "the cheapest within the error";
+constexpr std::string_view kOnePass = "1";
+constexpr std::string_view kTwoPasses = "2";
+constexpr std::array kPasses = {kOnePass, kTwoPasses};
+constexpr std::array<std::string_view, 3> kCellRows = {"2", "4", "8"};
+constexpr std::array<std::string_view, 3> kRowsOfTurn = {"4", "8", "12"};
+constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
+constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
+constexpr std::array kOptions = {
+    OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
+    OptionInfo{"cells", kCellExamples, kCheapest, "of the grid, that each pixel belongs to: 1 to 8, both axes or XxY", true},
+    OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
+    OptionInfo{"blur", kGridBlurs, "the fastest",
+               "GPU: of the grid, by groups that make a tile each or walk; or as part of the expansion, by tiles or strips"},
+    OptionInfo{"batch", kRowsOfTurn, "4, 8 or 12", "GPU, strips: rows of cells that a group blurs at once: 1 to 64", true},
+    OptionInfo{"blur_span", kSpans, "4, or 8 numbers",
+               "GPU, but walk: cells that a thread sums at once, in either direction"},
+    OptionInfo{"group", kGridGroups, "the fastest",
+               "GPU: threads across and down; tiles: a tile with its margins, expand: spans of pixels", true},
+    OptionInfo{"cell_rows", kCellRows, "the fastest",
+               "GPU, expand and strips: rows of cells that a thread expands: 1 to 64, of strips to 1024", true},
+    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
+    OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error",
+               "GPU: decimating by sums of f32, or along rows by matrices"},
+    OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
+    OptionInfo{"write_span", kSpans, "what fills 16 bytes, or divides rows", "GPU: pixels side by side that a thread writes at once"}};
+
+/// What orders the ways to decimate an axis. Of GPUs, as hundreds of timings on an H200 ask for: it is the grid that takes time, down the
+/// image what walks begin with and how few rows they fetch at once, and across it what strips share, which counts for more at 8 bits.
+double cost_of(const Problem& p, Axis direction, int factor, double cells, double taps) {
+  const double d = factor;
+  if (p.device.backend == Backend::cpu) {
+    constexpr double kTap = 7.0;  // a grid's blur has little to share
+    return 2.0 * cells + 3.0 * cells / d + kTap * taps / (d * d);
+  }
+  const int bits = info(p.src.format).bits;
+  const double grid = 6.0 * cells / d + 1.5 * taps / (d * d);
+  if (direction == Axis::x) {
+    const double shared = bits == 8 ? 0.04 : bits == 16 ? 0.01 * std::max(1.0, d / 16.0) : 0.01;
+    return grid + shared * cells * d;
+  }
+  // Measured as well: beyond eight rows of small pixels, factors that are no multiples of eight are slower than their turns say.
+  const double uneven_turns = bits <= 16 && d > 8.0 && factor % 8 != 0 ? 0.4 : 0.0;
+  return grid + 0.10 * cells * d + 7.0 / gpu_rows_ahead(p, factor) + uneven_turns;
+}
+
+double cost_of(const Problem& p, Axis direction, const AxisPlan& axis) {
+  return cost_of(p, direction, axis.factor, static_cast<double>(axis.cells()), static_cast<double>(axis.coarse.weights.size()));
+}
+
+/// Leaves the grid's kernel no more taps than it needs, where `allowed` may be added to the distance. Taps that are not decimated by are
+/// those that were asked for.
+AxisPlan shortened(AxisPlan axis, double allowed) {
+  if (axis.factor == 1) return axis;
+  Decimation fit = shortened(Decimation{axis.factor, std::move(axis.spline), std::move(axis.coarse), 0.0, axis.l1_distance}, allowed);
+  axis.spline = std::move(fit.spline);
+  axis.coarse = std::move(fit.coarse);
+  axis.l1_distance = fit.l1_distance;
+  return axis;
+}
+
+/// Of rounding errors when pixels are summed up to cells, see summation_growth(): CPUs sum blocks of pixels, but rows one
+/// after the other where the factor is small; GPUs the rows that they fetch at once, and along rows what lies in the same
+/// place of its cell.
+double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction) {
+  if (p.device.backend == Backend::cpu) {
+    const bool in_blocks = direction == Axis::x || axis.factor > cpu::kSlideFactor;
+    return in_blocks ? blocked_summation_growth(axis.spline, cpu::kDecimateRows) : summation_growth(axis.spline);
+  }
+  if (direction == Axis::y) {
+    // Where errors of f32 hardly count, rows are summed one after the other.
+    const FormatInfo& source = info(p.src.format);
+    if (source.bits == 8 || (source.bits == 16 && !source.is_unorm())) return summation_growth(axis.spline);
+    return blocked_summation_growth(axis.spline, static_cast<std::size_t>(gpu_rows_ahead(p, axis.factor)));
+  }
+  std::vector<double> by_place;
+  for (std::int64_t place = 0; place < axis.factor; ++place) {
+    for (std::int64_t cell = 0; cell < axis.cells(); ++cell) {
+      by_place.push_back(axis.spline[static_cast<std::size_t>(place + cell * axis.factor)]);
+    }
+  }
+  return blocked_summation_growth(by_place, static_cast<std::size_t>(axis.cells()));
+}
+
+double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
+  constexpr double kExpanding = 2.0;  // weights and products of the expansion
+  const std::vector<double>& taps = axis.coarse.weights;
+  const bool in_blocks = p.device.backend == Backend::cpu && taps.size() > cpu::kCoarseBlock;
+  const double of_grid = in_blocks ? blocked_summation_growth(taps, cpu::kCoarseBlock) : summation_growth(taps);
+  return decimating_growth(p, axis, direction) + magnitude(axis.coarse.weights) *
+                          (of_grid + static_cast<double>(axis.cells()) + kExpanding);
+}
+
+double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
+  const double distance = kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format);
+  const double rounding = reach * (growth(p, x, Axis::x) + growth(p, y, Axis::y)) * unit_roundoff(Accumulator::f32);
+  const double gain = rounding_gain(p.spec, p.src.format, {x.coarse, y.coarse});
+  return colour_gain(p.spec) * distance + gain * rounding + colour_error(p.spec, Accumulator::f32);
+}
+
+std::int64_t length_of(const Problem& p, Axis direction) { return direction == Axis::x ? p.src.width : p.src.height; }
+
+/// Whether all pixels that a kernel sees are one.
+bool is_one_pixel(const Problem& p, Axis direction) {
+  return length_of(p, direction) == 1 && on(p.spec.border.mode, direction) != BorderMode::constant;
+}
+
+AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
+  AxisPlan axis;
+  if (is_one_pixel(p, direction)) {
+    axis.cost = cost_of(p, direction, axis);
+    return axis;
+  }
+  const AxisWeights weights = *axis_weights(p.spec.kernel, direction, l1_budget);
+  axis.coarse = fold(weights.taps, on(p.spec.border.mode, direction), length_of(p, direction));
+  axis.l1_distance = weights.cut_error;
+  axis.cost = cost_of(p, direction, axis);
+  return axis;
+}
+
+/// Of an image that is short beside its kernel, what lies around it is most of what is decimated.
+double growth_by_margins(const Problem& p, Axis direction, double reach) {
+  const auto length = static_cast<double>(length_of(p, direction));
+  return reach > length ? 1.0 + 2.0 * reach / length : 1.0;
+}
+
+AxisPlan decimated(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int cells) {
+  const AxisKernel folded = folded_where_shorter(kernel, factor);
+  const std::shared_ptr<const Decimation> fit = fit_kernel(folded, factor, LeastAliasingSpline{cells});
+  AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0};
+  axis.cost = cost_of(p, direction, axis);
+  axis.cost *= growth_by_margins(p, direction, static_cast<double>(axis.reach()));
+  return axis;
+}
+
+/// GPUs blur grids with a kernel of limited reach, and a group of theirs spans whole splines.
+bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
+  if (p.device.backend == Backend::cpu) return true;
+  return axis.coarse.weights.size() <= kMostGridTaps && axis.cells() * axis.factor <= p.device.gpu.max_group_invocations;
+}
+
+/// Cells that a sigma spans at least where a fit is to be within the budget: by what the Gaussian passes at the grid's highest frequency
+/// every fit misses, however long its spline.
+double least_span_within(double l1_budget) { return std::sqrt(2.0 * std::log(1.0 / std::min(l1_budget, 0.5))) / std::numbers::pi; }
+
+/// Whether a fit by so many cells of this factor may be worth its while.
+class WorthFitting {
+ public:
+  WorthFitting(const AxisKernel& kernel, int cells, double l1_budget) : kernel_(kernel), cells_(cells), l1_budget_(l1_budget) {
+    if (is_tent()) {
+      // What fits miss at least falls with the square of the cells to a tent's end, as far as was seen.
+      constexpr double kBestSeen = 0.4;
+      least_span_ = std::sqrt(kBestSeen / l1_budget) / std::sqrt(6.0);
+    } else {
+      least_span_ = least_span_within(l1_budget);
+      of_factor_ = least_distance_of_factor(std::get<AxisGaussian>(kernel.shape));
+    }
+  }
+
+  [[nodiscard]] bool operator()(int factor) const {
+    const double span = kernel_.sigma() / factor;
+    if (span < least_span_ || span > most_span(factor) || of_factor_ * factor > l1_budget_) return false;
+    const std::int64_t reach = most_reach(folded_where_shorter(kernel_, factor), factor);
+    return reach <= kMostReach * factor && std::int64_t{cells_} * factor - 1 <= reach;
+  }
+
+  /// The distance falls with the cells that a sigma spans, at most as fast as the square of their `cells`-th power, of tents with the
+  /// square: a fit that misses tells which factors must miss, too.
+  void learn_from(const AxisPlan& missed) {
+    const AxisKernel kernel = folded_where_shorter(kernel_, missed.factor);
+    if (kernel.fold != Fold{} || missed.reach() + missed.factor > most_reach(kernel, missed.factor)) return;
+    const double power = is_tent() ? 2.0 : 2.0 * cells_;
+    least_span_ = kernel.sigma() / missed.factor * std::pow(missed.l1_distance / l1_budget_, 1.0 / power);
+  }
+
+ private:
+  [[nodiscard]] bool is_tent() const { return std::holds_alternative<AxisTent>(kernel_.shape); }
+  [[nodiscard]] double most_span(int factor) const {
+    constexpr double kUsualSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
+    constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the spline
+    const bool is_folded = folded_where_shorter(kernel_, factor).fold != Fold{};
+    if (factor == kMaxFactor || is_tent() || is_folded) return std::numeric_limits<double>::infinity();
+    return kernel_.is_cut() ? kCutSpan : kUsualSpan;
+  }
+
+  const AxisKernel& kernel_;
+  int cells_;
+  double l1_budget_;
+  double least_span_ = 0.0;
+  double of_factor_ = 0.0;
+};
+
+/// The least that a fit may cost.
+double least_cost(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int cells) {
+  constexpr double kLeastTaps = 6.0;  // for each cell that a sigma spans
+  const auto of_taps = [&](double taps) { return cost_of(p, direction, factor, cells, taps); };
+  if (const Fold fold = folded_where_shorter(kernel, factor).fold; fold != Fold{}) {
+    const double half = std::max(static_cast<double>(fold.period) / 2.0, static_cast<double>(fold.length));
+    return of_taps(2.0 * half / factor) * growth_by_margins(p, direction, half);
+  }
+  if (const auto* tent = std::get_if<AxisTent>(&kernel.shape)) return of_taps(tent->end / factor);
+  const auto& gaussian = std::get<AxisGaussian>(kernel.shape);
+  const double usual = kLeastTaps * gaussian.sigma / factor;
+  return of_taps(gaussian.radius ? std::min(usual, static_cast<double>(*gaussian.radius) / factor) : usual);
+}
+
+/// The cheapest factor for splines of so many cells within the budget that costs less than `below`. Those that may be cheapest come first,
+/// so that few are fitted.
+std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, Axis direction, int cells, double l1_budget, double below) {
+  WorthFitting is_worth_fitting(kernel, cells, l1_budget);
+  std::vector<std::pair<double, int>> by_cost;  // at least
+  for (const int factor : kFactors) {
+    if (is_worth_fitting(factor)) by_cost.emplace_back(least_cost(p, kernel, direction, factor, cells), factor);
+  }
+  std::ranges::sort(by_cost);
+  std::optional<AxisPlan> best;
+  for (const auto& [least, factor] : by_cost) {
+    if (least >= below) break;
+    if (!is_worth_fitting(factor)) continue;
+    AxisPlan found = decimated(p, kernel, direction, factor, cells);
+    if (found.l1_distance > l1_budget) {
+      is_worth_fitting.learn_from(found);
+      continue;
+    }
+    if (found.cost >= below) continue;
+    if (!has_kernel_for(p, found)) found = shortened(std::move(found), l1_budget - found.l1_distance);
+    if (has_kernel_for(p, found)) {
+      below = found.cost;
+      best = std::move(found);
+    }
+  }
+  return best;
+}
+
+/// The cheapest way for one axis, which may be not to decimate. Of the widest kernels the weights are so many that they are only made where
+/// nothing else is exact enough.
+AxisPlan cheapest(const Problem& p, const AxisKernel& kernel, Axis direction, double l1_budget) {
+  constexpr double kWide = 1000.0;      // sigma
+  constexpr std::int64_t kShort = 64;   // an image, on which few weights are left of any kernel
+  if (is_one_pixel(p, direction)) return undecimated(p, direction, l1_budget);
+  std::optional<AxisPlan> best;
+  double below = std::numeric_limits<double>::infinity();
+  if (kernel.sigma() < kWide || length_of(p, direction) < kShort) {
+    best = undecimated(p, direction, l1_budget);
+    if (has_kernel_for(p, *best)) below = best->cost;
+  }
+  for (const int cells : kCells) {
+    std::optional<AxisPlan> other = cheapest_by(p, kernel, direction, cells, l1_budget, below);
+    if (!other) continue;
+    below = other->cost;
+    best = std::move(other);
+  }
+  return best ? *best : undecimated(p, direction, l1_budget);
+}
+
+/// "4" or "4x6"; unset where the option is not given.
+Result<std::optional<PerAxis<int>>> option(const Problem& p, std::string_view name, int largest) {
+  const auto given = p.options.find(name);
+  if (given == p.options.end()) return std::optional<PerAxis<int>>();
+  const std::string& text = given->second;
+  const char* const end = text.data() + text.size();
+  PerAxis<int> value;
+  auto [rest, error] = std::from_chars(text.data(), end, value.x);
+  value.y = value.x;
+  if (error == std::errc() && rest != end && *rest == 'x') {
+    const auto second = std::from_chars(rest + 1, end, value.y);
+    rest = second.ptr;
+    error = second.ec;
+  }
+  const auto in_range = [&](int v) { return v >= 1 && v <= largest; };
+  if (error != std::errc() || rest != end || !in_range(value.x) || !in_range(value.y)) {
+    return refusal("option " + std::string(name) + " is 1 to " + std::to_string(largest) + " or two such as 2x4, not \"" +
+                   text + "\"");
+  }
+  return std::optional(value);
+}
+
+/// What is to be made of an axis, of a kernel that can be decimated.
+std::optional<AxisKernel> kernel_of(const Problem& p, Axis direction) {
+  const Fold fold = fold_of(on(p.spec.border.mode, direction), length_of(p, direction));
+  if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) return AxisKernel{on_axis(*gaussian, direction), fold};
+  if (const auto* tent = std::get_if<Tent>(&p.spec.kernel)) return AxisKernel{AxisTent{on(tent->radius, direction) + 1.0}, fold};
+  return std::nullopt;
+}
+
+/// Whether an axis is not blurred.
+bool is_a_point(const AxisKernel& kernel) {
+  const auto* tent = std::get_if<AxisTent>(&kernel.shape);
+  return tent != nullptr ? tent->end <= 1.0 : kernel.sigma() == 0.0;
+}
+
+/// What the options say of one axis.
+struct Wish {
+  std::optional<int> factor;
+  std::optional<int> cells;
+};
+
+AxisPlan plan_axis(const Problem& p, const AxisKernel& kernel, Axis direction, const Wish& wish, double l1_budget) {
+  const auto& [factor, cells] = wish;
+  constexpr int kUsualCells = 4;
+  if (is_a_point(kernel) || factor == 1) return undecimated(p, direction, l1_budget);
+  if (factor) return decimated(p, kernel, direction, *factor, cells.value_or(kUsualCells));
+  if (cells) {
+    constexpr double kAnyCost = std::numeric_limits<double>::infinity();
+    const std::optional<AxisPlan> found = cheapest_by(p, kernel, direction, *cells, l1_budget, kAnyCost);
+    return found ? *found : undecimated(p, direction, l1_budget);
+  }
+  return cheapest(p, kernel, direction, l1_budget);
+}
+
+/// "4", or "4x6" where the axes differ.
+std::string both(const std::string& x, const std::string& y) { return x == y ? x : x + "x" + y; }
+
+/// The taps of the grid's kernel, then those of the spline.
+AxisTaps coarse_and_spline(const AxisPlan& axis) {
+  AxisTaps out = axis.coarse;
+  out.weights.insert(out.weights.end(), axis.spline.begin(), axis.spline.end());
+  return out;
+}
+
+/// The passes of CPUs, added to what is known of the proposal already.
+Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
+  const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
+  const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
+  const CellRange rows = cell_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
+  const int channels = info(p.src.format).channels;
+  const cpu::ExpandShape shape_x{x.factor, x.cells(), static_cast<std::int64_t>(x.coarse.weights.size())};
+  const cpu::ExpandShape shape_y{y.factor, y.cells(), static_cast<std::int64_t>(y.coarse.weights.size())};
+  // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
+  const std::int64_t sum_bytes = channels * 4 * (y.cells() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
+  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowBatch) / x.factor + y.cells() + 1);
+  const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.cells()) + 6.0);  // a pixel
+  const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
+
+  Pass pass;
+  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first},
+                    {"first_y", rows.first},   {"factor_x", x.factor}, {"factor_y", y.factor},
+                    {"cells_x", x.cells()},    {"cells_y", y.cells()}};
+  pass.taps = {coarse_and_spline(x), coarse_and_spline(y)};
+
+  // Tiles that make the cells they need by themselves leave nothing for a second pass, but decimate again what neighbours
+  // share: they pay where the grid would go through memory, or where there is but one.
+  Pass one = pass;
+  one.kernel = kOnePassKernel;
+  one.size = {p.dst.width, p.dst.height};
+  TileNeeds needs;
+  needs.halo = {(shape_x.coarse_taps + 2 * x.cells()) * x.factor, (shape_y.coarse_taps + 2 * y.cells()) * y.factor};
+  needs.column_bytes = std::max(sum_bytes, mix_bytes);  // they take turns
+  needs.pixel_operations = decimate_operations + expand_operations;
+  one.tile = cpu_tile(p.device, one.size, needs);
+
+  const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
+  const bool is_whole = one.tile == one.size;
+  const bool is_worth_it = grid_bytes > p.device.llc_bytes / 2 && needs.halo.y * kLeastStrip <= one.tile.y;
+  const auto passes = p.options.find("passes");
+  const bool is_one = passes == p.options.end() ? is_whole || is_worth_it : passes->second == kOnePass;
+  out.options.emplace("passes", is_one ? kOnePass : kTwoPasses);
+  if (is_one) {
+    const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);
+    out.scratch_bytes = p.device.threads * scratch.bytes;
+    out.passes = {std::move(one)};
+  } else {
+    Pass decimate = pass;
+    decimate.kernel = kDecimateKernel;
+    decimate.destination = intermediate();
+    decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
+    needs = {};
+    needs.halo = {x.cells() - 1, y.cells() - 1};
+    needs.column_bytes = x.factor * sum_bytes;
+    needs.pixel_operations = x.factor * y.factor * decimate_operations;
+    decimate.tile = cpu_tile(p.device, decimate.size, needs);
+    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, {y.factor, y.cells()},
+                                       channels);
+
+    Pass expand = std::move(one);
+    expand.kernel = kExpandKernel;
+    expand.source = intermediate();
+    needs = {};
+    constexpr std::int64_t kCheap = 4;  // a halo is rows of few cells
+    needs.halo = {(shape_x.coarse_taps + x.cells()) * x.factor / kCheap,
+                  (shape_y.coarse_taps + y.cells()) * y.factor / kCheap};
+    needs.column_bytes = mix_bytes;
+    needs.pixel_operations = expand_operations;
+    expand.tile = cpu_tile(p.device, expand.size, needs);
+    const cpu::GaussExpandScratch back(nullptr, expand.tile.x, shape_x, shape_y, channels);
+
+    out.intermediate_bytes = grid_bytes;
+    out.scratch_bytes = out.intermediate_bytes + p.device.threads * std::max(in.bytes, back.bytes);
+    out.passes = {std::move(decimate), std::move(expand)};
+  }
+  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() +
+                    2 * out.intermediate_bytes + p.dst.payload_bytes();
+  // In multiply-adds a component, as measured: rows are decoded and encoded on the way, and across goes one row of cells for
+  // `factor` of pixels, with shuffles. The blur of the grid has little to share between its outputs where taps are few.
+  constexpr double kDown = 0.5, kRow = 1.5;
+  constexpr double kAcross = 0.9, kShuffles = 3.0;
+  constexpr double kCell = 55.0, kTap = 1.3;
+  const auto cells_x = static_cast<double>(x.cells()), cells_y = static_cast<double>(y.cells());
+  const double pixels = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor) +
+                        static_cast<double>(p.dst.width) * p.dst.height;  // read and written
+  const double grid = static_cast<double>(columns.size * rows.size) *
+                      (kCell + kTap * static_cast<double>(shape_x.coarse_taps + shape_y.coarse_taps));
+  const double operations = pixels * (kDown * (cells_y + kRow) + kAcross * (cells_x + kShuffles) / y.factor) + grid;
+  out.seconds = arithmetic_seconds(p.device, operations * channels) +
+                copy_seconds(p.device, out.moved_bytes);
+  return out;
+}
+
+/// Both axes, and what they make together.
+struct Axes {
+  AxisPlan x, y;
+  double error = 0.0;
+  double cost = 0.0;
+};
+
+/// What is left of the error is for shorter kernels of the grid. `gain` is the error of a distance.
+Axes shortened(const Problem& p, Axes axes, double gain) {
+  const double left = (p.allowed_error - error_of(p, axes.x, axes.y)) / gain;
+  axes.x = shortened(std::move(axes.x), left / 2.0 / magnitude(axes.y.coarse.weights));
+  axes.y = shortened(std::move(axes.y), (p.allowed_error - error_of(p, axes.x, axes.y)) / gain);
+  axes.error = error_of(p, axes.x, axes.y);
+  axes.cost = axes.x.cost + axes.y.cost;
+  return axes;
+}
+
+Result<Proposal> propose(const Problem& p) {
+  const bool is_cpu = p.device.backend == Backend::cpu;
+  if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
+  const Status known = is_cpu ? only_options(p, {"factor", "cells", "passes"})
+                              : only_options(p, {"factor", "cells", "blur", "batch", "blur_span", "group", "cell_rows", "storage", "math",
+                                                 "read_span", "write_span"});
+  if (!known) return known.error();
+  const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
+  if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
+  if (!is_cpu && std::holds_alternative<Tent>(p.spec.kernel)) return refusal("tents are decimated on CPUs only");
+
+  const auto factor = option(p, "factor", kMaxFactor);
+  if (!factor) return factor.error();
+  const auto cells = option(p, "cells", cpu::kMaxCells);
+  if (!cells) return cells.error();
+  const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
+  for (const Axis axis : {Axis::x, Axis::y}) {
+    const int d = on(coarsest, axis);
+    const std::int64_t reach = most_reach(folded_where_shorter(axis == Axis::x ? *of_x : *of_y, d), d);
+    if (d > 1 && reach > kMostReach * d) {
+      return refusal("the kernel reaches " + std::to_string(reach) + " pixels, more than " + std::to_string(kMostReach) + " cells of " +
+                     std::to_string(d));
+    }
+  }
+  const auto wish = [&](Axis axis) {
+    return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt,
+                *cells ? std::optional(on(**cells, axis)) : std::nullopt};
+  };
+  const double gain = colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);  // of a distance
+  Axes best;
+  for (const double rounding_share : {0.03, 0.15, 0.4, 0.6, 0.8}) {  // of the error; the rest is for both axes
+    const double budget = p.allowed_error * (1.0 - rounding_share) / gain;
+    best = {};
+    for (const double share : {0.5, 0.2, 0.8}) {  // of x; what it does not need is left to y
+      Axes axes;
+      axes.x = plan_axis(p, *of_x, Axis::x, wish(Axis::x), share * budget);
+      axes.y = plan_axis(p, *of_y, Axis::y, wish(Axis::y), budget - axes.x.l1_distance);
+      axes = shortened(p, std::move(axes), gain);
+      if (best.cost == 0.0 || axes.cost < best.cost) best = std::move(axes);
+    }
+    if (best.error <= p.allowed_error) break;
+  }
+  const AxisPlan& x = best.x;
+  const AxisPlan& y = best.y;
+  if (!std::isfinite(best.error)) return refusal("so many cells of so many pixels reach further than 7 sigma");
+  if (x.factor == 1 && y.factor == 1) {
+    return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) +
+                   " cannot be decimated within the error");
+  }
+  Proposal out;
+  out.error = best.error;
+  out.reach = reach_on_both_sides(x.reach(), y.reach());
+  out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
+                 {"cells", both(std::to_string(x.cells()), std::to_string(y.cells()))}};
+  if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
+
+  return add_cpu_passes(p, x, y, std::move(out));
+}
+
+}  // namespace
+
+CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
+                     std::int64_t length) {
+  const std::int64_t d = axis.factor;
+  const auto taps = static_cast<std::int64_t>(axis.spline.size());
+  const std::int64_t centre = spline_centre(axis.spline.size());
+  const std::int64_t reach = axis.coarse.anchor;
+  std::int64_t begin = floor_div(first + centre, d) - (axis.cells() - 1) - reach;
+  std::int64_t end = floor_div(first + length - 1 + centre, d) + reach + 1;
+  if (mode == BorderMode::clamp || mode == BorderMode::constant) {
+    // Cells wholly outside the image are all alike: the kernel repeats the nearest.
+    begin = std::max(begin, floor_div(centre - taps, d));
+    end = std::min(end, floor_div(source_length + centre + d - 1, d) + 1);
+  }
+  return {begin, end - begin};
+}
+
+constinit const Algorithm kGaussDecimate = {
+    {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand", "this project, after Unser et al. 1993",
+     kOptions},
+    propose};
+
+}  // namespace mollify

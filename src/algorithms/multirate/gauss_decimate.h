@@ -1,0 +1,41 @@
+// What gauss.decimate for CPUs and for GPUs share: how an axis is decimated.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/common/propose.h"
+#include "math/decimation.h"
+#include "math/splines.h"
+
+namespace mollify {
+
+/// One axis: how it is decimated, and what that costs. Where it is not, each pixel is a cell.
+struct AxisPlan {
+  int factor = 1;
+  std::vector<double> spline{1.0};
+  AxisTaps coarse;
+  double l1_distance = 0.0;
+  double cost = 0.0;  ///< multiply-adds a component
+
+  [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
+  /// See Decimation::reach().
+  [[nodiscard]] std::int64_t reach() const { return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1; }
+};
+
+/// The cells that an output of `length` pixels from `first` on needs on one axis, of those that can differ.
+struct CellRange {
+  std::int64_t first;
+  std::int64_t size;
+};
+[[nodiscard]] CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
+                                   std::int64_t length);
+
+/// Rows that GPUs fetch together and sum up by themselves: as many as divide a cell's, up to eight.
+[[nodiscard]] std::int32_t gpu_rows_ahead(const Problem& p, int factor);
+
+/// The passes of GPUs, added to what is known of the proposal already.
+[[nodiscard]] Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y,
+                                                             Proposal out);
+
+}  // namespace mollify

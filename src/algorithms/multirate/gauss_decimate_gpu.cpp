@@ -1,0 +1,318 @@
+// gauss.decimate on GPUs: the image becomes a grid of cells, the grid is blurred, and pixels are expanded from it, in three
+// dispatches, or in two where what expands blurs as well. Image and result are touched once; the grids are small and stay in cache.
+// About 2 * cells multiply-adds a component at any sigma.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/multirate/gauss_decimate_gpu.h"
+#include "algorithms/common/occupancy.h"
+#include "algorithms/multirate/gauss_grid.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kDecimate = "gauss_decimate";
+constexpr std::string_view kDecimateSpans = "gauss_decimate_spans";  // the same for pixels as they are stored
+
+/// As many as `bytes` hold, a power of two, and whole words.
+std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
+  constexpr int kLongest = 8;
+  const int pixels = std::clamp(bytes / info(format).pixel_bytes(), 1, kLongest);
+  auto span = static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(pixels)));
+  while (!is_whole_words(format, span)) span *= 2;
+  return span;
+}
+
+/// Rows of the destination that are no whole spans are stored by pixels, so shorter ones that divide them are mostly faster: at 4095
+/// columns `rgba8` takes 68 us instead of 82 at sigma 50, but, decimated by sums, 86 instead of 83 at 10, where few rows share what is made
+/// across. How a caller's buffer pads its rows is not known to a plan.
+std::int32_t span_of_rows(const Problem& p, const AxisPlan& y, std::int32_t span) {
+  constexpr int kManyRows = 8;
+  if (info(p.dst.format).bits == 8 && y.factor < kManyRows) return span;
+  std::int32_t shorter = span;
+  while (p.dst.width % shorter != 0) shorter /= 2;
+  return is_whole_words(p.dst.format, shorter) ? shorter : span;
+}
+
+/// Measured on an H200: 16 bytes are fastest, but for 8 of 8-bit pixels where small factors leave many sums. Drivers that run on the
+/// processor take seconds to compile what spans unroll to.
+Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
+  constexpr std::int32_t kLongest = 8;
+  constexpr int kManySums = 6;
+  Spans out;
+  out.are_plain = where == Storage::buffer && p.spec.alpha == AlphaMode::ignore &&
+                  p.spec.transfer == TransferFunction::none && p.src.format == p.dst.format;
+  const int bits = info(p.src.format).bits;
+  const bool is_software = p.device.gpu.is_software;
+  const bool is_short = bits == 8 && y.factor < kManySums;
+  const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
+  const std::int32_t written_bytes = is_software ? 1 : 16;
+  const auto choose = [&](std::string_view option, std::int32_t usual) {
+    return count(p, option, kLongest, out.are_plain ? usual : 1);
+  };
+  const Result<std::int32_t> read = choose("read_span", usual_span(p.src.format, read_bytes));
+  const Result<std::int32_t> written = choose("write_span", span_of_rows(p, y, usual_span(p.src.format, written_bytes)));
+  if (!read) return read.error();
+  if (!written) return written.error();
+  out.read = *read;
+  out.written = *written;
+  if (!out.are_plain && (out.read > 1 || out.written > 1)) {
+    return refusal("spans are of pixels in buffers that are only blurred");
+  }
+  for (const std::int32_t span : {out.read, out.written}) {
+    if (Status s = out.are_plain ? check_span(p.src.format, span) : Status(); !s) return s.error();
+  }
+  return out;
+}
+
+/// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few. Measured on an H200: 1024
+/// threads have so few registers each that f32 at sigma 100 takes 519 us instead of 173. So many only if fewer are no spline wide.
+std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t span) {
+  constexpr std::int32_t kUsuallyMost = 512;
+  const std::int32_t most = p.device.gpu.max_group_invocations;
+  const std::int64_t shared_with_neighbours = (x.cells() - 1) * x.factor;
+  const std::int64_t spline = shared_with_neighbours + x.factor + span - 1;
+  // One pixel a lane leaves registers for wider groups (rgba16f at sigma 50: 104 us by 512 threads, 109 by 256).
+  const std::int64_t wide = (span == 1 ? 10 : 5) * shared_with_neighbours;
+  std::int32_t threads = 128;
+  while (threads < std::min(most, kUsuallyMost) && threads * span < wide) threads *= 2;
+  while (threads < most && threads * span < spline) threads *= 2;
+  return std::min(threads, most);
+}
+
+/// Groups of the first step that a processor runs at once, as registers allow: those of a lane's sums, and of the words that it has on
+/// their way and at hand. Fitted to an H200, where they are one round: one more group a processor costs a tenth, one less a hundredth.
+double decimating_at_once(std::int32_t threads, std::int32_t channels, double sums, double words) {
+  constexpr double kRegisters = 65536.0;  // of a processor
+  constexpr double kManyWords = 32.0;
+  // Of two or three channels more groups are as fast as one round, or faster.
+  const bool is_flat = channels == 2 || channels == 3;
+  const double many = words >= kManyWords || channels == 1 ? 12.0 : 0.0;
+  const double registers = is_flat ? 42.0 + 0.2 * sums + 1.8 * words : 22.0 + sums + 2.0 * words + many;
+  return std::max(std::floor(kRegisters / threads / registers), 1.0);
+}
+
+struct Grids {
+  PerAxis<CellRange> image;    ///< cells that the image is decimated to
+  PerAxis<CellRange> blurred;  ///< of these, what pixels are expanded from
+};
+
+CellRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t length) {
+  const std::int64_t centre = spline_centre(axis.spline.size());
+  const std::int64_t begin = floor_div(first + centre, axis.factor) - (axis.cells() - 1);
+  return {begin, floor_div(first + length - 1 + centre, axis.factor) + 1 - begin};
+}
+
+/// Sums of f32, down first.
+Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
+                                        Storage where, const Spans& spans) {
+  const PerAxis<std::int32_t> size = size_of(grid);
+  const std::int32_t span = spans.read;
+  const std::int32_t threads = decimating_threads(p, x, span);
+  const std::int32_t columns = threads * span;
+  const auto cells = static_cast<std::int32_t>((columns - (span - 1) - (x.cells() - 1) * x.factor) / x.factor);
+  if (cells < 1) return refusal("a group of " + std::to_string(threads) + " threads is narrower than one spline");
+  const FormatInfo& source = info(p.src.format);
+  const std::int32_t channels = source.channels;
+  const std::int32_t pitch = spans.are_plain ? x.factor | 1 : x.factor;
+  const std::int64_t shared = 4 * channels * ((columns / x.factor + 2) * pitch + (spans.are_plain ? 0 : cells));
+  if (Status s = check_shared(p, shared); !s) return s.error();
+
+  const std::int64_t across = (size.x + cells - 1) / cells;
+  const std::int32_t batch = gpu_rows_ahead(p, y.factor);
+  const std::int32_t numbers = span * channels;
+  const auto sums = static_cast<double>(numbers * y.cells());
+  const double at_once = decimating_at_once(threads, channels, sums, batch * numbers * source.bits / 32.0);
+  const auto round = static_cast<std::int32_t>(at_once * processors(p) / static_cast<double>(across * p.batch));
+  const std::int32_t balanced = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
+  const std::int32_t pieces = std::clamp(round, 1, balanced);
+  const std::int64_t of_sum = (cells * channels / threads + 1) * std::int64_t{x.factor + 1} * x.cells();  // of a row of cells, across
+  const LoopTurns turns{y.factor + of_sum, y.factor * y.cells()};
+  Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(p, size.y, pieces, 1, turns)},
+                        {threads, 1}, where);
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, scale_between_steps(p.src.format))};
+  if (spans.are_plain) {
+    pass.constants["span"] = span;
+    pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
+  }
+  pass.constants["batch"] = batch;
+  pass.constants["segment"] = pass.tile.y;
+  set_axes(pass, grid, x, y);
+
+  Work work;
+  const double area = static_cast<double>(x.factor) * y.factor;
+  const double rows = pass.tile.y;
+  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * columns / (cells * x.factor);
+  work.pixels = static_cast<double>(size.x) * size.y;
+  work.loads = reads * area * share_of_pixel(spans, source);
+  work.operations = reads * area * share_of_pixel(spans, source) * (static_cast<double>(y.cells()) + 3.0);
+  work.shared_loads = static_cast<double>(x.spline.size());
+  work.barriers = 3.0 * threads / cells;
+  work.bytes = static_cast<double>(source_bytes(p)) + work.pixels * 4.0 * channels;
+  DecimateStep out;
+  out.pass = std::move(pass);
+  out.options = {{"math", "f32"}, {"read_span", std::to_string(span)}};
+  out.seconds = seconds(p.device, p.src.format, work);
+  return out;
+}
+
+/// As asked for, else the one that is expected to be faster within the error.
+Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
+                                     Storage where, const Spans& spans, double spent) {
+  const bool is_free = !p.options.contains("math");
+  if (is_free ? p.options.contains("read_span") : choice(p, "math", kDecimateMath, "f32") == 0) {
+    return decimating_by_sums(p, x, y, grid, where, spans);
+  }
+  Result<DecimateStep> matrix = where == Storage::buffer && spans.are_plain
+                                    ? decimating_by_matrix(p, x, y, grid)
+                                    : refusal("matrices need pixels in buffers that are only blurred");
+  if (!is_free) return matrix;
+  Result<DecimateStep> sums = decimating_by_sums(p, x, y, grid, where, spans);
+  // Measured on an H200: smaller pixels are decimated as fast by sums, or faster.
+  constexpr int kLeastBytes = 4;
+  const bool is_exact_enough = matrix && spent + matrix->error <= p.allowed_error;
+  const bool is_faster = matrix && info(p.src.format).pixel_bytes() >= kLeastBytes && (!sums || matrix->seconds < sums->seconds);
+  return is_exact_enough && is_faster ? matrix : sums;
+}
+
+/// What follows the first step.
+using Rest = std::vector<DecimateStep>;
+
+double seconds_of(const Rest& steps) {
+  return std::accumulate(steps.begin(), steps.end(), 0.0, [](double sum, const DecimateStep& s) { return sum + s.seconds; });
+}
+
+Result<Rest> blurred_together(Result<DecimateStep> step, const PerAxis<std::int32_t>& origin) {
+  if (!step) return step.error();
+  step->pass.source = intermediate(0);
+  step->pass.origin = origin;
+  return Rest{std::move(*step)};
+}
+
+Result<Rest> blurred_before(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
+  Result<FusedPass> blur = grid_pass(p, {{e.x.coarse, e.y.coarse}, e.format, size_of(e.grid), e.storage});
+  if (!blur) return blur.error();
+  blur->pass.source = intermediate(0);
+  blur->pass.destination = intermediate(1);
+  blur->pass.origin = origin;
+  DecimateStep expand = expanding_step(p, e);
+  expand.pass.source = intermediate(1);
+  return Rest{{std::move(blur->pass), std::move(blur->options), 0.0, blur->seconds}, std::move(expand)};
+}
+
+/// Whether groups that blur what they expand are faster by strips than by tiles, as measured on an H200: by 2 to 9 % where rows of cells
+/// are near, unless a small image of bytes leaves them few groups. Bytes gain as much by the largest usual factor, whose grid is small.
+bool strips_are_faster(const Problem& p, const AxisPlan& y) {
+  constexpr double kManyPixels = 6e6;
+  const FormatInfo& format = info(p.dst.format);
+  if (format.channels != 4) return false;
+  if (format.bits == 32) return y.factor <= 3;
+  if (format.bits == 16) return y.factor <= 8;
+  const bool is_large = static_cast<double>(p.dst.width) * p.dst.height * p.batch >= kManyPixels;
+  return is_large && (y.factor < 8 || y.factor == 16);
+}
+
+/// As the options ask for, else in the way that is expected to be the fastest.
+Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
+  const auto tiles = [&] { return blurred_together(expanding_tiles_step(p, e), origin); };
+  const auto strips = [&] { return blurred_together(expanding_strips_step(p, e), origin); };
+  const bool has_rows = p.options.contains("cell_rows");
+  const bool has_batch = p.options.contains("batch");
+  if (p.options.contains("blur") || has_rows || has_batch) {
+    const std::size_t blur = choice(p, "blur", kGridBlurs, kGridBlurs[has_batch ? 3 : 2]);
+    if (has_rows && blur < 2) return refusal("option cell_rows is for a grid that is blurred as it is expanded");
+    if (has_batch && blur != 3) return refusal("option batch is for a grid that is blurred and expanded by strips");
+    return blur == 3 ? strips() : blur == 2 ? tiles() : blurred_before(p, e, origin);
+  }
+  Result<Rest> before = blurred_before(p, e, origin);
+  if (p.device.gpu.is_software) return before;  // which takes seconds to compile the others
+  Result<Rest> together = tiles();
+  if (before && (!together || seconds_of(*before) <= seconds_of(*together))) return before;
+  if (!together || !strips_are_faster(p, e.y)) return together;
+  Result<Rest> by_strips = strips();
+  return by_strips ? by_strips : together;
+}
+
+}  // namespace
+
+AxisTaps spline_taps(const AxisPlan& axis, double gain) {
+  AxisTaps out{axis.spline, 0};
+  for (double& w : out.weights) w *= gain;
+  return out;
+}
+
+double share_of_pixel(const Spans& spans, const FormatInfo& format) { return spans.are_plain ? format.channels / 4.0 : 1.0; }
+
+PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid) {
+  return {static_cast<std::int32_t>(grid.x.size), static_cast<std::int32_t>(grid.y.size)};
+}
+
+void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y) {
+  pass.constants.insert({{"first_x", grid.x.first},
+                         {"first_y", grid.y.first},
+                         {"centre_x", spline_centre(x.spline.size())},
+                         {"centre_y", spline_centre(y.spline.size())},
+                         {"factor_x", x.factor},
+                         {"factor_y", y.factor},
+                         {"cells_x", x.cells()},
+                         {"cells_y", y.cells()}});
+}
+
+std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
+  // A driver that runs on the processor takes seconds to compile what more unrolls to.
+  if (p.device.gpu.is_software) return 1;
+  for (std::int32_t rows = 8; rows > 1; --rows) {
+    if (factor % rows == 0) return rows;
+  }
+  return 1;
+}
+
+Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
+  if (Status s = check_division(p, x.coarse.weights); !s) return s.error();
+  if (Status s = check_division(p, y.coarse.weights); !s) return s.error();
+  if (Status s = check_taps({spline_taps(x, 1.0), spline_taps(y, 1.0)}, "a step"); !s) return s.error();
+  const Rect r = region(p);
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  const Grids grids{{cell_range(x, mode.x, p.src.width, r.x, r.width), cell_range(y, mode.y, p.src.height, r.y, r.height)},
+                    {expanded_from(x, r.x, r.width), expanded_from(y, r.y, r.height)}};
+  const PixelFormat format = *find_format(ComponentClass::floating, 32, info(p.src.format).channels);
+  const auto desc = [&](const PerAxis<CellRange>& grid) { return ImageDesc{size_of(grid).x, size_of(grid).y, format}; };
+  const std::array intermediates = {desc(grids.image), desc(grids.blurred)};
+  const Result<Storage> where = buffer_or_image(p, kDecimate, intermediates);
+  if (!where) return where.error();
+  const Result<Spans> span = spans(p, y, *where);
+  if (!span) return span.error();
+  Result<DecimateStep> decimate = decimating_step(p, x, y, grids.image, *where, *span, out.error);
+  if (!decimate) return decimate.error();
+  decimate->pass.destination = intermediate(0);
+  Result<Rest> rest = rest_of(p, {x, y, grids.blurred, format, *where, *span},
+                              {static_cast<std::int32_t>(grids.blurred.x.first - grids.image.x.first),
+                               static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)});
+  if (!rest) return rest.error();
+  rest->insert(rest->begin(), std::move(*decimate));
+  out.seconds = 0.0;
+  for (DecimateStep& step : *rest) {
+    out.passes.push_back(std::move(step.pass));
+    out.options.merge(std::move(step.options));
+    out.error += step.error;
+    out.seconds += step.seconds;
+  }
+  // Tuning rows of up to 4 bytes are measured with rgba8. Where that is decimated by matrices, r16f and rg16f, by sums, take so many
+  // times as long as rows say. Measured on an H100.
+  constexpr double kSummed = 1.4;
+  const FormatInfo& source = info(p.src.format);
+  const bool is_summed = source.bits == 16 && !source.is_unorm() && source.channels < 3;
+  if (is_summed && p.device.gpu.byte_matrices) out.seconds *= kSummed;
+  out.intermediates.assign(intermediates.begin(), intermediates.begin() + static_cast<std::ptrdiff_t>(out.passes.size()) - 1);
+  out.options["write_span"] = std::to_string(span->written);
+  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.moved_bytes = moved_bytes(p, out.intermediates);
+  return out;
+}
+
+}  // namespace mollify

@@ -1,0 +1,59 @@
+// What the forms of gauss.decimate's first step on GPUs share.
+#pragma once
+
+#include "algorithms/multirate/gauss_decimate.h"
+#include "algorithms/common/separable_gpu.h"
+
+namespace mollify {
+
+enum class DecimateMath : std::uint8_t { f32, matrix };
+inline constexpr std::array<std::string_view, 2> kDecimateMath = {"f32", "matrix"};
+
+/// Pixels side by side that one lane reads or writes at once.
+struct Spans {
+  bool are_plain = false;  ///< and kept as they are stored; else they are taken one by one
+  std::int32_t read = 1;
+  std::int32_t written = 1;
+};
+/// What a pixel costs beside one of four channels: lanes of spans work by numbers, others by pixels.
+[[nodiscard]] double share_of_pixel(const Spans& spans, const FormatInfo& format);
+
+/// One dispatch: its pass but for what it reads and writes, and what it costs.
+struct DecimateStep {
+  Pass pass;
+  Options options;               ///< as they were resolved
+  double error = 0.0;            ///< of what it rounds beside sums in f32, full-scale units
+  double seconds = 0.0;          ///< rough
+};
+
+/// The spline times `gain`.
+[[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
+[[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid);
+void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y);
+
+/// Rows by cooperative matrices, of 8-bit pixels in buffers that are only blurred.
+[[nodiscard]] Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
+                                                        const PerAxis<CellRange>& grid);
+
+/// What pixels are expanded from.
+struct Expansion {
+  const AxisPlan& x;
+  const AxisPlan& y;
+  PerAxis<CellRange> grid;
+  PixelFormat format;     ///< of cells
+  gpu::Storage storage;
+  Spans spans;
+
+  /// Cells side by side that the spans of so many lanes are mixed from, wherever they begin.
+  [[nodiscard]] std::int64_t cells_across(std::int32_t lanes) const {
+    return (lanes * spans.written - 2 + x.factor) / x.factor + x.cells();
+  }
+};
+/// Of a grid that is blurred.
+[[nodiscard]] DecimateStep expanding_step(const Problem& p, const Expansion& e);
+/// Of one that is not, by groups that blur a tile of it each, or that walk down strips: their pass reads the grid from where `e.grid` lies
+/// in it. For pixels in buffers that are only blurred.
+[[nodiscard]] Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e);
+[[nodiscard]] Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e);
+
+}  // namespace mollify

@@ -1,0 +1,52 @@
+// The blur of gauss.decimate's grid of cells on GPUs, one dispatch.
+#pragma once
+
+#include "algorithms/separable/sep_fused.h"
+
+namespace mollify {
+
+/// By a dispatch of its own, in either of two ways, or together with the expansion, in either of two.
+inline constexpr std::array<std::string_view, 4> kGridBlurs = {"tiles", "walk", "expand", "strips"};
+/// Threads of a group that makes a tile: across and down it.
+inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
+
+/// Of the kernel on an axis. A larger factor is cheaper than more.
+inline constexpr std::size_t kMostGridTaps = 65;
+
+/// Of numbers that are not negative.
+[[nodiscard]] constexpr std::int32_t ceil_div(std::int64_t a, std::int64_t b) { return static_cast<std::int32_t>((a + b - 1) / b); }
+
+/// What a lane sums at once: whole cells of four channels, or one number of others.
+struct GridUnits {
+  std::int32_t count = 1;   ///< of a cell
+  std::int32_t bytes = 16;  ///< each
+};
+[[nodiscard]] GridUnits grid_units(PixelFormat format, gpu::Storage storage);
+
+/// Cells that a group blurs in shared memory, as grid_tile.glsl lays them out.
+struct GridTile {
+  std::int32_t span = 4;    ///< cells that a lane makes in either direction
+  std::int32_t spans = 1;   ///< side by side
+  std::int32_t height = 4;  ///< rows of cells
+  std::int32_t taps = 1;    ///< across
+  GridUnits units;
+
+  [[nodiscard]] std::int32_t width() const { return spans * span; }
+  [[nodiscard]] std::int64_t shared_bytes() const;
+  /// Without what the taps reach beside it.
+  [[nodiscard]] std::int64_t bytes_without_margins() const;
+};
+
+/// The option "blur_span", or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take
+/// seconds to compile what spans unroll to.
+[[nodiscard]] Result<std::int32_t> blur_span(const Problem& p, GridUnits units);
+/// The refusal of a tile that is too large.
+[[nodiscard]] Status check_grid_tile(const Problem& p, const GridTile& tile);
+/// What grid_tile.glsl asks for beside the numbers of taps.
+void set_grid_tile(Pass& pass, const GridTile& tile);
+
+/// By groups that make a tile each, or by sep.fused's that walk: what is asked for, else what is expected to be faster.
+/// Cells beyond the edge of the grid are like the nearest.
+[[nodiscard]] Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work);
+
+}  // namespace mollify

@@ -1,0 +1,189 @@
+// The blur of gauss.decimate's grid on GPUs. Grids are small, so that what counts is how long a group takes rather than how
+// much it reads: a tile takes a few rounds of loads and three barriers, a walk one after the other for every two rows. Tiles
+// read their margins anew, from the second cache; where those are most of what they read, groups walk.
+#include "algorithms/common/occupancy.h"
+#include "algorithms/multirate/gauss_grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "gauss_grid";
+constexpr std::string_view kTiles = kGridBlurs[0];
+constexpr std::string_view kWalk = kGridBlurs[1];
+
+std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
+
+/// What one group of gauss_grid.comp makes.
+struct Tile {
+  PerAxis<std::int32_t> group;  ///< lanes: units of the tile with its margins across, spans of rows down
+  GridTile cells;
+  double seconds = 0.0;
+};
+
+Tile tile_of(PerAxis<std::int32_t> group, std::int32_t span, std::int32_t taps, GridUnits units) {
+  return {group, {span, (group.x / units.count - (taps - 1)) / span, group.y * span, taps, units}, 0.0};
+}
+
+/// What tiles take. The cells of a tile and its margins come from the second cache once, and then from the first, which is
+/// as fast as shared memory. While some groups wait for cells, others sum, so that what takes longest counts most. All is
+/// over when the processor is done that has most groups.
+double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
+  constexpr double kLatency = 4e-6;          // of rounds of loads, and barriers
+  const GpuTuning& device = gpu_tuning(p.device);
+  const double numbers = tile.cells.units.bytes / 4.0;
+  const double columns = tile.cells.width() + count_of(work.taps.x) - 1.0;
+  const double rows = tile.cells.height + count_of(work.taps.y) - 1.0;
+  const double groups = static_cast<double>(ceil_div(work.size.x, tile.cells.width())) * ceil_div(work.size.y, tile.cells.height);
+  const double lanes = groups * tile.group.x * tile.group.y;
+
+  Work moved;
+  moved.pixels = groups * tile.cells.width() * tile.cells.height;
+  moved.loads = columns * rows / (tile.cells.width() * tile.cells.height);
+  moved.bytes = 2.0 * work.size.x * work.size.y * info(work.source).pixel_bytes();
+  const double moving = seconds(p.device, work.source, moved) - device.launch_seconds;
+  // Of a lane: what it reads to sum down and across and what it leaves and stores; instructions, with those for addresses.
+  const double reads_down = count_of(work.taps.y) + tile.cells.span - 1.0;
+  const double reads_across = count_of(work.taps.x) + tile.cells.span - 1.0;
+  const double reads = (reads_down + reads_across + 3.0 * tile.cells.span) * numbers / 4.0;
+  const double instructions = numbers * tile.cells.span * (count_of(work.taps.x) + count_of(work.taps.y)) + 5.0 * reads_down +
+                              reads_across + 14.0 * tile.cells.span + 100.0;
+  const double reading = lanes * reads / device.shared_loads_per_second;
+  const double summing = lanes * instructions / device.operations_per_second;
+  const double busy = std::sqrt(std::hypot(moving * moving, reading * reading, summing * summing));
+  const double unevenness = std::ceil(groups / processors(p)) * processors(p) / groups;
+  return device.launch_seconds + kLatency + unevenness * busy;
+}
+
+/// What the options ask for, or what leaves a processor several groups.
+Result<std::vector<PerAxis<std::int32_t>>> groups_to_try(const Problem& p) {
+  if (p.options.contains("group")) {
+    const Result<PerAxis<std::int32_t>> asked = group(p, {});
+    if (!asked) return asked.error();
+    return std::vector{*asked};
+  }
+  std::vector<PerAxis<std::int32_t>> groups;
+  for (const std::int32_t threads : {128, 256}) {
+    if (threads > p.device.gpu.max_group_invocations) continue;
+    for (std::int32_t x = 16; x <= threads; x *= 2) groups.push_back({x, threads / x});
+  }
+  return groups;
+}
+
+/// The tile that the options ask for, or the fastest.
+Result<Tile> choose_tile(const Problem& p, const FusedWork& work) {
+  const GridUnits units = grid_units(work.source, work.storage);
+  const std::int32_t taps = count_of(work.taps.x);
+  const Result<std::int32_t> span = blur_span(p, units);
+  if (!span) return span.error();
+  const Result<std::vector<PerAxis<std::int32_t>>> groups = groups_to_try(p);
+  if (!groups) return groups.error();
+  std::optional<Tile> best;
+  Status fits = refusal(std::to_string(taps) + " taps reach further than the tile of a group");
+  for (const PerAxis<std::int32_t> lanes : *groups) {
+    Tile tile = tile_of(lanes, *span, taps, units);
+    if (tile.cells.spans < 1) continue;
+    fits = check_grid_tile(p, tile.cells);
+    if (!fits) continue;
+    tile.seconds = seconds_of(p, work, tile);
+    if (!best || tile.seconds < best->seconds) best = tile;
+  }
+  if (!best) return fits.error();
+  return *best;
+}
+
+Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  const Result<Tile> tile = choose_tile(p, work);
+  if (!tile) return tile.error();
+  FusedPass out;
+  out.options = {{"blur", std::string(kTiles)}, {"blur_span", std::to_string(tile->cells.span)}, {"group", to_text(tile->group)}};
+  out.pass = make_pass(kKernel, work.size, {tile->cells.width(), tile->cells.height}, tile->group, work.storage);
+  out.pass.taps = work.taps;
+  set_grid_tile(out.pass, tile->cells);
+  out.seconds = tile->seconds;
+  return out;
+}
+
+/// The refusal of options that only tiles have.
+Status check_without_tiles(const Problem& p) {
+  for (const char* option : {"blur_span", "group"}) {
+    if (!p.options.contains(option)) continue;
+    return refusal("option " + std::string(option) + " is for a grid that is blurred by tiles");
+  }
+  return {};
+}
+
+Result<FusedPass> by_walk(const Problem& p, const FusedWork& work) {
+  if (Status s = check_without_tiles(p); !s) return s.error();
+  Result<FusedPass> out = fused_pass(p, work);
+  if (!out) return out;
+  out->pass.constants["border_x"] = out->pass.constants["border_y"] = static_cast<int>(BorderMode::clamp);
+  out->options = {{"blur", std::string(kWalk)}};
+  const double across = ceil_div(work.size.x, out->pass.tile.x);
+  const double down = ceil_div(work.size.y, out->pass.tile.y);
+  const double rows = out->pass.tile.y + count_of(work.taps.y) - 1.0;
+  out->seconds = std::max(out->seconds, seconds_of_walk(p, across * down * out->pass.group.x, rows));
+  return out;
+}
+
+}  // namespace
+
+GridUnits grid_units(PixelFormat format, Storage storage) {
+  const int channels = info(format).channels;
+  return channels == 4 || storage == Storage::image ? GridUnits{1, 16} : GridUnits{channels, 4};
+}
+
+std::int64_t GridTile::shared_bytes() const {
+  const std::int32_t banks = 128 / units.bytes;
+  const std::int32_t gap = 1 - span % 2;
+  const std::int32_t reach = width() + taps - 1;
+  const std::int32_t row_of_spans = width() + gap * spans;
+  const std::int32_t places = reach + gap * (reach / span);
+  const std::int32_t pitch = row_of_spans + ceil_div(places - row_of_spans, banks) * banks;
+  return std::int64_t{height} * pitch * units.count * units.bytes;
+}
+
+std::int64_t GridTile::bytes_without_margins() const {
+  const std::int32_t gap = 1 - span % 2;
+  return std::int64_t{height} * (width() + gap * spans) * units.count * units.bytes;
+}
+
+Result<std::int32_t> blur_span(const Problem& p, GridUnits units) {
+  constexpr std::int32_t kLongest = 8;
+  return count(p, "blur_span", kLongest, p.device.gpu.is_software ? 1 : units.bytes == 16 ? 4 : 8);
+}
+
+Status check_grid_tile(const Problem& p, const GridTile& tile) {
+  constexpr std::int64_t kMostBytes = 32 << 10;
+  if (Status s = check_shared(p, tile.shared_bytes()); !s) return s;
+  if (tile.shared_bytes() <= kMostBytes) return {};
+  return refusal("tiles of more than " + std::to_string(kMostBytes) + " bytes leave a processor too few groups");
+}
+
+void set_grid_tile(Pass& pass, const GridTile& tile) {
+  constexpr std::int32_t kRowsAhead = 8;  // of 16 bytes: they leave registers for others
+  pass.constants["unit"] = tile.units.bytes == 16 ? 0 : 1;
+  pass.constants["blur_span"] = tile.span;
+  pass.constants["rows_ahead"] = kRowsAhead;
+}
+
+Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work) {
+  if (Status s = check_fused_taps(work, kMostGridTaps); !s) return s.error();
+  if (p.options.contains("blur")) {
+    return choice(p, "blur", kGridBlurs, kTiles) == 0 ? by_tiles(p, work) : by_walk(p, work);
+  }
+  Result<FusedPass> tiles = by_tiles(p, work);
+  if (p.options.contains("blur_span") || p.options.contains("group")) return tiles;
+  Result<FusedPass> walk = by_walk(p, work);
+  return !walk || (tiles && tiles->seconds <= walk->seconds) ? tiles : walk;
+}
+
+}  // namespace mollify

@@ -1,0 +1,165 @@
+// sep.fused: any separable taps in one pass. On CPUs each source row is filtered horizontally into a ring of rows, and
+// output rows vertically out of that; no intermediate image is written. 2R + 1 multiply-adds a component and axis, so it
+// loses to box.any and to decimated Gaussians when R is large. Symmetric kernels on 8-bit images, up to some 120 taps, are
+// summed in 16-bit integers on CPUs.
+// Source: this project.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <variant>
+
+#include "algorithms/separable/sep_fused.h"
+#include "algorithms/common/separable.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/layout.h"
+#include "math/weights.h"
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+constexpr std::string_view kKernel = "sep_fused";
+constexpr std::string_view kIntegerKernel = "sep_fused_u8";
+constexpr std::array<std::string_view, 3> kAccumulators = {"u16", "f32", "f64"};
+constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
+constexpr std::array<std::string_view, 3> kBlocks = {"1", "2", "4"};
+constexpr std::array<std::string_view, 3> kBatches = {"1", "2", "3"};
+constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
+constexpr std::array<std::string_view, 2> kHalves = {"1", "2"};
+constexpr std::array kOptions = {
+    OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
+               "CPU: precision of rows, weights and sums"},
+    OptionInfo{"math", kFusedMath, "what is expected to be fastest within the error",
+               "GPU: sums of f32, products of f16 matrices summed in f32 (matrix_x: along x only; matrix_lanes: of what each thread fetches), or "
+               "sums of f16 (mixed: along x only) of 8-bit and f16 pixels"},
+    OptionInfo{"between", kFusedBetween, "registers where the device can",
+               "GPU, matrix: by way of what sums of one axis become operands of the other"},
+    OptionInfo{"neighbours", kFusedNeighbours, "what is expected to be faster",
+               "GPU, f32: where a thread finds pixels beside its own, shared memory or the registers of other threads"},
+    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
+    OptionInfo{"span", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
+    OptionInfo{"threads", kThreads, "128, 64 for lanes of bytes, 256 for many taps, 64 to 256 for matrices", "GPU: threads of a work group", true},
+    OptionInfo{"halves", kHalves, "1 where the error allows it",
+               "GPU, matrix: halves that a tap, and a row between the axes, is kept as the sum of"},
+    OptionInfo{"blocks", kBlocks, "as registers allow", "GPU, matrix: blocks of 16 columns of a subgroup; matrix_x, matrix_lanes: eights of columns",
+               true},
+    OptionInfo{"batch", kBatches, "4, or 2 for many taps; lanes: 2 to 4", "GPU: rows from one turn to the next", true},
+    OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
+               true}};
+
+// Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
+constexpr double kIntegerCost = 0.63;
+
+constexpr std::int64_t kMostRowBytes = 16384;  // of a tile: a decoded row and a filtered one share the first cache
+
+constexpr int kMostHalvings = 8;  // of sums of 16 bits; more make hardly a difference
+
+Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, const auto& scratch_bytes) {
+  Proposal out;
+  const int channels = info(p.src.format).channels;
+  pass.size = {p.dst.width, p.dst.height};
+  pass.tile = cpu_tile(p.device, pass.size, needs);
+  out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
+  out.scratch_bytes = p.device.threads * scratch_bytes(pass.tile.x);
+  // Rows of the halo are filtered horizontally with the tile's own.
+  const double overlap = needs.pixel_operations / 2.0 * static_cast<double>(needs.halo.y) / pass.tile.y;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  out.seconds = arithmetic_seconds(p.device, pixels * (needs.pixel_operations + overlap + row_cost * channels)) +
+                copy_seconds(p.device, out.moved_bytes);
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+/// In 16-bit integers, where the image is one of 8 bits that is only blurred. Cutting an endless kernel may take the
+/// share `cut_share` of the error.
+Result<Proposal> propose_integer(const Problem& p, double cut_share, int halvings) {
+  const FormatInfo& source = info(p.src.format);
+  if (!p.device.has_kernel(kIntegerKernel)) return refusal_without_kernel(p, kIntegerKernel);
+  if (Status s = check_16_bit_sums(p); !s) return s.error();
+  std::optional<SeparableTaps> s = separable_taps(p, cut_share);
+  if (!s) return refusal("the matrix is no product of a column and a row");
+  const std::optional<FixedWeights> x = rounded_to_fixed(s->taps.x, halvings);
+  const std::optional<FixedWeights> y = rounded_to_fixed(s->taps.y, halvings);
+  if (!x || !y) return refusal("16-bit sums need symmetric taps, none negative, that sum to one");
+  const auto nx = static_cast<std::int64_t>(x->taps.size());
+  const auto ny = static_cast<std::int64_t>(y->taps.size());
+  const int channels = source.channels;
+
+  constexpr double kPairs = 0.5;  // means of two rows are rounded up; those of two source pixels are exact
+  const Result<RoundingOf16BitSums> rounding = rounding_of_16_bit_sums(p, -x->lost - y->lost, x->gained + y->gained + kPairs);
+  if (!rounding) return rounding.error();
+
+  TileNeeds needs;
+  needs.halo = {2 * (nx - 1), 2 * (ny - 1)};
+  const std::int64_t pixel_bytes = channels * std::int64_t{sizeof(std::uint16_t)};
+  needs.column_bytes = (2 * ny + cpu::kRowBatch) * pixel_bytes;  // the ring, and the row that is filtered next
+  needs.most_columns = kMostRowBytes / pixel_bytes;
+  needs.pixel_operations = static_cast<double>(2 * (nx + ny) * channels) * kIntegerCost;
+  Pass pass;
+  pass.kernel = kIntegerKernel;
+  pass.constants = {{"halvings", halvings}, {"rounding", rounding->number()}};
+  pass.taps = std::move(s->taps);
+  constexpr double kRowCost = 3.0;
+  Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
+    return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes;
+  });
+  out.error = s->cut_error + x->distance + y->distance + rounding->error;
+  out.options = {{"accumulator", "u16"}};
+  return out;
+}
+
+Result<Proposal> propose(const Problem& p) {
+  if (p.device.backend != Backend::cpu) return propose_sep_fused_gpu(p);
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
+  const auto given = p.options.find("accumulator");
+  const bool asked = given != p.options.end() && given->second == "u16";
+  if (asked || (given == p.options.end() && !std::holds_alternative<Box>(p.spec.kernel))) {
+    Result<Proposal> rough = propose_integer(p, 0.5, 0);
+    for (int halvings = 0; rough && rough->error > p.allowed_error && halvings <= kMostHalvings; ++halvings) {
+      rough = propose_integer(p, 0.1, halvings);
+    }
+    if (asked || (rough && rough->error <= p.allowed_error)) return rough;
+  }
+  std::optional<SeparableTaps> s = separable_taps(p);
+  if (!s) return refusal("the matrix is no product of a column and a row");
+
+  const Accumulator accumulator = choose_accumulator(p, [&](Accumulator a) {
+    return s->cut_error + rounding_error(p, *s, a);
+  });
+  // Means into 32-bit floats show what sums of more than a few equal numbers lose, whatever error is allowed.
+  constexpr std::size_t kFew = 3;
+  const FormatInfo& destination = info(p.dst.format);
+  const bool shows_sums = std::holds_alternative<Box>(p.spec.kernel) && !destination.is_unorm() && destination.bits == 32 &&
+                          std::max(s->taps.x.weights.size(), s->taps.y.weights.size()) > kFew;
+  const bool wide = accumulator == Accumulator::f64 || (given == p.options.end() && shows_sums);
+  const int channels = info(p.src.format).channels;
+  const auto nx = static_cast<std::int64_t>(s->taps.x.weights.size());
+  const auto ny = static_cast<std::int64_t>(s->taps.y.weights.size());
+  const double error = s->cut_error + rounding_error(p, *s, wide ? Accumulator::f64 : accumulator);
+
+  TileNeeds needs;
+  needs.halo = {nx - 1, ny - 1};
+  needs.column_bytes = (ny + 2 * cpu::kRowBatch) * channels * (wide ? 8 : 4);
+  needs.most_columns = kMostRowBytes / (channels * std::int64_t{sizeof(float)});
+  needs.pixel_operations = static_cast<double>((nx + ny) * channels) * (wide ? 2.0 : 1.0);
+  Pass pass;
+  pass.kernel = kKernel;
+  pass.constants = {{"wide", wide ? 1 : 0}};
+  pass.taps = std::move(s->taps);
+  constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
+  Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
+    return wide ? cpu::SepFusedScratch<double>(nullptr, columns, nx, ny, channels).bytes
+                : cpu::SepFusedScratch<float>(nullptr, columns, nx, ny, channels).bytes;
+  });
+  out.options = {{"accumulator", wide ? "f64" : "f32"}};
+  out.error = error;
+  return out;
+}
+
+}  // namespace
+
+constinit const Algorithm kSepFused = {
+    {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions}, propose};
+
+}  // namespace mollify

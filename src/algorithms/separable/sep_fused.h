@@ -1,0 +1,101 @@
+// sep.fused has forms for CPUs and for GPUs: rows in shared memory, whose pass other algorithms use, too, lanes, and matrices.
+#pragma once
+
+#include "algorithms/common/separable_gpu.h"
+
+namespace mollify {
+
+inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "8", "16"};
+
+enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x, matrix_lanes };
+inline constexpr std::array<std::string_view, 6> kFusedMath = {"f32", "matrix", "half", "mixed", "matrix_x", "matrix_lanes"};
+inline constexpr std::array<std::string_view, 2> kFusedBetween = {"memory", "registers"};
+inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "lanes"};
+
+/// The form that is expected to be fastest of those below.
+[[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
+/// In f32, rows in shared memory.
+[[nodiscard]] Result<Proposal> propose_sep_fused_shared(const Problem& p);
+/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of 8-bit and f16 pixels, of f16 along x (mixed) or
+/// both axes (half).
+[[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
+/// Whether the device and the request allow products of cooperative matrices, by this kernel.
+[[nodiscard]] Status check_fused_matrix(const Problem& p, std::string_view kernel);
+/// Whether sums of an image of 8-bit integers, which err by `error`, can leave the range of its codes by so much that they round to others.
+[[nodiscard]] bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double error);
+/// What cooperative matrices multiply by: taps as halves, or sums of two, and what that moves the result by. "x" is the axis that is
+/// filtered first, whose taps add up to one at most.
+struct HalfTaps {
+  PerAxis<AxisTaps> taps;
+  PerAxis<double> sum;                 ///< of each axis's taps
+  PerAxis<std::int32_t> halves{1, 1};  ///< that a tap is the sum of
+  PerAxis<double> gain{1.0, 1.0};      ///< what sums of an axis are multiplied by to be those of its weights
+  double error = 0.0;                  ///< full-scale units
+};
+/// One half each, and one for what lies between the axes.
+[[nodiscard]] HalfTaps half_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source);
+/// Two halves for what lies between the axes and for each tap; but taps of an axis on which one is near enough are one, times a gain by
+/// which they come nearest.
+[[nodiscard]] HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, double allowed_error);
+/// Of codes of 8 bits, which are read as the halves whose bits they are, 2^-24 of them: taps make up for it, those of the first axis as
+/// far as halves reach. A refusal where those of the other become too large.
+[[nodiscard]] Status scale_for_codes(PerAxis<AxisTaps>& taps);
+/// What sums of the first axis and then those of the other begin with, `half.sum` being of taps before they were scaled: rows are kept less
+/// half the range of codes, and results written as 1024 more, from where on halves are whole numbers.
+[[nodiscard]] PerAxis<double> starts_of_codes(const HalfTaps& half);
+/// Reach of products of matrices: a block of `made` outputs is made of all that matrices read for it, from `before` its first output on.
+[[nodiscard]] inline Reach reach_of_block(std::int32_t before, std::int32_t made, std::int32_t read) {
+  return {before + made - 1, read - 1 - before};
+}
+
+/// On cooperative matrices.
+[[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
+/// On cooperative matrices along x, in f32 along y.
+[[nodiscard]] Result<Proposal> propose_sep_fused_matrix_x(const Problem& p);
+
+/// On cooperative matrices along y and then x, of what their lanes fetch.
+[[nodiscard]] Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p);
+
+/// On an axis: sums of more rows do not fit into registers.
+inline constexpr std::size_t kMostFusedTaps = 65;
+
+/// What one dispatch of the kernel "sep_fused" filters.
+struct FusedWork {
+  PerAxis<AxisTaps> taps;
+  PixelFormat source = PixelFormat::rgba32f;
+  PerAxis<std::int32_t> size;  ///< of what it writes
+  gpu::Storage storage = gpu::Storage::buffer;
+  FusedMath math = FusedMath::f32;
+};
+
+/// A pass without bindings and origin, and what it costs.
+struct FusedPass {
+  Pass pass;
+  Options options;          ///< as they were resolved
+  double reads = 1.0;       ///< how often a source pixel is read
+  double seconds = 0.0;     ///< rough
+  double error = 0.0;       ///< of sums of less than f32
+};
+/// Kernels unroll all taps of a line: the refusal of more.
+[[nodiscard]] Status check_fused_taps(const FusedWork& work, std::size_t most = kMostFusedTaps);
+/// Rows in shared memory. Refuses more taps than sums fit into registers, and whatever the options of `p` ask for in vain.
+[[nodiscard]] Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work);
+/// Rows in registers, which lanes lend each other; leaves the format that it reads.
+[[nodiscard]] Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work);
+
+/// What lanes multiply by that lend each other pixels.
+struct LaneTaps {
+  PerAxis<AxisTaps> taps;
+  std::int32_t x_that_is_one = -1;  ///< the tap of x, if any
+  bool first_of_y_is_one = false;
+  double scale = 1.0;               ///< sums of codes times this are codes ...
+  double centre = 0.0;              ///< ... less this, where sums are of f16
+  bool leave_range = false;         ///< results of an image of integers must be cut to its range
+  double error = 0.0;               ///< of taps and sums in f16
+};
+[[nodiscard]] Result<LaneTaps> lane_taps(const DeviceInfo& device, const FusedWork& work);
+
+/// What a pass is as the whole of an algorithm.
+[[nodiscard]] Proposal proposal_of(const Problem& p, const gpu::Separable& s, FusedMath math, FusedPass fused);
+
+}  // namespace mollify

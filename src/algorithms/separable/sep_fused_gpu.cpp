@@ -1,0 +1,175 @@
+// sep.fused on GPUs: groups walk down strips of columns, filter rows out of shared memory and sum them up in registers.
+// The image is read once, but for what strips share, and written once; a component costs taps_x + taps_y multiply-adds and
+// 2 + taps_x / span shared loads. Loses where the sums of all taps_y rows no longer fit into registers.
+#include <algorithm>
+#include <array>
+
+#include "algorithms/common/occupancy.h"
+#include "algorithms/separable/sep_fused.h"
+#include "algorithms/common/separable_gpu.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "sep_fused";
+constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
+constexpr std::int32_t kMostTapsOfTwo = 45;   // of more, two pixels wide, they hardly do
+
+std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
+
+/// How one group works.
+struct Shape {
+  std::int32_t channels = 1;
+  std::int32_t span = 4;       ///< neighbouring pixels of one channel that a lane makes
+  std::int32_t threads = 128;
+  std::int32_t batch = 1;      ///< rows from one turn to the next
+  std::int32_t width = 0;      ///< columns that come out
+  [[nodiscard]] std::int32_t reach() const { return threads / channels * span; }
+  [[nodiscard]] std::int64_t shared_bytes() const {
+    return static_cast<std::int64_t>(sizeof(float)) * batch * channels * (reach() + width);
+  }
+};
+
+Result<Shape> shape(const Problem& p, const FusedWork& work) {
+  const std::int32_t nx = count_of(work.taps.x);
+  const bool is_tall = count_of(work.taps.y) > kMostTapsOfFour;
+  Shape out;
+  out.channels = info(work.source).channels;
+  // A driver that runs on the processor takes seconds to compile what four pixels and two rows unroll to.
+  const bool is_software = p.device.gpu.is_software;
+  out.span = 1 << choice(p, "span", kFusedSpans, is_software ? "1" : is_tall ? "2" : "4");
+  constexpr std::int32_t kMostSpan = 4;
+  if (out.span > kMostSpan) {
+    return refusal("spans of " + std::to_string(out.span) + " pixels are for lanes that lend each other pixels");
+  }
+  const std::int32_t usual = is_tall || nx > kMostTapsOfFour ? 256 : 128;
+  const Result<std::int32_t> threads =
+      count(p, "threads", p.device.gpu.max_group_invocations, usual / out.channels * out.channels);
+  if (!threads) return threads.error();
+  out.threads = *threads;
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
+  out.width = out.reach() - (nx - 1 + out.span - 1) / out.span * out.span;
+  if (out.width <= 0) {
+    return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " +
+                   std::to_string(out.threads) + " threads");
+  }
+  // Measured on an H200: waits for a turn's rows count until the sums of many taps do.
+  constexpr std::int32_t kFewTaps = 13;
+  const bool has_few_taps = std::max(nx, count_of(work.taps.y)) <= kFewTaps;
+  const Result<std::int32_t> batch = count(p, "batch", 16, is_software ? 1 : has_few_taps ? 4 : 2);
+  if (!batch) return batch.error();
+  out.batch = *batch;
+  if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
+  return out;
+}
+
+}  // namespace
+
+Status check_fused_taps(const FusedWork& work, std::size_t most) {
+  const std::size_t nx = work.taps.x.weights.size();
+  const std::size_t ny = work.taps.y.weights.size();
+  if (nx <= most && ny <= most) return {};
+  return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " + std::to_string(most) +
+                 " on an axis");
+}
+
+Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
+  if (Status s = check_fused_taps(work); !s) return s.error();
+  const std::int32_t nx = count_of(work.taps.x);
+  const std::int32_t ny = count_of(work.taps.y);
+  const Result<Shape> form = shape(p, work);
+  if (!form) return form.error();
+  const std::int64_t across = (work.size.x + form->width - 1) / form->width;
+  const Result<std::int32_t> pieces =
+      count(p, "vertical_groups", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
+  if (!pieces) return pieces.error();
+  const std::int32_t segment = walk_length(p, work.size.y, *pieces, form->batch, {form->batch * (nx + ny), ny});
+
+  FusedPass out;
+  out.options = {{"neighbours", "shared"},
+                 {"storage", std::string(kStorages[static_cast<std::size_t>(work.storage)])},
+                 {"span", std::to_string(form->span)},
+                 {"threads", std::to_string(form->threads)},
+                 {"batch", std::to_string(form->batch)},
+                 {"vertical_groups", std::to_string(*pieces)}};
+  out.pass = make_pass(kKernel, work.size, {form->width, segment}, {form->threads, 1}, work.storage);
+  out.pass.taps = work.taps;
+  out.pass.constants["span"] = form->span;
+  out.pass.constants["batch"] = form->batch;
+  out.pass.constants["segment"] = segment;
+
+  out.reads = (segment + ny - 1.0) / segment * form->reach() / form->width;
+  Work cost;
+  cost.pixels = static_cast<double>(work.size.x) * work.size.y;
+  cost.loads = out.reads;
+  cost.shared_loads = out.reads * (2.0 + static_cast<double>(nx) / form->span);
+  cost.operations = out.reads * (nx + ny);
+  cost.barriers = out.reads / form->batch;
+  cost.bytes = cost.pixels * info(work.source).pixel_bytes() * (out.reads + 1.0);
+  // Measured on an H200: at 65 taps a group takes so many registers that a processor runs one.
+  constexpr double kAlone = 2.5;
+  out.seconds = seconds(p.device, work.source, cost) * (ny > kMostTapsOfTwo ? kAlone : 1.0);
+  return out;
+}
+
+Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, FusedPass fused) {
+  Proposal out;
+  out.error = s.error;
+  out.options = std::move(fused.options);
+  out.options["math"] = kFusedMath[static_cast<std::size_t>(math)];
+  out.seconds = fused.seconds;
+  out.moved_bytes =
+      static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * fused.reads) + p.dst.payload_bytes();
+  fused.pass.origin = {s.region.x, s.region.y};
+  out.passes.push_back(std::move(fused.pass));
+  return out;
+}
+
+Result<Proposal> propose_sep_fused_shared(const Problem& p) {
+  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}, "rows in shared memory");
+      !s) {
+    return s.error();
+  }
+  const Result<Separable> s = separable(p, kKernel, Storage::buffer);
+  if (!s) return s.error();
+  Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage});
+  if (!fused) return fused.error();
+  return proposal_of(p, *s, FusedMath::f32, std::move(*fused));
+}
+
+Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
+  const auto has = [&](std::string_view option) { return p.options.contains(option); };
+  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") || has("between") ? "matrix" : "f32"));
+  if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
+  if (math == FusedMath::matrix_x) return propose_sep_fused_matrix_x(p);
+  if (math == FusedMath::matrix_lanes) return propose_sep_fused_matrix_lanes(p);
+  if (math != FusedMath::f32) return propose_sep_fused_lanes(p, math);
+  if (has("neighbours")) {
+    const bool are_lent = choice(p, "neighbours", kFusedNeighbours, "shared") == 1;
+    return are_lent ? propose_sep_fused_lanes(p, math) : propose_sep_fused_shared(p);
+  }
+  Result<Proposal> best = propose_sep_fused_shared(p);
+  const auto consider = [&](Result<Proposal> other) {
+    const bool fits = other && other->error <= p.allowed_error;
+    if (fits && (!best || other->seconds < best->seconds)) best = std::move(other);
+  };
+  // Drivers that run on the processor take seconds to compile what lanes keep in registers.
+  if (!p.device.gpu.is_software) {
+    consider(propose_sep_fused_lanes(p, FusedMath::f32));
+    // Not for f16, of which large pixels overflow, nor for single channels, of which it has not been timed; `mixed` gains nothing.
+    const FormatInfo& source = info(p.src.format);
+    if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_lanes(p, FusedMath::half));
+  }
+  if (!has("math") && !has("span")) {
+    if (!has("batch")) {
+      consider(propose_sep_fused_matrix(p));
+      if (!has("between")) consider(propose_sep_fused_matrix_lanes(p));
+    }
+    consider(propose_sep_fused_matrix_x(p));
+  }
+  return best;
+}
+
+}  // namespace mollify

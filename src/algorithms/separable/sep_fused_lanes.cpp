@@ -1,0 +1,200 @@
+// sep.fused on GPUs without shared memory: a subgroup walks down a strip, lanes lend each other the pixels that taps of x
+// reach. It is the fastest form for a few taps, because nobody waits at barriers. Loses where most lanes only lend, and where
+// the sums of all rows of taps do not fit into registers.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/common/occupancy.h"
+#include "algorithms/separable/sep_fused.h"
+#include "algorithms/common/separable_gpu.h"
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "sep_fused_lanes";
+constexpr std::int32_t kMostNumbers = 240;   // of a lane's sums and of what its taps see, with what else is in registers
+constexpr std::int32_t kUsualNumbers = 210;  // spans are halved to stay below this
+
+std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
+std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
+
+/// How one subgroup works.
+struct Shape {
+  std::int32_t span = 4;     ///< neighbouring pixels of a lane
+  std::int32_t numbers = 0;  ///< in registers
+  std::int32_t width = 0;    ///< columns that come out
+};
+
+Shape shape(const Problem& p, const FusedWork& work, std::int32_t span) {
+  const std::int32_t channels = info(work.source).channels;
+  const std::int32_t before = work.taps.x.anchor;
+  const std::int32_t after = count_of(work.taps.x) - 1 - before;
+  const std::int32_t in_word = work.math == FusedMath::half ? 2 : 1;
+  return {span, channels * (span * (count_of(work.taps.y) + 1) + span + before + after) / in_word,
+          (p.device.gpu.subgroup_size - ceil_div(before, span) - ceil_div(after, span)) * span};
+}
+
+/// The usual span, less where sums would not fit. Measured on an H200: what fills 16 bytes, or 8 of single channels.
+std::int32_t usual_span(const Problem& p, const FusedWork& work) {
+  const int bytes = info(work.source).pixel_bytes();
+  std::int32_t span = bytes == 1 ? 8 : bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
+  while (span > 1 && is_whole_words(work.source, span / 2) && shape(p, work, span).numbers > kUsualNumbers) span /= 2;
+  return span;
+}
+
+/// Of a group. Measured on an H200: bytes gain 2 % by groups of two subgroups, halves 1 % at five rows of taps.
+std::int32_t usual_threads(const FusedWork& work) {
+  const bool is_small = info(work.source).bits == 8 || (work.source == PixelFormat::rgba16f && count_of(work.taps.y) == 5);
+  return is_small ? 64 : 128;
+}
+
+/// Pieces of the walk, so that processors have whole numbers of as many threads as run at once. Measured on an H200: half a number
+/// costs a tenth; pixels of 8 bytes take more and shorter walks.
+std::int32_t usual_pieces(const Problem& p, const FusedWork& work, std::int64_t strips, std::int32_t threads) {
+  const std::int32_t subgroup = p.device.gpu.subgroup_size;
+  const double more = info(work.source).pixel_bytes() == 8 ? 2.0 : 1.0;
+  const double pieces = more * pieces_of_walk(p, strips * subgroup, work.size.y, count_of(work.taps.y) - 1);
+  const std::int64_t across = (strips * subgroup + threads - 1) / threads;
+  return std::min(even_walks(p, across, threads, pieces), work.size.y);
+}
+
+/// Rows on their way. Rows of halves move up by being renamed, where there are as many as taps reach back, or a multiple. Measured on
+/// an H200: rgba16f gains 3 and 4 % by three at three and five taps, where that divides the rows of a walk. A driver that runs on the
+/// processor compiles half a minute what they unroll to.
+std::int32_t usual_batch(const Problem& p, const FusedWork& work, std::int32_t segment) {
+  const FormatInfo& source = info(work.source);
+  const std::int32_t ny = count_of(work.taps.y);
+  if (p.device.gpu.is_software) return 1;
+  if (work.math == FusedMath::half && ny > 3) return 4;
+  if (source.bits == 8 && ny <= 3) return 3;
+  return work.source == PixelFormat::rgba16f && (ny == 3 || ny == 5) && (segment + ny - 1) % 3 == 0 ? 3 : 2;
+}
+
+/// Instructions that a lane spends on a pixel that comes out.
+double instructions(const Problem& p, const FusedWork& work, const Shape& form) {
+  const FormatInfo& source = info(work.source);
+  const double nx = count_of(work.taps.x);
+  const double ny = count_of(work.taps.y);
+  const bool is_r8 = source.pixel_bytes() == 1;  // by time, too: 30, 35 and 55 us for 3, 5 and 9 taps
+  const double decode = is_r8 ? 4.0 : source.bits == 8 ? 2.0 : source.bits == 16 ? 1.0 : 0.0;
+  const double store = is_r8 ? 6.0 : source.bits == 8 ? 2.5 : source.bits == 16 && source.is_unorm() ? 2.0 : 0.5;
+  const double decoded = decode * (form.span + nx - 1.0) / form.span;
+  const double borrowed = 3.0 * source.pixel_bytes() / 4.0 * (nx - 1.0) / form.span;
+  const double places = 30.0 / form.span;
+  const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.span / form.width;
+  double channel = decoded + nx + ny + store;
+  if (work.math != FusedMath::f32) {
+    // Bytes of one channel that lie two apart are in one word, or in two.
+    const double paired = source.bits == 8 ? (source.channels == 4 ? 1.25 : 2.75) * (form.span + nx - 1.0) / form.span : 0.0;
+    const double stored = source.bits == 8 ? 6.5 : 0.0;  // by time: one by count
+    channel = paired + nx / 2.0 + (work.math == FusedMath::half ? ny / 2.0 + stored : 1.0 + ny + store);
+  }
+  // Tuning rows of up to 4 bytes are measured with rgba8. Where that is filtered by matrices, lanes of r16f and rg16f take longer than
+  // rows say. Measured on an H100.
+  const bool is_other = source.bits == 16 && !source.is_unorm() && source.channels < 3;
+  if (is_other && p.device.gpu.matrix_operations) channel *= 1.6;
+  return (source.channels * channel + borrowed + places) * lending;
+}
+
+Status check_lanes(const Problem& p) {
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (!p.device.gpu.shuffle_operations) return refusal("the device's lanes cannot lend each other pixels");
+  return {};
+}
+
+}  // namespace
+
+Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
+  if (Status s = check_lanes(p); !s) return s.error();
+  if (work.storage != Storage::buffer) return refusal("lanes need pixels in buffers");
+  const FormatInfo& source = info(work.source);
+  const std::int32_t ny = count_of(work.taps.y);
+  const Result<std::int32_t> span = count(p, "span", 16, usual_span(p, work));
+  if (!span) return span.error();
+  if (Status s = check_span(work.source, *span); !s) return s.error();
+  Result<LaneTaps> taps = lane_taps(p.device, work);
+  if (!taps) return taps.error();
+  const Shape form = shape(p, work, *span);
+  if (form.width <= 0) return refusal("the taps reach further than the lanes of a subgroup");
+  if (form.numbers > kMostNumbers) {
+    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(*span) +
+                   " pixels wide, do not fit into registers");
+  }
+  const std::int32_t subgroup = p.device.gpu.subgroup_size;
+  const Result<std::int32_t> threads =
+      count(p, "threads", p.device.gpu.max_group_invocations, ceil_div(usual_threads(work), subgroup) * subgroup);
+  if (!threads) return threads.error();
+  if (*threads % subgroup != 0) {
+    return refusal("groups are whole subgroups: threads are a multiple of " + std::to_string(subgroup));
+  }
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  const std::int64_t strips = ceil_div(work.size.x, form.width);
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces(p, work, strips, *threads));
+  if (!pieces) return pieces.error();
+  const std::int32_t segment = walk_length(p, work.size.y, *pieces, 1, {kShortLoops, ny});
+  const Result<std::int32_t> batch = count(p, "batch", 4, usual_batch(p, work, segment));
+  if (!batch) return batch.error();
+
+  FusedPass out;
+  out.options = {{"neighbours", "lanes"},
+                 {"storage", "buffer"},
+                 {"span", std::to_string(*span)},
+                 {"threads", std::to_string(*threads)},
+                 {"batch", std::to_string(*batch)},
+                 {"vertical_groups", std::to_string(*pieces)}};
+  out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, segment}, {*threads, 1}, Storage::buffer);
+  out.error = taps->error;
+  out.pass.taps = std::move(taps->taps);
+  out.pass.constants["one_x"] = taps->x_that_is_one;
+  out.pass.constants["first_y_is_one"] = taps->first_of_y_is_one;
+  out.pass.constants["clamps"] = taps->leave_range;
+  out.pass.parameters["scale"] = taps->scale;
+  out.pass.parameters["centre"] = taps->centre;
+  out.pass.constants["math"] = work.math == FusedMath::half ? 1 : work.math == FusedMath::mixed ? 2 : 0;
+  out.pass.constants["subgroup_size"] = subgroup;
+  out.pass.constants["span"] = *span;
+  out.pass.constants["ahead"] = *batch;
+  out.pass.constants["before_x"] = work.taps.x.anchor;
+  out.pass.constants["segment"] = segment;
+
+  const double run_up = (segment + ny - 1.0) / segment;
+  const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others
+  out.reads = covered * run_up * subgroup * *span / form.width;
+  const double pixels = static_cast<double>(work.size.x) * work.size.y;
+  const GpuTuning& device = gpu_tuning(p.device);
+  const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;
+  const double computed = pixels * covered * run_up * instructions(p, work, form) / device.operations_per_second;
+  out.seconds = device.launch_seconds + std::hypot(moved, computed);  // each hides part of the other
+  return out;
+}
+
+Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math) {
+  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}, "lanes"); !s) {
+    return s.error();
+  }
+  if (Status s = check_lanes(p); !s) return s.error();
+  const FormatInfo& source = info(p.src.format);
+  if (p.dst.format != p.src.format) return refusal("lanes leave the format that they read");
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("lanes sum pixels as they are stored");
+  }
+  const bool is_half = source.bits == 16 && !source.is_unorm();
+  if (math != FusedMath::f32 && source.bits != 8 && !(is_half && source.channels % 2 == 0)) {
+    return refusal("sums of f16 are for integers of 8 bits and for two or four channels of f16");
+  }
+  // Codes leave f16 little room for other errors.
+  const double cut_share = math != FusedMath::f32 && source.bits == 8 ? 0.05 : 0.5;
+  Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
+  if (!s) return s.error();
+  Result<FusedPass> fused = fused_lanes_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage, math});
+  if (!fused) return fused.error();
+  s->error += fused->error;
+  Proposal out = proposal_of(p, *s, math, std::move(*fused));
+  if (math != FusedMath::f32 && is_half) out.assumption = {"pixels within +-32752, since sums in f16 overflow", 32752.0};
+  return out;
+}
+
+}  // namespace mollify

@@ -1,0 +1,162 @@
+// sep.fused on GPUs with cooperative matrices whose lanes fetch the pixels that they hold of them. Sums along y become operands of products
+// along x where they are, so that nothing goes through shared memory and no lane waits for another subgroup's. Loses where the rows that
+// taps reach fill the registers.
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/common/occupancy.h"
+#include "algorithms/separable/sep_fused.h"
+#include "algorithms/common/separable_gpu.h"
+#include "math/weights.h"
+#include "model/tuning.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+constexpr std::string_view kKernel = "sep_fused_matrix_lanes";
+constexpr std::int32_t kSide = 8;       // of a block of pixels
+constexpr std::int32_t kRows = 16;      // of a turn
+constexpr std::int32_t kNew = kRows / kSide;
+constexpr std::int32_t kWordBytes = 4;
+constexpr std::int32_t kMostBands = 5;  // matrices of taps an axis: more, and the rows that are kept for them, do not fit into registers
+constexpr std::int32_t kUsualThreads = 128;
+constexpr std::int32_t kLanes = 32;     // of a subgroup, which share out a block so that each has two pixels of it
+
+template <class T>
+PerAxis<T> turned(const PerAxis<T>& v) {
+  return {v.y, v.x};
+}
+
+/// y as the axis that is filtered first, whose taps then add up to one.
+PerAxis<AxisTaps> y_first(const PerAxis<AxisTaps>& taps) {
+  PerAxis<AxisTaps> out = turned(taps);
+  const double size = magnitude(out.x.weights);
+  if (size == 0.0) return out;
+  for (double& w : out.x.weights) w /= size;
+  for (double& w : out.y.weights) w *= size;
+  return out;
+}
+
+/// How a group works unless options say so.
+struct Shape {
+  std::int32_t blocks;
+  std::int64_t most_groups;  ///< of a processor: more would run at once, and slow each other down
+};
+
+/// Fitted to contests on an H100 and an H200. `kept`: blocks of rows.
+Shape usual_shape(const FormatInfo& format, std::int32_t kept, double pixels) {
+  constexpr double kManyPixels = 0x1p22;
+  constexpr std::int64_t kAny = 16;
+  if (pixels < kManyPixels) return {4, kAny};
+  if (format.channels == 2) return {6, 2};
+  if (!format.is_unorm()) return {4, 2};
+  return kept <= 1 ? Shape{3, 4} : Shape{kept == 2 ? 6 : 4, 2};
+}
+
+}  // namespace
+
+Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
+  if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}, "matrices of lanes"); !s) {
+    return s.error();
+  }
+  if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
+  if (!p.device.gpu.small_matrices) return refusal("the device has no cooperative matrices of 8 columns that sums of others become");
+  if (p.device.gpu.subgroup_size != kLanes) return refusal("matrices of lanes are for subgroups of 32");
+  const FormatInfo& source = info(p.src.format);
+  if (source.pixel_bytes() % kWordBytes != 0) return refusal("matrices of lanes are for pixels of whole words");
+  const double cut_share = source.is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
+  const Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
+  if (!s) return s.error();
+  if (s->storage != Storage::buffer) return refusal("matrices need pixels in buffers");
+
+  const std::int32_t across = (s->nx() + 2 * kSide - 2) / kSide;
+  const std::int32_t down = (s->ny() + kRows + kSide - 2) / kSide;
+  if (std::max(across, down) > kMostBands) {
+    return refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
+                   " taps, more than lanes hold matrices for");
+  }
+  const PerAxis<AxisTaps> taps = y_first(s->taps.taps);
+  HalfTaps half = half_taps(taps, source);
+  const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
+  if (!halves) return halves.error();
+  if (*halves == 2) half = split_taps(taps, source, p.allowed_error - s->error);
+
+  const std::int32_t words = source.pixel_bytes() / kWordBytes;
+  const std::int32_t kept = down - kNew;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  const Shape usual = usual_shape(source, kept, pixels * p.batch);
+  const Result<std::int32_t> blocks = count(p, "blocks", 8, usual.blocks);
+  if (!blocks) return blocks.error();
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, kUsualThreads);
+  if (!threads) return threads.error();
+  if (*threads % kLanes != 0) return refusal("threads are whole subgroups: a multiple of " + std::to_string(kLanes));
+  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  const std::int32_t width = *threads / kLanes * *blocks * kSide;
+
+  // As many walks as run at once.
+  const std::int32_t read = *blocks + across - 1;
+  constexpr std::int64_t kMostRegisters = 255;
+  const std::int64_t registers = std::min(60 + std::int64_t{3} * read * (2 * kNew * words + kept * source.channels) / 2, kMostRegisters);
+  const auto at_once =
+      static_cast<std::int64_t>(processors(p)) * std::min(groups_of_processor(p, *threads, registers), usual.most_groups);
+  constexpr PerAxis<std::int32_t> kBlock{kSide, kRows};
+  const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
+  const std::int64_t strips = (size.x + width - 1) / width;
+  const std::int64_t most = (size.y + kRows - 1) / kRows;
+  const auto usual_pieces = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
+  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces);
+  if (!pieces) return pieces.error();
+  const std::int32_t segment = walk_length(p, size.y, *pieces, kRows, {});
+
+  Proposal out;
+  out.error = s->error + half.error;
+  out.options = {{"math", "matrix_lanes"},
+                 {"storage", "buffer"},
+                 {"halves", std::to_string(*halves)},
+                 {"blocks", std::to_string(*blocks)},
+                 {"threads", std::to_string(*threads)},
+                 {"vertical_groups", std::to_string(*pieces)}};
+  if (!source.is_unorm()) out.assumption = kFinite;
+  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
+  pass.constants["subgroup_size"] = kLanes;
+  pass.constants["blocks"] = *blocks;
+  pass.constants["clamps"] = leave_range(half.taps, source, out.error);
+  pass.constants["halves"] = *halves;
+  pass.constants["tap_halves_x"] = half.halves.y;
+  pass.constants["tap_halves_y"] = half.halves.x;
+  pass.constants["segment"] = segment;
+  PerAxis<double> start{0.0, 0.0};
+  if (source.is_unorm()) {
+    if (Status scaled = scale_for_codes(half.taps); !scaled) return scaled.error();
+    start = starts_of_codes(half);
+  }
+  pass.taps = turned(half.taps);
+  out.reach = PerAxis<Reach>{reach_of_block(pass.taps.x.anchor, kSide, across * kSide), reach_of_block(pass.taps.y.anchor, kRows, down * kSide)};
+  pass.parameters["between_start"] = start.x;
+  pass.parameters["end_start"] = start.y;
+  pass.parameters["gain"] = half.gain.x * half.gain.y;
+
+  const double reads = (segment + kSide * kept) / static_cast<double>(segment) * read / *blocks;
+  // Products that a block of results takes, and what else is done for one: fitted to what radii of 1 to 12 take on an H200.
+  const double products = source.channels * (down * half.halves.x * static_cast<double>(read) / *blocks +
+                                             across * (*halves + half.halves.y - 1));
+  const double operations = 14.0 + 6.0 * source.channels + 23.0 * words + 0.64 * products;
+  const double computed = pixels * operations / gpu_tuning(p.device).operations_per_second;
+  const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / gpu_tuning(p.device).bytes_per_second;
+  // Where an image does not fill the device: fitted to 256x256 and 512x512 pixels on an H100.
+  constexpr double kTurn = 0.7e-6;
+  constexpr double kBand = 6e-8;  // making a matrix of taps
+  const double turns = segment / kRows + 1.0;
+  // Where taps of two halves are kept beside many rows, registers do not hold all of it: `rgba16f` at radius 12.
+  constexpr std::int32_t kManyRows = 3;
+  const double slowness = kept >= kManyRows && half.halves.x + half.halves.y > 2 ? 1.2 : 1.0;
+  const double begun = gpu_tuning(p.device).launch_seconds + kBand * (across + down);
+  out.seconds = begun + std::max(std::hypot(moved, computed) * slowness, turns * kTurn);
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+}  // namespace mollify

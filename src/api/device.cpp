@@ -1,0 +1,100 @@
+// The public device types: checks that hold for every backend, then on to the backend.
+#include "mollify/device.h"
+
+#include <cstdint>
+
+#include "backends/backend.h"
+#include "base/views.h"
+
+namespace mollify {
+namespace {
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
+
+}  // namespace
+
+Workspace::Workspace(std::unique_ptr<WorkspaceImpl> impl, std::shared_ptr<const ExecutableImpl> owner)
+    : owner_(std::move(owner)), impl_(std::move(impl)) {}
+Workspace::Workspace(Workspace&&) noexcept = default;
+Workspace& Workspace::operator=(Workspace&&) noexcept = default;
+Workspace::~Workspace() = default;
+
+Executable::Executable(std::shared_ptr<const ExecutableImpl> impl) : impl_(std::move(impl)) {}
+
+const Plan& Executable::plan() const { return impl_->plan(); }
+
+Result<Workspace> Executable::make_workspace(Batches batches) const {
+  Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace(batches);
+  if (!workspace) return workspace.error();
+  return Workspace(std::move(*workspace), impl_);
+}
+
+Status Executable::run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const {
+  return run(std::span(&src, 1), std::span(&dst, 1), workspace);
+}
+
+Status Executable::run(std::span<const ConstImageView> src, std::span<const ImageView> dst, Workspace& workspace) const {
+  if (!workspace.belongs_to(*impl_)) return invalid("the workspace was made for another executable");
+  if (src.size() != dst.size()) {
+    return invalid(std::to_string(src.size()) + " sources do not go with " + std::to_string(dst.size()) + " destinations");
+  }
+  for (std::size_t i = 0; i < src.size(); ++i) {
+    if (Status s = check_view("source", src[i], plan().src); !s) return s;
+    if (Status s = check_view("destination", dst[i], plan().dst); !s) return s;
+    if (plan().overlap == Overlap::none && share_bytes(src[i], dst[i])) {
+      return invalid("source and destination overlap, which the plan does not allow for");
+    }
+  }
+  if (src.size() > 1 && disturb_each_other(src, dst)) {
+    return invalid("a destination of the batch overlaps another image's source or destination");
+  }
+  return impl_->run(src, dst, workspace.impl());
+}
+
+Device::Device(std::shared_ptr<DeviceImpl> impl) : impl_(std::move(impl)) {}
+
+const DeviceInfo& Device::info() const { return impl_->info(); }
+
+Result<Executable> Device::prepare(const Plan& plan) const {
+  if (plan.device != impl_->info()) return invalid("the plan was made for another device");
+  if (plan.passes.empty()) return invalid("the plan has no passes: make_plan() makes them");
+  if (Status s = validate(plan.spec, plan.src, plan.dst); !s) return s.error();
+  Result<std::shared_ptr<const ExecutableImpl>> executable = impl_->prepare(plan);
+  if (!executable) return executable.error();
+  return Executable(std::move(*executable));
+}
+
+Result<Device> Device::open(std::string_view name, const DeviceOptions& options) {
+  constexpr std::int32_t kMostThreads = 4096;
+  if (options.threads < 0 || options.threads > kMostThreads) {
+    return invalid("the number of threads is 0 to " + std::to_string(kMostThreads) + ", not " + std::to_string(options.threads));
+  }
+  const std::size_t colon = name.find(':');
+  const std::string_view wanted = name.substr(0, colon);
+  const std::string_view which = colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
+  Error error = invalid("there is no device \"" + std::string(name) + "\"; there are auto");
+  for (const BackendInfo& backend : backends()) error.message += ", " + std::string(mollify::name(backend.backend));
+  for (const BackendInfo& backend : backends()) {
+    if (wanted != "auto" && wanted != mollify::name(backend.backend)) continue;
+    Result<std::shared_ptr<DeviceImpl>> device = backend.open(which, options);
+    if (device) return Device(std::move(*device));
+    error = device.error();
+    if (error.code != ErrorCode::unsupported) break;  // a wrong option is no reason to go elsewhere
+  }
+  return error;
+}
+
+std::vector<DeviceEntry> list_devices() {
+  std::vector<DeviceEntry> out;
+  for (const BackendInfo& backend : backends()) {
+    const std::vector<DeviceInfo> devices = backend.list();
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      std::string open_name(name(backend.backend));
+      if (backend.backend != Backend::cpu) open_name += ":" + std::to_string(i);
+      out.push_back({std::move(open_name), devices[i]});
+    }
+  }
+  return out;
+}
+
+}  // namespace mollify
