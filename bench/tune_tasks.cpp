@@ -116,10 +116,9 @@ std::vector<TuneTask> tune_tasks(const DeviceInfo& device, PerAxis<std::int32_t>
 std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& task, const DeviceInfo& device) {
   // Where the pixels lie is the caller's affair, what is computed is the error's, and over how many passes depends on the
   // size of the image against that of the cache, which rows do not know.
-  constexpr std::array<std::string_view, 9> kNoSpeed = {"storage",  "factor", "cells", "levels", "levels_x",
+  constexpr std::array<std::string_view, 9> kNoSpeed = {"storage",  "factor", "support", "levels", "levels_x",
                                                         "levels_y", "boxes",  "rank",  "passes"};
   constexpr std::array<std::string_view, 4> kPrecision = {"cache", "intermediate", "accumulator", "sums"};
-  constexpr std::array<std::string_view, 2> kPieces = {"columns", "vertical_groups"};
   const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, option.name) != names.end(); };
   if (is_one_of(kNoSpeed) || (task.is_approximate && is_one_of(kPrecision))) return {};
   if (option.name == "group") {
@@ -127,7 +126,7 @@ std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& t
             "64x4", "4x64", "64x1", "128x2", "2x128", "128x1", "256x1", "256x2", "512x1"};
   }
   if (option.name == "segment") return {"64", "128", "256", "512", "1024", "4096"};
-  if (is_one_of(kPieces)) {
+  if (option.name == "chunks") {
     if (device.backend == Backend::cpu) return {"1", "2", "4", "8", "16", "32", "64"};
     return {"1", "2", "4", "8", "12", "16", "24", "32", "48", "64", "96", "128", "192", "256", "384"};
   }

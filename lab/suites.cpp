@@ -140,7 +140,7 @@ bool is_fused(std::string_view id) { return id == "sep.fused" || id == "gauss.de
 /// tools/gpu_table.py.
 std::vector<Group> fused(const DeviceInfo& device) {
   const Variants variants{
-      .takes_part = is_fused, .options = false, .combined = {"math", "form", "blur", "neighbours"}, .max_errors = {kLoose}};
+      .takes_part = is_fused, .options = false, .combined = {"math", "form", "blur", "exchange"}, .max_errors = {kLoose}};
   std::vector<KernelSpec> kernels;
   for (const std::int32_t radius : {1, 2, 4, 9}) kernels.push_back(gaussian_of_width(2 * radius + 1));
   for (const double sigma : {5, 8, 10, 20, 50, 100}) kernels.push_back(open_gaussian(sigma));

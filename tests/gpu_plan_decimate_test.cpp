@@ -17,12 +17,12 @@ std::string blur_of_grid(std::string_view algorithm, std::int32_t size = 1000, P
   if (!plan) return message_of(plan);
   const Options& options = plan->algorithm.options;
   const std::string blur = options.at("blur") + " by " + plan->passes[1].kernel;
-  return options.contains("blur_span") ? blur + " in spans of " + options.at("blur_span") : blur;
+  return options.contains("samples_per_thread") ? blur + " in spans of " + options.at("samples_per_thread") : blur;
 }
 
 TEST(VulkanPlan, SmallImagesAreDecimatedInTwoDispatches) {
-  EXPECT_EQ(blur_of_grid("gauss.decimate"), "expand by gauss_expand_tile in spans of 4");
-  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba16f), "strips by gauss_expand_strip in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate"), "upsample by gauss_upsample_tile in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba16f), "strips by gauss_upsample_strip in spans of 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, fake_gpu(true)), "tiles by gauss_grid in spans of 1")
       << "software takes seconds to compile the others";
 }
@@ -48,14 +48,14 @@ TEST(VulkanPlan, StripsAreForRowsOfCellsThatAreNear) {
     const ImageDesc desc{size, size, format};
     return must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device, with("gauss.decimate"))).passes.back().kernel;
   };
-  for (const double sigma : {5.0, 10.0, 100.0}) EXPECT_EQ(kernel_of(rgba8, sigma), "gauss_expand_strip") << sigma;
-  EXPECT_EQ(kernel_of(rgba8, 20.0), "gauss_expand_tile");
-  EXPECT_EQ(kernel_of(rgba8, 5.0, 1440), "gauss_expand_tile");
-  EXPECT_EQ(kernel_of(rgb8, 5.0), "gauss_expand_tile");
-  for (const double sigma : {5.0, 50.0}) EXPECT_EQ(kernel_of(rgba16f, sigma), "gauss_expand_strip") << sigma;
-  EXPECT_EQ(kernel_of(rgba16f, 100.0), "gauss_expand_tile");
-  EXPECT_EQ(kernel_of(rgba32f, 5.0), "gauss_expand_strip");
-  EXPECT_EQ(kernel_of(rgba32f, 10.0), "gauss_expand_tile");
+  for (const double sigma : {5.0, 10.0, 100.0}) EXPECT_EQ(kernel_of(rgba8, sigma), "gauss_upsample_strip") << sigma;
+  EXPECT_EQ(kernel_of(rgba8, 20.0), "gauss_upsample_tile");
+  EXPECT_EQ(kernel_of(rgba8, 5.0, 1440), "gauss_upsample_tile");
+  EXPECT_EQ(kernel_of(rgb8, 5.0), "gauss_upsample_tile");
+  for (const double sigma : {5.0, 50.0}) EXPECT_EQ(kernel_of(rgba16f, sigma), "gauss_upsample_strip") << sigma;
+  EXPECT_EQ(kernel_of(rgba16f, 100.0), "gauss_upsample_tile");
+  EXPECT_EQ(kernel_of(rgba32f, 5.0), "gauss_upsample_strip");
+  EXPECT_EQ(kernel_of(rgba32f, 10.0), "gauss_upsample_tile");
 }
 
 /// Rows that are within 6 % of the best on an H200.
@@ -74,49 +74,49 @@ TEST(VulkanPlan, StripsAreWholeTurnsInWholeRounds) {
     const ImageDesc desc{4096, 4096, format};
     const Options options =
         must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device, with("gauss.decimate"))).algorithm.options;
-    EXPECT_EQ(options.at("batch"), batch) << sigma;
-    EXPECT_EQ(options.at("cell_rows"), rows) << sigma;
+    EXPECT_EQ(options.at("step_rows"), batch) << sigma;
+    EXPECT_EQ(options.at("coarse_rows"), rows) << sigma;
   }
 }
 
 TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) {
   DeviceInfo device = fake_gpu(false);
-  std::erase(device.kernels, "gauss_expand_tile");
-  std::erase(device.kernels, "gauss_expand_strip");
+  std::erase(device.kernels, "gauss_upsample_tile");
+  std::erase(device.kernels, "gauss_upsample_strip");
   EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, device), "tiles by gauss_grid in spans of 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::r8, device), "tiles by gauss_grid in spans of 8");
   EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, fake_gpu(true)), "tiles by gauss_grid in spans of 1");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=4", 6000, PixelFormat::rgb8, device), "walk by sep_fused");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk"), "walk by sep_fused");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand"), "expand by gauss_expand_tile in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=4", 6000, PixelFormat::rgb8, device), "slide by sep_fused");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=slide"), "slide by sep_fused");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample"), "upsample by gauss_upsample_tile in spans of 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 6000, PixelFormat::rgb8), "tiles by gauss_grid in spans of 8");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur_span=2", 6000, PixelFormat::rgb8, device), "tiles by gauss_grid in spans of 2");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:samples_per_thread=2", 6000, PixelFormat::rgb8, device), "tiles by gauss_grid in spans of 2");
   std::erase(device.kernels, "gauss_grid");
-  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, device), "walk by sep_fused");
+  EXPECT_EQ(blur_of_grid("gauss.decimate", 1000, PixelFormat::rgba8, device), "slide by sep_fused");
   const std::string cannot = "gauss.decimate cannot do this: ";
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 1000, PixelFormat::rgba8, device),
             cannot + "the vulkan backend has no kernel gauss_grid");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=walk,group=64x4"),
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=slide,group=64x4"),
             cannot + "option group is for a grid that is blurred by tiles");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,storage=image"),
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample,storage=image"),
             cannot + "grids are blurred as they are expanded to pixels in buffers that are only blurred");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,factor=6,cells=4,blur_span=8,cell_rows=64"),
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample,factor=6,support=4,samples_per_thread=8,coarse_rows=64"),
             cannot + "lanes would have to keep more than 96 numbers of the grid");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:cell_rows=2"), "expand by gauss_expand_tile in spans of 4");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:batch=8"), "strips by gauss_expand_strip in spans of 4");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,cell_rows=700"), "strips by gauss_expand_strip in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:coarse_rows=2"), "upsample by gauss_upsample_tile in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:step_rows=8"), "strips by gauss_upsample_strip in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,coarse_rows=700"), "strips by gauss_upsample_strip in spans of 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,storage=image"),
             cannot + "grids are blurred as they are expanded to pixels in buffers that are only blurred");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:batch=12", 1000, PixelFormat::rgb8), "strips by gauss_expand_strip in spans of 4");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,blur_span=4,batch=6"),
-            cannot + "the rows of a turn, option batch, are a multiple of blur_span, 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:step_rows=12", 1000, PixelFormat::rgb8), "strips by gauss_upsample_strip in spans of 4");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,samples_per_thread=4,step_rows=6"),
+            cannot + "the option step_rows is a multiple of samples_per_thread, 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,group=64x2"),
             cannot + "the threads of a strip are side by side: group is such as 128x1");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=expand,batch=4"),
-            cannot + "option batch is for a grid that is blurred and expanded by strips");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,cell_rows=2"),
-            cannot + "option cell_rows is for a grid that is blurred as it is expanded");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,cells=4,read_span=4"), cannot + "so many cells of so many pixels reach further than 7 sigma");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample,step_rows=4"),
+            cannot + "the option step_rows is for blur=strips");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,coarse_rows=2"),
+            cannot + "the option coarse_rows is for blur=upsample and blur=strips");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,support=4,read_pixels=4"), cannot + "so many cells of so many pixels reach further than 7 sigma");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=17x4"), cannot + "25 taps reach further than the tile of a group");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=64x12"),
             cannot + "it would need 62976 bytes of shared memory, the device has 32768");
@@ -179,26 +179,26 @@ std::string cells_by(std::string_view algorithm, PixelFormat format = PixelForma
 }
 
 TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
-  const std::string matrix = "matrix by gauss_decimate_matrix";
-  const std::string sums = "f32 by gauss_decimate_spans";
+  const std::string matrix = "coopmat by gauss_decimate_coopmat";
+  const std::string sums = "f32 by gauss_decimate_vec";
   EXPECT_EQ(cells_by("gauss.decimate"), matrix);
   EXPECT_EQ(cells_by("gauss.decimate:math=f32"), sums);
-  EXPECT_EQ(cells_by("gauss.decimate:read_span=2"), sums) << "an option of f32 alone";
+  EXPECT_EQ(cells_by("gauss.decimate:read_pixels=2"), sums) << "an option of f32 alone";
   EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 500), sums) << "matrices of taps take their time to make";
   EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::r8), sums);
-  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::r8), matrix);
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::r8), matrix);
   const std::string cannot = "gauss.decimate cannot do this: ";
-  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgba16f), cannot + "matrices multiply 8-bit integers");
-  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgb8),
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgba16f), cannot + "matrices multiply 8-bit integers");
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgb8),
             cannot + "a matrix has no whole number of cells of three channels");
-  EXPECT_EQ(cells_by("gauss.decimate:math=matrix,read_span=2"),
-            cannot + "matrices are made of 16 bytes at once, without the option read_span");
-  EXPECT_EQ(cells_by("gauss.decimate:math=matrix,storage=image"),
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat,read_pixels=2"),
+            cannot + "matrices are made of 16 bytes at once, without the option read_pixels");
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat,storage=image"),
             cannot + "matrices need pixels in buffers that are only blurred");
   DeviceInfo device = fake_matrix_gpu();
   device.gpu.byte_matrices = false;
   EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 4000, device), sums);
-  EXPECT_EQ(cells_by("gauss.decimate:math=matrix", PixelFormat::rgba8, 4000, device),
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgba8, 4000, device),
             cannot + "the device has no cooperative matrices of 8-bit integers");
 }
 
@@ -206,7 +206,7 @@ TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
 TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
   const DeviceInfo device = fake_h200();
-  const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=matrix,blur=tiles")));
+  const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=coopmat,blur=tiles")));
   for (const Pass& pass : {plan.passes[0], plan.passes[2]}) {
     const double share = groups_a_processor(pass, device);
     EXPECT_LE(share, std::round(share)) << pass.kernel;
@@ -228,10 +228,10 @@ TEST(VulkanPlan, MixturesOfBytesStayInTheirRange) {
 TEST(VulkanPlan, PixelsAreReadSixteenBytesAtOnce) {
   const auto read_span_at = [](int factor, PixelFormat format) {
     const ImageDesc desc{4096, 4096, format};
-    const std::string algorithm = "gauss.decimate:math=f32,cells=5,factor=" + std::to_string(factor);
+    const std::string algorithm = "gauss.decimate:math=f32,support=5,factor=" + std::to_string(factor);
     BlurSpec spec = spec_of(Gaussian{{3.0 * factor, 3.0 * factor}, {}, {}});
     spec.accuracy.max_error = 1e-2;
-    return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).algorithm.options.at("read_span");
+    return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).algorithm.options.at("read_pixels");
   };
   EXPECT_EQ(read_span_at(3, PixelFormat::rgba16f), "2");
   EXPECT_EQ(read_span_at(12, PixelFormat::rgba16f), "2");
@@ -246,7 +246,7 @@ TEST(VulkanPlan, PixelsAreWrittenInSpansThatDivideRows) {
   const auto write_span_at = [](std::int32_t width, PixelFormat format, double sigma) {
     const ImageDesc desc{width, 4096, format};
     return must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, fake_h200(), with("gauss.decimate")))
-        .algorithm.options.at("write_span");
+        .algorithm.options.at("write_pixels");
   };
   EXPECT_EQ(write_span_at(4096, PixelFormat::rgba8, 50), "4");
   EXPECT_EQ(write_span_at(4094, PixelFormat::rgba8, 50), "2");

@@ -22,7 +22,7 @@ std::string math_of(const DeviceInfo& device, double sigma, std::int32_t radius,
   if (!plan) return message_of(plan);
   EXPECT_LE(plan->predicted_error, max_error.value_or(default_max_error(format)));
   const Options& used = plan->algorithm.options;
-  return used.at("math") + (used.contains("halves") ? " of " + used.at("halves") : "");
+  return used.at("math") + (used.contains("split") ? " of " + used.at("split") : "");
 }
 
 TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
@@ -30,31 +30,31 @@ TEST(VulkanPlan, MatricesMultiplyWhereTheDeviceHasThemAndHalvesAreExactEnough) {
   device.gpu.small_matrices = false;
   device.gpu.matrix_operations = false;
   EXPECT_EQ(math_of(device, 3.0, 9), "f32");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix"),
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=coopmat"),
             "sep.fused cannot do this: the device has no cooperative matrices of f16 summed in f32");
   device.gpu.matrix_operations = true;
-  EXPECT_EQ(math_of(device, 3.0, 9), "matrix of 1");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "matrix of 1");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, 1e-5), "matrix of 2");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "matrix of 2");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, 1e-2), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9), "coopmat of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "coopmat of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, 1e-5), "coopmat of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "coopmat of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, 1e-2), "coopmat of 1");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba32f, 1e-2), "f32");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:span=2"), "f32") << "an option of f32 alone";
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:halves=2"), "matrix of 2");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, {}, "sep.fused:math=matrix,halves=1"),
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:pixels_per_thread=2"), "f32") << "an option of f32 alone";
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:split=2"), "coopmat of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f, {}, "sep.fused:math=coopmat,split=1"),
             "sep.fused cannot do this: its error of up to 0.00079 is above the allowed 0.0001");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=f32,halves=1"),
-            "sep.fused cannot do this: option halves is not for rows in shared memory");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,span=2"),
-            "sep.fused cannot do this: option span is not for matrices");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=f32,split=1"),
+            "sep.fused cannot do this: option split is not for rows in shared memory");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=coopmat,pixels_per_thread=2"),
+            "sep.fused cannot do this: option pixels_per_thread is not for matrices");
   EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:threads=96"), "f32") << "96 are no subgroup a channel";
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=matrix,threads=96"),
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:math=coopmat,threads=96"),
             "sep.fused cannot do this: a group has as many subgroups for each channel: threads are a multiple of 128");
   device.gpu.small_matrices = true;
-  EXPECT_EQ(math_of(device, 3.0, 9), "matrix_lanes of 1");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "matrix_lanes of 2");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "matrix of 1");
-  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:between=registers"), "matrix of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9), "coopmat_direct of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba16f), "coopmat_direct of 2");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::r8), "coopmat of 1");
+  EXPECT_EQ(math_of(device, 3.0, 9, PixelFormat::rgba8, {}, "sep.fused:between=registers"), "coopmat of 1");
 }
 
 TEST(VulkanPlan, SumsOfMatricesStayInRegistersWhereTheDeviceMakesThemOperands) {
@@ -83,7 +83,7 @@ TEST(VulkanPlan, GroupsOfMatricesSuitTheFormatAndTheTaps) {
   const auto planned = [&](PixelFormat format, std::int32_t radius, std::int32_t side) {
     const ImageDesc desc{side, side, format};
     const BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
-    return must(make_plan(spec, desc, desc, device, with("sep.fused:math=matrix")));
+    return must(make_plan(spec, desc, desc, device, with("sep.fused:math=coopmat")));
   };
   struct Usual {
     PixelFormat format;
@@ -118,13 +118,13 @@ TEST(VulkanPlan, GroupsOfMatricesSuitTheFormatAndTheTaps) {
 TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
   const auto planned = [](const Gaussian& gaussian, PixelFormat format) {
     const ImageDesc desc{1920, 1080, format};
-    return make_plan(spec_of(gaussian), desc, desc, fake_matrix_gpu(), with("sep.fused:math=matrix"));
+    return make_plan(spec_of(gaussian), desc, desc, fake_matrix_gpu(), with("sep.fused:math=coopmat"));
   };
   for (int tenths = 4; tenths <= 70; ++tenths) {
     const Gaussian endless{{0.1 * tenths, 0.1 * tenths}, {}, {}};
     const Result<Plan> plan = planned(endless, PixelFormat::rgba8);
     ASSERT_TRUE(plan.ok()) << "sigma 0.1 * " << tenths << ": " << message_of(plan);
-    EXPECT_EQ(plan->algorithm.options.at("halves"), "1") << "sigma 0.1 * " << tenths;
+    EXPECT_EQ(plan->algorithm.options.at("split"), "1") << "sigma 0.1 * " << tenths;
     EXPECT_LE(plan->predicted_error, default_max_error(PixelFormat::rgba8)) << "sigma 0.1 * " << tenths;
   }
   // Rows of two halves. Taps of one where that is near enough, which it is for short kernels; else of two, x first.
@@ -132,7 +132,7 @@ TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
     const Gaussian whole{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
     const Result<Plan> plan = planned(whole, PixelFormat::rgba16f);
     ASSERT_TRUE(plan.ok()) << "radius " << radius << ": " << message_of(plan);
-    EXPECT_EQ(plan->algorithm.options.at("halves"), "2") << "radius " << radius;
+    EXPECT_EQ(plan->algorithm.options.at("split"), "2") << "radius " << radius;
     EXPECT_LE(plan->predicted_error, default_max_error(PixelFormat::rgba16f)) << "radius " << radius;
     const auto& constants = plan->passes[0].constants;
     if (radius <= 9 || radius >= 15) {
@@ -151,7 +151,7 @@ TEST(VulkanPlan, TapsOfCodesStayHalves) {
     spec.kernel = Taps{{{0.25 * x, x, 0.25 * x}, 1}, {{0.25 * y, y, 0.25 * y}, 1}, Normalization::none};
     const ImageDesc desc{640, 480, PixelFormat::rgba8};
     spec.accuracy.max_error = 1.0;
-    return make_plan(spec, desc, desc, fake_h200(), with("sep.fused:math=matrix"));
+    return make_plan(spec, desc, desc, fake_h200(), with("sep.fused:math=coopmat"));
   };
   for (const auto& [x, y] : {std::pair{0.5, 0.5}, std::pair{1.0, 1.0}, std::pair{3.0, 0.1}, std::pair{0.1, 3.0}, std::pair{40.0, 0.01}}) {
     const Pass pass = must(planned(x, y)).passes.front();
@@ -179,12 +179,12 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
     return must(planned("sep.fused", PixelFormat::rgba16f, radius)).algorithm.options.at("math");
   };
   EXPECT_EQ(math(1), "f32");
-  EXPECT_EQ(math(2), "matrix_x");
-  for (const std::int32_t radius : {3, 4, 6, 9}) EXPECT_EQ(math(radius), "matrix_lanes") << radius;
-  for (const std::int32_t radius : {12, 15}) EXPECT_EQ(math(radius), "matrix") << radius;
+  EXPECT_EQ(math(2), "coopmat_x");
+  for (const std::int32_t radius : {3, 4, 6, 9}) EXPECT_EQ(math(radius), "coopmat_direct") << radius;
+  for (const std::int32_t radius : {12, 15}) EXPECT_EQ(math(radius), "coopmat") << radius;
   for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
     for (std::int32_t radius = 1; radius <= 16; ++radius) {
-      const Result<Plan> plan = planned("sep.fused:math=matrix_x", format, radius);
+      const Result<Plan> plan = planned("sep.fused:math=coopmat_x", format, radius);
       ASSERT_TRUE(plan.ok()) << radius << ": " << message_of(plan);
       EXPECT_LE(plan->predicted_error, default_max_error(format)) << radius;
       // Taps of y make up for what those of x were divided by, and for codes that are read as the bits of halves.
@@ -199,29 +199,29 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
     }
   }
   // Where rows are not rounded, one half a tap does for a hundredth of a step.
-  const Plan exact = must(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 9, fake_h200(), 4e-5));
-  EXPECT_EQ(exact.algorithm.options.at("halves"), "1");
+  const Plan exact = must(planned("sep.fused:math=coopmat_x", PixelFormat::rgba8, 9, fake_h200(), 4e-5));
+  EXPECT_EQ(exact.algorithm.options.at("split"), "1");
   EXPECT_LT(exact.predicted_error, 4e-5);
-  const Plan split = must(planned("sep.fused:math=matrix_x,halves=2", PixelFormat::rgba16f, 9));
-  EXPECT_LT(split.predicted_error, 0.5 * must(planned("sep.fused:math=matrix_x,halves=1", PixelFormat::rgba16f, 9)).predicted_error);
+  const Plan split = must(planned("sep.fused:math=coopmat_x,split=2", PixelFormat::rgba16f, 9));
+  EXPECT_LT(split.predicted_error, 0.5 * must(planned("sep.fused:math=coopmat_x,split=1", PixelFormat::rgba16f, 9)).predicted_error);
   const std::string cannot = "sep.fused cannot do this: ";
   DeviceInfo without = fake_h200();
   without.gpu.matrix_operations = false;
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 4, without)),
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x", PixelFormat::rgba8, 4, without)),
             cannot + "the device has no cooperative matrices of f16 summed in f32");
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgb8, 4)),
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x", PixelFormat::rgb8, 4)),
             cannot + "matrices along x alone are for pixels of four channels");
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x", PixelFormat::rgba8, 17)),
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x", PixelFormat::rgba8, 17)),
             cannot + "the kernel has 35 rows of taps, whose sums do not fit into registers");
   for (const char* options : {"batch=3", "blocks=4", "threads=100"}) {
-    EXPECT_EQ(message_of(planned(std::string("sep.fused:math=matrix_x,") + options, PixelFormat::rgba16f, 4)),
+    EXPECT_EQ(message_of(planned(std::string("sep.fused:math=coopmat_x,") + options, PixelFormat::rgba16f, 4)),
               cannot + "spans of a row, or of a turn, cannot be shared out to all threads of a group");
   }
-  EXPECT_TRUE(planned("sep.fused:math=matrix_x,blocks=4,batch=1", PixelFormat::rgba8, 4).ok());
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,threads=64", PixelFormat::rgba16f, 9)),
+  EXPECT_TRUE(planned("sep.fused:math=coopmat_x,blocks=4,rows_in_flight=1", PixelFormat::rgba8, 4).ok());
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x,threads=64", PixelFormat::rgba16f, 9)),
             cannot + "taps reach over 20 columns, further than the 16 of a block");
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_x,span=2", PixelFormat::rgba16f, 4)),
-            cannot + "option span is not for matrices along x");
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x,pixels_per_thread=2", PixelFormat::rgba16f, 4)),
+            cannot + "option pixels_per_thread is not for matrices along x");
 }
 
 /// Taps as a kernel makes matrices of them: the nearest halves, and of two those of what is left.
@@ -242,20 +242,20 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
     std::string_view math;
     std::size_t taps;
   };
-  for (const auto& [math, count] : {Kernel{"matrix", 21}, {"matrix", 81}, {"matrix_lanes", 21}, {"matrix_x", 21}}) {
+  for (const auto& [math, count] : {Kernel{"coopmat", 21}, {"coopmat", 81}, {"coopmat_direct", 21}, {"coopmat_x", 21}}) {
     for (const PerAxis<double> size : {PerAxis{1.0, 0.0}, {0.0, 1e6}, {1.0, 1e-6}, {1e-3, 1.0}, {1.0, 1.0}, {1.0, 1e6}}) {
       Taps taps;
       for (AxisTaps* axis : {&taps.x, &taps.y}) axis->weights.resize(count);
       for (double& w : taps.x.weights) w = weight(random) * size.x;
       for (double& w : taps.y.weights) w = weight(random) * size.y;
       const Plan plan =
-          must(make_plan(spec_of(taps), desc, desc, fake_h200(), with("sep.fused:halves=2,math=" + std::string(math))));
+          must(make_plan(spec_of(taps), desc, desc, fake_h200(), with("sep.fused:split=2,math=" + std::string(math))));
       const Pass& pass = plan.passes.front();
       const auto halves = [&](const char* name) {
         const auto found = pass.constants.find(name);
         return found == pass.constants.end() ? 0 : found->second;
       };
-      const bool is_x_alone = math == "matrix_x";
+      const bool is_x_alone = math == "coopmat_x";
       const std::vector<double> x = as_halves(pass.taps.x.weights, halves(is_x_alone ? "tap_halves" : "tap_halves_x"));
       const std::vector<double> y = is_x_alone ? pass.taps.y.weights : as_halves(pass.taps.y.weights, halves("tap_halves_y"));
       const double gain = is_x_alone ? 1.0 : pass.parameters.at("gain");
@@ -286,7 +286,7 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
   for (const PixelFormat format : {rgba8, rgba16f, rg16f}) {
     for (std::int32_t radius = 1; radius <= 12; ++radius) {
       for (const PerAxis<std::int32_t> radii : {PerAxis<std::int32_t>{radius, radius}, {radius, 1}, {2, radius}}) {
-        const Result<Plan> plan = planned("sep.fused:math=matrix_lanes", format, radii);
+        const Result<Plan> plan = planned("sep.fused:math=coopmat_direct", format, radii);
         ASSERT_TRUE(plan.ok()) << radii.x << ", " << radii.y << ": " << message_of(plan);
         EXPECT_LE(plan->predicted_error, default_max_error(format));
         const Pass& pass = plan->passes.front();
@@ -302,7 +302,7 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
     }
   }
   // Codes are 2^-24 of themselves: taps that come first make up for most of it.
-  const Pass codes = must(planned("sep.fused:math=matrix_lanes", rgba8, {2, 9})).passes.front();
+  const Pass codes = must(planned("sep.fused:math=coopmat_direct", rgba8, {2, 9})).passes.front();
   EXPECT_GT(codes.taps.y.weights[9], codes.taps.x.weights[2]);
 
   struct Usual {
@@ -314,14 +314,14 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
   for (const Usual& usual : {Usual{rgba8, 4, 4096, "3, 128, 12"}, {rgba8, 6, 4096, "6, 128, 12"}, {rgba8, 9, 4096, "4, 128, 8"},
                              {rgba16f, 4, 4096, "4, 128, 8"}, {rgba16f, 9, 4096, "4, 128, 8"}, {rg16f, 4, 4096, "6, 128, 12"},
                              {rgba8, 4, 512, "4, 128, 32"}}) {
-    const Options options = must(planned("sep.fused:math=matrix_lanes", usual.format, {usual.radius, usual.radius}, usual.side)).algorithm.options;
-    EXPECT_EQ(options.at("blocks") + ", " + options.at("threads") + ", " + options.at("vertical_groups"), usual.blocks_threads_and_pieces)
+    const Options options = must(planned("sep.fused:math=coopmat_direct", usual.format, {usual.radius, usual.radius}, usual.side)).algorithm.options;
+    EXPECT_EQ(options.at("blocks") + ", " + options.at("threads") + ", " + options.at("chunks"), usual.blocks_threads_and_pieces)
         << info(usual.format).name << " " << usual.radius << " " << usual.side;
   }
 
   // Groups begin at whole blocks of the source, and what a region adds to a kernel is not there for images without one.
   BlurSpec part = spec_of(Gaussian{{1.0, 1.0}, PerAxis<std::int32_t>{4, 4}, {}});
-  const PlanOptions in_two = with("sep.fused:math=matrix_lanes,vertical_groups=2");
+  const PlanOptions in_two = with("sep.fused:math=coopmat_direct,chunks=2");
   for (const auto& [region, skip] : {std::pair{Rect{37, 23, 100, 64}, PerAxis<std::int32_t>{5, 7}}, {{40, 32, 100, 64}, {0, 0}}}) {
     part.roi = region;
     const ImageDesc desc{512, 512, rgba8};
@@ -334,26 +334,26 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
     EXPECT_EQ(pass.constants.at("skips"), skip.x + skip.y > 0);
   }
   // Small images are for fewer and larger groups.
-  EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 512)).algorithm.options.at("math"), "matrix_lanes");
-  EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 256)).algorithm.options.at("math"), "matrix");
+  EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 512)).algorithm.options.at("math"), "coopmat_direct");
+  EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 256)).algorithm.options.at("math"), "coopmat");
 
   const std::string cannot = "sep.fused cannot do this: ";
   DeviceInfo without = fake_h200();
   without.gpu.small_matrices = false;
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", rgba8, {4, 4}, 4096, without)),
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", rgba8, {4, 4}, 4096, without)),
             cannot + "the device has no cooperative matrices of 8 columns that sums of others become");
   DeviceInfo narrow = fake_h200();
   narrow.gpu.subgroup_size = 16;
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", rgba8, {4, 4}, 4096, narrow)),
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", rgba8, {4, 4}, 4096, narrow)),
             cannot + "matrices of lanes are for subgroups of 32");
   for (const PixelFormat format : {r8, rg8, rgb8, r16f, rgb16f}) {
-    EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", format, {4, 4})), cannot + "matrices of lanes are for pixels of whole words");
+    EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", format, {4, 4})), cannot + "matrices of lanes are for pixels of whole words");
   }
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes", rgba8, {13, 13})),
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", rgba8, {13, 13})),
             cannot + "the kernel has 27x27 taps, more than lanes hold matrices for");
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes,threads=48", rgba8, {4, 4})),
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct,threads=48", rgba8, {4, 4})),
             cannot + "threads are whole subgroups: a multiple of 32");
-  EXPECT_EQ(message_of(planned("sep.fused:math=matrix_lanes,batch=2", rgba8, {4, 4})), cannot + "option batch is not for matrices of lanes");
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct,rows_in_flight=2", rgba8, {4, 4})), cannot + "option rows_in_flight is not for matrices of lanes");
 }
 
 /// Cutting results to the range of codes costs instructions, and is for those alone that could round to something beyond it.
@@ -367,7 +367,7 @@ TEST(VulkanPlan, MatricesClampWhatCanLeaveTheRangeOfCodes) {
   const auto taps = [](double side, double middle) {
     return KernelSpec(Taps{{{side, middle, side}, 1}, {{side, middle, side}, 1}, Normalization::none});
   };
-  for (const char* algorithm : {"sep.fused:math=matrix", "sep.fused:math=matrix_x", "sep.fused:math=matrix_lanes"}) {
+  for (const char* algorithm : {"sep.fused:math=coopmat", "sep.fused:math=coopmat_x", "sep.fused:math=coopmat_direct"}) {
     for (const std::int32_t radius : {1, 2, 4, 9}) {
       EXPECT_FALSE(clamps(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}}, algorithm)) << algorithm;
     }

@@ -178,8 +178,8 @@ TEST(VulkanPlan, ScratchIsThatOfTheImagesInFlight) {
 TEST(VulkanPlan, RegionsMoveTheirOwnBytes) {
   const ImageDesc desc{2048, 2048, PixelFormat::rgba8};
   const ImageDesc part{16, 16, desc.format};
-  for (const char* algorithm : {"sep.fused", "sep.direct", "box.any:form=columns", "box.any:form=lanes", "box.any:form=segments",
-                                "box.any:form=corners", "box.running", "box.sep", "gauss.decimate", "gauss.boxes", "gauss.linear",
+  for (const char* algorithm : {"sep.fused", "sep.direct", "box.any:form=column_sums", "box.any:form=subgroup", "box.any:form=row_segments",
+                                "box.any:form=four_corner", "box.running", "box.sep", "gauss.decimate", "gauss.boxes", "gauss.linear",
                                 "gauss.half_res", "kawase.dual"}) {
     const bool is_box = std::string_view(algorithm).starts_with("box");
     BlurSpec spec = is_box ? spec_of(Box::of_radius(3, 3)) : spec_of(Gaussian{{4, 4}, {}, {}});
@@ -234,18 +234,18 @@ TEST(VulkanPlan, FusedSumsOfFloatsReachARadiusOf32) {
   const auto planned = [](std::int32_t radius) {
     const ImageDesc desc{4096, 4096, PixelFormat::rgba32f};
     const Gaussian whole{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
-    return make_plan(spec_of(whole), desc, desc, fake_gpu(false), with("sep.fused:neighbours=shared"));
+    return make_plan(spec_of(whole), desc, desc, fake_gpu(false), with("sep.fused:exchange=shared"));
   };
   const Result<Plan> plan = planned(32);
   ASSERT_TRUE(plan.ok()) << message_of(plan);
   EXPECT_EQ(plan->passes.size(), 1U);
-  EXPECT_EQ(plan->algorithm.options.at("span"), "2");
+  EXPECT_EQ(plan->algorithm.options.at("pixels_per_thread"), "2");
   EXPECT_EQ(message_of(planned(33)), "sep.fused cannot do this: the kernel has 67x67 taps, more than 65 on an axis");
 }
 
 TEST(VulkanPlan, GridsWithKernelsOfMoreThan65TapsAreRefused) {
-  for (const std::string_view blur : {"", ",blur=tiles", ",blur=walk", ",blur=expand"}) {
-    const std::string algorithm = "gauss.decimate:factor=2,cells=4" + std::string(blur);
+  for (const std::string_view blur : {"", ",blur=tiles", ",blur=slide", ",blur=upsample"}) {
+    const std::string algorithm = "gauss.decimate:factor=2,support=4" + std::string(blur);
     const auto planned = [&](double sigma) {
       return make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), kDesc, kDesc, fake_gpu(false), with(algorithm));
     };
@@ -264,32 +264,32 @@ std::string neighbours_of(std::int32_t radius, PixelFormat format, std::string_v
   const ImageDesc desc{2000, 1500, format};
   const Result<Plan> plan = make_plan(spec, desc, desc, device, with(algorithm));
   if (!plan) return message_of(plan);
-  return plan->algorithm.options.at("neighbours") + " " + plan->algorithm.options.at("math");
+  return plan->algorithm.options.at("exchange") + " " + plan->algorithm.options.at("math");
 }
 
 TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
-  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8), "lanes half");
-  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused", 1e-5), "lanes f32");
-  EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f), "lanes f32");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8), "shuffle half");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused", 1e-5), "shuffle f32");
+  EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f), "shuffle f32");
   EXPECT_EQ(neighbours_of(12, PixelFormat::rgba32f), "shared f32");
-  EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f, "sep.fused", 0.1), "lanes f32") << "sums of large halves overflow";
-  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:neighbours=shared"), "shared f32");
+  EXPECT_EQ(neighbours_of(2, PixelFormat::rgba16f, "sep.fused", 0.1), "shuffle f32") << "sums of large halves overflow";
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:exchange=shared"), "shared f32");
   const std::string cannot = "sep.fused cannot do this: ";
-  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:math=half"), "lanes half");
-  EXPECT_EQ(neighbours_of(2, PixelFormat::rgb8, "sep.fused:math=half"), "lanes half");
-  EXPECT_EQ(neighbours_of(4, PixelFormat::r8, "sep.fused:math=mixed"), "lanes mixed");
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:math=half"), "shuffle half");
+  EXPECT_EQ(neighbours_of(2, PixelFormat::rgb8, "sep.fused:math=half"), "shuffle half");
+  EXPECT_EQ(neighbours_of(4, PixelFormat::r8, "sep.fused:math=mixed"), "shuffle mixed");
   EXPECT_EQ(neighbours_of(1, PixelFormat::rgba16, "sep.fused:math=half"),
             cannot + "sums of f16 are for integers of 8 bits and for two or four channels of f16");
   EXPECT_EQ(neighbours_of(4, PixelFormat::rgba8, "sep.fused:math=half"), cannot + "its error of up to 0.00072 is above the allowed 0.00049");
-  EXPECT_EQ(neighbours_of(9, PixelFormat::rgba8, "sep.fused:math=half,span=1", 0.5),
+  EXPECT_EQ(neighbours_of(9, PixelFormat::rgba8, "sep.fused:math=half,pixels_per_thread=1", 0.5),
             cannot + "sums of f16 err by a quarter of a code and more with these taps");
-  EXPECT_EQ(neighbours_of(1, PixelFormat::r8, "sep.fused:neighbours=lanes,span=2"),
+  EXPECT_EQ(neighbours_of(1, PixelFormat::r8, "sep.fused:exchange=shuffle,pixels_per_thread=2"),
             cannot + "spans of 2 r8 are no whole words of 32 bits");
-  EXPECT_EQ(neighbours_of(20, PixelFormat::rgba32f, "sep.fused:neighbours=lanes"),
+  EXPECT_EQ(neighbours_of(20, PixelFormat::rgba32f, "sep.fused:exchange=shuffle"),
             cannot + "the taps reach further than the lanes of a subgroup");
-  EXPECT_EQ(neighbours_of(9, PixelFormat::rgba8, "sep.fused:neighbours=lanes,span=4"),
+  EXPECT_EQ(neighbours_of(9, PixelFormat::rgba8, "sep.fused:exchange=shuffle,pixels_per_thread=4"),
             cannot + "sums of 19 rows, 4 pixels wide, do not fit into registers");
-  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:neighbours=lanes,threads=48"),
+  EXPECT_EQ(neighbours_of(1, PixelFormat::rgba8, "sep.fused:exchange=shuffle,threads=48"),
             cannot + "groups are whole subgroups: threads are a multiple of 32");
 }
 
@@ -359,15 +359,15 @@ TEST(VulkanPlan, ErrorsOfHalvesDoNotShrinkWithTheWeights) {
   const auto error = [&](std::string_view algorithm, double scale) {
     BlurSpec spec;
     std::vector<double> weights = must(make_plan(spec_of(Gaussian{{2, 2}, PerAxis<std::int32_t>{6, 6}, {}}), desc, desc, fake_matrix_gpu(),
-                                                 with("sep.fused:neighbours=shared"))).passes[0].taps.x.weights;
+                                                 with("sep.fused:exchange=shared"))).passes[0].taps.x.weights;
     Taps taps{{weights, 6}, {weights, 6}, Normalization::none};
     for (double& w : taps.y.weights) w *= scale;
     spec.kernel = taps;
     spec.accuracy.max_error = 1.0;
     return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).predicted_error;
   };
-  for (const char* algorithm : {"sep.fused:math=matrix,halves=1", "sep.fused:math=matrix,halves=2", "sep.fused:math=matrix_x", "sep.fused:math=matrix_lanes",
-                                "sep.fused:math=mixed", "sep.fused:math=half,span=1"}) {
+  for (const char* algorithm : {"sep.fused:math=coopmat,split=1", "sep.fused:math=coopmat,split=2", "sep.fused:math=coopmat_x", "sep.fused:math=coopmat_direct",
+                                "sep.fused:math=mixed", "sep.fused:math=half,pixels_per_thread=1"}) {
     const double of_one = error(algorithm, 1.0);
     EXPECT_GT(of_one, 0.0);
     for (const double scale : {0.25, 0.0625, 4.0, 1024.0}) {
@@ -398,7 +398,7 @@ TEST(VulkanPlan, WalksOfLanesTakeWholeRounds) {
     for (const std::int32_t radius : {1, 2, 3}) {
       const ImageDesc desc{4096, 4096, format};
       const Gaussian gaussian{{radius / 3.0, radius / 3.0}, {{radius, radius}}, {}};
-      const Pass pass = must(make_plan(spec_of(gaussian), desc, desc, device, with("sep.fused:neighbours=lanes"))).passes[0];
+      const Pass pass = must(make_plan(spec_of(gaussian), desc, desc, device, with("sep.fused:exchange=shuffle"))).passes[0];
       const double rounds = groups_a_processor(pass, device) * pass.group.x / 1024.0;
       EXPECT_LE(rounds, std::round(rounds)) << info(format).name << ", radius " << radius;
       EXPECT_GT(rounds, 0.9 * std::round(rounds)) << info(format).name << ", radius " << radius;
@@ -414,9 +414,9 @@ TEST(VulkanPlan, RowsOnTheirWayDivideThoseOfAWalk) {
     for (std::int32_t height = 1000; height < 5000; height += 100) {
       const ImageDesc desc{2048, height, PixelFormat::rgba16f};
       const Gaussian gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
-      const Plan plan = must(make_plan(spec_of(gaussian), desc, desc, device, with("sep.fused:neighbours=lanes,math=f32")));
+      const Plan plan = must(make_plan(spec_of(gaussian), desc, desc, device, with("sep.fused:exchange=shuffle,math=f32")));
       const bool is_divided = (plan.passes[0].constants.at("segment") + 2 * radius) % 3 == 0;
-      EXPECT_EQ(plan.algorithm.options.at("batch"), is_divided ? "3" : "2") << height << ", radius " << radius;
+      EXPECT_EQ(plan.algorithm.options.at("rows_in_flight"), is_divided ? "3" : "2") << height << ", radius " << radius;
       (is_divided ? has_three : has_two) = true;
     }
     EXPECT_TRUE(has_three && has_two) << radius;

@@ -24,10 +24,10 @@ TEST(VulkanPlan, BatchesLieInBuffersAndWalkInFewerPieces) {
   const KernelSpec wide = Gaussian{{10.0, 10.0}, {}, {}};
   const KernelSpec box = Box::of_radius(9, 9);
   for (const auto& [algorithm, kernel] :
-       {std::pair{"sep.fused:math=matrix", narrow}, std::pair{"sep.fused:math=matrix_x", narrow},
-        std::pair{"sep.fused:math=matrix_lanes", narrow}, std::pair{"sep.fused:neighbours=lanes", narrow},
-        std::pair{"sep.fused:neighbours=shared", narrow}, std::pair{"gauss.decimate", wide}, std::pair{"box.any:form=columns", box},
-        std::pair{"box.any:form=segments", box}, std::pair{"sep.inline_sliding", narrow}}) {
+       {std::pair{"sep.fused:math=coopmat", narrow}, std::pair{"sep.fused:math=coopmat_x", narrow},
+        std::pair{"sep.fused:math=coopmat_direct", narrow}, std::pair{"sep.fused:exchange=shuffle", narrow},
+        std::pair{"sep.fused:exchange=shared", narrow}, std::pair{"gauss.decimate", wide}, std::pair{"box.any:form=column_sums", box},
+        std::pair{"box.any:form=row_segments", box}, std::pair{"sep.inline_sliding", narrow}}) {
     EXPECT_LT(groups(must(plan(algorithm, kernel, 64))), groups(must(plan(algorithm, kernel, 1)))) << algorithm;
   }
   EXPECT_EQ(must(plan("sep.shared", narrow, 1)).algorithm.options.at("storage"), "image");
@@ -56,10 +56,10 @@ TEST(VulkanPlan, SingleChannelsAreNotSplitAsFourWere) {
     const ImageDesc desc{4096, 4096, format};
     const BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
     const Options options = must(make_plan(spec, desc, desc, device)).algorithm.options;
-    return options.at("math") + ", " + options.at("vertical_groups");
+    return options.at("math") + ", " + options.at("chunks");
   };
-  EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "matrix_lanes, 12");
-  EXPECT_EQ(chosen(PixelFormat::r8, 4), "matrix, 14");
+  EXPECT_EQ(chosen(PixelFormat::rgba8, 4), "coopmat_direct, 12");
+  EXPECT_EQ(chosen(PixelFormat::r8, 4), "coopmat, 14");
   EXPECT_EQ(chosen(PixelFormat::r8, 2).substr(0, 3), "f32");
 }
 
@@ -72,7 +72,7 @@ TEST(VulkanPlan, RegionsAndBatchesTakeTheFormsOfTheWhole) {
     const ImageDesc dst = destination_desc(spec, src, src.format);
     const AlgorithmChoice choice = must(make_plan(spec, src, dst, device, options)).algorithm;
     std::string text = choice.id;
-    for (const char* name : {"form", "math", "neighbours", "blur"}) {
+    for (const char* name : {"form", "math", "exchange", "blur"}) {
       if (choice.options.contains(name)) text += " " + choice.options.at(name);
     }
     return text;
@@ -89,9 +89,9 @@ TEST(VulkanPlan, RegionsAndBatchesTakeTheFormsOfTheWhole) {
       EXPECT_EQ(forms(large, spec, 1), whole) << info(format).name;
     }
   }
-  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 1), "sep.fused matrix");
-  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 64), "box.any segments");
-  EXPECT_EQ(forms({512, 512, rgba32f}, spec_of(Gaussian{{10, 10}, {}, {}}), 64), "gauss.decimate f32 expand");
+  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 1), "sep.fused coopmat");
+  EXPECT_EQ(forms({512, 512, rgba8}, spec_of(Box::of_radius(16, 16)), 64), "box.any row_segments");
+  EXPECT_EQ(forms({512, 512, rgba32f}, spec_of(Gaussian{{10, 10}, {}, {}}), 64), "gauss.decimate f32 upsample");
 }
 
 }  // namespace

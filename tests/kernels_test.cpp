@@ -267,7 +267,7 @@ TEST(Twins, GaussDecimateMatches) {
 
       const GaussExpandScratch back(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5},
                                     channels);
-      expect_twins(formats, Match::last_place, back.bytes, out, gauss_expand, scalar::gauss_expand, cells.data());
+      expect_twins(formats, Match::last_place, back.bytes, out, gauss_upsample, scalar::gauss_upsample, cells.data());
     }
   });
 }
@@ -277,7 +277,7 @@ void in_two_passes(const GaussOnePass& k, const Tile& tile) {
   Tile in = tile;
   in.out = {0, 0, static_cast<std::int32_t>(grid.size.x), static_cast<std::int32_t>(grid.size.y)};
   gauss_decimate(k.decimate, in);
-  gauss_expand(k.expand, tile);
+  gauss_upsample(k.expand, tile);
 }
 
 TEST(Twins, OnePassOfADecimatedGaussianMatchesTwo) {

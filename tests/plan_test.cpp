@@ -10,6 +10,7 @@
 #include "base/transfer.h"
 #include "support.h"
 #include "model/tuning.h"
+#include "planner/former_names.h"
 
 namespace mollify::test {
 namespace {
@@ -199,7 +200,7 @@ TEST(Plan, DecimationLeavesTheFitWhatRoundingDoesNotNeed) {
     const Plan plan =
         make_plan(spec_of(Gaussian{{cells.sigma, cells.sigma}, {}, {}}), desc, desc, full_device(), options).value();
     EXPECT_EQ(plan.algorithm.options.at("factor"), cells.factor) << "sigma " << cells.sigma;
-    EXPECT_EQ(plan.algorithm.options.at("cells"), cells.count) << "sigma " << cells.sigma;
+    EXPECT_EQ(plan.algorithm.options.at("support"), cells.count) << "sigma " << cells.sigma;
     EXPECT_GT(plan.predicted_error, 0.85 * plan.allowed_error) << "sigma " << cells.sigma;
     EXPECT_LE(plan.predicted_error, plan.allowed_error) << "sigma " << cells.sigma;
   }
@@ -551,6 +552,31 @@ TEST(AlgorithmName, RoundTrips) {
   for (const std::string_view text : {"", ":a=b", "box.any:", "box.any:a", "box.any:=b", "box.any:a=", "x:a=1,a=2"}) {
     EXPECT_FALSE(parse_algorithm(text).ok()) << text;
   }
+}
+
+/// What options were called before version 0.2.0.
+TEST(FormerNames, AreUnderstoodAsThoseOfToday) {
+  for (const auto& [former, current] :
+       {std::pair{"box.any:form=columns,batch=4,vertical_groups=3,walks=2", "box.any:form=column_sums,rows_in_flight=4,chunks=3,lanes_per_row=2"},
+        {"sep.fused:math=matrix_lanes,neighbours=lanes,halves=2", "sep.fused:math=coopmat_direct,exchange=shuffle,split=2"},
+        {"gauss.decimate:cells=4,blur=walk,write_span=2", "gauss.decimate:support=4,blur=slide,write_pixels=2"},
+        {"box.running:segment=64", "box.running:segment=64"}}) {
+    const AlgorithmChoice choice = parse_algorithm(former).value();
+    EXPECT_EQ(with_current_names(choice.id, choice.options), parse_algorithm(current).value().options) << former;
+  }
+}
+
+TEST(FormerNames, GiveTheSamePlan) {
+  const ImageDesc desc{256, 256, PixelFormat::rgba8};
+  const auto plan = [&](const char* algorithm) {
+    return make_plan(spec_of(Box::of_radius(9, 9)), desc, desc, fake_gpu(false), {parse_algorithm(algorithm).value()});
+  };
+  const Result<Plan> former = plan("box.any:form=columns,batch=4,vertical_groups=3");
+  ASSERT_TRUE(former.ok()) << former.error().message;
+  EXPECT_EQ(*former, *plan("box.any:form=column_sums,rows_in_flight=4,chunks=3"));
+  const Result<Plan> both = plan("box.any:chunks=3,vertical_groups=3");
+  ASSERT_FALSE(both.ok());
+  EXPECT_NE(both.error().message.find("has no option \"vertical_groups\""), std::string::npos) << both.error().message;
 }
 
 TEST(AlgorithmTable, EveryRowIsComplete) {

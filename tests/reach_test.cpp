@@ -8,7 +8,7 @@ namespace {
 
 TEST(Reach, HoldsForEveryAlgorithm) {
   int algorithms_that_ran = 0;
-  for (const std::string& algorithm : ways_to_blur({"gauss.decimate:passes=2", "gauss.decimate:factor=2,cells=3"})) {
+  for (const std::string& algorithm : ways_to_blur({"gauss.decimate:passes=2", "gauss.decimate:factor=2,support=3"})) {
     SCOPED_TRACE(algorithm);
     algorithms_that_ran += expect_reach_holds(cpu(), algorithm, Borders::all) > 0 ? 1 : 0;
   }

@@ -170,7 +170,7 @@ TEST(TuningPlan, ARowMayAskLessOfThePixels) {
   sums.max_taps = 19;
   const ImageDesc floats{500, 300, PixelFormat::rgba16f};
   const Plan plain = planned(device, gaussian(9), floats, "sep.fused");
-  ASSERT_EQ(plain.algorithm.options.at("math"), "matrix_lanes");
+  ASSERT_EQ(plain.algorithm.options.at("math"), "coopmat_direct");
   ASSERT_EQ(plain.assumption, "finite pixels");
   device.tuning = {sums};
   const Plan plan = planned(device, gaussian(9), floats, "sep.fused");

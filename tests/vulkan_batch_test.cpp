@@ -176,18 +176,18 @@ struct Way {
 std::vector<Way> ways_on_buffers() {
   std::vector<Way> ways;
   for (const AlgorithmInfo& algorithm : algorithms()) ways.push_back({std::string(algorithm.id) + ":storage=buffer"});
-  for (const char* form : {"box.any:form=columns,sums=u32", "box.any:form=columns,sums=f32", "box.any:form=corners",
-                           "box.any:form=corners,sums=f32", "box.any:form=lanes", "sep.fused:neighbours=lanes", "sep.fused:math=half",
-                           "gauss.decimate:read_span=4,write_span=4", "gauss.decimate:blur=tiles",
-                           "gauss.decimate:blur=walk", "gauss.decimate:blur=expand", "gauss.decimate:blur=strips"}) {
+  for (const char* form : {"box.any:form=column_sums,sums=u32", "box.any:form=column_sums,sums=f32", "box.any:form=four_corner",
+                           "box.any:form=four_corner,sums=f32", "box.any:form=subgroup", "sep.fused:exchange=shuffle", "sep.fused:math=half",
+                           "gauss.decimate:read_pixels=4,write_pixels=4", "gauss.decimate:blur=tiles",
+                           "gauss.decimate:blur=slide", "gauss.decimate:blur=upsample", "gauss.decimate:blur=strips"}) {
     ways.push_back({form});
   }
   // Pixels that are decoded have kernels of their own.
-  for (const char* form : {"gauss.decimate:storage=buffer", "box.any:form=corners"}) ways.push_back({form, TransferFunction::srgb});
+  for (const char* form : {"gauss.decimate:storage=buffer", "box.any:form=four_corner"}) ways.push_back({form, TransferFunction::srgb});
   // Bands begin with their own pixels, or with cells.
   for (const char* sums : {"u16x2", "u32", "f32"}) {
     for (const double radius : {1.0, 90.0}) {
-      const std::string algorithm = std::string("box.any:form=segments,sums=") + sums;
+      const std::string algorithm = std::string("box.any:form=row_segments,sums=") + sums;
       ways.push_back({algorithm, TransferFunction::none, Box::of_radius(2, radius)});
     }
   }
@@ -223,7 +223,7 @@ TEST_P(Batches, AreOneDispatchAPass) {
   // These read images, multiply matrices, which no software driver does, or have no images at all.
   std::set<std::string> missing(device.info().kernels.begin(), device.info().kernels.end());
   for (const char* kernel :
-       {"box_nxn_linear", "box_sep_linear", "gauss_linear", "gauss_decimate_matrix", "sep_fused_matrix", "sep_fused_matrix_lanes", "sep_fused_matrix_x",
+       {"box_nxn_linear", "box_sep_linear", "gauss_linear", "gauss_decimate_coopmat", "sep_fused_coopmat", "sep_fused_coopmat_direct", "sep_fused_coopmat_x",
         "copy"}) {
     missing.erase(kernel);
   }
@@ -232,8 +232,8 @@ TEST_P(Batches, AreOneDispatchAPass) {
   if (info(GetParam()).is_unorm()) {
     missing.erase("box_mend");
   } else {
-    missing.erase("box_cells");
-    missing.erase("box_corners");
+    missing.erase("box_block_sums");
+    missing.erase("box_four_corner");
   }
   struct Images {
     ImageDesc desc;
@@ -377,7 +377,7 @@ TEST(VulkanBatch, PipelinesSayWhetherAccessesAreChecked) {
   const std::set unchecked{VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT};
   std::set both = checked;
   both.insert(unchecked.begin(), unchecked.end());
-  EXPECT_EQ(checks_of("box.any:form=corners"), both) << "corners are checked, cells are not";
+  EXPECT_EQ(checks_of("box.any:form=four_corner"), both) << "corners are checked, cells are not";
   EXPECT_EQ(checks_of("sep.direct:storage=buffer"), unchecked);
   robustness.pipelineRobustness = VK_FALSE;
   EXPECT_TRUE(checks_of("sep.direct:storage=buffer").empty()) << "the device has no such choice";

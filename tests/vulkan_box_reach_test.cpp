@@ -21,17 +21,17 @@ struct Way {
 
 std::vector<Way> ways() {
   using enum PixelFormat;
-  return {{"box.any:form=columns,storage=buffer,threads=64,vertical_groups=3", Box::of_radius(5, 7.5)},
-          {"box.any:form=columns,storage=buffer,sums=f32x2,threads=64,walks=1", Box::of_radius(5, 7), rgba16f},
-          {"box.any:form=columns,storage=buffer", Box::of_radius(2, 1), rg16f},
-          {"box.any:form=segments,vertical_groups=4", Box::of_radius(5, 5), rgba32f},
-          {"box.any:form=segments,threads=64,vertical_groups=5", Box::of_radius(20, 90)},
-          {"box.any:form=segments", Box::of_radius(3, 3), r16f},
-          {"box.any:form=segments,threads=64", Box::of_radius(12, 9), rgb16f},
-          {"box.any:form=corners", Box::of_radius(9, 12), rgba32f},
-          {"box.any:form=corners,vertical_groups=25", Box::of_radius(70, 31)},
-          {"box.any:form=corners", Box::of_radius(30, 20), rgb16f},
-          {"box.any:form=lanes,span=4,vertical_groups=7", Box::of_radius(3, 4)},
+  return {{"box.any:form=column_sums,storage=buffer,threads=64,chunks=3", Box::of_radius(5, 7.5)},
+          {"box.any:form=column_sums,storage=buffer,sums=f32x2,threads=64,lanes_per_row=1", Box::of_radius(5, 7), rgba16f},
+          {"box.any:form=column_sums,storage=buffer", Box::of_radius(2, 1), rg16f},
+          {"box.any:form=row_segments,chunks=4", Box::of_radius(5, 5), rgba32f},
+          {"box.any:form=row_segments,threads=64,chunks=5", Box::of_radius(20, 90)},
+          {"box.any:form=row_segments", Box::of_radius(3, 3), r16f},
+          {"box.any:form=row_segments,threads=64", Box::of_radius(12, 9), rgb16f},
+          {"box.any:form=four_corner", Box::of_radius(9, 12), rgba32f},
+          {"box.any:form=four_corner,chunks=25", Box::of_radius(70, 31)},
+          {"box.any:form=four_corner", Box::of_radius(30, 20), rgb16f},
+          {"box.any:form=subgroup,pixels_per_thread=4,chunks=7", Box::of_radius(3, 4)},
           {"box.running", Box::of_radius(5, 5)},
           {"box.scan", Box::of_radius(5, 5), rgba32f},
           {"box.sep", Box::of_radius(5, 5), rgba16f},
@@ -130,7 +130,7 @@ TEST(VulkanBoxes, PlansKeepToWindows) {
         const Plan plan = must(make_plan(spec_of_way(way), desc, desc, device));
         // Cooperative matrices multiply whole blocks by zero weights, which the plan's reach says.
         const auto math = plan.algorithm.options.find("math");
-        const bool is_by_blocks = math != plan.algorithm.options.end() && math->second.starts_with("matrix");
+        const bool is_by_blocks = math != plan.algorithm.options.end() && math->second.starts_with("coopmat");
         EXPECT_TRUE(reaches_its_window(way, plan) || is_by_blocks) << to_string(plan.algorithm) << " " << info(format).name << " " << radius;
         const auto is_running = [](const Refusal& refusal) { return refusal.algorithm == "box.running"; };
         const auto refusal = std::ranges::find_if(plan.refusals, is_running);
@@ -153,7 +153,7 @@ TEST(VulkanBoxes, HeightsAreKeptToTheirLastPlaces) {
     const BlurSpec spec = spec_of(Box::of_radius(radius, radius), BorderMode::mirror);
     const ImageDesc& dst = desc;
     const Pixels exact = run(prepared_on(cpu(), "box.any:accumulator=f64", spec, desc), src);
-    for (const char* algorithm : {"box.any:form=columns", "box.any:form=segments", "box.any:form=corners", ""}) {
+    for (const char* algorithm : {"box.any:form=column_sums", "box.any:form=row_segments", "box.any:form=four_corner", ""}) {
       const Result<Plan> plan = make_plan(spec, desc, dst, gpu().info(), with(algorithm));
       if (!plan) continue;
       const Pixels result = run(must(gpu().prepare(*plan)), src);

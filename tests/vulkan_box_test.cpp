@@ -18,21 +18,21 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
     PixelFormat format = PixelFormat::r32f;
   };
   for (const auto& [algorithm, box, format] :
-       {Way{"box.any:sums=f32,threads=64,vertical_groups=5", Box::of_radius(5, 7.5)},
-        Way{"box.any:sums=f32x2,threads=64,walks=1", Box::of_radius(5, 7.5)},
-        Way{"box.any:form=corners", Box::of_radius(9, 12)},
+       {Way{"box.any:sums=f32,threads=64,chunks=5", Box::of_radius(5, 7.5)},
+        Way{"box.any:sums=f32x2,threads=64,lanes_per_row=1", Box::of_radius(5, 7.5)},
+        Way{"box.any:form=four_corner", Box::of_radius(9, 12)},
         // So many cells that windows follow from each other.
-        Way{"box.any:form=corners,vertical_groups=25", Box::of_radius(90, 31)},
-        Way{"box.any:form=segments,vertical_groups=7", Box::of_radius(9, 12)},
-        Way{"box.any:form=segments,threads=64,vertical_groups=5", Box::of_radius(20, 90)},
-        Way{"box.any:form=segments,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
-        Way{"box.any:form=segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgb8},
-        Way{"box.any:form=segments", Box::of_radius(31, 60), PixelFormat::rg16},
-        Way{"box.any:form=segments,threads=64,span=2,batch=2", Box::of_radius(31, 60), PixelFormat::rg16f},
-        Way{"box.any:form=segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgba16f},
-        Way{"box.any:form=lanes,span=4,vertical_groups=7", Box::of_radius(9, 12)},
-        Way{"box.any:form=lanes,span=3", Box::of_radius(2, 1), PixelFormat::rgba32f},
-        Way{"box.any:form=lanes,span=8,batch=2", Box::of_radius(11, 60), PixelFormat::rg8}}) {
+        Way{"box.any:form=four_corner,chunks=25", Box::of_radius(90, 31)},
+        Way{"box.any:form=row_segments,chunks=7", Box::of_radius(9, 12)},
+        Way{"box.any:form=row_segments,threads=64,chunks=5", Box::of_radius(20, 90)},
+        Way{"box.any:form=row_segments,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
+        Way{"box.any:form=row_segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgb8},
+        Way{"box.any:form=row_segments", Box::of_radius(31, 60), PixelFormat::rg16},
+        Way{"box.any:form=row_segments,threads=64,pixels_per_thread=2,rows_in_flight=2", Box::of_radius(31, 60), PixelFormat::rg16f},
+        Way{"box.any:form=row_segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgba16f},
+        Way{"box.any:form=subgroup,pixels_per_thread=4,chunks=7", Box::of_radius(9, 12)},
+        Way{"box.any:form=subgroup,pixels_per_thread=3", Box::of_radius(2, 1), PixelFormat::rgba32f},
+        Way{"box.any:form=subgroup,pixels_per_thread=8,rows_in_flight=2", Box::of_radius(11, 60), PixelFormat::rg8}}) {
     const ImageDesc desc{300, 200, format};
     Pixels src = Pixels::random(desc);
     for (std::int32_t i = 0; i < desc.width * desc.height; i += 371) src.set(i % desc.width, i / desc.width, 0, 1e7);
@@ -53,11 +53,11 @@ TEST(Vulkan, MeansOfLargeFloatsAreFinite) {
     const char* algorithm;
     Box box;
   };
-  for (const auto& [algorithm, box] : {Way{"box.any:form=columns", Box::of_radius(9, 9)},
-                                       Way{"box.any:form=corners", Box::of_radius(9, 9)},
-                                       Way{"box.any:form=segments", Box::of_radius(9, 9)},
-                                       Way{"box.any:form=segments", Box::of_radius(9, 200)},
-                                       Way{"box.any:form=lanes,span=4", Box::of_radius(2, 2)}}) {
+  for (const auto& [algorithm, box] : {Way{"box.any:form=column_sums", Box::of_radius(9, 9)},
+                                       Way{"box.any:form=four_corner", Box::of_radius(9, 9)},
+                                       Way{"box.any:form=row_segments", Box::of_radius(9, 9)},
+                                       Way{"box.any:form=row_segments", Box::of_radius(9, 200)},
+                                       Way{"box.any:form=subgroup,pixels_per_thread=4", Box::of_radius(2, 2)}}) {
     for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
       const ImageDesc desc{80, 64, format};
       BlurSpec spec = spec_of(box, BorderMode::clamp);
@@ -85,13 +85,13 @@ TEST(Vulkan, MeansOfLargeFloatsAreFinite) {
 
 /// So many rows that a driver which counts the turns of loops would leave them.
 TEST(Vulkan, WalksDownTallImagesEnd) {
-  for (const char* name : {"sep.fused:vertical_groups=1/8x100000/r8/gaussian:sigma=1/clamp",
-                           "sep.fused:neighbours=lanes,vertical_groups=1/8x100000/r8/gaussian:sigma=1/clamp",
-                           "sep.inline_sliding:vertical_groups=1/8x70000/r8/gaussian:sigma=1/clamp",
-                           "box.any:form=columns,vertical_groups=1/8x100000/r8/box:radius=3/clamp",
-                           "box.any:form=corners,vertical_groups=1/8x100000/r8/box:radius=3/clamp",
-                           "box.any:form=segments,vertical_groups=1/8x100000/r8/box:radius=3/clamp",
-                           "box.any:form=lanes,vertical_groups=1/8x100000/r8/box:radius=3/clamp"}) {
+  for (const char* name : {"sep.fused:chunks=1/8x100000/r8/gaussian:sigma=1/clamp",
+                           "sep.fused:exchange=shuffle,chunks=1/8x100000/r8/gaussian:sigma=1/clamp",
+                           "sep.inline_sliding:chunks=1/8x70000/r8/gaussian:sigma=1/clamp",
+                           "box.any:form=column_sums,chunks=1/8x100000/r8/box:radius=3/clamp",
+                           "box.any:form=four_corner,chunks=1/8x100000/r8/box:radius=3/clamp",
+                           "box.any:form=row_segments,chunks=1/8x100000/r8/box:radius=3/clamp",
+                           "box.any:form=subgroup,chunks=1/8x100000/r8/box:radius=3/clamp"}) {
     expect_pass(must(cases::parse_case(name)), gpu());
   }
 }
@@ -104,24 +104,24 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
     double radius_x, radius_y;
     std::int32_t height = 61;
   };
-  for (const White& white : {White{"box.any:form=columns,sums=u16x2", PixelFormat::rgba8, 1, 128},
-                             White{"box.any:form=columns,sums=u16x2", PixelFormat::rg8, 100, 128},
-                             White{"box.any:form=columns,sums=u32", PixelFormat::rgba16, 127, 128},
-                             White{"box.any:form=corners,vertical_groups=1", PixelFormat::rgba8, 1, 300},
-                             White{"box.any:form=corners,sums=u16x2,vertical_groups=1", PixelFormat::rgba8, 40, 60, 514},
-                             White{"box.any:form=corners", PixelFormat::rg8, 2000, 2047},
-                             White{"box.any:form=corners,sums=u32", PixelFormat::rgba16, 127, 128},
-                             White{"box.any:form=segments", PixelFormat::rgba8, 100, 32},
-                             White{"box.any:form=segments,sums=u16x2", PixelFormat::rgba8, 20, 128, 514},
-                             White{"box.any:form=segments,sums=u16x2", PixelFormat::rg8, 100, 128},
-                             White{"box.any:form=segments", PixelFormat::rg8, 100, 2047},
-                             White{"box.any:form=segments,vertical_groups=1", PixelFormat::rgba8, 63, 300, 514},
-                             White{"box.any:form=segments", PixelFormat::r16, 127, 128},
-                             White{"box.any:form=segments,sums=u32", PixelFormat::rgba16, 100, 128},
-                             White{"box.any:form=lanes,span=16", PixelFormat::rg8, 48, 128},
-                             White{"box.any:form=lanes,span=8", PixelFormat::rgb8, 8, 7},  // 17x15: as much as a half holds
-                             White{"box.any:form=lanes,span=8", PixelFormat::rgb8, 7, 8, 300},
-                             White{"box.any:form=lanes,span=16", PixelFormat::r16, 48, 300},
+  for (const White& white : {White{"box.any:form=column_sums,sums=u16x2", PixelFormat::rgba8, 1, 128},
+                             White{"box.any:form=column_sums,sums=u16x2", PixelFormat::rg8, 100, 128},
+                             White{"box.any:form=column_sums,sums=u32", PixelFormat::rgba16, 127, 128},
+                             White{"box.any:form=four_corner,chunks=1", PixelFormat::rgba8, 1, 300},
+                             White{"box.any:form=four_corner,sums=u16x2,chunks=1", PixelFormat::rgba8, 40, 60, 514},
+                             White{"box.any:form=four_corner", PixelFormat::rg8, 2000, 2047},
+                             White{"box.any:form=four_corner,sums=u32", PixelFormat::rgba16, 127, 128},
+                             White{"box.any:form=row_segments", PixelFormat::rgba8, 100, 32},
+                             White{"box.any:form=row_segments,sums=u16x2", PixelFormat::rgba8, 20, 128, 514},
+                             White{"box.any:form=row_segments,sums=u16x2", PixelFormat::rg8, 100, 128},
+                             White{"box.any:form=row_segments", PixelFormat::rg8, 100, 2047},
+                             White{"box.any:form=row_segments,chunks=1", PixelFormat::rgba8, 63, 300, 514},
+                             White{"box.any:form=row_segments", PixelFormat::r16, 127, 128},
+                             White{"box.any:form=row_segments,sums=u32", PixelFormat::rgba16, 100, 128},
+                             White{"box.any:form=subgroup,pixels_per_thread=16", PixelFormat::rg8, 48, 128},
+                             White{"box.any:form=subgroup,pixels_per_thread=8", PixelFormat::rgb8, 8, 7},  // 17x15: as much as a half holds
+                             White{"box.any:form=subgroup,pixels_per_thread=8", PixelFormat::rgb8, 7, 8, 300},
+                             White{"box.any:form=subgroup,pixels_per_thread=16", PixelFormat::r16, 48, 300},
                              White{"box.any:sums=u32,storage=image", PixelFormat::rgba8, 200, 300}}) {
     const ImageDesc desc{75, white.height, white.format};
     Pixels src(desc);
@@ -149,9 +149,9 @@ TEST(Vulkan, BoxesBySegmentsOverWhiteAndBlackRows) {
     }
     for (const int columns : {1, 16, 127, 128, 129, 200}) {
       const BlurSpec spec = spec_of(Box::of_size({columns, kRows}, {columns / 2, kRows / 2}), BorderMode::wrap);
-      const Executable segments = prepared_on(gpu(), "box.any:form=segments", spec, desc);
+      const Executable segments = prepared_on(gpu(), "box.any:form=row_segments", spec, desc);
       EXPECT_EQ(segments.plan().algorithm.options.at("sums"), "u16x2");
-      EXPECT_EQ(run(segments, src), run(prepared_on(gpu(), "box.any:form=columns,sums=u32", spec, desc), src))
+      EXPECT_EQ(run(segments, src), run(prepared_on(gpu(), "box.any:form=column_sums,sums=u32", spec, desc), src))
           << columns << " columns of " << info(format).name;
     }
   }
@@ -172,8 +172,8 @@ TEST(Vulkan, BoxesByCornersOverWhiteAndBlackBlocks) {
       }
     }
     const BlurSpec spec = spec_of(Box::of_size({kColumns, kRows}, {kColumns / 2 - 1, kRows / 2}), BorderMode::mirror);
-    const Executable corners = prepared_on(gpu(), "box.any:form=corners,sums=u16x2", spec, desc);
-    EXPECT_EQ(run(corners, src), run(prepared_on(gpu(), "box.any:form=columns,sums=u32", spec, desc), src)) << info(format).name;
+    const Executable corners = prepared_on(gpu(), "box.any:form=four_corner,sums=u16x2", spec, desc);
+    EXPECT_EQ(run(corners, src), run(prepared_on(gpu(), "box.any:form=column_sums,sums=u32", spec, desc), src)) << info(format).name;
   }
 }
 
@@ -184,8 +184,8 @@ TEST(Vulkan, BoxesOfEveryWidthThatAGroupReaches) {
   for (int columns = 1; columns <= 64; columns += columns < 4 || columns > 60 ? 1 : 5) {
     c.spec = spec_of(Box{{{0, columns - 1.0}, {1, 2}}}, BorderMode::mirror);
     for (const char* algorithm :
-         {"box.any:form=columns,threads=64", "box.any:threads=64,walks=1,sums=u32", "box.any:threads=66,sums=f32",
-          "box.any:form=corners", "box.any:form=segments,threads=64", "box.any:form=segments,threads=32"}) {
+         {"box.any:form=column_sums,threads=64", "box.any:threads=64,lanes_per_row=1,sums=u32", "box.any:threads=66,sums=f32",
+          "box.any:form=four_corner", "box.any:form=row_segments,threads=64", "box.any:form=row_segments,threads=32"}) {
       c.algorithm = must(parse_algorithm(algorithm));
       expect_pass(c, gpu());
     }
@@ -201,22 +201,22 @@ TEST(Vulkan, BoxesByCornersOfSpans) {
     const char* options = "";
   };
   for (const Windows& w :
-       {Windows{"radius=5x9", "292x70/rgba8", "clamp", ",vertical_groups=10"},
-        Windows{"radius=6x9", "300x70/rgba8", "mirror", ",vertical_groups=24"},
+       {Windows{"radius=5x9", "292x70/rgba8", "clamp", ",chunks=10"},
+        Windows{"radius=6x9", "300x70/rgba8", "mirror", ",chunks=24"},
         Windows{"radius=7x40", "301x70/rgba8", "wrap"},
         Windows{"before=8x3,after=5x60", "300x70/rgba8", "constant:value=0.3_0.9_0.1_0.6", ",sums=u32"},
         Windows{"radius=100x150", "560x64/rgba8", "reflect"},
-        Windows{"radius=10x20", "400x50/rgb8", "mirror", ",vertical_groups=7"},
+        Windows{"radius=10x20", "400x50/rgb8", "mirror", ",chunks=7"},
         Windows{"radius=11x20", "401x50/rgb8", "wrap"},
         Windows{"before=3x0,after=9x30", "320x50/rg8", "reflect"},
-        Windows{"radius=17x9", "512x50/r8", "clamp", ",vertical_groups=7"},
+        Windows{"radius=17x9", "512x50/r8", "clamp", ",chunks=7"},
         Windows{"before=4x7,after=8x7", "511x50/r8", "constant:value=0.7_0_0_0"},
         Windows{"radius=30x31", "256x64/rgba16", "wrap"},
         Windows{"radius=3x200", "200x64/rgba16", "mirror", ",sums=f32"},
         Windows{"radius=10x21", "256x64/rgb16", "reflect"},
         Windows{"radius=10x21", "256x64/rg16", "constant:value=0.3_0.9_0_0"},
         Windows{"radius=13x21", "256x64/r16", "clamp"},
-        Windows{"radius=20x21", "256x64/rgba16f", "mirror/max_error=0.01", ",vertical_groups=9"},
+        Windows{"radius=20x21", "256x64/rgba16f", "mirror/max_error=0.01", ",chunks=9"},
         Windows{"radius=21x20", "255x64/rgba16f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.01"},
         Windows{"radius=20x21", "256x64/rgb16f", "wrap/max_error=0.01"},
         Windows{"radius=22x33", "256x64/rg16f", "reflect/max_error=0.01"},
@@ -225,7 +225,7 @@ TEST(Vulkan, BoxesByCornersOfSpans) {
         Windows{"radius=16x40", "128x64/rgb32f", "wrap/max_error=0.001"},
         Windows{"radius=13x40", "128x64/rg32f", "constant:value=0.3_0.9_0_0/max_error=0.001"},
         Windows{"radius=14x40", "200x64/r32f", "reflect/max_error=0.001"}}) {
-    expect_case_passes("box.any:form=corners" + std::string(w.options) + "/" + w.image + "/box:" + w.size + "/" + w.border);
+    expect_case_passes("box.any:form=four_corner" + std::string(w.options) + "/" + w.image + "/box:" + w.size + "/" + w.border);
   }
 }
 
@@ -249,7 +249,7 @@ TEST(Vulkan, BoxesBySegments) {
         Windows{127, 65, "190x61/rgb8", "constant:value=0.3_0.9_0.1_0.6"},
         Windows{31, 180, "203x61/rgb8", "reflect", ",threads=32"},
         Windows{128, 166, "201x47/rg8", "mirror"},
-        Windows{9, 65, "198x61/rg8", "clamp", ",threads=32,batch=2"},
+        Windows{9, 65, "198x61/rg8", "clamp", ",threads=32,rows_in_flight=2"},
         Windows{129, 65, "203x61/r8", "wrap"},
         Windows{100, 166, "210x61/r8", "constant:value=0.7_0_0_0"},
         Windows{12, 7, "213x61/r8", "reflect", ",threads=32"},
@@ -266,25 +266,25 @@ TEST(Vulkan, BoxesBySegments) {
         Windows{129, 65, "198x61/rg16f", "mirror/max_error=0.01"},
         Windows{100, 166, "210x61/r16f", "wrap/max_error=0.01"},
         Windows{129, 166, "203x61/rgba32f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.001"},
-        Windows{30, 16, "203x61/r32f", "wrap", ",threads=32,batch=4"},
+        Windows{30, 16, "203x61/r32f", "wrap", ",threads=32,rows_in_flight=4"},
         Windows{30, 16, "203x61/rgb32f", "reflect"},
         // So narrow that rows lie without gaps: those of 127 pixels begin anywhere in 16 bytes.
         Windows{7, 201, "127x33/rgba8", "clamp"},
         // Many strips and bands.
-        Windows{129, 181, "701x260/rgba8", "mirror", ",threads=64,vertical_groups=9"},
-        Windows{31, 21, "703x260/rgba8", "wrap", ",threads=64,vertical_groups=9,batch=2"},
-        Windows{28, 180, "1101x230/rg8", "constant:value=0.3_0.9_0_0", ",threads=128,vertical_groups=6"},
-        Windows{31, 170, "301x160/rgba16f", "reflect/max_error=0.01", ",threads=64,vertical_groups=4"},
+        Windows{129, 181, "701x260/rgba8", "mirror", ",threads=64,chunks=9"},
+        Windows{31, 21, "703x260/rgba8", "wrap", ",threads=64,chunks=9,rows_in_flight=2"},
+        Windows{28, 180, "1101x230/rg8", "constant:value=0.3_0.9_0_0", ",threads=128,chunks=6"},
+        Windows{31, 170, "301x160/rgba16f", "reflect/max_error=0.01", ",threads=64,chunks=4"},
         // Lanes of fewer and of more columns.
-        Windows{33, 19, "203x61/rgba16f", "mirror/max_error=0.01", ",threads=128,span=2,batch=4"},
-        Windows{18, 31, "203x61/rgba8", "reflect", ",threads=64,span=2,batch=4,vertical_groups=3"},
-        Windows{20, 165, "203x61/rg16", "wrap", ",threads=64,span=2,batch=2"},
-        Windows{9, 12, "203x61/rgba32f", "clamp/max_error=0.01", ",threads=64,span=1,batch=2"},
-        Windows{41, 7, "203x61/r8", "constant:value=0.4_0_0_0", ",threads=64,span=8,batch=2"}}) {
+        Windows{33, 19, "203x61/rgba16f", "mirror/max_error=0.01", ",threads=128,pixels_per_thread=2,rows_in_flight=4"},
+        Windows{18, 31, "203x61/rgba8", "reflect", ",threads=64,pixels_per_thread=2,rows_in_flight=4,chunks=3"},
+        Windows{20, 165, "203x61/rg16", "wrap", ",threads=64,pixels_per_thread=2,rows_in_flight=2"},
+        Windows{9, 12, "203x61/rgba32f", "clamp/max_error=0.01", ",threads=64,pixels_per_thread=1,rows_in_flight=2"},
+        Windows{41, 7, "203x61/r8", "constant:value=0.4_0_0_0", ",threads=64,pixels_per_thread=8,rows_in_flight=2"}}) {
     const auto pair = [](int x, int y) { return std::to_string(x) + "x" + std::to_string(y); };
     const std::string kernel = "box:before=" + pair(w.columns / 2, w.rows / 2) +
                                ",after=" + pair((w.columns - 1) / 2, (w.rows - 1) / 2);
-    const std::string algorithm = "box.any:form=segments" + std::string(w.options);
+    const std::string algorithm = "box.any:form=row_segments" + std::string(w.options);
     const std::string text = algorithm + "/" + w.image + "/" + kernel + "/" + w.border;
     expect_case_passes(text);
   }
@@ -292,7 +292,7 @@ TEST(Vulkan, BoxesBySegments) {
 
 /// A mean a quarter of a thousandth of a code above a half, which a multiply-add that rounds its product takes for the half.
 TEST(Vulkan, BoxesSayWhatRoundedProductsLose) {
-  expect_case_passes("box.any:form=segments,sums=u16x2,threads=128/503x11/rgba8/box:radius=29x17/reflect+mirror/seed=444");
+  expect_case_passes("box.any:form=row_segments,sums=u16x2,threads=128/503x11/rgba8/box:radius=29x17/reflect+mirror/seed=444");
 }
 
 /// Planned as for a device that does not run on the processor: first windows are fetched several rows together.
@@ -304,12 +304,12 @@ TEST(Vulkan, BoxesBySegmentsAsOtherDevicesFetchThem) {
     const Pixels src = Pixels::random(desc);
     BlurSpec spec = spec_of(Box::of_size({32, 19}, {16, 9}), BorderMode::constant);
     spec.accuracy.max_error = 0.5;
-    const PlanOptions options = with("box.any:form=segments,threads=64,span=4,batch=4,vertical_groups=5");
+    const PlanOptions options = with("box.any:form=row_segments,threads=64,pixels_per_thread=4,rows_in_flight=4,chunks=5");
     Plan plan = must(make_plan(spec, desc, desc, other, options));
     plan.device = gpu().info();
     const Executable usual = must(gpu().prepare(must(make_plan(spec, desc, desc, gpu().info(), options))));
     const auto ahead = [](const Plan& of) {
-      return std::ranges::find(of.passes, "box_segments", &Pass::kernel)->constants.at("ahead");
+      return std::ranges::find(of.passes, "box_row_segments", &Pass::kernel)->constants.at("ahead");
     };
     EXPECT_GT(ahead(plan), 1);
     EXPECT_EQ(ahead(usual.plan()), 1);
@@ -322,7 +322,7 @@ TEST(Vulkan, LongWalksKeepWhatAdditionsLose) {
   cases::Case c;
   c.src = c.dst = {40, 7000, PixelFormat::r32f};
   c.spec = spec_of(Box::of_radius(2, 3.5), BorderMode::clamp);
-  c.algorithm = must(parse_algorithm("box.any:sums=f32x2,vertical_groups=1,batch=16"));
+  c.algorithm = must(parse_algorithm("box.any:sums=f32x2,chunks=1,rows_in_flight=16"));
   expect_pass(c, gpu());
   c.src = c.dst = {45, 160, PixelFormat::rg32f};
   c.spec.kernel = Box::of_radius(92, 0);
@@ -332,25 +332,25 @@ TEST(Vulkan, LongWalksKeepWhatAdditionsLose) {
 
 /// Cases have few windows of most shapes, and all subgroups alike.
 TEST(Vulkan, WindowsThatEndWithALane) {
-  for (const char* text : {"box.any:form=lanes/203x61/rgba8/box:radius=3/mirror",
-                           "box.any:form=lanes,span=4,batch=2/208x61/rgba8/box:radius=4/clamp",
-                           "box.any:form=lanes,span=4,batch=3,threads=32/111x91/rgba8/box:before=2x0,after=5x9/wrap",
-                           "box.any:form=lanes,span=16/250x61/rgba8/box:radius=9/clamp",  // sums that halves of words do not hold
-                           "box.any:form=lanes,span=16/200x200/r8/box:radius=45x100/clamp",  // of more than 2^14 pixels
-                           "box.any:form=lanes,span=8/200x50/r8/box:radius=2/reflect",
-                           "box.any:form=lanes/200x50/rgb8/box:radius=3x1/constant:value=0.3_0.6_0.9_0.3",
-                           "box.any:form=lanes/200x50/rgba16f/box:radius=1/wrap",
-                           "box.any:form=lanes,span=4/150x50/rg16f/box:before=0x2,after=7x1/mirror",
-                           "box.any:form=lanes/200x50/rgba32f/box:radius=2/constant:value=2_1_0.5_0.25",
-                           "box.any:form=lanes,sums=f32,span=4/200x50/rgba8/box:radius=4/mirror",
-                           "box.any:form=lanes,span=4/200x50/rg16/box:radius=4/mirror",
+  for (const char* text : {"box.any:form=subgroup/203x61/rgba8/box:radius=3/mirror",
+                           "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=2/208x61/rgba8/box:radius=4/clamp",
+                           "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=3,threads=32/111x91/rgba8/box:before=2x0,after=5x9/wrap",
+                           "box.any:form=subgroup,pixels_per_thread=16/250x61/rgba8/box:radius=9/clamp",  // sums that halves of words do not hold
+                           "box.any:form=subgroup,pixels_per_thread=16/200x200/r8/box:radius=45x100/clamp",  // of more than 2^14 pixels
+                           "box.any:form=subgroup,pixels_per_thread=8/200x50/r8/box:radius=2/reflect",
+                           "box.any:form=subgroup/200x50/rgb8/box:radius=3x1/constant:value=0.3_0.6_0.9_0.3",
+                           "box.any:form=subgroup/200x50/rgba16f/box:radius=1/wrap",
+                           "box.any:form=subgroup,pixels_per_thread=4/150x50/rg16f/box:before=0x2,after=7x1/mirror",
+                           "box.any:form=subgroup/200x50/rgba32f/box:radius=2/constant:value=2_1_0.5_0.25",
+                           "box.any:form=subgroup,sums=f32,pixels_per_thread=4/200x50/rgba8/box:radius=4/mirror",
+                           "box.any:form=subgroup,pixels_per_thread=4/200x50/rg16/box:radius=4/mirror",
                            // The first number of a strip lies in the middle of a word.
-                           "box.any:form=lanes,span=4/203x61/r16/box:before=0,after=1/wrap",
-                           "box.any:form=lanes,span=4/203x61/rgb16/box:before=0,after=1/wrap",
-                           "box.any:form=lanes,span=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
-                           "box.any:form=lanes,span=4/203x61/r8/box:before=0,after=1/wrap",
-                           "box.any:form=lanes,span=4/203x61/rg8/box:before=0,after=1/wrap",
-                           "box.any:form=lanes,span=4/200x50/r8/box:radius=5x40/constant:value=0.3_0_0_0/roi=50x20+13+7"}) {
+                           "box.any:form=subgroup,pixels_per_thread=4/203x61/r16/box:before=0,after=1/wrap",
+                           "box.any:form=subgroup,pixels_per_thread=4/203x61/rgb16/box:before=0,after=1/wrap",
+                           "box.any:form=subgroup,pixels_per_thread=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
+                           "box.any:form=subgroup,pixels_per_thread=4/203x61/r8/box:before=0,after=1/wrap",
+                           "box.any:form=subgroup,pixels_per_thread=4/203x61/rg8/box:before=0,after=1/wrap",
+                           "box.any:form=subgroup,pixels_per_thread=4/200x50/r8/box:radius=5x40/constant:value=0.3_0_0_0/roi=50x20+13+7"}) {
     expect_case_passes(text);
   }
 }

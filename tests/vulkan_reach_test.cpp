@@ -11,8 +11,8 @@ constexpr std::array kSigmas = {1.0, 3.0, 6.0, 60.0};  // few: pipelines take lo
 TEST(VulkanReach, HoldsForEveryAlgorithm) {
   int algorithms_that_ran = 0;
   for (const std::string& algorithm :
-       ways_to_blur({"gauss.decimate:blur=walk", "gauss.decimate:blur=expand,write_span=4", "gauss.decimate:blur=strips,write_span=2",
-                     "gauss.decimate:storage=image", "sep.fused:neighbours=lanes", "sep.fused:math=half", "sep.fused:storage=image",
+       ways_to_blur({"gauss.decimate:blur=slide", "gauss.decimate:blur=upsample,write_pixels=4", "gauss.decimate:blur=strips,write_pixels=2",
+                     "gauss.decimate:storage=image", "sep.fused:exchange=shuffle", "sep.fused:math=half", "sep.fused:storage=image",
                      "sep.direct:storage=buffer", "nxn.shared:packing=packed"})) {
     SCOPED_TRACE(algorithm);
     algorithms_that_ran += expect_reach_holds(gpu(), algorithm, Borders::in_turn) > 0 ? 1 : 0;

@@ -214,9 +214,9 @@ TEST(Vulkan, RegionsOfMatricesHaveTheBitsOfTheWhole) {
   using enum PixelFormat;
   // Radius 1 and 4 leave much of what matrices multiply without a tap.
   for (const auto& [math, format, radius] :
-       {Kernel{"matrix", rgba16f}, {"matrix", rgba16f, 1}, {"matrix", rgba16f, 4}, {"matrix", rgb16f}, {"matrix_lanes", rgba16f},
-        {"matrix_lanes", rgba16f, 1}, {"matrix_lanes", rgba16f, 4}, {"matrix_lanes", rgba8}, {"matrix_x", rgba16f},
-        {"matrix_x", rgba16f, 1}, {"matrix_x", rgba16f, 4}}) {
+       {Kernel{"coopmat", rgba16f}, {"coopmat", rgba16f, 1}, {"coopmat", rgba16f, 4}, {"coopmat", rgb16f}, {"coopmat_direct", rgba16f},
+        {"coopmat_direct", rgba16f, 1}, {"coopmat_direct", rgba16f, 4}, {"coopmat_direct", rgba8}, {"coopmat_x", rgba16f},
+        {"coopmat_x", rgba16f, 1}, {"coopmat_x", rgba16f, 4}}) {
     const ImageDesc desc{640, 420, format};
     std::vector<Pixels> sources = {Pixels::random(desc)};
     if (!info(format).is_unorm()) sources.push_back(with_few_large(sources.front()));
@@ -250,7 +250,7 @@ TEST(Vulkan, GreyStaysGrey) {
   for (std::int32_t y = 0; y < desc.height; ++y) {
     for (std::int32_t i = 0; i < 4 * desc.width; ++i) bytes(src, y)[i] = bytes(src, y)[i / 4 * 4];
   }
-  Pixels result = run(prepared_on(gpu(), "sep.fused:neighbours=lanes,math=f32", spec_of(Tent{{1.0, 0.0}}), desc), src);
+  Pixels result = run(prepared_on(gpu(), "sep.fused:exchange=shuffle,math=f32", spec_of(Tent{{1.0, 0.0}}), desc), src);
   for (std::int32_t y = 0; y < desc.height; ++y) {
     for (std::int32_t i = 0; i < 4 * desc.width; ++i) ASSERT_EQ(bytes(result, y)[i], bytes(result, y)[i / 4 * 4]) << i << ", " << y;
   }
@@ -261,7 +261,7 @@ TEST(Vulkan, SumsOfHalvesKeepWhiteAndBlackApart) {
   const ImageDesc desc{256, 40, PixelFormat::r8};
   BlurSpec spec = spec_of(Box::of_radius(32, 1));
   spec.accuracy.max_error = 0.004;
-  const Executable executable = prepared_on(gpu(), "sep.fused:math=mixed,span=16", spec, desc);
+  const Executable executable = prepared_on(gpu(), "sep.fused:math=mixed,pixels_per_thread=16", spec, desc);
   EXPECT_GT(executable.plan().predicted_error, 0.25 / 255.0);
   for (const double value : {0.0, 1.0}) {
     EXPECT_NEAR(run(executable, Pixels::constant(desc, value)).at(100, 20), value, executable.plan().predicted_error);
@@ -295,7 +295,7 @@ TEST(Vulkan, ManyUnrolledSteps) {
   c.spec = spec_of(Box::of_radius(3, 2), BorderMode::mirror);
   for (const char* algorithm : {"box.running:storage=buffer,unroll=12", "box.running:storage=buffer,unroll=16",
                                 "box.running:storage=buffer,unroll=24", "box.running:storage=buffer,unroll=32",
-                                "sep.fused:span=4,batch=3"}) {
+                                "sep.fused:pixels_per_thread=4,rows_in_flight=3"}) {
     c.algorithm = must(parse_algorithm(algorithm));
     expect_pass(c, gpu());
   }
@@ -303,58 +303,58 @@ TEST(Vulkan, ManyUnrolledSteps) {
 
 /// On a software driver lanes lend each other pixels only when asked to, and cases have few wide images.
 TEST(Vulkan, LanesLendEachOtherPixels) {
-  for (const char* text : {"sep.fused:neighbours=lanes,batch=1/203x61/rgba8/gaussian:sigma=0.6,radius=2/mirror",
-                           "sep.fused:neighbours=lanes,batch=3/208x61/rgba8/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap",
-                           "sep.fused:neighbours=lanes,batch=4,threads=32/400x67/r8/gaussian:sigma=1.3,radius=4/clamp",
-                           "sep.fused:neighbours=lanes,span=16/640x40/r8/box:radius=1x2/constant:value=0.3_0.3_0.3_0.3",
-                           "sep.fused:neighbours=lanes/200x50/rgb16/gaussian:sigma=0.8,radius=2/reflect",
-                           "sep.fused:neighbours=lanes/64x64/rgba32f/gaussian:sigma=1,radius=3/constant:value=2_1_0.5_0.25",
+  for (const char* text : {"sep.fused:exchange=shuffle,rows_in_flight=1/203x61/rgba8/gaussian:sigma=0.6,radius=2/mirror",
+                           "sep.fused:exchange=shuffle,rows_in_flight=3/208x61/rgba8/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap",
+                           "sep.fused:exchange=shuffle,rows_in_flight=4,threads=32/400x67/r8/gaussian:sigma=1.3,radius=4/clamp",
+                           "sep.fused:exchange=shuffle,pixels_per_thread=16/640x40/r8/box:radius=1x2/constant:value=0.3_0.3_0.3_0.3",
+                           "sep.fused:exchange=shuffle/200x50/rgb16/gaussian:sigma=0.8,radius=2/reflect",
+                           "sep.fused:exchange=shuffle/64x64/rgba32f/gaussian:sigma=1,radius=3/constant:value=2_1_0.5_0.25",
                            "sep.fused:math=half/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.05",
                            "sep.fused:math=half/160x70/rg16f/gaussian:sigma=0.7,radius=2x1/mirror/max_error=0.05",
                            "sep.fused:math=mixed/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.01",
-                           "sep.fused:math=mixed,span=4/150x70/rg16f/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap/max_error=0.01",
+                           "sep.fused:math=mixed,pixels_per_thread=4/150x70/rg16f/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap/max_error=0.01",
                            "sep.fused:math=half/203x61/rgba8/gaussian:sigma=0.333,radius=1/mirror/max_error=0.01",
                            "sep.fused:math=half/160x70/rgba8/gaussian:sigma=0.666,radius=2/constant:value=0.5_1_0.25_0/max_error=0.01",
-                           "sep.fused:math=half,batch=2/201x61/rgb8/tent:radius=1/wrap",
+                           "sep.fused:math=half,rows_in_flight=2/201x61/rgb8/tent:radius=1/wrap",
                            "sep.fused:math=half/208x61/r8/box:radius=1/clamp",
-                           "sep.fused:math=half,batch=3/300x61/rg8/box:before=1x0,after=2x1/reflect",
-                           "sep.fused:math=half,span=4/160x40/r8/gaussian:sigma=0.5/mirror/max_error=0.01",
+                           "sep.fused:math=half,rows_in_flight=3/300x61/rg8/box:before=1x0,after=2x1/reflect",
+                           "sep.fused:math=half,pixels_per_thread=4/160x40/r8/gaussian:sigma=0.5/mirror/max_error=0.01",
                            "sep.fused:math=half/160x40/rgba8/gaussian:sigma=0.6x0/clamp/max_error=0.01",
                            "sep.fused:math=half/160x40/rgba8/gaussian:sigma=0x0.6/clamp/max_error=0.01",
                            "sep.fused:math=mixed/160x70/rgba8/gaussian:sigma=1.333,radius=4/mirror",
                            "sep.fused:math=mixed/161x70/rgb8/gaussian:sigma=1,radius=3x2/constant:value=0.5_1_0.25_0",
                            "sep.fused:math=mixed/400x70/r8/taps:x=-0.2_1.4_-0.2@1,y=0.9_0.3@1/wrap/max_error=0.01",
-                           "gauss.decimate:read_span=4,write_span=4/512x90/rgba8/gaussian:sigma=5/constant:value=0.3_0.3_0.3_0.3",
-                           "gauss.decimate:read_span=2,write_span=2/700x90/rgba16f/gaussian:sigma=9/reflect",
-                           "gauss.decimate:read_span=4,write_span=4/1200x90/r8/gaussian:sigma=20x4/wrap"}) {
+                           "gauss.decimate:read_pixels=4,write_pixels=4/512x90/rgba8/gaussian:sigma=5/constant:value=0.3_0.3_0.3_0.3",
+                           "gauss.decimate:read_pixels=2,write_pixels=2/700x90/rgba16f/gaussian:sigma=9/reflect",
+                           "gauss.decimate:read_pixels=4,write_pixels=4/1200x90/r8/gaussian:sigma=20x4/wrap"}) {
     expect_case_passes(text);
   }
 }
 
 /// The cases sum few cells at once on a software driver.
 TEST(Vulkan, TilesOfTheGridOfCells) {
-  for (const char* text : {"gauss.decimate:blur_span=4/511x263/rgba8/gaussian:sigma=8/wrap",
-                           "gauss.decimate:blur_span=8/257x633/rgba8/gaussian:sigma=20x8/mirror",
-                           "gauss.decimate:blur_span=4,group=64x2/640x260/rgba32f/gaussian:sigma=20/constant:value=2_1_0.5_0.25",
-                           "gauss.decimate:blur_span=8/600x511/r8/gaussian:sigma=8/clamp",
-                           "gauss.decimate:blur_span=4,group=99x3/300x333/rg16f/gaussian:sigma=9/reflect",
-                           "gauss.decimate:blur_span=8/300x333/rgb8/gaussian:sigma=18/wrap",
-                           "gauss.decimate:blur_span=4,storage=image/400x300/rgba8/gaussian:sigma=12x5/mirror",
-                           "gauss.decimate:blur_span=8,storage=image/300x400/r8/gaussian:sigma=7/clamp"}) {
+  for (const char* text : {"gauss.decimate:samples_per_thread=4/511x263/rgba8/gaussian:sigma=8/wrap",
+                           "gauss.decimate:samples_per_thread=8/257x633/rgba8/gaussian:sigma=20x8/mirror",
+                           "gauss.decimate:samples_per_thread=4,group=64x2/640x260/rgba32f/gaussian:sigma=20/constant:value=2_1_0.5_0.25",
+                           "gauss.decimate:samples_per_thread=8/600x511/r8/gaussian:sigma=8/clamp",
+                           "gauss.decimate:samples_per_thread=4,group=99x3/300x333/rg16f/gaussian:sigma=9/reflect",
+                           "gauss.decimate:samples_per_thread=8/300x333/rgb8/gaussian:sigma=18/wrap",
+                           "gauss.decimate:samples_per_thread=4,storage=image/400x300/rgba8/gaussian:sigma=12x5/mirror",
+                           "gauss.decimate:samples_per_thread=8,storage=image/300x400/r8/gaussian:sigma=7/clamp"}) {
     expect_case_passes(text);
   }
 }
 
 /// The cases sum few cells at once on a software driver, and have few shapes of groups.
 TEST(Vulkan, GridsThatAreBlurredAsTheyAreExpanded) {
-  for (const char* text : {"gauss.decimate:blur=expand/64x64/rgba8/gaussian:sigma=8/clamp",
-                           "gauss.decimate:blur=expand,blur_span=4,write_span=4/301x90/rgba8/gaussian:sigma=8x20/clamp",
-                           "gauss.decimate:blur=expand,group=8x16,cell_rows=1/90x301/rgba32f/gaussian:sigma=12/constant:value=2_1_0.5_0.25",
-                           "gauss.decimate:blur=expand,blur_span=2,group=40x3,cell_rows=5/257x633/rgba16/gaussian:sigma=20x8/mirror",
-                           "gauss.decimate:blur=expand,blur_span=4,write_span=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
-                           "gauss.decimate:blur=expand,blur_span=8,write_span=8/600x111/r8/gaussian:sigma=8/reflect",
-                           "gauss.decimate:blur=expand,group=128x1,cell_rows=2/300x100/rg32f/gaussian:sigma=12x5/wrap",
-                           "gauss.decimate:blur=expand,blur_span=4/333x100/rgb8/gaussian:sigma=18/reflect"}) {
+  for (const char* text : {"gauss.decimate:blur=upsample/64x64/rgba8/gaussian:sigma=8/clamp",
+                           "gauss.decimate:blur=upsample,samples_per_thread=4,write_pixels=4/301x90/rgba8/gaussian:sigma=8x20/clamp",
+                           "gauss.decimate:blur=upsample,group=8x16,coarse_rows=1/90x301/rgba32f/gaussian:sigma=12/constant:value=2_1_0.5_0.25",
+                           "gauss.decimate:blur=upsample,samples_per_thread=2,group=40x3,coarse_rows=5/257x633/rgba16/gaussian:sigma=20x8/mirror",
+                           "gauss.decimate:blur=upsample,samples_per_thread=4,write_pixels=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
+                           "gauss.decimate:blur=upsample,samples_per_thread=8,write_pixels=8/600x111/r8/gaussian:sigma=8/reflect",
+                           "gauss.decimate:blur=upsample,group=128x1,coarse_rows=2/300x100/rg32f/gaussian:sigma=12x5/wrap",
+                           "gauss.decimate:blur=upsample,samples_per_thread=4/333x100/rgb8/gaussian:sigma=18/reflect"}) {
     expect_case_passes(text);
   }
 }

@@ -94,7 +94,9 @@ std::vector<AlgorithmChoice> algorithm_choices(const DeviceInfo& device) {
 
 std::vector<std::string> listed_values(const OptionInfo& option, const DeviceInfo& device) {
   const int most_unrolled = option.name == "unroll" ? 8 : 2;
-  const bool unrolls = option.name == "unroll" || option.name.ends_with("span") || option.name == "batch";
+  constexpr std::array<std::string_view, 7> kUnrolled = {"unroll",      "pixels_per_thread", "samples_per_thread", "read_pixels",
+                                                         "write_pixels", "rows_in_flight",    "step_rows"};
+  const bool unrolls = std::ranges::find(kUnrolled, option.name) != kUnrolled.end();
   std::vector<std::string> values;
   for (const std::string_view value : option.values) {
     const bool compiles_slowly = device.gpu.is_software && unrolls && std::stoi(std::string(value)) > most_unrolled;

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "model/rows.h"
 #include "model/tuning.h"
+#include "planner/former_names.h"
 
 namespace mollify {
 namespace {
@@ -131,7 +132,8 @@ struct Candidate {
 /// them: those win, and what the rest does without the row's own was never measured.
 std::optional<Problem> with_options(const Algorithm& algorithm, const Problem& problem, const TuningRow& row) {
   Problem tuned = problem;
-  tuned.options.insert(row.options.begin(), row.options.end());
+  const Options measured = with_current_names(algorithm.info.id, row.options);
+  tuned.options.insert(measured.begin(), measured.end());
   const bool all_new = tuned.options.size() == problem.options.size() + row.options.size();
   if (row.options.empty() || !all_new || !check_options(algorithm.info, tuned.options)) return std::nullopt;
   return tuned;
@@ -140,7 +142,7 @@ std::optional<Problem> with_options(const Algorithm& algorithm, const Problem& p
 /// The problem with the forms that the whole has taken: these are chosen by how long they take, which a region or one image of a batch
 /// does not tell, and in another form sums would round differently.
 Problem formed_as(const Proposal& whole, Problem problem) {
-  constexpr std::array<std::string_view, 4> kForms = {"form", "math", "neighbours", "blur"};
+  constexpr std::array<std::string_view, 4> kForms = {"form", "math", "exchange", "blur"};
   if (problem.batch == 1 && !problem.spec.roi) return problem;
   for (const std::string_view name : kForms) {
     if (const auto chosen = whole.options.find(name); chosen != whole.options.end()) problem.options.insert(*chosen);
@@ -361,7 +363,7 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   if (options.algorithm) {
     const Result<const Algorithm*> forced = find_algorithm(options.algorithm->id);
     if (!forced) return forced.error();
-    problem.options = options.algorithm->options;
+    problem.options = with_current_names(options.algorithm->id, options.algorithm->options);
     if (Status s = check_options((*forced)->info, problem.options); !s) return s.error();
     Result<Candidate> candidate = ask_candidate(**forced, problem, WholeProblem(problem), rows);
     if (!candidate) {

@@ -52,7 +52,7 @@ std::vector<AlgorithmChoice> choices_of_hardware(const DeviceInfo& software, con
     const Result<Plan> plan = make_plan(spec, src, destination_desc(spec, src, c.dst.format), hardware);
     if (!plan) return;
     choices.push_back(plan->algorithm);
-    choices.back().options.erase("vertical_groups");  // as many as the large image needs
+    choices.back().options.erase("chunks");  // as many as the large image needs
   };
   add(c.spec, c.src);
   BlurSpec everywhere = c.spec;

@@ -2,7 +2,7 @@
 // the kernel's parameters. Include it after pixel.glsl.
 
 // Whether there are any. A constant, so that kernels that fill their registers hold nothing for it where images are whole: as a number of all
-// images it took sep_fused_matrix one group of three from a processor (radius 9 of 8-bit pixels, H100: 105 us instead of 72).
+// images it took sep_fused_coopmat one group of three from a processor (radius 9 of 8-bit pixels, H100: 105 us instead of 72).
 layout(constant_id = 17) const bool skips = false;
 
 ivec2 skipped() { return skips ? skip : ivec2(0); }

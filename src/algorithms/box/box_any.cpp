@@ -13,7 +13,7 @@
 namespace mollify {
 namespace {
 
-constexpr std::string_view kKernel = "box_any";
+constexpr std::string_view kKernel = "box_column_sums";
 constexpr std::array<std::string_view, 2> kAccumulators = {"i32", "f64"};
 constexpr std::array<std::string_view, 3> kSpans = {"2", "4", "8"};
 constexpr std::array<std::string_view, 3> kThreads = {"128", "256", "512"};
@@ -25,13 +25,13 @@ constexpr std::array kOptions = {
                "CPU: what sums are made in"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"form", kBoxAnyForms, "the cheapest",
-               "GPU: windows from sums of columns, from four corners, or from sums along rows of groups or of subgroups (lanes)"},
+               "GPU: windows from sums of columns, from the sums at four corners, or from sums along rows of work groups or of subgroups"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
-    OptionInfo{"span", kSpans, "what is expected to be fastest", "GPU, lanes and segments: columns of a thread", true},
+    OptionInfo{"pixels_per_thread", kSpans, "what is expected to be fastest", "GPU, subgroup and row_segments: neighbouring pixels that a thread makes", true},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group", true},
-    OptionInfo{"batch", kBatches, "as many as leave room for other groups", "GPU: rows from one turn to the next", true},
-    OptionInfo{"walks", kWalks, "as many as a subgroup has lanes for", "GPU: lanes that share a row of sums", true},
-    OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
+    OptionInfo{"rows_in_flight", kBatches, "as many as leave room for other groups", "GPU: rows that a thread reads before it needs them", true},
+    OptionInfo{"lanes_per_row", kWalks, "as many as a subgroup has lanes for", "GPU, column_sums: lanes that share a row of sums", true},
+    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group",
                true}};
 
 /// Why 32-bit integer sums cannot do it, or nothing.

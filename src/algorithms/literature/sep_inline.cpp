@@ -65,10 +65,10 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   if (form.rows == Rows::sliding) {
     const std::int64_t across = (p.dst.width + shape->x - 1) / shape->x;
     const Result<std::int32_t> pieces =
-        count(p, "vertical_groups", 1 << 16, pieces_to_fill(p, across, p.dst.height, s->ny()));
+        count(p, "chunks", 1 << 16, pieces_to_fill(p, across, p.dst.height, s->ny()));
     if (!pieces) return pieces.error();
     tile.y = walk_length(p, p.dst.height, *pieces, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
-    out.options["vertical_groups"] = std::to_string(*pieces);
+    out.options["chunks"] = std::to_string(*pieces);
   }
   Pass pass = make_pass(form.kernel, {p.dst.width, p.dst.height}, tile, *shape, s->storage);
   pass.origin = {s->region.x, s->region.y};
@@ -106,8 +106,8 @@ constexpr Form kInlineSlidingShared{"sep_inline_sliding_shared", {16, 16}, Rows:
 constexpr std::array<std::string_view, 3> kTallGroups = {"2x128", "16x16", "32x5"};
 constexpr std::array<std::string_view, 3> kSquareGroups = {"16x16", "8x8", "32x5"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
-constexpr OptionInfo kVerticalGroups{"vertical_groups", kPieces, "enough to fill the device",
-                                     "pieces that each walk down is split into", true};
+constexpr OptionInfo kVerticalGroups{"chunks", kPieces, "enough to fill the device",
+                                     "chunks that the rows are split into, one for each work group", true};
 constexpr std::array kInlineOptions = {kStorageOption, kCacheOption, group_option(kTallGroups, "2x128")};
 constexpr std::array kInlineSharedOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16")};
 constexpr std::array kInlineSlidingOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16"),

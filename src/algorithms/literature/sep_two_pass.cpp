@@ -68,7 +68,7 @@ class TwoPasses {
     const AxisPass x{false, s_.nx(), {image.width, image.height}};
     const AxisPass y{true, s_.ny(), {p_.dst.width, p_.dst.height}};
     if (method_ == Method::sliding) {
-      const Result<std::int32_t> columns = count(p_, "columns", 1 << 16, std::max(usual_columns(x), usual_columns(y)));
+      const Result<std::int32_t> columns = count(p_, "chunks", 1 << 16, std::max(usual_columns(x), usual_columns(y)));
       if (!columns) return columns.error();
       columns_ = *columns;
     }
@@ -166,7 +166,7 @@ class TwoPasses {
                    {"group", to_text(group_)}};
     if (method_ == Method::direct) out.options["lane_order"] = kLaneOrders[lane_order_];
     if (method_ != Method::direct) out.options["cache"] = kCaches[static_cast<std::size_t>(cache_)];
-    if (method_ == Method::sliding) out.options["columns"] = std::to_string(columns_);
+    if (method_ == Method::sliding) out.options["chunks"] = std::to_string(columns_);
   }
 
   const Problem& p_;
@@ -193,7 +193,7 @@ constexpr std::array kDirectOptions = {kStorageOption, kIntermediateOption, kLan
 constexpr std::array kSharedOptions = {kStorageOption, kIntermediateOption, kCacheOption, group_option(kLineGroups, "256x1")};
 constexpr std::array kSlidingOptions = {
     kStorageOption, kIntermediateOption, kCacheOption, group_option(kSlidingGroups, "256x2"),
-    OptionInfo{"columns", kColumns, "enough to fill the device", "pieces that each walk is split into", true}};
+    OptionInfo{"chunks", kColumns, "enough to fill the device", "chunks that rows and columns are split into", true}};
 
 }  // namespace
 

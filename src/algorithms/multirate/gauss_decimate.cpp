@@ -26,7 +26,7 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kDecimateKernel = "gauss_decimate";
-constexpr std::string_view kExpandKernel = "gauss_expand";
+constexpr std::string_view kExpandKernel = "gauss_upsample";
 constexpr std::string_view kOnePassKernel = "gauss_one_pass";
 
 constexpr std::array kFactors = {2,  3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
@@ -45,23 +45,23 @@ constexpr std::array<std::string_view, 3> kRowsOfTurn = {"4", "8", "12"};
 constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
 constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
 constexpr std::array kOptions = {
-    OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one cell to the next: 1 to 1024, both axes or XxY", true},
-    OptionInfo{"cells", kCellExamples, kCheapest, "of the grid, that each pixel belongs to: 1 to 8, both axes or XxY", true},
+    OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one coarse sample to the next: 1 to 1024, both axes or XxY", true},
+    OptionInfo{"support", kCellExamples, kCheapest, "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{"blur", kGridBlurs, "the fastest",
-               "GPU: of the grid, by groups that make a tile each or walk; or as part of the expansion, by tiles or strips"},
-    OptionInfo{"batch", kRowsOfTurn, "4, 8 or 12", "GPU, strips: rows of cells that a group blurs at once: 1 to 64", true},
-    OptionInfo{"blur_span", kSpans, "4, or 8 numbers",
-               "GPU, but walk: cells that a thread sums at once, in either direction"},
+               "GPU: how the coarse grid is blurred, by tiles, by groups that slide down, or while upsampling, by tiles (upsample) or strips"},
+    OptionInfo{"step_rows", kRowsOfTurn, "4, 8 or 12", "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", true},
+    OptionInfo{"samples_per_thread", kSpans, "4, or 8 numbers",
+               "GPU, all but slide: coarse samples that a thread sums at once, in either direction"},
     OptionInfo{"group", kGridGroups, "the fastest",
-               "GPU: threads across and down; tiles: a tile with its margins, expand: spans of pixels", true},
-    OptionInfo{"cell_rows", kCellRows, "the fastest",
-               "GPU, expand and strips: rows of cells that a thread expands: 1 to 64, of strips to 1024", true},
+               "GPU: threads across and down; tiles: a tile with its halo, upsample: runs of neighbouring pixels", true},
+    OptionInfo{"coarse_rows", kCellRows, "the fastest",
+               "GPU, upsample and strips: coarse rows that a thread upsamples: 1 to 64, strips to 1024", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error",
-               "GPU: decimating by sums of f32, or along rows by matrices"},
-    OptionInfo{"read_span", kSpans, "what fills 8 or 16 bytes", "GPU: pixels side by side that a thread reads at once"},
-    OptionInfo{"write_span", kSpans, "what fills 16 bytes, or divides rows", "GPU: pixels side by side that a thread writes at once"}};
+               "GPU: downsampling by sums of f32, or along rows by cooperative matrices"},
+    OptionInfo{"read_pixels", kSpans, "what fills 8 or 16 bytes", "GPU: neighbouring pixels that a thread reads at once"},
+    OptionInfo{"write_pixels", kSpans, "what fills 16 bytes, or divides rows", "GPU: neighbouring pixels that a thread writes at once"}};
 
 /// What orders the ways to decimate an axis. Of GPUs, as hundreds of timings on an H200 ask for: it is the grid that takes time, down the
 /// image what walks begin with and how few rows they fetch at once, and across it what strips share, which counts for more at 8 bits.
@@ -465,9 +465,9 @@ Axes shortened(const Problem& p, Axes axes, double gain) {
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
-  const Status known = is_cpu ? only_options(p, {"factor", "cells", "passes"})
-                              : only_options(p, {"factor", "cells", "blur", "batch", "blur_span", "group", "cell_rows", "storage", "math",
-                                                 "read_span", "write_span"});
+  const Status known = is_cpu ? only_options(p, {"factor", "support", "passes"})
+                              : only_options(p, {"factor", "support", "blur", "step_rows", "samples_per_thread", "group", "coarse_rows", "storage", "math",
+                                                 "read_pixels", "write_pixels"});
   if (!known) return known.error();
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
@@ -475,7 +475,7 @@ Result<Proposal> propose(const Problem& p) {
 
   const auto factor = option(p, "factor", kMaxFactor);
   if (!factor) return factor.error();
-  const auto cells = option(p, "cells", cpu::kMaxCells);
+  const auto cells = option(p, "support", cpu::kMaxCells);
   if (!cells) return cells.error();
   const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
   for (const Axis axis : {Axis::x, Axis::y}) {
@@ -515,7 +515,7 @@ Result<Proposal> propose(const Problem& p) {
   out.error = best.error;
   out.reach = reach_on_both_sides(x.reach(), y.reach());
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
-                 {"cells", both(std::to_string(x.cells()), std::to_string(y.cells()))}};
+                 {"support", both(std::to_string(x.cells()), std::to_string(y.cells()))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
 
   return add_cpu_passes(p, x, y, std::move(out));

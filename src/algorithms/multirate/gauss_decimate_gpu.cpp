@@ -17,7 +17,7 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kDecimate = "gauss_decimate";
-constexpr std::string_view kDecimateSpans = "gauss_decimate_spans";  // the same for pixels as they are stored
+constexpr std::string_view kDecimateSpans = "gauss_decimate_vec";  // the same for pixels as they are stored
 
 /// As many as `bytes` hold, a power of two, and whole words.
 std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
@@ -55,8 +55,8 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   const auto choose = [&](std::string_view option, std::int32_t usual) {
     return count(p, option, kLongest, out.are_plain ? usual : 1);
   };
-  const Result<std::int32_t> read = choose("read_span", usual_span(p.src.format, read_bytes));
-  const Result<std::int32_t> written = choose("write_span", span_of_rows(p, y, usual_span(p.src.format, written_bytes)));
+  const Result<std::int32_t> read = choose("read_pixels", usual_span(p.src.format, read_bytes));
+  const Result<std::int32_t> written = choose("write_pixels", span_of_rows(p, y, usual_span(p.src.format, written_bytes)));
   if (!read) return read.error();
   if (!written) return written.error();
   out.read = *read;
@@ -156,7 +156,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   work.bytes = static_cast<double>(source_bytes(p)) + work.pixels * 4.0 * channels;
   DecimateStep out;
   out.pass = std::move(pass);
-  out.options = {{"math", "f32"}, {"read_span", std::to_string(span)}};
+  out.options = {{"math", "f32"}, {"read_pixels", std::to_string(span)}};
   out.seconds = seconds(p.device, p.src.format, work);
   return out;
 }
@@ -165,7 +165,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
 Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
                                      Storage where, const Spans& spans, double spent) {
   const bool is_free = !p.options.contains("math");
-  if (is_free ? p.options.contains("read_span") : choice(p, "math", kDecimateMath, "f32") == 0) {
+  if (is_free ? p.options.contains("read_pixels") : choice(p, "math", kDecimateMath, "f32") == 0) {
     return decimating_by_sums(p, x, y, grid, where, spans);
   }
   Result<DecimateStep> matrix = where == Storage::buffer && spans.are_plain
@@ -221,12 +221,12 @@ bool strips_are_faster(const Problem& p, const AxisPlan& y) {
 Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
   const auto tiles = [&] { return blurred_together(expanding_tiles_step(p, e), origin); };
   const auto strips = [&] { return blurred_together(expanding_strips_step(p, e), origin); };
-  const bool has_rows = p.options.contains("cell_rows");
-  const bool has_batch = p.options.contains("batch");
+  const bool has_rows = p.options.contains("coarse_rows");
+  const bool has_batch = p.options.contains("step_rows");
   if (p.options.contains("blur") || has_rows || has_batch) {
     const std::size_t blur = choice(p, "blur", kGridBlurs, kGridBlurs[has_batch ? 3 : 2]);
-    if (has_rows && blur < 2) return refusal("option cell_rows is for a grid that is blurred as it is expanded");
-    if (has_batch && blur != 3) return refusal("option batch is for a grid that is blurred and expanded by strips");
+    if (has_rows && blur < 2) return refusal("the option coarse_rows is for blur=upsample and blur=strips");
+    if (has_batch && blur != 3) return refusal("the option step_rows is for blur=strips");
     return blur == 3 ? strips() : blur == 2 ? tiles() : blurred_before(p, e, origin);
   }
   Result<Rest> before = blurred_before(p, e, origin);
@@ -309,7 +309,7 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   const bool is_summed = source.bits == 16 && !source.is_unorm() && source.channels < 3;
   if (is_summed && p.device.gpu.byte_matrices) out.seconds *= kSummed;
   out.intermediates.assign(intermediates.begin(), intermediates.begin() + static_cast<std::ptrdiff_t>(out.passes.size()) - 1);
-  out.options["write_span"] = std::to_string(span->written);
+  out.options["write_pixels"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;

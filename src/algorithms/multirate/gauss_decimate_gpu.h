@@ -7,7 +7,7 @@
 namespace mollify {
 
 enum class DecimateMath : std::uint8_t { f32, matrix };
-inline constexpr std::array<std::string_view, 2> kDecimateMath = {"f32", "matrix"};
+inline constexpr std::array<std::string_view, 2> kDecimateMath = {"f32", "coopmat"};
 
 /// Pixels side by side that one lane reads or writes at once.
 struct Spans {

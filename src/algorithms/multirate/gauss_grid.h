@@ -6,7 +6,7 @@
 namespace mollify {
 
 /// By a dispatch of its own, in either of two ways, or together with the expansion, in either of two.
-inline constexpr std::array<std::string_view, 4> kGridBlurs = {"tiles", "walk", "expand", "strips"};
+inline constexpr std::array<std::string_view, 4> kGridBlurs = {"tiles", "slide", "upsample", "strips"};
 /// Threads of a group that makes a tile: across and down it.
 inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
 
@@ -37,7 +37,7 @@ struct GridTile {
   [[nodiscard]] std::int64_t bytes_without_margins() const;
 };
 
-/// The option "blur_span", or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take
+/// The option "samples_per_thread", or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take
 /// seconds to compile what spans unroll to.
 [[nodiscard]] Result<std::int32_t> blur_span(const Problem& p, GridUnits units);
 /// The refusal of a tile that is too large.

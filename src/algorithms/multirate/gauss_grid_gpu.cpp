@@ -104,7 +104,7 @@ Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
   const Result<Tile> tile = choose_tile(p, work);
   if (!tile) return tile.error();
   FusedPass out;
-  out.options = {{"blur", std::string(kTiles)}, {"blur_span", std::to_string(tile->cells.span)}, {"group", to_text(tile->group)}};
+  out.options = {{"blur", std::string(kTiles)}, {"samples_per_thread", std::to_string(tile->cells.span)}, {"group", to_text(tile->group)}};
   out.pass = make_pass(kKernel, work.size, {tile->cells.width(), tile->cells.height}, tile->group, work.storage);
   out.pass.taps = work.taps;
   set_grid_tile(out.pass, tile->cells);
@@ -114,7 +114,7 @@ Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
 
 /// The refusal of options that only tiles have.
 Status check_without_tiles(const Problem& p) {
-  for (const char* option : {"blur_span", "group"}) {
+  for (const char* option : {"samples_per_thread", "group"}) {
     if (!p.options.contains(option)) continue;
     return refusal("option " + std::string(option) + " is for a grid that is blurred by tiles");
   }
@@ -158,7 +158,7 @@ std::int64_t GridTile::bytes_without_margins() const {
 
 Result<std::int32_t> blur_span(const Problem& p, GridUnits units) {
   constexpr std::int32_t kLongest = 8;
-  return count(p, "blur_span", kLongest, p.device.gpu.is_software ? 1 : units.bytes == 16 ? 4 : 8);
+  return count(p, "samples_per_thread", kLongest, p.device.gpu.is_software ? 1 : units.bytes == 16 ? 4 : 8);
 }
 
 Status check_grid_tile(const Problem& p, const GridTile& tile) {
@@ -181,7 +181,7 @@ Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work) {
     return choice(p, "blur", kGridBlurs, kTiles) == 0 ? by_tiles(p, work) : by_walk(p, work);
   }
   Result<FusedPass> tiles = by_tiles(p, work);
-  if (p.options.contains("blur_span") || p.options.contains("group")) return tiles;
+  if (p.options.contains("samples_per_thread") || p.options.contains("group")) return tiles;
   Result<FusedPass> walk = by_walk(p, work);
   return !walk || (tiles && tiles->seconds <= walk->seconds) ? tiles : walk;
 }

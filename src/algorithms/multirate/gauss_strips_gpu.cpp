@@ -78,7 +78,7 @@ std::int32_t rows_of_turn(const Problem& p, const Expansion& e) {
 Result<std::int32_t> span_of_turn(const Problem& p, const Expansion& e, std::int32_t asked_rows) {
   constexpr int kNear = 3;
   Result<std::int32_t> span = blur_span(p, grid_units(e.format, e.storage));
-  if (!span || p.options.contains("blur_span")) return span;
+  if (!span || p.options.contains("samples_per_thread")) return span;
   if (info(p.dst.format).bits == 16 && e.y.factor <= kNear && !p.device.gpu.is_software) *span = 8;
   while (asked_rows % *span != 0) *span /= 2;
   return span;
@@ -94,17 +94,17 @@ Result<Strip> choose_strip(const Problem& p, const Expansion& e) {
   const Result<PerAxis<std::int32_t>> threads = group(p, {kThreads, 1});
   if (!threads) return threads.error();
   if (threads->y != 1) return refusal("the threads of a strip are side by side: group is such as 128x1");
-  const Result<std::int32_t> asked_rows = count(p, "batch", kMostOfTurn, 0);
+  const Result<std::int32_t> asked_rows = count(p, "step_rows", kMostOfTurn, 0);
   if (!asked_rows) return asked_rows.error();
   const Result<std::int32_t> span = span_of_turn(p, e, *asked_rows);
   if (!span) return span.error();
   const std::int32_t turn = *asked_rows > 0 ? *asked_rows : ceil_div(rows_of_turn(p, e), *span) * *span;
-  if (turn % *span != 0) return refusal("the rows of a turn, option batch, are a multiple of blur_span, " + std::to_string(*span));
-  const Result<std::int32_t> asked = count(p, "cell_rows", kMostRows, 0);
+  if (turn % *span != 0) return refusal("the option step_rows is a multiple of samples_per_thread, " + std::to_string(*span));
+  const Result<std::int32_t> asked = count(p, "coarse_rows", kMostRows, 0);
   if (!asked) return asked.error();
   Strip best = strip_of(e, threads->x, *span, turn, *asked);
   if (Status s = check_shared(p, best.shared_bytes()); !s) return s.error();
-  if (p.options.contains("cell_rows")) {
+  if (p.options.contains("coarse_rows")) {
     best.seconds = seconds_of(p, e, best);
     return best;
   }

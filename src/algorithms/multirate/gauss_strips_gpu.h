@@ -6,7 +6,7 @@
 
 namespace mollify {
 
-/// What one group of gauss_expand_strip.comp makes, as that works it out.
+/// What one group of gauss_upsample_strip.comp makes, as that works it out.
 struct Strip {
   std::int32_t threads = 128;
   std::int32_t cell_rows = 4;  ///< that it expands

@@ -30,21 +30,21 @@ constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
                "CPU: precision of rows, weights and sums"},
     OptionInfo{"math", kFusedMath, "what is expected to be fastest within the error",
-               "GPU: sums of f32, products of f16 matrices summed in f32 (matrix_x: along x only; matrix_lanes: of what each thread fetches), or "
-               "sums of f16 (mixed: along x only) of 8-bit and f16 pixels"},
+               "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_x: along x only; coopmat_direct: each thread "
+               "loads its own part of them); or sums of f16 (mixed: along x only) of 8-bit and f16 pixels"},
     OptionInfo{"between", kFusedBetween, "registers where the device can",
-               "GPU, matrix: by way of what sums of one axis become operands of the other"},
-    OptionInfo{"neighbours", kFusedNeighbours, "what is expected to be faster",
-               "GPU, f32: where a thread finds pixels beside its own, shared memory or the registers of other threads"},
+               "GPU, coopmat: where sums of one axis become operands of the other"},
+    OptionInfo{"exchange", kFusedNeighbours, "what is expected to be faster",
+               "GPU, f32: how threads exchange neighbouring pixels, through shared memory or by shuffles of registers"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"span", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
-    OptionInfo{"threads", kThreads, "128, 64 for lanes of bytes, 256 for many taps, 64 to 256 for matrices", "GPU: threads of a work group", true},
-    OptionInfo{"halves", kHalves, "1 where the error allows it",
-               "GPU, matrix: halves that a tap, and a row between the axes, is kept as the sum of"},
-    OptionInfo{"blocks", kBlocks, "as registers allow", "GPU, matrix: blocks of 16 columns of a subgroup; matrix_x, matrix_lanes: eights of columns",
+    OptionInfo{"pixels_per_thread", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
+    OptionInfo{"threads", kThreads, "128, 64 for shuffles of bytes, 256 for many taps, 64 to 256 for matrices", "GPU: threads of a work group", true},
+    OptionInfo{"split", kHalves, "1 where the error allows it",
+               "GPU, coopmat: f16 numbers whose sum is a tap, or a value between the axes"},
+    OptionInfo{"blocks", kBlocks, "as registers allow", "GPU, coopmat: blocks of 16 columns of a subgroup; coopmat_x, coopmat_direct: of 8 columns",
                true},
-    OptionInfo{"batch", kBatches, "4, or 2 for many taps; lanes: 2 to 4", "GPU: rows from one turn to the next", true},
-    OptionInfo{"vertical_groups", kPieces, "enough to fill the device", "GPU: pieces that each walk down is split into",
+    OptionInfo{"rows_in_flight", kBatches, "4, or 2 for many taps; shuffle: 2 to 4", "GPU: rows that a thread reads before it needs them", true},
+    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group",
                true}};
 
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.

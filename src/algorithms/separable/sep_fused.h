@@ -8,9 +8,9 @@ namespace mollify {
 inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "8", "16"};
 
 enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x, matrix_lanes };
-inline constexpr std::array<std::string_view, 6> kFusedMath = {"f32", "matrix", "half", "mixed", "matrix_x", "matrix_lanes"};
+inline constexpr std::array<std::string_view, 6> kFusedMath = {"f32", "coopmat", "half", "mixed", "coopmat_x", "coopmat_direct"};
 inline constexpr std::array<std::string_view, 2> kFusedBetween = {"memory", "registers"};
-inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "lanes"};
+inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "shuffle"};
 
 /// The form that is expected to be fastest of those below.
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 [[nodiscard]] Result<Proposal> propose_sep_fused_shared(const Problem& p);
 /// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of 8-bit and f16 pixels, of f16 along x (mixed) or
 /// both axes (half).
-[[nodiscard]] Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math);
+[[nodiscard]] Result<Proposal> propose_sep_fused_subgroup(const Problem& p, FusedMath math);
 /// Whether the device and the request allow products of cooperative matrices, by this kernel.
 [[nodiscard]] Status check_fused_matrix(const Problem& p, std::string_view kernel);
 /// Whether sums of an image of 8-bit integers, which err by `error`, can leave the range of its codes by so much that they round to others.
@@ -49,12 +49,12 @@ struct HalfTaps {
 }
 
 /// On cooperative matrices.
-[[nodiscard]] Result<Proposal> propose_sep_fused_matrix(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_sep_fused_coopmat(const Problem& p);
 /// On cooperative matrices along x, in f32 along y.
-[[nodiscard]] Result<Proposal> propose_sep_fused_matrix_x(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p);
 
 /// On cooperative matrices along y and then x, of what their lanes fetch.
-[[nodiscard]] Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p);
 
 /// On an axis: sums of more rows do not fit into registers.
 inline constexpr std::size_t kMostFusedTaps = 65;

@@ -39,7 +39,7 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   out.channels = info(work.source).channels;
   // A driver that runs on the processor takes seconds to compile what four pixels and two rows unroll to.
   const bool is_software = p.device.gpu.is_software;
-  out.span = 1 << choice(p, "span", kFusedSpans, is_software ? "1" : is_tall ? "2" : "4");
+  out.span = 1 << choice(p, "pixels_per_thread", kFusedSpans, is_software ? "1" : is_tall ? "2" : "4");
   constexpr std::int32_t kMostSpan = 4;
   if (out.span > kMostSpan) {
     return refusal("spans of " + std::to_string(out.span) + " pixels are for lanes that lend each other pixels");
@@ -58,7 +58,7 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   // Measured on an H200: waits for a turn's rows count until the sums of many taps do.
   constexpr std::int32_t kFewTaps = 13;
   const bool has_few_taps = std::max(nx, count_of(work.taps.y)) <= kFewTaps;
-  const Result<std::int32_t> batch = count(p, "batch", 16, is_software ? 1 : has_few_taps ? 4 : 2);
+  const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, is_software ? 1 : has_few_taps ? 4 : 2);
   if (!batch) return batch.error();
   out.batch = *batch;
   if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
@@ -83,17 +83,17 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   if (!form) return form.error();
   const std::int64_t across = (work.size.x + form->width - 1) / form->width;
   const Result<std::int32_t> pieces =
-      count(p, "vertical_groups", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
+      count(p, "chunks", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p, work.size.y, *pieces, form->batch, {form->batch * (nx + ny), ny});
 
   FusedPass out;
-  out.options = {{"neighbours", "shared"},
+  out.options = {{"exchange", "shared"},
                  {"storage", std::string(kStorages[static_cast<std::size_t>(work.storage)])},
-                 {"span", std::to_string(form->span)},
+                 {"pixels_per_thread", std::to_string(form->span)},
                  {"threads", std::to_string(form->threads)},
-                 {"batch", std::to_string(form->batch)},
-                 {"vertical_groups", std::to_string(*pieces)}};
+                 {"rows_in_flight", std::to_string(form->batch)},
+                 {"chunks", std::to_string(*pieces)}};
   out.pass = make_pass(kKernel, work.size, {form->width, segment}, {form->threads, 1}, work.storage);
   out.pass.taps = work.taps;
   out.pass.constants["span"] = form->span;
@@ -128,7 +128,7 @@ Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, Fused
 }
 
 Result<Proposal> propose_sep_fused_shared(const Problem& p) {
-  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}, "rows in shared memory");
+  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"}, "rows in shared memory");
       !s) {
     return s.error();
   }
@@ -141,14 +141,14 @@ Result<Proposal> propose_sep_fused_shared(const Problem& p) {
 
 Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto has = [&](std::string_view option) { return p.options.contains(option); };
-  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("halves") || has("between") ? "matrix" : "f32"));
-  if (math == FusedMath::matrix) return propose_sep_fused_matrix(p);
-  if (math == FusedMath::matrix_x) return propose_sep_fused_matrix_x(p);
-  if (math == FusedMath::matrix_lanes) return propose_sep_fused_matrix_lanes(p);
-  if (math != FusedMath::f32) return propose_sep_fused_lanes(p, math);
-  if (has("neighbours")) {
-    const bool are_lent = choice(p, "neighbours", kFusedNeighbours, "shared") == 1;
-    return are_lent ? propose_sep_fused_lanes(p, math) : propose_sep_fused_shared(p);
+  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("split") || has("between") ? "coopmat" : "f32"));
+  if (math == FusedMath::matrix) return propose_sep_fused_coopmat(p);
+  if (math == FusedMath::matrix_x) return propose_sep_fused_coopmat_x(p);
+  if (math == FusedMath::matrix_lanes) return propose_sep_fused_coopmat_direct(p);
+  if (math != FusedMath::f32) return propose_sep_fused_subgroup(p, math);
+  if (has("exchange")) {
+    const bool are_lent = choice(p, "exchange", kFusedNeighbours, "shared") == 1;
+    return are_lent ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
   }
   Result<Proposal> best = propose_sep_fused_shared(p);
   const auto consider = [&](Result<Proposal> other) {
@@ -157,17 +157,17 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   };
   // Drivers that run on the processor take seconds to compile what lanes keep in registers.
   if (!p.device.gpu.is_software) {
-    consider(propose_sep_fused_lanes(p, FusedMath::f32));
+    consider(propose_sep_fused_subgroup(p, FusedMath::f32));
     // Not for f16, of which large pixels overflow, nor for single channels, of which it has not been timed; `mixed` gains nothing.
     const FormatInfo& source = info(p.src.format);
-    if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_lanes(p, FusedMath::half));
+    if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_subgroup(p, FusedMath::half));
   }
-  if (!has("math") && !has("span")) {
-    if (!has("batch")) {
-      consider(propose_sep_fused_matrix(p));
-      if (!has("between")) consider(propose_sep_fused_matrix_lanes(p));
+  if (!has("math") && !has("pixels_per_thread")) {
+    if (!has("rows_in_flight")) {
+      consider(propose_sep_fused_coopmat(p));
+      if (!has("between")) consider(propose_sep_fused_coopmat_direct(p));
     }
-    consider(propose_sep_fused_matrix_x(p));
+    consider(propose_sep_fused_coopmat_x(p));
   }
   return best;
 }

@@ -180,8 +180,8 @@ GaussExpand expansion(const Plan& plan, const Pass& pass) {
   return k;
 }
 
-std::function<void(const Tile&)> make_gauss_expand(const Plan& plan, const Pass& pass) {
-  return [k = expansion(plan, pass)](const Tile& tile) { gauss_expand(k, tile); };
+std::function<void(const Tile&)> make_gauss_upsample(const Plan& plan, const Pass& pass) {
+  return [k = expansion(plan, pass)](const Tile& tile) { gauss_upsample(k, tile); };
 }
 
 std::function<void(const Tile&)> make_gauss_one_pass(const Plan& plan, const Pass& pass) {
@@ -207,13 +207,13 @@ constexpr std::array<std::string_view, 8> kDecimationConstants = {"cells_x",  "c
 constexpr std::array kKernels = {
     KernelRow{"gauss_cut", kCutConstants, make_gauss_cut},
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
-    KernelRow{"gauss_expand", kDecimationConstants, make_gauss_expand},
+    KernelRow{"gauss_upsample", kDecimationConstants, make_gauss_upsample},
     KernelRow{"gauss_one_pass", kDecimationConstants, make_gauss_one_pass},
     KernelRow{"gauss_pyramid", kPyramidConstants, make_gauss_pyramid},
     KernelRow{"sep_fused", kWide, make_sep_fused},
     KernelRow{"sep_fused_u8", kFixedConstants, make_sep_fused_u8},
     KernelRow{"nxn_direct", kWide, make_nxn_direct},
-    KernelRow{"box_any", kBoxConstants, make_box_any},
+    KernelRow{"box_column_sums", kBoxConstants, make_box_any},
 };
 
 }  // namespace

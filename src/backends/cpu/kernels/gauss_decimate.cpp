@@ -1,7 +1,7 @@
 // First pass of a decimated Gaussian (math/decimation.h): reads the image once. Blocks of source rows are added to the sums
 // of the cell rows that they reach; a finished row of sums is decimated horizontally into a row of cells. About `cells`
 // multiply-adds a component. Cells are anchored to source coordinates, so bits do not depend on tiles.
-#include "backends/cpu/kernels/gauss_cells.h"
+#include "backends/cpu/kernels/gauss_coarse.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"

@@ -211,7 +211,7 @@ void sep_fused_u8(const SepFusedU8&, const Tile&);
 void gauss_pyramid(const GaussPyramid&, const Tile&);
 void gauss_cut(const GaussCut&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
-void gauss_expand(const GaussExpand&, const Tile&);
+void gauss_upsample(const GaussExpand&, const Tile&);
 void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as the two one after the other
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
@@ -234,7 +234,7 @@ void box_any_i32(const BoxAny&, const Tile&);
 void box_any_f64(const BoxAny&, const Tile&);
 void box_any_wide(const BoxAny&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
-void gauss_expand(const GaussExpand&, const Tile&);
+void gauss_upsample(const GaussExpand&, const Tile&);
 }  // namespace scalar
 
 /// The instruction set that the SIMD versions run on here: "AVX3".

@@ -1,7 +1,7 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// The sums of box_cells.comp for pixels that are stored as they are: a lane owns a span of columns.
+// The sums of box_block_sums.comp for pixels that are stored as they are: a lane owns a span of columns.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "algorithms/box/box_cells.h"
+#include "algorithms/box/box_block_sums.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
 #include "model/tuning.h"
@@ -18,9 +18,9 @@ namespace {
 using namespace gpu;
 using Sums = BoxAnySums;
 
-constexpr std::string_view kWindows = "box_windows";
-constexpr std::string_view kCorners = "box_corners";
-constexpr std::string_view kCornersSpans = "box_corners_spans";  // the same for pixels as they are stored
+constexpr std::string_view kWindows = "box_seed_windows";
+constexpr std::string_view kCorners = "box_four_corner";
+constexpr std::string_view kCornersSpans = "box_four_corner_vec";  // the same for pixels as they are stored
 
 /// Windows that follow from each other: few enough that as many cells would be summed for the first of them alone.
 std::int32_t run_of(std::int32_t window, std::int32_t cell) {
@@ -111,8 +111,8 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   out.sums = sums;
   const GpuInfo& gpu = p.device.gpu;
   out.pixels = decodes_slowly(p) ? 1 : pixels_of_chunk(p.src.format);
-  out.lanes = box_lanes(p);
-  out.is_plain = box_of_stored(p, "corners").ok();
+  out.lanes = lanes_of_block_sums(p);
+  out.is_plain = box_of_stored(p, "four_corner").ok();
   // Halves of words hold differences of four pixels over so many columns.
   constexpr std::int32_t kHalfColumns = 64;
   while (sums == Sums::u16x2 && out.width() > kHalfColumns) out.lanes /= 2;
@@ -121,7 +121,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const Result<std::int32_t> threads = box_threads(p, kThreads);
   if (!threads) return threads.error();
   out.threads = *threads;
-  const Result<std::int32_t> batch = count(p, "batch", 16, gpu.is_software || decodes_slowly(p) ? 1 : 2);
+  const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, gpu.is_software || decodes_slowly(p) ? 1 : 2);
   if (!batch) return batch.error();
   out.batch = *batch;
 
@@ -132,9 +132,9 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const FormatInfo& source = info(p.src.format);
   if (out.is_plain && source.channels == 1 && source.bits > 8) out.rows_of_cells = std::min(out.rows_of_cells, 2);
 
-  const bool is_given = p.options.contains("vertical_groups");
+  const bool is_given = p.options.contains("chunks");
   const std::int32_t usual = usual_height(p, box, out);
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + usual - 1) / usual);
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, (p.src.height + usual - 1) / usual);
   if (!pieces) return pieces.error();
   constexpr std::int32_t kHalfRows = 257;  // whose sums fit into half a word
   out.pieces = *pieces;
@@ -321,8 +321,8 @@ double seconds_of_decoded(const Problem& p, const Steps& s) {
 
 }  // namespace
 
-Result<Proposal> propose_box_corners(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kCorners, "corners");
+Result<Proposal> propose_box_four_corner(const Problem& p) {
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kCorners, "four_corner");
   if (!box) return box.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
@@ -337,7 +337,7 @@ Result<Proposal> propose_box_corners(const Problem& p) {
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
   Result<Proposal> out =
-      box_proposal(p, kCorners, "corners", *form, {box_words(s.cell_words()), box_words(s.window_words())});
+      box_proposal(p, kCorners, "four_corner", *form, {box_words(s.cell_words()), box_words(s.window_words())});
   if (!out) return out.error();
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);

@@ -22,7 +22,7 @@
   float gain;      /* of f32, from sums to means */
 #include "io/pixel.glsl"
 #include "io/numbers.glsl"
-#include "box/cells.glsl"
+#include "box/block_sums.glsl"
 
 layout(constant_id = 23) const int together = 1;  // sums of columns that are on their way at once
 

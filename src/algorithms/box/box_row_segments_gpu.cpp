@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "algorithms/box/box_cells.h"
+#include "algorithms/box/box_block_sums.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
 #include "model/tuning.h"
@@ -20,7 +20,7 @@ namespace {
 using namespace gpu;
 using Sums = BoxAnySums;
 
-constexpr std::string_view kKernel = "box_segments";
+constexpr std::string_view kKernel = "box_row_segments";
 constexpr std::int32_t kMostColumns = 8;  // of a lane
 constexpr double kHalf = 65535.0;  // what half a word holds
 
@@ -232,7 +232,7 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
   }
   if (Status fits = check_shared(p, out.shared_bytes(p.device.gpu.subgroup_size)); !fits) return fits.error();
   const std::int32_t height = usual_height(p, box, out);
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, (p.src.height + height - 1) / height);
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, (p.src.height + height - 1) / height);
   if (!pieces) return pieces.error();
   out.pieces = *pieces;
   out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
@@ -301,8 +301,8 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   double best_seconds = HUGE_VAL;
   for (const Lanes& lanes : usual_lanes(p, box, form)) {
     if (lanes.is_last_resort && best && best->ok()) break;
-    const Result<std::int32_t> columns = count(p, "span", kMostColumns, lanes.columns);
-    const Result<std::int32_t> batch = count(p, "batch", 16, lanes.rows);
+    const Result<std::int32_t> columns = count(p, "pixels_per_thread", kMostColumns, lanes.columns);
+    const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, lanes.rows);
     const Result<std::int32_t> threads = box_threads(p, lanes.threads);
     if (!columns) return columns.error();
     if (!batch) return batch.error();
@@ -411,16 +411,16 @@ Pass segments_pass(const Problem& p, const Steps& s) {
 
 }  // namespace
 
-Result<Proposal> propose_box_segments(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "segments", true);
+Result<Proposal> propose_box_row_segments(const Problem& p) {
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "row_segments", true);
   if (!box) return box.error();
-  if (Status stored = box_of_stored(p, "segments"); !stored) return stored.error();
+  if (Status stored = box_of_stored(p, "row_segments"); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
   const Rect r = region(p);
   Steps s{*form, box_cut(box->x, form->strip, r.x, r.width), box_cut(box->y, form->height, r.y, r.height)};
-  s.lanes = box_lanes(p);
+  s.lanes = lanes_of_block_sums(p);
   s.pixels = pixels_of_chunk(p.src.format);
   s.scale = 1.0 / (box->x.length() * box->y.length());
   const double of_segments = static_cast<double>(form->segment()) / box->x.whole();
@@ -430,9 +430,9 @@ Result<Proposal> propose_box_segments(const Problem& p) {
 
   std::vector<ImageDesc> cells;
   if (form->has_cells) cells.push_back(box_words(s.cell_words()));
-  Result<Proposal> out = box_proposal(p, kKernel, "segments", *form, std::move(cells));
+  Result<Proposal> out = box_proposal(p, kKernel, "row_segments", *form, std::move(cells));
   if (!out) return out.error();
-  out->options["span"] = std::to_string(form->columns);
+  out->options["pixels_per_thread"] = std::to_string(form->columns);
   out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
   out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_cells ? source_bytes(p) : 0);
   if (form->has_cells) out->passes.push_back(cells_pass(p, s));

@@ -15,7 +15,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused_matrix";
+constexpr std::string_view kKernel = "sep_fused_coopmat";
 constexpr std::int32_t kSide = 16;        // of a matrix
 constexpr std::int32_t kMostBands = 6;  // matrices of taps an axis: more do not fit into registers
 
@@ -71,8 +71,8 @@ bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double
   return above > kAbove / format.unit() || below > kBelow / format.unit();
 }
 
-Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
-  if (Status s = only_options(p, {"math", "between", "storage", "halves", "blocks", "threads", "vertical_groups"}, "matrices"); !s) {
+Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
+  if (Status s = only_options(p, {"math", "between", "storage", "split", "blocks", "threads", "chunks"}, "matrices"); !s) {
     return s.error();
   }
   if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
@@ -94,7 +94,7 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
                                  " taps, more than matrices in registers hold");
   if (std::max(across, down) > kMostBands) return too_many;
   HalfTaps half = half_taps(s->taps.taps, source);
-  const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
+  const Result<std::int32_t> halves = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
   if (!halves) return halves.error();
   if (*halves == 2) half = split_taps(s->taps.taps, source, p.allowed_error - s->error);
   const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
@@ -139,19 +139,19 @@ Result<Proposal> propose_sep_fused_matrix(const Problem& p) {
   const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
   const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (size.y + kSide - 1) / kSide);
   const Result<std::int32_t> pieces =
-      count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
+      count(p, "chunks", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p, size.y, *pieces, kSide, {});
 
   Proposal out;
   out.error = s->error + half.error;
-  out.options = {{"math", "matrix"},
+  out.options = {{"math", "coopmat"},
                  {"between", std::string(kFusedBetween[between])},
                  {"storage", "buffer"},
-                 {"halves", std::to_string(*halves)},
+                 {"split", std::to_string(*halves)},
                  {"blocks", std::to_string(*blocks)},
                  {"threads", std::to_string(*threads)},
-                 {"vertical_groups", std::to_string(*pieces)}};
+                 {"chunks", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
   Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = half.taps;

@@ -13,8 +13,8 @@
 
 namespace mollify {
 
-inline constexpr std::string_view kBoxCells = "box_cells";
-inline constexpr std::string_view kBoxCellsSpans = "box_cells_spans";  // the same for pixels as they are stored
+inline constexpr std::string_view kBoxCells = "box_block_sums";
+inline constexpr std::string_view kBoxCellsSpans = "box_block_sums_vec";  // the same for pixels as they are stored
 
 /// Strips or bands, of which windows are counted in cells.
 struct BoxCut {
@@ -53,7 +53,7 @@ struct BoxCut {
   return sums == BoxAnySums::u16x2 ? (channels + 1) / 2 : channels;
 }
 /// Lanes of a subgroup that make a strip, a power of two.
-[[nodiscard]] std::int32_t box_lanes(const Problem& p);
+[[nodiscard]] std::int32_t lanes_of_block_sums(const Problem& p);
 /// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
 [[nodiscard]] std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels);
 /// Threads that a processor runs at once: several rows a turn take more registers. Measured on an H200.
@@ -79,11 +79,11 @@ struct BoxWalks {
 /// and each row adds some.
 [[nodiscard]] std::int32_t box_rows_within(const Problem& p, double start, double row, std::int32_t most);
 
-/// Rows that are summed by themselves when cells are made of floats; see kRun of box_cells.comp and box_cells_spans.comp.
+/// Rows that are summed by themselves when cells are made of floats; see kRun of box_block_sums.comp and box_block_sums_vec.comp.
 inline constexpr double kBoxRun = 16.0;
 
 /// The box, whose windows follow from differences of rows: whole pixels, by lanes that ask each other. `form`: who refuses all else;
-/// `has_spans`: whether it has the option span.
+/// `has_spans`: whether it has the option pixels_per_thread.
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,
                                                     bool has_spans = false);
 /// Groups of whole subgroups, as many threads as the option says.
@@ -131,8 +131,8 @@ template <class Form>
                  {"storage", "buffer"},
                  {"sums", std::string(name_of(form.sums))},
                  {"threads", std::to_string(form.threads)},
-                 {"batch", std::to_string(form.batch)},
-                 {"vertical_groups", std::to_string(form.pieces)}};
+                 {"rows_in_flight", std::to_string(form.batch)},
+                 {"chunks", std::to_string(form.pieces)}};
   return out;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused_lanes";
+constexpr std::string_view kKernel = "sep_fused_subgroup";
 constexpr std::int32_t kMostNumbers = 240;   // of a lane's sums and of what its taps see, with what else is in registers
 constexpr std::int32_t kUsualNumbers = 210;  // spans are halved to stay below this
 
@@ -112,7 +112,7 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   if (work.storage != Storage::buffer) return refusal("lanes need pixels in buffers");
   const FormatInfo& source = info(work.source);
   const std::int32_t ny = count_of(work.taps.y);
-  const Result<std::int32_t> span = count(p, "span", 16, usual_span(p, work));
+  const Result<std::int32_t> span = count(p, "pixels_per_thread", 16, usual_span(p, work));
   if (!span) return span.error();
   if (Status s = check_span(work.source, *span); !s) return s.error();
   Result<LaneTaps> taps = lane_taps(p.device, work);
@@ -132,19 +132,19 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   }
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
   const std::int64_t strips = ceil_div(work.size.x, form.width);
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces(p, work, strips, *threads));
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, usual_pieces(p, work, strips, *threads));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p, work.size.y, *pieces, 1, {kShortLoops, ny});
-  const Result<std::int32_t> batch = count(p, "batch", 4, usual_batch(p, work, segment));
+  const Result<std::int32_t> batch = count(p, "rows_in_flight", 4, usual_batch(p, work, segment));
   if (!batch) return batch.error();
 
   FusedPass out;
-  out.options = {{"neighbours", "lanes"},
+  out.options = {{"exchange", "shuffle"},
                  {"storage", "buffer"},
-                 {"span", std::to_string(*span)},
+                 {"pixels_per_thread", std::to_string(*span)},
                  {"threads", std::to_string(*threads)},
-                 {"batch", std::to_string(*batch)},
-                 {"vertical_groups", std::to_string(*pieces)}};
+                 {"rows_in_flight", std::to_string(*batch)},
+                 {"chunks", std::to_string(*pieces)}};
   out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, segment}, {*threads, 1}, Storage::buffer);
   out.error = taps->error;
   out.pass.taps = std::move(taps->taps);
@@ -171,15 +171,15 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   return out;
 }
 
-Result<Proposal> propose_sep_fused_lanes(const Problem& p, FusedMath math) {
-  if (Status s = only_options(p, {"math", "neighbours", "storage", "span", "threads", "batch", "vertical_groups"}, "lanes"); !s) {
+Result<Proposal> propose_sep_fused_subgroup(const Problem& p, FusedMath math) {
+  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"}, "shuffle"); !s) {
     return s.error();
   }
   if (Status s = check_lanes(p); !s) return s.error();
   const FormatInfo& source = info(p.src.format);
-  if (p.dst.format != p.src.format) return refusal("lanes leave the format that they read");
+  if (p.dst.format != p.src.format) return refusal("exchange=shuffle writes the format that it reads");
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("lanes sum pixels as they are stored");
+    return refusal("exchange=shuffle sums pixels as they are stored");
   }
   const bool is_half = source.bits == 16 && !source.is_unorm();
   if (math != FusedMath::f32 && source.bits != 8 && !(is_half && source.channels % 2 == 0)) {

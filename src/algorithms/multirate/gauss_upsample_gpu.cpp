@@ -15,10 +15,10 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kExpand = "gauss_expand";
-constexpr std::string_view kExpandSpans = "gauss_expand_spans";  // the same for pixels as they are stored
-constexpr std::string_view kExpandTile = "gauss_expand_tile";    // these, blurring the grid as well, a tile of it a group
-constexpr std::string_view kExpandStrip = "gauss_expand_strip";  // the same a few rows at a time
+constexpr std::string_view kExpand = "gauss_upsample";
+constexpr std::string_view kExpandSpans = "gauss_upsample_vec";  // the same for pixels as they are stored
+constexpr std::string_view kExpandTile = "gauss_upsample_tile";    // these, blurring the grid as well, a tile of it a group
+constexpr std::string_view kExpandStrip = "gauss_upsample_strip";  // the same a few rows at a time
 constexpr std::int32_t kThreads = 128;
 
 /// Pieces of the walks that expand. Measured on an H200: spans of many numbers do best with as many groups as there are registers
@@ -71,7 +71,7 @@ void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
   set_axes(pass, e.grid, e.x, e.y);
 }
 
-/// What one group of gauss_expand_tile.comp makes, as that works it out.
+/// What one group of gauss_upsample_tile.comp makes, as that works it out.
 struct Tile {
   PerAxis<std::int32_t> group;  ///< spans of pixels side by side, pieces beneath each other
   std::int32_t cell_rows = 4;   ///< that a piece expands
@@ -143,7 +143,7 @@ Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
   if (!usual_span) return usual_span.error();
   std::vector<std::int32_t> spans = {*usual_span};
   // Of halves and bytes the usual span is as fast or faster, whatever counts of instructions say.
-  if (!p.options.contains("blur_span") && *usual_span == 4 && info(p.dst.format).bits == 32) spans.push_back(8);
+  if (!p.options.contains("samples_per_thread") && *usual_span == 4 && info(p.dst.format).bits == 32) spans.push_back(8);
   std::vector<PerAxis<std::int32_t>> groups;
   if (p.options.contains("group")) {
     const Result<PerAxis<std::int32_t>> asked = group(p, {});
@@ -153,8 +153,8 @@ Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
     for (std::int32_t lanes = 8; lanes <= kThreads; lanes *= 2) groups.push_back({lanes, kThreads / lanes});
   }
   std::vector<std::int32_t> rows = {1, 2, 3, 4, 6, 8, 12, 16};
-  if (p.options.contains("cell_rows")) {
-    const Result<std::int32_t> asked = count(p, "cell_rows", kMostRows, 1);
+  if (p.options.contains("coarse_rows")) {
+    const Result<std::int32_t> asked = count(p, "coarse_rows", kMostRows, 1);
     if (!asked) return asked.error();
     rows = {*asked};
   }
@@ -240,9 +240,9 @@ Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e) 
   if (!out) return out;
   out->pass.constants.insert({{"lanes", tile->group.x}, {"cell_rows", tile->cell_rows}});
   out->options = {{"blur", std::string(kGridBlurs[2])},
-                  {"blur_span", std::to_string(tile->cells.span)},
+                  {"samples_per_thread", std::to_string(tile->cells.span)},
                   {"group", to_text(tile->group)},
-                  {"cell_rows", std::to_string(tile->cell_rows)}};
+                  {"coarse_rows", std::to_string(tile->cell_rows)}};
   out->seconds = tile->seconds;
   return out;
 }
@@ -256,10 +256,10 @@ Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e)
   if (!out) return out;
   out->pass.constants.insert({{"turn_spans", strip->cells.height / strip->cells.span}, {"cell_rows", strip->cell_rows}});
   out->options = {{"blur", std::string(kGridBlurs[3])},
-                  {"blur_span", std::to_string(strip->cells.span)},
-                  {"batch", std::to_string(strip->cells.height)},
+                  {"samples_per_thread", std::to_string(strip->cells.span)},
+                  {"step_rows", std::to_string(strip->cells.height)},
                   {"group", to_text(PerAxis<std::int32_t>{strip->threads, 1})},
-                  {"cell_rows", std::to_string(strip->cell_rows)}};
+                  {"coarse_rows", std::to_string(strip->cell_rows)}};
   // As tiles are expected to take, which is more than they do: tuning rows know of all steps together.
   const int bits = info(p.dst.format).bits;
   out->seconds = (bits == 8 ? 2.8 : bits == 16 ? 2.05 : 1.36) * strip->seconds;

@@ -12,7 +12,7 @@
   float scale;
 #include "io/pixel.glsl"
 #include "io/numbers.glsl"
-#include "box/cells.glsl"
+#include "box/block_sums.glsl"
 
 // Floats are summed in short runs, which lose less.
 const int kRun = 16;

@@ -16,7 +16,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "box_any";
+constexpr std::string_view kKernel = "box_column_sums";
 constexpr std::int64_t kSharedBytes = 8;  // of a column, a row and a plane: a sum and a mean
 
 using Sums = BoxAnySums;
@@ -106,15 +106,15 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
 
   // Eight rows of words keep enough loads in flight, and let many groups share a processor's memory.
   constexpr std::int32_t kRowsOfWords = 8;
-  const Result<std::int32_t> batch = count(p, "batch", 16, kRowsOfWords / out.planes);
+  const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, kRowsOfWords / out.planes);
   if (!batch) return batch.error();
   out.batch = *batch;
   out.walks = usual_walks(out, columns, window);
-  while (!p.options.contains("batch") && out.batch > 1 && out.shared_bytes() > p.device.gpu.shared_bytes) {
+  while (!p.options.contains("rows_in_flight") && out.batch > 1 && out.shared_bytes() > p.device.gpu.shared_bytes) {
     out.batch /= 2;
     out.walks = usual_walks(out, columns, window);
   }
-  const Result<std::int32_t> walks = count(p, "walks", columns, out.walks);
+  const Result<std::int32_t> walks = count(p, "lanes_per_row", columns, out.walks);
   if (!walks) return walks.error();
   out.walks = *walks;
   if (std::int64_t{out.batch} * out.planes * out.walks > out.threads) {
@@ -136,7 +136,7 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
   const double run_up = box.y.taps() / 3.0;
   const double usual = pieces_of_walk(p, across * form.threads, walked.height, run_up);
   const std::int32_t even = std::min(even_walks(p, across, form.threads, usual), walked.height);
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, even);
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, even);
   if (!pieces) return pieces.error();
   form.pieces = *pieces;
   // In a turn a lane walks along no more numbers than there are threads.
@@ -230,9 +230,9 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
 }  // namespace
 
 Result<Proposal> propose_box_columns(const Problem& p) {
-  const Status known = only_options(p, {"form", "storage", "sums", "span", "threads", "batch", "walks", "vertical_groups"});
+  const Status known = only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
   if (!known) return known.error();
-  if (p.options.contains("span")) return refusal("option span is for the forms lanes and segments");
+  if (p.options.contains("pixels_per_thread")) return refusal("the option pixels_per_thread is for the forms subgroup and row_segments");
   const Result<Storage> where = buffer_or_image(p, kKernel);
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
@@ -242,13 +242,13 @@ Result<Proposal> propose_box_columns(const Problem& p) {
 
   Proposal out;
   out.error = form->error;
-  out.options = {{"form", "columns"},
+  out.options = {{"form", "column_sums"},
                  {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
                  {"sums", std::string(name_of(form->sums))},
                  {"threads", std::to_string(form->threads)},
-                 {"batch", std::to_string(form->batch)},
-                 {"walks", std::to_string(form->walks)},
-                 {"vertical_groups", std::to_string(form->pieces)}};
+                 {"rows_in_flight", std::to_string(form->batch)},
+                 {"lanes_per_row", std::to_string(form->walks)},
+                 {"chunks", std::to_string(form->pieces)}};
   Pass pass = pass_of(p, *box, *form, *where);
   const Work work = work_of(p, *box, *form, pass.size);
   // All threads of a group wait for the few that walk. Measured on an H200 from 128 threads to 1024, and with sums of one

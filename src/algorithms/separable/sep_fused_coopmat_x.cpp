@@ -15,7 +15,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused_matrix_x";
+constexpr std::string_view kKernel = "sep_fused_coopmat_x";
 constexpr std::int32_t kChannels = 4;
 constexpr std::int32_t kBlocks = 16 / kChannels;  // of columns, whose pixels at one place are a column of a matrix
 constexpr std::int32_t kPlaces = 8;               // of a block that a product makes
@@ -56,8 +56,8 @@ RowTaps row_taps(const SeparableTaps& s, const FormatInfo& source, std::int32_t 
 
 }  // namespace
 
-Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
-  if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "batch", "vertical_groups"}, "matrices along x"); !s) {
+Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p) {
+  if (Status s = only_options(p, {"math", "storage", "split", "blocks", "threads", "rows_in_flight", "chunks"}, "matrices along x"); !s) {
     return s.error();
   }
   if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
@@ -71,7 +71,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   if (ny > kMostRows) return refusal("the kernel has " + std::to_string(ny) + " rows of taps, whose sums do not fit into registers");
 
   RowTaps rows = row_taps(s->taps, source, 1);
-  const Result<std::int32_t> halves = count(p, "halves", 2, s->error + rows.error <= p.allowed_error ? 1 : 2);
+  const Result<std::int32_t> halves = count(p, "split", 2, s->error + rows.error <= p.allowed_error ? 1 : 2);
   if (!halves) return halves.error();
   if (*halves == 2) rows = row_taps(s->taps, source, 2);
 
@@ -88,7 +88,7 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   const std::int32_t made = *parts * kPlaces;  // of a block, by a subgroup
   const std::int32_t usual = std::max(kSubgroups, (beside + made - 1) / made) * subgroup;
   const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual);
-  const Result<std::int32_t> batch = count(p, "batch", 16, 4);
+  const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, 4);
   if (!threads) return threads.error();
   if (!batch) return batch.error();
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
@@ -119,19 +119,19 @@ Result<Proposal> propose_sep_fused_matrix_x(const Problem& p) {
   const std::int64_t across = strips * p.batch;
   const std::int64_t most = std::max(size.y / (8 * ny), 1);
   const Result<std::int32_t> pieces =
-      count(p, "vertical_groups", 1 << 16, static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / across, 1, most)));
+      count(p, "chunks", 1 << 16, static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / across, 1, most)));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p, size.y, *pieces, *batch, {});
 
   Proposal out;
   out.error = s->error + rows.error;
-  out.options = {{"math", "matrix_x"},
+  out.options = {{"math", "coopmat_x"},
                  {"storage", "buffer"},
-                 {"halves", std::to_string(*halves)},
+                 {"split", std::to_string(*halves)},
                  {"blocks", std::to_string(*parts)},
                  {"threads", std::to_string(*threads)},
-                 {"batch", std::to_string(*batch)},
-                 {"vertical_groups", std::to_string(*pieces)}};
+                 {"rows_in_flight", std::to_string(*batch)},
+                 {"chunks", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
   Pass pass = make_pass_of_blocks(kKernel, s->region, block, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.taps = rows.taps;

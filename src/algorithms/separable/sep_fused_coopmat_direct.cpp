@@ -15,7 +15,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused_matrix_lanes";
+constexpr std::string_view kKernel = "sep_fused_coopmat_direct";
 constexpr std::int32_t kSide = 8;       // of a block of pixels
 constexpr std::int32_t kRows = 16;      // of a turn
 constexpr std::int32_t kNew = kRows / kSide;
@@ -57,8 +57,8 @@ Shape usual_shape(const FormatInfo& format, std::int32_t kept, double pixels) {
 
 }  // namespace
 
-Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
-  if (Status s = only_options(p, {"math", "storage", "halves", "blocks", "threads", "vertical_groups"}, "matrices of lanes"); !s) {
+Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
+  if (Status s = only_options(p, {"math", "storage", "split", "blocks", "threads", "chunks"}, "matrices of lanes"); !s) {
     return s.error();
   }
   if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
@@ -79,7 +79,7 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
   }
   const PerAxis<AxisTaps> taps = y_first(s->taps.taps);
   HalfTaps half = half_taps(taps, source);
-  const Result<std::int32_t> halves = count(p, "halves", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
+  const Result<std::int32_t> halves = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
   if (!halves) return halves.error();
   if (*halves == 2) half = split_taps(taps, source, p.allowed_error - s->error);
 
@@ -106,18 +106,18 @@ Result<Proposal> propose_sep_fused_matrix_lanes(const Problem& p) {
   const std::int64_t strips = (size.x + width - 1) / width;
   const std::int64_t most = (size.y + kRows - 1) / kRows;
   const auto usual_pieces = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces);
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, usual_pieces);
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p, size.y, *pieces, kRows, {});
 
   Proposal out;
   out.error = s->error + half.error;
-  out.options = {{"math", "matrix_lanes"},
+  out.options = {{"math", "coopmat_direct"},
                  {"storage", "buffer"},
-                 {"halves", std::to_string(*halves)},
+                 {"split", std::to_string(*halves)},
                  {"blocks", std::to_string(*blocks)},
                  {"threads", std::to_string(*threads)},
-                 {"vertical_groups", std::to_string(*pieces)}};
+                 {"chunks", std::to_string(*pieces)}};
   if (!source.is_unorm()) out.assumption = kFinite;
   Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
   pass.constants["subgroup_size"] = kLanes;

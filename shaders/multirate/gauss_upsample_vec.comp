@@ -1,6 +1,6 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
-// gauss.decimate, last step, for pixels that are stored as they are: the sums of gauss_expand.comp, but a lane makes a span
+// gauss.decimate, last step, for pixels that are stored as they are: the sums of gauss_upsample.comp, but a lane makes a span
 // of pixels, which are mixed from few cells together and stored at once.
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/box/box_cells.h"
+#include "algorithms/box/box_block_sums.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
 #include "model/tuning.h"
@@ -15,7 +15,7 @@ namespace {
 using namespace gpu;
 using Sums = BoxAnySums;
 
-constexpr std::string_view kKernel = "box_lanes";
+constexpr std::string_view kKernel = "box_subgroup";
 constexpr double kHalf = 65535.0;  // what half a word holds
 
 /// How one subgroup works.
@@ -87,7 +87,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
     return refusal("sums of " + std::to_string(box.x.whole()) + " columns or " + std::to_string(box.y.whole()) +
                    " rows would not fit into 16 bits");
   }
-  const Result<std::int32_t> span = count(p, "span", 16, usual_span(p, box.x.whole()));
+  const Result<std::int32_t> span = count(p, "pixels_per_thread", 16, usual_span(p, box.x.whole()));
   if (!span) return span.error();
   out.span = *span;
   if (Status s = check_span(p.src.format, out.span); !s) return s.error();
@@ -104,10 +104,10 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const Result<std::int32_t> threads = box_threads(p, std::max(128, lanes));
   if (!threads) return threads.error();
   out.threads = *threads;
-  const Result<std::int32_t> batch = count(p, "batch", 4, p.device.gpu.is_software ? 1 : 2);
+  const Result<std::int32_t> batch = count(p, "rows_in_flight", 4, p.device.gpu.is_software ? 1 : 2);
   if (!batch) return batch.error();
   out.batch = *batch;
-  const Result<std::int32_t> pieces = count(p, "vertical_groups", 1 << 16, usual_pieces(p, box, out));
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, usual_pieces(p, box, out));
   if (!pieces) return pieces.error();
   out.pieces = *pieces;
   out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
@@ -164,16 +164,16 @@ double instructions(const Problem& p, const Form& form) {
 
 }  // namespace
 
-Result<Proposal> propose_box_lanes(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "sums along rows", true);
+Result<Proposal> propose_box_subgroup(const Problem& p) {
+  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "subgroup", true);
   if (!box) return box.error();
-  if (Status stored = box_of_stored(p, "lanes"); !stored) return stored.error();
+  if (Status stored = box_of_stored(p, "subgroup"); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
-  Result<Proposal> out = box_proposal(p, kKernel, "lanes", *form);
+  Result<Proposal> out = box_proposal(p, kKernel, "subgroup", *form);
   if (!out) return out.error();
-  out->options["span"] = std::to_string(form->span);
+  out->options["pixels_per_thread"] = std::to_string(form->span);
   const GpuTuning& device = gpu_tuning(p.device);
   const double read = static_cast<double>(p.device.gpu.subgroup_size) * form->span / form->strip;
   const double first_sums = static_cast<double>(box->y.whole()) / form->height;

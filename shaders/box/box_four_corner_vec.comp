@@ -2,7 +2,7 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// The sums of box_corners.comp for pixels that are stored as they are: a lane owns a span of columns. Where the spans begin that windows
+// The sums of box_four_corner.comp for pixels that are stored as they are: a lane owns a span of columns. Where the spans begin that windows
 // give up and take in, beside multiples of their length, a pipeline knows: nothing is spent on moving whole words to their places.
 #version 460
 #extension GL_GOOGLE_include_directive : require

@@ -15,7 +15,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "gauss_decimate_matrix";
+constexpr std::string_view kKernel = "gauss_decimate_coopmat";
 constexpr std::int32_t kSide = 16;   // of matrices
 constexpr std::int32_t kMostSteps = 16;  // matrices of taps that registers hold, twice
 // Of a processor, for all of its groups together. Measured on an H200, where a queue that draws would leave them half of it.
@@ -127,7 +127,7 @@ Status check(const Problem& p) {
 Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
                                           const PerAxis<CellRange>& grid) {
   if (Status s = check(p); !s) return s.error();
-  if (p.options.contains("read_span")) return refusal("matrices are made of 16 bytes at once, without the option read_span");
+  if (p.options.contains("read_pixels")) return refusal("matrices are made of 16 bytes at once, without the option read_pixels");
   const FormatInfo& source = info(p.src.format);
   const std::int32_t channels = source.channels;
   const std::int32_t span = kUnit / channels;
@@ -155,7 +155,7 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   out.pass.constants["segment"] = out.pass.tile.y;
   set_axes(out.pass, grid, x, y);
   out.pass.constants.erase("cells_x");
-  out.options = {{"math", "matrix"}};
+  out.options = {{"math", "coopmat"}};
   out.error = across_taps.error * magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
 
   const double rows = out.pass.tile.y;

@@ -1,5 +1,5 @@
 // What box.any by corners and by segments share on GPUs: sums of cells, and how bands are cut.
-#include "algorithms/box/box_cells.h"
+#include "algorithms/box/box_block_sums.h"
 #include "algorithms/common/occupancy.h"
 
 #include <bit>
@@ -9,7 +9,7 @@ namespace mollify {
 
 using namespace gpu;
 
-std::int32_t box_lanes(const Problem& p) {
+std::int32_t lanes_of_block_sums(const Problem& p) {
   constexpr std::int32_t kMost = 32;
   return std::min<std::int32_t>(kMost, static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(p.device.gpu.subgroup_size))));
 }
@@ -54,20 +54,20 @@ std::int32_t box_rows_within(const Problem& p, double start, double row, std::in
 }
 
 Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form, bool has_spans) {
-  if (Status known = only_options(p, {"form", "storage", "sums", "span", "threads", "batch", "walks", "vertical_groups"});
+  if (Status known = only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
       !known) {
     return known.error();
   }
-  if (p.options.contains("walks")) return refusal("option walks is for the form columns");
-  if (p.options.contains("span") && !has_spans) return refusal("option span is for the forms lanes and segments");
+  if (p.options.contains("lanes_per_row")) return refusal("the option lanes_per_row is for the form column_sums");
+  if (p.options.contains("pixels_per_thread") && !has_spans) return refusal("the option pixels_per_thread is for the forms subgroup and row_segments");
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
   const auto storage_given = p.options.find("storage");
   if (storage_given != p.options.end() && storage_given->second != "buffer") {
-    return refusal(std::string(form) + " are read from buffers");
+    return refusal("the form " + std::string(form) + " reads pixels from buffers only");
   }
   Result<PerAxis<BoxAxis>> box = box_any_axes(p);
-  if (box && (!box->x.is_whole() || !box->y.is_whole())) return refusal(std::string(form) + " have no fractions");
+  if (box && (!box->x.is_whole() || !box->y.is_whole())) return refusal("the form " + std::string(form) + " is for windows of whole pixels");
   return box;
 }
 
@@ -90,9 +90,9 @@ Status check_cells(std::int64_t words) {
 }
 
 Status box_of_stored(const Problem& p, std::string_view form) {
-  if (p.dst.format != p.src.format) return refusal(std::string(form) + " leave the format that they read");
+  if (p.dst.format != p.src.format) return refusal("the form " + std::string(form) + " writes the format that it reads");
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal(std::string(form) + " sum pixels as they are stored");
+    return refusal("the form " + std::string(form) + " sums pixels as they are stored");
   }
   return {};
 }

@@ -1,14 +1,14 @@
 // Second pass of a decimated Gaussian (math/decimation.h): blurs the coarse grid with a small kernel and expands each of its
 // rows horizontally; each row of pixels is then mixed from a few of those: one write of the image. About `cells`
 // multiply-adds a component; the rest happens on a grid smaller by the factors.
-#include "backends/cpu/kernels/gauss_cells.h"
+#include "backends/cpu/kernels/gauss_coarse.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"
 #include "math/decimation.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_expand.cpp"
+#define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_upsample.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 //
 #include "backends/cpu/kernels/gauss_axis-inl.h"
@@ -351,7 +351,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   finish_stores(tile);
 }
 
-void gauss_expand(const GaussExpand& k, const Tile& tile) {
+void gauss_upsample(const GaussExpand& k, const Tile& tile) {
   const GaussExpandScratch s(tile.scratch, tile.out.width, expand_shape(k.axis.x, k.x), expand_shape(k.axis.y, k.y),
                              k.rows.destination.channels);
   CoarseRows coarse_rows(k.grid, tile.grid, k.rows.destination.channels, s.loaded);
@@ -388,15 +388,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mollify::cpu {
 
-HWY_EXPORT(gauss_expand);
+HWY_EXPORT(gauss_upsample);
 HWY_EXPORT(gauss_one_pass);
 
-void gauss_expand(const GaussExpand& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_expand)(k, tile); }
+void gauss_upsample(const GaussExpand& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_upsample)(k, tile); }
 void gauss_one_pass(const GaussOnePass& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_one_pass)(k, tile); }
 
 namespace scalar {
 
-void gauss_expand(const GaussExpand& k, const Tile& tile) {
+void gauss_upsample(const GaussExpand& k, const Tile& tile) {
   const std::int64_t channels = k.rows.destination.channels;
   /// The cell at (x, y) of the grid, blurred.
   const auto blurred = [&](std::int64_t x, std::int64_t y) {
