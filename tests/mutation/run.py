@@ -72,7 +72,7 @@ CPU_MUTANTS = [
            "s_.mapped[i] = std::clamp<std::int64_t>(x_.first + i, 0, tile.src.desc.width - 1);"),
     Mutant("a fit does not know its distance", "src/math/decimation.cpp",
            "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance("),
-    Mutant("a fit takes cut Gaussians for endless ones", "src/math/decimation.cpp",
+    Mutant("a fit takes cut Gaussians for endless ones", "src/math/axis_target.cpp",
            "is_cut_ = radius_ < everything;", "is_cut_ = false;"),
     Mutant("reflect does not repeat the edge", "src/base/border.h",
            "return p < length ? p : 2 * length - 1 - p;", "return p < length ? p : std::max<std::int64_t>(2 * length - 2 - p, 0);"),
