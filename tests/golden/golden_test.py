@@ -3,7 +3,7 @@ import unittest
 
 import golden
 
-OLD = ("sep.fused:rows_in_flight=2,math=f32 moved=10 scratch=20 between=0 error=1e-07 reach=1+1x1+1"
+OLD = ("sep.fused:batch=2,math=f32 moved=10 scratch=20 between=0 error=1e-07 reach=1+1x1+1"
        " | sep_fused size=8x8 tile=4x4 groups=2x2 threads=32x1 from=source to=destination"
        " constants:batch=2,segment=4 parameters:scale=0.5")
 
@@ -16,7 +16,7 @@ class RenamesTest(unittest.TestCase):
                          "sep.one:math=single,rows=2 moved=10 scratch=20 between=0 error=1e-07 reach=1+1x1+1"
                          " | fused size=8x8 tile=4x4 groups=2x2 threads=32x1 from=source to=destination"
                          " constants:batch=2,chunk=4 parameters:gain=0.5")
-        self.assertEqual(renames.request("batch=4/sep.fused:rows_in_flight=1/8x8/rgba8/box:radius=1/clamp"),
+        self.assertEqual(renames.request("batch=4/sep.fused:batch=1/8x8/rgba8/box:radius=1/clamp"),
                          "batch=4/sep.one:rows=1/8x8/rgba8/box:radius=1/clamp")
         self.assertEqual(renames.request("auto/8x8/rgba8/box:radius=1/clamp"), "auto/8x8/rgba8/box:radius=1/clamp")
         renames.check_all_used()
@@ -52,7 +52,7 @@ class DifferenceTest(unittest.TestCase):
             self.assertEqual(self.kind_of(OLD, OLD.replace(old, new)), expected)
 
     def test_a_plan_that_is_refused_now(self):
-        self.assertEqual(self.kind_of(OLD, "refused"), ("plan or refusal", "sep.fused:rows_in_flight=2,math=f32", "refused"))
+        self.assertEqual(self.kind_of(OLD, "refused"), ("plan or refusal", "sep.fused:batch=2,math=f32", "refused"))
 
     def test_every_change_of_a_line_has_a_kind(self):
         self.assertEqual(self.kind_of(OLD, OLD.replace("reach", "image=8x8:r8 reach"))[0], "reach and images")
