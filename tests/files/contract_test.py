@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 from tests.files.blurring import blur
-from tests.files.contract_rows import colour, metadata, structure
+from tests.files.contract_rows import colour, metadata, plugins, structure
 from tests.files.contract_rows.rows import ENDINGS, File
 
 PROGRAM = os.path.abspath(os.environ.get("MOLLIFY_CONTRACT_PAGE", "build/dev/mollify_contract_page"))
@@ -40,8 +40,9 @@ class ContractTest(unittest.TestCase):
         cls.sources, cls.done = {}, {}
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             for number, row in enumerate(CONTRACT):
-                for source, make in ROWS[row["name"]].sources.items() if row["name"] in ROWS else ():
-                    path = cls.folder / f"{number}_{source}.{ENDINGS[source]}"
+                makers = ROWS[row["name"]].sources if row["name"] in ROWS else {}
+                for source, make in (makers | plugins.SOURCES.get(row["name"], {})).items():
+                    path = cls.folder / f"{number}_{source}.{(ENDINGS | plugins.ENDINGS)[source]}"
                     path.write_bytes(make())
                     cls.sources[row["name"], source] = path
                     for result, ending in ENDINGS.items():
@@ -61,7 +62,8 @@ class ContractTest(unittest.TestCase):
     def test_sources_hold_what_they_are_made_for(self):
         for (name, kind), path in self.sources.items():
             with self.subTest(row=name, source=kind):
-                self.assertIsNotNone(ROWS[name].read(self.file(path, kind)))
+                if kind in ENDINGS:
+                    self.assertIsNotNone(ROWS[name].read(self.file(path, kind)))
 
     def test_outcomes(self):
         for row in CONTRACT:
@@ -69,6 +71,17 @@ class ContractTest(unittest.TestCase):
                 for result in ENDINGS:
                     with self.subTest(row=row["name"], source=source, result=result):
                         self.check(row, source, result)
+
+    def test_outcomes_of_what_plug_ins_read(self):
+        rows = {row["name"]: row for row in CONTRACT}
+        for name, makers in plugins.SOURCES.items():
+            for source in makers:
+                for result in ENDINGS:
+                    with self.subTest(row=name, source=source, result=result):
+                        error = self.done[name, source, result].result().error
+                        if "is read where the library" in error:
+                            self.skipTest(error)
+                        self.check(rows[name], source, result)
 
     def check(self, row, source, result):
         test, done, expected = ROWS[row["name"]], self.done[row["name"], source, result].result(), outcome(row, source, result)
@@ -86,7 +99,7 @@ class ContractTest(unittest.TestCase):
         messages = json.loads(done.printed)["messages"]
         said = [message for message in messages if any(each in message for each in words)]
         before, after = self.file(self.sources[row["name"], source], source), self.file(done.result, result, messages)
-        was, now = test.read(before), test.read(after)
+        was, now = test.read(before) if source in ENDINGS else self.held_by_png(row["name"]), test.read(after)
         if expected == "kept":
             self.assertEqual(now, was, messages)
             self.assertFalse([message for message in said if "left out" in message], messages)
@@ -99,6 +112,10 @@ class ContractTest(unittest.TestCase):
             self.assertIsNone(now)
         if expected == "converted" and test.becomes:
             self.assertTrue(test.becomes(before, after), messages)
+
+    def held_by_png(self, name):
+        """Of the files that plug-ins read nobody else tells what is in them. They have what the PNG file of the row has."""
+        return ROWS[name].read(self.file(self.sources[name, "PNG"], "PNG"))
 
 
 if __name__ == "__main__":

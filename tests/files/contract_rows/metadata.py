@@ -233,7 +233,7 @@ ROWS = {
                                    "TIFF": lambda: tiff_with_second_directory(THUMBNAIL),
                                    "WebP": lambda: webp(8, (b"EXIF", exif_thumbnail())),
                                    "OpenEXR": lambda: exr_with(attribute("preview", "preview", struct.pack("<II", 4, 6) + PREVIEW))},
-                                  thumbnail, words=("thumbnail", "preview", "Exif (")),
+                                  thumbnail, words=("thumbnail", "preview", "Exif (", "Exif left out")),
     "a second picture, a depth or gain map": Row({"JPEG": lambda: jpeg((0xE2, mpf()), trailer=SECOND)}, holds(SECOND)),
     "bytes after the end of the picture": Row({"PNG": lambda: png(trailer=TRAILER), "JPEG": lambda: jpeg(trailer=TRAILER),
                                                "WebP": lambda: webp(trailer=TRAILER), "HDR": lambda: hdr(trailer=TRAILER),
@@ -246,5 +246,6 @@ ROWS = {
                                                       "TIFF": lambda: tag(285, 2, "page one")}, known),
     "a block that mollify does not know": Row({"PNG": lambda: chunk(b"prVt", UNKNOWN), "JPEG": lambda: jpeg((0xE5, b"WHAT\0" + UNKNOWN)),
                                                "TIFF": lambda: tag(65000, 7, UNKNOWN), "WebP": lambda: webp(0, (b"OWN ", UNKNOWN))},
-                                              lambda file: UNKNOWN in file.data or None, words=("left out: it means something",)),
+                                              lambda file: UNKNOWN in file.data or None,
+                                              words=("left out: it means something", "unknown box")),
 }
