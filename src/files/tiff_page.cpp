@@ -163,18 +163,18 @@ void read_ycbcr(const StructureReader& file, const DirectoryPlace& directory, La
 // Of JPEG libtiff converts interleaved samples, but not planes.
 void read_ycbcr_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result) {
   Layout& layout = result.layout;
-  constexpr const char* kOtherKind = "has YCbCr of a kind that is not supported";
   const SampleLayout& sample = layout.sample;
   const bool is_known = sample.kind == SampleKind::unsigned_integer && sample.bits >= 8 && sample.bits <= 16 && layout.mixed_bits.empty();
-  if (!is_known) refuse(kOtherKind);
+  if (!is_known) refuse("has YCbCr that is no unsigned integers of one depth from 8 to 16 bits, which is not supported");
   layout.ycbcr.bits = sample.bits;
   layout.ycbcr.reference = usual_reference(sample.bits);
   read_ycbcr(file, directory, layout);
   layout.conversion = Conversion::ycbcr;
   const bool is_subsampled = layout.ycbcr.h * layout.ycbcr.v > 1;
   layout.packs_blocks = is_subsampled && !layout.planar;
-  const bool is_odd = is_subsampled && (layout.samples != 3 || (layout.planar && layout.compression == COMPRESSION_JPEG));
-  if (is_odd) refuse(kOtherKind);
+  if (is_subsampled && layout.samples != 3) refuse("has subsampled YCbCr with further samples, which is not supported");
+  if (is_subsampled && layout.planar && layout.compression == COMPRESSION_JPEG)
+    refuse("has subsampled YCbCr as planes of JPEG, which is not supported");
 }
 
 // The colour model, how many of the samples are colours as stored, and what has to be done to them.

@@ -311,6 +311,22 @@ class TiffTest(unittest.TestCase):
         self.write_by_hand(fields, planes[:3].astype("<u2").tobytes(), 18, 12)
         self.refuses("cut off")
 
+    def test_kinds_that_no_program_writes(self):
+        """Each is refused with the reason, as docs/files.md lists them."""
+        def samples(bits, count, photometric, *further):
+            return [(258, 3, [bits] * count), (262, 3, [photometric]), (277, 3, [count]), *further]
+
+        strips = [(273, 4, [8, 300, 600]), (279, 4, [100] * 3)]
+        stack = [(33629, 5, [0] * 2), (33628, 4, [0] * 2), (273, 4, [8, 208]), (278, 4, [5]), (279, 4, [50, 50])]
+        for fields, words in ((samples(32, 3, 6, (339, 3, [3] * 3)), "YCbCr that is no unsigned integers"),
+                              (samples(8, 4, 6, (338, 3, [0]), (530, 3, [2, 2])), "subsampled YCbCr with further samples"),
+                              (samples(8, 3, 6, (284, 3, [2]), (259, 3, [7]), (530, 3, [2, 2]), *strips), "YCbCr as planes of JPEG"),
+                              (samples(64, 2, 1, (339, 3, [6] * 2), (284, 3, [2]), (273, 4, [8, 808]), (279, 4, [800] * 2)),
+                               "complex numbers in planes"),
+                              (samples(8, 1, 1, *stack), "strips are not in one piece")):
+            self.write_by_hand(fields, bytes(2000), 10, 10)
+            self.refuses(words)
+
     def test_refusals(self):
         tifffile.imwrite(self.source, self.random((16, 64, 80), "u2"), volumetric=True, tile=(16, 16, 16), photometric="minisblack")
         self.refuses("volume")
