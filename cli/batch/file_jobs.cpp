@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "failure.h"
+#include "files/plugins.h"
 #include "message.h"
 #include "parse.h"
 
@@ -89,12 +90,17 @@ class FolderJobs {
       all_.left_out.folders += 1;
     } else if (!entry.is_regular_file(error) && entry.exists(error)) {
       all_.left_out.specials += 1;
-    } else if (!has_image_ending(path.string())) {
+    } else if (!is_source(path)) {
       all_.left_out.files += 1;
       all_.left_out.endings.insert(ending_of(path));
     } else {
       add_file(path.string(), place);
     }
+  }
+
+  /// Files of formats that are only read need another format for their results.
+  [[nodiscard]] bool is_source(const fs::path& path) const {
+    return has_image_ending(path.string()) || (args_.to && files::is_read_by_plugin(ending_of(path)));
   }
 
   const FileArgs& args_;

@@ -169,11 +169,18 @@ class AvifReader final : public DecodedReader {
 
 }  // namespace
 
+bool has_avif_library() {
+  return avif().library.is_open();
+}
+
 std::unique_ptr<Reader> open_avif(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
-  if (!avif().library.is_open()) throw_not_installed(FileFormat::avif, kPackage, kCommand);
+  if (!has_avif_library()) throw_not_installed(FileFormat::avif, kPackage, kCommand);
   return std::make_unique<AvifReader>(std::move(source), options);
 }
 #else
+bool has_avif_library() {
+  return false;
+}
 std::unique_ptr<Reader> open_avif(std::unique_ptr<ByteSource>, const ReadOptions&) {
   throw_not_installed(FileFormat::avif, kPackage, kCommand);
 }

@@ -225,11 +225,18 @@ class HeifReader final : public DecodedReader {
 
 }  // namespace
 
+bool has_heif_library() {
+  return heif().library.is_open();
+}
+
 std::unique_ptr<Reader> open_heif(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
-  if (!heif().library.is_open()) throw_not_installed(FileFormat::heif, kPackage, kCommand);
+  if (!has_heif_library()) throw_not_installed(FileFormat::heif, kPackage, kCommand);
   return std::make_unique<HeifReader>(std::move(source), options);
 }
 #else
+bool has_heif_library() {
+  return false;
+}
 std::unique_ptr<Reader> open_heif(std::unique_ptr<ByteSource>, const ReadOptions&) {
   throw_not_installed(FileFormat::heif, kPackage, kCommand);
 }

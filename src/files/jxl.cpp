@@ -331,11 +331,18 @@ class JxlReader final : public DecodedReader {
 
 }  // namespace
 
+bool has_jxl_library() {
+  return jxl().library.is_open();
+}
+
 std::unique_ptr<Reader> open_jxl(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
-  if (!jxl().library.is_open()) throw_not_installed(FileFormat::jxl, kPackage, kCommand);
+  if (!has_jxl_library()) throw_not_installed(FileFormat::jxl, kPackage, kCommand);
   return std::make_unique<JxlReader>(std::move(source), options);
 }
 #else
+bool has_jxl_library() {
+  return false;
+}
 std::unique_ptr<Reader> open_jxl(std::unique_ptr<ByteSource>, const ReadOptions&) {
   throw_not_installed(FileFormat::jxl, kPackage, kCommand);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace mollify::files {
@@ -23,6 +24,16 @@ void* SharedLibrary::address_of(const char* name) const {
   void* const address = ::dlsym(handle_, name);
   if (address == nullptr) throw FileError("needs another version of " + name_ + " than is installed: it has no " + name);
   return address;
+}
+
+bool is_read_by_plugin(std::string_view ending) {
+  struct Row {
+    std::string_view ending;
+    bool (*is_installed)();
+  };
+  constexpr std::array kRows = {Row{".heic", has_heif_library}, Row{".heif", has_heif_library}, Row{".hif", has_heif_library},
+                                Row{".avif", has_avif_library}, Row{".jxl", has_jxl_library}};
+  return std::ranges::any_of(kRows, [&](const Row& row) { return row.ending == ending && row.is_installed(); });
 }
 
 void throw_not_installed(FileFormat format, const char* package, const char* command) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/codec.h"
@@ -30,6 +31,12 @@ class SharedLibrary {
   std::string name_;
   void* handle_ = nullptr;
 };
+
+/// Whether files of such a name's ending, ".heic", are read by a library that is installed.
+[[nodiscard]] bool is_read_by_plugin(std::string_view ending);
+[[nodiscard]] bool has_heif_library();
+[[nodiscard]] bool has_avif_library();
+[[nodiscard]] bool has_jxl_library();
 
 /// "is a HEIF file, which is read where libheif1 is installed; or convert it: heif-convert in.heic in.png"
 [[noreturn]] void throw_not_installed(FileFormat format, const char* package, const char* command);

@@ -12,6 +12,8 @@ import OpenEXR
 import tifffile
 from PIL import Image
 
+from tests.files.blurring import TOOL
+
 COPY = os.path.abspath(os.environ.get("MOLLIFY_COPY_FILE", "build/dev/mollify_copy_file"))
 XMP = b"<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'/></x:xmpmeta>"
 
@@ -167,6 +169,20 @@ class PluginsTest(unittest.TestCase):
         with Image.open(self.folder / "out.png") as image:
             self.assertEqual(image.getexif()[0x128], 3)
             self.assertEqual(image.info["xmp"], XMP + b" " * 9000)
+
+    # Folders
+
+    def test_folders(self):
+        """Their files are sources where --to says what the results are."""
+        self.make("a.heic", "heifsave")
+        self.save_avif("B.AVIF", self.pixels)
+        (self.folder / "c.jxl").write_bytes(imagecodecs.jpegxl_encode(np.rint(self.pixels).astype(np.uint8)))
+        with tempfile.TemporaryDirectory() as out:
+            for options, names in (([], ["in.tif"]), (["--to", "png"], ["B.png", "a.png", "c.png", "in.png"])):
+                done = subprocess.run([TOOL, "blur", self.folder, "-o", out, "--gaussian", "1", *options], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual("3 files: .avif .heic .jxl" in done.stdout, not options, done.stdout)
+                self.assertEqual(sorted(os.listdir(out)), sorted(names + (["in.tif"] if options else [])))
 
     # Broken files, missing libraries
 
