@@ -151,7 +151,7 @@ FileFormat format_of_bytes(ByteSource& source) {
     if (signature.format) return *signature.format;
     throw FileError("is " + std::string(signature.name) + "; " + std::string(kFormatsRead));
   }
-  throw FileError("is of no image format that mollify knows; " + std::string(kFormatsRead).substr(8));
+  throw FileError("is of no known image format; " + std::string(kFormatsRead));
 }
 
 std::optional<FileFormat> format_of_name(std::string_view path) {
