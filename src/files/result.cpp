@@ -159,7 +159,7 @@ class ResultPlanner {
 
   void account_for_storage(const Page& page) {
     if (page.significant_bits > 0 && page.significant_bits < 8 * bytes_of(page.channels.front().type)) {
-      account(ItemKind::depth, std::to_string(page.significant_bits) + " bits");
+      account(ItemKind::depth, std::to_string(page.significant_bits) + (page.significant_bits == 1 ? " bit" : " bits"));
     }
     const auto* png = std::get_if<PngCoding>(&page.coding);
     if (png != nullptr && png->has_palette) account(ItemKind::palette);
