@@ -205,13 +205,28 @@ class GpuBatchTest(PhotosTest):
         for width in widths:
             tool.write(self.photos / f"{width}.png", RANDOM.integers(0, 256, (20, width, 3), dtype=np.uint8))
 
-    def test_results_are_those_of_single_runs(self):
+    def make_of_all_kinds(self):
         """Of all ways that pixels take: whole pages, groups of channels, light."""
         self.make([30, 31])
         tool.write(self.photos / "five.tif", RANDOM.integers(0, 256, (20, 30, 5), dtype=np.uint8))
         tool.write(self.photos / "six.tif", RANDOM.integers(0, 65536, (20, 30, 6), dtype=np.uint16))
         tool.write(self.photos / "alpha.png", RANDOM.integers(0, 65536, (20, 30, 4), dtype=np.uint16))
         tool.write(self.photos / "half.exr", RANDOM.uniform(0, 1, (20, 30, 3)).astype(np.float16))
+
+    def test_dry_runs_ask_the_owner(self):
+        self.make_of_all_kinds()
+        for options in [(), ("--linear",)]:
+            said = []
+            for run in [("--dry-run",), ()]:
+                result = self.run_gpu(self.photos, "-o", self.out, "--gaussian", 2, "--json", "--force", *options, *run)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                lines = result.stdout.splitlines()
+                said.append(sorted((file["in"], file["algorithm"], file["error"]) for file in map(json.loads, lines)))
+            self.assertEqual(len(said[0]), 6)
+            self.assertEqual(*said)
+
+    def test_results_are_those_of_single_runs(self):
+        self.make_of_all_kinds()
         for options in [(), ("--linear",), ("--roi", "9x8+3+2"), ("--border", "constant", "--border-value", 0.5)]:
             with self.subTest(options=options):
                 result = self.run_gpu(self.photos, "-o", self.out, "--gaussian", 2, "--jobs", 3, "--force", *options)
