@@ -4,7 +4,7 @@
   tools/cpu_table.py run build/release/mollify -o bench/results/DATE-cpu.jsonl
   tools/cpu_table.py scale build/release/mollify -o bench/results/DATE-cpu-scale.jsonl
   tools/cpu_table.py formats build/release/mollify -o bench/results/DATE-cpu-formats.jsonl
-  tools/cpu_table.py table bench/results/DATE-cpu.jsonl [--into README.md]
+  tools/cpu_table.py table bench/results/DATE-cpu.jsonl [--into docs/benchmarking.md]
 
 `--into` replaces what stands between the lines <!-- cpu-table --> and <!-- /cpu-table --> of a file, or those with
 cpu-scale or cpu-formats in place of cpu-table.
