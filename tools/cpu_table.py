@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The CPU's tables of speed: `run`, `scale` and `formats` measure their cases, `table` makes Markdown of such a file.
 
-  tools/cpu_table.py run build/release/mollify -o bench/results/DATE-cpu.jsonl
-  tools/cpu_table.py scale build/release/mollify -o bench/results/DATE-cpu-scale.jsonl
-  tools/cpu_table.py formats build/release/mollify -o bench/results/DATE-cpu-formats.jsonl
-  tools/cpu_table.py table bench/results/DATE-cpu.jsonl [--into docs/benchmarking.md]
+  tools/cpu_table.py run build/release/mollify -o bench/results/DEVICE-speed.jsonl
+  tools/cpu_table.py scale build/release/mollify -o bench/results/DEVICE-scale.jsonl
+  tools/cpu_table.py formats build/release/mollify -o bench/results/DEVICE-formats.jsonl
+  tools/cpu_table.py table bench/results/DEVICE-speed.jsonl [--into docs/benchmarking.md]
 
 `--into` replaces what stands between the lines <!-- cpu-table --> and <!-- /cpu-table --> of a file, or those with
 cpu-scale or cpu-formats in place of cpu-table.

@@ -2,8 +2,8 @@
 """A GPU's table of speed: `run` measures its cases, `table` makes Markdown of such files; what two have, the last one says
 that was not disturbed.
 
-  tools/gpu_table.py run build/release/mollify -o bench/results/DATE-gpu.jsonl [--device vulkan:0] [--rows box]
-  tools/gpu_table.py table bench/results/DATE-gpu.jsonl... [--into docs/benchmarking.md [--mark gpu-table]]
+  tools/gpu_table.py run build/release/mollify -o bench/results/DEVICE-speed.jsonl [--device vulkan:0] [--rows box]
+  tools/gpu_table.py table bench/results/DEVICE-speed.jsonl... [--into docs/benchmarking.md [--mark gpu-table]]
 
 `--into` replaces what stands between the lines <!-- MARK --> and <!-- /MARK --> of a file.
 """

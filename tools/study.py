@@ -5,8 +5,10 @@
     tools/study.py --tables                  the tables of docs/study.md alone
     tools/study.py --check                   whether those tables are what the results say; changes nothing
 
-Results are files DATE-DEVICE.jsonl of `mollify lab run`, for the devices that NAMES has; of a device's files the latest counts.
-Tables stand between the lines <!-- NAME --> and <!-- /NAME --> of docs/study.md.
+The study reads DEVICE-study.jsonl, the records of `mollify lab run`, of the devices in NAMES. An algorithm that DEVICE-speed.jsonl,
+the device's current table, has records of at another commit was changed since: the study leaves it out until it is measured anew.
+Every file of the folder is named DEVICE-SUITE.jsonl, or DEVICE-SUITE-COMMIT.jsonl if a newer one took its place but a document still
+quotes it; another name, or records of another device, are an error. Tables stand between the lines <!-- NAME --> and <!-- /NAME --> of docs/study.md.
 """
 import json
 import math
@@ -16,12 +18,16 @@ import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 STUDY = ROOT / "docs" / "study.md"
 FIGURES = ROOT / "docs" / "study"
-NAMES = {"h200": "NVIDIA H200", "llvmpipe": "llvmpipe", "xeon": "Xeon, 2 threads"}
+NAMES = {"h200": "NVIDIA H200", "llvmpipe": "llvmpipe", "xeon2500": "Xeon, 2 threads"}
+# How file names and records call the devices.
+DEVICES = {"h100": "NVIDIA H100 80GB HBM3", "h200": "NVIDIA H200", "llvmpipe": "llvmpipe (LLVM 15.0.6, 256 bits)",
+           "xeon": "Intel(R) Xeon(R) Processor", "xeon2500": "Intel(R) Xeon(R) Processor @ 2.50GHz"}
 DEFAULT_ERRORS = {"rgba8": 0.125 / 255, "rgba16f": 1e-4, "rgba32f": 2e-5}
 
 QUAD_TECHNIQUES = ("quad.3x3", "nxn.direct", "nxn.shared", "sep.fused")  # the last is what the planner takes
@@ -35,7 +41,7 @@ CHARTS = {
              ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
     "llvmpipe": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "128x128", "format": "rgba8"}),
                  ("error", "errors-rgba8", {"size": "128x128", "format": "rgba8", "kernel": "gaussian sigma 8"})],
-    "xeon": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
+    "xeon2500": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
              ("width", "box", {"family": "box", "size": "3024x4032", "format": "rgba8"}),
              ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"}),
              ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
@@ -77,18 +83,53 @@ class Point:
         return "/max_error=" in self.record["case"]
 
 
-def results():
-    """The timed points of each device, by its name in the file's."""
-    latest = {}
-    for path in sorted(RESULTS.glob("*.jsonl")):
-        if match := re.fullmatch(r"\d{4}-\d{2}-\d{2}-(\w+)\.jsonl", path.name):
-            latest[match[1]] = path
+def read(path):
+    """The records of a file, whose name says of which device they are, and if need be of which commit."""
+    match = re.fullmatch(r"([a-z0-9]+)-[a-z]+(?:-([0-9a-f]{7}))?\.jsonl", path.name)
+    if not match or match[1] not in DEVICES:
+        sys.exit(f"study.py: {path.name} is not named DEVICE-SUITE.jsonl or DEVICE-SUITE-COMMIT.jsonl, of {', '.join(DEVICES)}")
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    others = {record["device"] for record in records} - {DEVICES[match[1]]}
+    if others:
+        sys.exit(f"study.py: {path.name} has records of {', '.join(sorted(others))}")
+    if match[2] and match[2] not in {commit_of(record) for record in records}:
+        sys.exit(f"study.py: {path.name} has no records of commit {match[2]}")
+    return records
+
+
+def commit_of(record):
+    return record["environment"]["commit"]
+
+
+def superseded(records, current):
+    """The algorithms that the current records have of other commits than these."""
+    commits = group_by(records, lambda record: record["algorithm"])
+    return sorted({record["algorithm"] for record in current
+                   if commit_of(record) not in {commit_of(old) for old in commits.get(record["algorithm"], [record])}})
+
+
+class Study(NamedTuple):
+    path: Path
+    records: list   # those that count
+    left_out: list  # the algorithms that were changed since
+    points: list    # the timed ones of the records
+
+
+def study_of(path, records, current):
+    timed = [record for record in records if record.get("outcome") == "timed"]
+    left_out = superseded(timed, current)
+    kept = [record for record in records if record.get("algorithm") not in left_out or record.get("peer")]
+    return Study(path, kept, left_out, [Point(record) for record in kept if record.get("outcome") == "timed"])
+
+
+def results(folder=RESULTS):
+    """The study of each device, by its name in the file's."""
+    files = {path.stem: (path, read(path)) for path in sorted(folder.glob("*.jsonl"))}
     devices = {}
-    for device in [name for name in NAMES if name in latest]:
-        records = [json.loads(line) for line in latest[device].read_text().splitlines()]
-        points = [Point(record) for record in records if record.get("outcome") == "timed"]
-        if points:
-            devices[device] = (latest[device], records, points)
+    for device in NAMES:
+        if f"{device}-study" in files:
+            path, records = files[f"{device}-study"]
+            devices[device] = study_of(path, records, files.get(f"{device}-speed", (None, []))[1])
     return devices
 
 
@@ -143,14 +184,17 @@ def of_blurs(points):
 
 def machines(devices):
     rows = []
-    for device, (path, records, points) in devices.items():
-        record = points[0].record
+    for device, study in devices.items():
+        record = study.points[0].record
         environment = record["environment"]
-        suites = ", ".join(sorted({point.record["suite"] for point in points}))
-        commits = ", ".join(dict.fromkeys(point.record["environment"]["commit"] for point in points))
-        rows.append((f"[{NAMES[device]}](../bench/results/{path.name})", record["driver"], environment["cpu"], environment["cores"],
-                     commits, suites, len(points), sum(point.unstable for point in points)))
-    return markdown(("device", "driver", "processor", "cores", "commits", "suites", "timed", "unstable"), rows)
+        suites = ", ".join(sorted({point.record["suite"] for point in study.points}))
+        commits = ", ".join(dict.fromkeys(commit_of(point.record) for point in study.points))
+        days = sorted({point.record["measured_at"][:10] for point in study.points})
+        rows.append((f"[{NAMES[device]}](../bench/results/{study.path.name})", ", ".join(days), record["driver"], environment["cpu"],
+                     environment["cores"], commits, suites, len(study.points), sum(point.unstable for point in study.points),
+                     ", ".join(f"`{name}`" for name in study.left_out)))
+    return markdown(("device", "measured", "driver", "processor", "cores", "commits", "suites", "timed", "unstable",
+                     "left out, changed since"), rows)
 
 
 def winners(points):
@@ -307,23 +351,23 @@ SCALE_KERNELS = {"gaussian:sigma=1.3333333333333333,radius=4": "9 taps", "gaussi
 
 def quads(points):
     matrix = [p for p in own(points) if p.kernel == "matrix"]
+    techniques = [technique for technique in QUAD_TECHNIQUES if any(p.technique == technique for p in matrix)]
     rows = []
     for (size, pixel_format), list_ in sorted(group_by(matrix, lambda p: (p.size, p.format)).items(),
                                               key=lambda item: (int(item[0][0].split("x")[0]), item[0][1])):
-        best = {technique: fastest([p for p in list_ if p.technique == technique])
-                for technique in QUAD_TECHNIQUES}
-        rows.append([f"{size} {pixel_format}", *(f"{time_of(p)}, {short(p.ratio, 2)}" if p else "" for p in best.values())])
-    return markdown(("", *QUAD_TECHNIQUES), rows)
+        best = [fastest([p for p in list_ if p.technique == technique]) for technique in techniques]
+        rows.append([f"{size} {pixel_format}", *(in_copies(p) for p in best)])
+    return markdown(("", *techniques), rows)
 
 
 def tables(devices):
     made = {"machines": machines(devices)}
-    for device, (_, _, points) in devices.items():
+    for device, study in devices.items():
         for name, make in (("winners", winners), ("orderings", orderings), ("caches", caches), ("half caches", half_caches),
                            ("boxes", boxes), ("gaussians", gaussians), ("approximations", approximations), ("box sizes", box_sizes), ("sizes", sizes),
                            ("quads", quads)):
-            text = make(points)
-            if text.count("\n") > 1:
+            text = make(study.points)
+            if text.count("\n") > 1 and not (make is sizes and study.left_out):  # the planner would choose what is left out
                 made[f"{device} {name}"] = text
     return made
 
@@ -345,14 +389,16 @@ def run(*words):
 
 def draw(tool, devices):
     FIGURES.mkdir(exist_ok=True)
-    for device, (path, _, points) in devices.items():
+    for device, study in devices.items():
         with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / study.path.name
+            path.write_text("".join(json.dumps(record) + "\n" for record in study.records))
             run(tool, "lab", "report", path, "-o", folder)
             page = Path(folder) / "index.html"
             for chart, name, filters in CHARTS[device]:
-                if not has_points(points, filters):
+                if not has_points(study.points, filters):
                     continue
-                run(sys.executable, ROOT / "lab" / "figures.py", page, folder, chart, *(f"{k}={v}" for k, v in filters.items()))
+                run(sys.executable, ROOT / "tools" / "figures.py", page, folder, chart, *(f"{k}={v}" for k, v in filters.items()))
                 (Path(folder) / f"{chart}.svg").replace(FIGURES / f"{device}-{name}.svg")
 
 
