@@ -19,15 +19,20 @@ class DeviceImpl;
 class ExecutableImpl;
 class WorkspaceImpl;
 
-/// The scratch memory of one call in flight of the executable that made it, or of a copy of that. Reuse it for the next call;
-/// never share it between two at once.
+/// The scratch memory of one call of Executable::run(). It belongs to the executable that made it and to copies of that. Reuse it for the
+/// next call, but never share it between two calls at the same time.
 class Workspace {
  public:
+  /// For the library itself: Executable::make_workspace() makes workspaces.
   Workspace(std::unique_ptr<WorkspaceImpl> impl, std::shared_ptr<const ExecutableImpl> owner);
+  /// Moves the memory. The workspace moved from can only be destroyed or assigned to.
   Workspace(Workspace&&) noexcept;
+  /// Moves the memory. The workspace moved from can only be destroyed or assigned to.
   Workspace& operator=(Workspace&&) noexcept;
   ~Workspace();
+  /// For the library itself.
   [[nodiscard]] WorkspaceImpl& impl() const { return *impl_; }
+  /// For the library itself: whether this executable made it.
   [[nodiscard]] bool belongs_to(const ExecutableImpl& executable) const { return owner_.get() == &executable; }
 
  private:
@@ -35,24 +40,29 @@ class Workspace {
   std::unique_ptr<WorkspaceImpl> impl_;
 };
 
-/// Whether run() will be given several images at once. A GPU has one on its way then while the host copies another.
+/// Whether Executable::run() will be given several images at once. If so, a GPU blurs one image while the host copies another, which takes
+/// twice the memory.
 enum class Batches : bool { no, yes };
 
-/// A plan made ready to run. Immutable and cheap to copy, which moving does as well; run it from many threads, each with its own
-/// Workspace.
+/// A plan made ready to run on a device. It never changes and is cheap to copy; moving copies it as well. Many threads may run it at the
+/// same time, each with its own Workspace.
 class Executable {
  public:
+  /// For the library itself: Device::prepare() makes executables.
   explicit Executable(std::shared_ptr<const ExecutableImpl> impl);
   Executable(const Executable&) = default;
   Executable& operator=(const Executable&) = default;
   ~Executable() = default;
+  /// The plan that it runs.
   [[nodiscard]] const Plan& plan() const;
-  /// Allocates plan().scratch_bytes; on a GPU, for images one by one (`Batches::no`), half of them where images are below 128 MiB.
+  /// Allocates plan().scratch_bytes for one call in flight. On a GPU, `Batches::no` halves that if images are below 128 MiB. Fails with
+  /// ErrorCode::out_of_memory.
   [[nodiscard]] Result<Workspace> make_workspace(Batches batches = Batches::yes) const;
-  /// Blurs host memory. The views must have the shapes that were planned for, the workspace must be one of this
-  /// executable's. Allocates nothing of its own. Views that share bytes are an Error unless the plan was made with Overlap::in_place.
+  /// Blurs an image in host memory. The views must have the shapes that were planned for, and the workspace must be of this executable.
+  /// It allocates nothing of its own. It is an error if the views share bytes, unless the plan was made with Overlap::in_place.
   [[nodiscard]] Status run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const;
-  /// A batch of images of one shape: src[i] to dst[i]. No destination may share bytes with another one, or with another's source.
+  /// Blurs a batch of images of the planned shape in host memory, src[i] to dst[i]. It is an error if a destination shares bytes with
+  /// another destination or with another image's source.
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
                            Workspace& workspace) const;
 
@@ -61,28 +71,32 @@ class Executable {
   std::shared_ptr<const ExecutableImpl> impl_;
 };
 
+/// How a device is opened.
 struct DeviceOptions {
-  std::int32_t threads = 0;    ///< of the host, in one run, up to 4096: CPUs blur, GPUs copy images; 0 = one for each hardware thread
-  /// What `mollify tune` stored for the device is read from here, and a GPU's compiled pipelines are kept here for the
-  /// next process; empty: nowhere.
+  /// Threads of the host that one run uses, up to 4096; 0 is one for each hardware thread. On a CPU they blur, for a GPU they copy images.
+  std::int32_t threads = 0;
+  /// A folder with the results of `mollify tune` for the device, in which a GPU's compiled pipelines are kept for the next process. Empty
+  /// means that there is none.
   std::string cache_folder{};
-  /// CPU: the instruction set to use, such as "AVX2", and none better, for the rest of the process: to see what other
-  /// processors would do. Empty: the best there is.
+  /// The best instruction set that a CPU may use, such as "AVX2", to see what other processors would do. It holds for the rest of the
+  /// process. Empty means the best that there is.
   std::string cpu_target{};
 };
 
-/// Cheap to copy, which moving does as well: copies are the same device.
+/// A CPU or a GPU that runs plans. It is cheap to copy; moving copies it as well. Copies are the same device.
 class Device {
  public:
   Device(const Device&) = default;
   Device& operator=(const Device&) = default;
   ~Device() = default;
-  /// "auto" is the CPU: whether images in host memory gain from a trip to a GPU is not decided yet. Else "cpu", "vulkan", or with an index
-  /// or a part of a name as well: "vulkan:0", "vulkan:llvmpipe".
+  /// Opens the device of this name: "cpu", "vulkan", or "vulkan:" with an index or a part of the GPU's name, such as "vulkan:0" or
+  /// "vulkan:llvmpipe". "auto" is the CPU. The error says which devices there are, or what is wrong with the options.
   [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
-  [[nodiscard]] const DeviceInfo& info() const;  ///< never changes
-  /// May block and may fail: builds pipelines, converts weights. Thread-safe; what it makes keeps the device open. The plan must have been
-  /// made for just this info(): one of other tuning, or of as many threads as another device has, is an Error.
+  /// What the planner knows of this device. It never changes.
+  [[nodiscard]] const DeviceInfo& info() const;
+  /// Makes a plan ready to run: converts weights and, on a GPU, builds pipelines, which may take long. Several threads may call it. The
+  /// executable keeps the device open. It is an error if the plan was made for another DeviceInfo than info(), also if only threads or
+  /// tuning differ.
   [[nodiscard]] Result<Executable> prepare(const Plan& plan) const;
 
  private:
@@ -91,11 +105,12 @@ class Device {
   std::shared_ptr<DeviceImpl> impl_;
 };
 
-/// A device that Device::open() would find, and the name to open it by.
+/// A device that Device::open() would find.
 struct DeviceEntry {
-  std::string open_name;  ///< "cpu"
-  DeviceInfo info;
+  std::string open_name;  ///< The name to open it by, such as "cpu" or "vulkan:0".
+  DeviceInfo info;        ///< What the planner knows of it.
 };
+/// All devices of this machine that Device::open() would find. The CPU is always one.
 [[nodiscard]] std::vector<DeviceEntry> list_devices();
 
 }  // namespace mollify

@@ -12,8 +12,9 @@
 
 namespace mollify {
 
-/// Interleaved channels, host byte order. `r8` to `rgba16` are unorm: the integer maximum stands for 1.
-/// The last channel of 2- and 4-channel formats is alpha where BlurSpec::alpha says that there is one.
+/// How a pixel is stored: interleaved channels in the host's byte order. `r8` to `rgba16` are unorm, unsigned integers whose maximum stands
+/// for 1. `r16f` to `rgba16f` are half floats and `r32f` to `rgba32f` floats. The last channel of formats with 2 and 4 channels is alpha
+/// where BlurSpec::alpha says so.
 enum class PixelFormat : std::uint8_t {
   r8, rg8, rgb8, rgba8,
   r16, rg16, rgb16, rgba16,
@@ -21,17 +22,22 @@ enum class PixelFormat : std::uint8_t {
   r32f, rg32f, rgb32f, rgba32f,
 };
 
+/// What kind of number a component of a pixel is: an unsigned integer that stands for 0 to 1, or a floating-point number.
 enum class ComponentClass : std::uint8_t { unorm, floating };
 
+/// The properties of a PixelFormat.
 struct FormatInfo {
-  PixelFormat format;
-  std::string_view name;           ///< "rgba8", as the command line spells it
-  ComponentClass component_class;
-  int bits;                        ///< of one component: 8, 16 or 32
-  int channels;                    ///< 1 to 4
+  PixelFormat format;              ///< The format that this describes.
+  std::string_view name;           ///< The name that the command line uses, such as "rgba8".
+  ComponentClass component_class;  ///< What kind of number a component is.
+  int bits;                        ///< Bits of one component: 8, 16 or 32.
+  int channels;                    ///< Components of a pixel, 1 to 4.
 
+  /// Bytes of one component: 1, 2 or 4.
   [[nodiscard]] constexpr int component_bytes() const { return bits / 8; }
+  /// Bytes of one pixel, 1 to 16.
   [[nodiscard]] constexpr int pixel_bytes() const { return component_bytes() * channels; }
+  /// Whether components are unsigned integers that stand for 0 to 1.
   [[nodiscard]] constexpr bool is_unorm() const { return component_class == ComponentClass::unorm; }
   /// The stored number that stands for 1: 255, 65535, or 1 for float formats.
   [[nodiscard]] constexpr double unit() const {
@@ -39,69 +45,84 @@ struct FormatInfo {
   }
 };
 
-/// All formats, in the order of the enum.
+/// All formats, in the order of PixelFormat.
 [[nodiscard]] std::span<const FormatInfo> formats();
+/// The properties of a format.
 [[nodiscard]] const FormatInfo& info(PixelFormat format);
+/// The format of this name, such as "rgba8", or nothing if there is none.
 [[nodiscard]] std::optional<PixelFormat> parse_format(std::string_view name);
-/// The format with these properties, if there is one.
+/// The format with these properties, or nothing if there is none.
 [[nodiscard]] std::optional<PixelFormat> find_format(ComponentClass component_class, int bits, int channels);
 
-/// No image is larger: sizes of a few of them fit into 64 bits.
+/// The largest number of bytes that an image may have, so that sums of a few such sizes fit into 64 bits.
 inline constexpr std::int64_t kMostImageBytes = std::int64_t{1} << 56;
 
+/// The shape of an image: its size and how pixels are stored.
 struct ImageDesc {
-  std::int32_t width = 0;   ///< pixels, at least 1
-  std::int32_t height = 0;  ///< pixels, at least 1
-  PixelFormat format = PixelFormat::rgba8;
+  std::int32_t width = 0;                   ///< Columns in pixels, at least 1.
+  std::int32_t height = 0;                  ///< Rows in pixels, at least 1.
+  PixelFormat format = PixelFormat::rgba8;  ///< How a pixel is stored.
 
+  /// Bytes of the pixels of one row, without any gap after them.
   [[nodiscard]] std::int64_t row_payload_bytes() const { return std::int64_t{width} * info(format).pixel_bytes(); }
+  /// Bytes of all pixels, without any gaps between rows.
   [[nodiscard]] std::int64_t payload_bytes() const { return row_payload_bytes() * height; }
   bool operator==(const ImageDesc&) const = default;
 };
 
-/// A rectangle in pixels; (x, y) is its first column and row.
+/// A rectangle in pixels.
 struct Rect {
-  std::int32_t x = 0;
-  std::int32_t y = 0;
-  std::int32_t width = 0;
-  std::int32_t height = 0;
+  std::int32_t x = 0;       ///< The first column.
+  std::int32_t y = 0;       ///< The first row.
+  std::int32_t width = 0;   ///< Columns.
+  std::int32_t height = 0;  ///< Rows.
   bool operator==(const Rect&) const = default;
 };
 
-/// Pixels somebody else owns. `data` points at the first row; rows are `row_bytes` apart (negative: bottom-up).
-/// `data` and `row_bytes` must be multiples of the component size, and rows, where there are several, must not overlap: they are
-/// at least desc.row_payload_bytes() apart.
+/// Pixels that somebody else owns and that are only read. `data` and `row_bytes` must be multiples of the component's size. If there are
+/// several rows, they must be at least desc.row_payload_bytes() apart, in either direction.
 struct ConstImageView {
-  ImageDesc desc;
-  const void* data = nullptr;
-  std::ptrdiff_t row_bytes = 0;
+  ImageDesc desc;                ///< Size and format.
+  const void* data = nullptr;    ///< The first pixel of the first row.
+  std::ptrdiff_t row_bytes = 0;  ///< Bytes from a row to the next one. A negative distance means that the first row is the last in memory.
 
+  /// The first byte of row `y`. It is not checked that there is such a row.
   [[nodiscard]] const std::byte* row(std::int64_t y) const {
     return static_cast<const std::byte*>(data) + y * row_bytes;
   }
 };
 
+/// Pixels that somebody else owns and that may be written. The same holds of its members as of ConstImageView's.
 struct ImageView {
-  ImageDesc desc;
-  void* data = nullptr;
-  std::ptrdiff_t row_bytes = 0;
+  ImageDesc desc;                ///< Size and format.
+  void* data = nullptr;          ///< The first pixel of the first row.
+  std::ptrdiff_t row_bytes = 0;  ///< Bytes from a row to the next one. A negative distance means that the first row is the last in memory.
 
+  /// The first byte of row `y`. It is not checked that there is such a row.
   [[nodiscard]] std::byte* row(std::int64_t y) const { return static_cast<std::byte*>(data) + y * row_bytes; }
+  /// The same pixels, only to be read.
   operator ConstImageView() const { return {desc, data, row_bytes}; }  // NOLINT(google-explicit-constructor)
 };
 
-/// The part of `view` inside `rect`, which must lie within it: that is not checked.
+/// The part of `view` inside `rect`. It is not checked that `rect` lies within the view.
 [[nodiscard]] ConstImageView crop(const ConstImageView& view, const Rect& rect);
+/// The part of `view` inside `rect`. It is not checked that `rect` lies within the view.
 [[nodiscard]] ImageView crop(const ImageView& view, const Rect& rect);
 
-/// An image that owns its pixels: rows start at multiples of 64 bytes, contents start undefined.
+/// An image that owns its pixels. Rows start at multiples of 64 bytes.
 class Image {
  public:
+  /// An image without pixels.
   Image() = default;
+  /// An image whose pixels have undefined values. Fails with ErrorCode::invalid_argument for a shape that no image can have and with
+  /// ErrorCode::out_of_memory.
   static Result<Image> create(const ImageDesc& desc);
 
+  /// Size and format.
   [[nodiscard]] const ImageDesc& desc() const { return desc_; }
+  /// The pixels, valid as long as the image lives.
   [[nodiscard]] ImageView view() { return {desc_, data_.get(), row_bytes_}; }
+  /// The pixels, only to be read, valid as long as the image lives.
   [[nodiscard]] ConstImageView view() const { return {desc_, data_.get(), row_bytes_}; }
 
  private:

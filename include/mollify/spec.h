@@ -12,147 +12,165 @@
 
 namespace mollify {
 
+/// One value for each axis.
 template <class T>
 struct PerAxis {
-  T x{};
-  T y{};
+  T x{};  ///< The value for the horizontal axis.
+  T y{};  ///< The value for the vertical axis.
   bool operator==(const PerAxis&) const = default;
 };
 
-/// The true Gaussian: weights exp(-i^2 / (2 sigma^2)) computed in float64, normalised to a sum of one.
-/// Without `radius` and `truncate` the kernel has all the taps that the accuracy can notice;
-/// with one of them, not both, it has exactly the taps -radius .. radius. Sigma 0 leaves that axis as it is.
+/// The true Gaussian: weights exp(-i^2 / (2 sigma^2)), computed in float64 and divided by their sum. Without `radius` and `truncate` the
+/// kernel has all the taps that the accuracy can notice. With one of them it has exactly the taps -radius to radius. Setting both is an
+/// error.
 struct Gaussian {
-  PerAxis<double> sigma{1.0, 1.0};                ///< pixels, 0 to 1e6
-  std::optional<PerAxis<std::int32_t>> radius{};  ///< pixels, 0 to 2^20
-  std::optional<double> truncate{};               ///< radius = floor(truncate * sigma + 0.5), as SciPy does; it and truncate 0 to 2^20
+  PerAxis<double> sigma{1.0, 1.0};                ///< Standard deviation in pixels, 0 to 1e6. An axis of sigma 0 is not blurred.
+  std::optional<PerAxis<std::int32_t>> radius{};  ///< The outermost tap in pixels, 0 to 2^20.
+  /// Sets the radius to floor(truncate * sigma + 0.5), as SciPy does. Both `truncate` and that radius are 0 to 2^20.
+  std::optional<double> truncate{};
   bool operator==(const Gaussian&) const = default;
 };
 
-/// The mean over [-before, after] around a pixel. A fractional extent gives its outermost tap the fraction as weight.
+/// How far a box reaches on one axis. A fraction is the weight of the outermost pixel on that side: 1.25 is one whole pixel and a quarter.
 struct BoxExtent {
-  double before = 1.0;  ///< pixels, 0 to 2^20
-  double after = 1.0;   ///< pixels, 0 to 2^20
+  double before = 1.0;  ///< Pixels before the output pixel's place, 0 to 2^20.
+  double after = 1.0;   ///< Pixels after the output pixel's place, 0 to 2^20.
   bool operator==(const BoxExtent&) const = default;
 };
 
+/// The mean of the pixels in a window around each pixel.
 struct Box {
-  PerAxis<BoxExtent> extent{};
-  /// 2 * radius + 1 pixels on each axis.
+  PerAxis<BoxExtent> extent{};  ///< The window on each axis.
+  /// A window of 2 * radius + 1 pixels on each axis, centred on the output pixel. Radii may be fractions.
   static Box of_radius(double radius_x, double radius_y);
-  /// size_x by size_y pixels; `anchor` is the tap that falls on the output pixel, 0 <= anchor < size.
+  /// A window of `size` pixels, also of an even number. `anchor` is the pixel of the window that falls on the output pixel, from 0 to
+  /// size - 1.
   static Box of_size(PerAxis<std::int32_t> size, PerAxis<std::int32_t> anchor);
   bool operator==(const Box&) const = default;
 };
 
-/// Weights proportional to max(0, radius + 1 - |i|), normalised.
+/// Weights that fall linearly: max(0, radius + 1 - |i|), divided by their sum.
 struct Tent {
-  PerAxis<double> radius{1.0, 1.0};  ///< pixels, 0 to 2^20
+  PerAxis<double> radius{1.0, 1.0};  ///< Pixels on each side, 0 to 2^20.
   bool operator==(const Tent&) const = default;
 };
 
+/// Whether given weights are used as they are.
 enum class Normalization : std::uint8_t {
-  none,      ///< weights are used as given
-  unit_sum,  ///< divided by their sum, which must not be zero
+  none,      ///< Weights are used as they are given.
+  unit_sum,  ///< Weights are divided by their sum, which must not be zero.
 };
 
-/// 1-D taps for each axis, applied as correlation: out(x) = sum_i x.weights[i] * in(x + i - x.anchor).
+/// The weights of one axis, applied as a correlation: out(x) is the sum of weights[i] * in(x + i - anchor).
 struct AxisTaps {
-  std::vector<double> weights{1.0};
-  std::int32_t anchor = 0;  ///< the tap that falls on the output pixel, 0 <= anchor < weights.size()
+  std::vector<double> weights{1.0};  ///< 1 to 2^21 + 1 weights.
+  std::int32_t anchor = 0;           ///< The weight that falls on the output pixel, from 0 to weights.size() - 1.
   bool operator==(const AxisTaps&) const = default;
 };
 
-/// 1 to 2^21 + 1 weights on each axis, whose sizes add up to 1e38 at most.
+/// Any separable kernel: 1-D weights for each axis. Without normalization, the sum of the absolute weights of one axis times that of the
+/// other is at most 1e38.
 struct Taps {
-  AxisTaps x{};
-  AxisTaps y{};
-  Normalization normalization = Normalization::none;
+  AxisTaps x{};                                       ///< Weights along rows.
+  AxisTaps y{};                                       ///< Weights along columns.
+  Normalization normalization = Normalization::none;  ///< Whether each axis' weights are divided by their sum.
   bool operator==(const Taps&) const = default;
 };
 
-/// A two-dimensional correlation kernel, row-major, up to 128 x 128. A matrix of rank one runs as two 1-D passes.
+/// A two-dimensional kernel, applied as a correlation. A matrix that is the product of a column and a row runs as fast as Taps.
 struct Matrix {
-  std::int32_t width = 1;
-  std::int32_t height = 1;
-  std::vector<double> weights{1.0};
-  PerAxis<std::int32_t> anchor{0, 0};  ///< the tap that falls on the output pixel
-  Normalization normalization = Normalization::none;
+  std::int32_t width = 1;                             ///< Columns, 1 to 128.
+  std::int32_t height = 1;                            ///< Rows, 1 to 128.
+  std::vector<double> weights{1.0};                   ///< width * height weights, row by row.
+  PerAxis<std::int32_t> anchor{0, 0};                 ///< The weight that falls on the output pixel.
+  Normalization normalization = Normalization::none;  ///< Whether the weights are divided by their sum.
   bool operator==(const Matrix&) const = default;
 };
 
+/// What to blur with.
 using KernelSpec = std::variant<Gaussian, Box, Tent, Taps, Matrix>;
 
-/// Where pixels outside the image come from; `abcd` is the image.
+/// What stands beyond the image on one axis. In the patterns `abcd` is a row of the image.
 enum class BorderMode : std::uint8_t {
-  clamp,     ///< aaa|abcd|ddd
-  mirror,    ///< dcb|abcd|cba: the edge pixel is not repeated; on an axis of one pixel the same as clamp
-  reflect,   ///< cba|abcd|dcb
-  wrap,      ///< bcd|abcd|abc
-  constant,  ///< vvv|abcd|vvv
+  clamp,     ///< The edge pixel repeats: aaa|abcd|ddd.
+  mirror,    ///< The image is mirrored at the edge pixel, which is not repeated: dcb|abcd|cba. One pixel alone is clamped.
+  reflect,   ///< The image is mirrored at its edge, so that the edge pixel is repeated: cba|abcd|dcb.
+  wrap,      ///< The image repeats: bcd|abcd|abc.
+  constant,  ///< There is one value everywhere, Border::value: vvv|abcd|vvv.
 };
 
+/// How a BorderMode is called and pictured.
 struct BorderModeInfo {
-  BorderMode mode;
-  std::string_view name;
-  std::string_view pattern;  ///< as in the comments above
+  BorderMode mode;           ///< The mode that this describes.
+  std::string_view name;     ///< The name that the command line uses, such as "clamp".
+  std::string_view pattern;  ///< A row of the image with what stands beyond it, such as "aaa|abcd|ddd".
 };
+/// All border modes.
 [[nodiscard]] std::array<BorderModeInfo, 5> border_modes();
+/// The name that the command line uses, such as "clamp".
 [[nodiscard]] std::string_view name(BorderMode mode);
+/// The mode of this name, or nothing if there is none.
 [[nodiscard]] std::optional<BorderMode> parse_border_mode(std::string_view name);
 
+/// What stands beyond the edges of the image.
 struct Border {
-  PerAxis<BorderMode> mode{BorderMode::clamp, BorderMode::clamp};
-  /// For `constant`: one value a channel, full scale = 1, encoded and unpremultiplied like a pixel of the source,
-  /// to whose format it is rounded. A pixel outside on any constant axis has this value. All four must be what the source's format can
-  /// hold, whatever the mode and however many channels there are.
+  PerAxis<BorderMode> mode{BorderMode::clamp, BorderMode::clamp};  ///< The mode of each axis.
+  /// The value that BorderMode::constant puts beyond the image, one for each channel. 1 is full scale. It is encoded and not premultiplied,
+  /// like a pixel of the source, and rounded to the source's format. A pixel that is outside on any constant axis has this value.
+  /// All four numbers must be ones that the source's format can hold, whatever the mode and the number of channels.
   std::array<double, 4> value{0.0, 0.0, 0.0, 0.0};
   bool operator==(const Border&) const = default;
 };
 
-/// The largest allowed error, where error is max(0, |out - exact| - half an output step) over full scale: 1 for unorm
-/// sources, max(|source|, |border value|) * sum|weights| for float ones. Under AlphaMode::premultiply the error of a
-/// colour channel is weighted by the exact output alpha, and a colour beyond full scale (negative weights can bring
-/// alpha close to zero) counts relative to itself.
+/// How exact the result must be. The error of a pixel is its distance from the exact result, less half a step of the output's format,
+/// divided by full scale. Full scale is 1 for unorm sources. For float sources it is the largest magnitude of source and border value,
+/// times the sum of the absolute weights. Under AlphaMode::premultiply the error of a colour is multiplied by the exact output alpha, and a
+/// colour beyond full scale, as negative weights can make it, counts relative to itself.
 struct Accuracy {
-  /// Unset: the default of the destination format, see default_max_error(). 0, or less than exact_max_error(): exact algorithms only,
-  /// which are held to that.
+  /// The largest allowed error. Where it is not set, default_max_error() of the destination's format holds. 0, like any
+  /// value below exact_max_error(), allows exact algorithms only, which are held to exact_max_error().
   std::optional<double> max_error{};
   bool operator==(const Accuracy&) const = default;
 };
-/// unorm8 0.125/255, unorm16 and f16 1e-4, f32 2e-5.
+/// The largest error that is allowed by default: 0.125/255 for 8-bit unorm, 1e-4 for 16-bit unorm and half floats, 2e-5 for floats.
 [[nodiscard]] double default_max_error(PixelFormat destination);
-/// What `max_error = 0`, or any below it, holds an algorithm to: unorm 0.02 of a step, f16 1e-4, a tenth of a step at full scale, f32 1e-6.
+/// The error that exact algorithms are held to: 0.02 of a step for unorm; 1e-4, a tenth of a step at full scale, for half floats; 1e-6 for
+/// floats.
 [[nodiscard]] double exact_max_error(PixelFormat destination);
 
+/// Whether the last channel is alpha.
 enum class AlphaMode : std::uint8_t {
-  ignore,       ///< every channel is blurred alike
-  /// The last of 2 or 4 channels is unassociated alpha: multiply, blur, divide (0 where alpha is 0). Errors of a colour count in proportion
-  /// to alpha: where sums of floats leave 1e-7 or less of it instead of 0, float colours are arbitrary.
+  ignore,       ///< All channels are blurred alike.
+  /// The last of 2 or 4 channels is unassociated alpha. Colours are multiplied by it, blurred, and divided by the blurred alpha; they are 0
+  /// where that is 0. If the blurred alpha is about 1e-7 or less, colours of float outputs are undefined.
   premultiply,
 };
 
+/// How stored numbers relate to light.
 enum class TransferFunction : std::uint8_t {
-  none,  ///< stored numbers are blurred as they are
-  srgb,  ///< colour is decoded to linear light before the blur and encoded after it; alpha is linear already
+  none,  ///< Stored numbers are blurred as they are.
+  srgb,  ///< Colours are decoded from sRGB to linear light, blurred, and encoded again. Alpha is linear already.
 };
 
+/// What to blur: the definition of the result. Nothing here says how it is computed.
 struct BlurSpec {
-  KernelSpec kernel = Gaussian{};
-  Border border{};
-  Accuracy accuracy{};
-  AlphaMode alpha = AlphaMode::ignore;
-  TransferFunction transfer = TransferFunction::none;
-  /// In source coordinates. The destination has the size of the region, whose pixels see their true neighbours.
+  KernelSpec kernel = Gaussian{};                      ///< The weights.
+  Border border{};                                     ///< What stands beyond the edges of the source.
+  Accuracy accuracy{};                                 ///< How exact the result must be.
+  AlphaMode alpha = AlphaMode::ignore;                 ///< Whether the last channel is alpha.
+  TransferFunction transfer = TransferFunction::none;  ///< Whether colours are blurred in linear light.
+  /// The part of the source to blur, in its coordinates; all of it where this is not set. The destination has the size of this region, and
+  /// its pixels are those that a blur of the whole source would have there.
   std::optional<Rect> roi{};
   bool operator==(const BlurSpec&) const = default;
 };
 
-/// The shape that a blur of `src` by `spec` writes, in format `format`.
+/// The shape of the destination for a blur of `src` by `spec`: the size of the region, or of the source, with format `format`.
 [[nodiscard]] ImageDesc destination_desc(const BlurSpec& spec, const ImageDesc& src, PixelFormat format);
 
-/// Everything about the request that can be wrong whatever runs it: NaN, negative sizes, a region outside the image. Pixels are not
-/// looked at: where one is NaN or infinite, so are those whose kernel has a weight for it, and with some algorithms others within Plan::reach.
+/// Checks everything about a request that can be wrong whatever runs it, such as NaN, negative sizes or a region outside the image. The
+/// error says what. Pixels are not looked at. Where a pixel is NaN or infinite, all results whose kernel has a weight for it are so too,
+/// and with some algorithms others within Plan::reach.
 [[nodiscard]] Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst);
 
 }  // namespace mollify

@@ -11,39 +11,40 @@
 
 namespace mollify {
 
-/// Rows and what they were measured on and with.
+/// Tuning rows together with what they were measured on and with.
 struct TuningTable {
-  std::string device;   ///< DeviceInfo::name; for shipped rows a part of it
-  std::string driver;   ///< DeviceInfo::driver
-  std::string version;  ///< of mollify
-  std::vector<TuningRow> rows;
+  std::string device;           ///< The device as DeviceInfo::name has it. Shipped rows have a part of the name.
+  std::string driver;           ///< The driver as DeviceInfo::driver has it.
+  std::string version;          ///< The version of mollify.
+  std::vector<TuningRow> rows;  ///< What was measured.
   bool operator==(const TuningTable&) const = default;
 };
 
-/// Lines of text: a first one that names the form, the device, the driver, the version, then one row a line. `#` starts a
-/// line that means nothing.
+/// The table as lines of text: the form, the device, the driver and the version, then one row a line. A line that begins with `#` is a
+/// comment. Numbers keep three digits.
 [[nodiscard]] std::string to_text(const TuningTable& table);
-/// The inverse; numbers keep three digits. The error names the line. Algorithms and options are not looked up: a row that
-/// names what is not there is one that the planner passes over.
+/// Reads what to_text() writes. The error names the line. It is not checked whether there are such algorithms and options; the planner
+/// passes over rows that name others.
 [[nodiscard]] Result<TuningTable> parse_tuning(std::string_view text);
 
 /// A table without rows for this device, its driver, and this version of mollify.
 [[nodiscard]] TuningTable empty_tuning(const DeviceInfo& device);
 
-/// Where the rows of this device are kept in a cache folder.
+/// The path of the file that has the rows of this device in a cache folder.
 [[nodiscard]] std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device);
 
-/// The rows that a cache folder holds for this device: none without a file or a folder. The error says in one line why the
-/// file that is there cannot be used: damaged, or measured on another device, driver or version of mollify.
+/// The rows that a cache folder holds for this device. There are none if there is no file or no folder. The error says in one line why a
+/// file cannot be used: it is damaged, or was measured on another device, driver or version of mollify.
 [[nodiscard]] Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, const DeviceInfo& device);
 
 /// The rows that the library ships for devices of this name.
 [[nodiscard]] std::vector<TuningRow> shipped_tuning(const DeviceInfo& device);
 
-/// The taps of a kernel's longer axis that tuning rows go by; of a Gaussian without a radius those within 4 sigma.
+/// The number of taps on a kernel's longer axis, as TuningRow::min_taps counts them. A Gaussian without a radius counts those within 4
+/// sigma.
 [[nodiscard]] std::int64_t tuning_taps(const KernelSpec& kernel);
 
-/// What TuningRow::pixel_bytes says of pixels of this format.
+/// The value that TuningRow::pixel_bytes has for pixels of this format: 4, 8 or 16.
 [[nodiscard]] std::int32_t tuning_pixel_bytes(PixelFormat format);
 
 }  // namespace mollify
