@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -165,18 +166,27 @@ struct Profile {
   bool is_inks_without_profile = false;
 };
 
-/// A curve that has no formula, forth and back. Between its nodes, which are equally far apart, it is straight.
+/// A curve by its nodes, which are equally far apart: between them it is straight, forth and back.
 class SampledCurve {
  public:
-  explicit SampledCurve(std::vector<float> nodes) : nodes_(std::move(nodes)) {}
-  [[nodiscard]] bool rises() const { return std::ranges::is_sorted(nodes_) && nodes_.front() < nodes_.back(); }
+  explicit SampledCurve(std::vector<float> nodes) : nodes_(std::move(nodes)) {
+    if (!rises()) return;
+    for (std::uint32_t key = 0; key <= key_of(1.0F) + 1; ++key)
+      begins_.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(nodes_, std::bit_cast<float>(key << kBits)) - nodes_.begin()));
+  }
+  /// From 0 or above, so that there is one way back.
+  [[nodiscard]] bool rises() const {
+    return std::ranges::is_sorted(nodes_) && nodes_.front() >= 0.0F && nodes_.front() < nodes_.back();
+  }
   [[nodiscard]] float decode(float value) const {
     const float place = value * steps();
     const std::size_t below = std::min(static_cast<std::size_t>(place), nodes_.size() - 2);
     return std::lerp(nodes_[below], nodes_[below + 1], place - static_cast<float>(below));
   }
   [[nodiscard]] float encode(float light) const {
-    const auto above = std::ranges::lower_bound(nodes_, light);
+    const std::uint32_t key = key_of(light);
+    const auto place = [&](std::uint32_t k) { return nodes_.begin() + static_cast<std::ptrdiff_t>(begins_[k]); };
+    const auto above = std::lower_bound(place(key), place(key + 1), light);
     if (above == nodes_.begin()) return 0.0F;
     if (above == nodes_.end()) return 1.0F;
     const float below = *(above - 1);
@@ -184,9 +194,13 @@ class SampledCurve {
   }
 
  private:
+  // The exponent of a number and the first five bits of its fraction say roughly where it is.
+  static constexpr int kBits = 18;
+  [[nodiscard]] static std::uint32_t key_of(float light) { return std::bit_cast<std::uint32_t>(light) >> kBits; }
   [[nodiscard]] float steps() const { return static_cast<float>(nodes_.size() - 1); }
 
   std::vector<float> nodes_;
+  std::vector<std::uint32_t> begins_;  ///< the first node that is not below the numbers of a key
 };
 
 struct Curve {
@@ -371,10 +385,10 @@ Bytes ColourSpace::made_profile() const {
 
 namespace {
 
-/// Of a table that the file has, its own numbers; else a sample for each code of 16 bits.
+/// Of a table that the file has, its own numbers.
 std::vector<float> nodes_of(const cmsToneCurve* curve, bool is_of_file) {
   constexpr float kMost = 65535.0F;
-  const std::size_t count = is_of_file ? cmsGetToneCurveEstimatedTableEntries(curve) : 65536;
+  const std::size_t count = is_of_file ? cmsGetToneCurveEstimatedTableEntries(curve) : kSamples;
   std::vector<float> nodes(std::max<std::size_t>(count, 2));
   const cmsUInt16Number* stored = cmsGetToneCurveEstimatedTable(curve);
   for (std::size_t i = 0; i < nodes.size(); ++i) {

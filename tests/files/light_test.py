@@ -5,6 +5,7 @@ import unittest
 import zlib
 
 import numpy as np
+import tifffile
 from scipy.ndimage import gaussian_filter
 
 from tests.files import png_files as png
@@ -78,6 +79,20 @@ class LightTest(ToolTest):
                     self.path("a.png").write_bytes(png.image(pixels, bits, png.RGB, chunk))
                     self.blur("a.png", "b.png", "--linear", "--box", 0)
                     np.testing.assert_array_equal(png.pixels_of(self.path("b.png").read_bytes()), pixels)
+
+    def test_floats(self):
+        """They lie between the codes of integers, and above 1."""
+        for samples in (0, 1024):
+            pixels = np.float32(1.5) * np.random.default_rng().random((30, 40, 3), np.float32)
+            tifffile.imwrite(self.path("a.tif"), pixels, photometric="rgb", metadata=None, iccprofile=matrix_profile(1.75, samples=samples))
+            self.blur("a.tif", "b.tif", "--linear", "--box", 0)
+            self.assertLessEqual(np.abs(tifffile.imread(self.path("b.tif")) - pixels).max(), 1e-3 if samples else 1e-5)
+            self.blur("a.tif", "b.tif", "--linear", "--gaussian", 2)
+            # A table ends at 1; the straight line through its end goes on.
+            decode = lambda v: np.where(v <= 1, v ** 1.75, v)
+            light = gaussian_filter(decode(pixels.astype(np.float64)), (2, 2, 0), mode="nearest", truncate=9)
+            expected = np.where(light <= 1, light ** (1 / 1.75), light)
+            self.assertLessEqual(np.abs(tifffile.imread(self.path("b.tif")) - expected).max(), 1e-3)
 
     def test_a_curve_that_has_no_way_back(self):
         falling = bytearray(matrix_profile(1.0, samples=4))
