@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/filter.h"
 #include "bench/report.h"
 #include "bench/time_group.h"
 #include "cases/cases.h"
+#include "cases/filter.h"
 #include "commands.h"
 #include "lab/results.h"
 
@@ -73,7 +73,7 @@ std::vector<cases::Case> select(const BenchCommand& args) {
     c.algorithm = make_plan_options(args.plan).algorithm.value_or(AlgorithmChoice{});
   }
   if (args.filter) {
-    std::erase_if(selected, [&](const cases::Case& c) { return !bench::matches(*args.filter, cases::name(c)); });
+    std::erase_if(selected, [&](const cases::Case& c) { return !cases::matches(*args.filter, cases::name(c)); });
     if (selected.empty()) fail(fmt::format("--filter \"{}\": no case has such a name", *args.filter));
   }
   return selected;

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "atomic_file.h"
-#include "bench/filter.h"
 #include "bench/tune.h"
+#include "cases/filter.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "progress.h"
@@ -64,7 +64,7 @@ std::vector<bench::TuneTask> select(const TuneCommand& args, const DeviceInfo& d
     std::erase_if(tasks, [](const bench::TuneTask& task) { return task.predicted_ratio > kHopeless; });
     return tasks;
   }
-  std::erase_if(tasks, [&](const bench::TuneTask& t) { return !bench::matches(*args.filter, cases::name(t.request)); });
+  std::erase_if(tasks, [&](const bench::TuneTask& t) { return !cases::matches(*args.filter, cases::name(t.request)); });
   if (tasks.empty()) fail(fmt::format("--filter \"{}\": there is nothing of such a name to tune", *args.filter));
   return tasks;
 }

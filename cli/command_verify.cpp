@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "bench/filter.h"
 #include "cases/cases.h"
+#include "cases/filter.h"
 #include "cases/side_by_side.h"
 #include "commands.h"
 
@@ -47,7 +47,7 @@ std::vector<cases::Case> select(const VerifyCommand& args, const DeviceInfo& dev
   }
   std::vector<cases::Case> selected = args.full ? cases::all_cases(device) : cases::pairwise_cases(device);
   if (args.filter) {
-    std::erase_if(selected, [&](const cases::Case& c) { return !bench::matches(*args.filter, cases::name(c)); });
+    std::erase_if(selected, [&](const cases::Case& c) { return !cases::matches(*args.filter, cases::name(c)); });
     if (selected.empty()) fail(fmt::format("--filter \"{}\": no case has such a name", *args.filter));
   }
   return selected;

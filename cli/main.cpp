@@ -29,10 +29,14 @@ constexpr const char* kExamples =
     R"(  mollify plan 3840x2160 rgba8 --gaussian 12          how it would run, and why so
   mollify list algorithms                             what there is to choose from
   mollify verify                                      check every algorithm of the CPU, or of --device
-  mollify bench --size 3840x2160 --gaussian 3         measure it on this machine
+)"
+#ifdef MOLLIFY_BENCH
+    R"(  mollify bench --size 3840x2160 --gaussian 3         measure it on this machine
   mollify tune --device vulkan:0                      find what is fastest on this device, and keep it
   mollify lab run --suite quick -o results.jsonl      measure a little of everything
-'mollify COMMAND --help' explains every option.)";
+)"
+#endif
+    R"('mollify COMMAND --help' explains every option.)";
 
 // A file that is opened takes the first free descriptor. Were it one of these, what libraries say would land in an image.
 void keep_standard_descriptors() {
@@ -99,9 +103,11 @@ int run(int argc, char** argv) {
   add_plan(app);
   add_list(app);
   add_verify(app);
+#ifdef MOLLIFY_BENCH
   add_bench(app);
   add_tune(app);
   add_lab(app);
+#endif
   app.footer(kExamples);  // behind the commands, which would inherit it
 
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "bench/filter.h"
 #include "bench/time_group.h"
+#include "cases/filter.h"
 #include "lab/clocks.h"
 #include "lab/record.h"
 
@@ -82,7 +82,7 @@ class Runner {
 
   [[nodiscard]] bool is_wanted(const cases::Case& c) const {
     if (options_.choices == Choices::defaults && !c.algorithm.options.empty()) return false;
-    return options_.filter.empty() || bench::matches(options_.filter, cases::name(c));
+    return options_.filter.empty() || cases::matches(options_.filter, cases::name(c));
   }
 
   [[nodiscard]] bool is_done(const std::string& case_name, const std::string& peer = {}) const {

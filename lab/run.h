@@ -27,7 +27,7 @@ struct RunOptions {
   std::string device_flags{};             ///< what else it says of the device
   std::optional<double> seconds{};        ///< in place of the suite's
   std::optional<double> limit_seconds{};  ///< in place of the suite's
-  std::string filter{};                   ///< only the cases whose names match, see bench::matches(); all if empty
+  std::string filter{};                   ///< only the cases whose names match, see cases::matches(); all if empty
   Choices choices = Choices::all;
   std::span<const bench::Peer> peers{};
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: what is done is kept, the group in work is not

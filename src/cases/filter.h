@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-namespace mollify::bench {
+namespace mollify::cases {
 
 /// `*` stands for any text, `?` for one character. A pattern without either matches wherever it occurs in the name.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
 
-}  // namespace mollify::bench
+}  // namespace mollify::cases

@@ -1,8 +1,8 @@
-#include "bench/filter.h"
+#include "cases/filter.h"
 
 #include <cstddef>
 
-namespace mollify::bench {
+namespace mollify::cases {
 namespace {
 
 // Greedy with one point to fall back to: the last `*` takes one character more whenever the rest does not fit.
@@ -35,4 +35,4 @@ bool matches(std::string_view pattern, std::string_view name) {
   return glob(pattern, name);
 }
 
-}  // namespace mollify::bench
+}  // namespace mollify::cases

@@ -1,8 +1,8 @@
-#include "bench/filter.h"
+#include "cases/filter.h"
 
 #include <gtest/gtest.h>
 
-namespace mollify::bench {
+namespace mollify::cases {
 namespace {
 
 TEST(Filter, PlainTextMatchesAnywhere) {
@@ -30,4 +30,4 @@ TEST(Filter, StarsFallBack) {
 }
 
 }  // namespace
-}  // namespace mollify::bench
+}  // namespace mollify::cases
