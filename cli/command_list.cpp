@@ -7,6 +7,7 @@
 #include <string>
 
 #include "commands.h"
+#include "mollify/build.h"
 #include "mollify/mollify.h"
 
 namespace mollify::cli {
@@ -39,6 +40,8 @@ void print_algorithms() {
       fmt::print("    :{}={}  {} [{}]\n", option.name, values, option.summary, option.default_value);
     }
   }
+  // All are absent for one reason.
+  if (const std::vector<AbsentAlgorithm> absent = absent_algorithms(); !absent.empty()) fmt::print("{}\n", absent.front().reason);
 }
 
 Json formats_json() {

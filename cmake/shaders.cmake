@@ -1,5 +1,5 @@
 # mollify_shaders(name.comp...): notes compute shaders of the calling directory for mollify_add_shaders().
-# mollify_add_shaders(target): compiles the shaders that were noted into C++ sources of the target, one for each shader and one
+# mollify_add_shaders(target): compiles the shaders that were noted into C++ sources of the target, one for each shader, and adds one
 # that lists them all. The target must be of the calling directory.
 #
 # A release archive needs no shader compiler. It is packed with the folder that
@@ -23,6 +23,35 @@ function(mollify_shaders)
   set_property(GLOBAL APPEND PROPERTY MOLLIFY_SHADERS ${shaders})
 endfunction()
 
+# Writes a C++ source with the list of all shaders, mollify::vulkan::shaders(), sorted by name.
+function(mollify_write_shader_table source shaders)
+  list(LENGTH shaders count)
+  list(SORT shaders COMPARE FILE_BASENAME)
+  set(declarations "")
+  set(rows "")
+  foreach(shader IN LISTS shaders)
+    cmake_path(GET shader STEM stem)
+    string(APPEND declarations "extern const Shader kShader_${stem};\n")
+    string(APPEND rows "    &kShader_${stem},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
+#include <array>
+
+#include "backends/vulkan/shader.h"
+
+namespace mollify::vulkan {
+
+@declarations@
+std::span<const Shader* const> shaders() {
+  static constexpr std::array<const Shader*, @count@> kShaders = {
+@rows@  };
+  return kShaders;
+}
+
+}  // namespace mollify::vulkan
+]])
+endfunction()
+
 function(mollify_add_shaders target)
   get_property(shaders GLOBAL PROPERTY MOLLIFY_SHADERS)
   set(sources "")
@@ -30,7 +59,9 @@ function(mollify_add_shaders target)
     cmake_path(GET shader STEM stem)
     list(APPEND sources ${stem}.cpp)
   endforeach()
-  list(APPEND sources shader_table.cpp)
+  set(table "${CMAKE_CURRENT_BINARY_DIR}/shader_table.cpp")
+  mollify_write_shader_table("${table}" "${shaders}")
+  target_sources(${target} PRIVATE "${table}")
 
   if(MOLLIFY_SHADER_ARCHIVE)
     list(TRANSFORM sources PREPEND "${MOLLIFY_SHADER_ARCHIVE}/")
@@ -66,10 +97,6 @@ function(mollify_add_shaders target)
       DEPFILE "${output}.d"
       COMMENT "Compiling shader ${stem}" VERBATIM)
   endforeach()
-  add_custom_command(OUTPUT "${output_folder}/shader_table.cpp"
-    COMMAND ${compile} --table ${shaders} --output "${output_folder}/shader_table.cpp"
-    DEPENDS "${folder}/compile.py" "${folder}/matrices.py" "${folder}/spirv.py"
-    COMMENT "Listing the shaders" VERBATIM)
   target_sources(${target} PRIVATE ${sources})
 
   if(PROJECT_IS_TOP_LEVEL)

@@ -2,7 +2,6 @@
 """Compiles every variant of one compute shader and writes a C++ source with the modules and what they ask for.
 
     compile.py SHADER.comp --include FOLDER --glslc PATH --spirv-val PATH --output X.cpp [--depfile X.d]
-    compile.py --table SHADER.comp... --output TABLE.cpp       the list of all shaders, mollify::vulkan::shaders()
 
 A shader declares its variants in its first lines:
     //@ axis STORAGE buffer image              defines STORAGE_buffer as 0, STORAGE_image as 1, STORAGE as one of them
@@ -101,7 +100,7 @@ def compile_variant(args, defines, folder):
     modules = []
     for level in ("-O0", "-O"):
         binary, depfile = Path(folder, "module.spv"), Path(folder, "module.d")
-        call([args.glslc, *COMPILE, level, *defines, *(f"-I{path}" for path in args.include), args.shaders[0],
+        call([args.glslc, *COMPILE, level, *defines, *(f"-I{path}" for path in args.include), args.shader,
               "-MD", "-MF", depfile, "-MT", "module", "-o", binary])
         call([args.spirv_val, *VALIDATE, binary])
         modules.append(spirv.Module(binary.read_bytes()))
@@ -168,19 +167,8 @@ def shader_source(path, axes, variants, is_checked):
             "}  // namespace mollify::vulkan\n")
 
 
-def table_source(stems):
-    stems = sorted(stems)
-    declarations = "".join(f"extern const Shader kShader_{stem};\n" for stem in stems)
-    rows = "".join(f"\n    &kShader_{stem}," for stem in stems)
-    return ("// Made by shaders/compile.py.\n#include <array>\n\n"
-            '#include "backends/vulkan/shader.h"\n\nnamespace mollify::vulkan {\n\n'
-            f"{declarations}\nstd::span<const Shader* const> shaders() {{\n"
-            f"  static constexpr std::array<const Shader*, {len(stems)}> kShaders = {{{rows}}};\n"
-            "  return kShaders;\n}\n\n}  // namespace mollify::vulkan\n")
-
-
 def compile_shader(args):
-    path = args.shaders[0]
+    path = args.shader
     axes, skips, is_checked = parse_header(path.read_text(encoding="utf-8"))
     variants, read = [], {}
     with tempfile.TemporaryDirectory() as folder:
@@ -205,24 +193,19 @@ def compile_shader(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("shaders", type=Path, nargs="+", metavar="SHADER.comp")
-    parser.add_argument("--table", action="store_true", help="write the list of the shaders, compile nothing")
+    parser.add_argument("shader", type=Path, metavar="SHADER.comp")
     parser.add_argument("--include", action="append", default=[], metavar="FOLDER")
     parser.add_argument("--glslc", default="glslc")
     parser.add_argument("--spirv-val", default="spirv-val")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--depfile", type=Path)
     args = parser.parse_args()
-    if not args.table and len(args.shaders) > 1:
-        parser.error("one shader at a time")
     try:
-        for path in args.shaders:
-            if not re.fullmatch("[a-z][a-z0-9_]*", path.stem):
-                raise Failure("the name of a shader is in lower_case")
-        source = table_source([path.stem for path in args.shaders]) if args.table else compile_shader(args)
-        args.output.write_text(source, encoding="utf-8")
+        if not re.fullmatch("[a-z][a-z0-9_]*", args.shader.stem):
+            raise Failure("the name of a shader is in lower_case")
+        args.output.write_text(compile_shader(args), encoding="utf-8")
     except (Failure, OSError) as error:
-        sys.exit(f"{path}: {error}")
+        sys.exit(f"{args.shader}: {error}")
 
 
 if __name__ == "__main__":

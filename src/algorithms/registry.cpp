@@ -1,53 +1,96 @@
+#include "algorithms/registry.h"
+
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
-#include "algorithms/algorithm.h"
+#include "mollify/build.h"
+
+// A row of what a build leaves out has no algorithm: its object file is not there.
+#ifdef MOLLIFY_VULKAN
+#define MOLLIFY_OF_GPUS(algorithm) BuildPart::gpus, &algorithm
+#else
+#define MOLLIFY_OF_GPUS(algorithm) BuildPart::gpus, nullptr
+#endif
+#if defined(MOLLIFY_VULKAN) && defined(MOLLIFY_TECHNIQUES)
+#define MOLLIFY_TECHNIQUE(algorithm) BuildPart::techniques, &algorithm
+#else
+#define MOLLIFY_TECHNIQUE(algorithm) BuildPart::techniques, nullptr
+#endif
 
 namespace mollify {
 namespace {
 
-constexpr std::array kRegistry = {
-    &kBoxAny,
-    &kSepFused,
-    &kGaussDecimate,
-    &kGaussPyramid,
-    &kGaussCut,
-    &kBoxRunning,
-    &kBoxScan,
-    &kSepInlineSlidingShared,
-    &kSepInlineSliding,
-    &kSepInlineShared,
-    &kSepInline,
-    &kSepSliding,
-    &kSepShared,
-    &kSepDirect,
-    &kGaussRecursive,
-    &kGaussHalfRes,
-    &kGaussLinear,
-    &kGaussLerpTaps,
-    &kGaussBoxes,
-    &kKawaseDual,
-    &kQuad3x3,
-    &kBoxSepLinear,
-    &kBoxSep,
-    &kBoxNxnLinear,
-    &kBoxNxn,
-    &kMatrixLowrank,
-    &kNxnShared,
-    &kNxnDirect,
+constexpr std::array kRows = {
+    RegistryRow{"box.any", BuildPart::library, &kBoxAny},
+    RegistryRow{"sep.fused", BuildPart::library, &kSepFused},
+    RegistryRow{"gauss.decimate", BuildPart::library, &kGaussDecimate},
+    RegistryRow{"gauss.pyramid", BuildPart::library, &kGaussPyramid},
+    RegistryRow{"gauss.cut", BuildPart::library, &kGaussCut},
+    RegistryRow{"box.running", MOLLIFY_OF_GPUS(kBoxRunning)},
+    RegistryRow{"box.scan", MOLLIFY_TECHNIQUE(kBoxScan)},
+    RegistryRow{"sep.inline_sliding_shared", MOLLIFY_TECHNIQUE(kSepInlineSlidingShared)},
+    RegistryRow{"sep.inline_sliding", MOLLIFY_TECHNIQUE(kSepInlineSliding)},
+    RegistryRow{"sep.inline_shared", MOLLIFY_TECHNIQUE(kSepInlineShared)},
+    RegistryRow{"sep.inline", MOLLIFY_TECHNIQUE(kSepInline)},
+    RegistryRow{"sep.sliding", MOLLIFY_TECHNIQUE(kSepSliding)},
+    RegistryRow{"sep.shared", MOLLIFY_TECHNIQUE(kSepShared)},
+    RegistryRow{"sep.direct", MOLLIFY_OF_GPUS(kSepDirect)},
+    RegistryRow{"gauss.recursive", MOLLIFY_TECHNIQUE(kGaussRecursive)},
+    RegistryRow{"gauss.half_res", MOLLIFY_TECHNIQUE(kGaussHalfRes)},
+    RegistryRow{"gauss.linear", MOLLIFY_TECHNIQUE(kGaussLinear)},
+    RegistryRow{"gauss.lerp_taps", MOLLIFY_TECHNIQUE(kGaussLerpTaps)},
+    RegistryRow{"gauss.boxes", MOLLIFY_TECHNIQUE(kGaussBoxes)},
+    RegistryRow{"kawase.dual", MOLLIFY_TECHNIQUE(kKawaseDual)},
+    RegistryRow{"quad.3x3", MOLLIFY_TECHNIQUE(kQuad3x3)},
+    RegistryRow{"box.sep_linear", MOLLIFY_TECHNIQUE(kBoxSepLinear)},
+    RegistryRow{"box.sep", MOLLIFY_TECHNIQUE(kBoxSep)},
+    RegistryRow{"box.nxn_linear", MOLLIFY_TECHNIQUE(kBoxNxnLinear)},
+    RegistryRow{"box.nxn", MOLLIFY_TECHNIQUE(kBoxNxn)},
+    RegistryRow{"matrix.lowrank", MOLLIFY_OF_GPUS(kMatrixLowrank)},
+    RegistryRow{"nxn.shared", MOLLIFY_OF_GPUS(kNxnShared)},
+    RegistryRow{"nxn.direct", BuildPart::library, &kNxnDirect},
 };
 
-constexpr std::array kOnCpus = {&kBoxAny, &kSepFused, &kGaussDecimate, &kGaussPyramid, &kGaussCut, &kNxnDirect};
+constexpr bool is_built(const RegistryRow& row) { return row.algorithm != nullptr; }
+
+constexpr auto kBuilt = [] {
+  std::array<const Algorithm*, std::ranges::count_if(kRows, is_built)> built{};
+  std::size_t count = 0;
+  for (const RegistryRow& row : kRows) {
+    if (is_built(row)) built[count++] = row.algorithm;
+  }
+  return built;
+}();
+
+/// Of all that is left out: techniques run on GPUs only.
+#ifdef MOLLIFY_VULKAN
+constexpr std::string_view kWhyAbsent = "built without the published techniques; CMake's -DMOLLIFY_TECHNIQUES=ON adds them";
+#else
+constexpr std::string_view kWhyAbsent = "built without a GPU backend, CMake's -DMOLLIFY_VULKAN=ON adds it";
+#endif
 
 }  // namespace
 
-std::span<const Algorithm* const> registry() { return kRegistry; }
+std::span<const RegistryRow> registry_rows() { return kRows; }
 
-bool is_gpu_only(const Algorithm& algorithm) { return std::ranges::find(kOnCpus, &algorithm) == kOnCpus.end(); }
+std::span<const Algorithm* const> registry() { return kBuilt; }
+
+bool is_gpu_only(const Algorithm& algorithm) {
+  return std::ranges::find(kRows, &algorithm, &RegistryRow::algorithm)->part != BuildPart::library;
+}
 
 std::vector<AlgorithmInfo> algorithms() {
   std::vector<AlgorithmInfo> out;
-  for (const Algorithm* algorithm : kRegistry) out.push_back(algorithm->info);
+  for (const Algorithm* algorithm : registry()) out.push_back(algorithm->info);
+  return out;
+}
+
+std::vector<AbsentAlgorithm> absent_algorithms() {
+  std::vector<AbsentAlgorithm> out;
+  for (const RegistryRow& row : kRows) {
+    if (!is_built(row)) out.push_back({row.id, kWhyAbsent});
+  }
   return out;
 }
 

@@ -9,11 +9,12 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/algorithm.h"
+#include "algorithms/registry.h"
 #include "algorithms/common/gpu.h"
 #include "math/accuracy.h"
 #include "base/gpu_images.h"
 #include "base/text.h"
+#include "mollify/build.h"
 #include "model/rows.h"
 #include "model/tuning.h"
 #include "planner/former_names.h"
@@ -58,11 +59,14 @@ Result<const Algorithm*> find_algorithm(std::string_view id) {
   for (const Algorithm* algorithm : registry()) {
     if (algorithm->info.id == id) return algorithm;
   }
+  for (const AbsentAlgorithm& absent : absent_algorithms()) {
+    if (absent.id == id) return Error{ErrorCode::unsupported, std::string(id) + " is not in this library: " + std::string(absent.reason), {}};
+  }
   constexpr std::size_t kTypingErrors = 2;
-  const auto distance = [&](const Algorithm* algorithm) { return edit_distance(algorithm->info.id, id); };
-  const Algorithm* nearest = *std::ranges::min_element(registry(), {}, distance);
+  const auto distance = [&](const RegistryRow& row) { return edit_distance(row.id, id); };
+  const RegistryRow& nearest = *std::ranges::min_element(registry_rows(), {}, distance);
   std::string message = "there is no algorithm \"" + std::string(id) + "\"";
-  if (distance(nearest) <= kTypingErrors) message += ", but " + std::string(nearest->info.id);
+  if (distance(nearest) <= kTypingErrors) message += ", but " + std::string(nearest.id);
   return Error{ErrorCode::invalid_argument, std::move(message), {}};
 }
 
