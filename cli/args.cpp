@@ -73,7 +73,7 @@ BorderMode parse_border_name(std::string_view text) {
   if (!mode) {
     std::vector<std::string_view> names;
     for (const BorderModeInfo& row : border_modes()) names.push_back(row.name);
-    fail_usage(fmt::format("--border: {} is not a border mode; there are {}", quoted(text), fmt::join(names, ", ")));
+    fail_usage(fmt::format("--border: {} is not a border mode; there are {}", in_quotes(text), fmt::join(names, ", ")));
   }
   return *mode;
 }

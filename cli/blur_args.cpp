@@ -32,7 +32,7 @@ std::array<double, 3> parse_colour(const std::string& text) {
   unsigned long number = 0;
   const auto [rest, error] = std::from_chars(text.data() + (text.starts_with('#') ? 1 : 0), text.data() + text.size(), number, 16);
   if (text.size() != 7 || text[0] != '#' || error != std::errc() || rest != text.data() + text.size()) {
-    fail_usage(fmt::format("--flatten: {} is no colour such as #ff8000, white or black", mollify::cli::quoted(text)));
+    fail_usage(fmt::format("--flatten: {} is no colour such as #ff8000, white or black", mollify::cli::in_quotes(text)));
   }
   return {static_cast<double>(number >> 16 & 255) / 255.0, static_cast<double>(number >> 8 & 255) / 255.0,
           static_cast<double>(number & 255) / 255.0};

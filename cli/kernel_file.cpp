@@ -39,10 +39,10 @@ std::vector<double> read_row(std::string_view line, const std::string& where) {
     const std::size_t end = std::min(line.find_first_of(kSeparators, begin), line.size());
     if (is_ambiguous_comma(line, end))
       fail(fmt::format("{}: {} may be one number or two; write 0.5 or put a blank behind the comma", where,
-                       quoted(line.substr(begin, line.find_first_of(" \t;", begin) - begin))));
+                       in_quotes(line.substr(begin, line.find_first_of(" \t;", begin) - begin))));
     const std::string_view word = line.substr(begin, end - begin);
     const std::optional<double> number = to_number(word);
-    if (!number) fail(fmt::format("{}: {} is not a number", where, quoted(word)));
+    if (!number) fail(fmt::format("{}: {} is not a number", where, in_quotes(word)));
     if (!std::isfinite(*number)) fail(fmt::format("{}: a weight must be finite, not {}", where, word));
     row.push_back(*number);
     line.remove_prefix(end);

@@ -112,7 +112,7 @@ int run(int argc, char** argv) {
 
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    complain(fmt::format("{} is not a command; there are {}", quoted(argv[1]), names_of_commands(app)));
+    complain(fmt::format("{} is not a command; there are {}", in_quotes(argv[1]), names_of_commands(app)));
     return kExitUsage;
   }
   try {

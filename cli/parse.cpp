@@ -25,7 +25,7 @@ std::optional<T> whole_text(std::string_view text) {
 }
 
 [[noreturn]] void wrong(std::string_view option, std::string_view text, std::string_view expected) {
-  fail_usage(fmt::format("{}: {} is not {}", option, quoted(text), expected));
+  fail_usage(fmt::format("{}: {} is not {}", option, in_quotes(text), expected));
 }
 
 // Splits at `separator` into exactly two, or returns nothing.
@@ -47,7 +47,7 @@ std::optional<PerAxis<T>> pair_of(std::string_view text, char separator) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   std::string result = "'";
   for (const char c : text.substr(0, kLongest)) result += c >= 0x20 && c < 0x7f ? c : '?';
@@ -118,7 +118,7 @@ Rect parse_rect(std::string_view text, std::string_view option) {
 PixelFormat parse_format_name(std::string_view text) {
   const std::optional<PixelFormat> format = parse_format(text);
   if (!format) {
-    fail_usage(fmt::format("{} is not a pixel format; 'mollify list formats' shows them", quoted(text)));
+    fail_usage(fmt::format("{} is not a pixel format; 'mollify list formats' shows them", in_quotes(text)));
   }
   return *format;
 }

@@ -13,7 +13,7 @@
 namespace mollify::cli {
 
 /// The text in quotes, shortened and with all but plain characters replaced, fit for an error line.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// Wrong usage where a name of a file or folder is empty, as that of a variable of a shell that was not set.
 void require_name(std::string_view name, std::string_view option);

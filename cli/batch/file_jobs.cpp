@@ -193,7 +193,7 @@ std::string ending_of_results(const std::string& to) {
   const std::string ending = to.starts_with('.') ? to : "." + to;
   if (to == "openexr") return ".exr";
   if (!files::format_of_name("x" + ending))
-    fail_usage(fmt::format("--to: {} is none of png jpg tif exr webp hdr", mollify::cli::quoted(to)));
+    fail_usage(fmt::format("--to: {} is none of png jpg tif exr webp hdr", mollify::cli::in_quotes(to)));
   return ending;
 }
 
