@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
+#include <vector>
 
 #include "mollify/build.h"
 
@@ -52,17 +52,6 @@ constexpr std::array kRows = {
     RegistryRow{"nxn.direct", BuildPart::library, &kNxnDirect},
 };
 
-constexpr bool is_built(const RegistryRow& row) { return row.algorithm != nullptr; }
-
-constexpr auto kBuilt = [] {
-  std::array<const Algorithm*, std::ranges::count_if(kRows, is_built)> built{};
-  std::size_t count = 0;
-  for (const RegistryRow& row : kRows) {
-    if (is_built(row)) built[count++] = row.algorithm;
-  }
-  return built;
-}();
-
 /// Of all that is left out: techniques run on GPUs only.
 #ifdef MOLLIFY_VULKAN
 constexpr std::string_view kWhyAbsent = "built without the published techniques; CMake's -DMOLLIFY_TECHNIQUES=ON adds them";
@@ -74,7 +63,16 @@ constexpr std::string_view kWhyAbsent = "built without a GPU backend, CMake's -D
 
 std::span<const RegistryRow> registry_rows() { return kRows; }
 
-std::span<const Algorithm* const> registry() { return kBuilt; }
+std::span<const Algorithm* const> registry() {
+  static const std::vector<const Algorithm*> built = [] {
+    std::vector<const Algorithm*> out;
+    for (const RegistryRow& row : kRows) {
+      if (row.algorithm != nullptr) out.push_back(row.algorithm);
+    }
+    return out;
+  }();
+  return built;
+}
 
 bool is_gpu_only(const Algorithm& algorithm) {
   return std::ranges::find(kRows, &algorithm, &RegistryRow::algorithm)->part != BuildPart::library;
@@ -89,7 +87,7 @@ std::vector<AlgorithmInfo> algorithms() {
 std::vector<AbsentAlgorithm> absent_algorithms() {
   std::vector<AbsentAlgorithm> out;
   for (const RegistryRow& row : kRows) {
-    if (!is_built(row)) out.push_back({row.id, kWhyAbsent});
+    if (row.algorithm == nullptr) out.push_back({row.id, kWhyAbsent});
   }
   return out;
 }
