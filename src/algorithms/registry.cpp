@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "mollify/build.h"
@@ -64,14 +65,18 @@ constexpr std::string_view kWhyAbsent = "built without a GPU backend, CMake's -D
 std::span<const RegistryRow> registry_rows() { return kRows; }
 
 std::span<const Algorithm* const> registry() {
-  static const std::vector<const Algorithm*> built = [] {
-    std::vector<const Algorithm*> out;
+  struct Built {
+    std::array<const Algorithm*, kRows.size()> algorithms{};
+    std::size_t count = 0;
+  };
+  static const Built built = [] {  // nothing to destroy: blurs while the program ends find it
+    Built out;
     for (const RegistryRow& row : kRows) {
-      if (row.algorithm != nullptr) out.push_back(row.algorithm);
+      if (row.algorithm != nullptr) out.algorithms[out.count++] = row.algorithm;
     }
     return out;
   }();
-  return built;
+  return std::span(built.algorithms).first(built.count);
 }
 
 bool is_gpu_only(const Algorithm& algorithm) {
