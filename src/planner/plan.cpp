@@ -135,11 +135,12 @@ struct Candidate {
 /// The problem with the options of a row. Nothing where the algorithm does not know them, or where the caller gave some of
 /// them: those win, and what the rest does without the row's own was never measured.
 std::optional<Problem> with_options(const Algorithm& algorithm, const Problem& problem, const TuningRow& row) {
+  if (row.options.empty()) return std::nullopt;
   Problem tuned = problem;
   const Options measured = with_current_names(algorithm.info.id, row.options);
   tuned.options.insert(measured.begin(), measured.end());
   const bool all_new = tuned.options.size() == problem.options.size() + row.options.size();
-  if (row.options.empty() || !all_new || !check_options(algorithm.info, tuned.options)) return std::nullopt;
+  if (!all_new || !check_options(algorithm.info, tuned.options)) return std::nullopt;
   return tuned;
 }
 
