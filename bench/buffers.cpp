@@ -62,15 +62,13 @@ Result<Buffer> Buffer::create(std::int64_t bytes) {
   const auto rounded = static_cast<std::size_t>(round_up(bytes, kAlignment));
   buffer.data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
   if (!buffer.data_) {
-    return Error{
-        ErrorCode::out_of_memory, "no memory for a benchmark image of " + std::to_string(bytes) + " bytes", {}};
+    return Error{ErrorCode::out_of_memory, "no memory for a benchmark image of " + std::to_string(bytes) + " bytes", {}};
   }
   std::memset(buffer.data_.get(), 0, rounded);
   return buffer;
 }
 
-Result<BufferRing> BufferRing::create(const ImageDesc& src, const ImageDesc& dst, Sharing sharing,
-                                      std::int64_t cache_bytes) {
+Result<BufferRing> BufferRing::create(const ImageDesc& src, const ImageDesc& dst, Sharing sharing, std::int64_t cache_bytes) {
   const std::int64_t capacity = round_up(std::max(src.payload_bytes(), dst.payload_bytes()), kAlignment);
   const std::int64_t pair_bytes = 2 * capacity;
   const std::int64_t count = std::max<std::int64_t>(1, (kCacheMultiple * cache_bytes + pair_bytes - 1) / pair_bytes);

@@ -40,8 +40,7 @@ enum class Sharing : std::uint8_t {
 class BufferRing {
  public:
   /// As many pairs of packed images as exceed `cache_bytes` several times, one at least.
-  static Result<BufferRing> create(const ImageDesc& src, const ImageDesc& dst, Sharing sharing,
-                                   std::int64_t cache_bytes);
+  static Result<BufferRing> create(const ImageDesc& src, const ImageDesc& dst, Sharing sharing, std::int64_t cache_bytes);
 
   [[nodiscard]] std::size_t size() const { return pairs_.size(); }
   [[nodiscard]] const BufferPair& operator[](std::size_t index) const { return pairs_[index]; }

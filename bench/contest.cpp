@@ -35,9 +35,8 @@ struct Contest::Cpu {
     }
     std::vector<Candidate> candidates;
     for (std::size_t i = 0; i < executables.size(); ++i) {
-      candidates.push_back({executables[i].plan().algorithm.id, [&, i](std::size_t pair) {
-                              return executables[i].run((*ring)[pair].src, (*ring)[pair].dst, workspaces[i]);
-                            }});
+      candidates.push_back({executables[i].plan().algorithm.id,
+                            [&, i](std::size_t pair) { return executables[i].run((*ring)[pair].src, (*ring)[pair].dst, workspaces[i]); }});
     }
     const double each = options.seconds / static_cast<double>(executables.size());
     return measure(candidates, {.seconds = each, .min_runs = options.min_runs, .pairs = ring->size()});

@@ -41,8 +41,7 @@ struct Copier::Arena {
 };
 
 // Threads beyond those of the hardware cannot copy faster, and TBB complains about them on stderr.
-Copier::Copier(int threads)
-    : arena_(std::make_unique<Arena>(std::clamp(threads, 1, tbb::info::default_concurrency()))) {}
+Copier::Copier(int threads) : arena_(std::make_unique<Arena>(std::clamp(threads, 1, tbb::info::default_concurrency()))) {}
 Copier::~Copier() = default;
 
 void Copier::run(CopyMethod method, const std::byte* src, std::byte* dst, std::size_t bytes) const {

@@ -72,10 +72,7 @@ Result<std::vector<Figures>> time_on_cpu(std::span<const Contender> contenders, 
     std::vector<Candidate> some;
     for (const std::size_t i : which) some.push_back(entrants[i]);
     return time_between_copies(some, copy,
-                               {.seconds = options.seconds,
-                                .min_runs = options.min_runs,
-                                .pairs = ring->size(),
-                                .stop = options.stop});
+                               {.seconds = options.seconds, .min_runs = options.min_runs, .pairs = ring->size(), .stop = options.stop});
   });
 }
 

@@ -22,7 +22,9 @@ using vulkan::DeviceNoise;
 using vulkan::DeviceSamples;
 using vulkan::DeviceTimer;
 
-void append(std::vector<double>& all, const std::vector<double>& more) { all.insert(all.end(), more.begin(), more.end()); }
+void append(std::vector<double>& all, const std::vector<double>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 std::shared_ptr<const vulkan::Prepared> prepared_of(const Contender& contender) {
   return vulkan::prepared_of(Access::impl(contender.executable));
@@ -156,8 +158,7 @@ std::size_t fitting(std::span<const Contender> contenders, std::span<const std::
 
 /// Contenders whose images are on the device together, and the peers, take turns.
 Result<std::vector<Figures>> time_together(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
-                                           std::span<const std::size_t> which, const DeviceNoise& noise,
-                                           const GroupOptions& options) {
+                                           std::span<const std::size_t> which, const DeviceNoise& noise, const GroupOptions& options) {
   const double turn_ns = std::min(0.1, options.seconds / 3) * 1e9;
   std::vector<Entrant> entrants;
   for (const std::size_t i : which) {
@@ -180,8 +181,8 @@ Result<std::vector<Figures>> time_together(std::span<const Contender> contenders
                             return turn->blur_ns;
                           }});
   }
-  const Result<std::vector<Statistics>> measured = measure(
-      candidates, {.seconds = options.seconds, .min_runs = options.min_runs, .stop = options.stop});
+  const Result<std::vector<Statistics>> measured =
+      measure(candidates, {.seconds = options.seconds, .min_runs = options.min_runs, .stop = options.stop});
   if (!measured) return measured.error();
 
   std::vector<Figures> figures;
@@ -199,8 +200,8 @@ Result<std::vector<Figures>> time_together(std::span<const Contender> contenders
 
 }  // namespace
 
-Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
-                                         const cases::Case&, const GroupOptions& options) {
+Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, std::span<const PreparedPeer> peers, const cases::Case&,
+                                         const GroupOptions& options) {
   const Plan& plan = contenders.front().executable.plan();
   Result<HostImages> images = HostImages::create(plan, options.batch);
   if (!images) return images.error();
@@ -222,8 +223,7 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
       // Peers keep to the last of these.
       const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own), batch);
       const std::size_t with_peers = count >= own ? rest.size() : count;
-      const Result<std::vector<Figures>> some =
-          time_together(contenders, peers, rest.first(with_peers), **device_noise, options);
+      const Result<std::vector<Figures>> some = time_together(contenders, peers, rest.first(with_peers), **device_noise, options);
       if (!some) return some.error();
       all.insert(all.end(), some->begin(), some->end());
     }

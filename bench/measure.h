@@ -35,15 +35,14 @@ struct Candidate {
 inline constexpr double kClockSeconds = 0.25;
 
 struct MeasureOptions {
-  double seconds = 1.0;      ///< for each candidate, warm-up aside; who has had them leaves the rounds to the others
-  int min_runs = 9;          ///< of each candidate, however long they take
-  std::size_t pairs = 1;     ///< buffer pairs to rotate through
-  double min_sample = 1e-3;  ///< seconds: shorter runs are timed several at once, which the clock cannot blur
+  double seconds = 1.0;          ///< for each candidate, warm-up aside; who has had them leaves the rounds to the others
+  int min_runs = 9;              ///< of each candidate, however long they take
+  std::size_t pairs = 1;         ///< buffer pairs to rotate through
+  double min_sample = 1e-3;      ///< seconds: shorter runs are timed several at once, which the clock cannot blur
   std::function<bool()> stop{};  ///< asked before each turn; once true, measure() ends with an error
 };
 
 /// Nanoseconds of one run of each candidate, in their order. The error is that of the first run that failed.
-[[nodiscard]] Result<std::vector<Statistics>> measure(std::span<const Candidate> candidates,
-                                                      const MeasureOptions& options);
+[[nodiscard]] Result<std::vector<Statistics>> measure(std::span<const Candidate> candidates, const MeasureOptions& options);
 
 }  // namespace mollify::bench

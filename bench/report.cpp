@@ -42,8 +42,7 @@ double reach(std::size_t taps) {
 
 KernelFields fields(const Gaussian& gaussian) {
   // Unset, the radius is whatever the accuracy needs, and so no part of the request.
-  return {"gaussian", scalar_if_isotropic(gaussian.sigma),
-          gaussian.radius ? scalar_if_isotropic(*gaussian.radius) : Json(nullptr)};
+  return {"gaussian", scalar_if_isotropic(gaussian.sigma), gaussian.radius ? scalar_if_isotropic(*gaussian.radius) : Json(nullptr)};
 }
 KernelFields fields(const Box& box) {
   return {"box", nullptr, scalar_if_isotropic(PerAxis<double>{reach(box.extent.x), reach(box.extent.y)})};
@@ -52,13 +51,12 @@ KernelFields fields(const Tent& tent) {
   return {"tent", nullptr, scalar_if_isotropic(tent.radius)};
 }
 KernelFields fields(const Taps& taps) {
-  return {"taps", nullptr,
-          scalar_if_isotropic(PerAxis<double>{reach(taps.x.weights.size()), reach(taps.y.weights.size())})};
+  return {"taps", nullptr, scalar_if_isotropic(PerAxis<double>{reach(taps.x.weights.size()), reach(taps.y.weights.size())})};
 }
 KernelFields fields(const Matrix& matrix) {
-  return {"matrix", nullptr,
-          scalar_if_isotropic(PerAxis<double>{reach(static_cast<std::size_t>(matrix.width)),
-                                              reach(static_cast<std::size_t>(matrix.height))})};
+  return {
+      "matrix", nullptr,
+      scalar_if_isotropic(PerAxis<double>{reach(static_cast<std::size_t>(matrix.width)), reach(static_cast<std::size_t>(matrix.height))})};
 }
 
 Json to_json(const Options& options) {
@@ -104,8 +102,8 @@ Json to_json(const Record& record, const Environment& environment) {
           {"radius", kernel.radius},
           {"border", border_json(record.spec.border)},
           {"threads", record.threads},
-          {"time_ns", {{"median", record.time_ns.median}, {"p10", record.time_ns.p10}, {"p90", record.time_ns.p90},
-                       {"count", record.time_ns.count}}},
+          {"time_ns",
+           {{"median", record.time_ns.median}, {"p10", record.time_ns.p10}, {"p90", record.time_ns.p90}, {"count", record.time_ns.count}}},
           {"copy_ns", record.copy_ns},
           {"copy_before_ns", record.copy_before_ns},
           {"copy_after_ns", record.copy_after_ns},
@@ -130,16 +128,16 @@ Table::Table(std::span<const std::string> case_names) : name_width_(4) {
 }
 
 std::string Table::header() const {
-  return fmt::format("{:<{}}  {:<16} {:>10} {:>7} {:>9} {:>7} {:>10} {:>7}", "case", name_width_, "algorithm", "ms",
-                     "spread", "copy ms", "/copy", "peer ms", "factor");
+  return fmt::format("{:<{}}  {:<16} {:>10} {:>7} {:>9} {:>7} {:>10} {:>7}", "case", name_width_, "algorithm", "ms", "spread", "copy ms",
+                     "/copy", "peer ms", "factor");
 }
 
 std::string Table::row(std::span<const Record> records) const {
   const Record& own = records.front();
   const Statistics& time = own.time_ns;
-  std::string text = fmt::format(
-      "{:<{}}  {:<16} {:>10.3f} {:>6.0f}% {:>9.3f} {:>7.2f}", shorten(own.case_name), name_width_, own.algorithm,
-      time.median / 1e6, 100.0 * (time.p90 - time.p10) / time.median, own.copy_ns / 1e6, time.median / own.copy_ns);
+  std::string text =
+      fmt::format("{:<{}}  {:<16} {:>10.3f} {:>6.0f}% {:>9.3f} {:>7.2f}", shorten(own.case_name), name_width_, own.algorithm,
+                  time.median / 1e6, 100.0 * (time.p90 - time.p10) / time.median, own.copy_ns / 1e6, time.median / own.copy_ns);
   const std::span<const Record> peers = records.subspan(1);
   if (peers.empty()) return text + fmt::format(" {:>10} {:>7}", "-", "-");
   const double fastest = std::ranges::min(peers, {}, [](const Record& r) { return r.time_ns.median; }).time_ns.median;

@@ -37,9 +37,9 @@ struct Record {
   bool unstable = false;                  ///< it, or the copies around it, differed too much from run to run
   int attempts = 1;                       ///< how often it was measured; the steadiest attempt is what is reported
   std::int64_t min_bytes = 0;
-  std::optional<double> max_error;        ///< measured in the same process
-  std::optional<double> predicted_error;  ///< unset for peers
-  std::optional<std::string> peer;        ///< "opencv 4.6.0"; unset for mollify itself
+  std::optional<double> max_error;         ///< measured in the same process
+  std::optional<double> predicted_error;   ///< unset for peers
+  std::optional<std::string> peer;         ///< "opencv 4.6.0"; unset for mollify itself
   std::optional<double> realized_sigma{};  ///< peers' Gaussians: of what came out of a step, along x
   std::string note{};                      ///< what a peer does differently
 };

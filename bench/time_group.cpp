@@ -14,9 +14,13 @@
 namespace mollify::bench {
 namespace {
 
-Error stopped() { return {ErrorCode::internal, "stopped", {}}; }
+Error stopped() {
+  return {ErrorCode::internal, "stopped", {}};
+}
 
-bool is_stopped(const GroupOptions& options) { return options.stop && options.stop(); }
+bool is_stopped(const GroupOptions& options) {
+  return options.stop && options.stop();
+}
 
 void report(const GroupOptions& options, std::string_view what, std::size_t done, std::size_t total) {
   if (options.progress) options.progress(what, done, total);
@@ -48,8 +52,7 @@ int verifiers(const DeviceInfo& device, const cases::Case& c) {
   return static_cast<int>(std::clamp<std::int64_t>(kMostBytes / bytes_each, 1, tbb::info::default_concurrency()));
 }
 
-Result<std::vector<Verified>> verify_all(const Device& device, std::span<const cases::Case> group,
-                                         const GroupOptions& options) {
+Result<std::vector<Verified>> verify_all(const Device& device, std::span<const cases::Case> group, const GroupOptions& options) {
   report(options, "verifying", 0, group.size());
   cases::Judge judge(group.front(), tbb::info::default_concurrency());
   std::vector<Verified> verified(group.size());

@@ -8,19 +8,19 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/turns.h"
 #include "bench/peers/peer.h"
 #include "bench/report.h"
+#include "bench/turns.h"
 #include "cases/cases.h"
 #include "mollify/mollify.h"
 
 namespace mollify::bench {
 
 struct GroupOptions {
-  double seconds = 1.0;          ///< for each thing that is timed, copies too
-  int min_runs = 9;              ///< of each, however long they take
-  int attempts = 1;              ///< how often an unstable result is measured
-  int batch = 1;                 ///< GPU: images that each dispatch makes; no peer does so
+  double seconds = 1.0;  ///< for each thing that is timed, copies too
+  int min_runs = 9;      ///< of each, however long they take
+  int attempts = 1;      ///< how often an unstable result is measured
+  int batch = 1;         ///< GPU: images that each dispatch makes; no peer does so
   std::span<const Peer> peers{};
   std::function<bool()> stop{};  ///< asked often; once true, the group ends with an error
   /// Told what is being done: "verifying", "timing", and to which of how many.
@@ -29,7 +29,7 @@ struct GroupOptions {
 
 /// What became of one case.
 struct CaseTiming {
-  Result<Record> record;      ///< an Error where it was refused (`unsupported`) or is wrong
+  Result<Record> record;       ///< an Error where it was refused (`unsupported`) or is wrong
   std::optional<Plan> plan{};  ///< unset where there is none
 };
 
@@ -40,8 +40,7 @@ struct GroupTiming {
 };
 
 /// The cases differ in nothing but their algorithms. The Error is that of a device which failed, or says "stopped".
-[[nodiscard]] Result<GroupTiming> time_group(const Device& device, std::span<const cases::Case> group,
-                                             const GroupOptions& options);
+[[nodiscard]] Result<GroupTiming> time_group(const Device& device, std::span<const cases::Case> group, const GroupOptions& options);
 
 /// A verified case, ready to run.
 struct Contender {
@@ -57,11 +56,9 @@ struct PreparedPeer {
 };
 
 /// What the backends supply: figures of the contenders, then of the peers.
-[[nodiscard]] Result<std::vector<Figures>> time_on_cpu(std::span<const Contender> contenders,
-                                                       std::span<const PreparedPeer> peers, const cases::Case& problem,
-                                                       const GroupOptions& options);
-[[nodiscard]] Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders,
-                                                       std::span<const PreparedPeer> peers, const cases::Case& problem,
-                                                       const GroupOptions& options);
+[[nodiscard]] Result<std::vector<Figures>> time_on_cpu(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
+                                                       const cases::Case& problem, const GroupOptions& options);
+[[nodiscard]] Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
+                                                       const cases::Case& problem, const GroupOptions& options);
 
 }  // namespace mollify::bench

@@ -9,7 +9,7 @@ namespace mollify::bench {
 namespace {
 
 constexpr double kWorthwhile = 1.03;
-constexpr std::size_t kAtOnce = 8;     // each may hold intermediates as large as the image
+constexpr std::size_t kAtOnce = 8;  // each may hold intermediates as large as the image
 constexpr int kScreeningRuns = 3;
 constexpr int kDecidingRuns = 15;
 constexpr double kScreeningPart = 0.2;  // of the seconds that the decision takes
@@ -18,16 +18,15 @@ constexpr PerAxis<std::int32_t> kCheckedSize{131, 97};
 
 /// A combination of options that is ready to run, or why it is not.
 struct Entrant {
-  Options options;                       ///< beside the algorithm's own choice
+  Options options;  ///< beside the algorithm's own choice
   std::optional<Executable> executable{};
-  std::string wrong{};                   ///< what was wrong with its pixels
-  std::optional<Error> error{};          ///< refused, or the device could not
+  std::string wrong{};           ///< what was wrong with its pixels
+  std::optional<Error> error{};  ///< refused, or the device could not
 };
 
 class Tuner {
  public:
-  Tuner(Contest& contest, const TuneTask& task, const TuneOptions& options)
-      : contest_(contest), task_(task), options_(options) {}
+  Tuner(Contest& contest, const TuneTask& task, const TuneOptions& options) : contest_(contest), task_(task), options_(options) {}
 
   Result<TuneResult> run() {
     Entrant own = prepare({});
@@ -56,8 +55,8 @@ class Tuner {
     const cases::Case& request = task_.request;
     const AlgorithmChoice choice{request.algorithm.id, options};
     const Device& device = contest_.device();
-    const Result<Plan> plan = make_plan(request.spec, request.src, request.dst, device.info(),
-                                        {.algorithm = choice, .tuning = Tuning::none});
+    const Result<Plan> plan =
+        make_plan(request.spec, request.src, request.dst, device.info(), {.algorithm = choice, .tuning = Tuning::none});
     if (!plan) {
       entrant.error = plan.error();
       return entrant;
@@ -71,8 +70,10 @@ class Tuner {
     if (checked.outcome == cases::Outcome::refused) entrant.error = Error{ErrorCode::unsupported, checked.message, {}};
     if (checked.outcome != cases::Outcome::pass) return entrant;
     Result<Executable> executable = device.prepare(*plan);
-    if (executable) entrant.executable = std::move(*executable);
-    else entrant.error = executable.error();
+    if (executable)
+      entrant.executable = std::move(*executable);
+    else
+      entrant.error = executable.error();
     return entrant;
   }
 

@@ -29,15 +29,15 @@ struct TuneTask {
 [[nodiscard]] std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& task, const DeviceInfo& device);
 
 struct TuneOptions {
-  double seconds = 0.2;            ///< for the decision; for each value of an option a part of it
+  double seconds = 0.2;          ///< for the decision; for each value of an option a part of it
   std::function<bool()> stop{};  ///< asked in between: no more values are tried once it says yes
 };
 
 struct TuneResult {
-  TuningRow row;      ///< options where they beat the algorithm's own choice beyond noise, else none
-  Statistics before;  ///< ns of the algorithm's own choice
-  Statistics after;   ///< ns of the best options found; the same where there are none
-  int tried = 0;      ///< combinations that were timed
+  TuningRow row;                   ///< options where they beat the algorithm's own choice beyond noise, else none
+  Statistics before;               ///< ns of the algorithm's own choice
+  Statistics after;                ///< ns of the best options found; the same where there are none
+  int tried = 0;                   ///< combinations that were timed
   std::vector<std::string> wrong;  ///< combinations that left wrong pixels here, one line each; never in the row
 };
 

@@ -16,10 +16,14 @@ constexpr double kApproximate = 0.02;  // full scale: what eyes forgive
 /// Rows hold for images of this part of the pixels that were measured, and larger ones.
 constexpr std::int64_t kSmallerImages = 10;
 
-std::int32_t taps(std::int32_t radius) { return 2 * radius + 1; }
+std::int32_t taps(std::int32_t radius) {
+  return 2 * radius + 1;
+}
 
 /// Kernels between two that were measured belong to the one that is nearer in ratio.
-std::int32_t middle(std::int32_t a, std::int32_t b) { return static_cast<std::int32_t>(std::sqrt(double(taps(a)) * taps(b))); }
+std::int32_t middle(std::int32_t a, std::int32_t b) {
+  return static_cast<std::int32_t>(std::sqrt(double(taps(a)) * taps(b)));
+}
 
 KernelSpec disc(std::int32_t radius) {
   Matrix m{taps(radius), taps(radius), {}, {radius, radius}, Normalization::unit_sum};
@@ -57,8 +61,8 @@ class BestSeconds {
   std::map<std::string, double> known_;
 };
 
-std::optional<TuneTask> task_of(std::string_view algorithm, std::int32_t radius, const ImageDesc& desc,
-                                const DeviceInfo& device, BestSeconds& best) {
+std::optional<TuneTask> task_of(std::string_view algorithm, std::int32_t radius, const ImageDesc& desc, const DeviceInfo& device,
+                                BestSeconds& best) {
   for (const bool is_approximate : {false, true}) {
     for (const KernelSpec& kernel : kernels(algorithm, radius)) {
       TuneTask task;
@@ -68,8 +72,7 @@ std::optional<TuneTask> task_of(std::string_view algorithm, std::int32_t radius,
       if (is_approximate) task.request.spec.accuracy.max_error = kApproximate;
       task.request.src = task.request.dst = desc;
       const cases::Case& c = task.request;
-      const Result<Plan> plan =
-          make_plan(c.spec, c.src, c.dst, device, {.algorithm = c.algorithm, .tuning = Tuning::none});
+      const Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device, {.algorithm = c.algorithm, .tuning = Tuning::none});
       if (!plan) continue;
       task.predicted_ratio = plan->predicted_seconds / best.of(c);
       return task;
@@ -117,12 +120,12 @@ std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& t
   // Where the pixels lie is the caller's affair, what is computed is the error's, and over how many passes depends on the
   // size of the image against that of the cache, which rows do not know.
   constexpr std::array<std::string_view, 9> kNoSpeed = {"storage",  "factor", "support", "levels", "levels_x",
-                                                        "levels_y", "boxes",  "rank",  "passes"};
+                                                        "levels_y", "boxes",  "rank",    "passes"};
   constexpr std::array<std::string_view, 4> kPrecision = {"cache", "intermediate", "accumulator", "sums"};
   const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, option.name) != names.end(); };
   if (is_one_of(kNoSpeed) || (task.is_approximate && is_one_of(kPrecision))) return {};
   if (option.name == "group") {
-    return {"8x8",  "16x8", "8x16", "16x16", "32x8", "8x32",  "32x16", "16x32", "32x32",
+    return {"8x8",  "16x8", "8x16", "16x16", "32x8",  "8x32",  "32x16", "16x32", "32x32",
             "64x4", "4x64", "64x1", "128x2", "2x128", "128x1", "256x1", "256x2", "512x1"};
   }
   if (option.name == "segment") return {"64", "128", "256", "512", "1024", "4096"};

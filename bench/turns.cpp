@@ -9,9 +9,7 @@ namespace mollify::bench {
 
 double unsteadiness(const Figures& figures) {
   const double spread = (figures.time_ns.p90 - figures.time_ns.p10) / figures.time_ns.median;
-  const double copies = figures.copy_ns() > 0.0
-                            ? std::abs(figures.copy_before_ns - figures.copy_after_ns) / figures.copy_ns()
-                            : 0.0;
+  const double copies = figures.copy_ns() > 0.0 ? std::abs(figures.copy_before_ns - figures.copy_after_ns) / figures.copy_ns() : 0.0;
   return std::max(spread, copies);
 }
 
@@ -44,9 +42,7 @@ Result<std::vector<Figures>> time_between_copies(std::span<const Candidate> entr
   if (!measured) return measured.error();
   std::vector<Figures> figures;
   for (std::size_t i = 1; i < order.size(); i += 2) {
-    figures.push_back({.time_ns = (*measured)[i],
-                       .copy_before_ns = (*measured)[i - 1].median,
-                       .copy_after_ns = (*measured)[i + 1].median});
+    figures.push_back({.time_ns = (*measured)[i], .copy_before_ns = (*measured)[i - 1].median, .copy_after_ns = (*measured)[i + 1].median});
   }
   return figures;
 }

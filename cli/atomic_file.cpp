@@ -60,10 +60,11 @@ AtomicFile::BeforeRename& before_rename() {
 
 }  // namespace
 
-void AtomicFile::set_before_rename(BeforeRename function) { before_rename() = std::move(function); }
+void AtomicFile::set_before_rename(BeforeRename function) {
+  before_rename() = std::move(function);
+}
 
-AtomicFile::AtomicFile(const std::string& path, bool replaces)
-    : path_(path), target_path_(follow_links(path)), replaces_(replaces) {
+AtomicFile::AtomicFile(const std::string& path, bool replaces) : path_(path), target_path_(follow_links(path)), replaces_(replaces) {
   struct stat existing {};
   const bool exists = ::stat(target_path_.c_str(), &existing) == 0;
   if (exists && !S_ISREG(existing.st_mode)) fail(fmt::format("{}: is not a regular file", path_));
@@ -132,8 +133,7 @@ void AtomicFile::commit() {
 std::size_t AtomicFile::read(void* data, std::size_t size, std::int64_t offset) {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t n =
-        ::pread(descriptor_, static_cast<char*>(data) + done, size - done, offset + static_cast<std::int64_t>(done));
+    const ssize_t n = ::pread(descriptor_, static_cast<char*>(data) + done, size - done, offset + static_cast<std::int64_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     done += static_cast<std::size_t>(n);
@@ -144,8 +144,7 @@ std::size_t AtomicFile::read(void* data, std::size_t size, std::int64_t offset) 
 std::size_t AtomicFile::write(const void* data, std::size_t size, std::int64_t offset) {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t n = ::pwrite(descriptor_, static_cast<const char*>(data) + done, size - done,
-                               offset + static_cast<std::int64_t>(done));
+    const ssize_t n = ::pwrite(descriptor_, static_cast<const char*>(data) + done, size - done, offset + static_cast<std::int64_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       if (write_error_ == 0) write_error_ = errno;

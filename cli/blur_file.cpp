@@ -98,7 +98,8 @@ class OpenFileSink final : public ResultSink {
 FileFormat result_format(const BlurFiles& files) {
   if (files.format) return *files.format;
   if (const auto format = files::format_of_name(files.out)) return *format;
-  fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr, behind -o by --to", files.out));
+  fail(fmt::format("{}: no image format is written under this extension; use .png .jpg .tif .exr .webp or .hdr, behind -o by --to",
+                   files.out));
 }
 
 /// The page of the source with the zeros around it.

@@ -33,13 +33,13 @@ struct BlurRequest {
   BlurSpec spec;                      ///< alpha, transfer function, region and border values are set for each file
   std::vector<double> border_values;  ///< none, one for all channels, or one a channel
   PlanOptions plan;
-  files::ResultRequest result;        ///< its format is set for each file
-  bool grow = false;                  ///< the data window of OpenEXR files grows by what the kernel reaches
+  files::ResultRequest result;  ///< its format is set for each file
+  bool grow = false;            ///< the data window of OpenEXR files grows by what the kernel reaches
   files::WriteOptions write;
-  bool replaces = false;              ///< the result a file that has its name
+  bool replaces = false;                                                 ///< the result a file that has its name
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();  ///< that one file may take
   std::int64_t max_pixels = std::numeric_limits<std::int64_t>::max();    ///< of one page
-  StageObserver on_stage{};           ///< unset: nobody watches
+  StageObserver on_stage{};                                              ///< unset: nobody watches
 };
 
 struct BlurReport {
@@ -62,8 +62,8 @@ struct BlurReport {
 struct BlurFiles {
   std::string in;
   std::string out;
-  int source = -1;  ///< an open file that is read
-  int result = -1;  ///< an open file that is written, and empty where the blur fails
+  int source = -1;                            ///< an open file that is read
+  int result = -1;                            ///< an open file that is written, and empty where the blur fails
   std::optional<files::FileFormat> format{};  ///< of the result; unset: that of its name
 };
 

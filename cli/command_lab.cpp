@@ -123,8 +123,7 @@ void run(const RunCommand& args) {
   if (args.python) {
     for (bench::Peer& peer : value_or_fail(lab::python_peers(*args.python, info), "--python")) peers.push_back(std::move(peer));
   }
-  lab::Results results =
-      value_or_fail(lab::Results::open(args.output, args.resume ? lab::Resume::yes : lab::Resume::no));
+  lab::Results results = value_or_fail(lab::Results::open(args.output, args.resume ? lab::Resume::yes : lab::Resume::no));
   fmt::print("suite {} on {}: {}, {}\n", suite->name, name(info.backend), info.name, info.driver);
   std::fflush(stdout);
 
@@ -145,13 +144,12 @@ void run(const RunCommand& args) {
   if (tally.timed + tally.refused + tally.wrong + tally.done_before + tally.left == 0) {
     fail(fmt::format("--filter {}: no case of suite {} has such a name here", args.filter, suite->name));
   }
-  fmt::print("{}: {} timed ({} unstable), {} by peers, {} refused, {} wrong", args.output, tally.timed, tally.unstable,
-             tally.peers, tally.refused, tally.wrong);
+  fmt::print("{}: {} timed ({} unstable), {} by peers, {} refused, {} wrong", args.output, tally.timed, tally.unstable, tally.peers,
+             tally.refused, tally.wrong);
   if (tally.done_before > 0) fmt::print(", {} done before", tally.done_before);
   fmt::print("\n");
   if (tally.left > 0) {
-    fmt::print("{}; {} cases are left, --resume goes on with them\n",
-               tally.stopped ? "stopped" : "the suite's time is up", tally.left);
+    fmt::print("{}; {} cases are left, --resume goes on with them\n", tally.stopped ? "stopped" : "the suite's time is up", tally.left);
   }
   std::fflush(stdout);
   if (tally.stopped) throw Failure{kExitInterrupted, ""};
@@ -175,8 +173,7 @@ void add_run(CLI::App& lab) {
   command->add_option("-o,--output", args->output, "Add one JSON object a line to this file")->type_name("FILE")->required();
   command->add_flag("--resume", args->resume, "Go on with the file: leave out what it holds");
   command->add_flag("--no-peers", args->no_peers, "Leave other libraries out");
-  command->add_option("--python", args->python, "Also measure the Python libraries that this interpreter has")
-      ->type_name("PYTHON");
+  command->add_option("--python", args->python, "Also measure the Python libraries that this interpreter has")->type_name("PYTHON");
   command->add_option("--seconds", args->seconds, "To spend on each thing that is timed [by suite]")->type_name("S");
   command->add_option("--limit", args->limit, "Begin no group that would end after so many seconds, but for the first [by suite]")
       ->type_name("S");
@@ -221,9 +218,7 @@ void add_report(CLI::App& lab) {
   const auto args = std::make_shared<ReportCommand>();
   CLI::App* command = lab.add_subcommand("report", "Make a page with charts of results; it needs no network");
   command->add_option("results", args->results, "Files of 'lab run' or 'bench --json'")->type_name("FILE")->required();
-  command->add_option("-o,--output", args->output, "Folder for index.html, made if need be")
-      ->type_name("FOLDER")
-      ->capture_default_str();
+  command->add_option("-o,--output", args->output, "Folder for index.html, made if need be")->type_name("FOLDER")->capture_default_str();
   command->callback([args] { report(*args); });
 }
 
@@ -263,9 +258,8 @@ void compare(const CompareCommand& args) {
   }
   const std::vector<lab::Json> before = value_or_fail(lab::read_results(args.before));
   const std::vector<lab::Json> after = value_or_fail(lab::read_results(args.after));
-  const lab::Changes changes = lab::compare(before, after,
-                                            {.threshold = args.threshold / 100.0,
-                                             .unit = args.in_copies ? lab::Unit::copies : lab::Unit::time});
+  const lab::Changes changes =
+      lab::compare(before, after, {.threshold = args.threshold / 100.0, .unit = args.in_copies ? lab::Unit::copies : lab::Unit::time});
   if (changes.compared() + changes.wrong.size() == 0) {
     fail(fmt::format("{} and {} have no case in common on one device", args.before, args.after));
   }

@@ -30,9 +30,12 @@ struct PlanCommand {
 
 std::string name_of(const Binding& binding) {
   switch (binding.kind) {
-    case Binding::Kind::source: return "source";
-    case Binding::Kind::destination: return "destination";
-    case Binding::Kind::intermediate: break;
+    case Binding::Kind::source:
+      return "source";
+    case Binding::Kind::destination:
+      return "destination";
+    case Binding::Kind::intermediate:
+      break;
   }
   return fmt::format("intermediate {}", binding.index);
 }
@@ -53,9 +56,7 @@ Json to_json(const Pass& pass) {
 /// Null where no option came from a measurement.
 Json to_json(const std::optional<TuningRow>& row) {
   if (!row) return nullptr;
-  return {{"options", row->options},
-          {"gain", row->gain},
-          {"origin", row->origin == TuningOrigin::user ? "user" : "shipped"}};
+  return {{"options", row->options}, {"gain", row->gain}, {"origin", row->origin == TuningOrigin::user ? "user" : "shipped"}};
 }
 
 Json to_json(const Plan& plan) {
@@ -125,9 +126,7 @@ void add_plan(CLI::App& app) {
   const auto args = std::make_shared<PlanCommand>();
   CLI::App* command = app.add_subcommand("plan", "Explain how a blur would run, without an image");
   command->add_option("size", args->size, "Image size in pixels")->type_name("WxH")->required();
-  command->add_option("pixel_format", args->format, "Pixel format, see 'mollify list formats'")
-      ->type_name("FORMAT")
-      ->required();
+  command->add_option("pixel_format", args->format, "Pixel format, see 'mollify list formats'")->type_name("FORMAT")->required();
   add_kernel_options(*command, args->kernel);
   add_border_options(*command, args->border);
   command->add_option("--roi", args->roi, "Only this region")->type_name("WxH+X+Y");

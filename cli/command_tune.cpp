@@ -71,11 +71,9 @@ std::vector<bench::TuneTask> select(const TuneCommand& args, const DeviceInfo& d
 
 std::string result_line(const bench::TuneResult& result) {
   const TuningRow& row = result.row;
-  const std::string options =
-      row.options.empty() ? "its own choice is fastest" : to_string(AlgorithmChoice{"", row.options}).substr(1);
-  return fmt::format("{:<26} {:>2} bytes, {:>2}-{:<2} taps  {:>9.4g} ms  x{:<5.3g} {} (of {})", row.algorithm,
-                     row.pixel_bytes, row.min_taps, row.max_taps, result.after.median * 1e-6, row.gain, options,
-                     result.tried + 1);
+  const std::string options = row.options.empty() ? "its own choice is fastest" : to_string(AlgorithmChoice{"", row.options}).substr(1);
+  return fmt::format("{:<26} {:>2} bytes, {:>2}-{:<2} taps  {:>9.4g} ms  x{:<5.3g} {} (of {})", row.algorithm, row.pixel_bytes,
+                     row.min_taps, row.max_taps, result.after.median * 1e-6, row.gain, options, result.tried + 1);
 }
 
 /// The new rows, before those of earlier runs that they do not replace.
@@ -194,9 +192,7 @@ void add_tune(CLI::App& app) {
       ->capture_default_str();
   auto* filter = command->add_option("--filter", args->filter, "Only what has this in its name; or with * and ?");
   filter->type_name("PATTERN");
-  command->add_option("--seconds", args->seconds, "To spend on each decision; 15 runs at least")
-      ->type_name("S")
-      ->capture_default_str();
+  command->add_option("--seconds", args->seconds, "To spend on each decision; 15 runs at least")->type_name("S")->capture_default_str();
   command->add_option("--budget", args->budget, "Stop after so many seconds, the most promising done first; 0: never")
       ->type_name("S")
       ->capture_default_str();

@@ -71,8 +71,7 @@ std::string reproduce(const VerifyCommand& args, const std::string& case_name) {
 // What has been found so far; any thread may add to it.
 class Findings {
  public:
-  Findings(const VerifyCommand& args, std::size_t total)
-      : args_(args), total_(total), live_(isatty(STDERR_FILENO) != 0 && total > 1) {}
+  Findings(const VerifyCommand& args, std::size_t total) : args_(args), total_(total), live_(isatty(STDERR_FILENO) != 0 && total > 1) {}
 
   void add(Finding finding) {
     const std::scoped_lock lock(mutex_);
@@ -179,8 +178,7 @@ void run(const VerifyCommand& args) {
 void add_verify(CLI::App& app) {
   const auto args = std::make_shared<VerifyCommand>();
   CLI::App* command = app.add_subcommand("verify", "Check every algorithm against the reference on this machine");
-  command->add_option("--filter", args->filter, "Only cases with this in their name; * and ? match the whole name")
-      ->type_name("PATTERN");
+  command->add_option("--filter", args->filter, "Only cases with this in their name; * and ? match the whole name")->type_name("PATTERN");
   command->add_option("--case", args->case_name, "This one, as a failure names it")->type_name("NAME");
   command->add_flag("--full", args->full, "Every combination instead of every pair: hours");
   command->add_option("--repeat", args->repeat, "Run each so often; all runs must leave the same bits")

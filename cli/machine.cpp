@@ -94,8 +94,8 @@ std::int64_t parse_suffixed(std::string_view text, std::string_view option, doub
   }
   const std::optional<double> number = to_number(digits);
   if (!number || !(*number > 0.0) || *number * scale >= 9e18) {
-    fail_usage(fmt::format("{}: {} is not a number above 0, with K, M or G behind it if need be, as in {}", option, in_quotes(text),
-                           example));
+    fail_usage(
+        fmt::format("{}: {} is not a number above 0, with K, M or G behind it if need be, as in {}", option, in_quotes(text), example));
   }
   return std::max<std::int64_t>(static_cast<std::int64_t>(*number * scale), 1);
 }
@@ -137,8 +137,12 @@ int startable_threads(int wanted) {
   return static_cast<int>(threads.size());
 }
 
-std::int64_t parse_bytes(std::string_view text, std::string_view option) { return parse_suffixed(text, option, 1024.0, "2G"); }
+std::int64_t parse_bytes(std::string_view text, std::string_view option) {
+  return parse_suffixed(text, option, 1024.0, "2G");
+}
 
-std::int64_t parse_count(std::string_view text, std::string_view option) { return parse_suffixed(text, option, 1000.0, "100M"); }
+std::int64_t parse_count(std::string_view text, std::string_view option) {
+  return parse_suffixed(text, option, 1000.0, "100M");
+}
 
 }  // namespace mollify::cli

@@ -164,8 +164,7 @@ PageBlur::Request PageBlur::request_for(const Group& group, const Page& src, con
   const NumberType dst_type = type_of(dst, group.of_result.front());
   const bool is_colour_scale = src_type == dst_type || work_.factor == files::full_scale(dst_type) / files::full_scale(src_type);
   const auto src_format = files::library_format(src_type, count), dst_format = files::library_format(dst_type, count);
-  const bool is_direct =
-      src_format && dst_format && is_colour_scale && has_one_type(src, channels) && has_one_type(dst, group.of_result);
+  const bool is_direct = src_format && dst_format && is_colour_scale && has_one_type(src, channels) && has_one_type(dst, group.of_result);
   ImageSpec spec = spec_for(group, is_direct ? 1.0 : files::full_scale(src_type));
   // The error that is usual for 32-bit floats is more than a step of wide integers.
   spec.is_exact = !is_direct && !files::is_float(src_type);

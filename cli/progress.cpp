@@ -25,8 +25,8 @@ std::string rate_text(std::size_t done, std::size_t total, double seconds) {
   if (done == 0 || seconds <= 0.0) return "";
   const double rate = static_cast<double>(done) / seconds;
   const auto left = static_cast<long>(std::ceil(static_cast<double>(total - done) / rate));
-  const std::string clock = left >= 3600 ? fmt::format("{}:{:02}:{:02}", left / 3600, left / 60 % 60, left % 60)
-                                         : fmt::format("{}:{:02}", left / 60, left % 60);
+  const std::string clock =
+      left >= 3600 ? fmt::format("{}:{:02}:{:02}", left / 3600, left / 60 % 60, left % 60) : fmt::format("{}:{:02}", left / 60, left % 60);
   return fmt::format("{:.3g}/s, {} left", rate, clock);
 }
 
@@ -40,8 +40,8 @@ void ProgressBar::show(std::size_t done, const std::string& label) {
   if (!active_) return;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const std::size_t filled = total_ == 0 ? kBarWidth : kBarWidth * done / total_;
-  std::string line = fmt::format("[{}{}] {}/{}  {}  {}", std::string(filled, '#'), std::string(kBarWidth - filled, '.'),
-                                 done, total_, rate_text(done, total_, seconds), label);
+  std::string line = fmt::format("[{}{}] {}/{}  {}  {}", std::string(filled, '#'), std::string(kBarWidth - filled, '.'), done, total_,
+                                 rate_text(done, total_, seconds), label);
   line.resize(std::min(line.size(), terminal_columns() - 1));  // a line that wraps could not be drawn over
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);

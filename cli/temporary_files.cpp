@@ -68,9 +68,12 @@ bool is_just_made(const std::string& path) {
 // used again. Between the making of a file and its locking there is the number only, as on file systems without locks.
 bool is_being_written(pid_t process, const std::string& path) {
   switch (lock_of(path)) {
-    case Lock::held: return true;
-    case Lock::free: return is_just_made(path) && is_running(process);
-    case Lock::unknown: return is_running(process);
+    case Lock::held:
+      return true;
+    case Lock::free:
+      return is_just_made(path) && is_running(process);
+    case Lock::unknown:
+      return is_running(process);
   }
   return true;
 }

@@ -18,6 +18,8 @@ inline void must(VkResult result) {
   std::exit(1);
 }
 
+// A list, whose lines clang-format would break anew each time.
+// clang-format off
 #define ENGINE_FUNCTIONS(X)                                                                                                 \
   X(AllocateCommandBuffers) X(AllocateMemory) X(BeginCommandBuffer) X(BindBufferMemory) X(BindImageMemory)           \
   X(CmdCopyBuffer) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer) X(CmdPipelineBarrier) X(CmdResetQueryPool) X(CreateBuffer)         \
@@ -28,6 +30,7 @@ inline void must(VkResult result) {
   X(CreateDevice) X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(EnumeratePhysicalDevices)               \
   X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties)                                                 \
   X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceQueueFamilyProperties)
+// clang-format on
 
 struct Engine {
 #define MEMBER(name) PFN_vk##name name = nullptr;
@@ -168,8 +171,7 @@ inline VkBuffer Engine::buffer(VkDeviceSize bytes, VkBufferUsageFlags usage, voi
   must(CreateBuffer(lent.device, &info, nullptr, &buffer));
   VkMemoryRequirements needs;
   GetBufferMemoryRequirements(lent.device, buffer, &needs);
-  const VkDeviceMemory memory =
-      allocate(needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+  const VkDeviceMemory memory = allocate(needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
   must(BindBufferMemory(lent.device, buffer, memory, 0));
   must(MapMemory(lent.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped));
   undo.emplace_back([this, buffer] { DestroyBuffer(lent.device, buffer, nullptr); });

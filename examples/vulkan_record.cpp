@@ -35,11 +35,18 @@ void memory_barrier(const Engine& engine, VkCommandBuffer commands, const Barrie
   engine.CmdPipelineBarrier(commands, b.from, b.to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
-void image_barrier(const Engine& engine, VkCommandBuffer commands, VkImage image, const Barrier& b,
-                   VkImageLayout old_layout, VkImageLayout new_layout) {
-  const VkImageMemoryBarrier barrier{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, nullptr, b.written, b.needed,
-                                     old_layout, new_layout, VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED,
-                                     image, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+void image_barrier(const Engine& engine, VkCommandBuffer commands, VkImage image, const Barrier& b, VkImageLayout old_layout,
+                   VkImageLayout new_layout) {
+  const VkImageMemoryBarrier barrier{VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                     nullptr,
+                                     b.written,
+                                     b.needed,
+                                     old_layout,
+                                     new_layout,
+                                     VK_QUEUE_FAMILY_IGNORED,
+                                     VK_QUEUE_FAMILY_IGNORED,
+                                     image,
+                                     {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
   engine.CmdPipelineBarrier(commands, b.from, b.to, 0, 0, nullptr, 0, nullptr, 1, &barrier);
 }
 
@@ -53,9 +60,8 @@ int main() {
   // A small image made by code, and room for the result behind it; 256 is as much alignment as any device asks for.
   const VkDeviceSize after = (bytes + 255) / 256 * 256;
   void* mapped = nullptr;
-  const VkBuffer buffer = engine.buffer(after + bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                                           VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                           VK_BUFFER_USAGE_TRANSFER_DST_BIT, mapped);
+  const VkBuffer buffer = engine.buffer(
+      after + bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, mapped);
   auto* const pixels = static_cast<std::uint8_t*>(mapped);
   for (VkDeviceSize i = 0; i < bytes; ++i) pixels[i] = static_cast<std::uint8_t>(i / 4 % 17 * 15 ^ i / 4000 * 31);
 
@@ -111,8 +117,7 @@ int main() {
                       VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
         engine.CmdCopyBufferToImage(commands, buffer, source, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &up);
         // Owed to mollify: what was written to the source is visible to compute shaders, the layouts are as promised.
-        image_barrier(engine, commands, source,
-                      {kTransfer, kCompute, VK_ACCESS_TRANSFER_WRITE_BIT, VK_ACCESS_SHADER_READ_BIT},
+        image_barrier(engine, commands, source, {kTransfer, kCompute, VK_ACCESS_TRANSFER_WRITE_BIT, VK_ACCESS_SHADER_READ_BIT},
                       VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
         image_barrier(engine, commands, result, {VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, kCompute, 0, VK_ACCESS_SHADER_WRITE_BIT},
                       VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
@@ -125,8 +130,9 @@ int main() {
         memory_barrier(engine, commands, {kCompute, kTransfer, VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT});
         engine.CmdCopyImageToBuffer(commands, result, VK_IMAGE_LAYOUT_GENERAL, buffer, 1, &down);
       }
-      memory_barrier(engine, commands, {kCompute | kTransfer, VK_PIPELINE_STAGE_HOST_BIT,
-                                        VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT});
+      memory_barrier(engine, commands,
+                     {kCompute | kTransfer, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+                      VK_ACCESS_HOST_READ_BIT});
     });
 
     std::array<std::uint64_t, 2> ticks{};
@@ -138,14 +144,12 @@ int main() {
             cpu_plan.predicted_error + plan.predicted_error + 1.0 / 255.0};
   };
 
-  const Outcome images = blur("nxn.direct:storage=image",
-                              vk::ImageResource{source_view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
+  const Outcome images = blur("nxn.direct:storage=image", vk::ImageResource{source_view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
                               vk::ImageResource{result_view, VK_IMAGE_LAYOUT_GENERAL});
-  const Outcome buffers =
-      blur("nxn.direct:storage=buffer", vk::BufferResource{buffer, 0, 0}, vk::BufferResource{buffer, after, 0});
+  const Outcome buffers = blur("nxn.direct:storage=buffer", vk::BufferResource{buffer, 0, 0}, vk::BufferResource{buffer, after, 0});
   const bool ok = images.difference <= images.promised && buffers.difference <= buffers.promised;
-  std::printf("%s: %s; images in %.2f ms, buffers in %.2f ms, at most %.0f steps of 8 bits from the CPU's result\n",
-              ok ? "right" : "WRONG", engine.properties.deviceName, images.milliseconds, buffers.milliseconds,
+  std::printf("%s: %s; images in %.2f ms, buffers in %.2f ms, at most %.0f steps of 8 bits from the CPU's result\n", ok ? "right" : "WRONG",
+              engine.properties.deviceName, images.milliseconds, buffers.milliseconds,
               255.0 * std::max(images.difference, buffers.difference));
   return ok ? 0 : 1;
 }

@@ -11,8 +11,7 @@ namespace {
 constexpr double kMostPredictedSeconds = 4.0;
 
 /// The algorithm as it is, all combinations of the combined options, and each other value alone.
-std::vector<AlgorithmChoice> choices_of(const AlgorithmInfo& algorithm, const Variants& variants,
-                                        const DeviceInfo& device) {
+std::vector<AlgorithmChoice> choices_of(const AlgorithmInfo& algorithm, const Variants& variants, const DeviceInfo& device) {
   std::vector<AlgorithmChoice> choices{{std::string(algorithm.id), {}}};
   for (const OptionInfo& option : algorithm.options) {
     if (std::ranges::find(variants.combined, option.name) == variants.combined.end()) continue;
@@ -52,9 +51,7 @@ class Collector {
     Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device_, options);
     if (!plan) return false;
     if (plan->predicted_seconds > kMostPredictedSeconds) return true;
-    const auto is_same = [&](const Plan& other) {
-      return other.algorithm == plan->algorithm && other.passes == plan->passes;
-    };
+    const auto is_same = [&](const Plan& other) { return other.algorithm == plan->algorithm && other.passes == plan->passes; };
     if (std::ranges::none_of(plans_, is_same)) {
       plans_.push_back(*std::move(plan));
       group_.cases.push_back(std::move(c));

@@ -51,9 +51,8 @@ struct Clocks::Nvml {
   bool open(const std::string& wanted) {
     library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return false;
-    if (!load(shutdown, "nvmlShutdown") || !load(count, "nvmlDeviceGetCount_v2") ||
-        !load(by_index, "nvmlDeviceGetHandleByIndex_v2") || !load(name, "nvmlDeviceGetName") ||
-        !load(clock, "nvmlDeviceGetClockInfo") || !load(temperature, "nvmlDeviceGetTemperature") ||
+    if (!load(shutdown, "nvmlShutdown") || !load(count, "nvmlDeviceGetCount_v2") || !load(by_index, "nvmlDeviceGetHandleByIndex_v2") ||
+        !load(name, "nvmlDeviceGetName") || !load(clock, "nvmlDeviceGetClockInfo") || !load(temperature, "nvmlDeviceGetTemperature") ||
         !load(power, "nvmlDeviceGetPowerUsage") || !load(init, "nvmlInit_v2") || init() != 0) {
       init = nullptr;
       return false;

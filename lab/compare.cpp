@@ -17,7 +17,9 @@ struct Sample {
   double p90 = 0.0;
 };
 
-bool is_wrong(const Json& record) { return record.value("outcome", "") == "wrong"; }
+bool is_wrong(const Json& record) {
+  return record.value("outcome", "") == "wrong";
+}
 
 std::map<std::string, Sample> samples_of(std::span<const Json> records, Unit unit) {
   std::map<std::string, Sample> samples;

@@ -29,8 +29,8 @@ struct Change {
 };
 
 struct Changes {
-  std::vector<Change> slower;  ///< the largest change first
-  std::vector<Change> faster;  ///< the largest change first
+  std::vector<Change> slower;      ///< the largest change first
+  std::vector<Change> faster;      ///< the largest change first
   std::vector<std::string> wrong;  ///< cases that were timed before and have wrong pixels now
   std::size_t same = 0;
   std::size_t only_before = 0;

@@ -18,15 +18,14 @@ std::string now() {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
-Json pair(PerAxis<std::int32_t> value) { return Json::array({value.x, value.y}); }
+Json pair(PerAxis<std::int32_t> value) {
+  return Json::array({value.x, value.y});
+}
 
 Json plan_json(const Plan& plan) {
   Json passes = Json::array();
   for (const Pass& pass : plan.passes) {
-    passes.push_back({{"kernel", pass.kernel},
-                      {"size", pair(pass.size)},
-                      {"tile", pair(pass.tile)},
-                      {"group", pair(pass.group)}});
+    passes.push_back({{"kernel", pass.kernel}, {"size", pair(pass.size)}, {"tile", pair(pass.tile)}, {"group", pair(pass.group)}});
   }
   Json intermediates = Json::array();
   for (const ImageDesc& image : plan.intermediates) {
@@ -53,10 +52,7 @@ Json measured_json(const std::optional<TuningRow>& row) {
 Json tuning_json(const Plan& plan) {
   const DeviceInfo& device = plan.device;
   if (device.backend == Backend::cpu) {
-    return {{"row", "cpu"},
-            {"measured", measured_json(plan.tuning)},
-            {"l2_bytes", device.l2_bytes},
-            {"llc_bytes", device.llc_bytes}};
+    return {{"row", "cpu"}, {"measured", measured_json(plan.tuning)}, {"l2_bytes", device.l2_bytes}, {"llc_bytes", device.llc_bytes}};
   }
   const GpuTuning& tuning = gpu_tuning(device);
   return {{"row", tuning.device.empty() ? "any GPU" : tuning.device},
@@ -101,8 +97,7 @@ Json to_record(const bench::Record& record, const Plan* plan, bool chosen, const
   return json;
 }
 
-Json to_record(const cases::Case& c, const Error& error, const DeviceInfo& device, const std::string& group,
-               const Context& context) {
+Json to_record(const cases::Case& c, const Error& error, const DeviceInfo& device, const std::string& group, const Context& context) {
   const std::string case_name = cases::name(c);
   Json json{{"case", case_name},
             {"algorithm", c.algorithm.id},

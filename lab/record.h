@@ -18,8 +18,8 @@ struct Context {
 };
 
 /// The benchmark's fields and the lab's. `plan` is null for peers; `chosen`: the planner's own choice.
-[[nodiscard]] Json to_record(const bench::Record& record, const Plan* plan, bool chosen, const std::string& group,
-                             const Json& clocks, const Context& context);
+[[nodiscard]] Json to_record(const bench::Record& record, const Plan* plan, bool chosen, const std::string& group, const Json& clocks,
+                             const Context& context);
 
 /// A case that could not be timed.
 [[nodiscard]] Json to_record(const cases::Case& c, const Error& error, const DeviceInfo& device, const std::string& group,

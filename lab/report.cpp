@@ -15,12 +15,11 @@ namespace mollify::lab {
 namespace {
 
 /// What the charts need of a record; the file that it came from has the rest.
-constexpr std::array kFields = {"case",     "algorithm",      "options",       "backend",     "device",      "driver",
-                                "width",    "height",         "kernel",        "sigma",       "radius",      "border",
-                                "threads",  "time_ns",        "copy_ns",       "submit_ns",   "end_to_end_ns", "dispatch_ns",
-                                "nothing_ns", "unstable",     "attempts",      "max_error",   "predicted_error", "peer",
-                                "realized_sigma", "note",     "suite",         "chosen",      "clocks",      "measured_at",
-                                "command",  "src_format",     "dst_format",    "batch"};
+constexpr std::array kFields = {"case",      "algorithm",       "options",       "backend",        "device",     "driver",   "width",
+                                "height",    "kernel",          "sigma",         "radius",         "border",     "threads",  "time_ns",
+                                "copy_ns",   "submit_ns",       "end_to_end_ns", "dispatch_ns",    "nothing_ns", "unstable", "attempts",
+                                "max_error", "predicted_error", "peer",          "realized_sigma", "note",       "suite",    "chosen",
+                                "clocks",    "measured_at",     "command",       "src_format",     "dst_format", "batch"};
 
 /// Things that many records share are kept once.
 class Shared {
@@ -166,10 +165,7 @@ std::string report_page(std::span<const Json> records) {
       ++left_out[outcome];
     }
   }
-  const Json data{{"records", table_of(kept)},
-                  {"environments", environments.values()},
-                  {"left_out", left_out},
-                  {"published", published()}};
+  const Json data{{"records", table_of(kept)}, {"environments", environments.values()}, {"left_out", left_out}, {"published", published()}};
   return fill_in(page_file("index.html"), script_text(data));
 }
 

@@ -19,7 +19,9 @@ Error system_error(const std::string& path, const std::string& what) {
   return file_error(path, what + (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
 }
 
-bool is_record(const Json& json) { return json.is_object() && json.contains("case") && json["case"].is_string(); }
+bool is_record(const Json& json) {
+  return json.is_object() && json.contains("case") && json["case"].is_string();
+}
 
 struct Contents {
   std::vector<Json> records;
@@ -110,8 +112,8 @@ Result<Results> Results::open(const std::string& path, Resume resume) {
     if (!contents) return contents.error();
     if (contents->records.empty() && !contents->rest.starts_with("{\"")) return file_error(path, "is no file of the lab");
     if (resume == Resume::no) {
-      return file_error(path, "holds " + std::to_string(contents->records.size()) +
-                                  " records already; --resume goes on with it, or name another file");
+      return file_error(
+          path, "holds " + std::to_string(contents->records.size()) + " records already; --resume goes on with it, or name another file");
     }
     for (const Json& record : contents->records) results.done_.insert(key_of(record));
     if (!contents->rest.empty()) results.cut_to_ = contents->whole_bytes;

@@ -19,8 +19,8 @@ using Json = nlohmann::ordered_json;
 
 /// What tells records apart: case, device, threads, who ran it, on a CPU by which instructions, and of how many images at once.
 [[nodiscard]] std::string key_of(const Json& record);
-[[nodiscard]] std::string key_of(const std::string& case_name, const std::string& device, int threads,
-                                 const std::string& peer = {}, const std::string& cpu_target = {});
+[[nodiscard]] std::string key_of(const std::string& case_name, const std::string& device, int threads, const std::string& peer = {},
+                                 const std::string& cpu_target = {});
 
 /// Every record of the file. A last line that was cut off in the middle is left out; any other line that is no record
 /// is an Error that names it.

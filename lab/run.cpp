@@ -93,17 +93,14 @@ class Runner {
 
   Status run_group(const Group& group) {
     fastest_ = nullptr;
-    const auto progress = [&](std::string_view what, std::size_t done, std::size_t total) {
-      observer_.working(group, what, done, total);
-    };
-    const Result<bench::GroupTiming> timing =
-        bench::time_group(device_, group.cases,
-                          {.seconds = options_.seconds.value_or(suite_.seconds),
-                           .min_runs = suite_.min_runs,
-                           .attempts = kAttempts,
-                           .peers = options_.peers,
-                           .stop = [this] { return is_stopped(); },
-                           .progress = progress});
+    const auto progress = [&](std::string_view what, std::size_t done, std::size_t total) { observer_.working(group, what, done, total); };
+    const Result<bench::GroupTiming> timing = bench::time_group(device_, group.cases,
+                                                                {.seconds = options_.seconds.value_or(suite_.seconds),
+                                                                 .min_runs = suite_.min_runs,
+                                                                 .attempts = kAttempts,
+                                                                 .peers = options_.peers,
+                                                                 .stop = [this] { return is_stopped(); },
+                                                                 .progress = progress});
     if (is_stopped()) return {};
     if (!timing) {
       observer_.note(group.label + ": " + timing.error().message);
@@ -176,8 +173,7 @@ class Runner {
 
 }  // namespace
 
-Result<Tally> run_suite(const Device& device, const Suite& suite, Results& results, const RunOptions& options,
-                        const Observer& observer) {
+Result<Tally> run_suite(const Device& device, const Suite& suite, Results& results, const RunOptions& options, const Observer& observer) {
   return Runner(device, suite, results, options, observer).run();
 }
 

@@ -36,8 +36,8 @@ struct RunOptions {
 /// What a run has come to.
 struct Tally {
   int timed = 0;
-  int unstable = 0;     ///< of them
-  int peers = 0;        ///< timed
+  int unstable = 0;  ///< of them
+  int peers = 0;     ///< timed
   int refused = 0;
   int wrong = 0;
   int done_before = 0;  ///< found in the results that were resumed
@@ -56,7 +56,7 @@ struct Observer {
   std::function<void(const std::string& line)> note;
 };
 
-[[nodiscard]] Result<Tally> run_suite(const Device& device, const Suite& suite, Results& results,
-                                      const RunOptions& options, const Observer& observer);
+[[nodiscard]] Result<Tally> run_suite(const Device& device, const Suite& suite, Results& results, const RunOptions& options,
+                                      const Observer& observer);
 
 }  // namespace mollify::lab

@@ -28,7 +28,9 @@ KernelSpec gaussian_of_width(std::int32_t width) {
   return Gaussian{{radius / 3.0, radius / 3.0}, {{radius, radius}}, {}};
 }
 
-KernelSpec open_gaussian(double sigma) { return Gaussian{{sigma, sigma}, {}, {}}; }
+KernelSpec open_gaussian(double sigma) {
+  return Gaussian{{sigma, sigma}, {}, {}};
+}
 
 void append(std::vector<Group>& groups, Group group) {
   if (!group.cases.empty()) groups.push_back(std::move(group));
@@ -56,8 +58,7 @@ std::vector<std::int32_t> numbers(std::int32_t first, std::int32_t last, std::in
 }
 
 std::vector<Group> blurs(const DeviceInfo& device) {
-  const Variants variants{.takes_part = [](std::string_view id) { return starts_with_any(id, {"sep.", "nxn."}); },
-                          .max_errors = {kLoose}};
+  const Variants variants{.takes_part = [](std::string_view id) { return starts_with_any(id, {"sep.", "nxn."}); }, .max_errors = {kLoose}};
   std::vector<Group> groups;
   for (const std::int32_t width : coarse_to_fine(numbers(3, 19, 2))) {
     for (const std::int32_t size : {4096, 512, 1024, 2048}) {
@@ -81,9 +82,11 @@ std::vector<Group> box(const DeviceInfo& device) {
 }
 
 std::vector<Group> quad(const DeviceInfo& device) {
-  const Variants variants{
-      .takes_part = [](std::string_view id) { return starts_with_any(id, {"quad.3x3", "nxn."}); },
-      .max_errors = {kLoose}};
+  const Variants variants{.takes_part =
+                              [](std::string_view id) {
+                                return starts_with_any(id, {"quad.3x3", "nxn."});
+                              },
+                          .max_errors = {kLoose}};
   const Matrix matrix{3, 3, {1, 2, 1, 2, 4, 2, 1, 2, 1}, {1, 1}, Normalization::unit_sum};
   std::vector<Group> groups;
   for (const std::int32_t size : {4096, 512, 1024, 2048}) {
@@ -94,11 +97,12 @@ std::vector<Group> quad(const DeviceInfo& device) {
   return groups;
 }
 
-bool is_gaussian(std::string_view id) { return starts_with_any(id, {"sep.", "gauss.", "kawase."}); }
+bool is_gaussian(std::string_view id) {
+  return starts_with_any(id, {"sep.", "gauss.", "kawase."});
+}
 
 std::vector<Group> gauss(const DeviceInfo& device) {
-  const Variants variants{
-      .takes_part = is_gaussian, .options = false, .max_errors = {0.0, 1e-3, 1e-2, 0.1}, .every_accuracy = true};
+  const Variants variants{.takes_part = is_gaussian, .options = false, .max_errors = {0.0, 1e-3, 1e-2, 0.1}, .every_accuracy = true};
   const std::vector sigmas = {0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 100.0};
   std::vector<Group> groups;
   for (const double sigma : coarse_to_fine(sigmas)) {
@@ -134,7 +138,9 @@ std::vector<Group> scale(const DeviceInfo& device) {
   return groups;
 }
 
-bool is_fused(std::string_view id) { return id == "sep.fused" || id == "gauss.decimate" || id == "box.any"; }
+bool is_fused(std::string_view id) {
+  return id == "sep.fused" || id == "gauss.decimate" || id == "box.any";
+}
 
 /// What runs as fast as memory does, in each of its forms, also those that no plan takes by itself. The kernels are those of
 /// tools/gpu_table.py.
@@ -159,8 +165,10 @@ std::vector<Group> fused(const DeviceInfo& device) {
 
 /// A little of everything, the most telling first: time may run out on a slow device.
 std::vector<Group> quick(const DeviceInfo& device) {
-  const Variants exact{.takes_part = [](std::string_view id) { return starts_with_any(id, {"sep.", "nxn.", "box.sep",
-                                                                                            "box.running", "box.any"}); },
+  const Variants exact{.takes_part =
+                           [](std::string_view id) {
+                             return starts_with_any(id, {"sep.", "nxn.", "box.sep", "box.running", "box.any"});
+                           },
                        .options = false};
   const Variants any{.takes_part = is_gaussian, .options = false, .max_errors = {1e-3, 0.1}, .every_accuracy = true};
   // What runs on the processor gets pictures that it can finish in time.
@@ -183,8 +191,7 @@ std::vector<Group> quick(const DeviceInfo& device) {
 
 constexpr std::array kSuites = {
     Suite{"quick", "a little of everything in under a minute", 0.05, 5, 30.0, quick},
-    Suite{"blurs", "kernels of 3 to 19 pixels, 32 to 128 bits, 512 to 4096 pixels: every technique and option", 0.3, 9, {},
-          blurs},
+    Suite{"blurs", "kernels of 3 to 19 pixels, 32 to 128 bits, 512 to 4096 pixels: every technique and option", 0.3, 9, {}, blurs},
     Suite{"box", "box blurs of radius 1 to 63 at 3024x4032: implementations, unrolling, intermediates", 0.3, 10, {}, box},
     Suite{"quad", "3x3 kernels of 1 and 4 channels: quad exchange beside direct and shared loads", 0.3, 9, {}, quad},
     Suite{"gauss", "Gaussians of sigma 0.5 to 100: time against measured error", 0.3, 9, {}, gauss},
@@ -194,7 +201,9 @@ constexpr std::array kSuites = {
 
 }  // namespace
 
-std::span<const Suite> suites() { return kSuites; }
+std::span<const Suite> suites() {
+  return kSuites;
+}
 
 const Suite* find_suite(std::string_view name) {
   const auto* const found = std::ranges::find(kSuites, name, &Suite::name);

@@ -66,8 +66,8 @@ TEST(BoxEdges, WindowsBelowAtAndAboveTheLengthOfTheImage) {
           const Plan plan = prepared(spec, source.desc(), how).plan();
           const Pixels result = blurred(spec, source.view(), how);
           const auto judged = cases::compare_with_reference(spec, source.view(), result.view());
-          EXPECT_LE(judged->max_error, plan.predicted_error) << size.x << "x" << size.y << " " << x.name << "+" << y.name << " radius "
-                                                              << radius << ": " << judged->worst;
+          EXPECT_LE(judged->max_error, plan.predicted_error)
+              << size.x << "x" << size.y << " " << x.name << "+" << y.name << " radius " << radius << ": " << judged->worst;
         }
       }
     }

@@ -198,9 +198,8 @@ TEST(CaseList, OfEveryDevice) {
 
 TEST(CaseList, HoldsNoChoiceOfAnotherBackend) {
   const auto holds = [](const DeviceInfo& device, std::string_view algorithm, std::string_view option) {
-    return std::ranges::any_of(pairwise_cases(device, algorithm), [&](const Case& c) {
-      return option.empty() || c.algorithm.options.contains(option);
-    });
+    return std::ranges::any_of(pairwise_cases(device, algorithm),
+                               [&](const Case& c) { return option.empty() || c.algorithm.options.contains(option); });
   };
   EXPECT_TRUE(holds(test::cpu().info(), "nxn.direct", "accumulator"));
   EXPECT_FALSE(holds(test::cpu().info(), "nxn.direct", "storage"));

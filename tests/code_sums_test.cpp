@@ -1,4 +1,6 @@
 // Sums of codes in f16 held against what they stand for, one rounding after another as a device would.
+#include "math/code_sums.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "math/code_sums.h"
 #include "base/half.h"
 #include "math/weights.h"
 
@@ -16,7 +17,9 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-double to_half(double v) { return half_to_float(double_to_half(v)); }
+double to_half(double v) {
+  return half_to_float(double_to_half(v));
+}
 
 struct Device {
   bool fuses = true;
@@ -80,7 +83,9 @@ struct Sample {
   PerAxis<Numbers> weights;
 };
 
-Numbers of(const KernelSpec& kernel) { return axis_weights(kernel, Axis::x, 1e-5)->taps.weights; }
+Numbers of(const KernelSpec& kernel) {
+  return axis_weights(kernel, Axis::x, 1e-5)->taps.weights;
+}
 
 std::vector<Sample> samples() {
   std::vector<Sample> out;

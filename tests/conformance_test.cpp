@@ -45,8 +45,7 @@ int main_of(const std::string& name, const std::string& cpu_target, const std::s
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (cases::name(cases[i]).find(only) == std::string::npos) continue;
     const auto make = [&device, c = cases[i]]() -> testing::Test* { return new Conformance(*device, c); };
-    testing::RegisterTest("Conformance", std::to_string(i).c_str(), nullptr, cases::name(cases[i]).c_str(), __FILE__,
-                          __LINE__, make);
+    testing::RegisterTest("Conformance", std::to_string(i).c_str(), nullptr, cases::name(cases[i]).c_str(), __FILE__, __LINE__, make);
   }
   return RUN_ALL_TESTS();
 }

@@ -1,6 +1,5 @@
 // The declared distance of a decimated Gaussian, against the kernel worked out pixel by pixel at every phase.
 #include "math/decimation.h"
-#include "math/splines.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,8 @@
 #include <numeric>
 #include <string>
 #include <tuple>
+
+#include "math/splines.h"
 
 namespace mollify {
 namespace {
@@ -77,10 +78,10 @@ TEST(Decimation, TheDeclaredDistanceIsAnUpperBoundAndTight) {
     int factor;
     int size;  ///< of the spline: its boxes, or its cells
   };
-  for (const Fit& f : {Fit{{5}, 2, 4}, Fit{{6.5}, 4, 3}, Fit{{50}, 32, 4}, Fit{{100}, 64, 3}, Fit{{128}, 64, 5},
-                       Fit{{170}, 112, 3}, Fit{{240}, 96, 4}, Fit{{200}, 100, 6}, Fit{{150}, 75, 7}, Fit{{32.0 / 3, 32}, 2, 3},
-                       Fit{{21, 64}, 5, 4}, Fit{{12, 48}, 4, 4}, Fit{{30, 1000}, 8, 4}, Fit{{100, 399}, 64, 4},
-                       Fit{{300, 900}, 64, 3}, Fit{{130, 651}, 96, 4}, Fit{{400, 1201}, 256, 3}, Fit{{700, 2500}, 192, 4}}) {
+  for (const Fit& f :
+       {Fit{{5}, 2, 4}, Fit{{6.5}, 4, 3}, Fit{{50}, 32, 4}, Fit{{100}, 64, 3}, Fit{{128}, 64, 5}, Fit{{170}, 112, 3}, Fit{{240}, 96, 4},
+        Fit{{200}, 100, 6}, Fit{{150}, 75, 7}, Fit{{32.0 / 3, 32}, 2, 3}, Fit{{21, 64}, 5, 4}, Fit{{12, 48}, 4, 4}, Fit{{30, 1000}, 8, 4},
+        Fit{{100, 399}, 64, 4}, Fit{{300, 900}, 64, 3}, Fit{{130, 651}, 96, 4}, Fit{{400, 1201}, 256, 3}, Fit{{700, 2500}, 192, 4}}) {
     for (const Spline spline : {Spline(BoxSpline{f.size}), Spline(LeastAliasingSpline{f.size})}) {
       const std::shared_ptr<const Decimation> fit = fit_decimation(f.gaussian, f.factor, spline);
       const double true_distance = distance(f.gaussian, *fit);
@@ -96,8 +97,8 @@ TEST(Decimation, TheDeclaredDistanceIsAnUpperBoundAndTight) {
 
 // What cells miss by the height of the jump, times how far they lie apart, they do not miss beside a window.
 TEST(Decimation, AWindowMakesTheJump) {
-  for (const auto& [gaussian, factor] : {std::pair{AxisGaussian{8, 24}, 2}, {AxisGaussian{32.0 / 3, 32}, 2},
-                                         {AxisGaussian{20, 50}, 4}, {AxisGaussian{40, 120}, 8}}) {
+  for (const auto& [gaussian, factor] :
+       {std::pair{AxisGaussian{8, 24}, 2}, {AxisGaussian{32.0 / 3, 32}, 2}, {AxisGaussian{20, 50}, 4}, {AxisGaussian{40, 120}, 8}}) {
     constexpr BoxSpline kSpline{4};
     const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, kSpline, Jump::window);
     const double true_distance = distance(gaussian, *fit);
@@ -126,7 +127,8 @@ TEST(Decimation, FitsAreAsGoodAtEveryScale) {
 
 // Wherever a pixel lies in its cell, what it is expanded by sums to one, and so what is flat stays flat.
 TEST(Decimation, SplinesOfLeastAliasesKeepWhatIsFlat) {
-  for (const auto& [sigma, factor, cells] : {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {8.0, 5, 2}, {100.0, 32, 4}, {300.0, 112, 8}, {64.0, 2, 8}}) {
+  for (const auto& [sigma, factor, cells] :
+       {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {8.0, 5, 2}, {100.0, 32, 4}, {300.0, 112, 8}, {64.0, 2, 8}}) {
     const std::vector<double> taps = least_aliasing_spline(sigma, factor, cells);
     ASSERT_EQ(taps.size(), static_cast<std::size_t>(factor * cells));
     for (int phase = 0; phase < factor; ++phase) {
@@ -144,10 +146,11 @@ TEST(Decimation, WeightsAreNotNegativeAndReachIsLimited) {
   for (const double sigma : {0.7, 2.0, 3.0, 5.0, 10.0, 40.0, 200.0, 1000.0}) {
     for (const int factor : {2, 3, 4, 6, 8, 20, 32, 128, 640}) {
       if (sigma / factor < 0.3 || sigma / factor > 12.0) continue;
-      for (const Spline& spline : {Spline(BoxSpline{2}), Spline(BoxSpline{4}), Spline(LeastAliasingSpline{2}), Spline(LeastAliasingSpline{3}),
-                                   Spline(LeastAliasingSpline{5}), Spline(LeastAliasingSpline{8})}) {
+      for (const Spline& spline : {Spline(BoxSpline{2}), Spline(BoxSpline{4}), Spline(LeastAliasingSpline{2}),
+                                   Spline(LeastAliasingSpline{3}), Spline(LeastAliasingSpline{5}), Spline(LeastAliasingSpline{8})}) {
         const std::shared_ptr<const Decimation> fit = fit_decimation({sigma}, factor, spline);
-        SCOPED_TRACE("sigma " + std::to_string(sigma) + ", factor " + std::to_string(factor) + ", spline " + std::to_string(fit->spline.size()));
+        SCOPED_TRACE("sigma " + std::to_string(sigma) + ", factor " + std::to_string(factor) + ", spline " +
+                     std::to_string(fit->spline.size()));
         EXPECT_GE(std::ranges::min(fit->spline), 0.0);
         EXPECT_GE(std::ranges::min(fit->coarse.weights), 0.0);
         const bool is_too_wide = static_cast<std::int64_t>(fit->spline.size()) - 1 > most_reach(sigma, factor);
@@ -189,8 +192,9 @@ TEST(Decimation, SplinesOfLeastAliasesMissLeast) {
     int cells;
     double distance;
   };
-  for (const Best& best : {Best{5, 2, 3, 3.1e-5}, Best{5, 2, 4, 1.2e-6}, Best{5, 3, 4, 1.05e-4}, Best{5, 3, 5, 1.6e-5},
-                           Best{8, 4, 3, 5.3e-4}, Best{8, 4, 4, 3.9e-5}, Best{10, 5, 5, 5.5e-6}, Best{16, 8, 4, 5.6e-5}, Best{32, 16, 4, 6.6e-5}}) {
+  for (const Best& best :
+       {Best{5, 2, 3, 3.1e-5}, Best{5, 2, 4, 1.2e-6}, Best{5, 3, 4, 1.05e-4}, Best{5, 3, 5, 1.6e-5}, Best{8, 4, 3, 5.3e-4},
+        Best{8, 4, 4, 3.9e-5}, Best{10, 5, 5, 5.5e-6}, Best{16, 8, 4, 5.6e-5}, Best{32, 16, 4, 6.6e-5}}) {
     const double distance = fit_decimation({best.sigma}, best.factor, LeastAliasingSpline{best.cells})->l1_distance;
     EXPECT_LT(distance, 1.1 * best.distance) << best.sigma << " " << best.factor << " " << best.cells;
     EXPECT_LT(4.0 * distance, fit_decimation({best.sigma}, best.factor, BoxSpline{best.cells})->l1_distance) << best.sigma;

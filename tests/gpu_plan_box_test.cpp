@@ -20,28 +20,25 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
     std::string_view form, sums;
   };
   using enum PixelFormat;
-  for (const Expected& e :
-       {Expected{rgba8, 9, 128, "column_sums", "u16x2"}, Expected{rgba8, 9, 129, "column_sums", "u32"},
-        Expected{r8, 9, 9, "column_sums", "u32"}, Expected{rgba16, 1, 1, "column_sums", "u32"},
-        Expected{rgba16, 127, 128, "column_sums", "u32"}, Expected{rgba16, 128, 128, "column_sums", "f32"},
-        Expected{rgba8, 2.5, 3, "column_sums", "f32"}, Expected{rgba32f, 3, 3, "column_sums", "f32"},
-        Expected{rgba32f, 3, 400, "column_sums", "f32x2"}, Expected{rgba8, 9, 129, "four_corner", "u16x2"},
-        Expected{rgba8, 2052, 2052, "four_corner", "f32"}, Expected{r8, 2000, 9, "four_corner", "u32"},
-        Expected{rgba16, 127, 128, "four_corner", "u32"}, Expected{rgba16, 128, 128, "four_corner", "f32"},
-        Expected{r32f, 64, 64, "four_corner", "f32"}, Expected{rgba8, 100, 128, "row_segments", "u16x2"},
-        Expected{rgba8, 63, 129, "row_segments", "u32"}, Expected{rgb8, 64, 9, "row_segments", "u16x2"},
-        Expected{rg8, 127, 9, "row_segments", "u16x2"}, Expected{r8, 9, 9, "row_segments", "u32"},
-        Expected{rgba16, 63, 128, "row_segments", "u32"}, Expected{rg16, 64, 200, "row_segments", "u32"},
-        Expected{rgba16f, 9, 9, "row_segments", "f32"},
-        Expected{r8, 9, 9, "subgroup", "u32"}, Expected{rgba8, 1, 9, "subgroup", "u16x2"}, Expected{rgba8, 2, 129, "subgroup", "u32"},
-        Expected{rgba16f, 2, 2, "subgroup", "f32"}}) {
+  for (const Expected& e : {Expected{rgba8, 9, 128, "column_sums", "u16x2"},   Expected{rgba8, 9, 129, "column_sums", "u32"},
+                            Expected{r8, 9, 9, "column_sums", "u32"},          Expected{rgba16, 1, 1, "column_sums", "u32"},
+                            Expected{rgba16, 127, 128, "column_sums", "u32"},  Expected{rgba16, 128, 128, "column_sums", "f32"},
+                            Expected{rgba8, 2.5, 3, "column_sums", "f32"},     Expected{rgba32f, 3, 3, "column_sums", "f32"},
+                            Expected{rgba32f, 3, 400, "column_sums", "f32x2"}, Expected{rgba8, 9, 129, "four_corner", "u16x2"},
+                            Expected{rgba8, 2052, 2052, "four_corner", "f32"}, Expected{r8, 2000, 9, "four_corner", "u32"},
+                            Expected{rgba16, 127, 128, "four_corner", "u32"},  Expected{rgba16, 128, 128, "four_corner", "f32"},
+                            Expected{r32f, 64, 64, "four_corner", "f32"},      Expected{rgba8, 100, 128, "row_segments", "u16x2"},
+                            Expected{rgba8, 63, 129, "row_segments", "u32"},   Expected{rgb8, 64, 9, "row_segments", "u16x2"},
+                            Expected{rg8, 127, 9, "row_segments", "u16x2"},    Expected{r8, 9, 9, "row_segments", "u32"},
+                            Expected{rgba16, 63, 128, "row_segments", "u32"},  Expected{rg16, 64, 200, "row_segments", "u32"},
+                            Expected{rgba16f, 9, 9, "row_segments", "f32"},    Expected{r8, 9, 9, "subgroup", "u32"},
+                            Expected{rgba8, 1, 9, "subgroup", "u16x2"},        Expected{rgba8, 2, 129, "subgroup", "u32"},
+                            Expected{rgba16f, 2, 2, "subgroup", "f32"}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const std::string algorithm = "box.any:form=" + std::string(e.form);
-    const Result<Plan> plan =
-        make_plan(spec_of(Box::of_radius(e.radius_x, e.radius_y)), desc, desc, fake_gpu(false), with(algorithm));
+    const Result<Plan> plan = make_plan(spec_of(Box::of_radius(e.radius_x, e.radius_y)), desc, desc, fake_gpu(false), with(algorithm));
     ASSERT_TRUE(plan.ok()) << message_of(plan);
-    EXPECT_EQ(plan->algorithm.options.at("sums"), e.sums)
-        << e.form << " " << info(e.format).name << " " << e.radius_x << "x" << e.radius_y;
+    EXPECT_EQ(plan->algorithm.options.at("sums"), e.sums) << e.form << " " << info(e.format).name << " " << e.radius_x << "x" << e.radius_y;
     // What it resolved to, asked for, is the same plan.
     const Plan again = must(make_plan(plan->spec, desc, desc, fake_gpu(false), with(to_string(plan->algorithm))));
     EXPECT_EQ(again.passes, plan->passes);
@@ -96,11 +93,9 @@ TEST(VulkanPlan, BoxesBySegmentsSayWhatTheyCannotDo) {
   EXPECT_EQ(error(",storage=buffer", PixelFormat::rgba8, box), "no error");
   EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, box), cannot + "the form row_segments reads pixels from buffers only");
   EXPECT_EQ(error(",sums=f32x2", PixelFormat::rgba32f, box), cannot + "sums of two floats are for the form columns");
-  EXPECT_EQ(error(",sums=u16x2", PixelFormat::rgba8, Box::of_radius(9, 129)),
-            cannot + "sums of 259 rows would not fit into 16 bits");
+  EXPECT_EQ(error(",sums=u16x2", PixelFormat::rgba8, Box::of_radius(9, 129)), cannot + "sums of 259 rows would not fit into 16 bits");
   EXPECT_EQ(error(",lanes_per_row=2", PixelFormat::rgba8, box), cannot + "the option lanes_per_row is for the form column_sums");
-  EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box),
-            cannot + "groups of 60 threads are no number of subgroups of 8");
+  EXPECT_EQ(error(",threads=60", PixelFormat::rgba8, box), cannot + "groups of 60 threads are no number of subgroups of 8");
   EXPECT_EQ(error(",threads=64,rows_in_flight=5", PixelFormat::rgba8, box), cannot + "64 threads cannot share out 5 rows of rgba8");
   EXPECT_EQ(error(",rows_in_flight=1", PixelFormat::rgb16f, box), cannot + "128 threads cannot share out 1 rows of rgb16f")
       << "six words are no number of sums";
@@ -113,7 +108,8 @@ TEST(VulkanPlan, BoxesBySegmentsSayWhatTheyCannotDo) {
   EXPECT_EQ(planned("", spec_of(box), bytes, bytes), "no error");
   EXPECT_EQ(planned(",pixels_per_thread=3", spec_of(box), bytes, bytes),
             cannot + "3 columns of a thread are no whole number of the 2 that it fetches at once");
-  EXPECT_EQ(planned("", spec_of(box), bytes, {640, 480, PixelFormat::rgba32f}), cannot + "the form row_segments writes the format that it reads");
+  EXPECT_EQ(planned("", spec_of(box), bytes, {640, 480, PixelFormat::rgba32f}),
+            cannot + "the form row_segments writes the format that it reads");
   BlurSpec spec = spec_of(box);
   spec.transfer = TransferFunction::srgb;
   EXPECT_EQ(planned("", spec, bytes, bytes), cannot + "the form row_segments sums pixels as they are stored");
@@ -249,13 +245,14 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
     double rounds;
   };
   using enum PixelFormat;
-  for (const Expected& e : {Expected{"box.any:form=subgroup", rgba8, 4, 1024, 1}, Expected{"box.any:form=subgroup", rgba8, 16, 1024, 1},
-                            Expected{"box.any:form=row_segments", rgba8, 16, 512, 1}, Expected{"box.any:form=row_segments", rgba8, 64, 384, 1},
-                            Expected{"box.any:form=row_segments", rgba8, 128, 512, 1}, Expected{"box.any:form=row_segments", rgba16f, 16, 256, 1},
-                            Expected{"box.any:form=row_segments", r8, 16, 768, 1}, Expected{"box.any:form=row_segments", r8, 32, 768, 1},
-                            Expected{"box.any:form=row_segments", r8, 128, 768, 1}, Expected{"box.any:form=four_corner", rgba8, 128, 768, 1},
-                            Expected{"box.any:form=four_corner", rgba16f, 128, 768, 2}, Expected{"box.any:form=four_corner", r32f, 128, 1024, 1},
-                            Expected{"box.any:form=column_sums", rgba32f, 16, 1024, 2}}) {
+  for (const Expected& e :
+       {Expected{"box.any:form=subgroup", rgba8, 4, 1024, 1}, Expected{"box.any:form=subgroup", rgba8, 16, 1024, 1},
+        Expected{"box.any:form=row_segments", rgba8, 16, 512, 1}, Expected{"box.any:form=row_segments", rgba8, 64, 384, 1},
+        Expected{"box.any:form=row_segments", rgba8, 128, 512, 1}, Expected{"box.any:form=row_segments", rgba16f, 16, 256, 1},
+        Expected{"box.any:form=row_segments", r8, 16, 768, 1}, Expected{"box.any:form=row_segments", r8, 32, 768, 1},
+        Expected{"box.any:form=row_segments", r8, 128, 768, 1}, Expected{"box.any:form=four_corner", rgba8, 128, 768, 1},
+        Expected{"box.any:form=four_corner", rgba16f, 128, 768, 2}, Expected{"box.any:form=four_corner", r32f, 128, 1024, 1},
+        Expected{"box.any:form=column_sums", rgba32f, 16, 1024, 2}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const BlurSpec spec = spec_of(Box::of_radius(e.radius, e.radius));
     const Pass pass = fast_passes(must(make_plan(spec, desc, desc, device, with(std::string(e.algorithm))))).back();
@@ -277,7 +274,8 @@ TEST(VulkanPlan, GroupsOfSegmentsFollowFromTheWindow) {
   using enum PixelFormat;
   for (const double radius : {4, 16, 32}) {
     EXPECT_EQ(group(rgba8, radius), "128 threads of 2, 8") << radius;
-    EXPECT_EQ(group(rgba16f, radius), radius < 6 ? "128 threads of 2, 4" : "128 threads of 2, 8") << "what leaves stays in the second cache";
+    EXPECT_EQ(group(rgba16f, radius), radius < 6 ? "128 threads of 2, 4" : "128 threads of 2, 8")
+        << "what leaves stays in the second cache";
   }
   for (const PixelFormat format : {rgba8, rgba16f}) {
     EXPECT_EQ(group(format, 64), "128 threads of 4, 4") << "half of what 128 of 2 read would be for two strips";
@@ -312,21 +310,18 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
             cannot + "sums over 259 pixels exceed 16 bits");
   EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::rgba16, Box::of_radius(0, 0)),
             cannot + "pixels of 16 bits leave no room for sums in 16");
-  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::r8, Box::of_radius(9, 9)),
-            cannot + "one channel needs no second half of a word");
-  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16, Box::of_radius(128, 128)),
-            cannot + "sums over 257x257 pixels exceed 32 bits");
-  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba8, Box::of_radius(1.5, 1)),
-            cannot + "integer sums need a whole radius");
-  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16f, Box::of_radius(1, 1)),
-            cannot + "integer sums need an integer format");
+  EXPECT_EQ(error("box.any:sums=u16x2", PixelFormat::r8, Box::of_radius(9, 9)), cannot + "one channel needs no second half of a word");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16, Box::of_radius(128, 128)), cannot + "sums over 257x257 pixels exceed 32 bits");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba8, Box::of_radius(1.5, 1)), cannot + "integer sums need a whole radius");
+  EXPECT_EQ(error("box.any:sums=u32", PixelFormat::rgba16f, Box::of_radius(1, 1)), cannot + "integer sums need an integer format");
   EXPECT_EQ(error("box.any:form=column_sums", PixelFormat::r8, Box::of_radius(512, 1)),
             cannot + "a window of 1025 columns reaches further than the 1024 threads of a group");
   EXPECT_EQ(error("box.any:threads=64,rows_in_flight=16,lanes_per_row=8", PixelFormat::r8, Box::of_radius(1, 1)),
             cannot + "128 walks are more than the 64 threads of a group");
   EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
             cannot + "option accumulator is not for the vulkan backend");
-  EXPECT_EQ(error("box.any:form=column_sums,pixels_per_thread=4", PixelFormat::r8, Box::of_radius(1, 1)), cannot + "the option pixels_per_thread is for the forms subgroup and row_segments");
+  EXPECT_EQ(error("box.any:form=column_sums,pixels_per_thread=4", PixelFormat::r8, Box::of_radius(1, 1)),
+            cannot + "the option pixels_per_thread is for the forms subgroup and row_segments");
 }
 
 }  // namespace

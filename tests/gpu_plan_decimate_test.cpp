@@ -34,7 +34,8 @@ TEST(VulkanPlan, SoftwareDecimatesTallImagesInMoreWalks) {
     DeviceInfo device = fake_gpu(is_software);
     device.gpu.max_buffer_bytes = 1 << 30;
     device.name = "llvmpipe (LLVM 15.0.6, 256 bits)";  // whose few processors get few walks
-    return 8 * must(make_plan(spec_of(Gaussian{{20, 20}, {}, {}}), desc, desc, device, with("gauss.decimate:factor=8"))).passes.front().tile.y;
+    return 8 *
+           must(make_plan(spec_of(Gaussian{{20, 20}, {}, {}}), desc, desc, device, with("gauss.decimate:factor=8"))).passes.front().tile.y;
   };
   EXPECT_LT(rows_of_walk(true), 65535);
   EXPECT_GT(rows_of_walk(false), 65535);
@@ -96,8 +97,7 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
   const std::string cannot = "gauss.decimate cannot do this: ";
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles", 1000, PixelFormat::rgba8, device),
             cannot + "the vulkan backend has no kernel gauss_grid");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=slide,group=64x4"),
-            cannot + "option group is for a grid that is blurred by tiles");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=slide,group=64x4"), cannot + "option group is for a grid that is blurred by tiles");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample,storage=image"),
             cannot + "grids are blurred as they are expanded to pixels in buffers that are only blurred");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample,factor=6,support=4,samples_per_thread=8,coarse_rows=64"),
@@ -112,11 +112,11 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
             cannot + "the option step_rows is a multiple of samples_per_thread, 4");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=strips,group=64x2"),
             cannot + "the threads of a strip are side by side: group is such as 128x1");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample,step_rows=4"),
-            cannot + "the option step_rows is for blur=strips");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:blur=upsample,step_rows=4"), cannot + "the option step_rows is for blur=strips");
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,coarse_rows=2"),
             cannot + "the option coarse_rows is for blur=upsample and blur=strips");
-  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,support=4,read_pixels=4"), cannot + "so many cells of so many pixels reach further than 7 sigma");
+  EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,support=4,read_pixels=4"),
+            cannot + "so many cells of so many pixels reach further than 7 sigma");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=17x4"), cannot + "25 taps reach further than the tile of a group");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=64x12"),
             cannot + "it would need 62976 bytes of shared memory, the device has 32768");
@@ -136,8 +136,7 @@ TEST(VulkanPlan, DecimatingBySumsIsOneRound) {
   for (const auto& [format, sigma, at_once] :
        {Expected{rgba16f, 5, 768}, Expected{rgba16f, 8, 768}, Expected{rgba16f, 10, 640}, Expected{rgba16f, 20, 512},
         Expected{rgba32f, 5, 768}, Expected{rgba32f, 8, 768}, Expected{rgba32f, 10, 512}, Expected{r32f, 10, 640},
-        Expected{rgba16f, 50, 640},
-        Expected{rgba8, 100, 384}}) {
+        Expected{rgba16f, 50, 640}, Expected{rgba8, 100, 384}}) {
     const ImageDesc desc{4096, 4096, format};
     const Pass pass = must(make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device, with("gauss.decimate"))).passes.front();
     const double rounds = groups_a_processor(pass, device) * pass.group.x / at_once;
@@ -189,12 +188,10 @@ TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
   EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::r8), matrix);
   const std::string cannot = "gauss.decimate cannot do this: ";
   EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgba16f), cannot + "matrices multiply 8-bit integers");
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgb8),
-            cannot + "a matrix has no whole number of cells of three channels");
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgb8), cannot + "a matrix has no whole number of cells of three channels");
   EXPECT_EQ(cells_by("gauss.decimate:math=coopmat,read_pixels=2"),
             cannot + "matrices are made of 16 bytes at once, without the option read_pixels");
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat,storage=image"),
-            cannot + "matrices need pixels in buffers that are only blurred");
+  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat,storage=image"), cannot + "matrices need pixels in buffers that are only blurred");
   DeviceInfo device = fake_matrix_gpu();
   device.gpu.byte_matrices = false;
   EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 4000, device), sums);
@@ -206,7 +203,8 @@ TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
 TEST(VulkanPlan, WalksOfCellsFillProcessorsEvenly) {
   const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
   const DeviceInfo device = fake_h200();
-  const Plan plan = must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=coopmat,blur=tiles")));
+  const Plan plan =
+      must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with("gauss.decimate:math=coopmat,blur=tiles")));
   for (const Pass& pass : {plan.passes[0], plan.passes[2]}) {
     const double share = groups_a_processor(pass, device);
     EXPECT_LE(share, std::round(share)) << pass.kernel;

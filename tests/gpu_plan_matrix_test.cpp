@@ -92,11 +92,21 @@ TEST(VulkanPlan, GroupsOfMatricesSuitTheFormatAndTheTaps) {
     const char* blocks_and_threads;
   };
   using enum PixelFormat;
-  for (const Usual& usual : {Usual{rgba8, 4, 4096, "4, 128"}, {rgba8, 20, 4096, "2, 256"}, {rgba8, 4, 512, "2, 256"},
-                             {rgba16f, 9, 4096, "2, 256"}, {rgba16f, 15, 4096, "4, 128"}, {rgba16f, 30, 4096, "2, 256"},
-                             {rgba16f, 15, 512, "1, 256"}, {rgb8, 4, 4096, "4, 96"}, {rgb8, 9, 4096, "2, 96"},
-                             {rgb16f, 4, 4096, "2, 192"}, {rg8, 9, 4096, "1, 128"}, {rg8, 20, 4096, "2, 128"},
-                             {r8, 20, 4096, "1, 128"}, {rg16f, 9, 4096, "2, 128"}, {r16f, 20, 4096, "1, 128"}}) {
+  for (const Usual& usual : {Usual{rgba8, 4, 4096, "4, 128"},
+                             {rgba8, 20, 4096, "2, 256"},
+                             {rgba8, 4, 512, "2, 256"},
+                             {rgba16f, 9, 4096, "2, 256"},
+                             {rgba16f, 15, 4096, "4, 128"},
+                             {rgba16f, 30, 4096, "2, 256"},
+                             {rgba16f, 15, 512, "1, 256"},
+                             {rgb8, 4, 4096, "4, 96"},
+                             {rgb8, 9, 4096, "2, 96"},
+                             {rgb16f, 4, 4096, "2, 192"},
+                             {rg8, 9, 4096, "1, 128"},
+                             {rg8, 20, 4096, "2, 128"},
+                             {r8, 20, 4096, "1, 128"},
+                             {rg16f, 9, 4096, "2, 128"},
+                             {r16f, 20, 4096, "1, 128"}}) {
     const Options options = planned(usual.format, usual.radius, usual.side).algorithm.options;
     EXPECT_EQ(options.at("blocks") + ", " + options.at("threads"), usual.blocks_and_threads)
         << info(usual.format).name << " " << usual.radius << " " << usual.side;
@@ -169,7 +179,7 @@ TEST(VulkanPlan, TapsOfCodesStayHalves) {
 /// Matrices along x and sums along y: for four channels, and few rows of taps.
 TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
   const auto planned = [](std::string_view algorithm, PixelFormat format, std::int32_t radius, DeviceInfo device = fake_h200(),
-                           std::optional<double> max_error = {}) {
+                          std::optional<double> max_error = {}) {
     BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
     spec.accuracy.max_error = max_error;
     const ImageDesc desc{4096, 4096, format};
@@ -248,8 +258,7 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
       for (AxisTaps* axis : {&taps.x, &taps.y}) axis->weights.resize(count);
       for (double& w : taps.x.weights) w = weight(random) * size.x;
       for (double& w : taps.y.weights) w = weight(random) * size.y;
-      const Plan plan =
-          must(make_plan(spec_of(taps), desc, desc, fake_h200(), with("sep.fused:split=2,math=" + std::string(math))));
+      const Plan plan = must(make_plan(spec_of(taps), desc, desc, fake_h200(), with("sep.fused:split=2,math=" + std::string(math))));
       const Pass& pass = plan.passes.front();
       const auto halves = [&](const char* name) {
         const auto found = pass.constants.find(name);
@@ -277,7 +286,7 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
 /// What lanes fetch themselves is filtered along y first.
 TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
   const auto planned = [](std::string_view algorithm, PixelFormat format, PerAxis<std::int32_t> radius, std::int32_t side = 4096,
-                           const DeviceInfo& device = fake_h200()) {
+                          const DeviceInfo& device = fake_h200()) {
     const BlurSpec spec = spec_of(Gaussian{{radius.x / 3.0, radius.y / 3.0}, radius, {}});
     const ImageDesc desc{side, side, format};
     return make_plan(spec, desc, desc, device, with(algorithm));
@@ -311,10 +320,15 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
     std::int32_t side;
     const char* blocks_threads_and_pieces;
   };
-  for (const Usual& usual : {Usual{rgba8, 4, 4096, "3, 128, 12"}, {rgba8, 6, 4096, "6, 128, 12"}, {rgba8, 9, 4096, "4, 128, 8"},
-                             {rgba16f, 4, 4096, "4, 128, 8"}, {rgba16f, 9, 4096, "4, 128, 8"}, {rg16f, 4, 4096, "6, 128, 12"},
+  for (const Usual& usual : {Usual{rgba8, 4, 4096, "3, 128, 12"},
+                             {rgba8, 6, 4096, "6, 128, 12"},
+                             {rgba8, 9, 4096, "4, 128, 8"},
+                             {rgba16f, 4, 4096, "4, 128, 8"},
+                             {rgba16f, 9, 4096, "4, 128, 8"},
+                             {rg16f, 4, 4096, "6, 128, 12"},
                              {rgba8, 4, 512, "4, 128, 32"}}) {
-    const Options options = must(planned("sep.fused:math=coopmat_direct", usual.format, {usual.radius, usual.radius}, usual.side)).algorithm.options;
+    const Options options =
+        must(planned("sep.fused:math=coopmat_direct", usual.format, {usual.radius, usual.radius}, usual.side)).algorithm.options;
     EXPECT_EQ(options.at("blocks") + ", " + options.at("threads") + ", " + options.at("chunks"), usual.blocks_threads_and_pieces)
         << info(usual.format).name << " " << usual.radius << " " << usual.side;
   }
@@ -347,13 +361,15 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
   EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", rgba8, {4, 4}, 4096, narrow)),
             cannot + "matrices of lanes are for subgroups of 32");
   for (const PixelFormat format : {r8, rg8, rgb8, r16f, rgb16f}) {
-    EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", format, {4, 4})), cannot + "matrices of lanes are for pixels of whole words");
+    EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", format, {4, 4})),
+              cannot + "matrices of lanes are for pixels of whole words");
   }
   EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct", rgba8, {13, 13})),
             cannot + "the kernel has 27x27 taps, more than lanes hold matrices for");
   EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct,threads=48", rgba8, {4, 4})),
             cannot + "threads are whole subgroups: a multiple of 32");
-  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct,rows_in_flight=2", rgba8, {4, 4})), cannot + "option rows_in_flight is not for matrices of lanes");
+  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_direct,rows_in_flight=2", rgba8, {4, 4})),
+            cannot + "option rows_in_flight is not for matrices of lanes");
 }
 
 /// Cutting results to the range of codes costs instructions, and is for those alone that could round to something beyond it.

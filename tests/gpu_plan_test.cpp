@@ -55,7 +55,8 @@ TEST(VulkanPlan, WithoutSmallStorageThereAreNoBuffers) {
   DeviceInfo device = fake_gpu(false);
   device.gpu.small_storage = false;
   EXPECT_EQ(storage_of(device), "image");
-  EXPECT_EQ(refusal(device, kStorages[1]), "nxn.direct cannot do this: the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
+  EXPECT_EQ(refusal(device, kStorages[1]),
+            "nxn.direct cannot do this: the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
   EXPECT_EQ(storage_of(device, {61, 47, PixelFormat::rgb8}),
             "nxn.direct cannot do this: the device has no 8- and 16-bit numbers in buffers, or cannot round to the nearest f16");
 }
@@ -71,19 +72,16 @@ TEST(VulkanPlan, LongImagesAreBuffers) {
   DeviceInfo device = fake_gpu(false);
   device.gpu.max_image_length = 60;
   EXPECT_EQ(storage_of(device), "buffer");
-  EXPECT_EQ(refusal(device, kStorages[0]),
-            "nxn.direct cannot do this: an image is longer than the 60 pixels of the device");
+  EXPECT_EQ(refusal(device, kStorages[0]), "nxn.direct cannot do this: an image is longer than the 60 pixels of the device");
   device.gpu.max_buffer_bytes = 1000;
-  EXPECT_EQ(storage_of(device),
-            "nxn.direct cannot do this: an image is larger than the 1000 bytes that one binding of the device can see");
+  EXPECT_EQ(storage_of(device), "nxn.direct cannot do this: an image is larger than the 1000 bytes that one binding of the device can see");
 }
 
 TEST(VulkanPlan, GroupsFitTheDevice) {
   EXPECT_EQ(refusal(fake_gpu(false), "nxn.direct:group=64x32"),
             "nxn.direct cannot do this: the device has no work groups of 64x32 threads");
   for (const std::string text : {"16", "0x4", "-1x4", "16x", "4x4x4", "16x16 "}) {
-    EXPECT_NE(refusal(fake_gpu(false), "nxn.direct:group=" + text).find("two sizes such as 16x16"), std::string::npos)
-        << text;
+    EXPECT_NE(refusal(fake_gpu(false), "nxn.direct:group=" + text).find("two sizes such as 16x16"), std::string::npos) << text;
   }
 }
 
@@ -103,13 +101,13 @@ TEST(VulkanPlan, NothingRoundedIsDividedByAFloatAlphaThatMayPassThroughZero) {
     spec.accuracy.max_error = max_error;
     return make_plan(spec, kDesc, {kDesc.width, kDesc.height, dst}, fake_gpu(false), with(algorithm));
   };
-  for (const std::string_view algorithm :
-       {"sep.direct:intermediate=rgba16f", "sep.shared:cache=f16", "sep.sliding:cache=f16", "sep.inline:cache=f16",
-        "sep.inline_shared:cache=f16", "nxn.shared:cache=f16", "nxn.shared:cache=unorm8", "nxn.shared:packing=packed",
-        "nxn.direct:packing=packed"}) {
+  for (const std::string_view algorithm : {"sep.direct:intermediate=rgba16f", "sep.shared:cache=f16", "sep.sliding:cache=f16",
+                                           "sep.inline:cache=f16", "sep.inline_shared:cache=f16", "nxn.shared:cache=f16",
+                                           "nxn.shared:cache=unorm8", "nxn.shared:packing=packed", "nxn.direct:packing=packed"}) {
     EXPECT_EQ(message_of(plan(algorithm, PixelFormat::rgba16f, AlphaMode::premultiply, 0.05)),
-              std::string(algorithm.substr(0, algorithm.find(':'))) + " cannot do this: the kernel has negative weights; "
-              "dividing float colours by their alpha would magnify a reduced precision");
+              std::string(algorithm.substr(0, algorithm.find(':'))) +
+                  " cannot do this: the kernel has negative weights; "
+                  "dividing float colours by their alpha would magnify a reduced precision");
     EXPECT_TRUE(plan(algorithm, PixelFormat::rgba8, AlphaMode::premultiply, 0.05).ok()) << algorithm;
     EXPECT_TRUE(plan(algorithm, PixelFormat::rgba16f, AlphaMode::ignore, 0.05).ok()) << algorithm;
   }
@@ -245,8 +243,7 @@ TEST(VulkanPlan, SharedMemoryIsNotExceeded) {
         const Result<Plan> here = plan(device);
         if (here) continue;
         ++refused;
-        EXPECT_NE(here.error().message.find("shared memory, the device has " + std::to_string(device.gpu.shared_bytes)),
-                  std::string::npos)
+        EXPECT_NE(here.error().message.find("shared memory, the device has " + std::to_string(device.gpu.shared_bytes)), std::string::npos)
             << here.error().message;
       }
     }
@@ -304,7 +301,8 @@ TEST(VulkanPlan, LanesLendEachOtherPixelsWhereThatIsFaster) {
   EXPECT_EQ(neighbours_of(4, PixelFormat::r8, "sep.fused:math=mixed"), "shuffle mixed");
   EXPECT_EQ(neighbours_of(1, PixelFormat::rgba16, "sep.fused:math=half"),
             cannot + "sums of f16 are for integers of 8 bits and for two or four channels of f16");
-  EXPECT_EQ(neighbours_of(4, PixelFormat::rgba8, "sep.fused:math=half"), cannot + "its error of up to 0.00072 is above the allowed 0.00049");
+  EXPECT_EQ(neighbours_of(4, PixelFormat::rgba8, "sep.fused:math=half"),
+            cannot + "its error of up to 0.00072 is above the allowed 0.00049");
   EXPECT_EQ(neighbours_of(9, PixelFormat::rgba8, "sep.fused:math=half,pixels_per_thread=1", 0.5),
             cannot + "sums of f16 err by a quarter of a code and more with these taps");
   EXPECT_EQ(neighbours_of(1, PixelFormat::r8, "sep.fused:exchange=shuffle,pixels_per_thread=2"),
@@ -328,8 +326,7 @@ TEST(VulkanPlan, SumsOfCodesInHalvesNeedSymmetricTapsThatKeepTheirRange) {
   EXPECT_EQ(refused("sep.fused:math=half", uneven), cannot + "sums of codes in f16 are for symmetric kernels");
   EXPECT_EQ(refused("sep.fused:math=mixed", uneven), cannot + "sums of codes in f16 are for symmetric kernels");
   for (const AxisTaps& taps : {sharp, bright}) {
-    EXPECT_EQ(refused("sep.fused:math=half", taps),
-              cannot + "sums of f16 are for weights of codes that are not negative and sum to one");
+    EXPECT_EQ(refused("sep.fused:math=half", taps), cannot + "sums of f16 are for weights of codes that are not negative and sum to one");
     EXPECT_EQ(refused("sep.fused:math=mixed", taps), "");
   }
 }
@@ -383,15 +380,17 @@ TEST(VulkanPlan, ErrorsOfHalvesDoNotShrinkWithTheWeights) {
   const auto error = [&](std::string_view algorithm, double scale) {
     BlurSpec spec;
     std::vector<double> weights = must(make_plan(spec_of(Gaussian{{2, 2}, PerAxis<std::int32_t>{6, 6}, {}}), desc, desc, fake_matrix_gpu(),
-                                                 with("sep.fused:exchange=shared"))).passes[0].taps.x.weights;
+                                                 with("sep.fused:exchange=shared")))
+                                      .passes[0]
+                                      .taps.x.weights;
     Taps taps{{weights, 6}, {weights, 6}, Normalization::none};
     for (double& w : taps.y.weights) w *= scale;
     spec.kernel = taps;
     spec.accuracy.max_error = 1.0;
     return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).predicted_error;
   };
-  for (const char* algorithm : {"sep.fused:math=coopmat,split=1", "sep.fused:math=coopmat,split=2", "sep.fused:math=coopmat_x", "sep.fused:math=coopmat_direct",
-                                "sep.fused:math=mixed", "sep.fused:math=half,pixels_per_thread=1"}) {
+  for (const char* algorithm : {"sep.fused:math=coopmat,split=1", "sep.fused:math=coopmat,split=2", "sep.fused:math=coopmat_x",
+                                "sep.fused:math=coopmat_direct", "sep.fused:math=mixed", "sep.fused:math=half,pixels_per_thread=1"}) {
     const double of_one = error(algorithm, 1.0);
     EXPECT_GT(of_one, 0.0);
     for (const double scale : {0.25, 0.0625, 4.0, 1024.0}) {

@@ -10,8 +10,7 @@
 namespace mollify::test {
 namespace {
 
-const std::vector<PixelFormat> kFormats{PixelFormat::rgba8, PixelFormat::rgb16, PixelFormat::rg16f,
-                                        PixelFormat::rgba32f};
+const std::vector<PixelFormat> kFormats{PixelFormat::rgba8, PixelFormat::rgb16, PixelFormat::rg16f, PixelFormat::rgba32f};
 
 std::vector<KernelSpec> kernels() {
   std::vector<KernelSpec> result = sample_kernels();
@@ -58,8 +57,7 @@ TEST(Invariance, TilesSideBySideDoNotTouchEachOther) {
       for (const AlgorithmChoice& choice : choices(spec, src.desc(), format)) {
         const Pixels one = blurred(spec, src.view(), {format, choice, 1});
         int different = 0;
-        for (int round = 0; round < 8; ++round)
-          different += blurred(spec, src.view(), {format, choice, 2}) == one ? 0 : 1;
+        for (int round = 0; round < 8; ++round) different += blurred(spec, src.view(), {format, choice, 2}) == one ? 0 : 1;
         EXPECT_EQ(different, 0) << to_string(choice) << " " << info(format).name;
       }
     }
@@ -79,8 +77,8 @@ TEST(Invariance, ARegionIsACropOfTheWhole) {
           BlurSpec part = spec;
           part.roi = region;
           EXPECT_EQ(blurred(part, src.view(), {format, choice, 2}), cropped(whole, region))
-              << to_string(choice) << " " << info(format).name << " " << region.width << "x" << region.height << "+"
-              << region.x << "+" << region.y;
+              << to_string(choice) << " " << info(format).name << " " << region.width << "x" << region.height << "+" << region.x << "+"
+              << region.y;
         }
       }
     }
@@ -92,8 +90,8 @@ TEST(Invariance, ARegionIsACropEvenWhereRoundingErrorsShow) {
   const ImageDesc desc{40, 300, PixelFormat::r32f};
   Pixels src = Pixels::random(desc);
   for (std::int32_t i = 0; i < 40 * 300; i += 371) src.set(i % 40, i / 40, 0, 1e16);
-  for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(3, 5)), KernelSpec(Box::of_radius(2.5, 30.5)),
-                                   KernelSpec(Gaussian{{2, 3}, {}, {}})}) {
+  for (const KernelSpec& kernel :
+       {KernelSpec(Box::of_radius(3, 5)), KernelSpec(Box::of_radius(2.5, 30.5)), KernelSpec(Gaussian{{2, 3}, {}, {}})}) {
     BlurSpec spec = spec_of(kernel);
     const Pixels whole = blurred(spec, src.view(), {desc.format, {}, 1});
     EXPECT_EQ(blurred(spec, src.view(), {desc.format, {}, 5}), whole);
@@ -208,8 +206,8 @@ TEST(InPlace, BlurSeesEveryOverlap) {
   const ImageDesc desc{50, 40, PixelFormat::rgb8};
   const std::ptrdiff_t row_bytes = 200;
   const BlurSpec spec = spec_of(Gaussian{{2, 2}, {}, {}});
-  for (const std::ptrdiff_t shift : {-10 * row_bytes, -row_bytes, std::ptrdiff_t{-9}, std::ptrdiff_t{0},
-                                     std::ptrdiff_t{21}, row_bytes, 10 * row_bytes}) {
+  for (const std::ptrdiff_t shift :
+       {-10 * row_bytes, -row_bytes, std::ptrdiff_t{-9}, std::ptrdiff_t{0}, std::ptrdiff_t{21}, row_bytes, 10 * row_bytes}) {
     std::vector<std::byte> memory(static_cast<std::size_t>(row_bytes * 80));
     std::byte* first = memory.data() + 20 * row_bytes;
     const ImageView src{desc, first, row_bytes};

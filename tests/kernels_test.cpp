@@ -1,11 +1,12 @@
 // Each SIMD kernel against its scalar twin: the same bits, or as near as the twin's comment promises.
+#include "backends/cpu/kernels/kernels.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <random>
 
-#include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "math/splines.h"
 #include "support.h"
@@ -20,12 +21,10 @@ struct Formats {
   PixelFormat dst;
 };
 constexpr Formats kFormatPairs[] = {
-    {PixelFormat::r8, PixelFormat::r8},         {PixelFormat::rg8, PixelFormat::rg32f},
-    {PixelFormat::rgb8, PixelFormat::rgb16},    {PixelFormat::rgba8, PixelFormat::rgba8},
-    {PixelFormat::rg8, PixelFormat::rg8},       {PixelFormat::rgb8, PixelFormat::rgb8},
-    {PixelFormat::rgb16, PixelFormat::rgb16},   {PixelFormat::rgba16, PixelFormat::rgba16f},
-    {PixelFormat::rg16f, PixelFormat::rg8},     {PixelFormat::rgba16f, PixelFormat::rgba16f},
-    {PixelFormat::r32f, PixelFormat::r32f},     {PixelFormat::rgba32f, PixelFormat::rgba32f},
+    {PixelFormat::r8, PixelFormat::r8},           {PixelFormat::rg8, PixelFormat::rg32f},      {PixelFormat::rgb8, PixelFormat::rgb16},
+    {PixelFormat::rgba8, PixelFormat::rgba8},     {PixelFormat::rg8, PixelFormat::rg8},        {PixelFormat::rgb8, PixelFormat::rgb8},
+    {PixelFormat::rgb16, PixelFormat::rgb16},     {PixelFormat::rgba16, PixelFormat::rgba16f}, {PixelFormat::rg16f, PixelFormat::rg8},
+    {PixelFormat::rgba16f, PixelFormat::rgba16f}, {PixelFormat::r32f, PixelFormat::r32f},      {PixelFormat::rgba32f, PixelFormat::rgba32f},
     {PixelFormat::rgb32f, PixelFormat::rgb16f},
 };
 
@@ -40,15 +39,16 @@ RowPipeline pipeline(const Formats& formats, BorderMode x, BorderMode y) {
   const FormatInfo& from = info(formats.src);
   const FormatInfo& to = info(formats.dst);
   rows.source = {component_of(formats.src), from.channels, AlphaMode::ignore, TransferFunction::none, 1.0};
-  rows.destination = {component_of(formats.dst), to.channels, AlphaMode::ignore, TransferFunction::none,
-                      to.unit() / from.unit()};
+  rows.destination = {component_of(formats.dst), to.channels, AlphaMode::ignore, TransferFunction::none, to.unit() / from.unit()};
   rows.border.mode = {x, y};
   rows.outside = decode_pixel(rows.source, {0.25, 0.5, 0.75, 1.0}, from.unit());
   return rows;
 }
 
 /// Fused multiply-adds round once; without them SIMD and twin round differently.
-bool fuses() { return simd_target().substr(0, 3) == "AVX" || simd_target() == "NEON"; }
+bool fuses() {
+  return simd_target().substr(0, 3) == "AVX" || simd_target() == "NEON";
+}
 
 /// A source that is new in every run; a failure names its seed.
 Pixels fresh_source(const ImageDesc& desc, std::uint64_t& seed) {
@@ -61,8 +61,8 @@ enum class Match { same_bits, last_place };
 /// Runs both versions over a tile that begins inside the image, so that every border and no alignment is met.
 template <class Kernel>
 void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
-                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&),
-                  float* grid = nullptr, std::int32_t width = 60) {
+                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&), float* grid = nullptr,
+                  std::int32_t width = 60) {
   std::uint64_t seed = 0;
   const Pixels src = fresh_source({width + 1, 23, formats.src}, seed);
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -113,15 +113,15 @@ TEST(Twins, SepFusedMatches) {
       expect_twins(formats, match, SepFusedScratch<float>(nullptr, width, 4, 5, channels).bytes, narrow, sep_fused_f32,
                    scalar::sep_fused_f32, nullptr, width);
     }
-    expect_twins(formats, match, SepFusedScratch<double>(nullptr, 60, 4, 2, channels).bytes, wide, sep_fused_f64,
-                 scalar::sep_fused_f64);
+    expect_twins(formats, match, SepFusedScratch<double>(nullptr, 60, 4, 2, channels).bytes, wide, sep_fused_f64, scalar::sep_fused_f64);
   });
 }
 
 TEST(Twins, SepFusedU8Matches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     if (formats.src != formats.dst || rows.source.component != Component::u8) return;
-    const SepFusedU8 kernels[] = {  // taps, halved once for each run after theirs, sum to 65536 at most
+    const SepFusedU8 kernels[] = {
+        // taps, halved once for each run after theirs, sum to 65536 at most
         {rows, {{25536, 40000}, {1}}, {{5536, 10000, 30000, 20000}, {3}}, 130},
         {rows, {{5536, 20000, 40000}, {2}}, {{25536, 40000}, {1}}, 129},
         {rows, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{5537, 20000, 39999}, {2}}, 128},
@@ -138,10 +138,10 @@ TEST(Twins, SepFusedU8Matches) {
 TEST(Twins, GaussPyramidMatches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     if (formats.src != formats.dst || rows.source.component != Component::u8) return;
-    const GaussPyramid kernels[] = {  // as there: taps sum to 65536 at most
-        {rows, 1, {{5536, 10000, 30000, 20000}, {3}}, {{25536, 40000}, {1}}, 130},
-        {rows, 2, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{5536, 10000, 30000, 20000}, {3}}, 124},
-        {rows, 3, {{25536, 40000}, {1}}, {{65535}, {0}}, 120}};
+    const GaussPyramid kernels[] = {// as there: taps sum to 65536 at most
+                                    {rows, 1, {{5536, 10000, 30000, 20000}, {3}}, {{25536, 40000}, {1}}, 130},
+                                    {rows, 2, {{8192, 16384, 12288, 8192, 16384}, {2, 4}}, {{5536, 10000, 30000, 20000}, {3}}, 124},
+                                    {rows, 3, {{25536, 40000}, {1}}, {{65535}, {0}}, 120}};
     for (const GaussPyramid& kernel : kernels) {
       for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
         const GaussPyramidScratch shape(nullptr, width, kernel.levels, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
@@ -157,8 +157,7 @@ TEST(Twins, GaussCutMatches) {
     // As there, but windows have their share: 2 * radius + 1 times their height, of 2^24.
     const GaussCut kernels[] = {
         {rows, {1, {{5536, 10000, 28000, 20000}, {3}}, 15, 5, 45000}, {1, {{25536, 38000}, {1}}, 200, 9, 30000}, 130},
-        {rows, {2, {{8192, 16384, 12288, 8192, 14384}, {2, 4}}, 90, 20, 12000},
-         {1, {{5536, 10000, 28000, 20000}, {3}}, 0, 7, 10}, 124},
+        {rows, {2, {{8192, 16384, 12288, 8192, 14384}, {2, 4}}, 90, 20, 12000}, {1, {{5536, 10000, 28000, 20000}, {3}}, 0, 7, 10}, 124},
         {rows, {1, {{25536, 38000}, {1}}, 0, 1, 65535}, {3, {{62000}, {0}}, 60, 40, 9000}, 120}};
     for (const GaussCut& kernel : kernels) {
       const auto shape = [](const CutAxis& axis) { return CutShape{axis.levels, axis.reach(), axis.radius}; };
@@ -178,8 +177,7 @@ TEST(Twins, NxnDirectMatches) {
     const int channels = rows.source.channels;
     expect_twins(formats, match, NxnDirectScratch<float>(nullptr, 60, 3, 2, channels).bytes, narrow, nxn_direct_f32,
                  scalar::nxn_direct_f32);
-    expect_twins(formats, match, NxnDirectScratch<double>(nullptr, 60, 2, 3, channels).bytes, wide, nxn_direct_f64,
-                 scalar::nxn_direct_f64);
+    expect_twins(formats, match, NxnDirectScratch<double>(nullptr, 60, 2, 3, channels).bytes, wide, nxn_direct_f64, scalar::nxn_direct_f64);
   });
 }
 
@@ -199,8 +197,7 @@ TEST(Twins, BoxAnyMatches) {
     if (info(formats.src).is_unorm()) {
       BoxAny integer = box;
       integer.rows.destination.scale *= box.scale;
-      expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 60, 6, channels).bytes, integer, box_any_i32,
-                   scalar::box_any_i32);
+      expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 60, 6, channels).bytes, integer, box_any_i32, scalar::box_any_i32);
     }
     const BoxExtent ends[][2] = {{{2, 3}, {4, 1}}, {{1.5, 2.25}, {0.5, 3.0}}, {{0, 70}, {1, 1.75}}};
     for (const auto& [x, y] : ends) {
@@ -215,8 +212,7 @@ TEST(Twins, BoxAnyMatches) {
 
 DecimatedAxis decimated_axis(int factor, int order) {
   const std::vector<double> spline = box_spline(factor, order);
-  DecimatedAxis axis{factor, spline_centre(spline.size()), spline_cells(spline.size(), factor),
-                     {spline.begin(), spline.end()}};
+  DecimatedAxis axis{factor, spline_centre(spline.size()), spline_cells(spline.size(), factor), {spline.begin(), spline.end()}};
   axis.spline.resize(static_cast<std::size_t>(axis.cells * factor), 0.0F);
   return axis;
 }
@@ -245,8 +241,8 @@ TEST(Twins, GaussDecimateMatches) {
       const Pixels src = fresh_source({61, 23, formats.src}, seed);
       SCOPED_TRACE("seed " + std::to_string(seed));
       Pixels unused = Pixels::constant({1, 1, formats.dst}, 0.0);
-      const GaussDecimateScratch shape(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor,
-                                       {axis.y.factor, axis.y.cells}, channels);
+      const GaussDecimateScratch shape(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor, {axis.y.factor, axis.y.cells},
+                                       channels);
       std::vector<float> scratch(static_cast<std::size_t>(shape.bytes) / 4 + 16);
       auto* aligned = reinterpret_cast<std::byte*>(scratch.data());
       aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
@@ -260,13 +256,11 @@ TEST(Twins, GaussDecimateMatches) {
       for (std::int64_t y = 0; y < grid.size.y; ++y) {
         for (std::int64_t i = 0; i < grid.size.x * channels; ++i) {
           const auto at = static_cast<std::size_t>(y * grid.stride + i);
-          ASSERT_NEAR(cells[at], expected[at], 2e-3F * std::max(1.0F, std::abs(expected[at])))
-              << "cell " << i << ", " << y;
+          ASSERT_NEAR(cells[at], expected[at], 2e-3F * std::max(1.0F, std::abs(expected[at]))) << "cell " << i << ", " << y;
         }
       }
 
-      const GaussExpandScratch back(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5},
-                                    channels);
+      const GaussExpandScratch back(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5}, channels);
       expect_twins(formats, Match::last_place, back.bytes, out, gauss_upsample, scalar::gauss_upsample, cells.data());
     }
   });
@@ -285,14 +279,12 @@ TEST(Twins, OnePassOfADecimatedGaussianMatchesTwo) {
     for (const PerAxis<DecimatedAxis>& axis : decimated_axes()) {
       const int channels = rows.source.channels;
       const CoarseGrid grid = grid_around(axis, channels);
-      const GaussOnePass both{{rows, axis, grid},
-                              {rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}}};
+      const GaussOnePass both{{rows, axis, grid}, {rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}}};
       std::vector<float> cells(static_cast<std::size_t>(grid.stride * grid.size.y));
       const GaussOnePassScratch one(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5}, channels);
-      const GaussDecimateScratch two(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor,
-                                     {axis.y.factor, axis.y.cells}, channels);
-      expect_twins(formats, Match::same_bits, std::max(one.bytes, two.bytes), both, gauss_one_pass, in_two_passes,
-                   cells.data());
+      const GaussDecimateScratch two(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor, {axis.y.factor, axis.y.cells},
+                                     channels);
+      expect_twins(formats, Match::same_bits, std::max(one.bytes, two.bytes), both, gauss_one_pass, in_two_passes, cells.data());
     }
   });
 }

@@ -24,9 +24,7 @@ class SparseImage {
     if (data_ != nullptr) munmap(data_, bytes_);
   }
   [[nodiscard]] bool ok() const { return data_ != nullptr; }
-  [[nodiscard]] ImageView view() const {
-    return {desc_, data_, static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())};
-  }
+  [[nodiscard]] ImageView view() const { return {desc_, data_, static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())}; }
 
  private:
   ImageDesc desc_;
@@ -35,8 +33,7 @@ class SparseImage {
 };
 
 /// Blurs `region` of `desc` with random bytes on and around it, as far as `margin` pixels.
-void expect_exact(const ImageDesc& desc, const Rect& region, const KernelSpec& kernel, BorderMode mode,
-                  std::int32_t margin) {
+void expect_exact(const ImageDesc& desc, const Rect& region, const KernelSpec& kernel, BorderMode mode, std::int32_t margin) {
   const SparseImage src(desc);
   if (!src.ok()) GTEST_SKIP() << "no address space for " << desc.payload_bytes() << " bytes";
   cases::Random random(5);
@@ -59,8 +56,7 @@ void expect_exact(const ImageDesc& desc, const Rect& region, const KernelSpec& k
     for (std::int32_t x = 0; x < region.width; x += 5) {
       const auto exact = reference_at(spec, src.view(), x, y);
       ASSERT_TRUE(exact.ok());
-      for (int c = 0; c < format.channels; ++c)
-        ASSERT_NEAR(result.at(x, y, c), (*exact)[c], tolerance) << x << ", " << y;
+      for (int c = 0; c < format.channels; ++c) ASSERT_NEAR(result.at(x, y, c), (*exact)[c], tolerance) << x << ", " << y;
     }
   }
 }
@@ -79,10 +75,8 @@ TEST(Large, WrapReachesTheOtherEnd) {
 }
 
 TEST(Large, ARowBeyond2To31Bytes) {
-  expect_exact({300'000'000, 2, PixelFormat::rgba16}, {299'999'900, 0, 100, 2}, Box::of_radius(0, 0), BorderMode::clamp,
-               0);
-  expect_exact({600'000'000, 2, PixelFormat::rgba8}, {599'999'900, 0, 100, 2}, Gaussian{{1.5, 0.5}, {}, {}},
-               BorderMode::clamp, 20);
+  expect_exact({300'000'000, 2, PixelFormat::rgba16}, {299'999'900, 0, 100, 2}, Box::of_radius(0, 0), BorderMode::clamp, 0);
+  expect_exact({600'000'000, 2, PixelFormat::rgba8}, {599'999'900, 0, 100, 2}, Gaussian{{1.5, 0.5}, {}, {}}, BorderMode::clamp, 20);
 }
 
 }  // namespace

@@ -41,8 +41,7 @@ void expect_local(double bad, PixelFormat format, std::int32_t bad_x, std::int32
       std::int32_t spread = 0;
       for (std::int32_t y = 0; y < kHeight; ++y) {
         for (std::int32_t x = 0; x < kWidth; ++x) {
-          const bool reached =
-              x >= bad_x - reach.right && x <= bad_x + reach.left && y >= bad_y - reach.down && y <= bad_y + reach.up;
+          const bool reached = x >= bad_x - reach.right && x <= bad_x + reach.left && y >= bad_y - reach.down && y <= bad_y + reach.up;
           for (int c = 0; c < info(format).channels; ++c) {
             if (!reached || c != 0) {
               spread += result.at(x, y, c) == expected.at(x, y, c) ? 0 : 1;

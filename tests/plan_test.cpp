@@ -5,12 +5,12 @@
 #include <set>
 
 #include "algorithms/registry.h"
-#include "math/accuracy.h"
 #include "base/text.h"
 #include "base/transfer.h"
+#include "math/accuracy.h"
+#include "model/tuning.h"
 #include "mollify/build.h"
 #include "support.h"
-#include "model/tuning.h"
 
 namespace mollify::test {
 namespace {
@@ -50,11 +50,11 @@ struct Home {
 [[maybe_unused]] std::vector<Home> homes_of(std::string_view algorithm) {
   std::vector<Home> homes;
   for (const DeviceInfo& device : {full_device(), fake_gpu(false), fake_matrix_gpu()}) {
-    for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(2, 2)), KernelSpec(Box::of_radius(1, 1)),
-                                     KernelSpec(Gaussian{{20, 20}, {}, {}}), KernelSpec(Gaussian{{2, 2}, {}, {}}),
-                                     KernelSpec(Gaussian{{3, 3}, {}, {}}), KernelSpec(Gaussian{{8, 8}, {}, {}}),
-                                     KernelSpec(Gaussian{{20, 20}, {{60, 60}}, {}}),
-                                     KernelSpec(Matrix{3, 3, {1, 2, 1, 2, 3, 2, 1, 2, 1}, {1, 1}, Normalization::unit_sum})}) {
+    for (const KernelSpec& kernel :
+         {KernelSpec(Box::of_radius(2, 2)), KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{20, 20}, {}, {}}),
+          KernelSpec(Gaussian{{2, 2}, {}, {}}), KernelSpec(Gaussian{{3, 3}, {}, {}}), KernelSpec(Gaussian{{8, 8}, {}, {}}),
+          KernelSpec(Gaussian{{20, 20}, {{60, 60}}, {}}),
+          KernelSpec(Matrix{3, 3, {1, 2, 1, 2, 3, 2, 1, 2, 1}, {1, 1}, Normalization::unit_sum})}) {
       BlurSpec spec = spec_of(kernel);
       spec.accuracy.max_error = 0.5;
       for (const PixelFormat format : {kImage.format, PixelFormat::rgba16f}) {
@@ -189,9 +189,7 @@ TEST(Plan, AMissingKernelIsNamedInTheRefusal) {
 TEST(Plan, TheRightFamilyIsChosen) {
   EXPECT_EQ(plan_with(spec_of(Gaussian{{2, 2}, {}, {}}), full_device())->algorithm.id, "sep.fused");
   EXPECT_EQ(plan_with(spec_of(Box::of_radius(32, 32)), full_device())->algorithm.id, "box.any");
-  EXPECT_EQ(
-      plan_with(spec_of(Matrix{2, 2, {1, 2, 3, 5}, {0, 0}, Normalization::unit_sum}), full_device())->algorithm.id,
-      "nxn.direct");
+  EXPECT_EQ(plan_with(spec_of(Matrix{2, 2, {1, 2, 3, 5}, {0, 0}, Normalization::unit_sum}), full_device())->algorithm.id, "nxn.direct");
 }
 
 /// The rounding that is promised must leave room for the fit.
@@ -222,8 +220,7 @@ TEST(Plan, DecimationLeavesTheFitWhatRoundingDoesNotNeed) {
   for (const Cells& cells : {Cells{5, "3", "4x3"}, Cells{7, "5", "4"}, Cells{30, "12", "3"}, Cells{100, "40x28", "3"}}) {
     const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
     const PlanOptions options{.algorithm = AlgorithmChoice{"gauss.decimate", {}}};
-    const Plan plan =
-        make_plan(spec_of(Gaussian{{cells.sigma, cells.sigma}, {}, {}}), desc, desc, full_device(), options).value();
+    const Plan plan = make_plan(spec_of(Gaussian{{cells.sigma, cells.sigma}, {}, {}}), desc, desc, full_device(), options).value();
     EXPECT_EQ(plan.algorithm.options.at("factor"), cells.factor) << "sigma " << cells.sigma;
     EXPECT_EQ(plan.algorithm.options.at("support"), cells.count) << "sigma " << cells.sigma;
     EXPECT_GT(plan.predicted_error, 0.85 * plan.allowed_error) << "sigma " << cells.sigma;
@@ -239,9 +236,8 @@ TEST(Plan, LargeCutGaussiansAreDecimated) {
     double truncate;
     std::string_view algorithm;
   };
-  for (const Cut& cut : {Cut{10, 4, "gauss.pyramid"}, Cut{5, 4, "gauss.pyramid"}, Cut{5, 3, "sep.fused"},
-                         Cut{8, 3, "gauss.cut"}, Cut{22, 3, "gauss.cut"}, Cut{32, 3, "gauss.cut"},
-                         Cut{42.5, 3, "gauss.decimate"}, Cut{300, 3, "gauss.decimate"}}) {
+  for (const Cut& cut : {Cut{10, 4, "gauss.pyramid"}, Cut{5, 4, "gauss.pyramid"}, Cut{5, 3, "sep.fused"}, Cut{8, 3, "gauss.cut"},
+                         Cut{22, 3, "gauss.cut"}, Cut{32, 3, "gauss.cut"}, Cut{42.5, 3, "gauss.decimate"}, Cut{300, 3, "gauss.decimate"}}) {
     const ImageDesc desc{4096, 4096, PixelFormat::rgba8};
     const Result<Plan> plan = make_plan(spec_of(Gaussian{{cut.sigma, cut.sigma}, {}, cut.truncate}), desc, desc, full_device());
     ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -300,8 +296,8 @@ TEST(Plan, AMatrixOfRankOneRunsAsTwoPassesOfTaps) {
 
 TEST(Plan, NeitherRegionNorThreadsChangeTheChoice) {
   // Results do not depend on them, so the algorithm may not either.
-  for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Box::of_radius(3, 2)),
-                                   KernelSpec(Box::of_radius(2.5, 7)), KernelSpec(Box::of_radius(40, 40))}) {
+  for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(1, 1)), KernelSpec(Box::of_radius(3, 2)), KernelSpec(Box::of_radius(2.5, 7)),
+                                   KernelSpec(Box::of_radius(40, 40))}) {
     for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba32f}) {
       const ImageDesc src{1000, 800, format};
       const AlgorithmChoice whole = make_plan(spec_of(kernel), src, src, full_device())->algorithm;
@@ -440,8 +436,7 @@ TEST(Plan, EveryOptionValueIsAcceptedSomewhere) {
         std::string messages;
         const bool accepted = std::ranges::any_of(homes, [&](const Home& home) {
           const Result<Plan> plan = plan_at(home, text);
-          messages += plan ? "taken as " + plan->algorithm.options.at(std::string(option.name)) + "\n"
-                           : plan.error().message + "\n";
+          messages += plan ? "taken as " + plan->algorithm.options.at(std::string(option.name)) + "\n" : plan.error().message + "\n";
           return plan && plan->algorithm.options.at(std::string(option.name)) == value;
         });
         EXPECT_TRUE(accepted) << text << ": " << messages;
@@ -556,9 +551,8 @@ TEST(Plan, ExplainNamesWhatMatters) {
   const Result<Plan> plan = plan_with(spec_of(Box::of_radius(7, 7)), full_device());
   ASSERT_TRUE(plan.ok());
   const std::string text = explain(*plan);
-  for (const std::string& wanted :
-       {plan->algorithm.id, plan->passes.front().kernel, std::string("Imaginary 9000"), std::to_string(plan->min_bytes),
-        std::to_string(plan->moved_bytes), std::string("error")}) {
+  for (const std::string& wanted : {plan->algorithm.id, plan->passes.front().kernel, std::string("Imaginary 9000"),
+                                    std::to_string(plan->min_bytes), std::to_string(plan->moved_bytes), std::string("error")}) {
     EXPECT_NE(text.find(wanted), std::string::npos) << "no \"" << wanted << "\" in\n" << text;
   }
   for (const Refusal& refusal : plan->refusals) {

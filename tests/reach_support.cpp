@@ -23,9 +23,15 @@ constexpr std::array<std::int32_t, 8> kRows = {0, 1, 16, 31, 63, 64, kHeight - 2
 constexpr std::array kModes = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap, BorderMode::constant};
 
 std::vector<KernelSpec> kernels() {
-  return {Gaussian{{1.0, 1.4}, {}, {}}, Gaussian{{3, 3}, {}, {}},   Gaussian{{8, 6}, {}, {}},
-          Gaussian{{12, 9}, {{30, 26}}, {}}, Box::of_radius(5, 3), Box::of_radius(2.5, 7.25),
-          Box{{{1, 4}, {0, 3}}},             Tent{{4, 2}},         Matrix{3, 2, {1, 2, 3, -1, 5, 2}, {2, 0}, Normalization::unit_sum}};
+  return {Gaussian{{1.0, 1.4}, {}, {}},
+          Gaussian{{3, 3}, {}, {}},
+          Gaussian{{8, 6}, {}, {}},
+          Gaussian{{12, 9}, {{30, 26}}, {}},
+          Box::of_radius(5, 3),
+          Box::of_radius(2.5, 7.25),
+          Box{{{1, 4}, {0, 3}}},
+          Tent{{4, 2}},
+          Matrix{3, 2, {1, 2, 3, -1, 5, 2}, {2, 0}, Normalization::unit_sum}};
 }
 
 /// How one kernel is blurred, if the algorithm can: at the usual accuracy or, if that is too much to ask, at any.
@@ -63,7 +69,8 @@ double bad_value(const ImageDesc& desc, std::size_t turn) {
   return kBad[turn % kBad.size()];
 }
 
-/// Windows that a bad pixel has spoiled on a GPU are summed anew in another order: beyond its reach they round differently, within the error.
+/// Windows that a bad pixel has spoiled on a GPU are summed anew in another order: beyond its reach they round differently, within the
+/// error.
 bool sums_anew(const Plan& plan) {
   return std::ranges::any_of(plan.passes, [](const Pass& pass) { return pass.kernel == "box_mend"; });
 }

@@ -1,7 +1,7 @@
 // Plan::reach on CPUs: a NaN or an infinity changes no pixel beyond.
-#include "reach_support.h"
-
 #include <gtest/gtest.h>
+
+#include "reach_support.h"
 
 namespace mollify::test {
 namespace {
@@ -18,7 +18,8 @@ TEST(Reach, HoldsForEveryAlgorithm) {
 // What the header promises of Gaussians.
 TEST(Reach, OfGaussiansIsNoMoreThanSevenSigma) {
   for (const double sigma : {1.0, 3.0, 5.0, 10.0, 40.0, 100.0}) {
-    for (const PixelFormat format : {PixelFormat::r16f, PixelFormat::rgba16f, PixelFormat::r32f, PixelFormat::rgba32f, PixelFormat::rgba8}) {
+    for (const PixelFormat format :
+         {PixelFormat::r16f, PixelFormat::rgba16f, PixelFormat::r32f, PixelFormat::rgba32f, PixelFormat::rgba8}) {
       const ImageDesc desc{4096, 4096, format};
       const Result<Plan> plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, cpu().info(), {});
       ASSERT_TRUE(plan.ok());

@@ -104,8 +104,7 @@ TEST(Reference, MatrixByHand) {
   matrix.anchor = {1, 1};
   expect_near(reference_of(spec_of(matrix, BorderMode::constant), image), {1000, 2100, 3010, 4321});
   matrix.normalization = Normalization::unit_sum;
-  expect_near(reference_of(spec_of(matrix, BorderMode::clamp), image),
-              {1, 2121. / 1111., 3311. / 1111., 4321. / 1111.});
+  expect_near(reference_of(spec_of(matrix, BorderMode::clamp), image), {1, 2121. / 1111., 3311. / 1111., 4321. / 1111.});
 }
 
 TEST(Reference, APixelOutsideOnAnyConstantAxisIsTheValue) {
@@ -128,7 +127,7 @@ TEST(Reference, BorderValueIsRoundedToTheSourceFormat) {
     spec.border.value = {0.3, 0, 0, 0};
     return spec;
   }();
-  expect_near(reference_of(shift, Pixels({1, 1, PixelFormat::r8})), {76.0 / 255.0});  // 0.3 * 255 = 76.5, to even
+  expect_near(reference_of(shift, Pixels({1, 1, PixelFormat::r8})), {76.0 / 255.0});        // 0.3 * 255 = 76.5, to even
   expect_near(reference_of(shift, Pixels({1, 1, PixelFormat::r16})), {19660.0 / 65535.0});  // 19660.5
   expect_near(reference_of(shift, Pixels({1, 1, PixelFormat::r16f})), {0.300048828125});
   expect_near(reference_of(shift, Pixels({1, 1, PixelFormat::r32f})), {static_cast<double>(0.3F)});
@@ -238,8 +237,7 @@ TEST(Reference, SrgbCurveIsOddContinuousAndInvertible) {
   EXPECT_EQ(reference::srgb_decode(1.0), 1.0);
   for (double v = -2.0; v <= 2.0; v += 0.01) {
     EXPECT_EQ(reference::srgb_decode(-v), -reference::srgb_decode(v));
-    EXPECT_NEAR(reference::srgb_encode(reference::srgb_decode(v)), v, 3e-8)
-        << v;  // the standard's own rounded constants
+    EXPECT_NEAR(reference::srgb_encode(reference::srgb_decode(v)), v, 3e-8) << v;  // the standard's own rounded constants
   }
 }
 

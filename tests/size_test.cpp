@@ -33,8 +33,7 @@ TEST_P(Width, EveryOneUpToTwoVectorsAndOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Size, Width,
-                         testing::Values(PixelFormat::r8, PixelFormat::rgb8, PixelFormat::rgba16, PixelFormat::rg16f,
-                                         PixelFormat::rgba32f),
+                         testing::Values(PixelFormat::r8, PixelFormat::rgb8, PixelFormat::rgba16, PixelFormat::rg16f, PixelFormat::rgba32f),
                          [](const auto& tested) { return std::string(mollify::info(tested.param).name); });
 
 TEST(Height, EveryOneAroundBatchesAndSegments) {
@@ -54,9 +53,8 @@ TEST(Radius, NoneOneAndBeyondTheImage) {
   for (const BorderModeInfo& border : border_modes()) {
     for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::r16, PixelFormat::rg32f}) {
       for (const std::int32_t radius : {0, 1, 6, 7, 8, 13, 14, 15, 40, 1000}) {
-        for (const KernelSpec& kernel :
-             {KernelSpec(Box::of_radius(radius, radius)), KernelSpec(Tent{{radius + 0.0, radius + 0.0}}),
-              KernelSpec(Gaussian{{radius / 3.0 + 0.1, radius / 3.0 + 0.1}, {{radius, radius}}, {}})}) {
+        for (const KernelSpec& kernel : {KernelSpec(Box::of_radius(radius, radius)), KernelSpec(Tent{{radius + 0.0, radius + 0.0}}),
+                                         KernelSpec(Gaussian{{radius / 3.0 + 0.1, radius / 3.0 + 0.1}, {{radius, radius}}, {}})}) {
           expect_pass(padded_case(kernel, 7, 5, format, border.mode));
         }
       }

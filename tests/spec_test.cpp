@@ -91,9 +91,21 @@ std::vector<Bad> bad_requests() {
   list.push_back({"negative rows", "16x-1", {}, {16, -1, PixelFormat::rgba8}, {16, -1, PixelFormat::rgba8}});
   list.push_back({"channels differ", "channels", {}, {16, 12, PixelFormat::rgba8}, {16, 12, PixelFormat::rgb8}});
   list.push_back({"destination too small", "15x12", {}, {16, 12, PixelFormat::rgba8}, {15, 12, PixelFormat::rgba8}});
-  list.push_back({"more bytes than there are addresses", "2^56", {}, {1 << 30, 1 << 30, PixelFormat::rgba32f}, {1 << 30, 1 << 30, PixelFormat::rgba32f}});
-  list.push_back({"border value that f16 cannot hold", "border", with_border_value(1e5), {16, 12, PixelFormat::rgba16f}, {16, 12, PixelFormat::rgba16f}});
-  list.push_back({"border value that f32 cannot hold", "border", with_border_value(-1e39), {16, 12, PixelFormat::rgba32f}, {16, 12, PixelFormat::rgba32f}});
+  list.push_back({"more bytes than there are addresses",
+                  "2^56",
+                  {},
+                  {1 << 30, 1 << 30, PixelFormat::rgba32f},
+                  {1 << 30, 1 << 30, PixelFormat::rgba32f}});
+  list.push_back({"border value that f16 cannot hold",
+                  "border",
+                  with_border_value(1e5),
+                  {16, 12, PixelFormat::rgba16f},
+                  {16, 12, PixelFormat::rgba16f}});
+  list.push_back({"border value that f32 cannot hold",
+                  "border",
+                  with_border_value(-1e39),
+                  {16, 12, PixelFormat::rgba32f},
+                  {16, 12, PixelFormat::rgba32f}});
   list.push_back({"no alpha in rgb", "rgb8", premultiply, {16, 12, PixelFormat::rgb8}, {16, 12, PixelFormat::rgb8}});
   list.push_back({"no alpha in r", "r16f", premultiply, {16, 12, PixelFormat::r16f}, {16, 12, PixelFormat::r16f}});
   return list;
@@ -131,9 +143,7 @@ TEST(Spec, LimitsThemselvesAreValid) {
   EXPECT_TRUE(validate(spec_of(Gaussian{{1e6, 0}, {}, {}}), desc, desc).ok());
   EXPECT_TRUE(validate(spec_of(Gaussian{{1, 1}, {{1 << 20, 0}}, {}}), desc, desc).ok());
   EXPECT_TRUE(validate(spec_of(Box::of_radius(1 << 20, 0)), desc, desc).ok());
-  EXPECT_TRUE(validate(spec_of(Matrix{128, 128, std::vector<double>(128 * 128, 1.0), {127, 127}, Normalization::none}),
-                       desc, desc)
-                  .ok());
+  EXPECT_TRUE(validate(spec_of(Matrix{128, 128, std::vector<double>(128 * 128, 1.0), {127, 127}, Normalization::none}), desc, desc).ok());
 }
 
 TEST(Spec, AFloatBorderValueMayBeAnything) {

@@ -19,12 +19,8 @@ class Pixels {
   static Pixels constant(const ImageDesc& desc, double value);
 
   [[nodiscard]] const ImageDesc& desc() const { return desc_; }
-  [[nodiscard]] ImageView view() {
-    return {desc_, bytes_.data(), static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())};
-  }
-  [[nodiscard]] ConstImageView view() const {
-    return {desc_, bytes_.data(), static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())};
-  }
+  [[nodiscard]] ImageView view() { return {desc_, bytes_.data(), static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())}; }
+  [[nodiscard]] ConstImageView view() const { return {desc_, bytes_.data(), static_cast<std::ptrdiff_t>(desc_.row_payload_bytes())}; }
   [[nodiscard]] double at(std::int32_t x, std::int32_t y, int channel = 0) const;  ///< full scale 1
   void set(std::int32_t x, std::int32_t y, int channel, double value);
   bool operator==(const Pixels&) const = default;

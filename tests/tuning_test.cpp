@@ -30,7 +30,9 @@ DeviceInfo tuned(std::vector<TuningRow> rows) {
   return device;
 }
 
-BlurSpec gaussian(std::int32_t radius) { return spec_of(Gaussian{{radius / 3.0, radius / 3.0}, {{radius, radius}}, {}}); }
+BlurSpec gaussian(std::int32_t radius) {
+  return spec_of(Gaussian{{radius / 3.0, radius / 3.0}, {{radius, radius}}, {}});
+}
 
 Plan planned(const DeviceInfo& device, const BlurSpec& spec, const ImageDesc& image = kImage, std::string_view algorithm = "") {
   PlanOptions options;
@@ -91,8 +93,8 @@ TEST(TuningPlan, WithoutTuningThereIsNone) {
 }
 
 TEST(TuningPlan, RefusedRowsArePassedOver) {
-  for (const Options& options : {Options{{"no such option", "1"}}, Options{{"accumulator", "f1000"}},
-                                 Options{{"accumulator", "f64"}, {"no such option", "1"}}}) {
+  for (const Options& options :
+       {Options{{"no such option", "1"}}, Options{{"accumulator", "f1000"}}, Options{{"accumulator", "f64"}, {"no such option", "1"}}}) {
     const Plan plan = planned(tuned({row("sep.fused", options)}), gaussian(4), kImage, "sep.fused");
     EXPECT_EQ(plan.algorithm.options.at("accumulator"), "u16");
     EXPECT_FALSE(plan.tuning);
@@ -111,8 +113,7 @@ TEST(TuningPlan, ThePlanSaysSo) {
   const Plan plan = planned(tuned({kDouble}), gaussian(4), kImage, "sep.fused");
   ASSERT_TRUE(plan.tuning);
   EXPECT_EQ(*plan.tuning, kDouble);
-  EXPECT_NE(explain(plan).find("accumulator=f64, 1.5 times as fast as the defaults, measured here\n"), std::string::npos)
-      << explain(plan);
+  EXPECT_NE(explain(plan).find("accumulator=f64, 1.5 times as fast as the defaults, measured here\n"), std::string::npos) << explain(plan);
 }
 
 TEST(TuningPlan, CostsAreCorrected) {
@@ -198,9 +199,10 @@ TEST(TuningShipped, RowsAreKnownAndTheUsersOwnComeFirst) {
     for (const TuningRow& shipped : rows) {
       EXPECT_EQ(shipped.origin, TuningOrigin::shipped);
       if (shipped.options.empty() || !shipped.algorithm.starts_with("sep.")) continue;
-      const ImageDesc image{4096, 4096, shipped.pixel_bytes == 4   ? PixelFormat::rgba8
-                                        : shipped.pixel_bytes == 8 ? PixelFormat::rgba16f
-                                                                   : PixelFormat::rgba32f};
+      const ImageDesc image{4096, 4096,
+                            shipped.pixel_bytes == 4   ? PixelFormat::rgba8
+                            : shipped.pixel_bytes == 8 ? PixelFormat::rgba16f
+                                                       : PixelFormat::rgba32f};
       const BlurSpec spec = gaussian((shipped.min_taps + shipped.max_taps) / 4);
       device.tuning.clear();
       const Plan plan = planned(device, spec, image, shipped.algorithm);
@@ -227,8 +229,8 @@ TEST(TuningShipped, RowsAreKnownAndTheUsersOwnComeFirst) {
 
 #endif
 
-const TuningTable kTable{"A device, of 2 names", "driver 1.2", "0.1.0",
-                         {kDouble, row("nxn.direct"), row("a.b", {{"group", "8x32"}, {"cache", "f16"}})}};
+const TuningTable kTable{
+    "A device, of 2 names", "driver 1.2", "0.1.0", {kDouble, row("nxn.direct"), row("a.b", {{"group", "8x32"}, {"cache", "f16"}})}};
 
 TEST(TuningText, ReadsBackAsWritten) {
   const Result<TuningTable> back = parse_tuning(to_text(kTable));
@@ -247,11 +249,20 @@ TEST(TuningText, DamageIsFoundAndNamed) {
   };
   EXPECT_EQ(broken("tuning 1", "tuning 2"), "line 1 is not \"mollify tuning 1\"");
   EXPECT_EQ(broken("device ", "devise "), "line 2 does not start with \"device \"");
-  for (const auto& [what, by] : std::vector<std::pair<std::string, std::string>>{
-           {"bytes=4", "bytes=5"}, {"bytes=4", ""}, {"taps=7-13", "taps=13-7"}, {"taps=7-13", "taps=0-13"},
-           {"taps=7-13", "taps=7-"}, {"pixels=10000", "pixels=-1"}, {"gain=1.5", "gain=0"}, {"gain=1.5", "gain=nan"},
-           {"gain=1.5", "gain=1.5x"}, {"cost=1", "cost=1 more"}, {"cost=1", "cost=inf"}, {" cost=1", ""},
-           {"bytes=4 taps", "bytes=4 bytes=4 taps"}, {"accumulator=f64", "accumulator"}}) {
+  for (const auto& [what, by] : std::vector<std::pair<std::string, std::string>>{{"bytes=4", "bytes=5"},
+                                                                                 {"bytes=4", ""},
+                                                                                 {"taps=7-13", "taps=13-7"},
+                                                                                 {"taps=7-13", "taps=0-13"},
+                                                                                 {"taps=7-13", "taps=7-"},
+                                                                                 {"pixels=10000", "pixels=-1"},
+                                                                                 {"gain=1.5", "gain=0"},
+                                                                                 {"gain=1.5", "gain=nan"},
+                                                                                 {"gain=1.5", "gain=1.5x"},
+                                                                                 {"cost=1", "cost=1 more"},
+                                                                                 {"cost=1", "cost=inf"},
+                                                                                 {" cost=1", ""},
+                                                                                 {"bytes=4 taps", "bytes=4 bytes=4 taps"},
+                                                                                 {"accumulator=f64", "accumulator"}}) {
     EXPECT_TRUE(broken(what, by).starts_with("line 5 is no row: ")) << what << " -> " << by << ": " << broken(what, by);
   }
   // However much of it is left, it is read or refused.

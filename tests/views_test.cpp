@@ -1,4 +1,6 @@
 // Images that share memory, and rows that lie where they cannot.
+#include "base/views.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -6,7 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "base/views.h"
 #include "support.h"
 
 namespace mollify::test {
@@ -94,7 +95,8 @@ TEST(Views, RowsCannotBeFurtherApartThanMemoryReaches) {
   for (const std::ptrdiff_t row_bytes : {PTRDIFF_MIN, PTRDIFF_MAX, std::ptrdiff_t{1} << 60}) {
     const ConstImageView wrong{desc, image.view().data, row_bytes};
     Pixels result(desc);
-    for (const Status& status : {executable.run(wrong, result.view(), workspace), blur(wrong, result.view(), spec_of(Box::of_radius(1, 1)))}) {
+    for (const Status& status :
+         {executable.run(wrong, result.view(), workspace), blur(wrong, result.view(), spec_of(Box::of_radius(1, 1)))}) {
       ASSERT_FALSE(status.ok()) << row_bytes;
       EXPECT_NE(status.error().message.find("bytes apart"), std::string::npos) << status.error().message;
     }

@@ -85,7 +85,7 @@ struct Spy {
 
 /// Where the images of a batch lie in one buffer, in pixels.
 struct Layout {
-  std::int32_t row_gap = 0;  ///< between rows, on both sides
+  std::int32_t row_gap = 0;     ///< between rows, on both sides
   std::int64_t source_gap = 0;  ///< between images
   std::int64_t result_gap = 0;
   std::vector<std::size_t> shifted{};  ///< whose results lie 64 pixels later than the others'
@@ -177,8 +177,8 @@ std::vector<Way> ways_on_buffers() {
   std::vector<Way> ways;
   for (const AlgorithmInfo& algorithm : algorithms()) ways.push_back({std::string(algorithm.id) + ":storage=buffer"});
   for (const char* form : {"box.any:form=column_sums,sums=u32", "box.any:form=column_sums,sums=f32", "box.any:form=four_corner",
-                           "box.any:form=four_corner,sums=f32", "box.any:form=subgroup", "sep.fused:exchange=shuffle", "sep.fused:math=half",
-                           "gauss.decimate:read_pixels=4,write_pixels=4", "gauss.decimate:blur=tiles",
+                           "box.any:form=four_corner,sums=f32", "box.any:form=subgroup", "sep.fused:exchange=shuffle",
+                           "sep.fused:math=half", "gauss.decimate:read_pixels=4,write_pixels=4", "gauss.decimate:blur=tiles",
                            "gauss.decimate:blur=slide", "gauss.decimate:blur=upsample", "gauss.decimate:blur=strips"}) {
     ways.push_back({form});
   }
@@ -222,9 +222,8 @@ TEST_P(Batches, AreOneDispatchAPass) {
   const Device device = must(vulkan::adopt(engine.lent));
   // These read images, multiply matrices, which no software driver does, or have no images at all.
   std::set<std::string> missing(device.info().kernels.begin(), device.info().kernels.end());
-  for (const char* kernel :
-       {"box_nxn_linear", "box_sep_linear", "gauss_linear", "gauss_decimate_coopmat", "sep_fused_coopmat", "sep_fused_coopmat_direct", "sep_fused_coopmat_x",
-        "copy"}) {
+  for (const char* kernel : {"box_nxn_linear", "box_sep_linear", "gauss_linear", "gauss_decimate_coopmat", "sep_fused_coopmat",
+                             "sep_fused_coopmat_direct", "sep_fused_coopmat_x", "copy"}) {
     missing.erase(kernel);
   }
   // Sums of integers need no mending. Those of floats behind a transfer function cannot be mended, so corners are refused there, and whole
@@ -241,8 +240,8 @@ TEST_P(Batches, AreOneDispatchAPass) {
     std::int32_t planned;
   };
   for (const Way& way : ways_on_buffers()) {
-    for (const auto& [desc, layout, planned] : {Images{{61, 47, GetParam()}, {3, 5, 7, {}}, 3},
-                                                Images{{1104, 16, GetParam()}, {0, 6, 34, {}}, 1}}) {
+    for (const auto& [desc, layout, planned] :
+         {Images{{61, 47, GetParam()}, {3, 5, 7, {}}, 3}, Images{{1104, 16, GetParam()}, {0, 6, 34, {}}, 1}}) {
       const Result<Plan> plan = plan_of(way, desc, device.info(), planned);
       if (!plan) continue;
       SCOPED_TRACE(way.algorithm + ", " + std::to_string(desc.width) + " wide");
@@ -417,13 +416,10 @@ TEST(VulkanBatch, BatchesMustNotOverlap) {
   const Device device = must(vulkan::adopt(engine.lent));
   const Executable executable = prepared_on(device, kStorages[1]);
   const HostBuffer host(engine);
-  const auto error = [&](const std::vector<vulkan::Target>& batch) {
-    return message_of(vulkan::Recorder::create(executable, batch));
-  };
+  const auto error = [&](const std::vector<vulkan::Target>& batch) { return message_of(vulkan::Recorder::create(executable, batch)); };
   EXPECT_EQ(error({}), "a batch has one image at least");
   EXPECT_EQ(error({target(host, 0), target(host, 1)}), "no error");
-  EXPECT_EQ(error({target(host, 0), {target(host, 1).source, target(host, 0).destination}}),
-            "two destinations of a batch overlap");
+  EXPECT_EQ(error({target(host, 0), {target(host, 1).source, target(host, 0).destination}}), "two destinations of a batch overlap");
   EXPECT_EQ(error({target(host, 0), {target(host, 2).source, target(host, 0).source}}),
             "source and destination overlap; a recorder copies neither");
   EXPECT_EQ(message_of(vulkan::scratch_needs(executable, 0)), "a recorder has one image at least, not 0");

@@ -106,8 +106,7 @@ TEST(VulkanBoxes, BrightBlocksAmongDarkPixels) {
   for (const Way& way : ways()) {
     const BlurSpec spec = spec_of_way(way);
     const ImageDesc desc{290, 220, way.format};
-    const std::vector<double> values =
-        info(way.format).bits == 16 ? std::vector{200.0, 2000.0} : std::vector{3e4, 2e5, 2e6};
+    const std::vector<double> values = info(way.format).bits == 16 ? std::vector{200.0, 2000.0} : std::vector{3e4, 2e5, 2e6};
     for (const double bright : values) {
       Pixels source = Pixels::random(desc);
       for (std::int32_t i = 0; i < 40 * 40; ++i) {
@@ -131,7 +130,8 @@ TEST(VulkanBoxes, PlansKeepToWindows) {
         // Cooperative matrices multiply whole blocks by zero weights, which the plan's reach says.
         const auto math = plan.algorithm.options.find("math");
         const bool is_by_blocks = math != plan.algorithm.options.end() && math->second.starts_with("coopmat");
-        EXPECT_TRUE(reaches_its_window(way, plan) || is_by_blocks) << to_string(plan.algorithm) << " " << info(format).name << " " << radius;
+        EXPECT_TRUE(reaches_its_window(way, plan) || is_by_blocks)
+            << to_string(plan.algorithm) << " " << info(format).name << " " << radius;
         const auto is_running = [](const Refusal& refusal) { return refusal.algorithm == "box.running"; };
         const auto refusal = std::ranges::find_if(plan.refusals, is_running);
         ASSERT_NE(refusal, plan.refusals.end());

@@ -22,8 +22,7 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
         Way{"box.any:sums=f32x2,threads=64,lanes_per_row=1", Box::of_radius(5, 7.5)},
         Way{"box.any:form=four_corner", Box::of_radius(9, 12)},
         // So many cells that windows follow from each other.
-        Way{"box.any:form=four_corner,chunks=25", Box::of_radius(90, 31)},
-        Way{"box.any:form=row_segments,chunks=7", Box::of_radius(9, 12)},
+        Way{"box.any:form=four_corner,chunks=25", Box::of_radius(90, 31)}, Way{"box.any:form=row_segments,chunks=7", Box::of_radius(9, 12)},
         Way{"box.any:form=row_segments,threads=64,chunks=5", Box::of_radius(20, 90)},
         Way{"box.any:form=row_segments,threads=64", Box::of_radius(64, 20), PixelFormat::rgba8},
         Way{"box.any:form=row_segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgb8},
@@ -53,11 +52,10 @@ TEST(Vulkan, MeansOfLargeFloatsAreFinite) {
     const char* algorithm;
     Box box;
   };
-  for (const auto& [algorithm, box] : {Way{"box.any:form=column_sums", Box::of_radius(9, 9)},
-                                       Way{"box.any:form=four_corner", Box::of_radius(9, 9)},
-                                       Way{"box.any:form=row_segments", Box::of_radius(9, 9)},
-                                       Way{"box.any:form=row_segments", Box::of_radius(9, 200)},
-                                       Way{"box.any:form=subgroup,pixels_per_thread=4", Box::of_radius(2, 2)}}) {
+  for (const auto& [algorithm, box] :
+       {Way{"box.any:form=column_sums", Box::of_radius(9, 9)}, Way{"box.any:form=four_corner", Box::of_radius(9, 9)},
+        Way{"box.any:form=row_segments", Box::of_radius(9, 9)}, Way{"box.any:form=row_segments", Box::of_radius(9, 200)},
+        Way{"box.any:form=subgroup,pixels_per_thread=4", Box::of_radius(2, 2)}}) {
     for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
       const ImageDesc desc{80, 64, format};
       BlurSpec spec = spec_of(box, BorderMode::clamp);
@@ -85,13 +83,12 @@ TEST(Vulkan, MeansOfLargeFloatsAreFinite) {
 
 /// So many rows that a driver which counts the turns of loops would leave them.
 TEST(Vulkan, WalksDownTallImagesEnd) {
-  for (const char* name : {"sep.fused:chunks=1/8x100000/r8/gaussian:sigma=1/clamp",
-                           "sep.fused:exchange=shuffle,chunks=1/8x100000/r8/gaussian:sigma=1/clamp",
-                           "sep.inline_sliding:chunks=1/8x70000/r8/gaussian:sigma=1/clamp",
-                           "box.any:form=column_sums,chunks=1/8x100000/r8/box:radius=3/clamp",
-                           "box.any:form=four_corner,chunks=1/8x100000/r8/box:radius=3/clamp",
-                           "box.any:form=row_segments,chunks=1/8x100000/r8/box:radius=3/clamp",
-                           "box.any:form=subgroup,chunks=1/8x100000/r8/box:radius=3/clamp"}) {
+  for (const char* name :
+       {"sep.fused:chunks=1/8x100000/r8/gaussian:sigma=1/clamp", "sep.fused:exchange=shuffle,chunks=1/8x100000/r8/gaussian:sigma=1/clamp",
+        "sep.inline_sliding:chunks=1/8x70000/r8/gaussian:sigma=1/clamp", "box.any:form=column_sums,chunks=1/8x100000/r8/box:radius=3/clamp",
+        "box.any:form=four_corner,chunks=1/8x100000/r8/box:radius=3/clamp",
+        "box.any:form=row_segments,chunks=1/8x100000/r8/box:radius=3/clamp",
+        "box.any:form=subgroup,chunks=1/8x100000/r8/box:radius=3/clamp"}) {
     expect_pass(must(cases::parse_case(name)), gpu());
   }
 }
@@ -200,31 +197,30 @@ TEST(Vulkan, BoxesByCornersOfSpans) {
     const char* border;
     const char* options = "";
   };
-  for (const Windows& w :
-       {Windows{"radius=5x9", "292x70/rgba8", "clamp", ",chunks=10"},
-        Windows{"radius=6x9", "300x70/rgba8", "mirror", ",chunks=24"},
-        Windows{"radius=7x40", "301x70/rgba8", "wrap"},
-        Windows{"before=8x3,after=5x60", "300x70/rgba8", "constant:value=0.3_0.9_0.1_0.6", ",sums=u32"},
-        Windows{"radius=100x150", "560x64/rgba8", "reflect"},
-        Windows{"radius=10x20", "400x50/rgb8", "mirror", ",chunks=7"},
-        Windows{"radius=11x20", "401x50/rgb8", "wrap"},
-        Windows{"before=3x0,after=9x30", "320x50/rg8", "reflect"},
-        Windows{"radius=17x9", "512x50/r8", "clamp", ",chunks=7"},
-        Windows{"before=4x7,after=8x7", "511x50/r8", "constant:value=0.7_0_0_0"},
-        Windows{"radius=30x31", "256x64/rgba16", "wrap"},
-        Windows{"radius=3x200", "200x64/rgba16", "mirror", ",sums=f32"},
-        Windows{"radius=10x21", "256x64/rgb16", "reflect"},
-        Windows{"radius=10x21", "256x64/rg16", "constant:value=0.3_0.9_0_0"},
-        Windows{"radius=13x21", "256x64/r16", "clamp"},
-        Windows{"radius=20x21", "256x64/rgba16f", "mirror/max_error=0.01", ",chunks=9"},
-        Windows{"radius=21x20", "255x64/rgba16f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.01"},
-        Windows{"radius=20x21", "256x64/rgb16f", "wrap/max_error=0.01"},
-        Windows{"radius=22x33", "256x64/rg16f", "reflect/max_error=0.01"},
-        Windows{"radius=9x50", "300x64/r16f", "clamp/max_error=0.01"},
-        Windows{"radius=16x40", "128x64/rgba32f", "mirror/max_error=0.001"},
-        Windows{"radius=16x40", "128x64/rgb32f", "wrap/max_error=0.001"},
-        Windows{"radius=13x40", "128x64/rg32f", "constant:value=0.3_0.9_0_0/max_error=0.001"},
-        Windows{"radius=14x40", "200x64/r32f", "reflect/max_error=0.001"}}) {
+  for (const Windows& w : {Windows{"radius=5x9", "292x70/rgba8", "clamp", ",chunks=10"},
+                           Windows{"radius=6x9", "300x70/rgba8", "mirror", ",chunks=24"},
+                           Windows{"radius=7x40", "301x70/rgba8", "wrap"},
+                           Windows{"before=8x3,after=5x60", "300x70/rgba8", "constant:value=0.3_0.9_0.1_0.6", ",sums=u32"},
+                           Windows{"radius=100x150", "560x64/rgba8", "reflect"},
+                           Windows{"radius=10x20", "400x50/rgb8", "mirror", ",chunks=7"},
+                           Windows{"radius=11x20", "401x50/rgb8", "wrap"},
+                           Windows{"before=3x0,after=9x30", "320x50/rg8", "reflect"},
+                           Windows{"radius=17x9", "512x50/r8", "clamp", ",chunks=7"},
+                           Windows{"before=4x7,after=8x7", "511x50/r8", "constant:value=0.7_0_0_0"},
+                           Windows{"radius=30x31", "256x64/rgba16", "wrap"},
+                           Windows{"radius=3x200", "200x64/rgba16", "mirror", ",sums=f32"},
+                           Windows{"radius=10x21", "256x64/rgb16", "reflect"},
+                           Windows{"radius=10x21", "256x64/rg16", "constant:value=0.3_0.9_0_0"},
+                           Windows{"radius=13x21", "256x64/r16", "clamp"},
+                           Windows{"radius=20x21", "256x64/rgba16f", "mirror/max_error=0.01", ",chunks=9"},
+                           Windows{"radius=21x20", "255x64/rgba16f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.01"},
+                           Windows{"radius=20x21", "256x64/rgb16f", "wrap/max_error=0.01"},
+                           Windows{"radius=22x33", "256x64/rg16f", "reflect/max_error=0.01"},
+                           Windows{"radius=9x50", "300x64/r16f", "clamp/max_error=0.01"},
+                           Windows{"radius=16x40", "128x64/rgba32f", "mirror/max_error=0.001"},
+                           Windows{"radius=16x40", "128x64/rgb32f", "wrap/max_error=0.001"},
+                           Windows{"radius=13x40", "128x64/rg32f", "constant:value=0.3_0.9_0_0/max_error=0.001"},
+                           Windows{"radius=14x40", "200x64/r32f", "reflect/max_error=0.001"}}) {
     expect_case_passes("box.any:form=four_corner" + std::string(w.options) + "/" + w.image + "/box:" + w.size + "/" + w.border);
   }
 }
@@ -239,35 +235,23 @@ TEST(Vulkan, BoxesBySegments) {
     const char* options = "";
   };
   for (const Windows& w :
-       {Windows{1, 1, "203x61/rgba8", "mirror"},
-        Windows{3, 160, "203x61/rgba8", "mirror"},
-        Windows{16, 161, "201x61/rgba8", "wrap"},
-        Windows{17, 100, "198x47/rgba8", "clamp", ",threads=32"},
-        Windows{120, 161, "210x61/rgba8", "reflect", ",threads=32"},
+       {Windows{1, 1, "203x61/rgba8", "mirror"}, Windows{3, 160, "203x61/rgba8", "mirror"}, Windows{16, 161, "201x61/rgba8", "wrap"},
+        Windows{17, 100, "198x47/rgba8", "clamp", ",threads=32"}, Windows{120, 161, "210x61/rgba8", "reflect", ",threads=32"},
         Windows{129, 9, "75x47/rgba8", "constant:value=0.3_0.9_0.1_0.6"},
         Windows{250, 165, "203x61/rgba8", "constant:value=0.3_0.9_0.1_0.6", ",threads=64"},
-        Windows{127, 65, "190x61/rgb8", "constant:value=0.3_0.9_0.1_0.6"},
-        Windows{31, 180, "203x61/rgb8", "reflect", ",threads=32"},
-        Windows{128, 166, "201x47/rg8", "mirror"},
-        Windows{9, 65, "198x61/rg8", "clamp", ",threads=32,rows_in_flight=2"},
-        Windows{129, 65, "203x61/r8", "wrap"},
-        Windows{100, 166, "210x61/r8", "constant:value=0.7_0_0_0"},
-        Windows{12, 7, "213x61/r8", "reflect", ",threads=32"},
-        Windows{128, 66, "203x47/rgba16", "wrap"},
-        Windows{127, 9, "201x61/rgb16", "mirror"},
-        Windows{255, 165, "198x61/rg16", "constant:value=0.3_0.9_0_0"},
+        Windows{127, 65, "190x61/rgb8", "constant:value=0.3_0.9_0.1_0.6"}, Windows{31, 180, "203x61/rgb8", "reflect", ",threads=32"},
+        Windows{128, 166, "201x47/rg8", "mirror"}, Windows{9, 65, "198x61/rg8", "clamp", ",threads=32,rows_in_flight=2"},
+        Windows{129, 65, "203x61/r8", "wrap"}, Windows{100, 166, "210x61/r8", "constant:value=0.7_0_0_0"},
+        Windows{12, 7, "213x61/r8", "reflect", ",threads=32"}, Windows{128, 66, "203x47/rgba16", "wrap"},
+        Windows{127, 9, "201x61/rgb16", "mirror"}, Windows{255, 165, "198x61/rg16", "constant:value=0.3_0.9_0_0"},
         Windows{129, 66, "190x61/r16", "reflect"},
         // Codes that are summed as floats: where asked for, and where 32 bits do not hold the window.
-        Windows{31, 180, "203x61/r8", "wrap", ",sums=f32"},
-        Windows{200, 340, "210x61/rgba16", "mirror", ",threads=64"},
-        Windows{127, 65, "203x61/rgba16f", "clamp/max_error=0.01"},
-        Windows{19, 12, "203x61/rgba16f", "clamp", ",threads=32"},
+        Windows{31, 180, "203x61/r8", "wrap", ",sums=f32"}, Windows{200, 340, "210x61/rgba16", "mirror", ",threads=64"},
+        Windows{127, 65, "203x61/rgba16f", "clamp/max_error=0.01"}, Windows{19, 12, "203x61/rgba16f", "clamp", ",threads=32"},
         Windows{128, 166, "201x47/rgb16f", "constant:value=0.3_0.9_0.1_0/max_error=0.01"},
-        Windows{129, 65, "198x61/rg16f", "mirror/max_error=0.01"},
-        Windows{100, 166, "210x61/r16f", "wrap/max_error=0.01"},
+        Windows{129, 65, "198x61/rg16f", "mirror/max_error=0.01"}, Windows{100, 166, "210x61/r16f", "wrap/max_error=0.01"},
         Windows{129, 166, "203x61/rgba32f", "constant:value=0.3_0.9_0.1_0.6/max_error=0.001"},
-        Windows{30, 16, "203x61/r32f", "wrap", ",threads=32,rows_in_flight=4"},
-        Windows{30, 16, "203x61/rgb32f", "reflect"},
+        Windows{30, 16, "203x61/r32f", "wrap", ",threads=32,rows_in_flight=4"}, Windows{30, 16, "203x61/rgb32f", "reflect"},
         // So narrow that rows lie without gaps: those of 127 pixels begin anywhere in 16 bytes.
         Windows{7, 201, "127x33/rgba8", "clamp"},
         // Many strips and bands.
@@ -282,8 +266,7 @@ TEST(Vulkan, BoxesBySegments) {
         Windows{9, 12, "203x61/rgba32f", "clamp/max_error=0.01", ",threads=64,pixels_per_thread=1,rows_in_flight=2"},
         Windows{41, 7, "203x61/r8", "constant:value=0.4_0_0_0", ",threads=64,pixels_per_thread=8,rows_in_flight=2"}}) {
     const auto pair = [](int x, int y) { return std::to_string(x) + "x" + std::to_string(y); };
-    const std::string kernel = "box:before=" + pair(w.columns / 2, w.rows / 2) +
-                               ",after=" + pair((w.columns - 1) / 2, (w.rows - 1) / 2);
+    const std::string kernel = "box:before=" + pair(w.columns / 2, w.rows / 2) + ",after=" + pair((w.columns - 1) / 2, (w.rows - 1) / 2);
     const std::string algorithm = "box.any:form=row_segments" + std::string(w.options);
     const std::string text = algorithm + "/" + w.image + "/" + kernel + "/" + w.border;
     expect_case_passes(text);
@@ -332,25 +315,26 @@ TEST(Vulkan, LongWalksKeepWhatAdditionsLose) {
 
 /// Cases have few windows of most shapes, and all subgroups alike.
 TEST(Vulkan, WindowsThatEndWithALane) {
-  for (const char* text : {"box.any:form=subgroup/203x61/rgba8/box:radius=3/mirror",
-                           "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=2/208x61/rgba8/box:radius=4/clamp",
-                           "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=3,threads=32/111x91/rgba8/box:before=2x0,after=5x9/wrap",
-                           "box.any:form=subgroup,pixels_per_thread=16/250x61/rgba8/box:radius=9/clamp",  // sums that halves of words do not hold
-                           "box.any:form=subgroup,pixels_per_thread=16/200x200/r8/box:radius=45x100/clamp",  // of more than 2^14 pixels
-                           "box.any:form=subgroup,pixels_per_thread=8/200x50/r8/box:radius=2/reflect",
-                           "box.any:form=subgroup/200x50/rgb8/box:radius=3x1/constant:value=0.3_0.6_0.9_0.3",
-                           "box.any:form=subgroup/200x50/rgba16f/box:radius=1/wrap",
-                           "box.any:form=subgroup,pixels_per_thread=4/150x50/rg16f/box:before=0x2,after=7x1/mirror",
-                           "box.any:form=subgroup/200x50/rgba32f/box:radius=2/constant:value=2_1_0.5_0.25",
-                           "box.any:form=subgroup,sums=f32,pixels_per_thread=4/200x50/rgba8/box:radius=4/mirror",
-                           "box.any:form=subgroup,pixels_per_thread=4/200x50/rg16/box:radius=4/mirror",
-                           // The first number of a strip lies in the middle of a word.
-                           "box.any:form=subgroup,pixels_per_thread=4/203x61/r16/box:before=0,after=1/wrap",
-                           "box.any:form=subgroup,pixels_per_thread=4/203x61/rgb16/box:before=0,after=1/wrap",
-                           "box.any:form=subgroup,pixels_per_thread=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
-                           "box.any:form=subgroup,pixels_per_thread=4/203x61/r8/box:before=0,after=1/wrap",
-                           "box.any:form=subgroup,pixels_per_thread=4/203x61/rg8/box:before=0,after=1/wrap",
-                           "box.any:form=subgroup,pixels_per_thread=4/200x50/r8/box:radius=5x40/constant:value=0.3_0_0_0/roi=50x20+13+7"}) {
+  for (const char* text :
+       {"box.any:form=subgroup/203x61/rgba8/box:radius=3/mirror",
+        "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=2/208x61/rgba8/box:radius=4/clamp",
+        "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=3,threads=32/111x91/rgba8/box:before=2x0,after=5x9/wrap",
+        "box.any:form=subgroup,pixels_per_thread=16/250x61/rgba8/box:radius=9/clamp",     // sums that halves of words do not hold
+        "box.any:form=subgroup,pixels_per_thread=16/200x200/r8/box:radius=45x100/clamp",  // of more than 2^14 pixels
+        "box.any:form=subgroup,pixels_per_thread=8/200x50/r8/box:radius=2/reflect",
+        "box.any:form=subgroup/200x50/rgb8/box:radius=3x1/constant:value=0.3_0.6_0.9_0.3",
+        "box.any:form=subgroup/200x50/rgba16f/box:radius=1/wrap",
+        "box.any:form=subgroup,pixels_per_thread=4/150x50/rg16f/box:before=0x2,after=7x1/mirror",
+        "box.any:form=subgroup/200x50/rgba32f/box:radius=2/constant:value=2_1_0.5_0.25",
+        "box.any:form=subgroup,sums=f32,pixels_per_thread=4/200x50/rgba8/box:radius=4/mirror",
+        "box.any:form=subgroup,pixels_per_thread=4/200x50/rg16/box:radius=4/mirror",
+        // The first number of a strip lies in the middle of a word.
+        "box.any:form=subgroup,pixels_per_thread=4/203x61/r16/box:before=0,after=1/wrap",
+        "box.any:form=subgroup,pixels_per_thread=4/203x61/rgb16/box:before=0,after=1/wrap",
+        "box.any:form=subgroup,pixels_per_thread=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
+        "box.any:form=subgroup,pixels_per_thread=4/203x61/r8/box:before=0,after=1/wrap",
+        "box.any:form=subgroup,pixels_per_thread=4/203x61/rg8/box:before=0,after=1/wrap",
+        "box.any:form=subgroup,pixels_per_thread=4/200x50/r8/box:radius=5x40/constant:value=0.3_0_0_0/roi=50x20+13+7"}) {
     expect_case_passes(text);
   }
 }

@@ -24,8 +24,7 @@ TEST(VulkanDevice, AWrongNameIsToldWhatThereIs) {
 
 TEST(VulkanDevice, OpensByIndexAndByPartOfTheName) {
   const auto entries = list_devices();
-  const auto first = std::find_if(entries.begin(), entries.end(),
-                                  [](const DeviceEntry& e) { return e.info.backend == Backend::vulkan; });
+  const auto first = std::find_if(entries.begin(), entries.end(), [](const DeviceEntry& e) { return e.info.backend == Backend::vulkan; });
   ASSERT_NE(first, entries.end());
   EXPECT_EQ(first->open_name, "vulkan:0");
   EXPECT_EQ(must(Device::open("vulkan:0")).info(), first->info);
@@ -115,8 +114,7 @@ TEST(VulkanDevice, ADamagedCacheIsHarmless) {
 
 TEST(VulkanDevice, ACacheFolderThatCannotBeWrittenIsHarmless) {
   const Device device = must(Device::open("vulkan", {.cache_folder = "/proc/no such folder"}));
-  EXPECT_EQ(run(prepared_on(device, kStorages[0]), Pixels::random(kDesc)),
-            run(prepared_on(gpu(), kStorages[0]), Pixels::random(kDesc)));
+  EXPECT_EQ(run(prepared_on(device, kStorages[0]), Pixels::random(kDesc)), run(prepared_on(gpu(), kStorages[0]), Pixels::random(kDesc)));
 }
 
 }  // namespace

@@ -22,13 +22,10 @@ TEST(VulkanEngine, ALentDeviceIsChecked) {
     return message_of(vulkan::adopt(lent));
   };
   EXPECT_EQ(error([](LentDevice&) {}), "no error");
-  EXPECT_EQ(error([](LentDevice& l) { l.get_instance_proc_addr = nullptr; }),
-            "the lent device lacks its vkGetInstanceProcAddr");
-  EXPECT_EQ(error([](LentDevice& l) { l.device = VK_NULL_HANDLE; }),
-            "the lent device lacks one of instance, physical device and device");
+  EXPECT_EQ(error([](LentDevice& l) { l.get_instance_proc_addr = nullptr; }), "the lent device lacks its vkGetInstanceProcAddr");
+  EXPECT_EQ(error([](LentDevice& l) { l.device = VK_NULL_HANDLE; }), "the lent device lacks one of instance, physical device and device");
   EXPECT_EQ(error([](LentDevice& l) { l.queue_family = 50; }), "queue family 50 of the lent device does not compute");
-  EXPECT_EQ(error([](LentDevice& l) { l.enabled_features = nullptr; }),
-            "the lent device was made without uniformBufferStandardLayout");
+  EXPECT_EQ(error([](LentDevice& l) { l.enabled_features = nullptr; }), "the lent device was made without uniformBufferStandardLayout");
 }
 
 TEST(VulkanEngine, ALentDeviceDoesWhatAnOwnOneDoes) {
@@ -192,15 +189,13 @@ TEST(VulkanEngine, RecordersRefuseWhatTheyCannotBind) {
   const BufferResource result{host.buffer, 1 << 16, 0};
   EXPECT_EQ(error(kStorages[1], source, result), "no error");
   EXPECT_EQ(error(kStorages[1], source, source), "source and destination overlap; a recorder copies neither");
-  EXPECT_EQ(error(kStorages[1], source, BufferResource{host.buffer, 8192, 0}),
-            "source and destination overlap; a recorder copies neither");
+  EXPECT_EQ(error(kStorages[1], source, BufferResource{host.buffer, 8192, 0}), "source and destination overlap; a recorder copies neither");
   EXPECT_EQ(error(kStorages[0], source, result), "the source is a buffer, the plan works on images");
   EXPECT_EQ(error(kStorages[1], ImageResource{}, result), "the source is an image, the plan works on buffers");
   EXPECT_EQ(error(kStorages[1], BufferResource{}, result), "the source has no buffer");
   EXPECT_EQ(error(kStorages[0], ImageResource{}, ImageResource{}), "the source has no view");
   if (alignment > 1) {
-    EXPECT_NE(error(kStorages[1], BufferResource{host.buffer, alignment + 1, 0}, result).find("no multiple"),
-              std::string::npos);
+    EXPECT_NE(error(kStorages[1], BufferResource{host.buffer, alignment + 1, 0}, result).find("no multiple"), std::string::npos);
   }
   for (const std::int64_t row_bytes : {4 * 60, 4 * 61 + 2, -4 * 61}) {
     EXPECT_NE(error(kStorages[1], source, BufferResource{host.buffer, 1 << 16, row_bytes}).find("rows of the destination"),
@@ -212,8 +207,7 @@ TEST(VulkanEngine, RecordersRefuseWhatTheyCannotBind) {
   VkImageView other = VK_NULL_HANDLE;
   engine.image(kDesc, VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT, other);
   EXPECT_EQ(error(kStorages[0], ImageResource{view}, ImageResource{other}), "no error");
-  EXPECT_EQ(error(kStorages[0], ImageResource{view}, ImageResource{view}),
-            "source and destination overlap; a recorder copies neither");
+  EXPECT_EQ(error(kStorages[0], ImageResource{view}, ImageResource{view}), "source and destination overlap; a recorder copies neither");
   EXPECT_EQ(error(kStorages[0], ImageResource{view}, ImageResource{other, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL}),
             "the destination must be in VK_IMAGE_LAYOUT_GENERAL");
   EXPECT_EQ(error(kStorages[0], ImageResource{view, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL}, ImageResource{other}),
@@ -260,8 +254,8 @@ TEST(VulkanEngine, ScratchMayBeTheCallers) {
   const Pixels src = Pixels::random(kDesc);
   std::memcpy(host.pixels, src.view().row(0), static_cast<std::size_t>(kDesc.payload_bytes()));
   const auto record = [&](VkDeviceSize offset) {
-    return vulkan::Recorder::create(executable, vulkan::BufferResource{host.buffer, 0, 0},
-                                    vulkan::BufferResource{host.buffer, 1 << 16, 0}, {memory, offset});
+    return vulkan::Recorder::create(executable, vulkan::BufferResource{host.buffer, 0, 0}, vulkan::BufferResource{host.buffer, 1 << 16, 0},
+                                    {memory, offset});
   };
   if (needs.alignment > 1) {
     EXPECT_NE(message_of(record(1)).find("multiple"), std::string::npos);

@@ -1,4 +1,5 @@
-// Plan::reach and signs on GPUs: a NaN or an infinity changes no pixel beyond, and no result is below the least pixel, nor above the largest.
+// Plan::reach and signs on GPUs: a NaN or an infinity changes no pixel beyond, and no result is below the least pixel, nor above the
+// largest.
 #include "reach_support.h"
 #include "signs_support.h"
 #include "vulkan_support.h"
@@ -11,18 +12,22 @@ constexpr std::array kSigmas = {1.0, 3.0, 6.0, 60.0};  // few: pipelines take lo
 TEST(VulkanReach, HoldsForEveryAlgorithm) {
   int algorithms_that_ran = 0;
   for (const std::string& algorithm :
-       ways_to_blur({"gauss.decimate:blur=slide", "gauss.decimate:blur=upsample,write_pixels=4", "gauss.decimate:blur=strips,write_pixels=2",
-                     "gauss.decimate:storage=image", "sep.fused:exchange=shuffle", "sep.fused:math=half", "sep.fused:storage=image",
-                     "sep.direct:storage=buffer", "nxn.shared:packing=packed"})) {
+       ways_to_blur({"gauss.decimate:blur=slide", "gauss.decimate:blur=upsample,write_pixels=4",
+                     "gauss.decimate:blur=strips,write_pixels=2", "gauss.decimate:storage=image", "sep.fused:exchange=shuffle",
+                     "sep.fused:math=half", "sep.fused:storage=image", "sep.direct:storage=buffer", "nxn.shared:packing=packed"})) {
     SCOPED_TRACE(algorithm);
     algorithms_that_ran += expect_reach_holds(gpu(), algorithm, Borders::in_turn) > 0 ? 1 : 0;
   }
   EXPECT_GE(algorithms_that_ran, 25);
 }
 
-TEST(VulkanSigns, OfWhatThePlannerChooses) { EXPECT_GT(expect_signs_hold(gpu(), kSigmas), 0); }
+TEST(VulkanSigns, OfWhatThePlannerChooses) {
+  EXPECT_GT(expect_signs_hold(gpu(), kSigmas), 0);
+}
 
-TEST(VulkanSigns, OfDecimatedGaussians) { EXPECT_GT(expect_signs_hold(gpu(), kSigmas, "gauss.decimate"), 0); }
+TEST(VulkanSigns, OfDecimatedGaussians) {
+  EXPECT_GT(expect_signs_hold(gpu(), kSigmas, "gauss.decimate"), 0);
+}
 
 }  // namespace
 }  // namespace mollify::test

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "support.h"
 #include "model/tuning.h"
+#include "support.h"
 
 namespace mollify::test {
 
@@ -49,8 +49,8 @@ inline const Device& gpu() {
   return kDevice;
 }
 
-inline Executable prepared_on(const Device& device, std::string_view algorithm, const BlurSpec& spec = kSpec,
-                              const ImageDesc& desc = kDesc, Overlap overlap = Overlap::none) {
+inline Executable prepared_on(const Device& device, std::string_view algorithm, const BlurSpec& spec = kSpec, const ImageDesc& desc = kDesc,
+                              Overlap overlap = Overlap::none) {
   const ImageDesc dst = destination_desc(spec, desc, desc.format);
   return must(device.prepare(must(make_plan(spec, desc, dst, device.info(), with(algorithm, overlap)))));
 }

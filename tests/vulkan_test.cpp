@@ -165,9 +165,7 @@ TEST_P(Regions, HaveTheBitsOfTheWhole) {
     for (const KernelSpec& kernel : sample_kernels()) {
       BlurSpec spec = spec_of(kernel, BorderMode::mirror);
       spec.accuracy.max_error = 0.5;
-      const auto plan = [&] {
-        return make_plan(spec, desc, destination_desc(spec, desc, desc.format), gpu().info(), with(algorithm.id));
-      };
+      const auto plan = [&] { return make_plan(spec, desc, destination_desc(spec, desc, desc.format), gpu().info(), with(algorithm.id)); };
       const Result<Plan> whole = plan();
       spec.roi = region;
       const Result<Plan> part = plan();
@@ -187,8 +185,8 @@ INSTANTIATE_TEST_SUITE_P(Vulkan, Regions,
                                          // Far enough from every edge that passes need none of the border.
                                          ImageAndRegion{{60, 300, PixelFormat::rgba32f}, {5, 128, 40, 64}}));
 
-/// Of halves, one in a hundred stays near the largest there is, and the others become ten million times as small: where one of the former is added to
-/// sums of the latter, these lose most of their bits.
+/// Of halves, one in a hundred stays near the largest there is, and the others become ten million times as small: where one of the former
+/// is added to sums of the latter, these lose most of their bits.
 Pixels with_few_large(Pixels pixels) {
   const ImageDesc& desc = pixels.desc();
   const int numbers = desc.width * info(desc.format).channels;
@@ -202,8 +200,8 @@ Pixels with_few_large(Pixels pixels) {
   return pixels;
 }
 
-/// Products of matrices add up many pixels at once, and in f32 it shows which. Those that lie beside what a region needs have no tap, and must
-/// leave no trace however large they are.
+/// Products of matrices add up many pixels at once, and in f32 it shows which. Those that lie beside what a region needs have no tap, and
+/// must leave no trace however large they are.
 TEST(Vulkan, RegionsOfMatricesHaveTheBitsOfTheWhole) {
   struct Kernel {
     std::string_view math;
@@ -213,10 +211,17 @@ TEST(Vulkan, RegionsOfMatricesHaveTheBitsOfTheWhole) {
   int compared = 0;
   using enum PixelFormat;
   // Radius 1 and 4 leave much of what matrices multiply without a tap.
-  for (const auto& [math, format, radius] :
-       {Kernel{"coopmat", rgba16f}, {"coopmat", rgba16f, 1}, {"coopmat", rgba16f, 4}, {"coopmat", rgb16f}, {"coopmat_direct", rgba16f},
-        {"coopmat_direct", rgba16f, 1}, {"coopmat_direct", rgba16f, 4}, {"coopmat_direct", rgba8}, {"coopmat_x", rgba16f},
-        {"coopmat_x", rgba16f, 1}, {"coopmat_x", rgba16f, 4}}) {
+  for (const auto& [math, format, radius] : {Kernel{"coopmat", rgba16f},
+                                             {"coopmat", rgba16f, 1},
+                                             {"coopmat", rgba16f, 4},
+                                             {"coopmat", rgb16f},
+                                             {"coopmat_direct", rgba16f},
+                                             {"coopmat_direct", rgba16f, 1},
+                                             {"coopmat_direct", rgba16f, 4},
+                                             {"coopmat_direct", rgba8},
+                                             {"coopmat_x", rgba16f},
+                                             {"coopmat_x", rgba16f, 1},
+                                             {"coopmat_x", rgba16f, 4}}) {
     const ImageDesc desc{640, 420, format};
     std::vector<Pixels> sources = {Pixels::random(desc)};
     if (!info(format).is_unorm()) sources.push_back(with_few_large(sources.front()));
@@ -293,9 +298,9 @@ TEST(Vulkan, ManyUnrolledSteps) {
   cases::Case c;
   c.src = c.dst = {75, 61, PixelFormat::rgba8};
   c.spec = spec_of(Box::of_radius(3, 2), BorderMode::mirror);
-  for (const char* algorithm : {"box.running:storage=buffer,unroll=12", "box.running:storage=buffer,unroll=16",
-                                "box.running:storage=buffer,unroll=24", "box.running:storage=buffer,unroll=32",
-                                "sep.fused:pixels_per_thread=4,rows_in_flight=3"}) {
+  for (const char* algorithm :
+       {"box.running:storage=buffer,unroll=12", "box.running:storage=buffer,unroll=16", "box.running:storage=buffer,unroll=24",
+        "box.running:storage=buffer,unroll=32", "sep.fused:pixels_per_thread=4,rows_in_flight=3"}) {
     c.algorithm = must(parse_algorithm(algorithm));
     expect_pass(c, gpu());
   }
@@ -303,30 +308,31 @@ TEST(Vulkan, ManyUnrolledSteps) {
 
 /// On a software driver lanes lend each other pixels only when asked to, and cases have few wide images.
 TEST(Vulkan, LanesLendEachOtherPixels) {
-  for (const char* text : {"sep.fused:exchange=shuffle,rows_in_flight=1/203x61/rgba8/gaussian:sigma=0.6,radius=2/mirror",
-                           "sep.fused:exchange=shuffle,rows_in_flight=3/208x61/rgba8/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap",
-                           "sep.fused:exchange=shuffle,rows_in_flight=4,threads=32/400x67/r8/gaussian:sigma=1.3,radius=4/clamp",
-                           "sep.fused:exchange=shuffle,pixels_per_thread=16/640x40/r8/box:radius=1x2/constant:value=0.3_0.3_0.3_0.3",
-                           "sep.fused:exchange=shuffle/200x50/rgb16/gaussian:sigma=0.8,radius=2/reflect",
-                           "sep.fused:exchange=shuffle/64x64/rgba32f/gaussian:sigma=1,radius=3/constant:value=2_1_0.5_0.25",
-                           "sep.fused:math=half/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.05",
-                           "sep.fused:math=half/160x70/rg16f/gaussian:sigma=0.7,radius=2x1/mirror/max_error=0.05",
-                           "sep.fused:math=mixed/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.01",
-                           "sep.fused:math=mixed,pixels_per_thread=4/150x70/rg16f/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap/max_error=0.01",
-                           "sep.fused:math=half/203x61/rgba8/gaussian:sigma=0.333,radius=1/mirror/max_error=0.01",
-                           "sep.fused:math=half/160x70/rgba8/gaussian:sigma=0.666,radius=2/constant:value=0.5_1_0.25_0/max_error=0.01",
-                           "sep.fused:math=half,rows_in_flight=2/201x61/rgb8/tent:radius=1/wrap",
-                           "sep.fused:math=half/208x61/r8/box:radius=1/clamp",
-                           "sep.fused:math=half,rows_in_flight=3/300x61/rg8/box:before=1x0,after=2x1/reflect",
-                           "sep.fused:math=half,pixels_per_thread=4/160x40/r8/gaussian:sigma=0.5/mirror/max_error=0.01",
-                           "sep.fused:math=half/160x40/rgba8/gaussian:sigma=0.6x0/clamp/max_error=0.01",
-                           "sep.fused:math=half/160x40/rgba8/gaussian:sigma=0x0.6/clamp/max_error=0.01",
-                           "sep.fused:math=mixed/160x70/rgba8/gaussian:sigma=1.333,radius=4/mirror",
-                           "sep.fused:math=mixed/161x70/rgb8/gaussian:sigma=1,radius=3x2/constant:value=0.5_1_0.25_0",
-                           "sep.fused:math=mixed/400x70/r8/taps:x=-0.2_1.4_-0.2@1,y=0.9_0.3@1/wrap/max_error=0.01",
-                           "gauss.decimate:read_pixels=4,write_pixels=4/512x90/rgba8/gaussian:sigma=5/constant:value=0.3_0.3_0.3_0.3",
-                           "gauss.decimate:read_pixels=2,write_pixels=2/700x90/rgba16f/gaussian:sigma=9/reflect",
-                           "gauss.decimate:read_pixels=4,write_pixels=4/1200x90/r8/gaussian:sigma=20x4/wrap"}) {
+  for (const char* text :
+       {"sep.fused:exchange=shuffle,rows_in_flight=1/203x61/rgba8/gaussian:sigma=0.6,radius=2/mirror",
+        "sep.fused:exchange=shuffle,rows_in_flight=3/208x61/rgba8/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap",
+        "sep.fused:exchange=shuffle,rows_in_flight=4,threads=32/400x67/r8/gaussian:sigma=1.3,radius=4/clamp",
+        "sep.fused:exchange=shuffle,pixels_per_thread=16/640x40/r8/box:radius=1x2/constant:value=0.3_0.3_0.3_0.3",
+        "sep.fused:exchange=shuffle/200x50/rgb16/gaussian:sigma=0.8,radius=2/reflect",
+        "sep.fused:exchange=shuffle/64x64/rgba32f/gaussian:sigma=1,radius=3/constant:value=2_1_0.5_0.25",
+        "sep.fused:math=half/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.05",
+        "sep.fused:math=half/160x70/rg16f/gaussian:sigma=0.7,radius=2x1/mirror/max_error=0.05",
+        "sep.fused:math=mixed/160x70/rgba16f/gaussian:sigma=1,radius=3/constant:value=0.5_1_0.25_0/max_error=0.01",
+        "sep.fused:math=mixed,pixels_per_thread=4/150x70/rg16f/taps:x=0.2_0.5_0.4_-0.1@1,y=0.7_0.3@1/wrap/max_error=0.01",
+        "sep.fused:math=half/203x61/rgba8/gaussian:sigma=0.333,radius=1/mirror/max_error=0.01",
+        "sep.fused:math=half/160x70/rgba8/gaussian:sigma=0.666,radius=2/constant:value=0.5_1_0.25_0/max_error=0.01",
+        "sep.fused:math=half,rows_in_flight=2/201x61/rgb8/tent:radius=1/wrap",
+        "sep.fused:math=half/208x61/r8/box:radius=1/clamp",
+        "sep.fused:math=half,rows_in_flight=3/300x61/rg8/box:before=1x0,after=2x1/reflect",
+        "sep.fused:math=half,pixels_per_thread=4/160x40/r8/gaussian:sigma=0.5/mirror/max_error=0.01",
+        "sep.fused:math=half/160x40/rgba8/gaussian:sigma=0.6x0/clamp/max_error=0.01",
+        "sep.fused:math=half/160x40/rgba8/gaussian:sigma=0x0.6/clamp/max_error=0.01",
+        "sep.fused:math=mixed/160x70/rgba8/gaussian:sigma=1.333,radius=4/mirror",
+        "sep.fused:math=mixed/161x70/rgb8/gaussian:sigma=1,radius=3x2/constant:value=0.5_1_0.25_0",
+        "sep.fused:math=mixed/400x70/r8/taps:x=-0.2_1.4_-0.2@1,y=0.9_0.3@1/wrap/max_error=0.01",
+        "gauss.decimate:read_pixels=4,write_pixels=4/512x90/rgba8/gaussian:sigma=5/constant:value=0.3_0.3_0.3_0.3",
+        "gauss.decimate:read_pixels=2,write_pixels=2/700x90/rgba16f/gaussian:sigma=9/reflect",
+        "gauss.decimate:read_pixels=4,write_pixels=4/1200x90/r8/gaussian:sigma=20x4/wrap"}) {
     expect_case_passes(text);
   }
 }
@@ -347,14 +353,15 @@ TEST(Vulkan, TilesOfTheGridOfCells) {
 
 /// The cases sum few cells at once on a software driver, and have few shapes of groups.
 TEST(Vulkan, GridsThatAreBlurredAsTheyAreExpanded) {
-  for (const char* text : {"gauss.decimate:blur=upsample/64x64/rgba8/gaussian:sigma=8/clamp",
-                           "gauss.decimate:blur=upsample,samples_per_thread=4,write_pixels=4/301x90/rgba8/gaussian:sigma=8x20/clamp",
-                           "gauss.decimate:blur=upsample,group=8x16,coarse_rows=1/90x301/rgba32f/gaussian:sigma=12/constant:value=2_1_0.5_0.25",
-                           "gauss.decimate:blur=upsample,samples_per_thread=2,group=40x3,coarse_rows=5/257x633/rgba16/gaussian:sigma=20x8/mirror",
-                           "gauss.decimate:blur=upsample,samples_per_thread=4,write_pixels=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
-                           "gauss.decimate:blur=upsample,samples_per_thread=8,write_pixels=8/600x111/r8/gaussian:sigma=8/reflect",
-                           "gauss.decimate:blur=upsample,group=128x1,coarse_rows=2/300x100/rg32f/gaussian:sigma=12x5/wrap",
-                           "gauss.decimate:blur=upsample,samples_per_thread=4/333x100/rgb8/gaussian:sigma=18/reflect"}) {
+  for (const char* text :
+       {"gauss.decimate:blur=upsample/64x64/rgba8/gaussian:sigma=8/clamp",
+        "gauss.decimate:blur=upsample,samples_per_thread=4,write_pixels=4/301x90/rgba8/gaussian:sigma=8x20/clamp",
+        "gauss.decimate:blur=upsample,group=8x16,coarse_rows=1/90x301/rgba32f/gaussian:sigma=12/constant:value=2_1_0.5_0.25",
+        "gauss.decimate:blur=upsample,samples_per_thread=2,group=40x3,coarse_rows=5/257x633/rgba16/gaussian:sigma=20x8/mirror",
+        "gauss.decimate:blur=upsample,samples_per_thread=4,write_pixels=2/200x90/rgba16f/gaussian:sigma=9/wrap+mirror/roi=101x40+31+17",
+        "gauss.decimate:blur=upsample,samples_per_thread=8,write_pixels=8/600x111/r8/gaussian:sigma=8/reflect",
+        "gauss.decimate:blur=upsample,group=128x1,coarse_rows=2/300x100/rg32f/gaussian:sigma=12x5/wrap",
+        "gauss.decimate:blur=upsample,samples_per_thread=4/333x100/rgb8/gaussian:sigma=18/reflect"}) {
     expect_case_passes(text);
   }
 }

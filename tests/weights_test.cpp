@@ -1,4 +1,6 @@
 // Weights as halves: that they are some, how well they keep the sum, and how near they are to what was rounded.
+#include "math/weights.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,14 +9,15 @@
 #include <string>
 
 #include "base/half.h"
-#include "math/weights.h"
 
 namespace mollify::test {
 namespace {
 
 using Weights = std::vector<double>;
 
-double sum(const Weights& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); }
+double sum(const Weights& weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
+}
 
 /// So many halves above the nearest one.
 double half_beside(double value, int steps = 0) {

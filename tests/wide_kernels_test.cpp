@@ -40,13 +40,21 @@ void expect_right_on_lines_and_squares(const KernelSpec& kernel) {
   expect_right(kernel, "gauss.decimate", 1e-3, {200, 170});
 }
 
-TEST(WideKernels, GaussiansAreRight) { expect_right_on_lines_and_squares(Gaussian{{1500, 1200}, {}, {}}); }
+TEST(WideKernels, GaussiansAreRight) {
+  expect_right_on_lines_and_squares(Gaussian{{1500, 1200}, {}, {}});
+}
 
-TEST(WideKernels, GaussiansOfAFewImagesAreRight) { expect_right_on_lines_and_squares(Gaussian{{240, 170}, {}, {}}); }
+TEST(WideKernels, GaussiansOfAFewImagesAreRight) {
+  expect_right_on_lines_and_squares(Gaussian{{240, 170}, {}, {}});
+}
 
-TEST(WideKernels, CutGaussiansAreRight) { expect_right_on_lines_and_squares(Gaussian{{600, 450}, {{1200, 1100}}, {}}); }
+TEST(WideKernels, CutGaussiansAreRight) {
+  expect_right_on_lines_and_squares(Gaussian{{600, 450}, {{1200, 1100}}, {}});
+}
 
-TEST(WideKernels, TentsAreRight) { expect_right_on_lines_and_squares(Tent{{1234.5, 2000.25}}); }
+TEST(WideKernels, TentsAreRight) {
+  expect_right_on_lines_and_squares(Tent{{1234.5, 2000.25}});
+}
 
 /// What one axis sees at any of its places is what it sees of the kernel as it was asked for.
 TEST(WideKernels, FoldedWeightsActAlike) {

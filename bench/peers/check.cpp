@@ -36,8 +36,7 @@ Result<double> max_error(const PeerRun& run, const cases::Case& c) {
   if (Status s = run.run(src.view(), dst.view()); !s) return s.error();
   BlurSpec spec = c.spec;
   if (run.border) spec.border = *run.border;
-  const Result<cases::ExactAnswer> answer =
-      cases::ExactAnswer::create(spec, src.view(), c.dst, tbb::info::default_concurrency());
+  const Result<cases::ExactAnswer> answer = cases::ExactAnswer::create(spec, src.view(), c.dst, tbb::info::default_concurrency());
   if (!answer) return answer.error();
   return answer->compare(dst.view()).max_error;
 }
@@ -66,9 +65,7 @@ Result<double> realized_sigma(const Peer& peer, const cases::Case& original, dou
 
   const FormatInfo& format = info(c.dst.format);
   const std::byte* row = dst.view().row(c.dst.height / 2);
-  const auto at = [&](std::int32_t x) {
-    return reference::load_pixel(format, row + std::ptrdiff_t{x} * format.pixel_bytes())[0];
-  };
+  const auto at = [&](std::int32_t x) { return reference::load_pixel(format, row + std::ptrdiff_t{x} * format.pixel_bytes())[0]; };
   double sum = 0.0;
   double first = 0.0;
   double second = 0.0;

@@ -19,7 +19,9 @@ struct Unref {
 };
 using Image = std::unique_ptr<VipsImage, Unref>;
 
-Error refuse(std::string reason) { return {ErrorCode::unsupported, std::move(reason), {}}; }
+Error refuse(std::string reason) {
+  return {ErrorCode::unsupported, std::move(reason), {}};
+}
 
 Error broken() {
   std::string message = vips_error_buffer();
@@ -75,7 +77,9 @@ Result<Call> call(const Gaussian& gaussian) {
   }
   // The default cuts where a weight falls below a fifth of the centre's, which is hardly a Gaussian.
   constexpr double kLeastWeight = 0.003;
-  return Call{"gaussblur", {{"min_ampl", "0.003"}, {"precision", "float"}}, "cut where weights fall below 0.003 of the centre's",
+  return Call{"gaussblur",
+              {{"min_ampl", "0.003"}, {"precision", "float"}},
+              "cut where weights fall below 0.003 of the centre's",
               [sigma](VipsImage* in, VipsImage** out) {
                 return vips_gaussblur(in, out, sigma, "min_ampl", kLeastWeight, "precision", VIPS_PRECISION_FLOAT, nullptr);
               }};
@@ -138,8 +142,8 @@ Result<PeerRun> prepare(const cases::Case& c, int threads) {
 Peer libvips_peer() {
   static const int failed = vips_init("mollify");
   vips_cache_set_max(0);  // or the second run would find the first one's result
-  const std::string name = std::string("libvips ") + std::to_string(vips_version(0)) + "." + std::to_string(vips_version(1)) +
-                           "." + std::to_string(vips_version(2));
+  const std::string name = std::string("libvips ") + std::to_string(vips_version(0)) + "." + std::to_string(vips_version(1)) + "." +
+                           std::to_string(vips_version(2));
   if (failed != 0) return {name, [](const cases::Case&, int) -> Result<PeerRun> { return broken(); }};
   return {name, prepare};
 }
@@ -147,4 +151,6 @@ Peer libvips_peer() {
 }  // namespace
 }  // namespace mollify::bench
 
-extern "C" void mollify_make_peer(mollify::bench::Peer& peer) { peer = mollify::bench::libvips_peer(); }
+extern "C" void mollify_make_peer(mollify::bench::Peer& peer) {
+  peer = mollify::bench::libvips_peer();
+}

@@ -1,5 +1,7 @@
 // NPP of NVIDIA's CUDA toolkit: FilterRowBorder and FilterColumnBorder, FilterGaussAdvancedBorder, FilterBoxBorder. Its
 // libraries and the driver are opened at run time, so that one build of the tool measures it wherever they are.
+#include "bench/peers/npp.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include <vector>
 
 #include "bench/buffers.h"
-#include "bench/peers/npp.h"
 #include "bench/peers/peer.h"
 
 namespace mollify::bench {
@@ -22,8 +23,12 @@ namespace {
 
 using npp::Address;
 
-Error refuse(std::string reason) { return {ErrorCode::unsupported, std::move(reason), {}}; }
-Error broken(std::string what) { return {ErrorCode::internal, std::move(what), {}}; }
+Error refuse(std::string reason) {
+  return {ErrorCode::unsupported, std::move(reason), {}};
+}
+Error broken(std::string what) {
+  return {ErrorCode::internal, std::move(what), {}};
+}
 
 void* open_library(std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -83,10 +88,9 @@ class Cuda {
 
  private:
   bool load_all(void* library) {
-    return load(library, init, "cuInit") && load(library, device_get, "cuDeviceGet") &&
-           load(library, attribute, "cuDeviceGetAttribute") && load(library, retain_context, "cuDevicePrimaryCtxRetain") &&
-           load(library, make_current, "cuCtxSetCurrent") && load(library, allocate, "cuMemAlloc_v2") &&
-           load(library, free, "cuMemFree_v2") && load(library, upload, "cuMemcpyHtoD_v2") &&
+    return load(library, init, "cuInit") && load(library, device_get, "cuDeviceGet") && load(library, attribute, "cuDeviceGetAttribute") &&
+           load(library, retain_context, "cuDevicePrimaryCtxRetain") && load(library, make_current, "cuCtxSetCurrent") &&
+           load(library, allocate, "cuMemAlloc_v2") && load(library, free, "cuMemFree_v2") && load(library, upload, "cuMemcpyHtoD_v2") &&
            load(library, download, "cuMemcpyDtoH_v2") && load(library, copy, "cuMemcpyDtoDAsync_v2") &&
            load(library, create_event, "cuEventCreate") && load(library, destroy_event, "cuEventDestroy_v2") &&
            load(library, record_event, "cuEventRecord") && load(library, wait_for_event, "cuEventSynchronize") &&
@@ -147,14 +151,13 @@ struct Filters {
 
 std::optional<Filters> open_filters() {
   Filters filters;
-  filters.library = open_library({"libnppif.so.13", "libnppif.so.12", "/usr/local/cuda/lib64/libnppif.so.13",
-                                  "/usr/local/cuda/lib64/libnppif.so.12"});
+  filters.library =
+      open_library({"libnppif.so.13", "libnppif.so.12", "/usr/local/cuda/lib64/libnppif.so.13", "/usr/local/cuda/lib64/libnppif.so.12"});
   if (filters.library == nullptr) return std::nullopt;
   npp::nppGetLibVersion* get_version = nullptr;
   if (!load(filters.library, get_version, "nppGetLibVersion")) return std::nullopt;  // of libnppc, which it needs
   const npp::LibraryVersion* version = get_version();
-  filters.version = "npp " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-                    std::to_string(version->build);
+  filters.version = "npp " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->build);
   return filters;
 }
 
@@ -168,7 +171,7 @@ struct Job {
   npp::BoxFilter* box = nullptr;
   int radius = 0;
   std::optional<DeviceMemory> weights;
-  std::optional<DeviceMemory> between;  ///< the image that rows leave to columns
+  std::optional<DeviceMemory> between;   ///< the image that rows leave to columns
   std::vector<DeviceMemory> rotation{};  ///< noise, filled at the first turn, and results
   std::size_t next = 0;
 
@@ -288,7 +291,8 @@ enum class Method : std::uint8_t { rows_and_columns, gauss };
 
 Result<int> whole_radius(const Box& box) {
   const auto [x, y] = box.extent;
-  if (x.before != x.after || !(x == y) || x.before != std::floor(x.before)) return refuse("NPP is asked for boxes of one whole radius only");
+  if (x.before != x.after || !(x == y) || x.before != std::floor(x.before))
+    return refuse("NPP is asked for boxes of one whole radius only");
   return static_cast<int>(x.before);
 }
 
@@ -326,10 +330,9 @@ Result<PeerRun> make_gaussian(const Filters& filters, Job job, const Gaussian& g
   if (!radius) return radius.error();
   job.radius = *radius;
   const std::string scale = type.starts_with("32f") ? "_" : "32f_";  // whole numbers have weights of either kind
-  const bool found = method == Method::gauss
-                         ? load(filters.library, job.gauss, ("nppiFilterGaussAdvancedBorder_" + type).c_str())
-                         : load(filters.library, job.rows, ("nppiFilterRowBorder" + scale + type).c_str()) &&
-                               load(filters.library, job.columns, ("nppiFilterColumnBorder" + scale + type).c_str());
+  const bool found = method == Method::gauss ? load(filters.library, job.gauss, ("nppiFilterGaussAdvancedBorder_" + type).c_str())
+                                             : load(filters.library, job.rows, ("nppiFilterRowBorder" + scale + type).c_str()) &&
+                                                   load(filters.library, job.columns, ("nppiFilterColumnBorder" + scale + type).c_str());
   if (!found) return refuse("NPP has no such filter for this format");
   (void)job.cuda->stream();
   const std::vector<float> weights = gaussian_weights(gaussian.sigma.x, job.radius);

@@ -56,11 +56,11 @@ struct StreamContext {
 inline constexpr int kReplicate = 2;
 
 // Steps are in bytes. The taps lie on the device.
-using TapsFilter = int(const void* src, int src_step, Size src_size, Point src_offset, void* dst, int dst_step, Size roi,
-                       const float* taps, int length, int anchor, int border, StreamContext);
-using GaussFilter = int(const void* src, int src_step, Size src_size, Point src_offset, void* dst, int dst_step, Size roi,
-                        int length, const float* taps, int border, StreamContext);
-using BoxFilter = int(const void* src, int src_step, Size src_size, Point src_offset, void* dst, int dst_step, Size roi,
-                      Size mask, Point anchor, int border, StreamContext);
+using TapsFilter = int(const void* src, int src_step, Size src_size, Point src_offset, void* dst, int dst_step, Size roi, const float* taps,
+                       int length, int anchor, int border, StreamContext);
+using GaussFilter = int(const void* src, int src_step, Size src_size, Point src_offset, void* dst, int dst_step, Size roi, int length,
+                        const float* taps, int border, StreamContext);
+using BoxFilter = int(const void* src, int src_step, Size src_size, Point src_offset, void* dst, int dst_step, Size roi, Size mask,
+                      Point anchor, int border, StreamContext);
 
 }  // namespace mollify::bench::npp

@@ -55,9 +55,7 @@ struct Call {
 Result<Call> call(const Gaussian& gaussian) {
   std::optional<PerAxis<std::int32_t>> radius = gaussian.radius;
   if (!radius && gaussian.truncate) {
-    const auto cut = [&](double sigma) {
-      return static_cast<std::int32_t>(std::floor(*gaussian.truncate * sigma + 0.5));
-    };
+    const auto cut = [&](double sigma) { return static_cast<std::int32_t>(std::floor(*gaussian.truncate * sigma + 0.5)); };
     radius = {cut(gaussian.sigma.x), cut(gaussian.sigma.y)};
   }
   // A size of 1 is OpenCV's way to leave an axis alone, 0 leaves the choice to it.
@@ -69,9 +67,7 @@ Result<Call> call(const Gaussian& gaussian) {
     result.options["ksize"] = "auto";
     result.note = "OpenCV cuts the Gaussian itself: about 3 sigma for 8 bits, 4 sigma for others";
   }
-  result.filter = [=](const cv::Mat& src, cv::Mat& dst, int border) {
-    cv::GaussianBlur(src, dst, ksize, sigma.x, sigma.y, border);
-  };
+  result.filter = [=](const cv::Mat& src, cv::Mat& dst, int border) { cv::GaussianBlur(src, dst, ksize, sigma.x, sigma.y, border); };
   return result;
 }
 
@@ -82,14 +78,12 @@ Result<Call> call(const Box& box) {
   const auto size = [](const BoxExtent& e) { return static_cast<int>(e.before + e.after) + 1; };
   const cv::Size ksize(size(box.extent.x), size(box.extent.y));
   const cv::Point anchor(static_cast<int>(box.extent.x.before), static_cast<int>(box.extent.y.before));
-  return Call{
-      "blur", {}, {}, [=](const cv::Mat& src, cv::Mat& dst, int border) { cv::blur(src, dst, ksize, anchor, border); }};
+  return Call{"blur", {}, {}, [=](const cv::Mat& src, cv::Mat& dst, int border) { cv::blur(src, dst, ksize, anchor, border); }};
 }
 
 cv::Mat row_of(const std::vector<double>& weights, double scale) {
   cv::Mat row(1, static_cast<int>(weights.size()), CV_32F);
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    row.at<float>(0, static_cast<int>(i)) = static_cast<float>(weights[i] * scale);
+  for (std::size_t i = 0; i < weights.size(); ++i) row.at<float>(0, static_cast<int>(i)) = static_cast<float>(weights[i] * scale);
   return row;
 }
 
@@ -124,15 +118,13 @@ Result<Call> call(const Matrix& matrix) {
   const cv::Mat row = row_of(matrix.weights, scale_of(matrix.weights, matrix.normalization));
   const cv::Mat kernel = row.reshape(1, matrix.height);
   const cv::Point anchor(matrix.anchor.x, matrix.anchor.y);
-  return Call{"filter2D", {}, {}, [=](const cv::Mat& src, cv::Mat& dst, int border) {
-                cv::filter2D(src, dst, -1, kernel, anchor, 0.0, border);
-              }};
+  return Call{
+      "filter2D", {}, {}, [=](const cv::Mat& src, cv::Mat& dst, int border) { cv::filter2D(src, dst, -1, kernel, anchor, 0.0, border); }};
 }
 
 // OpenCV wants a mutable pointer even for what it only reads.
 cv::Mat mat_of(const ConstImageView& view, int type) {
-  return {view.desc.height, view.desc.width, type, const_cast<void*>(view.data),
-          static_cast<std::size_t>(view.row_bytes)};
+  return {view.desc.height, view.desc.width, type, const_cast<void*>(view.data), static_cast<std::size_t>(view.row_bytes)};
 }
 
 Result<PeerRun> prepare(const cases::Case& c, int threads) {
@@ -149,8 +141,7 @@ Result<PeerRun> prepare(const cases::Case& c, int threads) {
   cv::setNumThreads(threads);
   PeerRun run{.function = made->function, .options = made->options, .note = made->note, .run = {}};
   const Rect roi = c.spec.roi.value_or(Rect{0, 0, c.src.width, c.src.height});
-  run.run = [filter = made->filter, type = *type, border = *border, roi](const ConstImageView& src,
-                                                                         const ImageView& dst) -> Status {
+  run.run = [filter = made->filter, type = *type, border = *border, roi](const ConstImageView& src, const ImageView& dst) -> Status {
     try {
       // A part of a cv::Mat sees its neighbours in the whole, as a region of interest does.
       const cv::Mat source = mat_of(src, type)(cv::Rect(roi.x, roi.y, roi.width, roi.height));

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "mollify/mollify.h"
 #include "cases/cases.h"
+#include "mollify/mollify.h"
 
 namespace mollify::bench {
 

@@ -57,9 +57,8 @@ Error error_of(const json& message) {
 
 json to_json(const BlurOutcome& outcome) {
   const auto& [x, y] = outcome.reach;
-  return {{"algorithm", outcome.algorithm},
-          {"predicted_error", outcome.predicted_error},
-          {"reach", {x.before, x.after, y.before, y.after}}};
+  return {
+      {"algorithm", outcome.algorithm}, {"predicted_error", outcome.predicted_error}, {"reach", {x.before, x.after, y.before, y.after}}};
 }
 
 BlurOutcome outcome_of(const json& message) {

@@ -175,8 +175,12 @@ std::string counted(std::size_t count, std::string_view what) {
 
 }  // namespace
 
-std::string name_of_source(const FileJob& job) { return job.in == kPipe ? "standard input" : job.in; }
-std::string name_of_result(const FileJob& job) { return job.out == kPipe ? "standard output" : job.out; }
+std::string name_of_source(const FileJob& job) {
+  return job.in == kPipe ? "standard input" : job.in;
+}
+std::string name_of_result(const FileJob& job) {
+  return job.out == kPipe ? "standard output" : job.out;
+}
 
 std::string to_string(const LeftOut& left) {
   std::vector<std::string> parts;

@@ -63,8 +63,7 @@ class Executable {
   [[nodiscard]] Status run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const;
   /// Blurs a batch of images of the planned shape in host memory, src[i] to dst[i]. It is an error if a destination shares bytes with
   /// another destination or with another image's source.
-  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
-                           Workspace& workspace) const;
+  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, Workspace& workspace) const;
 
  private:
   friend struct Access;

@@ -16,10 +16,22 @@ namespace mollify {
 /// for 1. `r16f` to `rgba16f` are half floats and `r32f` to `rgba32f` floats. The last channel of formats with 2 and 4 channels is alpha
 /// where BlurSpec::alpha says so.
 enum class PixelFormat : std::uint8_t {
-  r8, rg8, rgb8, rgba8,
-  r16, rg16, rgb16, rgba16,
-  r16f, rg16f, rgb16f, rgba16f,
-  r32f, rg32f, rgb32f, rgba32f,
+  r8,
+  rg8,
+  rgb8,
+  rgba8,
+  r16,
+  rg16,
+  rgb16,
+  rgba16,
+  r16f,
+  rg16f,
+  rgb16f,
+  rgba16f,
+  r32f,
+  rg32f,
+  rgb32f,
+  rgba32f,
 };
 
 /// What kind of number a component of a pixel is: an unsigned integer that stands for 0 to 1, or a floating-point number.
@@ -40,9 +52,7 @@ struct FormatInfo {
   /// Whether components are unsigned integers that stand for 0 to 1.
   [[nodiscard]] constexpr bool is_unorm() const { return component_class == ComponentClass::unorm; }
   /// The stored number that stands for 1: 255, 65535, or 1 for float formats.
-  [[nodiscard]] constexpr double unit() const {
-    return is_unorm() ? static_cast<double>((1U << bits) - 1U) : 1.0;
-  }
+  [[nodiscard]] constexpr double unit() const { return is_unorm() ? static_cast<double>((1U << bits) - 1U) : 1.0; }
 };
 
 /// All formats, in the order of PixelFormat.
@@ -87,9 +97,7 @@ struct ConstImageView {
   std::ptrdiff_t row_bytes = 0;  ///< Bytes from a row to the next one. A negative distance means that the first row is the last in memory.
 
   /// The first byte of row `y`. It is not checked that there is such a row.
-  [[nodiscard]] const std::byte* row(std::int64_t y) const {
-    return static_cast<const std::byte*>(data) + y * row_bytes;
-  }
+  [[nodiscard]] const std::byte* row(std::int64_t y) const { return static_cast<const std::byte*>(data) + y * row_bytes; }
 };
 
 /// Pixels that somebody else owns and that may be written. The same holds of its members as of ConstImageView's.

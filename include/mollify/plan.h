@@ -23,29 +23,29 @@ enum class Backend : std::uint8_t { cpu, vulkan, cuda };
 
 /// What the planner knows of a GPU. Other backends leave it as it is.
 struct GpuInfo {
-  bool is_software = false;               ///< Whether the driver computes on the CPU.
-  std::int32_t subgroup_size = 0;         ///< Threads of a subgroup (CUDA: warp).
-  bool quad_operations = false;           ///< Whether compute shaders have quad swaps and can ask for full subgroups.
-  bool float16_arithmetic = false;        ///< Whether shaders can compute with half floats.
-  bool shuffle_operations = false;        ///< Whether compute shaders have subgroup shuffles and votes and can ask for full subgroups.
-  bool matrix_operations = false;         ///< Whether subgroups have cooperative matrices of f16, 16x16 times 16x8, summed in f32.
-  bool matrix_conversions = false;        ///< Whether sums of cooperative matrices can become operands (VK_NV_cooperative_matrix2).
-  bool small_matrices = false;            ///< Whether cooperative matrices of 16x8 times 8x8 are there as well.
+  bool is_software = false;         ///< Whether the driver computes on the CPU.
+  std::int32_t subgroup_size = 0;   ///< Threads of a subgroup (CUDA: warp).
+  bool quad_operations = false;     ///< Whether compute shaders have quad swaps and can ask for full subgroups.
+  bool float16_arithmetic = false;  ///< Whether shaders can compute with half floats.
+  bool shuffle_operations = false;  ///< Whether compute shaders have subgroup shuffles and votes and can ask for full subgroups.
+  bool matrix_operations = false;   ///< Whether subgroups have cooperative matrices of f16, 16x16 times 16x8, summed in f32.
+  bool matrix_conversions = false;  ///< Whether sums of cooperative matrices can become operands (VK_NV_cooperative_matrix2).
+  bool small_matrices = false;      ///< Whether cooperative matrices of 16x8 times 8x8 are there as well.
   /// Whether there are cooperative matrices of 8-bit integers, 16x32 times 32x16, summed in 32 bits.
   bool byte_matrices = false;
-  bool halves_overflow_only = false;      ///< Whether images of f16 store infinities as NaN, and 65536 as an infinity.
-  bool small_storage = false;             ///< Whether storage buffers hold 8- and 16-bit numbers, and f16 is rounded to the nearest.
-  std::int64_t shared_bytes = 0;          ///< Bytes of shared memory that one work group can have.
-  std::int32_t max_group_invocations = 0; ///< The most threads of one work group.
-  PerAxis<std::int32_t> max_group;        ///< The most threads of one work group along each axis.
-  PerAxis<std::int32_t> max_group_count;  ///< The most work groups of one dispatch along each axis.
-  std::int32_t max_image_length = 0;      ///< The most pixels of an image along either axis.
-  std::int64_t max_buffer_bytes = 0;      ///< The most bytes that one binding of a storage buffer can see.
-  std::int64_t max_uniform_bytes = 0;     ///< The most bytes of a uniform buffer.
-  std::int32_t linear_fraction_bits = 0;  ///< How many bits of the position between two texels a linear sampler distinguishes.
-  std::uint32_t sampled_formats = 0;      ///< Bit i says whether images of PixelFormat i can be read by shaders.
-  std::uint32_t linear_formats = 0;       ///< Bit i says whether images of PixelFormat i can be read through a linear sampler.
-  std::uint32_t storage_formats = 0;      ///< Bit i says whether images of PixelFormat i can be written by shaders.
+  bool halves_overflow_only = false;       ///< Whether images of f16 store infinities as NaN, and 65536 as an infinity.
+  bool small_storage = false;              ///< Whether storage buffers hold 8- and 16-bit numbers, and f16 is rounded to the nearest.
+  std::int64_t shared_bytes = 0;           ///< Bytes of shared memory that one work group can have.
+  std::int32_t max_group_invocations = 0;  ///< The most threads of one work group.
+  PerAxis<std::int32_t> max_group;         ///< The most threads of one work group along each axis.
+  PerAxis<std::int32_t> max_group_count;   ///< The most work groups of one dispatch along each axis.
+  std::int32_t max_image_length = 0;       ///< The most pixels of an image along either axis.
+  std::int64_t max_buffer_bytes = 0;       ///< The most bytes that one binding of a storage buffer can see.
+  std::int64_t max_uniform_bytes = 0;      ///< The most bytes of a uniform buffer.
+  std::int32_t linear_fraction_bits = 0;   ///< How many bits of the position between two texels a linear sampler distinguishes.
+  std::uint32_t sampled_formats = 0;       ///< Bit i says whether images of PixelFormat i can be read by shaders.
+  std::uint32_t linear_formats = 0;        ///< Bit i says whether images of PixelFormat i can be read through a linear sampler.
+  std::uint32_t storage_formats = 0;       ///< Bit i says whether images of PixelFormat i can be written by shaders.
   bool operator==(const GpuInfo&) const = default;
 };
 
@@ -156,7 +156,9 @@ inline constexpr Binding kSource{Binding::Kind::source};
 /// The image that the blur writes.
 inline constexpr Binding kDestination{Binding::Kind::destination};
 /// An image that passes leave for later ones.
-[[nodiscard]] constexpr Binding intermediate(std::int32_t index = 0) { return {Binding::Kind::intermediate, index}; }
+[[nodiscard]] constexpr Binding intermediate(std::int32_t index = 0) {
+  return {Binding::Kind::intermediate, index};
+}
 
 /// One launch of one compute kernel.
 struct Pass {
@@ -169,7 +171,7 @@ struct Pass {
   Binding source = kSource;                                    ///< What the pass reads.
   Binding destination = kDestination;                          ///< What the pass writes.
   std::optional<Binding> beside;                               ///< A second buffer that the pass reads, on a GPU.
-  PerAxis<std::int32_t> origin;  ///< Where the first pixel that the pass writes lies in what it reads.
+  PerAxis<std::int32_t> origin;                                ///< Where the first pixel that the pass writes lies in what it reads.
   /// The extent that the pass writes, in pixels, or coarse samples for an intermediate grid. For a region it is rounded up to whole blocks.
   PerAxis<std::int32_t> size;
   PerAxis<std::int32_t> tile;         ///< The part of `size` that one task or work group makes.
@@ -209,9 +211,9 @@ struct Plan {
   std::int64_t scratch_bytes = 0;        ///< Bytes of one Workspace.
   /// Bytes that passes leave for later ones, for each image in flight. They are part of scratch_bytes.
   std::int64_t intermediate_bytes = 0;
-  std::int64_t min_bytes = 0;            ///< Bytes of the source's region and of the destination: the least that any algorithm moves.
-  std::int64_t moved_bytes = 0;          ///< Bytes that the passes read and write by design, as if there were no caches.
-  double predicted_error = 0.0;          ///< The promised bound of the error, in the units of Accuracy.
+  std::int64_t min_bytes = 0;    ///< Bytes of the source's region and of the destination: the least that any algorithm moves.
+  std::int64_t moved_bytes = 0;  ///< Bytes that the passes read and write by design, as if there were no caches.
+  double predicted_error = 0.0;  ///< The promised bound of the error, in the units of Accuracy.
   /// How far a pixel can act. Beyond that, even a NaN or an infinity changes no output pixel by more than rounding. Pixels beyond the image
   /// count as the pixels that the border repeats.
   PerAxis<Reach> reach;
@@ -229,8 +231,8 @@ struct Plan {
 /// It needs no device, and several threads may call it. It takes some 10 us to 10 ms, and seconds for a sigma beyond 10^4 or so and for the
 /// widest truncated kernels, so do not call it for each frame. Treat a Plan as immutable: Device::prepare() does not check an edited plan
 /// again.
-[[nodiscard]] Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst,
-                                     const DeviceInfo& device, const PlanOptions& options = {});
+[[nodiscard]] Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst, const DeviceInfo& device,
+                                     const PlanOptions& options = {});
 
 /// The plan in a few lines for people: algorithm, passes, bytes, promised error, and why the other algorithms were not chosen.
 [[nodiscard]] std::string explain(const Plan& plan);

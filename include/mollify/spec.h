@@ -140,7 +140,7 @@ struct Accuracy {
 
 /// Whether the last channel is alpha.
 enum class AlphaMode : std::uint8_t {
-  ignore,       ///< All channels are blurred alike.
+  ignore,  ///< All channels are blurred alike.
   /// The last of 2 or 4 channels is unassociated alpha. Colours are multiplied by it, blurred, and divided by the blurred alpha; they are 0
   /// where that is 0. If the blurred alpha is about 1e-7 or less, colours of float outputs are undefined.
   premultiply,

@@ -105,16 +105,15 @@ struct Target {
 class Recorder {
  public:
   /// Binds the executable to one source and one destination, and allocates what recording needs. The error says what is wrong with them.
-  [[nodiscard]] static Result<Recorder> create(const Executable& executable, const Resource& source,
-                                               const Resource& destination, const Scratch& scratch = {});
+  [[nodiscard]] static Result<Recorder> create(const Executable& executable, const Resource& source, const Resource& destination,
+                                               const Scratch& scratch = {});
   /// Binds the executable to a batch of images of the planned shapes. Barriers are those of one image: between them a pass may run on all
   /// images at once, so that small images fill the device together. No destination may overlap a source or another destination.
   ///
   /// Images at equal distances of whole pixels in one buffer, whose results lie at equal distances too, as in a tensor in NHWC, share a
   /// dispatch of each pass, as many as one binding can see. Only the first of them must be aligned. Pipelines for this are compiled when a
   /// device first needs them.
-  [[nodiscard]] static Result<Recorder> create(const Executable& executable, std::span<const Target> batch,
-                                               const Scratch& scratch = {});
+  [[nodiscard]] static Result<Recorder> create(const Executable& executable, std::span<const Target> batch, const Scratch& scratch = {});
   /// Moves it. The recorder moved from can only be destroyed or assigned to.
   Recorder(Recorder&&) noexcept;
   /// Moves it. The recorder moved from can only be destroyed or assigned to.

@@ -22,7 +22,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Error broken(const std::string& what) { return {ErrorCode::internal, what, {}}; }
+Error broken(const std::string& what) {
+  return {ErrorCode::internal, what, {}};
+}
 
 /// The process, and a folder for the images that go to and fro.
 class Process {
@@ -114,9 +116,8 @@ Result<Json> kernel_json(const KernelSpec& kernel) {
     return Json{{"name", "gaussian"}, {"sigma", {gaussian->sigma.x, gaussian->sigma.y}}, {"radius", radius}};
   }
   if (const auto* box = std::get_if<Box>(&kernel)) {
-    return Json{{"name", "box"},
-                {"before", {box->extent.x.before, box->extent.y.before}},
-                {"after", {box->extent.x.after, box->extent.y.after}}};
+    return Json{
+        {"name", "box"}, {"before", {box->extent.x.before, box->extent.y.before}}, {"after", {box->extent.x.after, box->extent.y.after}}};
   }
   return Error{ErrorCode::unsupported, "is asked for Gaussians and boxes only", {}};
 }
@@ -132,12 +133,9 @@ Result<Json> case_json(const cases::Case& c) {
   Result<Json> kernel = kernel_json(c.spec.kernel);
   if (!kernel) return kernel;
   const FormatInfo& format = info(c.src.format);
-  return Json{{"width", c.src.width},
-              {"height", c.src.height},
-              {"component", (format.is_unorm() ? "u" : "f") + std::to_string(format.bits)},
-              {"channels", format.channels},
-              {"kernel", *kernel},
-              {"border", name(c.spec.border.mode.x)}};
+  return Json{
+      {"width", c.src.width},        {"height", c.src.height}, {"component", (format.is_unorm() ? "u" : "f") + std::to_string(format.bits)},
+      {"channels", format.channels}, {"kernel", *kernel},      {"border", name(c.spec.border.mode.x)}};
 }
 
 Status write_rows(const ConstImageView& view, const std::string& path) {

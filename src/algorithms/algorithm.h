@@ -19,24 +19,24 @@ struct Problem {
   ImageDesc dst;
   const DeviceInfo& device;
   Options options;
-  double allowed_error;  ///< full-scale units, see Accuracy
+  double allowed_error;    ///< full-scale units, see Accuracy
   std::int32_t batch = 1;  ///< GPU: images that each dispatch is to make
 };
 
 /// What a promise takes for granted of the pixels.
 struct Assumption {
-  std::string_view text;                                      ///< as plans say it; none: nothing
+  std::string_view text;                                     ///< as plans say it; none: nothing
   double largest = std::numeric_limits<double>::infinity();  ///< pixel without its sign, which a constant border has to keep to as well
   bool operator==(const Assumption&) const = default;
 };
 
 struct Proposal {
   std::vector<Pass> passes;
-  Options options;                 ///< every option, resolved
-  double error = 0.0;              ///< an upper bound, full-scale units
-  Assumption assumption;           ///< of the bound
+  Options options;                   ///< every option, resolved
+  double error = 0.0;                ///< an upper bound, full-scale units
+  Assumption assumption;             ///< of the bound
   std::string_view only_on_request;  ///< why it is taken only where it is asked for, or nothing else can do it; empty: it need not be
-  double seconds = 0.0;            ///< rough
+  double seconds = 0.0;              ///< rough
   std::int64_t moved_bytes = 0;
   /// See Plan::reach. Unset: what the taps, windows and matrices of the passes cover together, each pass after the other.
   std::optional<PerAxis<Reach>> reach;

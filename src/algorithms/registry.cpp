@@ -62,7 +62,9 @@ constexpr std::string_view kWhyAbsent = "built without a GPU backend, CMake's -D
 
 }  // namespace
 
-std::span<const RegistryRow> registry_rows() { return kRows; }
+std::span<const RegistryRow> registry_rows() {
+  return kRows;
+}
 
 std::span<const Algorithm* const> registry() {
   struct Built {

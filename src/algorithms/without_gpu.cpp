@@ -7,14 +7,26 @@
 namespace mollify {
 namespace {
 
-Error no_gpu_backend() { return refusal("this library is built without a GPU backend"); }
+Error no_gpu_backend() {
+  return refusal("this library is built without a GPU backend");
+}
 
 }  // namespace
 
-Result<Proposal> propose_box_any_gpu(const Problem&) { return no_gpu_backend(); }
-Result<Proposal> propose_nxn_direct_gpu(const Problem&) { return no_gpu_backend(); }
-Result<Proposal> propose_sep_fused_gpu(const Problem&) { return no_gpu_backend(); }
-Result<Proposal> add_gauss_decimate_gpu_passes(const Problem&, const AxisPlan&, const AxisPlan&, Proposal) { return no_gpu_backend(); }
-std::int32_t gpu_rows_ahead(const Problem&, int) { return 1; }
+Result<Proposal> propose_box_any_gpu(const Problem&) {
+  return no_gpu_backend();
+}
+Result<Proposal> propose_nxn_direct_gpu(const Problem&) {
+  return no_gpu_backend();
+}
+Result<Proposal> propose_sep_fused_gpu(const Problem&) {
+  return no_gpu_backend();
+}
+Result<Proposal> add_gauss_decimate_gpu_passes(const Problem&, const AxisPlan&, const AxisPlan&, Proposal) {
+  return no_gpu_backend();
+}
+std::int32_t gpu_rows_ahead(const Problem&, int) {
+  return 1;
+}
 
 }  // namespace mollify

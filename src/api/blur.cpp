@@ -1,11 +1,10 @@
 // The one-call blur: plans, prepares, runs, and keeps the last few executables with their workspaces.
-#include "mollify/mollify.h"
-
 #include <iterator>
 #include <list>
 #include <mutex>
 
 #include "base/views.h"
+#include "mollify/mollify.h"
 
 namespace mollify {
 namespace {
@@ -67,8 +66,8 @@ class Cache {
   Result<Ready> make(const Request& request) {
     const Result<Device>& device = shared_device();
     if (!device) return device.error();
-    const Result<Plan> plan = make_plan(request.spec, request.src, request.dst, device->info(),
-                                        {.algorithm = {}, .overlap = request.overlap});
+    const Result<Plan> plan =
+        make_plan(request.spec, request.src, request.dst, device->info(), {.algorithm = {}, .overlap = request.overlap});
     if (!plan) return plan.error();
     Result<Executable> executable = device->prepare(*plan);
     if (!executable) return executable.error();
@@ -98,14 +97,15 @@ Status blur(const ConstImageView& src, const ImageView& dst, const BlurSpec& spe
   if (Status s = validate(spec, src.desc, dst.desc); !s) return s;
   if (Status s = check_view("source", src, src.desc); !s) return s;
   if (Status s = check_view("destination", dst, dst.desc); !s) return s;
-  Result<Ready> ready =
-      cache().take({spec, src.desc, dst.desc, share_bytes(src, dst) ? Overlap::in_place : Overlap::none});
+  Result<Ready> ready = cache().take({spec, src.desc, dst.desc, share_bytes(src, dst) ? Overlap::in_place : Overlap::none});
   if (!ready) return ready.error();
   Status status = ready->executable.run(src, dst, ready->workspace);
   cache().put_back(std::move(*ready));
   return status;
 }
 
-void clear_blur_cache() { cache().clear(); }
+void clear_blur_cache() {
+  cache().clear();
+}
 
 }  // namespace mollify

@@ -9,7 +9,9 @@
 namespace mollify {
 namespace {
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
+Error invalid(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message), {}};
+}
 
 }  // namespace
 
@@ -21,7 +23,9 @@ Workspace::~Workspace() = default;
 
 Executable::Executable(std::shared_ptr<const ExecutableImpl> impl) : impl_(std::move(impl)) {}
 
-const Plan& Executable::plan() const { return impl_->plan(); }
+const Plan& Executable::plan() const {
+  return impl_->plan();
+}
 
 Result<Workspace> Executable::make_workspace(Batches batches) const {
   Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace(batches);
@@ -53,7 +57,9 @@ Status Executable::run(std::span<const ConstImageView> src, std::span<const Imag
 
 Device::Device(std::shared_ptr<DeviceImpl> impl) : impl_(std::move(impl)) {}
 
-const DeviceInfo& Device::info() const { return impl_->info(); }
+const DeviceInfo& Device::info() const {
+  return impl_->info();
+}
 
 Result<Executable> Device::prepare(const Plan& plan) const {
   if (plan.device != impl_->info()) return invalid("the plan was made for another device");

@@ -2,6 +2,8 @@
 
 namespace mollify {
 
-std::string_view version() { return MOLLIFY_VERSION; }
+std::string_view version() {
+  return MOLLIFY_VERSION;
+}
 
 }  // namespace mollify

@@ -31,8 +31,7 @@ class ExecutableImpl {
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] virtual Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches batches) const = 0;
   /// The views have been checked against the plan; as many sources as destinations, of whatever the workspace is for.
-  [[nodiscard]] virtual Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
-                                   WorkspaceImpl& workspace) const = 0;
+  [[nodiscard]] virtual Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const = 0;
 
  private:
   Plan plan_;

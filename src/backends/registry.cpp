@@ -18,6 +18,8 @@ constexpr std::array kBackends = {
 
 }  // namespace
 
-std::span<const BackendInfo> backends() { return kBackends; }
+std::span<const BackendInfo> backends() {
+  return kBackends;
+}
 
 }  // namespace mollify

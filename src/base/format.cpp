@@ -30,9 +30,13 @@ static_assert(rows_follow_the_enum(), "the format table must have one row for ea
 
 }  // namespace
 
-std::span<const FormatInfo> formats() { return kFormats; }
+std::span<const FormatInfo> formats() {
+  return kFormats;
+}
 
-const FormatInfo& info(PixelFormat format) { return kFormats[static_cast<std::size_t>(format)]; }
+const FormatInfo& info(PixelFormat format) {
+  return kFormats[static_cast<std::size_t>(format)];
+}
 
 std::optional<PixelFormat> parse_format(std::string_view name) {
   for (const FormatInfo& row : kFormats) {

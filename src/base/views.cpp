@@ -6,7 +6,9 @@
 namespace mollify {
 namespace {
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
+Error invalid(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message), {}};
+}
 
 std::string shape(const ImageDesc& desc) {
   const auto format = static_cast<std::size_t>(desc.format);

@@ -10,8 +10,8 @@ namespace mollify::cases {
 namespace {
 
 /// Small whole numbers keep the names of matrices short.
-Matrix whole_number_matrix(PerAxis<std::int32_t> size, PerAxis<std::int32_t> anchor, Normalization normalization,
-                           std::int32_t least, std::int32_t most) {
+Matrix whole_number_matrix(PerAxis<std::int32_t> size, PerAxis<std::int32_t> anchor, Normalization normalization, std::int32_t least,
+                           std::int32_t most) {
   Random random(static_cast<std::uint64_t>(size.x * 1000 + size.y));
   Matrix matrix{size.x, size.y, {}, anchor, normalization};
   for (std::int32_t i = 0; i < size.x * size.y; ++i) matrix.weights.push_back(random.between(least, most));
@@ -23,8 +23,7 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   using enum Normalization;
   std::vector<KernelSpec> kernels;
   kernels.emplace_back(Box::of_radius(1, 1));
-  for (const PerAxis<double> sigma :
-       {PerAxis<double>{0.8, 0.8}, {2, 2}, {3, 3}, {8, 8}, {20, 20}, {1.5, 4}, {0, 3}, {12, 0.5}, {40, 25}}) {
+  for (const PerAxis<double> sigma : {PerAxis<double>{0.8, 0.8}, {2, 2}, {3, 3}, {8, 8}, {20, 20}, {1.5, 4}, {0, 3}, {12, 0.5}, {40, 25}}) {
     kernels.emplace_back(Gaussian{sigma, {}, {}});
   }
   kernels.emplace_back(Gaussian{{1, 1}, {{1, 1}}, {}});
@@ -32,8 +31,8 @@ std::vector<KernelSpec> kernel_specs(bool few) {
   kernels.emplace_back(Gaussian{{11, 1}, {{32, 3}}, {}});
   kernels.emplace_back(Gaussian{{12, 9}, {}, 4.0});
   kernels.emplace_back(Gaussian{{30, 22}, {{90, 66}}, {}});
-  for (const PerAxis<double> radius : {PerAxis<double>{2, 0}, {4, 4}, {15, 32}, {64, 50}, {100, 128}, {0.25, 3.75},
-                                       {300, 1}, {2100.5, 5000}}) {
+  for (const PerAxis<double> radius :
+       {PerAxis<double>{2, 0}, {4, 4}, {15, 32}, {64, 50}, {100, 128}, {0.25, 3.75}, {300, 1}, {2100.5, 5000}}) {
     kernels.emplace_back(Box::of_radius(radius.x, radius.y));
   }
   kernels.emplace_back(Box::of_size({4, 7}, {1, 6}));
@@ -75,8 +74,21 @@ std::vector<PerAxis<std::int32_t>> image_sizes(bool few) {
   std::vector<PerAxis<std::int32_t>> sizes{{64, 64}, {1, 1},    {1, 200}, {300, 1},  {3, 5},     {16, 16}, {31, 9},
                                            {33, 32}, {127, 33}, {65, 7},  {257, 19}, {129, 130}, {37, 641}};
   if (!few) {
-    sizes.insert(sizes.end(), {{65537, 2}, {2, 65537}, {1, 7}, {7, 1}, {2, 2}, {8, 8}, {15, 17}, {17, 3}, {32, 33}, {63, 5}, {100, 75},
-                               {128, 20}, {255, 4}, {640, 31}, {1031, 67}});
+    sizes.insert(sizes.end(), {{65537, 2},
+                               {2, 65537},
+                               {1, 7},
+                               {7, 1},
+                               {2, 2},
+                               {8, 8},
+                               {15, 17},
+                               {17, 3},
+                               {32, 33},
+                               {63, 5},
+                               {100, 75},
+                               {128, 20},
+                               {255, 4},
+                               {640, 31},
+                               {1031, 67}});
   }
   return sizes;
 }
@@ -164,10 +176,8 @@ Axes axes(const DeviceInfo& device) {
   a.kernels = kernel_specs(a.is_slow);
   a.sizes = image_sizes(a.is_slow);
   for (const FormatInfo& format : formats()) a.sources.push_back(format.format);
-  a.destinations = {{ComponentClass::unorm, 8},
-                    {ComponentClass::unorm, 16},
-                    {ComponentClass::floating, 16},
-                    {ComponentClass::floating, 32}};
+  a.destinations = {
+      {ComponentClass::unorm, 8}, {ComponentClass::unorm, 16}, {ComponentClass::floating, 16}, {ComponentClass::floating, 32}};
   for (const BorderModeInfo& mode : border_modes()) a.border_modes.push_back(mode.mode);
   a.border_values = {{0, 0, 0, 0}, {0.25, 0.8, 0.1, 0.6}, {-0.5, 1.75, 0.3, 1}};
   a.layouts = {Layout::packed, Layout::padded, Layout::in_place};
@@ -182,9 +192,8 @@ Axes axes(const DeviceInfo& device) {
 }
 
 Choice Axes::counts() const {
-  return {kernels.size(),      sizes.size(),         sources.size(), destinations.size(), border_modes.size(),
-          border_modes.size(), border_values.size(), layouts.size(), insets.size(),       colours.size(),
-          max_errors.size(),    contents.size()};
+  return {kernels.size(),       sizes.size(),   sources.size(), destinations.size(), border_modes.size(), border_modes.size(),
+          border_values.size(), layouts.size(), insets.size(),  colours.size(),      max_errors.size(),   contents.size()};
 }
 
 Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const {
@@ -201,8 +210,7 @@ Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint6
   c.spec.transfer = colours[choice[kColour]].transfer;
   if (const auto inset = insets[choice[kInset]]) c.spec.roi = inset_region(size, *inset);
   c.src = {size.x, size.y, source};
-  c.dst = destination_desc(c.spec, c.src,
-                           find_format(destination.component_class, destination.bits, info(source).channels).value());
+  c.dst = destination_desc(c.spec, c.src, find_format(destination.component_class, destination.bits, info(source).channels).value());
   c.content = contents[choice[kContent]];
   c.layout = layouts[choice[kLayout]];
   c.seed = seed;

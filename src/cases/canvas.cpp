@@ -5,8 +5,7 @@
 
 namespace mollify::cases {
 
-Canvas::Canvas(const ImageDesc& desc, const Margins& margins, std::byte poison, std::int64_t row_payload_bytes)
-    : desc_(desc) {
+Canvas::Canvas(const ImageDesc& desc, const Margins& margins, std::byte poison, std::int64_t row_payload_bytes) : desc_(desc) {
   const std::int64_t pixel_bytes = info(desc.format).pixel_bytes();
   const std::int64_t payload = std::max(row_payload_bytes, desc.row_payload_bytes());
   row_bytes_ = payload + pixel_bytes * (margins.left_pixels + margins.right_pixels);

@@ -37,7 +37,7 @@ class Canvas {
 };
 
 /// Where `after` differs from `before` outside the pixels of `image`, which lies in `after`; nothing if nowhere.
-[[nodiscard]] std::optional<std::string> changed_outside(const std::vector<std::byte>& before,
-                                                         const std::vector<std::byte>& after, const ImageView& image);
+[[nodiscard]] std::optional<std::string> changed_outside(const std::vector<std::byte>& before, const std::vector<std::byte>& after,
+                                                         const ImageView& image);
 
 }  // namespace mollify::cases

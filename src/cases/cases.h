@@ -87,7 +87,8 @@ struct CaseResult {
 /// Fills a source with fresh random pixels, poisons the destination and its surroundings, runs the case, compares with
 /// the reference (whole up to a megapixel; above it edges, corners and 2,000 random pixels) and checks every guard
 /// byte. Where outliers or bad pixels are planted, pixels that Plan::reach keeps apart from them must be what they are without.
-/// Those that outliers reach are judged beside the largest of them, unless the plan's bound assumes something of the pixels. With more than one run, all of them must leave the same bits: a race seldom does.
+/// Those that outliers reach are judged beside the largest of them, unless the plan's bound assumes something of the pixels. With more than
+/// one run, all of them must leave the same bits: a race seldom does.
 [[nodiscard]] CaseResult run_case(const Device& device, const Case& c, int runs = 1);
 
 /// Judges many ways to solve one problem: the source is made once and the reference asked once, when the first is run.

@@ -31,9 +31,7 @@ struct KernelMagnitude {
   double operator()(const Gaussian&) const { return 1.0; }
   double operator()(const Box&) const { return 1.0; }
   double operator()(const Tent&) const { return 1.0; }
-  double operator()(const Taps& t) const {
-    return magnitude(t.x.weights, t.normalization) * magnitude(t.y.weights, t.normalization);
-  }
+  double operator()(const Taps& t) const { return magnitude(t.x.weights, t.normalization) * magnitude(t.y.weights, t.normalization); }
   double operator()(const Matrix& m) const { return magnitude(m.weights, m.normalization); }
 };
 
@@ -99,9 +97,8 @@ class Comparer {
       if (error != 0.0) error /= full_scale_;
       if (!(error <= comparison_.max_error)) {
         comparison_.max_error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
-        comparison_.worst = "pixel (" + std::to_string(x) + ", " + std::to_string(y) + ") channel " + std::to_string(c) +
-                            " is " + std::to_string(out[c] * format_.unit()) + ", exactly " +
-                            std::to_string(exact * format_.unit());
+        comparison_.worst = "pixel (" + std::to_string(x) + ", " + std::to_string(y) + ") channel " + std::to_string(c) + " is " +
+                            std::to_string(out[c] * format_.unit()) + ", exactly " + std::to_string(exact * format_.unit());
       }
     }
   }

@@ -42,7 +42,6 @@ class ExactAnswer {
 };
 
 /// One result beside its exact answer.
-[[nodiscard]] Result<Comparison> compare_with_reference(const BlurSpec& spec, const ConstImageView& src,
-                                                        const ConstImageView& dst);
+[[nodiscard]] Result<Comparison> compare_with_reference(const BlurSpec& spec, const ConstImageView& src, const ConstImageView& dst);
 
 }  // namespace mollify::cases

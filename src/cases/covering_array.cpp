@@ -68,8 +68,7 @@ std::vector<std::size_t> numbers_to(std::size_t count) {
 }
 
 /// Fills the open axes in random order, each with the allowed value that makes most missing pairs.
-void complete(const PairTable& table, std::span<const std::size_t> sizes, const RowAllowed& allowed, Row& row,
-              Random& random) {
+void complete(const PairTable& table, std::span<const std::size_t> sizes, const RowAllowed& allowed, Row& row, Random& random) {
   std::vector<std::size_t> axes = numbers_to(sizes.size());
   shuffle(axes, random);
   for (const std::size_t axis : axes) {

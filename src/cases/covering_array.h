@@ -17,8 +17,7 @@ using RowAllowed = std::function<bool(std::span<const std::size_t> row)>;
 
 /// Greedy: of every two axes of which one at least is among the first `leading`, every pair of values that an allowed row
 /// can hold occurs in a row. All rows are allowed.
-[[nodiscard]] std::vector<std::vector<std::size_t>> covering_array(std::span<const std::size_t> axis_sizes,
-                                                                   std::size_t leading, const RowAllowed& allowed,
-                                                                   std::uint64_t seed);
+[[nodiscard]] std::vector<std::vector<std::size_t>> covering_array(std::span<const std::size_t> axis_sizes, std::size_t leading,
+                                                                   const RowAllowed& allowed, std::uint64_t seed);
 
 }  // namespace mollify::cases

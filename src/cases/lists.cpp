@@ -94,7 +94,7 @@ std::vector<AlgorithmChoice> algorithm_choices(const DeviceInfo& device) {
 
 std::vector<std::string> listed_values(const OptionInfo& option, const DeviceInfo& device) {
   const int most_unrolled = option.name == "unroll" ? 8 : 2;
-  constexpr std::array<std::string_view, 7> kUnrolled = {"unroll",      "pixels_per_thread", "samples_per_thread", "read_pixels",
+  constexpr std::array<std::string_view, 7> kUnrolled = {"unroll",       "pixels_per_thread", "samples_per_thread", "read_pixels",
                                                          "write_pixels", "rows_in_flight",    "step_rows"};
   const bool unrolls = std::ranges::find(kUnrolled, option.name) != kUnrolled.end();
   std::vector<std::string> values;

@@ -24,9 +24,7 @@ class Random {
   std::int32_t between(std::int32_t first, std::int32_t last) {
     return first + static_cast<std::int32_t>(below(static_cast<std::size_t>(last - first) + 1));
   }
-  double uniform(double low = 0.0, double high = 1.0) {
-    return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53);
-  }
+  double uniform(double low = 0.0, double high = 1.0) { return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53); }
   bool one_in(std::size_t count) { return below(count) == 0; }
   template <class Range>
   const auto& pick(const Range& values) {

@@ -20,7 +20,9 @@ constexpr std::byte kDestinationPoison{0xA7};
 // The reference's own rounding, so that an error of exactly 0 can be promised.
 constexpr double kReferenceError = 1e-12;
 
-bool in_place(const Case& c) { return c.layout == Layout::in_place; }
+bool in_place(const Case& c) {
+  return c.layout == Layout::in_place;
+}
 
 /// Rows that hold either image and suit the components of both.
 std::int64_t shared_row_bytes(const Case& c) {
@@ -128,8 +130,7 @@ CaseResult plan_case(const Device& device, const Case& c, int batch) {
 }  // namespace
 
 struct Judge::Exhibits {
-  Exhibits(const Case& c, int threads)
-      : source(c.src, source_margins(c.layout), kSourcePoison, shared_row_bytes(c)) {
+  Exhibits(const Case& c, int threads) : source(c.src, source_margins(c.layout), kSourcePoison, shared_row_bytes(c)) {
     fill_random(source.view(), c.spec, c.seed);
     ordinary = exact_answer(c, threads);
     planted = plant(source.view(), c.spec, c.content, c.seed);
@@ -202,6 +203,8 @@ CaseResult Judge::judge(const Device& device, const Case& c, int runs, int batch
   return result;
 }
 
-CaseResult run_case(const Device& device, const Case& c, int runs) { return Judge(c).judge(device, c, runs); }
+CaseResult run_case(const Device& device, const Case& c, int runs) {
+  return Judge(c).judge(device, c, runs);
+}
 
 }  // namespace mollify::cases

@@ -85,8 +85,7 @@ void fill_random(const ImageView& image, const BlurSpec& spec, std::uint64_t see
       std::byte* row = image.row(y);
       for (std::int64_t done = 0; done < image.desc.row_payload_bytes(); done += 8) {
         const std::uint64_t bits = random.next();
-        std::memcpy(row + done, &bits,
-                    static_cast<std::size_t>(std::min<std::int64_t>(8, image.desc.row_payload_bytes() - done)));
+        std::memcpy(row + done, &bits, static_cast<std::size_t>(std::min<std::int64_t>(8, image.desc.row_payload_bytes() - done)));
       }
       continue;
     }

@@ -8,7 +8,8 @@ namespace {
 // Letters stand for PNG, JPEG, TIFF, OpenEXR, WebP, HDR.
 constexpr std::array kCarriers = {
     Carrier{"the thumbnail of Exif", "XX--X-", "its directory is unlinked, and its bytes become zeros"},
-    Carrier{"previews in maker notes", "XXX-X-", "their bytes become zeros; every other byte stays where it is, so that the notes stay valid"},
+    Carrier{"previews in maker notes", "XXX-X-",
+            "their bytes become zeros; every other byte stays where it is, so that the notes stay valid"},
     Carrier{"comments and gaps of Exif", "XXX-X-", "the bytes of a picture become zeros"},
     Carrier{"pictures in XMP", "XXXXX-", "thumbnails, GImage, GDepth, containers of further pictures and pictures in base64 are removed"},
     Carrier{"Photoshop's resources", "XXX---", "thumbnails and other pictures are removed"},

@@ -92,7 +92,9 @@ constexpr std::array kSignatures = {
 };
 constexpr std::string_view kFormatsRead = "mollify reads PNG, JPEG, TIFF, OpenEXR, WebP and HDR";
 
-const FormatRow& row(FileFormat format) { return kFormats[static_cast<std::size_t>(format)]; }
+const FormatRow& row(FileFormat format) {
+  return kFormats[static_cast<std::size_t>(format)];
+}
 
 class MemorySource final : public ByteSource {
  public:
@@ -111,7 +113,9 @@ class MemorySource final : public ByteSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> memory_source(Bytes bytes) { return std::make_unique<MemorySource>(std::move(bytes)); }
+std::unique_ptr<ByteSource> memory_source(Bytes bytes) {
+  return std::make_unique<MemorySource>(std::move(bytes));
+}
 
 Bytes read_exactly(ByteSource& source, std::int64_t offset, std::int64_t count) {
   if (offset < 0 || count < 0 || count > source.size() - offset) throw FileError("is cut off");
@@ -138,7 +142,9 @@ void unaccounted(const Item& item, FileFormat format) {
   throw FileError("holds \"" + item.name + "\", which " + std::string(name_of(format)) + " files have no place for");
 }
 
-std::string_view name_of(FileFormat format) { return row(format).name; }
+std::string_view name_of(FileFormat format) {
+  return row(format).name;
+}
 
 FileFormat format_of_bytes(ByteSource& source) {
   std::array<std::uint8_t, 160> head{};
@@ -167,28 +173,44 @@ std::optional<FileFormat> format_of_name(std::string_view path) {
 
 std::unique_ptr<Reader> open_reader(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
   switch (format_of_bytes(*source)) {
-    case FileFormat::png: return open_png(std::move(source), options);
-    case FileFormat::jpeg: return open_jpeg(std::move(source), options);
-    case FileFormat::tiff: return open_tiff(std::move(source), options);
-    case FileFormat::exr: return open_exr(std::move(source), options);
-    case FileFormat::webp: return open_webp(std::move(source), options);
-    case FileFormat::hdr: return open_hdr(std::move(source), options);
-    case FileFormat::heif: return open_heif(std::move(source), options);
-    case FileFormat::avif: return open_avif(std::move(source), options);
-    case FileFormat::jxl: break;
+    case FileFormat::png:
+      return open_png(std::move(source), options);
+    case FileFormat::jpeg:
+      return open_jpeg(std::move(source), options);
+    case FileFormat::tiff:
+      return open_tiff(std::move(source), options);
+    case FileFormat::exr:
+      return open_exr(std::move(source), options);
+    case FileFormat::webp:
+      return open_webp(std::move(source), options);
+    case FileFormat::hdr:
+      return open_hdr(std::move(source), options);
+    case FileFormat::heif:
+      return open_heif(std::move(source), options);
+    case FileFormat::avif:
+      return open_avif(std::move(source), options);
+    case FileFormat::jxl:
+      break;
   }
   return open_jxl(std::move(source), options);
 }
 
 std::unique_ptr<Writer> make_writer(FileFormat format, ByteSink& sink, const Document& document, const WriteOptions& options) {
   switch (format) {
-    case FileFormat::png: return make_png_writer(sink, document, options);
-    case FileFormat::jpeg: return make_jpeg_writer(sink, document, options);
-    case FileFormat::tiff: return make_tiff_writer(sink, document, options);
-    case FileFormat::exr: return make_exr_writer(sink, document, options);
-    case FileFormat::webp: return make_webp_writer(sink, document, options);
-    case FileFormat::hdr: return make_hdr_writer(sink, document, options);
-    default: break;
+    case FileFormat::png:
+      return make_png_writer(sink, document, options);
+    case FileFormat::jpeg:
+      return make_jpeg_writer(sink, document, options);
+    case FileFormat::tiff:
+      return make_tiff_writer(sink, document, options);
+    case FileFormat::exr:
+      return make_exr_writer(sink, document, options);
+    case FileFormat::webp:
+      return make_webp_writer(sink, document, options);
+    case FileFormat::hdr:
+      return make_hdr_writer(sink, document, options);
+    default:
+      break;
   }
   throw FileError(std::string(name_of(format)) + " files are read, not written");
 }

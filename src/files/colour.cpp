@@ -175,9 +175,7 @@ class SampledCurve {
       begins_.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(nodes_, std::bit_cast<float>(key << kBits)) - nodes_.begin()));
   }
   /// From 0 or above, so that there is one way back.
-  [[nodiscard]] bool rises() const {
-    return std::ranges::is_sorted(nodes_) && nodes_.front() >= 0.0F && nodes_.front() < nodes_.back();
-  }
+  [[nodiscard]] bool rises() const { return std::ranges::is_sorted(nodes_) && nodes_.front() >= 0.0F && nodes_.front() < nodes_.back(); }
   [[nodiscard]] float decode(float value) const {
     const float place = value * steps();
     const std::size_t below = std::min(static_cast<std::size_t>(place), nodes_.size() - 2);
@@ -326,8 +324,8 @@ ColourSpace::ColourSpace(const Document& document, const Page& page) : profile_(
     if (page.model == ColourModel::lab) profile.handle = ProfileHandle(cmsCreateLab4Profile(nullptr));
     return;
   }
-  const std::optional<Primaries> primaries = primaries_of(
-      find(document, page, document.format == FileFormat::png ? ItemKind::chromaticities : ItemKind::light_primaries));
+  const std::optional<Primaries> primaries =
+      primaries_of(find(document, page, document.format == FileFormat::png ? ItemKind::chromaticities : ItemKind::light_primaries));
   meaning_.has_srgb_primaries = !primaries || is_about(*primaries, {kD65, kRec709});
   if (const Item* cicp = find(document, page, ItemKind::cicp); cicp != nullptr && cicp->data.size() == 4) {
     CurveHandle curve = curve_of_code_point(cicp->data[1]);

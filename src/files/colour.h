@@ -16,8 +16,8 @@ enum class ColourEncoding : std::uint8_t {
   unnamed,  ///< the file says nothing: sRGB for integers, as everyone takes it; as stored for floats
   srgb,
   linear,
-  curves,   ///< a curve for each channel: a gamma, a matrix profile
-  tables,   ///< a profile of tables, which has no curves; inks; Lab
+  curves,  ///< a curve for each channel: a gamma, a matrix profile
+  tables,  ///< a profile of tables, which has no curves; inks; Lab
 };
 
 struct ColourMeaning {

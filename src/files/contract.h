@@ -9,7 +9,7 @@
 namespace mollify::files {
 
 enum class Outcome : std::uint8_t {
-  absent,     ///< the format has no such thing
+  absent,  ///< the format has no such thing
   kept,
   converted,  ///< with a message
   dropped,    ///< with a message

@@ -26,8 +26,12 @@ enum class NumberType : std::uint8_t { u8, u16, u32, i8, i16, i32, f16, f32, f64
   constexpr std::array kBytes = {1, 2, 4, 1, 2, 4, 2, 4, 8};
   return kBytes[static_cast<std::size_t>(type)];
 }
-[[nodiscard]] constexpr bool is_float(NumberType type) { return type >= NumberType::f16; }
-[[nodiscard]] constexpr bool is_signed_integer(NumberType type) { return type >= NumberType::i8 && type <= NumberType::i32; }
+[[nodiscard]] constexpr bool is_float(NumberType type) {
+  return type >= NumberType::f16;
+}
+[[nodiscard]] constexpr bool is_signed_integer(NumberType type) {
+  return type >= NumberType::i8 && type <= NumberType::i32;
+}
 
 enum class ChannelRole : std::uint8_t {
   colour,  ///< blurred, by the file's tone curve where light is blurred
@@ -96,15 +100,15 @@ struct JpegCoding {
   std::vector<Component> components;
   bool progressive = false;
   int restart_rows = 0;
-  int restart_interval = 0;      ///< in units of the coder (MCU), where it is no whole number of rows
-  bool is_rgb = false;           ///< stored without conversion to YCbCr, or of inks to YCCK
+  int restart_interval = 0;  ///< in units of the coder (MCU), where it is no whole number of rows
+  bool is_rgb = false;       ///< stored without conversion to YCbCr, or of inks to YCCK
   bool has_jfif_marker = false;
   bool has_adobe_marker = false;
 };
 struct TiffCoding {
   int compression = 1;  ///< libtiff's number
   int predictor = 1;
-  int bits = 8;         ///< of a sample as stored
+  int bits = 8;  ///< of a sample as stored
   std::uint32_t rows_per_strip = 0;
   bool planar = false;
   bool reverses_bits = false;  ///< FillOrder 2
@@ -119,7 +123,7 @@ struct ExrCoding {
   int compression = 0;  ///< OpenEXR's number
   float dwa_level = 45.0F;
   int line_order = 0;
-  int level_mode = 0;   ///< of tiles: one, mip, rip
+  int level_mode = 0;  ///< of tiles: one, mip, rip
   int rounding = 0;
   std::int32_t origin_x = 0;  ///< the corner of the display window in the file's coordinates; Page::display is seen from the page
   std::int32_t origin_y = 0;
@@ -133,35 +137,57 @@ using Coding = std::variant<std::monostate, PngCoding, JpegCoding, TiffCoding, E
 /// Everything that a file can hold besides the numbers of its pixels. Each is a row of the contract, see contract.h.
 enum class ItemKind : std::uint8_t {
   // Structure: derived from pages, without payload.
-  pages, frames, planes, parts, levels, masks, layers, channel_names, channel_types, depth, palette, white_is_zero, colour_ink, colour_lab,
-  alpha_unassociated, alpha_associated, display_window, orientation, resolution, tiling, coding, jpeg_inside, interlacing,
+  pages,
+  frames,
+  planes,
+  parts,
+  levels,
+  masks,
+  layers,
+  channel_names,
+  channel_types,
+  depth,
+  palette,
+  white_is_zero,
+  colour_ink,
+  colour_lab,
+  alpha_unassociated,
+  alpha_associated,
+  display_window,
+  orientation,
+  resolution,
+  tiling,
+  coding,
+  jpeg_inside,
+  interlacing,
   // Payload: bytes as the file has them.
-  icc_profile,       ///< the profile
-  cicp,              ///< PNG's chunk: 4 bytes
-  mastering_display, ///< mDCV
-  content_light,     ///< cLLI
-  gamma,             ///< gAMA: `number` is 100000 times the exponent of the encoding, 45455 for sRGB
-  chromaticities,    ///< cHRM: 8 floats, white x y, red, green, blue
-  light_primaries,   ///< of linear light, OpenEXR's and HDR's: the same 8 floats
-  srgb_intent,       ///< sRGB: 1 byte
-  exif,              ///< a TIFF structure, from its byte order on
-  xmp,               ///< the packet
-  iptc,              ///< IIM records
-  photoshop,         ///< image resource blocks ("8BIM"), without their IPTC, profile, Exif, XMP, which are items of their own
-  text,              ///< `name` is the keyword, `data` UTF-8; PNG's language and translated keyword in `detail`
-  comment,           ///< JPEG COM
-  timestamp,         ///< tIME, DateTime
-  loop_count,        ///< of an animation: `number`, 0 for ever
-  background,        ///< bKGD, of an animation
-  geotiff,           ///< tags of GeoTIFF and GDAL
-  ome_xml, imagej,   ///< ImageDescription and tags of these programs
-  thumbnail,         ///< a smaller picture in a block of its own: JFXX, EXR preview, Photoshop 1033/1036
-  second_picture,    ///< MPF, gain map, depth map, motion photo
-  trailer,           ///< bytes after the end of the picture
-  attribute,         ///< of OpenEXR or of an HDR header
-  credit,            ///< TIFF tags that Exif has as well: Artist, Copyright, Software, Make, Model, ImageDescription
-  known_tag,         ///< TIFF tags and PNG chunks that describe the picture and stay true: PageName, oFFs
-  unknown,           ///< a tag, chunk or segment that nobody knows
+  icc_profile,        ///< the profile
+  cicp,               ///< PNG's chunk: 4 bytes
+  mastering_display,  ///< mDCV
+  content_light,      ///< cLLI
+  gamma,              ///< gAMA: `number` is 100000 times the exponent of the encoding, 45455 for sRGB
+  chromaticities,     ///< cHRM: 8 floats, white x y, red, green, blue
+  light_primaries,    ///< of linear light, OpenEXR's and HDR's: the same 8 floats
+  srgb_intent,        ///< sRGB: 1 byte
+  exif,               ///< a TIFF structure, from its byte order on
+  xmp,                ///< the packet
+  iptc,               ///< IIM records
+  photoshop,          ///< image resource blocks ("8BIM"), without their IPTC, profile, Exif, XMP, which are items of their own
+  text,               ///< `name` is the keyword, `data` UTF-8; PNG's language and translated keyword in `detail`
+  comment,            ///< JPEG COM
+  timestamp,          ///< tIME, DateTime
+  loop_count,         ///< of an animation: `number`, 0 for ever
+  background,         ///< bKGD, of an animation
+  geotiff,            ///< tags of GeoTIFF and GDAL
+  ome_xml,
+  imagej,          ///< ImageDescription and tags of these programs
+  thumbnail,       ///< a smaller picture in a block of its own: JFXX, EXR preview, Photoshop 1033/1036
+  second_picture,  ///< MPF, gain map, depth map, motion photo
+  trailer,         ///< bytes after the end of the picture
+  attribute,       ///< of OpenEXR or of an HDR header
+  credit,          ///< TIFF tags that Exif has as well: Artist, Copyright, Software, Make, Model, ImageDescription
+  known_tag,       ///< TIFF tags and PNG chunks that describe the picture and stay true: PageName, oFFs
+  unknown,         ///< a tag, chunk or segment that nobody knows
 };
 inline constexpr int kItemKinds = static_cast<int>(ItemKind::unknown) + 1;
 
@@ -185,18 +211,18 @@ struct Page {
   std::vector<Channel> channels;  ///< interleaved in this order, each in its own type, without padding
   ColourModel model = ColourModel::rgb;
   AlphaKind alpha = AlphaKind::none;
-  bool white_is_zero = false;     ///< of grey: the stored numbers are the negative
-  int significant_bits = 0;       ///< of integers that were stored in fewer bits and scaled to full scale; 0: all of them
+  bool white_is_zero = false;  ///< of grey: the stored numbers are the negative
+  int significant_bits = 0;    ///< of integers that were stored in fewer bits and scaled to full scale; 0: all of them
   /// OpenEXR and animations: where pixel (0, 0) lies in the picture that is shown, and how large that is. Unset: the same.
-  std::optional<Rect> display;    ///< x and y are of the shown picture's corner, seen from pixel (0, 0)
+  std::optional<Rect> display;  ///< x and y are of the shown picture's corner, seen from pixel (0, 0)
   Orientation orientation = 1;
   std::optional<Resolution> resolution;
-  std::int32_t tile_width = 0;    ///< 0: rows
+  std::int32_t tile_width = 0;  ///< 0: rows
   std::int32_t tile_height = 0;
   std::optional<Timing> timing;
-  std::string name;               ///< of a part or a page
+  std::string name;  ///< of a part or a page
   Coding coding;
-  std::vector<Item> items;        ///< that belong to this page alone
+  std::vector<Item> items;  ///< that belong to this page alone
 
   [[nodiscard]] std::int64_t pixel_bytes() const {
     std::int64_t bytes = 0;
@@ -209,9 +235,9 @@ struct Page {
 struct Document {
   FileFormat format = FileFormat::png;
   std::vector<Page> pages;
-  std::vector<Item> items;  ///< of the whole file
-  bool big_endian = false;  ///< TIFF
-  bool big_offsets = false; ///< BigTIFF
+  std::vector<Item> items;   ///< of the whole file
+  bool big_endian = false;   ///< TIFF
+  bool big_offsets = false;  ///< BigTIFF
 };
 
 }  // namespace mollify::files

@@ -88,9 +88,7 @@ std::vector<ExifField> exif_fields(const Resolution& resolution) {
   constexpr std::uint16_t kNone = 1, kInch = 2, kCentimetre = 3;
   const std::optional<Resolution> held = resolution_in(FileFormat::webp, resolution);
   if (!held) return {};
-  const std::uint16_t unit = held->unit == Resolution::Unit::none   ? kNone
-                             : held->unit == Resolution::Unit::inch ? kInch
-                                                                    : kCentimetre;
+  const std::uint16_t unit = held->unit == Resolution::Unit::none ? kNone : held->unit == Resolution::Unit::inch ? kInch : kCentimetre;
   return {rational(kX, held->x), rational(kY, held->y), short_field(kUnit, unit)};
 }
 

@@ -18,8 +18,8 @@ struct ItemContext {
   const Page& result;
   std::optional<Rect> region;
   bool keep_unknown = false;
-  bool turns = false;             ///< pixels are turned upright
-  bool changes_colours = false;   ///< pixels have become sRGB or linear light, which the file's profile does not describe
+  bool turns = false;            ///< pixels are turned upright
+  bool changes_colours = false;  ///< pixels have become sRGB or linear light, which the file's profile does not describe
   const ColourSpace* space = nullptr;
 };
 

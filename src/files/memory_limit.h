@@ -25,7 +25,7 @@ class MemoryLimit {
   void take(std::int64_t bytes, const char* what) {
     if (bytes > left_) {
       throw MemoryError(std::string(what) + " needs " + std::to_string(bytes) + " bytes of memory at once; " + std::to_string(left_) +
-                      " of the " + std::to_string(all_) + " that may be used are left");
+                        " of the " + std::to_string(all_) + " that may be used are left");
     }
     left_ -= bytes;
   }

@@ -8,7 +8,9 @@
 namespace mollify::files {
 
 /// Whether rows of the picture are stored as columns.
-[[nodiscard]] constexpr bool swaps_axes(Orientation orientation) { return orientation >= 5 && orientation <= 8; }
+[[nodiscard]] constexpr bool swaps_axes(Orientation orientation) {
+  return orientation >= 5 && orientation <= 8;
+}
 
 /// Makes the page that of the upright picture: its size, tiles and resolution.
 void turn_upright(Page& page);

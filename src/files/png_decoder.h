@@ -73,7 +73,7 @@ class Decoder {
   std::int32_t width_, height_;
   std::int32_t next_row_ = 0;
   using Colour = std::array<std::uint8_t, 4>;
-  std::vector<Colour> palette_;  ///< of pictures with indices: a colour for each index that can be stored
+  std::vector<Colour> palette_;      ///< of pictures with indices: a colour for each index that can be stored
   std::size_t palette_entries_ = 0;  ///< that the file has; the others are black
   std::size_t palette_channels_ = 0;
   png_structp png_ = nullptr;

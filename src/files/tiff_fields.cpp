@@ -28,7 +28,7 @@ void add_resolution(const Page& page, std::vector<Field>& fields) {
   fields.push_back(rational_field(kYResolution, y));
   fields.push_back(short_field(kResolutionUnit, resolution->unit == Resolution::Unit::none   ? 1
                                                 : resolution->unit == Resolution::Unit::inch ? 2
-                                                                                            : 3));
+                                                                                             : 3));
 }
 
 void add_extra_samples(const Page& page, const PageLayout& layout, std::vector<Field>& fields) {

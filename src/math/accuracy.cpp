@@ -67,7 +67,9 @@ std::string colour_assumption(const BlurSpec& spec, PixelFormat source) {
   return spec.alpha == AlphaMode::premultiply ? "alpha of 0 to 1" : "";
 }
 
-double kernel_distance_error(double l1, PixelFormat source) { return info(source).is_unorm() ? 0.5 * l1 : l1; }
+double kernel_distance_error(double l1, PixelFormat source) {
+  return info(source).is_unorm() ? 0.5 * l1 : l1;
+}
 
 double allowed_error(const Accuracy& accuracy, PixelFormat dst) {
   const double exact = exact_max_error(dst);

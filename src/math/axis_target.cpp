@@ -7,16 +7,20 @@
 namespace mollify {
 namespace {
 
-constexpr double kReach = 8.5;         // sigmas of a Gaussian that matter
-constexpr double kEdge = 6.0;          // of them, beyond which a soft edge has ended
-constexpr double kSoftCells = 4.0;     // a soft edge's sigma
+constexpr double kReach = 8.5;            // sigmas of a Gaussian that matter
+constexpr double kEdge = 6.0;             // of them, beyond which a soft edge has ended
+constexpr double kSoftCells = 4.0;        // a soft edge's sigma
 constexpr double kLongestSplines = 16.0;  // cells of two splines, which reach further than the kernel between them
-constexpr double kFlat = 1.3;          // periods a sigma, from which on repeated Gaussians are flat: what is left is exp(-2 (1.3 pi)^2)
+constexpr double kFlat = 1.3;             // periods a sigma, from which on repeated Gaussians are flat: what is left is exp(-2 (1.3 pi)^2)
 
 /// The share of a Gaussian below t sigmas.
-double gaussian_share(double t) { return 0.5 * std::erfc(-t / std::numbers::sqrt2); }
+double gaussian_share(double t) {
+  return 0.5 * std::erfc(-t / std::numbers::sqrt2);
+}
 
-double softness_of(int factor) { return kSoftCells * factor; }
+double softness_of(int factor) {
+  return kSoftCells * factor;
+}
 
 /// From the middle of a fold's window to that of its edge.
 double half_of(const Fold& fold, double softness) {
@@ -40,10 +44,14 @@ double own_end(const AxisKernel& kernel) {
 
 Fold fold_of(BorderMode mode, std::int64_t length) {
   switch (mode) {
-    case BorderMode::wrap: return {length, 0};
-    case BorderMode::reflect: return {2 * length, 0};
-    case BorderMode::mirror: return {std::max<std::int64_t>(2 * (length - 1), 1), 0};
-    default: return {0, length};
+    case BorderMode::wrap:
+      return {length, 0};
+    case BorderMode::reflect:
+      return {2 * length, 0};
+    case BorderMode::mirror:
+      return {std::max<std::int64_t>(2 * (length - 1), 1), 0};
+    default:
+      return {0, length};
   }
 }
 

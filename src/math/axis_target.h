@@ -68,7 +68,7 @@ class AxisTarget {
 
   AxisKernel kernel_;
   Fold fold_;
-  double end_ = 0.0;       ///< of a tent; 0: it is a Gaussian
+  double end_ = 0.0;  ///< of a tent; 0: it is a Gaussian
   double sigma_ = 1.0;
   std::int64_t radius_ = 0;
   bool is_cut_ = false;
@@ -77,7 +77,7 @@ class AxisTarget {
   double softness_ = 0.0;  ///< of the fold's window: the sigma of its edges
   double half_ = 0.0;      ///< from the middle of the fold's window to that of its edge
   std::int64_t folded_radius_ = 0;
-  double bump_ = 0.0;      ///< the weight of either
+  double bump_ = 0.0;  ///< the weight of either
 };
 
 }  // namespace mollify

@@ -86,8 +86,7 @@ Halves nearest_halves(const std::vector<double>& weights, double scale) {
 }
 
 /// Taps of x are divided by `scale`, those of y by gain / scale. What errs by more than `enough` is given up, without taps.
-CodeSums sums_by(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses, double scale, double gain,
-                 double enough) {
+CodeSums sums_by(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses, double scale, double gain, double enough) {
   Halves x = nearest_halves(weights.x, scale);
   CodeSums out;
   out.gain = gain;
@@ -126,7 +125,9 @@ CodeSums find_sums(const PerAxis<std::vector<double>>& weights, CodeAxes axes, b
   return best;
 }
 
-bool is_symmetric(const std::vector<double>& taps) { return std::equal(taps.begin(), taps.end(), taps.rbegin()); }
+bool is_symmetric(const std::vector<double>& taps) {
+  return std::equal(taps.begin(), taps.end(), taps.rbegin());
+}
 
 }  // namespace
 

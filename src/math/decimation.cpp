@@ -22,12 +22,14 @@ constexpr std::int64_t kJumpSamples = 32;     // the same
 constexpr std::int64_t kCheckedSamples = 32;  // in a cell, and phases, where the distance is taken; all of them up to here
 constexpr std::int64_t kCheckedOfMany = 8;    // the same where the kernel spans so many
 constexpr double kManyCells = 300.0;
-constexpr std::int64_t kCheckedJump = 128;    // the same where the kernel jumps
-constexpr double kCutShare = 0.02;            // of the distance, that cutting the coarse kernel may add
+constexpr std::int64_t kCheckedJump = 128;  // the same where the kernel jumps
+constexpr double kCutShare = 0.02;          // of the distance, that cutting the coarse kernel may add
 constexpr double kCutLeast = 1e-8;
-constexpr double kMostSplineSpan = 9.0;       // cells a sigma, for which splines are fitted: of wider kernels next to nothing aliases
+constexpr double kMostSplineSpan = 9.0;  // cells a sigma, for which splines are fitted: of wider kernels next to nothing aliases
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return floor_div(a + b - 1, b); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return floor_div(a + b - 1, b);
+}
 
 /// A kernel or a part of one at every `step`-th pixel from -reach * step to +reach * step. The step divides the factor.
 struct Samples {
@@ -123,8 +125,7 @@ std::vector<double> fitted(const Steps& steps, AxisTarget& target, int factor, s
   const std::vector<std::int64_t> phases = some_phases(factor, samples, target.is_cut() ? kJumpPhases : kFittedPhases);
   // What an output sees of one cell. All cells look alike, and those on either side of its own weigh the same.
   const Samples of_cell(factor, target.is_cut() ? kJumpSamples : kFittedSamples, static_cast<double>(steps.taps()));
-  const std::vector<std::vector<double>> cell =
-      steps.kernels(phases, of_cell, [&](std::int64_t x) { return steps.tap(x); });
+  const std::vector<std::vector<double>> cell = steps.kernels(phases, of_cell, [&](std::int64_t x) { return steps.tap(x); });
   const std::int64_t ends = of_cell.reach * of_cell.step;
 
   const auto band = static_cast<std::size_t>(2 * ends / factor + 1);
@@ -180,8 +181,7 @@ double l1_distance(const Steps& steps, const AxisTarget& target, int factor, con
   const double jumps = samples.step == 1 ? 0.0 : target.jump();  // both
   const std::vector<double> exact = samples.of(target);
   std::vector<double> distances;
-  for (const std::vector<double>& kernel :
-       steps.kernels(phases, samples, [&](std::int64_t x) { return steps.blurred_tap(half, x); })) {
+  for (const std::vector<double>& kernel : steps.kernels(phases, samples, [&](std::int64_t x) { return steps.blurred_tap(half, x); })) {
     double l1 = 0.0;
     double before = 0.0;
     double difference = 0.0;
@@ -263,8 +263,7 @@ Decimation fit(const AxisKernel& kernel, int factor, Spline spline, Jump jump) {
 
 std::shared_ptr<const Decimation> fit_kernel(const AxisKernel& kernel, int factor, Spline spline, Jump jump) {
   static auto& fits = *new Remembered<std::tuple<AxisKernel, int, Spline, Jump>, std::shared_ptr<const Decimation>>(2048);
-  return fits.get({kernel, factor, spline, jump},
-                  [&] { return std::make_shared<const Decimation>(fit(kernel, factor, spline, jump)); });
+  return fits.get({kernel, factor, spline, jump}, [&] { return std::make_shared<const Decimation>(fit(kernel, factor, spline, jump)); });
 }
 
 std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline, Jump jump) {
@@ -302,7 +301,8 @@ Decimation shortened(Decimation fit, double allowed) {
 }
 
 double least_distance_of_factor(const AxisGaussian& gaussian) {
-  // Of fits by two to eight cells and jumps at 1.5 to 5 sigma: 0.49 times the jump and the factor where a sigma spans 1.25 cells, 0.9 at 12.
+  // Of fits by two to eight cells and jumps at 1.5 to 5 sigma: 0.49 times the jump and the factor where a sigma spans 1.25 cells, 0.9
+  // at 12.
   constexpr double kBestSeen = 0.45;
   return gaussian.radius ? kBestSeen * AxisTarget({gaussian}, 1).jump() : 0.0;
 }

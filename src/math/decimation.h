@@ -23,7 +23,9 @@
 namespace mollify {
 
 /// Rounds towards minus infinity; b > 0.
-[[nodiscard]] constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return (a >= 0 ? a : a - b + 1) / b; }
+[[nodiscard]] constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return (a >= 0 ? a : a - b + 1) / b;
+}
 
 struct BoxSpline {
   int order;  ///< boxes
@@ -39,14 +41,12 @@ using Spline = std::variant<BoxSpline, LeastAliasingSpline>;
 struct Decimation {
   int factor = 1;
   std::vector<double> spline{1.0};
-  AxisTaps coarse;            ///< symmetric
-  double window = 0.0;        ///< the weight of each pixel of the window beside the cells
-  double l1_distance = 0.0;   ///< to the Gaussian that was asked for, at the worst phase
+  AxisTaps coarse;           ///< symmetric
+  double window = 0.0;       ///< the weight of each pixel of the window beside the cells
+  double l1_distance = 0.0;  ///< to the Gaussian that was asked for, at the worst phase
 
   /// Pixels on either side of an output pixel that the three steps can read for it, at the worst phase.
-  [[nodiscard]] std::int64_t reach() const {
-    return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1;
-  }
+  [[nodiscard]] std::int64_t reach() const { return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1; }
 };
 
 /// What makes the jump at which a cut Gaussian ends.

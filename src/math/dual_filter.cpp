@@ -24,9 +24,7 @@ struct Grid {
   std::int64_t size = 1;
   std::vector<double> weights{1.0};
 
-  [[nodiscard]] double& at(std::int64_t x, std::int64_t y) {
-    return weights[static_cast<std::size_t>((y - first) * size + x - first)];
-  }
+  [[nodiscard]] double& at(std::int64_t x, std::int64_t y) { return weights[static_cast<std::size_t>((y - first) * size + x - first)]; }
 };
 
 /// Adds `weight` times a linear interpolation at (base + offset) on both axes.
@@ -100,9 +98,7 @@ double interpolation_variance(double position) {
 double variance(int levels, double offset) {
   const double o2 = offset * offset;
   const double down = 0.5 * interpolation_variance(0.5) + 0.5 * (o2 + interpolation_variance(0.5 + offset));
-  const auto around = [](double d) {
-    return 0.5 * (interpolation_variance(0.25 + d) + interpolation_variance(0.25 - d));
-  };
+  const auto around = [](double d) { return 0.5 * (interpolation_variance(0.25 + d) + interpolation_variance(0.25 - d)); };
   const double up = (2.0 * (o2 + around(offset)) + 2.0 * around(0.0) + 8.0 * (o2 / 4.0 + around(offset / 2.0))) / 12.0;
   return (std::ldexp(1.0, 2 * levels) - 1.0) / 3.0 * (down + 4.0 * up);
 }
@@ -127,9 +123,7 @@ double distance(double sigma, int levels, float offset, double enough) {
   const AxisTaps exact = axis_weights(Gaussian{{sigma, sigma}, {}, {}}, Axis::x, 0.0)->taps;
   const auto gaussian = [&](std::int64_t i) {
     const std::int64_t index = i + exact.anchor;
-    return index >= 0 && index < static_cast<std::int64_t>(exact.weights.size())
-               ? exact.weights[static_cast<std::size_t>(index)]
-               : 0.0;
+    return index >= 0 && index < static_cast<std::int64_t>(exact.weights.size()) ? exact.weights[static_cast<std::size_t>(index)] : 0.0;
   };
   double worst = 0.0;
   const std::int64_t half = std::int64_t{1} << (levels - 1);

@@ -11,8 +11,7 @@ ExtendedBox extended_box(double sigma, int count) {
   const double variance = sigma * sigma / count;
   const double radius = std::floor(0.5 * std::sqrt(12.0 * variance + 1.0) - 0.5);
   const double length = 2.0 * radius + 1.0;
-  const double share =
-      length * (radius * (radius + 1.0) - 3.0 * variance) / (6.0 * (variance - (radius + 1.0) * (radius + 1.0)));
+  const double share = length * (radius * (radius + 1.0) - 3.0 * variance) / (6.0 * (variance - (radius + 1.0) * (radius + 1.0)));
   const double fraction = std::clamp(share, 0.0, 1.0);
   return {static_cast<std::int64_t>(radius), 1.0 / (length + 2.0 * fraction), fraction / (length + 2.0 * fraction)};
 }
@@ -24,14 +23,11 @@ double boxes_distance(const ExtendedBox& box, int count, const AxisTaps& wanted)
     const auto at = [&](std::int64_t i) { return i >= 0 && i < length ? kernel[static_cast<std::size_t>(i)] : 0.0; };
     std::vector<double> sums{0.0};  // of the first i
     for (const double v : kernel) sums.push_back(sums.back() + v);
-    const auto before = [&](std::int64_t i) {
-      return sums[static_cast<std::size_t>(std::clamp<std::int64_t>(i, 0, length))];
-    };
+    const auto before = [&](std::int64_t i) { return sums[static_cast<std::size_t>(std::clamp<std::int64_t>(i, 0, length))]; };
     std::vector<double> wider;
     const std::int64_t reach = box.radius + 1;
     for (std::int64_t i = -reach; i < length + reach; ++i) {
-      wider.push_back(box.inner * (before(i + box.radius + 1) - before(i - box.radius)) +
-                      box.outer * (at(i - reach) + at(i + reach)));
+      wider.push_back(box.inner * (before(i + box.radius + 1) - before(i - box.radius)) + box.outer * (at(i - reach) + at(i + reach)));
     }
     kernel = std::move(wider);
   }

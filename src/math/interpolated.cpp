@@ -49,8 +49,7 @@ std::array<double, kUnknowns> solve(std::array<std::array<double, kUnknowns + 1>
 
 LerpTaps fit_at(float spacing, const std::vector<double>& wanted) {
   std::array<Column, kUnknowns> columns{};
-  for (int i = 0; i < kUnknowns; ++i)
-    columns[static_cast<std::size_t>(i)] = basis(static_cast<double>(static_cast<float>(i) * spacing));
+  for (int i = 0; i < kUnknowns; ++i) columns[static_cast<std::size_t>(i)] = basis(static_cast<double>(static_cast<float>(i) * spacing));
   const auto at = [&](std::size_t i) { return i < wanted.size() ? wanted[i] : 0.0; };
   std::array<std::array<double, kUnknowns + 1>, kUnknowns> equations{};
   for (std::size_t p = 0; p < std::tuple_size_v<Column>; ++p) {

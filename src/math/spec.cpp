@@ -15,7 +15,9 @@ constexpr double kMaxSigma = 1e6;
 constexpr double kMaxRadius = 1 << 20;
 constexpr std::int32_t kMaxMatrix = 128;
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
+Error invalid(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message), {}};
+}
 
 /// One number per axis, each checked the same way.
 Status check_range(std::string_view what, PerAxis<double> value, double largest) {
@@ -81,8 +83,7 @@ struct CheckKernel {
   }
   Status operator()(const Matrix& m) const {
     if (m.width < 1 || m.height < 1 || m.width > kMaxMatrix || m.height > kMaxMatrix) {
-      return invalid("a kernel matrix has 1x1 to 128x128 weights, not " + std::to_string(m.width) + "x" +
-                     std::to_string(m.height));
+      return invalid("a kernel matrix has 1x1 to 128x128 weights, not " + std::to_string(m.width) + "x" + std::to_string(m.height));
     }
     if (m.weights.size() != static_cast<std::size_t>(m.width) * static_cast<std::size_t>(m.height)) {
       return invalid("a " + std::to_string(m.width) + "x" + std::to_string(m.height) + " kernel matrix was given " +
@@ -97,7 +98,8 @@ struct CheckKernel {
 
 Status check_desc(std::string_view what, const ImageDesc& desc) {
   const auto format = static_cast<std::size_t>(desc.format);
-  if (format >= formats().size()) return invalid(std::string(what) + " is of pixel format " + std::to_string(format) + ", which there is not");
+  if (format >= formats().size())
+    return invalid(std::string(what) + " is of pixel format " + std::to_string(format) + ", which there is not");
   const std::string size = std::string(what) + " is " + std::to_string(desc.width) + "x" + std::to_string(desc.height);
   if (desc.width < 1 || desc.height < 1) return invalid(size + "; an image needs at least one pixel");
   if (desc.row_payload_bytes() > kMostImageBytes / desc.height) return invalid(size + "; an image has at most 2^56 bytes");
@@ -124,8 +126,7 @@ Status check_border(const Border& border, const FormatInfo& source) {
       return invalid("the border value " + number(v) + " is more than " + std::string(source.name) + " can hold");
     }
     if (source.is_unorm() && (v < 0.0 || v > 1.0)) {
-      return invalid("the border value " + number(v) + " is outside 0 to 1, all that " + std::string(source.name) +
-                     " can hold");
+      return invalid("the border value " + number(v) + " is outside 0 to 1, all that " + std::string(source.name) + " can hold");
     }
   }
   return {};
@@ -135,26 +136,32 @@ Status check_roi(const Rect& roi, const ImageDesc& src) {
   if (roi.width < 1 || roi.height < 1) {
     return invalid("the region is " + std::to_string(roi.width) + "x" + std::to_string(roi.height) + "; it needs at least one pixel");
   }
-  const bool inside = roi.x >= 0 && roi.y >= 0 &&
-                      std::int64_t{roi.x} + roi.width <= src.width && std::int64_t{roi.y} + roi.height <= src.height;
+  const bool inside =
+      roi.x >= 0 && roi.y >= 0 && std::int64_t{roi.x} + roi.width <= src.width && std::int64_t{roi.y} + roi.height <= src.height;
   if (inside) return {};
-  return invalid("the region " + std::to_string(roi.width) + "x" + std::to_string(roi.height) + "+" +
-                 std::to_string(roi.x) + "+" + std::to_string(roi.y) + " does not lie inside the " +
-                 std::to_string(src.width) + "x" + std::to_string(src.height) + " image");
+  return invalid("the region " + std::to_string(roi.width) + "x" + std::to_string(roi.height) + "+" + std::to_string(roi.x) + "+" +
+                 std::to_string(roi.y) + " does not lie inside the " + std::to_string(src.width) + "x" + std::to_string(src.height) +
+                 " image");
 }
 
 }  // namespace
 
-Box Box::of_radius(double radius_x, double radius_y) { return {{{radius_x, radius_x}, {radius_y, radius_y}}}; }
+Box Box::of_radius(double radius_x, double radius_y) {
+  return {{{radius_x, radius_x}, {radius_y, radius_y}}};
+}
 
 Box Box::of_size(PerAxis<std::int32_t> size, PerAxis<std::int32_t> anchor) {
   const auto extent = [](std::int32_t n, std::int32_t a) { return BoxExtent{double(a), double(n) - 1.0 - double(a)}; };
   return {{extent(size.x, anchor.x), extent(size.y, anchor.y)}};
 }
 
-std::array<BorderModeInfo, 5> border_modes() { return kBorderModes; }
+std::array<BorderModeInfo, 5> border_modes() {
+  return kBorderModes;
+}
 
-std::string_view name(BorderMode mode) { return kBorderModes[static_cast<std::size_t>(mode)].name; }
+std::string_view name(BorderMode mode) {
+  return kBorderModes[static_cast<std::size_t>(mode)].name;
+}
 
 std::optional<BorderMode> parse_border_mode(std::string_view name) {
   for (const BorderModeInfo& row : kBorderModes) {
@@ -187,8 +194,7 @@ Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst
   const FormatInfo& from = info(src.format);
   const FormatInfo& to = info(dst.format);
   if (from.channels != to.channels) {
-    return invalid("source " + std::string(from.name) + " and destination " + std::string(to.name) +
-                   " differ in their number of channels");
+    return invalid("source " + std::string(from.name) + " and destination " + std::string(to.name) + " differ in their number of channels");
   }
   if (Status s = check_border(spec.border, from); !s) return s;
   if (spec.accuracy.max_error && !(*spec.accuracy.max_error >= 0.0)) {
@@ -202,8 +208,8 @@ Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst
   }
   const ImageDesc expected = destination_desc(spec, src, dst.format);
   if (expected != dst) {
-    return invalid("the destination is " + std::to_string(dst.width) + "x" + std::to_string(dst.height) +
-                   ", the blur writes " + std::to_string(expected.width) + "x" + std::to_string(expected.height));
+    return invalid("the destination is " + std::to_string(dst.width) + "x" + std::to_string(dst.height) + ", the blur writes " +
+                   std::to_string(expected.width) + "x" + std::to_string(expected.height));
   }
   return {};
 }

@@ -14,10 +14,14 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 
 /// sin(x) / x.
-double sinc(double x) { return std::abs(x) < 1e-8 ? 1.0 : std::sin(x) / x; }
+double sinc(double x) {
+  return std::abs(x) < 1e-8 ? 1.0 : std::sin(x) / x;
+}
 
 /// What box filters of this width pass at frequencies in cycles a pixel.
-double passed_by_box(int width, double frequency) { return sinc(kPi * frequency * width) / sinc(kPi * frequency); }
+double passed_by_box(int width, double frequency) {
+  return sinc(kPi * frequency * width) / sinc(kPi * frequency);
+}
 
 /// A symmetric kernel of lines between knots.
 struct Knots {

@@ -54,8 +54,7 @@ AxisWeights cut(std::vector<double> weights, double budget) {
 /// entry, held against all others.
 std::optional<PerAxis<std::vector<double>>> factors(const Matrix& m) {
   const auto width = static_cast<std::size_t>(m.width);
-  const auto largest = std::max_element(m.weights.begin(), m.weights.end(),
-                                        [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const auto largest = std::max_element(m.weights.begin(), m.weights.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
   const double peak = *largest;
   const auto index = static_cast<std::size_t>(largest - m.weights.begin());
   const std::size_t row = index / width;
@@ -116,8 +115,7 @@ struct WeightsOf {
     const Matrix m = normalized(given);
     std::optional<PerAxis<std::vector<double>>> parts = factors(m);
     if (!parts) return std::nullopt;
-    return axis == Axis::x ? AxisWeights{{std::move(parts->x), m.anchor.x}, 0.0}
-                           : AxisWeights{{std::move(parts->y), m.anchor.y}, 0.0};
+    return axis == Axis::x ? AxisWeights{{std::move(parts->x), m.anchor.x}, 0.0} : AxisWeights{{std::move(parts->y), m.anchor.y}, 0.0};
   }
 };
 
@@ -170,7 +168,9 @@ double magnitude(const std::vector<double>& weights) {
   return sum;
 }
 
-double total(const std::vector<double>& weights) { return std::accumulate(weights.begin(), weights.end(), 0.0); }
+double total(const std::vector<double>& weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
+}
 
 double summation_growth(const std::vector<double>& weights) {
   const double total = magnitude(weights);
@@ -192,8 +192,7 @@ double blocked_summation_growth(const std::vector<double>& weights, std::size_t 
   std::vector<double> blocks;
   for (std::size_t from = 0; from < weights.size(); from += block) {
     const std::size_t to = std::min(from + block, weights.size());
-    const std::vector<double> part(weights.begin() + static_cast<std::ptrdiff_t>(from),
-                                   weights.begin() + static_cast<std::ptrdiff_t>(to));
+    const std::vector<double> part(weights.begin() + static_cast<std::ptrdiff_t>(from), weights.begin() + static_cast<std::ptrdiff_t>(to));
     blocks.push_back(magnitude(part));
     inside += blocks.back() / total * summation_growth(part);
   }

@@ -74,11 +74,11 @@ struct HalfWeights {
 /// Symmetric taps for sums of 16 bits. Each but the middle one stands for two, at the same distance. They are summed from the
 /// outermost on: what the outer ones add up to is small and so is held finer, until the sum is halved.
 struct FixedWeights {
-  std::vector<std::uint16_t> taps;     ///< the middle one last, times 65536, twice as much for each halving yet to come
-  std::vector<std::int64_t> runs;      ///< of pairs: where each ends; the sum is halved in between
-  double distance = 0.0;  ///< what replacing the weights does to an image of numbers between 0 and 1, at most
-  double lost = 0.0;      ///< by products that are rounded down, at most, in units of the sum
-  double gained = 0.0;    ///< by sums that are halved and rounded up
+  std::vector<std::uint16_t> taps;  ///< the middle one last, times 65536, twice as much for each halving yet to come
+  std::vector<std::int64_t> runs;   ///< of pairs: where each ends; the sum is halved in between
+  double distance = 0.0;            ///< what replacing the weights does to an image of numbers between 0 and 1, at most
+  double lost = 0.0;                ///< by products that are rounded down, at most, in units of the sum
+  double gained = 0.0;              ///< by sums that are halved and rounded up
 };
 
 /// With up to so many halvings. Nothing where the taps are not symmetric, not all between 0 and 1 or do not sum to `whole`.

@@ -19,18 +19,16 @@ struct LongerAxis {
     const auto taps = [](const BoxExtent& e) { return static_cast<std::int64_t>(std::ceil(e.before) + std::ceil(e.after)) + 1; };
     return std::max(taps(k.extent.x), taps(k.extent.y));
   }
-  std::int64_t operator()(const Tent& k) const {
-    return 2 * static_cast<std::int64_t>(std::ceil(std::max(k.radius.x, k.radius.y))) + 1;
-  }
-  std::int64_t operator()(const Taps& k) const {
-    return static_cast<std::int64_t>(std::max(k.x.weights.size(), k.y.weights.size()));
-  }
+  std::int64_t operator()(const Tent& k) const { return 2 * static_cast<std::int64_t>(std::ceil(std::max(k.radius.x, k.radius.y))) + 1; }
+  std::int64_t operator()(const Taps& k) const { return static_cast<std::int64_t>(std::max(k.x.weights.size(), k.y.weights.size())); }
   std::int64_t operator()(const Matrix& k) const { return std::max(k.width, k.height); }
 };
 
 }  // namespace
 
-std::int64_t tuning_taps(const KernelSpec& kernel) { return std::visit(LongerAxis{}, kernel); }
+std::int64_t tuning_taps(const KernelSpec& kernel) {
+  return std::visit(LongerAxis{}, kernel);
+}
 
 std::int32_t tuning_pixel_bytes(PixelFormat format) {
   const int bytes = info(format).pixel_bytes();

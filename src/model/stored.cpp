@@ -5,8 +5,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "mollify/mollify.h"
 #include "model/shipped.h"
+#include "mollify/mollify.h"
 
 namespace mollify {
 namespace {
@@ -19,8 +19,10 @@ Error unusable(const std::string& path, const std::string& why) {
 std::string file_name_part(std::string_view name) {
   std::string part;
   for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) part += c;
-    else if (!part.empty() && part.back() != '-') part += '-';
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      part += c;
+    else if (!part.empty() && part.back() != '-')
+      part += '-';
   }
   while (part.ends_with('-')) part.pop_back();
   return part;
@@ -51,7 +53,9 @@ bool is_for(std::string_view names, std::string_view device) {
 
 }  // namespace
 
-TuningTable empty_tuning(const DeviceInfo& device) { return {device.name, device.driver, std::string(version()), {}}; }
+TuningTable empty_tuning(const DeviceInfo& device) {
+  return {device.name, device.driver, std::string(version()), {}};
+}
 
 std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device) {
   const std::string file = "tuning-" + std::string(name(device.backend)) + "-" + file_name_part(device.name) + ".txt";

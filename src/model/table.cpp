@@ -45,12 +45,14 @@ bool read(std::string_view text, T& value) {
   return error == std::errc() && stop == end;
 }
 
-bool read_ratio(std::string_view text, double& value) { return read(text, value) && std::isfinite(value) && value > 0.0; }
+bool read_ratio(std::string_view text, double& value) {
+  return read(text, value) && std::isfinite(value) && value > 0.0;
+}
 
 bool read_range(std::string_view text, std::int32_t& first, std::int32_t& last) {
   const std::size_t dash = text.find('-');
-  return dash != std::string_view::npos && read(text.substr(0, dash), first) && read(text.substr(dash + 1), last) &&
-         first >= 1 && first <= last;
+  return dash != std::string_view::npos && read(text.substr(0, dash), first) && read(text.substr(dash + 1), last) && first >= 1 &&
+         first <= last;
 }
 
 /// One `name=value` of a row, by its name.
@@ -91,13 +93,12 @@ std::optional<TuningRow> read_row(std::string_view line) {
 }  // namespace
 
 std::string to_text(const TuningTable& table) {
-  std::string text = std::string(kFirstLine) + "\ndevice " + table.device + "\ndriver " + table.driver + "\nmollify " +
-                     table.version + "\n";
+  std::string text =
+      std::string(kFirstLine) + "\ndevice " + table.device + "\ndriver " + table.driver + "\nmollify " + table.version + "\n";
   for (const TuningRow& row : table.rows) {
     text += to_string(AlgorithmChoice{row.algorithm, row.options}) + " bytes=" + std::to_string(row.pixel_bytes) +
-            " taps=" + std::to_string(row.min_taps) + "-" + std::to_string(row.max_taps) +
-            " pixels=" + std::to_string(row.min_pixels) + " gain=" + number(row.gain, 3) + " cost=" + number(row.cost, 3) +
-            "\n";
+            " taps=" + std::to_string(row.min_taps) + "-" + std::to_string(row.max_taps) + " pixels=" + std::to_string(row.min_pixels) +
+            " gain=" + number(row.gain, 3) + " cost=" + number(row.cost, 3) + "\n";
   }
   return text;
 }

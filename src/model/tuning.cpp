@@ -11,12 +11,12 @@ namespace {
 // Fitted to what sep.fused, box.any and gauss.decimate take beside a copy at 4096x4096, rgba8 and rgba32f, on two threads of
 // a Cascade Lake Xeon with AVX-512.
 struct CpuTuning {
-  double bytes_per_second = 8e9;        // of a copy, read + written, one thread
-  double memory_threads = 3.0;          // as many threads saturate the memory
+  double bytes_per_second = 8e9;          // of a copy, read + written, one thread
+  double memory_threads = 3.0;            // as many threads saturate the memory
   double operations_per_second = 2.2e10;  // f32 multiply-adds, one thread
-  double task_operations = 2e6;         // a task below this is not worth waking a thread for
-  int tasks_per_thread = 4;             // so that uneven threads even out
-  std::int64_t cached_bytes = 16 << 20;  // of an image, each thread: what a large last cache holds of others is theirs
+  double task_operations = 2e6;           // a task below this is not worth waking a thread for
+  int tasks_per_thread = 4;               // so that uneven threads even out
+  std::int64_t cached_bytes = 16 << 20;   // of an image, each thread: what a large last cache holds of others is theirs
 };
 constexpr CpuTuning kCpu;
 
@@ -30,8 +30,12 @@ constexpr std::array kGpus = {
     GpuTuning{"", 4e11, {2e11, 1.3e11, 9e10}, 4e10, 5e11, 3e12, 7e10, 5e-6, 512},
 };
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+std::int64_t round_up(std::int64_t a, std::int64_t b) {
+  return ceil_div(a, b) * b;
+}
 
 }  // namespace
 
@@ -60,16 +64,16 @@ PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> s
   const std::int64_t wide_enough = std::min(16 * needs.halo.x, columns_in(device.l2_bytes / 2));
   const std::int64_t in_cache = std::max(columns_in(device.l2_bytes / 4), wide_enough);
   const std::int64_t least_columns = std::max<std::int64_t>(64, 4 * needs.halo.x);
-  const std::int64_t columns = std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, std::min<std::int64_t>(size.x, needs.most_columns));
+  const std::int64_t columns =
+      std::clamp<std::int64_t>(std::max(in_cache, least_columns), 1, std::min<std::int64_t>(size.x, needs.most_columns));
   // Equal columns: a last sliver would pay the whole halo for a few pixels.
   const std::int64_t across = ceil_div(size.x, columns);
   const std::int64_t width = ceil_div(size.x, across);
 
   const double work = needs.pixel_operations * size.x * size.y;
   const auto worthwhile = static_cast<std::int64_t>(std::min(work / kCpu.task_operations + 1.0, 1e9));
-  const std::int64_t wanted = device.threads == 1
-                                  ? 1
-                                  : std::min<std::int64_t>(worthwhile, std::int64_t{device.threads} * kCpu.tasks_per_thread);
+  const std::int64_t wanted =
+      device.threads == 1 ? 1 : std::min<std::int64_t>(worthwhile, std::int64_t{device.threads} * kCpu.tasks_per_thread);
   std::int64_t height = ceil_div(size.y, ceil_div(wanted, across));
   const std::int64_t short_halo = std::min<std::int64_t>(4 * needs.halo.y, ceil_div(size.y, device.threads));
   height = worthwhile == 1 ? size.y : std::max(height, short_halo);

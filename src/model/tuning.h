@@ -20,10 +20,10 @@ namespace mollify {
 
 /// What a tiled CPU kernel needs of memory and work.
 struct TileNeeds {
-  PerAxis<std::int64_t> halo;     ///< pixels that a tile reads beyond its own, both sides together
-  std::int64_t column_bytes = 0;  ///< working set of one column of pixels
-  double pixel_operations = 0.0;  ///< multiply-adds for each output pixel
-  std::int32_t row_multiple = 1;  ///< strips are multiples of this many rows
+  PerAxis<std::int64_t> halo;                                            ///< pixels that a tile reads beyond its own, both sides together
+  std::int64_t column_bytes = 0;                                         ///< working set of one column of pixels
+  double pixel_operations = 0.0;                                         ///< multiply-adds for each output pixel
+  std::int32_t row_multiple = 1;                                         ///< strips are multiples of this many rows
   std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();  ///< of one tile
 };
 
@@ -33,15 +33,15 @@ struct TileNeeds {
 
 /// How fast a GPU does what dispatches are made of; rough.
 struct GpuTuning {
-  std::string_view device;          ///< part of its name; empty: any
-  double bytes_per_second;          ///< of a copy, read + written
+  std::string_view device;                 ///< part of its name; empty: any
+  double bytes_per_second;                 ///< of a copy, read + written
   std::array<double, 3> loads_per_second;  ///< of cached pixels of up to 4, 8 and 16 bytes
-  double stores_per_second;         ///< of pixels
-  double shared_loads_per_second;   ///< of pixels
-  double operations_per_second;     ///< multiply-adds of pixels
-  double barriers_per_second;       ///< times threads that wait
-  double launch_seconds;            ///< of one dispatch
-  std::int32_t groups_to_fill;      ///< work groups of 256 threads that keep every processor busy
+  double stores_per_second;                ///< of pixels
+  double shared_loads_per_second;          ///< of pixels
+  double operations_per_second;            ///< multiply-adds of pixels
+  double barriers_per_second;              ///< times threads that wait
+  double launch_seconds;                   ///< of one dispatch
+  std::int32_t groups_to_fill;             ///< work groups of 256 threads that keep every processor busy
 };
 [[nodiscard]] const GpuTuning& gpu_tuning(const DeviceInfo& device);
 

@@ -9,14 +9,14 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/registry.h"
 #include "algorithms/common/gpu.h"
-#include "math/accuracy.h"
+#include "algorithms/registry.h"
 #include "base/gpu_images.h"
 #include "base/text.h"
-#include "mollify/build.h"
+#include "math/accuracy.h"
 #include "model/rows.h"
 #include "model/tuning.h"
+#include "mollify/build.h"
 #include "planner/former_names.h"
 
 namespace mollify {
@@ -26,16 +26,17 @@ constexpr std::array<std::string_view, 3> kBackendNames = {"cpu", "vulkan", "cud
 
 Status check_options(const AlgorithmInfo& algorithm, const Options& options) {
   for (const auto& [key, value] : options) {
-    const auto known = std::find_if(algorithm.options.begin(), algorithm.options.end(),
-                                    [&](const OptionInfo& option) { return option.name == key; });
+    const auto known =
+        std::find_if(algorithm.options.begin(), algorithm.options.end(), [&](const OptionInfo& option) { return option.name == key; });
     if (known == algorithm.options.end()) {
       return Error{ErrorCode::invalid_argument, std::string(algorithm.id) + " has no option \"" + key + "\"", {}};
     }
     if (!known->open && std::find(known->values.begin(), known->values.end(), value) == known->values.end()) {
       std::string choices;
       for (const std::string_view v : known->values) choices += (choices.empty() ? "" : ", ") + std::string(v);
-      return Error{ErrorCode::invalid_argument, "option " + key + " of " + std::string(algorithm.id) + " is one of " +
-                                                    choices + ", not \"" + value + "\"", {}};
+      return Error{ErrorCode::invalid_argument,
+                   "option " + key + " of " + std::string(algorithm.id) + " is one of " + choices + ", not \"" + value + "\"",
+                   {}};
     }
   }
   return {};
@@ -60,7 +61,8 @@ Result<const Algorithm*> find_algorithm(std::string_view id) {
     if (algorithm->info.id == id) return algorithm;
   }
   for (const AbsentAlgorithm& absent : absent_algorithms()) {
-    if (absent.id == id) return Error{ErrorCode::unsupported, std::string(id) + " is not in this library: " + std::string(absent.reason), {}};
+    if (absent.id == id)
+      return Error{ErrorCode::unsupported, std::string(id) + " is not in this library: " + std::string(absent.reason), {}};
   }
   constexpr std::size_t kTypingErrors = 2;
   const auto distance = [&](const RegistryRow& row) { return edit_distance(row.id, id); };
@@ -91,8 +93,9 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
   }
   if (!(proposal->error <= problem.allowed_error)) {
     const int digits = number(proposal->error, 2) == number(problem.allowed_error, 2) ? 6 : 2;  // so many that they differ
-    return Error{ErrorCode::unsupported, "its error of up to " + number(proposal->error, digits) + " is above the allowed " +
-                                             number(problem.allowed_error, digits), {}};
+    return Error{ErrorCode::unsupported,
+                 "its error of up to " + number(proposal->error, digits) + " is above the allowed " + number(problem.allowed_error, digits),
+                 {}};
   }
   return proposal;
 }
@@ -157,8 +160,8 @@ Problem formed_as(const Proposal& whole, Problem problem) {
 
 /// Measured options are a choice among what is right, never a reason to fail or to ask more of the pixels: a row that the
 /// algorithm refuses for this request is passed over.
-std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& problem, const Problem& whole,
-                                  const Proposal& plain, const TuningRow& row) {
+std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& problem, const Problem& whole, const Proposal& plain,
+                                  const TuningRow& row) {
   const std::optional<Problem> tuned_whole = with_options(algorithm, whole, row);
   if (!tuned_whole) return std::nullopt;
   const Result<Proposal> formed = ask(algorithm, *tuned_whole);
@@ -169,8 +172,7 @@ std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& pro
 }
 
 /// What the algorithm proposes, with measured options where there are any, and how long that takes as far as was measured.
-Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& problem, const WholeProblem& whole,
-                                const TuningRows& rows) {
+Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& problem, const WholeProblem& whole, const TuningRows& rows) {
   const Result<Proposal> of_whole = ask(algorithm, whole.problem());
   const Problem formed = of_whole ? formed_as(*of_whole, problem) : problem;
   Result<Proposal> plain = ask(algorithm, formed);
@@ -316,14 +318,17 @@ std::string least_error(Problem problem) {
     }
     if (!least) continue;
     const int digits = bound(least->first, 2) == number(allowed, 2) ? 6 : 2;  // so many that they differ
-    return " within an error of " + number(allowed, digits) + ", " + std::string(least->second) + " can within " + bound(least->first, digits);
+    return " within an error of " + number(allowed, digits) + ", " + std::string(least->second) + " can within " +
+           bound(least->first, digits);
   }
   return "";
 }
 
 }  // namespace
 
-std::string_view name(Backend backend) { return kBackendNames[static_cast<std::size_t>(backend)]; }
+std::string_view name(Backend backend) {
+  return kBackendNames[static_cast<std::size_t>(backend)];
+}
 
 bool DeviceInfo::has_kernel(std::string_view id) const {
   return std::find(kernels.begin(), kernels.end(), id) != kernels.end();
@@ -392,8 +397,9 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
     candidates.push_back(std::move(*candidate));
   }
   if (candidates.empty()) {
-    Error error{ErrorCode::unsupported, "no algorithm of the " + std::string(name(device.backend)) +
-                                            " backend can do this blur" + least_error(problem), {}};
+    Error error{ErrorCode::unsupported,
+                "no algorithm of the " + std::string(name(device.backend)) + " backend can do this blur" + least_error(problem),
+                {}};
     error.reasons = lines_of(refusals);
     return error;
   }
@@ -412,8 +418,7 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
 }
 
 std::string explain(const Plan& plan) {
-  std::string text = to_string(plan.algorithm) + " on " + std::string(name(plan.device.backend)) + " (" +
-                     plan.device.name + ")\n";
+  std::string text = to_string(plan.algorithm) + " on " + std::string(name(plan.device.backend)) + " (" + plan.device.name + ")\n";
   for (const Pass& pass : plan.passes) {
     text += "  pass     " + pass.kernel + ": ";
     const auto window = [](const BoxExtent& extent) { return extent.before + 1.0 + extent.after; };
@@ -422,13 +427,13 @@ std::string explain(const Plan& plan) {
     }
     if (pass.matrix.weights.size() > 1) text += axes("matrix", pass.matrix.width, pass.matrix.height) + ", ";
     if (pass.taps.x.weights.size() + pass.taps.y.weights.size() > 2) {
-      text += axes("taps", static_cast<std::int64_t>(pass.taps.x.weights.size()),
-                   static_cast<std::int64_t>(pass.taps.y.weights.size())) + ", ";
+      text +=
+          axes("taps", static_cast<std::int64_t>(pass.taps.x.weights.size()), static_cast<std::int64_t>(pass.taps.y.weights.size())) + ", ";
     }
     text += axes("makes", pass.size.x, pass.size.y) + axes(" in tiles of", pass.tile.x, pass.tile.y) + "\n";
   }
-  text += "  bytes    moves " + std::to_string(plan.moved_bytes) + ", at least " + std::to_string(plan.min_bytes) +
-          ", scratch " + std::to_string(plan.scratch_bytes) + "\n";
+  text += "  bytes    moves " + std::to_string(plan.moved_bytes) + ", at least " + std::to_string(plan.min_bytes) + ", scratch " +
+          std::to_string(plan.scratch_bytes) + "\n";
   text += "  error    at most " + number(plan.predicted_error, 2) + " of full scale";
   if (info(plan.dst.format).is_unorm()) {
     text += " (" + number(plan.predicted_error * info(plan.dst.format).unit(), 2) + " of a step)";
@@ -437,8 +442,8 @@ std::string explain(const Plan& plan) {
   text += "  reach    " + reach_text(plan.reach.x) + " by " + reach_text(plan.reach.y) + " pixels: no NaN or infinity acts beyond\n";
   if (!plan.assumption.empty()) text += "           for " + plan.assumption + "\n";
   if (plan.tuning) text += "  tuned    " + tuning_text(*plan.tuning) + "\n";
-  text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " +
-          number(plan.predicted_copy_ratio, 2) + " times a copy (rough)\n";
+  text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " + number(plan.predicted_copy_ratio, 2) +
+          " times a copy (rough)\n";
   for (const std::string& line : lines_of(plan.refusals)) text += "  not      " + line + "\n";
   return text;
 }

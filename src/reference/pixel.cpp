@@ -16,8 +16,7 @@ T load(const std::byte* data) {
 }
 
 double load_component(const FormatInfo& format, const std::byte* data) {
-  if (format.is_unorm())
-    return (format.bits == 8 ? load<std::uint8_t>(data) : load<std::uint16_t>(data)) / format.unit();
+  if (format.is_unorm()) return (format.bits == 8 ? load<std::uint8_t>(data) : load<std::uint16_t>(data)) / format.unit();
   return format.bits == 16 ? decode_half(load<std::uint16_t>(data)) : static_cast<double>(load<float>(data));
 }
 

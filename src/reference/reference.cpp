@@ -20,8 +20,7 @@ using reference::Tap;
 /// The taps of every output along one axis.
 using AxisTapTable = std::vector<std::vector<Tap>>;
 
-AxisTapTable tap_table(const AxisKernel& kernel, BorderMode mode, std::int64_t begin, std::int64_t count,
-                       std::int64_t extent) {
+AxisTapTable tap_table(const AxisKernel& kernel, BorderMode mode, std::int64_t begin, std::int64_t count, std::int64_t extent) {
   AxisTapTable table;
   for (std::int64_t i = 0; i < count; ++i) table.push_back(reference::taps_at(kernel, mode, begin + i, extent));
   return table;
@@ -37,8 +36,8 @@ struct Rows {
 /// The source pixels that the taps name, decoded to the numbers that are blurred.
 class Window {
  public:
-  Window(const ConstImageView& src, const reference::ColourModel& colour, const Pixel& border,
-         const AxisTapTable& columns, const AxisTapTable& rows)
+  Window(const ConstImageView& src, const reference::ColourModel& colour, const Pixel& border, const AxisTapTable& columns,
+         const AxisTapTable& rows)
       : border_(border) {
     const Named needed_columns = named(columns);
     const Named needed_rows = named(rows);
@@ -129,8 +128,7 @@ std::vector<Pixel> blur_rows_then_columns(const Window& window, const AxisTapTab
   return result;
 }
 
-std::vector<Pixel> blur_by_matrix(const Window& window, const Matrix& matrix, const AxisTapTable& columns,
-                                  const AxisTapTable& rows) {
+std::vector<Pixel> blur_by_matrix(const Window& window, const Matrix& matrix, const AxisTapTable& columns, const AxisTapTable& rows) {
   std::vector<Pixel> result;
   for (const auto& row_taps : rows) {
     std::vector<const std::vector<Pixel>*> source_rows;
@@ -151,8 +149,8 @@ std::vector<Pixel> blur_by_matrix(const Window& window, const Matrix& matrix, co
 }
 
 /// The same number of taps as the matrix has, each with weight 1: only the indices count.
-AxisTapTable index_table(std::int64_t taps, std::int64_t anchor, BorderMode mode, std::int64_t begin,
-                         std::int64_t count, std::int64_t extent) {
+AxisTapTable index_table(std::int64_t taps, std::int64_t anchor, BorderMode mode, std::int64_t begin, std::int64_t count,
+                         std::int64_t extent) {
   AxisTapTable table(count);
   for (std::int64_t position = 0; position < count; ++position) {
     for (std::int64_t i = 0; i < taps; ++i) {
@@ -216,8 +214,7 @@ Result<std::vector<double>> reference_blur(const BlurSpec& spec, const ConstImag
   return result;
 }
 
-Result<std::array<double, 4>> reference_at(const BlurSpec& spec, const ConstImageView& src, std::int32_t x,
-                                           std::int32_t y) {
+Result<std::array<double, 4>> reference_at(const BlurSpec& spec, const ConstImageView& src, std::int32_t x, std::int32_t y) {
   const Rect region = region_of(spec, src.desc);
   const Result<std::vector<Pixel>> pixels = blur_region(spec, src, Rect{region.x + x, region.y + y, 1, 1});
   if (!pixels) return pixels.error();

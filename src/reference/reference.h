@@ -16,7 +16,6 @@ namespace mollify {
 [[nodiscard]] Result<std::vector<double>> reference_blur(const BlurSpec& spec, const ConstImageView& src);
 
 /// One pixel of the same, at (x, y) of the destination. For images too large for the whole.
-[[nodiscard]] Result<std::array<double, 4>> reference_at(const BlurSpec& spec, const ConstImageView& src,
-                                                         std::int32_t x, std::int32_t y);
+[[nodiscard]] Result<std::array<double, 4>> reference_at(const BlurSpec& spec, const ConstImageView& src, std::int32_t x, std::int32_t y);
 
 }  // namespace mollify

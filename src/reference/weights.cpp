@@ -25,8 +25,7 @@ AxisKernel gaussian_axis(double sigma, std::int64_t radius) {
   return kernel;
 }
 
-std::int64_t gaussian_radius(double sigma, const std::optional<std::int32_t>& radius,
-                             const std::optional<double>& truncate) {
+std::int64_t gaussian_radius(double sigma, const std::optional<std::int32_t>& radius, const std::optional<double>& truncate) {
   if (radius) return *radius;
   if (truncate) return static_cast<std::int64_t>(std::floor(*truncate * sigma + 0.5));
   return static_cast<std::int64_t>(std::ceil(kGaussianCut * sigma));
@@ -76,9 +75,7 @@ struct KernelOf {
   }
   Kernel operator()(const Box& b) const { return Separable{box_axis(b.extent.x), box_axis(b.extent.y)}; }
   Kernel operator()(const Tent& t) const { return Separable{tent_axis(t.radius.x), tent_axis(t.radius.y)}; }
-  Kernel operator()(const Taps& t) const {
-    return Separable{taps_axis(t.x, t.normalization), taps_axis(t.y, t.normalization)};
-  }
+  Kernel operator()(const Taps& t) const { return Separable{taps_axis(t.x, t.normalization), taps_axis(t.y, t.normalization)}; }
   Kernel operator()(const Matrix& m) const {
     Matrix matrix = m;
     if (m.normalization == Normalization::unit_sum) divide_by_sum(matrix.weights);

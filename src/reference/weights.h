@@ -31,7 +31,6 @@ struct Tap {
 };
 /// What an output at `position` sums up along one axis. A source pixel is named once however often the border repeats
 /// it when the kernel is longer than the axis.
-[[nodiscard]] std::vector<Tap> taps_at(const AxisKernel& kernel, BorderMode mode, std::int64_t position,
-                                       std::int64_t extent);
+[[nodiscard]] std::vector<Tap> taps_at(const AxisKernel& kernel, BorderMode mode, std::int64_t position, std::int64_t extent);
 
 }  // namespace mollify::reference

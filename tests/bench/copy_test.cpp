@@ -24,8 +24,7 @@ TEST(StreamCopy, CopiesEveryByteAndNoOther) {
       stream_copy(src.data() + 7, dst.data() + offset, bytes);
       for (std::size_t i = 0; i < dst.size(); ++i) {
         const bool inside = i >= offset && i < offset + bytes;
-        ASSERT_EQ(dst[i], inside ? src[7 + i - offset] : kPoison)
-            << "offset " << offset << ", bytes " << bytes << ", at " << i;
+        ASSERT_EQ(dst[i], inside ? src[7 + i - offset] : kPoison) << "offset " << offset << ", bytes " << bytes << ", at " << i;
       }
     }
   }
@@ -38,8 +37,7 @@ TEST(Copier, CopiesTheSameBytesByEveryMethodAndThreadCount) {
       for (const int threads : {1, 2, 3}) {
         std::vector<std::byte> dst(bytes + 1, kPoison);
         Copier(threads).run(method, src.data(), dst.data(), bytes);
-        EXPECT_TRUE(std::equal(src.begin(), src.end(), dst.begin()))
-            << name(method) << ", " << threads << " threads, " << bytes;
+        EXPECT_TRUE(std::equal(src.begin(), src.end(), dst.begin())) << name(method) << ", " << threads << " threads, " << bytes;
         EXPECT_EQ(dst.back(), kPoison);
       }
     }

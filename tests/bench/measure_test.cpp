@@ -82,9 +82,7 @@ TEST(Measure, ShortRunsAreTimedManyAtOnce) {
 }
 
 TEST(Measure, AFailedRunEndsIt) {
-  const std::vector<Candidate> candidates{{"broken", [](std::size_t) -> Status {
-                                             return Error{ErrorCode::internal, "no luck", {}};
-                                           }}};
+  const std::vector<Candidate> candidates{{"broken", [](std::size_t) -> Status { return Error{ErrorCode::internal, "no luck", {}}; }}};
   const auto result = measure(candidates, {});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "no luck");

@@ -14,7 +14,9 @@ using namespace mollify::bench::npp;
 
 namespace {
 
-void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+void* pointer(Address address) {
+  return reinterpret_cast<void*>(address);
+}
 
 /// The pixels around (x, y), edges repeated, each by its weight: weight(i, j) at offsets -radius..radius of each axis.
 template <class T, int kChannels, class Weight>
@@ -48,7 +50,9 @@ constexpr int kNotSupported = -9999;
 
 extern "C" {
 
-int cuInit(unsigned) { return 0; }
+int cuInit(unsigned) {
+  return 0;
+}
 int cuDeviceGet(Device* device, int) {
   *device = 0;
   return 0;
@@ -57,8 +61,12 @@ int cuDeviceGetAttribute(int* value, int, Device) {
   *value = 1;
   return 0;
 }
-int cuDevicePrimaryCtxRetain(Context*, Device) { return 0; }
-int cuCtxSetCurrent(Context) { return 0; }
+int cuDevicePrimaryCtxRetain(Context*, Device) {
+  return 0;
+}
+int cuCtxSetCurrent(Context) {
+  return 0;
+}
 int cuMemAlloc_v2(Address* address, std::size_t bytes) {
   *address = reinterpret_cast<Address>(std::malloc(bytes));
   return *address != 0 ? 0 : 2;
@@ -75,7 +83,9 @@ int cuMemcpyDtoH_v2(void* to, Address from, std::size_t bytes) {
   std::memcpy(to, pointer(from), bytes);
   return 0;
 }
-int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream) { return cuMemcpyHtoD_v2(to, pointer(from), bytes); }
+int cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream) {
+  return cuMemcpyHtoD_v2(to, pointer(from), bytes);
+}
 
 // An event is the time at which it was recorded.
 using Clock = std::chrono::steady_clock;
@@ -91,7 +101,9 @@ int cuEventRecord(Event event, Stream) {
   *static_cast<Clock::time_point*>(event) = Clock::now();
   return 0;
 }
-int cuEventSynchronize(Event) { return 0; }
+int cuEventSynchronize(Event) {
+  return 0;
+}
 int cuEventElapsedTime(float* ms, Event begin, Event end) {
   *ms = std::chrono::duration<float, std::milli>(*static_cast<Clock::time_point*>(end) - *static_cast<Clock::time_point*>(begin)).count();
   return 0;
@@ -114,16 +126,16 @@ int nppiFilterColumnBorder32f_8u_C4R_Ctx(const void* src, int src_step, Size siz
   return filter<std::uint8_t, 4>(src, src_step, size, dst, dst_step, {0, length / 2}, [&](int, int j) { return taps[j + anchor]; });
 }
 
-int nppiFilterGaussAdvancedBorder_32f_C1R_Ctx(const void* src, int src_step, Size size, Point offset, void* dst, int dst_step,
-                                              Size roi, int length, const float* taps, int border, StreamContext) {
+int nppiFilterGaussAdvancedBorder_32f_C1R_Ctx(const void* src, int src_step, Size size, Point offset, void* dst, int dst_step, Size roi,
+                                              int length, const float* taps, int border, StreamContext) {
   if (!fits(size, roi, offset, border)) return kNotSupported;
   const int radius = length / 2;
   return filter<float, 1>(src, src_step, size, dst, dst_step, {radius, radius},
                           [&](int i, int j) { return double{taps[i + radius]} * taps[j + radius]; });
 }
 
-int nppiFilterBoxBorder_8u_C4R_Ctx(const void* src, int src_step, Size size, Point offset, void* dst, int dst_step, Size roi,
-                                   Size mask, Point anchor, int border, StreamContext) {
+int nppiFilterBoxBorder_8u_C4R_Ctx(const void* src, int src_step, Size size, Point offset, void* dst, int dst_step, Size roi, Size mask,
+                                   Point anchor, int border, StreamContext) {
   if (!fits(size, roi, offset, border)) return kNotSupported;
   return filter<std::uint8_t, 4>(src, src_step, size, dst, dst_step, anchor, [&](int, int) { return 1.0 / (mask.width * mask.height); });
 }

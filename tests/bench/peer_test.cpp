@@ -51,11 +51,7 @@ std::optional<double> difference(const Peer& peer, const cases::Case& c) {
 
 std::vector<KernelSpec> kernels() {
   const Taps taps{.x = {{0.1, 0.2, 0.3, 0.4}, 1}, .y = {{0.5, 0.25, 0.25}, 2}, .normalization = Normalization::none};
-  const Matrix matrix{.width = 3,
-                      .height = 2,
-                      .weights = {1, 2, 3, 4, 5, 7},
-                      .anchor = {2, 0},
-                      .normalization = Normalization::unit_sum};
+  const Matrix matrix{.width = 3, .height = 2, .weights = {1, 2, 3, 4, 5, 7}, .anchor = {2, 0}, .normalization = Normalization::unit_sum};
   return {Gaussian{.sigma = {2.0, 1.5}, .radius = PerAxis<std::int32_t>{5, 4}, .truncate = {}},
           Gaussian{.sigma = {2.0, 0.0}, .radius = {}, .truncate = 3.0},
           Gaussian{.sigma = {2.0, 2.0}, .radius = PerAxis<std::int32_t>{6, 6}, .truncate = {}},
@@ -72,8 +68,7 @@ TEST(Peer, ComputesTheSameWithEveryKernelAndBorder) {
   for (const Peer& peer : peers()) {
     int compared = 0;
     for (const KernelSpec& kernel : kernels()) {
-      for (const BorderMode border :
-           {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::constant}) {
+      for (const BorderMode border : {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::constant}) {
         const cases::Case c = case_of(kernel, border);
         const std::optional<double> found = difference(peer, c);
         if (!found) continue;
@@ -97,8 +92,8 @@ TEST(Peer, ARegionSeesItsNeighbours) {
 TEST(Peer, WhatItComputesIsMeasured) {
   if (peers().empty()) GTEST_SKIP() << "no peer is built in";
   for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba8}) {
-    const cases::Case c = case_of(Gaussian{.sigma = {2.0, 2.0}, .radius = PerAxis<std::int32_t>{8, 8}, .truncate = {}},
-                                  BorderMode::clamp, format);
+    const cases::Case c =
+        case_of(Gaussian{.sigma = {2.0, 2.0}, .radius = PerAxis<std::int32_t>{8, 8}, .truncate = {}}, BorderMode::clamp, format);
     for (const Peer& peer : peers()) {
       const Result<PeerRun> run = peer.prepare(c, 1);
       ASSERT_TRUE(run.ok()) << peer.name;

@@ -39,13 +39,13 @@ TEST(Json, HasExactlyTheDocumentedFieldsInOrder) {
   const auto json = to_json(example(), Environment{});
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"case",    "algorithm",  "options",    "backend",    "device",
-                                            "width",   "height",     "src_format", "dst_format", "batch", "kernel",
-                                            "sigma",   "radius",     "border",     "threads",    "time_ns",
-                                            "copy_ns", "copy_before_ns", "copy_after_ns", "copy_ratio",
-                                            "submit_ns", "end_to_end_ns", "dispatch_ns", "nothing_ns",
-                                            "unstable", "attempts", "min_bytes", "max_error", "predicted_error",
-                                            "peer", "realized_sigma", "note", "environment"}));
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{"case",           "algorithm",  "options",    "backend",       "device",          "width",
+                                      "height",         "src_format", "dst_format", "batch",         "kernel",          "sigma",
+                                      "radius",         "border",     "threads",    "time_ns",       "copy_ns",         "copy_before_ns",
+                                      "copy_after_ns",  "copy_ratio", "submit_ns",  "end_to_end_ns", "dispatch_ns",     "nothing_ns",
+                                      "unstable",       "attempts",   "min_bytes",  "max_error",     "predicted_error", "peer",
+                                      "realized_sigma", "note",       "environment"}));
 }
 
 TEST(Json, HoldsTheRecord) {

@@ -19,7 +19,9 @@ cases::Case box_case() {
 Result<GroupTiming> time_quickly(std::span<const cases::Case> group, std::span<const Peer> peers = {}) {
   return time_group(Device::open("cpu", {.threads = 1}).value(), group, {.seconds = 0.0, .peers = peers});
 }
-Result<GroupTiming> time_quickly(const cases::Case& c, std::span<const Peer> peers = {}) { return time_quickly({&c, 1}, peers); }
+Result<GroupTiming> time_quickly(const cases::Case& c, std::span<const Peer> peers = {}) {
+  return time_quickly({&c, 1}, peers);
+}
 
 TEST(TimeGroup, RecordsWhatItVerifiedAndTimed) {
   const cases::Case c = box_case();

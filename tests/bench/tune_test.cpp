@@ -7,7 +7,9 @@
 namespace mollify::bench {
 namespace {
 
-Device one_thread() { return Device::open("cpu", {.threads = 1}).value(); }
+Device one_thread() {
+  return Device::open("cpu", {.threads = 1}).value();
+}
 
 Executable prepared(const Device& device, std::string_view algorithm, PerAxis<std::int32_t> size) {
   BlurSpec spec;
@@ -31,9 +33,7 @@ TEST(Contest, TimesComeInTheOrderOfTheExecutables) {
 }
 
 TEST(Tune, BeatingIsMoreThanNoise) {
-  const auto times = [](double low, double median, double high) {
-    return Statistics{.median = median, .p25 = low, .p75 = high};
-  };
+  const auto times = [](double low, double median, double high) { return Statistics{.median = median, .p25 = low, .p75 = high}; };
   EXPECT_TRUE(beats(times(8, 9, 9.5), times(9.6, 10, 11)));
   EXPECT_FALSE(beats(times(8, 9, 9.7), times(9.6, 10, 11)));
   EXPECT_FALSE(beats(times(9.78, 9.8, 9.85), times(9.9, 10, 11)));

@@ -25,9 +25,9 @@ TEST(Turns, RepeatsWhatIsUnstableAndKeepsTheSteadiest) {
     asked.emplace_back(which.begin(), which.end());
     std::vector<Figures> out;
     for (const std::size_t i : which) {
-      if (i == 0) out.push_back(figures(10, 0.01));                                             // steady at once
-      if (i == 1) out.push_back(figures(20, asked.size() == 1 ? 0.9 : 0.02));                   // steady the second time
-      if (i == 2) out.push_back(figures(asked.size() == 2 ? 32 : 31, asked.size() == 2 ? 0.4 : 0.8));     // never
+      if (i == 0) out.push_back(figures(10, 0.01));                                                    // steady at once
+      if (i == 1) out.push_back(figures(20, asked.size() == 1 ? 0.9 : 0.02));                          // steady the second time
+      if (i == 2) out.push_back(figures(asked.size() == 2 ? 32 : 31, asked.size() == 2 ? 0.4 : 0.8));  // never
     }
     return out;
   });

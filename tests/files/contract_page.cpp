@@ -18,7 +18,6 @@ using namespace mollify::files;
 
 namespace {
 
-
 std::string words(char letter) {
   switch (letter) {
     case 'K':
@@ -97,8 +96,8 @@ std::string json_of(std::string_view letters) {
 std::string json() {
   std::string text;
   for (const ContractRow& row : contract()) {
-    text += (text.empty() ? "{\"rows\": [" : ",\n ") + std::string("{\"name\": \"") + std::string(row.name) + "\", \"same\": " + json_of(row.same) +
-            ", \"other\": " + json_of(row.other) + "}";
+    text += (text.empty() ? "{\"rows\": [" : ",\n ") + std::string("{\"name\": \"") + std::string(row.name) +
+            "\", \"same\": " + json_of(row.same) + ", \"other\": " + json_of(row.other) + "}";
   }
   text += "],\n\"carriers\": [";
   for (const Carrier& each : carriers()) {

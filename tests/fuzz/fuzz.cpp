@@ -122,9 +122,8 @@ int main_of(const Arguments& arguments) {
       run(*device, c, tally);
     }
   }
-  std::printf("%llu rounds from seed %llu: %lld passed, %lld refused, %lld failed\n",
-              static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(arguments.seed),
-              static_cast<long long>(tally.passed), static_cast<long long>(tally.refused),
+  std::printf("%llu rounds from seed %llu: %lld passed, %lld refused, %lld failed\n", static_cast<unsigned long long>(rounds),
+              static_cast<unsigned long long>(arguments.seed), static_cast<long long>(tally.passed), static_cast<long long>(tally.refused),
               static_cast<long long>(tally.failed));
   return tally.failed == 0 && tally.passed > 0 ? 0 : 1;
 }

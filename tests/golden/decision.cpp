@@ -23,16 +23,23 @@ std::string by(X x, Y y) {
 
 std::string text_of(const Binding& binding) {
   switch (binding.kind) {
-    case Binding::Kind::source: return "source";
-    case Binding::Kind::destination: return "destination";
-    case Binding::Kind::intermediate: break;
+    case Binding::Kind::source:
+      return "source";
+    case Binding::Kind::destination:
+      return "destination";
+    case Binding::Kind::intermediate:
+      break;
   }
   return "image" + std::to_string(binding.index);
 }
 
-std::string text_of(const Reach& reach) { return std::to_string(reach.before) + "+" + std::to_string(reach.after); }
+std::string text_of(const Reach& reach) {
+  return std::to_string(reach.before) + "+" + std::to_string(reach.after);
+}
 
-std::int32_t groups(std::int32_t size, std::int32_t tile) { return tile > 0 ? (size + tile - 1) / tile : 0; }
+std::int32_t groups(std::int32_t size, std::int32_t tile) {
+  return tile > 0 ? (size + tile - 1) / tile : 0;
+}
 
 /// The weights that a pass is given, unless they are a single 1: how many, where their origin is, and a sum that changes with each of them.
 std::string weights_of(const Pass& pass) {

@@ -57,10 +57,18 @@ void for_each_field(DeviceInfo& device, const Visit& visit) {
   visit("storage_formats", FormatSet{gpu.storage_formats});
 }
 
-std::string text_of(const std::string& value) { return value; }
-std::string text_of(bool value) { return value ? "yes" : "no"; }
-std::string text_of(std::int64_t value) { return std::to_string(value); }
-std::string text_of(std::int32_t value) { return std::to_string(value); }
+std::string text_of(const std::string& value) {
+  return value;
+}
+std::string text_of(bool value) {
+  return value ? "yes" : "no";
+}
+std::string text_of(std::int64_t value) {
+  return std::to_string(value);
+}
+std::string text_of(std::int32_t value) {
+  return std::to_string(value);
+}
 std::string text_of(FormatSet set) {
   std::string text;
   for (const FormatInfo& format : formats()) {
@@ -75,13 +83,15 @@ std::string text_of(FormatSet set) {
   throw std::runtime_error("\"" + std::string(value) + "\" is not a value of this field");
 }
 
-void read(std::string_view text, std::string& value) { value = text; }
+void read(std::string_view text, std::string& value) {
+  value = text;
+}
 void read(std::string_view text, bool& value) {
   if (text != "yes" && text != "no") refuse(text);
   value = text == "yes";
 }
 template <class Integer>
-  requires std::is_integral_v<Integer>
+requires std::is_integral_v<Integer>
 void read(std::string_view text, Integer& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) refuse(text);

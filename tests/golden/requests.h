@@ -15,7 +15,7 @@ namespace mollify::golden {
 ///   [batch=N/][tuning=none/]CASE
 struct Request {
   cases::Case blur;
-  std::int32_t batch = 1;           ///< as PlanOptions has it
+  std::int32_t batch = 1;  ///< as PlanOptions has it
   Tuning tuning = Tuning::measured;
 };
 

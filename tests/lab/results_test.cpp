@@ -1,7 +1,6 @@
 #include "lab/results.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
@@ -32,8 +31,11 @@ class ResultsTest : public testing::Test {
   std::string path_;
 };
 
-Json record(const std::string& name) { return {{"case", name}, {"device", "d"}, {"threads", 1}, {"peer", nullptr}}; }
-const std::string kLine = R"({"case":"a","device":"d","threads":1,"peer":null})" "\n";
+Json record(const std::string& name) {
+  return {{"case", name}, {"device", "d"}, {"threads", 1}, {"peer", nullptr}};
+}
+const std::string kLine = R"({"case":"a","device":"d","threads":1,"peer":null})"
+                          "\n";
 
 TEST_F(ResultsTest, AddsLinesAndKnowsThem) {
   Result<Results> results = Results::open(path_, Resume::no);

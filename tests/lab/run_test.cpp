@@ -16,8 +16,8 @@ std::vector<Group> two_groups(const DeviceInfo& device) {
   const auto separable = [](std::string_view id) { return id == "sep.fused" || id == "box.any"; };
   std::vector<Group> groups;
   for (const double radius : {1.0, 2.0}) {
-    groups.push_back(make_group({Box::of_radius(radius, radius), {32, 32}, PixelFormat::rgba8},
-                                {.takes_part = separable, .options = false}, device));
+    groups.push_back(
+        make_group({Box::of_radius(radius, radius), {32, 32}, PixelFormat::rgba8}, {.takes_part = separable, .options = false}, device));
   }
   return groups;
 }
@@ -41,7 +41,11 @@ class RunTest : public testing::Test {
 
   Observer observer() {
     return {.working = [](const Group&, std::string_view, std::size_t, std::size_t) {},
-            .finished = [this](const Group&, const Json&, const Tally&, double) { ++finished_; if (on_finished_) on_finished_(); },
+            .finished =
+                [this](const Group&, const Json&, const Tally&, double) {
+                  ++finished_;
+                  if (on_finished_) on_finished_();
+                },
             .note = [this](const std::string& note) { notes_.push_back(note); }};
   }
 
@@ -64,8 +68,8 @@ TEST_F(RunTest, WritesEveryCaseWithTheLabsFields) {
   ASSERT_EQ(records.size(), 4U);
   int chosen = 0;
   for (const Json& record : records) {
-    for (const char* field : {"lab", "suite", "group", "driver", "measured_at", "command", "outcome", "chosen", "clocks", "plan",
-                              "tuning", "environment", "max_error", "copy_before_ns"}) {
+    for (const char* field : {"lab", "suite", "group", "driver", "measured_at", "command", "outcome", "chosen", "clocks", "plan", "tuning",
+                              "environment", "max_error", "copy_before_ns"}) {
       EXPECT_TRUE(record.contains(field)) << field;
     }
     EXPECT_EQ(record["suite"], "test");

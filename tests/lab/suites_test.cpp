@@ -1,16 +1,17 @@
-#include "lab/suite.h"
-
 #include <gtest/gtest.h>
 
 #include <ranges>
 #include <set>
 
 #include "lab/candidates.h"
+#include "lab/suite.h"
 
 namespace mollify::lab {
 namespace {
 
-DeviceInfo cpu() { return Device::open("cpu", {.threads = 2})->info(); }
+DeviceInfo cpu() {
+  return Device::open("cpu", {.threads = 2})->info();
+}
 
 /// The names of all cases of a suite, each once.
 std::set<std::string> names_of(const char* suite, const DeviceInfo& device) {
@@ -89,8 +90,8 @@ TEST(Candidates, EveryAccuracyIsACaseWhereItChangesThePlan) {
   const Problem problem{Gaussian{{20, 20}, {}, {}}, {256, 256}, PixelFormat::rgba8};
   const auto decimate = [](std::string_view id) { return id == "gauss.decimate"; };
   const Group one = make_group(problem, {.takes_part = decimate, .options = false, .max_errors = {1e-6, 0.05}}, cpu());
-  const Group all = make_group(
-      problem, {.takes_part = decimate, .options = false, .max_errors = {1e-6, 0.05}, .every_accuracy = true}, cpu());
+  const Group all =
+      make_group(problem, {.takes_part = decimate, .options = false, .max_errors = {1e-6, 0.05}, .every_accuracy = true}, cpu());
   EXPECT_GT(all.cases.size(), one.cases.size());
   EXPECT_EQ(all.label, "256x256 rgba8 gaussian:sigma=20");
 }

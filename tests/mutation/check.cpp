@@ -108,7 +108,9 @@ int main(int count, char** arguments) {
   if (!on_gpu) {
     const std::vector<cases::Case> cases = cases::pairwise_cases(device->info());
     return cases::rows_do_not_depend_on_the_region(*device) && cases::infinity_stays_in_its_window(*device) &&
-                   cases::conforms(*device, cases, cases::kEvery) ? 0 : 1;
+                   cases::conforms(*device, cases, cases::kEvery)
+               ? 0
+               : 1;
   }
   for (int i = 1; i < count; ++i) {
     const std::vector<cases::Case> cases = cases::cases_of(*device, arguments[i]);

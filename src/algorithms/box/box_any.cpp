@@ -1,11 +1,12 @@
 // box.any: exact box of any radius, fractional too, at nearly constant cost a pixel. Vertical sums take in the entering row and
 // drop the leaving one; integers are exact, floats sum down in f64, begun anew every segment. Loses to sep.fused at the
 // smallest radii. Source: running sums are folklore; blocks of prefix and suffix sums follow van Herk and Gil-Werman.
+#include "algorithms/box/box_any.h"
+
 #include <array>
 #include <bit>
 #include <cmath>
 
-#include "algorithms/box/box_any.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "model/tuning.h"
@@ -21,18 +22,18 @@ constexpr std::array<std::string_view, 4> kBatches = {"1", "2", "4", "8"};
 constexpr std::array<std::string_view, 3> kWalks = {"1", "2", "4"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64",
-               "CPU: what sums are made in"},
+    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64", "CPU: what sums are made in"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"form", kBoxAnyForms, "the cheapest",
                "GPU: windows from sums of columns, from the sums at four corners, or from sums along rows of work groups or of subgroups"},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
-    OptionInfo{"pixels_per_thread", kSpans, "what is expected to be fastest", "GPU, subgroup and row_segments: neighbouring pixels that a thread makes", true},
+    OptionInfo{"pixels_per_thread", kSpans, "what is expected to be fastest",
+               "GPU, subgroup and row_segments: neighbouring pixels that a thread makes", true},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group", true},
-    OptionInfo{"rows_in_flight", kBatches, "as many as leave room for other groups", "GPU: rows that a thread reads before it needs them", true},
+    OptionInfo{"rows_in_flight", kBatches, "as many as leave room for other groups", "GPU: rows that a thread reads before it needs them",
+               true},
     OptionInfo{"lanes_per_row", kWalks, "as many as a subgroup has lanes for", "GPU, column_sums: lanes that share a row of sums", true},
-    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group",
-               true}};
+    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group", true}};
 
 /// Why 32-bit integer sums cannot do it, or nothing.
 std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
@@ -102,8 +103,7 @@ Result<Proposal> propose(const Problem& p) {
   out.error = error(wide_pixels ? Accumulator::f64 : Accumulator::f32);
 
   // The taller the window, the longer a segment must be to pay for its first sums.
-  const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(
-                                   std::max<std::int64_t>(64, 4 * y.size()) - 1));
+  const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(64, 4 * y.size()) - 1));
   TileNeeds needs;
   needs.halo = {x.halo(), y.halo()};
   needs.column_bytes = channels * (integer ? 12 : 64);
@@ -111,9 +111,7 @@ Result<Proposal> propose(const Problem& p) {
   needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"integer", integer ? 1 : 0},
-                    {"segment_rows", segment},
-                    {"wide_pixels", wide_pixels ? 1 : 0}};
+  pass.constants = {{"integer", integer ? 1 : 0}, {"segment_rows", segment}, {"wide_pixels", wide_pixels ? 1 : 0}};
   pass.extent = box->extent;
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = tile_for(p, needs);
@@ -122,8 +120,7 @@ Result<Proposal> propose(const Problem& p) {
   constexpr double kOfFirstSums = 0.4;  // a row of a segment's first sums, of what a row of pixels takes, as measured
   const double first_sums = kOfFirstSums * static_cast<double>(y.size()) / pass.tile.y + 1.0;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) +
-                copy_seconds(p.device, out.moved_bytes);
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) + copy_seconds(p.device, out.moved_bytes);
   out.passes.push_back(std::move(pass));
   return out;
 }
@@ -131,7 +128,6 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kBoxAny = {
-    {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
-    propose};
+    {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions}, propose};
 
 }  // namespace mollify

@@ -17,13 +17,14 @@ std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxA
   if (sums == BoxAnySums::u16x2 && source.bits != 8) return "pixels of 16 bits leave no room for sums in 16";
   if (sums == BoxAnySums::u16x2 && source.channels == 1) return "one channel needs no second half of a word";
   if (static_cast<double>(box.y.whole()) * box.x.whole() * source.unit() >= 0x1p32) {
-    return "sums over " + std::to_string(box.x.whole()) + "x" + std::to_string(box.y.whole()) +
-           " pixels exceed 32 bits";
+    return "sums over " + std::to_string(box.x.whole()) + "x" + std::to_string(box.y.whole()) + " pixels exceed 32 bits";
   }
   return {};
 }
 
-Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) { return box_axes(p, longest_windows(p.src)); }
+Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) {
+  return box_axes(p, longest_windows(p.src));
+}
 
 BoxMeans box_means(const Problem& p, double window) {
   const FormatInfo& source = info(p.src.format);

@@ -40,7 +40,9 @@ struct BoxCut {
 }
 
 /// Each pixel takes a hundred instructions, which should not be there many times.
-[[nodiscard]] inline bool decodes_slowly(const Problem& p) { return p.spec.transfer != TransferFunction::none; }
+[[nodiscard]] inline bool decodes_slowly(const Problem& p) {
+  return p.spec.transfer != TransferFunction::none;
+}
 
 /// As many pixels as 16 bytes hold, 12 of three channels: what is fetched and added up at once.
 [[nodiscard]] inline std::int32_t pixels_of_chunk(PixelFormat format) {
@@ -57,12 +59,14 @@ struct BoxCut {
 /// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
 [[nodiscard]] std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels);
 /// Threads that a processor runs at once: several rows a turn take more registers. Measured on an H200.
-[[nodiscard]] constexpr std::int32_t box_threads_at_once(std::int32_t batch) { return batch == 1 ? gpu::kThreadsAtOnce : 640; }
+[[nodiscard]] constexpr std::int32_t box_threads_at_once(std::int32_t batch) {
+  return batch == 1 ? gpu::kThreadsAtOnce : 640;
+}
 
 /// Groups that walk beside each other.
 struct BoxWalks {
   std::int64_t groups_across = 1;
-  std::int32_t threads = 128;       ///< of a group
+  std::int32_t threads = 128;                  ///< of a group
   std::int32_t at_once = gpu::kThreadsAtOnce;  ///< threads of a processor
 };
 /// Pieces of walks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
@@ -101,8 +105,7 @@ inline constexpr double kBoxRun = 16.0;
 
 /// The first sums, of those allowed, that hold the window within the error: `form(sums)` and its error. Not two floats.
 template <class FormOf>
-[[nodiscard]] auto first_box_sums(const Problem& p, const PerAxis<BoxAxis>& box, FormOf form)
-    -> decltype(form(BoxAnySums::u32)) {
+[[nodiscard]] auto first_box_sums(const Problem& p, const PerAxis<BoxAxis>& box, FormOf form) -> decltype(form(BoxAnySums::u32)) {
   const bool is_given = p.options.contains("sums");
   const std::size_t given = gpu::choice(p, "sums", kBoxAnySums, "f32");
   if (given == static_cast<std::size_t>(BoxAnySums::f32x2)) return refusal("sums of two floats are for the form columns");

@@ -1,9 +1,9 @@
 // What box.any by corners and by segments share on GPUs: sums of cells, and how bands are cut.
-#include "algorithms/box/box_block_sums.h"
-#include "algorithms/common/occupancy.h"
-
 #include <bit>
 #include <cmath>
+
+#include "algorithms/box/box_block_sums.h"
+#include "algorithms/common/occupancy.h"
 
 namespace mollify {
 
@@ -54,12 +54,14 @@ std::int32_t box_rows_within(const Problem& p, double start, double row, std::in
 }
 
 Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form, bool has_spans) {
-  if (Status known = only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
+  if (Status known =
+          only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
       !known) {
     return known.error();
   }
   if (p.options.contains("lanes_per_row")) return refusal("the option lanes_per_row is for the form column_sums");
-  if (p.options.contains("pixels_per_thread") && !has_spans) return refusal("the option pixels_per_thread is for the forms subgroup and row_segments");
+  if (p.options.contains("pixels_per_thread") && !has_spans)
+    return refusal("the option pixels_per_thread is for the forms subgroup and row_segments");
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
   const auto storage_given = p.options.find("storage");
@@ -67,7 +69,8 @@ Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel,
     return refusal("the form " + std::string(form) + " reads pixels from buffers only");
   }
   Result<PerAxis<BoxAxis>> box = box_any_axes(p);
-  if (box && (!box->x.is_whole() || !box->y.is_whole())) return refusal("the form " + std::string(form) + " is for windows of whole pixels");
+  if (box && (!box->x.is_whole() || !box->y.is_whole()))
+    return refusal("the form " + std::string(form) + " is for windows of whole pixels");
   return box;
 }
 
@@ -77,8 +80,7 @@ Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
   if (!threads) return threads.error();
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
   if (*threads % gpu.subgroup_size != 0) {
-    return refusal("groups of " + std::to_string(*threads) + " threads are no number of subgroups of " +
-                   std::to_string(gpu.subgroup_size));
+    return refusal("groups of " + std::to_string(*threads) + " threads are no number of subgroups of " + std::to_string(gpu.subgroup_size));
   }
   return threads;
 }

@@ -35,7 +35,7 @@ std::int32_t reach(const PerAxis<BoxAxis>& box) {
 /// How one group works.
 struct Shape {
   Sums sums = Sums::u32;
-  std::int32_t planes = 1;   ///< words of a column's sum
+  std::int32_t planes = 1;  ///< words of a column's sum
   std::int32_t threads = 128;
   std::int32_t batch = 1;    ///< rows from one turn to the next
   std::int32_t walks = 1;    ///< that share a row
@@ -44,9 +44,7 @@ struct Shape {
   std::int32_t segment = 0;  ///< rows of one
   double error = 0.0;        ///< full-scale units
   [[nodiscard]] std::int32_t strip() const { return walks * piece; }
-  [[nodiscard]] std::int64_t shared_bytes() const {
-    return kSharedBytes * batch * planes * (threads + walks);
-  }
+  [[nodiscard]] std::int64_t shared_bytes() const { return kSharedBytes * batch * planes * (threads + walks); }
 };
 
 /// Of a walk of `steps` pixels, units of the roundoff, relative to its window: each step rounds the sum twice.
@@ -93,15 +91,14 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   const std::int32_t channels = info(p.src.format).channels;
   out.planes = sums == Sums::u16x2 ? (channels + 1) / 2 : channels;
   const std::int32_t window = reach(box);
-  const Result<std::int32_t> threads =
-      count(p, "threads", p.device.gpu.max_group_invocations, usual_threads(p, window, out.planes));
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual_threads(p, window, out.planes));
   if (!threads) return threads.error();
   out.threads = *threads;
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
   const std::int32_t columns = out.threads - (window - 1);
   if (columns < 1) {
-    return refusal("a window of " + std::to_string(window) + " columns reaches further than the " +
-                   std::to_string(out.threads) + " threads of a group");
+    return refusal("a window of " + std::to_string(window) + " columns reaches further than the " + std::to_string(out.threads) +
+                   " threads of a group");
   }
 
   // Eight rows of words keep enough loads in flight, and let many groups share a processor's memory.
@@ -118,8 +115,8 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   if (!walks) return walks.error();
   out.walks = *walks;
   if (std::int64_t{out.batch} * out.planes * out.walks > out.threads) {
-    return refusal(std::to_string(out.batch * out.planes * out.walks) + " walks are more than the " +
-                   std::to_string(out.threads) + " threads of a group");
+    return refusal(std::to_string(out.batch * out.planes * out.walks) + " walks are more than the " + std::to_string(out.threads) +
+                   " threads of a group");
   }
   if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
   out.piece = columns / out.walks;
@@ -167,14 +164,15 @@ Result<Shape> choose_shape(const Problem& p, const PerAxis<BoxAxis>& box) {
 }
 
 /// Images are not read back.
-bool is_mended(const Problem& p, Storage where) { return where == Storage::buffer && can_mend_box(p).ok(); }
+bool is_mended(const Problem& p, Storage where) {
+  return where == Storage::buffer && can_mend_box(p).ok();
+}
 
 Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, Storage where) {
   const Rect r = region(p);
   const bool is_aligned = !is_integer(form.sums);
   const PerAxis<std::int32_t> skip{is_aligned ? r.x % form.strip() : 0, is_aligned ? r.y % form.segment : 0};
-  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.strip(), form.segment},
-                        {form.threads, 1}, where);
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.strip(), form.segment}, {form.threads, 1}, where);
   pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
@@ -197,8 +195,7 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
   const bool mends = is_mended(p, where);
   const double lift = mends ? box_lift(p, box, 1.0) : 1.0;
   const double along = mends ? box_scale_along_rows(p, box.x.taps()) : 1.0;
-  pass.parameters["scale"] =
-      lift / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0));
+  pass.parameters["scale"] = lift / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0));
   pass.parameters["along"] = along;
   pass.parameters["gain"] = 1.0 / (lift * along);
   if (!is_integer(form.sums)) {
@@ -222,15 +219,15 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
   work.operations = reads * (2.0 + first_sums) + 2.0 + first_walk + 2.0;
   if (form.sums == Sums::f32x2) work.operations *= 8.0;
   work.barriers = reads / form.batch;
-  work.bytes = static_cast<double>(source_bytes(p)) * reads * (1.0 + first_sums) +
-               static_cast<double>(p.dst.payload_bytes());
+  work.bytes = static_cast<double>(source_bytes(p)) * reads * (1.0 + first_sums) + static_cast<double>(p.dst.payload_bytes());
   return work;
 }
 
 }  // namespace
 
 Result<Proposal> propose_box_columns(const Problem& p) {
-  const Status known = only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
+  const Status known =
+      only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
   if (!known) return known.error();
   if (p.options.contains("pixels_per_thread")) return refusal("the option pixels_per_thread is for the forms subgroup and row_segments");
   const Result<Storage> where = buffer_or_image(p, kKernel);

@@ -27,8 +27,12 @@ std::int32_t run_of(std::int32_t window, std::int32_t cell) {
   constexpr std::int32_t kFewCells = 4;
   return window / cell <= kFewCells ? 1 : window / cell;
 }
-std::int32_t run_of(const BoxCut& cut) { return run_of(cut.window, cut.cell); }
-std::int32_t runs_of(const BoxCut& cut) { return (cut.windows() + run_of(cut) - 1) / run_of(cut); }
+std::int32_t run_of(const BoxCut& cut) {
+  return run_of(cut.window, cut.cell);
+}
+std::int32_t runs_of(const BoxCut& cut) {
+  return (cut.windows() + run_of(cut) - 1) / run_of(cut);
+}
 
 /// Runs begin at the same windows whatever the region is.
 BoxCut cut_of(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
@@ -40,14 +44,14 @@ BoxCut cut_of(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::in
 /// How the work is split.
 struct Form {
   Sums sums = Sums::u32;
-  std::int32_t lanes = 1;    ///< of a strip
-  std::int32_t pixels = 1;   ///< of a lane
+  std::int32_t lanes = 1;   ///< of a strip
+  std::int32_t pixels = 1;  ///< of a lane
   std::int32_t threads = 128;
   std::int32_t batch = 1;
-  bool is_plain = false;     ///< pixels are summed as they are stored
-  std::int32_t pieces = 1;   ///< bands
-  std::int32_t height = 1;   ///< rows of one
-  std::int32_t together = 1;       ///< sums of columns that are fetched together
+  bool is_plain = false;      ///< pixels are summed as they are stored
+  std::int32_t pieces = 1;    ///< bands
+  std::int32_t height = 1;    ///< rows of one
+  std::int32_t together = 1;  ///< sums of columns that are fetched together
   double error = 0.0;
   std::int32_t rows_of_cells = 1;  ///< that are fetched together; a power of two, as lanes share them out among themselves
   [[nodiscard]] std::int32_t width() const { return lanes * pixels; }
@@ -62,8 +66,8 @@ double growth(const PerAxis<BoxAxis>& box, const Form& form) {
     return whole + 2.0 * run_of(static_cast<std::int32_t>(window), static_cast<std::int32_t>(cell)) + 2.0;
   };
   const double lanes = std::bit_width(static_cast<unsigned>(form.lanes));
-  const double along = form.pixels + lanes + 6.0;         // additions from pixels to sums along a strip
-  const double differences = 2.0 * form.width();          // pixels that such a sum can come to
+  const double along = form.pixels + lanes + 6.0;                      // additions from pixels to sums along a strip
+  const double differences = 2.0 * form.width();                       // pixels that such a sum can come to
   const double row = form.pixels + lanes + cells(wide, form.width());  // of a window of a row
   const double column = kBoxRun + form.height / kBoxRun + cells(high, form.height);
   const double a_row = along * differences / (wide * high) + (2.0 * row + 3.0) / high + 1.0;
@@ -81,11 +85,13 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
 }
 
 /// Lanes with few pixels of their own make many narrow strips.
-bool is_narrow(const Form& form) { return form.pixels <= 2; }
+bool is_narrow(const Form& form) {
+  return form.pixels <= 2;
+}
 
 /// Threads of a processor that make an image: as many as it runs at once, or twice that. Measured on an H200, us at radius 128 by so many
-/// groups of 128 a processor: `rgba8` 125, 110, 103 and 112 by 3, 4, 6 and 7, `rgb8` 138 and 128 by 6 and 8, `r32f` 83, 78 and 91 by 6, 8 and
-/// 12, and of narrow strips `rgba16f` 216, 198, 178 and 184 by 6, 8, 12 and 14.
+/// groups of 128 a processor: `rgba8` 125, 110, 103 and 112 by 3, 4, 6 and 7, `rgb8` 138 and 128 by 6 and 8, `r32f` 83, 78 and 91 by 6, 8
+/// and 12, and of narrow strips `rgba16f` 216, 198, 178 and 184 by 6, 8, 12 and 14.
 std::int32_t threads_that_make(const FormatInfo& format, const Form& form) {
   const bool is_light = format.bits == 32 ? format.channels < 3 : format.bits == 8 && format.channels == 3;
   const std::int32_t at_once = is_light ? kThreadsAtOnce : 768;
@@ -160,8 +166,7 @@ struct Steps {
   double scale = 1.0;
   double lift = 1.0;  ///< of floats
   [[nodiscard]] std::int64_t cell_words() const {
-    return 2 * box_planes(form.sums, channels) *
-           (std::int64_t{y.cells()} * x.reach() + std::int64_t{x.cells()} * y.reach());
+    return 2 * box_planes(form.sums, channels) * (std::int64_t{y.cells()} * x.reach() + std::int64_t{x.cells()} * y.reach());
   }
   [[nodiscard]] std::int64_t window_words() const {
     return channels * (std::int64_t{y.windows()} * x.reach() + std::int64_t{x.windows()} * y.reach());
@@ -201,8 +206,7 @@ Pass windows_pass(const Steps& s) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t planes = box_planes(s.form.sums, s.channels);
   const std::int32_t widest = planes * std::max(s.x.reach(), s.y.reach());
-  Pass pass = make_pass(kWindows, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1},
-                        Storage::buffer);
+  Pass pass = make_pass(kWindows, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1}, Storage::buffer);
   pass.constants.clear();
   pass.source = intermediate(0);
   pass.destination = intermediate(1);
@@ -263,8 +267,8 @@ Pass corners_pass(const Problem& p, const Steps& s) {
   return pass;
 }
 
-/// Operations of a pixel beyond what moving it takes, of all three passes. Fitted to an H200 at radius 128: what is widened and added up, and
-/// with fewer channels more pixels of a lane that wait for each other.
+/// Operations of a pixel beyond what moving it takes, of all three passes. Fitted to an H200 at radius 128: what is widened and added up,
+/// and with fewer channels more pixels of a lane that wait for each other.
 double operations_of(const FormatInfo& format) {
   using OfChannels = std::array<double, 4>;
   constexpr OfChannels kBytes = {56.0, 70.0, 84.0, 52.0};
@@ -275,7 +279,9 @@ double operations_of(const FormatInfo& format) {
   return of[static_cast<std::size_t>(format.channels - 1)];
 }
 
-double area_of(const Pass& pass) { return static_cast<double>(pass.size.x) * pass.size.y; }
+double area_of(const Pass& pass) {
+  return static_cast<double>(pass.size.x) * pass.size.y;
+}
 
 /// Of all three passes, of pixels as they are stored.
 double seconds_of_stored(const Problem& p, const Steps& s) {
@@ -336,8 +342,7 @@ Result<Proposal> propose_box_four_corner(const Problem& p) {
   s.lift = box_lift(p, *box, (1.0 + 2.0 * form->width() / box->x.whole()) * std::max(1.0, 1.0 * form->height / box->y.whole()));
   if (Status few = check_cells(s.cell_words()); !few) return few.error();
 
-  Result<Proposal> out =
-      box_proposal(p, kCorners, "four_corner", *form, {box_words(s.cell_words()), box_words(s.window_words())});
+  Result<Proposal> out = box_proposal(p, kCorners, "four_corner", *form, {box_words(s.cell_words()), box_words(s.window_words())});
   if (!out) return out.error();
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);

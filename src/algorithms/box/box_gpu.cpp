@@ -8,8 +8,7 @@ namespace {
 BoxAxis box_axis(const BoxExtent& extent) {
   const double before = std::floor(extent.before);
   const double after = std::floor(extent.after);
-  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after), extent.before - before,
-          extent.after - after};
+  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after), extent.before - before, extent.after - after};
 }
 
 }  // namespace
@@ -20,8 +19,8 @@ Result<PerAxis<BoxAxis>> box_axes(const Problem& p, PerAxis<std::int64_t> most) 
   const PerAxis<BoxAxis> axes{box_axis(box->extent.x), box_axis(box->extent.y)};
   if (axes.x.taps() > most.x || axes.y.taps() > most.y) {
     const std::string limit = most.x == most.y ? std::to_string(most.x) : std::to_string(most.x) + "x" + std::to_string(most.y);
-    return refusal("the window of " + std::to_string(axes.x.taps()) + "x" + std::to_string(axes.y.taps()) +
-                   " pixels is longer than " + limit);
+    return refusal("the window of " + std::to_string(axes.x.taps()) + "x" + std::to_string(axes.y.taps()) + " pixels is longer than " +
+                   limit);
   }
   return axes;
 }

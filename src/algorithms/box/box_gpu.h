@@ -30,8 +30,8 @@ struct BoxAxis {
 
 /// Where the two passes of a separable filter work.
 struct TwoPasses {
-  gpu::Span rows;          ///< of the source, that the first pass makes
-  ImageDesc between;       ///< as wide as the region
+  gpu::Span rows;     ///< of the source, that the first pass makes
+  ImageDesc between;  ///< as wide as the region
   PerAxis<std::int32_t> first_origin, second_origin;
 };
 [[nodiscard]] TwoPasses two_passes(const Problem& p, const BoxAxis& vertical, PixelFormat intermediate);

@@ -31,7 +31,9 @@ Reach reach_of(const BoxAxis& axis, const Reach& beyond, std::int64_t length) {
 
 }  // namespace
 
-bool box_can_spoil(const Problem& p) { return !info(p.src.format).is_unorm(); }
+bool box_can_spoil(const Problem& p) {
+  return !info(p.src.format).is_unorm();
+}
 
 double box_lift(const Problem& p, const PerAxis<BoxAxis>& box, double widest) {
   if (!box_can_spoil(p)) return 1.0;

@@ -1,6 +1,7 @@
 // What box.any of floats on GPUs does about NaN, infinities and outliers. Running sums subtract what they have added, which leaves
 // nothing of the other numbers once one of them was so large. Such sums are made to overflow: pixels are summed as a power of two times
-// what they are. What overflows is no finite number to the end of its band, and a last pass sums those pixels anew, from their windows alone.
+// what they are. What overflows is no finite number to the end of its band, and a last pass sums those pixels anew, from their windows
+// alone.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ namespace mollify {
 /// Where sums can be spoiled: appends the pass that sums anew, for bands of so many rows, and sets the proposal's reach to the window.
 [[nodiscard]] Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t height, Proposal& out);
 
-/// Where sums can be spoiled: says of a proposal that NaN, infinities and outliers act on pixels so far beyond their windows, and that it is
-/// taken only where it is asked for.
+/// Where sums can be spoiled: says of a proposal that NaN, infinities and outliers act on pixels so far beyond their windows, and that it
+/// is taken only where it is asked for.
 void leave_box_spoiled(const Problem& p, const PerAxis<BoxAxis>& box, PerAxis<Reach> beyond, Proposal& out);
 
 }  // namespace mollify

@@ -22,22 +22,22 @@ using Sums = BoxAnySums;
 
 constexpr std::string_view kKernel = "box_row_segments";
 constexpr std::int32_t kMostColumns = 8;  // of a lane
-constexpr double kHalf = 65535.0;  // what half a word holds
+constexpr double kHalf = 65535.0;         // what half a word holds
 
 /// How the work is split.
 struct Form {
   Sums sums = Sums::u32;
   std::int32_t channels = 4;
-  std::int32_t bits = 8;      ///< of a component
-  bool is_code = true;        ///< which is no float
-  std::int32_t span = 1;      ///< pixels that are fetched at once
-  std::int32_t columns = 4;   ///< of a lane
+  std::int32_t bits = 8;     ///< of a component
+  bool is_code = true;       ///< which is no float
+  std::int32_t span = 1;     ///< pixels that are fetched at once
+  std::int32_t columns = 4;  ///< of a lane
   std::int32_t threads = 128;
-  std::int32_t batch = 1;     ///< rows from one turn to the next
-  std::int32_t strip = 1;     ///< columns that come out of a group
-  bool has_cells = true;      ///< for what bands begin with, else they read their first windows
-  std::int32_t pieces = 1;    ///< bands
-  std::int32_t height = 1;    ///< rows of one
+  std::int32_t batch = 1;   ///< rows from one turn to the next
+  std::int32_t strip = 1;   ///< columns that come out of a group
+  bool has_cells = true;    ///< for what bands begin with, else they read their first windows
+  std::int32_t pieces = 1;  ///< bands
+  std::int32_t height = 1;  ///< rows of one
   double error = 0.0;
   [[nodiscard]] std::int32_t chunks() const { return columns / span; }
   [[nodiscard]] std::int32_t reach() const { return threads * columns; }
@@ -100,7 +100,9 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
 
 /// Rows of first windows that are read; higher ones take longer than cutting the image into cells. Measured on an H200, where first
 /// windows of 32-bit numbers take two or three times as long as those of others, and cutting pixels of 12 bytes and more does, too.
-std::int32_t most_read(const Form& form) { return form.bits == 32 && form.channels < 3 ? 64 : 160; }
+std::int32_t most_read(const Form& form) {
+  return form.bits == 32 && form.channels < 3 ? 64 : 160;
+}
 
 /// Groups that a processor runs at once. Measured on an H200: registers hold what rows of a turn fetch and make, and sums.
 std::int32_t groups_at_once(const Problem& p, const Form& form) {
@@ -117,7 +119,9 @@ std::int32_t groups_at_once(const Problem& p, const Form& form) {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(threads / form.threads, 1, std::max<std::int64_t>(fit, 1)));
 }
 
-std::int32_t strips_of(const Problem& p, const Form& form) { return (p.src.width + form.strip - 1) / form.strip; }
+std::int32_t strips_of(const Problem& p, const Form& form) {
+  return (p.src.width + form.strip - 1) / form.strip;
+}
 
 /// Threads that a processor runs at once, on average, where bands are `form.height` high: what is left over for a second round takes as
 /// long as the first.
@@ -127,7 +131,9 @@ double threads_at_once(const Problem& p, const Form& form) {
   return form.threads * groups / std::max(std::ceil(groups / groups_at_once(p, form)), 1.0);
 }
 
-double read_of(const Problem& p, const Form& form) { return static_cast<double>(strips_of(p, form)) * form.reach() / p.src.width; }
+double read_of(const Problem& p, const Form& form) {
+  return static_cast<double>(strips_of(p, form)) * form.reach() / p.src.width;
+}
 
 /// Rows of first windows for each row of a band.
 double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
@@ -227,8 +233,8 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
   }
   out.strip = strip_of(p, out, box.x.whole());
   if (out.strip <= 0) {
-    return refusal("a window of " + std::to_string(box.x.whole()) + " columns reaches further than the " +
-                   std::to_string(out.reach()) + " columns of a group");
+    return refusal("a window of " + std::to_string(box.x.whole()) + " columns reaches further than the " + std::to_string(out.reach()) +
+                   " columns of a group");
   }
   if (Status fits = check_shared(p, out.shared_bytes(p.device.gpu.subgroup_size)); !fits) return fits.error();
   const std::int32_t height = usual_height(p, box, out);
@@ -339,16 +345,13 @@ struct Steps {
     const std::int32_t strip = lanes * pixels;
     return ((x.count - 1) * x.cell + form.reach() + first() - left() + strip - 1) / strip * strip;
   }
-  [[nodiscard]] std::int64_t cell_words() const {
-    return std::int64_t{2} * box_planes(form.sums, form.channels) * y.cells() * columns();
-  }
+  [[nodiscard]] std::int64_t cell_words() const { return std::int64_t{2} * box_planes(form.sums, form.channels) * y.cells() * columns(); }
 };
 
 Pass cells_pass(const Problem& p, const Steps& s) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t threads = std::max(kThreads, p.device.gpu.subgroup_size);
-  Pass pass =
-      make_pass(kBoxCellsSpans, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.cell}, {threads, 1}, Storage::buffer);
+  Pass pass = make_pass(kBoxCellsSpans, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.cell}, {threads, 1}, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.left(), s.y.reach_origin()};
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
@@ -371,8 +374,7 @@ Pass segments_pass(const Problem& p, const Steps& s) {
   const Rect r = region(p);
   const Form& form = s.form;
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
-  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.cell, s.y.cell}, {form.threads, 1},
-                        Storage::buffer);
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.cell, s.y.cell}, {form.threads, 1}, Storage::buffer);
   pass.beside = form.has_cells ? intermediate(0) : kSource;
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = std::get<Box>(p.spec.kernel).extent;

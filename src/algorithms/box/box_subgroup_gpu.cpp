@@ -26,9 +26,9 @@ struct Form {
   std::int32_t lanes_left = 0;  ///< that only lend
   std::int32_t strip = 0;       ///< columns that come out of a subgroup
   std::int32_t threads = 128;
-  std::int32_t batch = 1;       ///< rows on their way
-  std::int32_t pieces = 1;      ///< bands
-  std::int32_t height = 1;      ///< rows of one
+  std::int32_t batch = 1;   ///< rows on their way
+  std::int32_t pieces = 1;  ///< bands
+  std::int32_t height = 1;  ///< rows of one
   double error = 0.0;
 };
 
@@ -119,8 +119,8 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   const Rect r = region(p);
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const PerAxis<std::int32_t> skip{r.x % form.strip, r.y % form.height};
-  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y},
-                        {form.threads / subgroup * form.strip, form.height}, {form.threads, 1}, Storage::buffer);
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.threads / subgroup * form.strip, form.height},
+                        {form.threads, 1}, Storage::buffer);
   pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   const double window = box.x.length() * box.y.length();
@@ -177,8 +177,7 @@ Result<Proposal> propose_box_subgroup(const Problem& p) {
   const GpuTuning& device = gpu_tuning(p.device);
   const double read = static_cast<double>(p.device.gpu.subgroup_size) * form->span / form->strip;
   const double first_sums = static_cast<double>(box->y.whole()) / form->height;
-  out->moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * read * (1.0 + first_sums)) +
-                    p.dst.payload_bytes();
+  out->moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * read * (1.0 + first_sums)) + p.dst.payload_bytes();
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   const double computed = pixels * read * (1.0 + first_sums / 4.0) * instructions(p, *form) / device.operations_per_second;
   // Measured on an H200: less than the count, but for few channels, whose lanes hold many pixels.

@@ -12,9 +12,13 @@
 namespace mollify::gpu {
 namespace {
 
-bool has(std::uint32_t formats, PixelFormat format) { return (formats >> static_cast<unsigned>(format) & 1U) != 0; }
+bool has(std::uint32_t formats, PixelFormat format) {
+  return (formats >> static_cast<unsigned>(format) & 1U) != 0;
+}
 
-std::string name_of(PixelFormat format) { return std::string(info(format).name); }
+std::string name_of(PixelFormat format) {
+  return std::string(info(format).name);
+}
 
 Status can_be_buffers(const Problem& p, std::span<const ImageDesc> intermediates) {
   const GpuInfo& gpu = p.device.gpu;
@@ -25,8 +29,7 @@ Status can_be_buffers(const Problem& p, std::span<const ImageDesc> intermediates
   }
   const auto fits = [&](const ImageDesc& desc) { return desc.payload_bytes() <= gpu.max_buffer_bytes; };
   if (!fits(p.src) || !fits(p.dst) || !std::ranges::all_of(intermediates, fits)) {
-    return refusal("an image is larger than the " + std::to_string(gpu.max_buffer_bytes) +
-                   " bytes that one binding of the device can see");
+    return refusal("an image is larger than the " + std::to_string(gpu.max_buffer_bytes) + " bytes that one binding of the device can see");
   }
   return {};
 }
@@ -77,12 +80,13 @@ std::optional<PerAxis<std::int32_t>> parse_pair(std::string_view text) {
   return pair;
 }
 
-bool is_power_of_two(std::int32_t v) { return v > 0 && (v & (v - 1)) == 0; }
+bool is_power_of_two(std::int32_t v) {
+  return v > 0 && (v & (v - 1)) == 0;
+}
 
 }  // namespace
 
-std::size_t choice(const Problem& p, std::string_view option, std::span<const std::string_view> values,
-                   std::string_view otherwise) {
+std::size_t choice(const Problem& p, std::string_view option, std::span<const std::string_view> values, std::string_view otherwise) {
   const auto given = p.options.find(option);
   const std::string_view value = given == p.options.end() ? otherwise : std::string_view(given->second);
   return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
@@ -98,14 +102,15 @@ Result<PerAxis<std::int32_t>> group(const Problem& p, PerAxis<std::int32_t> stan
     shape = *parsed;
   }
   const GpuInfo& gpu = p.device.gpu;
-  if (shape.x > gpu.max_group.x || shape.y > gpu.max_group.y ||
-      std::int64_t{shape.x} * shape.y > gpu.max_group_invocations) {
+  if (shape.x > gpu.max_group.x || shape.y > gpu.max_group.y || std::int64_t{shape.x} * shape.y > gpu.max_group_invocations) {
     return refusal("the device has no work groups of " + to_text(shape) + " threads");
   }
   return shape;
 }
 
-std::string to_text(PerAxis<std::int32_t> group) { return std::to_string(group.x) + "x" + std::to_string(group.y); }
+std::string to_text(PerAxis<std::int32_t> group) {
+  return std::to_string(group.x) + "x" + std::to_string(group.y);
+}
 
 Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32_t largest, std::int32_t otherwise) {
   const auto given = p.options.find(option);
@@ -114,8 +119,7 @@ Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32
   std::int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > largest) {
-    return refusal("option " + std::string(option) + " is a number from 1 to " + std::to_string(largest) + ", not \"" +
-                   text + "\"");
+    return refusal("option " + std::string(option) + " is a number from 1 to " + std::to_string(largest) + ", not \"" + text + "\"");
   }
   return value;
 }
@@ -177,7 +181,9 @@ Status check_division(const Problem& p, std::span<const double> weights) {
   return refusal("the approximation has negative weights; dividing float colours by their alpha would magnify its error");
 }
 
-bool is_whole_words(PixelFormat format, std::int32_t span) { return info(format).pixel_bytes() * span % 4 == 0; }
+bool is_whole_words(PixelFormat format, std::int32_t span) {
+  return info(format).pixel_bytes() * span % 4 == 0;
+}
 
 Status check_span(PixelFormat format, std::int32_t span) {
   if (is_whole_words(format, span)) return {};
@@ -186,18 +192,24 @@ Status check_span(PixelFormat format, std::int32_t span) {
 
 std::int64_t cache_bytes(Cache cache) {
   switch (cache) {
-    case Cache::f32: return 16;
-    case Cache::f16: return 8;
-    case Cache::unorm8: break;
+    case Cache::f32:
+      return 16;
+    case Cache::f16:
+      return 8;
+    case Cache::unorm8:
+      break;
   }
   return 4;
 }
 
 double rounding_step(Cache cache, PixelFormat source) {
   switch (cache) {
-    case Cache::f32: return 0.0;
-    case Cache::f16: return info(source).is_unorm() ? 0x1p-12 : 0x1p-11;  // numbers of at most 1, or relative
-    case Cache::unorm8: break;
+    case Cache::f32:
+      return 0.0;
+    case Cache::f16:
+      return info(source).is_unorm() ? 0x1p-12 : 0x1p-11;  // numbers of at most 1, or relative
+    case Cache::unorm8:
+      break;
   }
   return 0.5 / 255.0;
 }
@@ -228,13 +240,14 @@ Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& 
   const auto error = [&](PixelFormat format) {
     const FormatInfo& to = info(format);
     double step = 0.0;
-    if (to.is_unorm()) step = 0.5 / to.unit();
-    else if (to.bits == 16) step = rounding_step(Cache::f16, in_range ? p.src.format : PixelFormat::rgba16f);
+    if (to.is_unorm())
+      step = 0.5 / to.unit();
+    else if (to.bits == 16)
+      step = rounding_step(Cache::f16, in_range ? p.src.format : PixelFormat::rgba16f);
     return rounding_between(p, taps, step * taps.magnitude);
   };
   const auto usable = [&](PixelFormat format) {
-    const bool image_exists = storage == Storage::buffer ||
-                              has(p.device.gpu.sampled_formats & p.device.gpu.storage_formats, format);
+    const bool image_exists = storage == Storage::buffer || has(p.device.gpu.sampled_formats & p.device.gpu.storage_formats, format);
     return image_exists && (!info(format).is_unorm() || in_range);
   };
   const std::array<PixelFormat, 5> formats = {p.src.format, unorm(8), unorm(16), floating(16), floating(32)};
@@ -290,20 +303,21 @@ Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<st
   const PerAxis<std::int32_t> skip{size.x - region.width, size.y - region.height};
   Pass pass = make_pass(kernel, size, tile, group, storage);
   pass.origin = {region.x, region.y};
-  pass.constants.insert({{"skips", skip.x > 0 || skip.y > 0}, {"skip_x", skip.x}, {"skip_y", skip.y},
-                         {"size_x", region.width}, {"size_y", region.height}});
+  pass.constants.insert(
+      {{"skips", skip.x > 0 || skip.y > 0}, {"skip_x", skip.x}, {"skip_y", skip.y}, {"size_x", region.width}, {"size_y", region.height}});
   return pass;
 }
 
-Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t length, std::int64_t before,
-                 std::int64_t after) {
+Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t length, std::int64_t before, std::int64_t after) {
   const std::int64_t begin = first - before;
   const std::int64_t end = std::int64_t{first} + length + after;
   if (begin < 0 || end > source_length) return {0, source_length};
   return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end - begin)};
 }
 
-Rect region(const Problem& p) { return p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height}); }
+Rect region(const Problem& p) {
+  return p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
+}
 
 std::int64_t source_bytes(const Problem& p) {
   return std::int64_t{p.dst.width} * p.dst.height * info(p.src.format).pixel_bytes();

@@ -48,8 +48,7 @@ inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f
 [[nodiscard]] std::string to_text(PerAxis<std::int32_t> group);
 
 /// A whole number from 1 to `largest` that an open option gives, or `otherwise`.
-[[nodiscard]] Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32_t largest,
-                                         std::int32_t otherwise);
+[[nodiscard]] Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32_t largest, std::int32_t otherwise);
 
 /// lane_order needs tiles of its own shape.
 [[nodiscard]] Status check_lane_order(std::size_t order, PerAxis<std::int32_t> tile);
@@ -64,8 +63,7 @@ enum class Storage : std::uint8_t { buffer, image };
                                       bool linear = false);
 
 /// The other way round, for kernels that are faster on buffers: they load more than a pixel at once.
-[[nodiscard]] Result<Storage> buffer_or_image(const Problem& p, std::string_view kernel,
-                                              std::span<const ImageDesc> intermediates = {});
+[[nodiscard]] Result<Storage> buffer_or_image(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates = {});
 
 [[nodiscard]] Status check_shared(const Problem& p, std::int64_t bytes);
 /// The room that kernels have for weights: "weights[]" of taps.glsl and its like.
@@ -80,7 +78,9 @@ inline constexpr std::int64_t kMostWeights = 4096;
 
 /// Whether a multiply-add rounds once. Vulkan leaves open if its product is rounded, too: GPUs have instructions that do not, drivers
 /// that run on the processor were seen to.
-[[nodiscard]] inline bool fuses_multiply_adds(const DeviceInfo& device) { return !device.gpu.is_software; }
+[[nodiscard]] inline bool fuses_multiply_adds(const DeviceInfo& device) {
+  return !device.gpu.is_software;
+}
 
 // ---- Spans: neighbouring pixels that a lane reads or writes at once, as whole words; see spans.glsl
 
@@ -123,21 +123,18 @@ template <class ErrorOf>
 /// The format of an intermediate image: as the option says, else the narrowest whose rounding `error(format)` allows.
 struct Intermediate {
   PixelFormat format = PixelFormat::rgba32f;
-  std::string_view name;   ///< the option's value
-  double error = 0.0;      ///< of rounding to it once
+  std::string_view name;  ///< the option's value
+  double error = 0.0;     ///< of rounding to it once
 };
-[[nodiscard]] Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage,
-                                                       double spent);
+[[nodiscard]] Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage, double spent);
 
 /// The format that a float_intermediate_option() asks for, else f16 where its error is allowed. Sets the option and, from
 /// error(Cache), the proposal's error; `f32_assumption` is what f32 takes for granted of float pixels.
 template <class ErrorOf>
-[[nodiscard]] PixelFormat choose_float_intermediate(const Problem& p, ErrorOf error, Proposal& out,
-                                                    const Assumption& f32_assumption = {}) {
+[[nodiscard]] PixelFormat choose_float_intermediate(const Problem& p, ErrorOf error, Proposal& out, const Assumption& f32_assumption = {}) {
   const FormatInfo& source = info(p.src.format);
-  const bool half = p.options.contains("intermediate")
-                        ? choice(p, "intermediate", kFloatIntermediates, "rgba32f") == 0
-                        : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
+  const bool half = p.options.contains("intermediate") ? choice(p, "intermediate", kFloatIntermediates, "rgba32f") == 0
+                                                       : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
   out.error = error(half ? Cache::f16 : Cache::f32);
   if (!source.is_unorm()) out.assumption = half ? kHalfRange : f32_assumption;
   out.options["intermediate"] = kFloatIntermediates[half ? 0 : 1];
@@ -162,8 +159,8 @@ struct Work {
 // ---- Passes
 
 /// A pass with the constants of pixel.glsl and its group.
-[[nodiscard]] Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile,
-                             PerAxis<std::int32_t> group, Storage storage);
+[[nodiscard]] Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile, PerAxis<std::int32_t> group,
+                             Storage storage);
 
 /// The same for a kernel whose groups begin at whole blocks of the source, wherever the region does, so that its pixels are added up in
 /// the same order as those of the whole: see skip.glsl. A tile is of whole blocks.
@@ -193,7 +190,6 @@ struct Span {
 /// compiled.
 [[nodiscard]] std::int32_t rounded_size(std::int64_t size);
 /// The same, but `size` itself where the rounded one does not fit beside `other_bytes` of shared memory.
-[[nodiscard]] std::int32_t shared_size(const Problem& p, std::int64_t size, std::int64_t item_bytes,
-                                       std::int64_t other_bytes = 0);
+[[nodiscard]] std::int32_t shared_size(const Problem& p, std::int64_t size, std::int64_t item_bytes, std::int64_t other_bytes = 0);
 
 }  // namespace mollify::gpu

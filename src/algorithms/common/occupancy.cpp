@@ -10,7 +10,9 @@ namespace mollify::gpu {
 namespace {
 
 /// Measured on an H200: a walk's latency is what a sixth of the threads that fill the device need for a row.
-double latency_threads(const Problem& p) { return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0; }
+double latency_threads(const Problem& p) {
+  return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0;
+}
 
 }  // namespace
 

@@ -18,12 +18,10 @@ struct LoopTurns {
 inline constexpr std::int64_t kShortLoops = 16;  ///< turns of a few short ones, which a driver may have left as loops
 
 /// Pixels that one group walks over along an axis: even_length(), or less where a driver would not let it walk so far.
-[[nodiscard]] std::int32_t walk_length(const Problem& p, std::int32_t size, std::int32_t pieces, std::int32_t step,
-                                       const LoopTurns& turns);
+[[nodiscard]] std::int32_t walk_length(const Problem& p, std::int32_t size, std::int32_t pieces, std::int32_t step, const LoopTurns& turns);
 
 /// So many pieces that every processor of the device has a group of the batch, but no more than an eighth of each is run-up.
-[[nodiscard]] std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size,
-                                          std::int32_t taps);
+[[nodiscard]] std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps);
 
 /// Of the device: what runs work groups beside each other.
 [[nodiscard]] double processors(const Problem& p);

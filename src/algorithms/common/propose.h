@@ -12,7 +12,9 @@
 
 namespace mollify {
 
-[[nodiscard]] inline Error refusal(std::string reason) { return {ErrorCode::unsupported, std::move(reason), {}}; }
+[[nodiscard]] inline Error refusal(std::string reason) {
+  return {ErrorCode::unsupported, std::move(reason), {}};
+}
 
 [[nodiscard]] inline Error refusal_without_kernel(const Problem& problem, std::string_view kernel) {
   return refusal("the " + std::string(name(problem.device.backend)) + " backend has no kernel " + std::string(kernel));
@@ -83,15 +85,14 @@ template <class ErrorOf>
 }
 
 /// Source bytes read by tiles with this halo + destination bytes written.
-[[nodiscard]] inline std::int64_t moved_bytes(const Problem& problem, PerAxis<std::int32_t> tile,
-                                              PerAxis<std::int64_t> halo) {
+[[nodiscard]] inline std::int64_t moved_bytes(const Problem& problem, PerAxis<std::int32_t> tile, PerAxis<std::int64_t> halo) {
   // A tile reads no more than there is, however far it reaches beyond the image.
   const auto read_along = [](std::int64_t size, std::int64_t source, std::int64_t tile_size, std::int64_t halo_size) {
     const std::int64_t tiles = (size + tile_size - 1) / tile_size;
     return std::min(size + tiles * halo_size, tiles * source);
   };
-  const std::int64_t read = read_along(problem.dst.width, problem.src.width, tile.x, halo.x) *
-                            read_along(problem.dst.height, problem.src.height, tile.y, halo.y);
+  const std::int64_t read =
+      read_along(problem.dst.width, problem.src.width, tile.x, halo.x) * read_along(problem.dst.height, problem.src.height, tile.y, halo.y);
   return read * info(problem.src.format).pixel_bytes() + problem.dst.payload_bytes();
 }
 

@@ -40,8 +40,8 @@ std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_s
   out.taps.y = fold(y->taps, problem.spec.border.mode.y, problem.src.height);
   balance(out.taps, most_between(out.taps, problem.src.format));
   // A cut kernel still sums to one, so the other axis does not change the distance.
-  out.cut_error = gain * (kernel_distance_error(x->cut_error, problem.src.format) +
-                          kernel_distance_error(y->cut_error, problem.src.format));
+  out.cut_error =
+      gain * (kernel_distance_error(x->cut_error, problem.src.format) + kernel_distance_error(y->cut_error, problem.src.format));
   if (info(problem.src.format).is_unorm()) out.magnitude = magnitude(x->taps.weights) * magnitude(y->taps.weights);
   out.growth = {summation_growth(out.taps.x.weights), summation_growth(out.taps.y.weights)};
   return out;

@@ -10,8 +10,8 @@ struct Separable {
   Storage storage = Storage::buffer;
   SeparableTaps taps;
   Rect region;
-  double error = 0.0;      ///< cut and rounded to f32; reduced caches and intermediates come on top
-  bool unorm_rows = false; ///< what horizontal taps make of the source lies between 0 and 1
+  double error = 0.0;       ///< cut and rounded to f32; reduced caches and intermediates come on top
+  bool unorm_rows = false;  ///< what horizontal taps make of the source lies between 0 and 1
   [[nodiscard]] std::int32_t nx() const { return static_cast<std::int32_t>(taps.taps.x.weights.size()); }
   [[nodiscard]] std::int32_t ny() const { return static_cast<std::int32_t>(taps.taps.y.weights.size()); }
 };

@@ -31,10 +31,9 @@ constexpr std::array<std::string_view, 3> kSums = {"i32", "f32", "f16"};
 constexpr std::array<std::string_view, 3> kSegments = {"64", "1024", "65536"};
 constexpr OptionInfo kSegmentOption{"segment", kSegments, "four windows, or as few as the error allows",
                                     "pixels that one lane walks; float sums then begin anew", true};
-constexpr std::array kRunningOptions = {
-    kStorageOption, OptionInfo{"unroll", kUnrolls, "8", "pixels a step"},
-    OptionInfo{"accumulator", kSums, "i32 where the sums fit, else f32", "precision of the sums"}, kIntermediateOption,
-    kSegmentOption};
+constexpr std::array kRunningOptions = {kStorageOption, OptionInfo{"unroll", kUnrolls, "8", "pixels a step"},
+                                        OptionInfo{"accumulator", kSums, "i32 where the sums fit, else f32", "precision of the sums"},
+                                        kIntermediateOption, kSegmentOption};
 constexpr OptionInfo kScanIntermediate{"intermediate", kIntermediates, "rgba32f",
                                        "what the first pass leaves for the second; channels as the source has"};
 constexpr std::array kScanOptions = {kStorageOption, kScanIntermediate, kSegmentOption};
@@ -77,8 +76,8 @@ struct Walks {
   Storage storage;
   Intermediate between;
   PerAxis<Sum> sum;
-  bool is_scan = false;         ///< the second pass
-  bool leaves_sums = false;     ///< the first pass leaves whole sums, not means
+  bool is_scan = false;      ///< the second pass
+  bool leaves_sums = false;  ///< the first pass leaves whole sums, not means
   std::int32_t segment = 0;
   double error = 0.0;
 };
@@ -124,8 +123,7 @@ Result<Walks> walks(const Problem& p, bool is_scan) {
   const std::string obstacle = is_scan ? "its sums are floats" : integer_obstacle(p, *box);
   const bool wants_integers = choice(p, "accumulator", kSums, "f32") == 0;
   if (wants_integers && !obstacle.empty()) return refusal(obstacle);
-  const Sum sum = is_scan ? Sum::f32
-                          : static_cast<Sum>(choice(p, "accumulator", kSums, obstacle.empty() ? "i32" : "f32"));
+  const Sum sum = is_scan ? Sum::f32 : static_cast<Sum>(choice(p, "accumulator", kSums, obstacle.empty() ? "i32" : "f32"));
   if (sum == Sum::f16 && !p.device.gpu.float16_arithmetic) return refusal("the device has no arithmetic in f16");
   w.sum = {sum, sum};
 
@@ -134,7 +132,8 @@ Result<Walks> walks(const Problem& p, bool is_scan) {
   if (!between) return between.error();
   w.between = *between;
   if (divides_unbounded(p) && info(w.between.format).is_unorm()) {
-    // Alpha asks for sums of floats. An alpha below a code becomes nothing, and what sums of floats leave of it and of colours has any ratio.
+    // Alpha asks for sums of floats. An alpha below a code becomes nothing, and what sums of floats leave of it and of colours has any
+    // ratio.
     if (p.options.contains("intermediate")) {
       return refusal("float sums of codes that are divided by their alpha have no bounded error as float colours");
     }
@@ -152,8 +151,7 @@ Result<Walks> walks(const Problem& p, bool is_scan) {
     const bool is_exact = format.is_unorm() || (format.bits == 32 && row < kExactInFloat);
     const bool fits = column * box->y.whole() < 0x1p31;
     if (is_exact && !fits && wants_integers) {
-      return refusal("sums over " + std::to_string(box->x.whole()) + "x" + std::to_string(box->y.whole()) +
-                     " pixels exceed 31 bits");
+      return refusal("sums over " + std::to_string(box->x.whole()) + "x" + std::to_string(box->y.whole()) + " pixels exceed 31 bits");
     }
     w.sum.y = is_exact && fits ? Sum::i32 : Sum::f32;
     w.leaves_sums = is_exact && fits && !format.is_unorm();
@@ -172,8 +170,7 @@ TwoPasses aligned_passes(const Problem& p, const Walks& w) {
   const Rect r = region(p);
   const std::int32_t begin = r.y / w.segment * w.segment;
   // A scan sums the window above its first row.
-  out.rows = needed_span(p.src.height, begin, r.y + r.height - begin, w.box.y.reach_before() + (w.is_scan ? 1 : 0),
-                         w.box.y.reach_after());
+  out.rows = needed_span(p.src.height, begin, r.y + r.height - begin, w.box.y.reach_before() + (w.is_scan ? 1 : 0), w.box.y.reach_after());
   out.between.height = out.rows.length;
   out.first_origin.y = out.rows.first;
   out.second_origin.y = r.y - out.rows.first;
@@ -294,13 +291,11 @@ Result<Proposal> propose_scan(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kBoxRunning = {
-    {"box.running", "running sums along rows, then columns; one lane a walk", "Reverse Engineering MPS Box Blur",
-     kRunningOptions},
+    {"box.running", "running sums along rows, then columns; one lane a walk", "Reverse Engineering MPS Box Blur", kRunningOptions},
     propose_running};
 
 constinit const Algorithm kBoxScan = {
-    {"box.scan", "running sums along rows, then 16 lanes a column by prefix sums", "Reverse Engineering MPS Box Blur",
-     kScanOptions},
+    {"box.scan", "running sums along rows, then 16 lanes a column by prefix sums", "Reverse Engineering MPS Box Blur", kScanOptions},
     propose_scan};
 
 }  // namespace mollify

@@ -22,11 +22,12 @@ constexpr std::array kNxnLinearOptions = {kGroup};
 constexpr std::array kSepOptions = {kStorageOption, kIntermediateOption, kGroup};
 constexpr std::array kSepLinearOptions = {kIntermediateOption, kGroup};
 
-std::string text_of(Storage storage) { return std::string(kStorages[static_cast<std::size_t>(storage)]); }
+std::string text_of(Storage storage) {
+  return std::string(kStorages[static_cast<std::size_t>(storage)]);
+}
 
 double summing_error(const Problem& p, const PerAxis<BoxAxis>& box) {
-  return colour_gain(p.spec) * (box.x.growth() + box.y.growth()) * unit_roundoff(Accumulator::f32) +
-         colour_error(p.spec, Accumulator::f32);
+  return colour_gain(p.spec) * (box.x.growth() + box.y.growth()) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
 }
 
 // ---- What a linear sampler adds
@@ -92,9 +93,12 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
   pass.constants["before_y"] = box->y.before;
   pass.constants["after_x"] = box->x.after;
   pass.constants["after_y"] = box->y.after;
-  pass.parameters = {{"before_fraction_x", box->x.before_fraction}, {"before_fraction_y", box->y.before_fraction},
-                     {"after_fraction_x", box->x.after_fraction},   {"after_fraction_y", box->y.after_fraction},
-                     {"scale_x", 1.0 / box->x.length()},            {"scale_y", 1.0 / box->y.length()}};
+  pass.parameters = {{"before_fraction_x", box->x.before_fraction},
+                     {"before_fraction_y", box->y.before_fraction},
+                     {"after_fraction_x", box->x.after_fraction},
+                     {"after_fraction_y", box->y.after_fraction},
+                     {"scale_x", 1.0 / box->x.length()},
+                     {"scale_y", 1.0 / box->y.length()}};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   out.passes.push_back(std::move(pass));
   out.moved_bytes = moved_bytes(p, {});
@@ -176,8 +180,7 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
                     .operations = fetches,
                     .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(first, box->x, source_bytes(p) + between_bytes) +
-                cost(second, box->y, between_bytes + p.dst.payload_bytes());
+  out.seconds = cost(first, box->x, source_bytes(p) + between_bytes) + cost(second, box->y, between_bytes + p.dst.payload_bytes());
   out.passes = {std::move(first), std::move(second)};
   return out;
 }
@@ -196,22 +199,18 @@ Result<Proposal> propose_two_passes(const Problem& p, std::string_view kernel, b
 
 }  // namespace
 
-constinit const Algorithm kBoxNxn = {
-    {"box.nxn", "every pixel of the window, one pass", "Reverse Engineering MPS Box Blur", kNxnOptions},
-    [](const Problem& p) { return propose_one_pass(p, "box_nxn", false); }};
+constinit const Algorithm kBoxNxn = {{"box.nxn", "every pixel of the window, one pass", "Reverse Engineering MPS Box Blur", kNxnOptions},
+                                     [](const Problem& p) { return propose_one_pass(p, "box_nxn", false); }};
 
 constinit const Algorithm kBoxNxnLinear = {
-    {"box.nxn_linear", "one pass, four pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur",
-     kNxnLinearOptions},
+    {"box.nxn_linear", "one pass, four pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur", kNxnLinearOptions},
     [](const Problem& p) { return propose_one_pass(p, "box_nxn_linear", true); }};
 
-constinit const Algorithm kBoxSep = {
-    {"box.sep", "every pixel of the window, two passes", "Reverse Engineering MPS Box Blur", kSepOptions},
-    [](const Problem& p) { return propose_two_passes(p, "box_sep", false); }};
+constinit const Algorithm kBoxSep = {{"box.sep", "every pixel of the window, two passes", "Reverse Engineering MPS Box Blur", kSepOptions},
+                                     [](const Problem& p) { return propose_two_passes(p, "box_sep", false); }};
 
 constinit const Algorithm kBoxSepLinear = {
-    {"box.sep_linear", "two passes, two pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur",
-     kSepLinearOptions},
+    {"box.sep_linear", "two passes, two pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur", kSepLinearOptions},
     [](const Problem& p) { return propose_two_passes(p, "box_sep_linear", true); }};
 
 }  // namespace mollify

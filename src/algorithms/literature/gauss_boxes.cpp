@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "algorithms/common/gpu.h"
+#include "base/text.h"
 #include "math/decimation.h"
 #include "math/extended_box.h"
-#include "base/text.h"
 #include "math/weights.h"
 
 namespace mollify {
@@ -23,9 +23,8 @@ constexpr std::string_view kKernel = "gauss_boxes";
 constexpr std::array<std::string_view, 3> kCounts = {"3", "4", "5"};
 constexpr std::int32_t kSegment = 64;
 constexpr std::int64_t kMostRadius = 8192;
-constexpr std::array kOptions = {
-    OptionInfo{"boxes", kCounts, "the fewest within the error, else 5", "boxes on each axis"}, kStorageOption,
-    float_intermediate_option("between passes; channels as the source has")};
+constexpr std::array kOptions = {OptionInfo{"boxes", kCounts, "the fewest within the error, else 5", "boxes on each axis"}, kStorageOption,
+                                 float_intermediate_option("between passes; channels as the source has")};
 
 /// A number of boxes on both axes.
 struct Boxes {
@@ -35,13 +34,10 @@ struct Boxes {
 
   [[nodiscard]] double error(const Problem& p, Cache between) const {
     // A window's sum is built up and slid along; its partial sums are at most two windows.
-    const auto growth = [](const ExtendedBox& b) {
-      return 2.0 * (2.0 * static_cast<double>(b.radius) + 1.0 + 2.0 * kSegment + 6.0);
-    };
+    const auto growth = [](const ExtendedBox& b) { return 2.0 * (2.0 * static_cast<double>(b.radius) + 1.0 + 2.0 * kSegment + 6.0); };
     const double rounding = count * (growth(box.x) + growth(box.y)) * unit_roundoff(Accumulator::f32) +
                             (2.0 * count - 1.0) * rounding_step(between, p.src.format);
-    return colour_gain(p.spec) * (kernel_distance_error(l1_distance, p.src.format) + rounding) +
-           colour_error(p.spec, Accumulator::f32);
+    return colour_gain(p.spec) * (kernel_distance_error(l1_distance, p.src.format) + rounding) + colour_error(p.spec, Accumulator::f32);
   }
 };
 
@@ -87,8 +83,8 @@ Result<Proposal> propose(const Problem& p) {
     }
   }
   Proposal out;
-  const PixelFormat format =
-      choose_float_intermediate(p, [&](Cache between) { return chosen.error(p, between); }, out, kFinite);
+  const PixelFormat format = choose_float_intermediate(
+      p, [&](Cache between) { return chosen.error(p, between); }, out, kFinite);
 
   // A running sum takes with it all that it has seen since its segment began.
   const auto reach = [&](const ExtendedBox& box) {
@@ -105,30 +101,27 @@ Result<Proposal> propose(const Problem& p) {
   const std::vector<Range> columns = ranges(r.x, r.width, n, chosen.box.x.radius + 1);
   const std::vector<Range> lines = ranges(r.y, r.height, n, chosen.box.y.radius + 1);
   const std::int64_t reach_y = chosen.box.y.radius + 1;
-  const Span rows = needed_span(p.src.height, static_cast<std::int32_t>(lines[0].first),
-                                static_cast<std::int32_t>(lines[0].length), reach_y, reach_y);
+  const Span rows =
+      needed_span(p.src.height, static_cast<std::int32_t>(lines[0].first), static_cast<std::int32_t>(lines[0].length), reach_y, reach_y);
   const std::int64_t highest = std::max<std::int64_t>(rows.length, lines[0].length);
   const ImageDesc any{static_cast<std::int32_t>(columns[0].length), static_cast<std::int32_t>(highest), format};
   out.intermediates = {any, any};
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();
 
-  PerAxis<Range> read = {{0, p.src.width},
-                         {0, p.src.height}};  // what the pass before has left, in pixels of the source
+  PerAxis<Range> read = {{0, p.src.width}, {0, p.src.height}};  // what the pass before has left, in pixels of the source
   const auto add = [&](bool vertical, PerAxis<Range> made) {
     const auto index = static_cast<int>(out.passes.size());
     const bool is_last = index == 2 * n - 1;
     // Only the last pass may not write the pixels of its first segment that lie before the region.
     const std::int64_t lead = is_last ? r.y - made.y.first : 0;
     const PerAxis<std::int32_t> lanes = vertical ? PerAxis<std::int32_t>{64, 1} : PerAxis<std::int32_t>{4, 16};
-    const PerAxis<std::int32_t> tile = vertical ? PerAxis<std::int32_t>{lanes.x, lanes.y * kSegment}
-                                                : PerAxis<std::int32_t>{lanes.x * kSegment, lanes.y};
-    const PerAxis<std::int32_t> covered = {static_cast<std::int32_t>(made.x.length),
-                                           static_cast<std::int32_t>(made.y.length)};
+    const PerAxis<std::int32_t> tile =
+        vertical ? PerAxis<std::int32_t>{lanes.x, lanes.y * kSegment} : PerAxis<std::int32_t>{lanes.x * kSegment, lanes.y};
+    const PerAxis<std::int32_t> covered = {static_cast<std::int32_t>(made.x.length), static_cast<std::int32_t>(made.y.length)};
     const ExtendedBox& box = vertical ? chosen.box.y : chosen.box.x;
     Pass pass = make_pass(kKernel, covered, tile, lanes, *where);
-    pass.origin = {static_cast<std::int32_t>(made.x.first - read.x.first),
-                   static_cast<std::int32_t>(made.y.first + lead - read.y.first)};
+    pass.origin = {static_cast<std::int32_t>(made.x.first - read.x.first), static_cast<std::int32_t>(made.y.first + lead - read.y.first)};
     pass.constants["vertical"] = vertical ? 1 : 0;
     pass.constants["segment"] = kSegment;
     pass.constants["radius"] = box.radius;
@@ -163,7 +156,6 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-constinit const Algorithm kGaussBoxes = {
-    {"gauss.boxes", "3 to 5 fractional boxes on each axis", "Gwosdek et al. 2011", kOptions}, propose};
+constinit const Algorithm kGaussBoxes = {{"gauss.boxes", "3 to 5 fractional boxes on each axis", "Gwosdek et al. 2011", kOptions}, propose};
 
 }  // namespace mollify

@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "algorithms/common/gpu.h"
-#include "math/decimation.h"
 #include "base/text.h"
+#include "math/decimation.h"
 #include "math/weights.h"
 
 namespace mollify {
@@ -21,12 +21,11 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_half_res";
 constexpr std::array<std::string_view, 3> kFactors = {"2", "4", "8"};
-constexpr BoxSpline kTent{2};            // a tent is two boxes
+constexpr BoxSpline kTent{2};        // a tent is two boxes
 constexpr double kLargestSpan = 16;  // cells in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {
-    OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one cell to the next"},
-    kStorageOption,
+    OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one cell to the next"}, kStorageOption,
     float_intermediate_option("cells; channels as the source has")};
 
 enum class Step : std::uint8_t { reduce, blur, expand };
@@ -41,11 +40,9 @@ double error_of(const Problem& p, const PerAxis<std::shared_ptr<const Decimation
   const double reach = magnitude(fit.x->coarse.weights) * grown;
   const double spline = blocked_summation_growth(fit.x->spline, fit.x->spline.size());
   constexpr double kMixing = 8.0;  // roundings of an interpolation, of a tent's weights and of scaling
-  const double growth =
-      2.0 * spline + summation_growth(fit.x->coarse.weights) + summation_growth(fit.y->coarse.weights) + 2.0 * kMixing;
+  const double growth = 2.0 * spline + summation_growth(fit.x->coarse.weights) + summation_growth(fit.y->coarse.weights) + 2.0 * kMixing;
   // Cells are stored three times; the blur can enlarge what the earlier times have rounded.
-  const double rounding =
-      reach * growth * unit_roundoff(Accumulator::f32) + rounding_step(cells, PixelFormat::rgba16f) * reach * 3.0;
+  const double rounding = reach * growth * unit_roundoff(Accumulator::f32) + rounding_step(cells, PixelFormat::rgba16f) * reach * 3.0;
   return gain * (kernel_distance_error(fit.x->l1_distance * grown + fit.y->l1_distance, p.src.format) + rounding) +
          colour_error(p.spec, Accumulator::f32);
 }
@@ -64,8 +61,7 @@ CellRange cells_of(std::int32_t first, std::int32_t length, std::int64_t factor)
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
-  if (gaussian->radius || gaussian->truncate)
-    return refusal("a Gaussian cut at a given radius is not smooth enough to reduce");
+  if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not smooth enough to reduce");
   const PerAxis<double>& sigma = gaussian->sigma;
   if (sigma.x == 0.0 || sigma.y == 0.0) return refusal("an axis that is left as it is cannot be reduced");
   const Result<Storage> where = storage(p, kKernel);
@@ -78,8 +74,7 @@ Result<Proposal> propose(const Problem& p) {
   if (const auto given = p.options.find("factor"); given != p.options.end()) {
     factor = given->second[0] - '0';
     if (too_wide(factor)) {
-      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) +
-                     " is more than 16 cells, where the fit takes too long");
+      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is more than 16 cells, where the fit takes too long");
     }
   } else {
     double least = 0.0;
@@ -91,8 +86,7 @@ Result<Proposal> propose(const Problem& p) {
       least = error;
       if (error <= p.allowed_error) break;
     }
-    if (factor == 0)
-      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is beyond 128, where the fit takes too long");
+    if (factor == 0) return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is beyond 128, where the fit takes too long");
   }
   const PerAxis<std::shared_ptr<const Decimation>> fit = fits(*gaussian, factor);
   for (const auto& axis : {fit.x, fit.y}) {
@@ -102,8 +96,8 @@ Result<Proposal> propose(const Problem& p) {
   }
 
   Proposal out;
-  const PixelFormat format =
-      choose_float_intermediate(p, [&](Cache cells) { return error_of(p, fit, cells); }, out, finite_sums(p));
+  const PixelFormat format = choose_float_intermediate(
+      p, [&](Cache cells) { return error_of(p, fit, cells); }, out, finite_sums(p));
 
   out.reach = reach_on_both_sides(fit.x->reach(), fit.y->reach());
   const Rect r = region(p);

@@ -9,8 +9,8 @@
 #include <cmath>
 
 #include "algorithms/common/gpu.h"
-#include "math/interpolated.h"
 #include "base/text.h"
+#include "math/interpolated.h"
 #include "math/weights.h"
 
 namespace mollify {
@@ -23,8 +23,8 @@ constexpr std::string_view kLerpKernel = "gauss_lerp_taps";
 constexpr std::array<std::string_view, 1> kImageOnly = {"image"};
 constexpr std::array<std::string_view, 3> kGroups = {"16x16", "64x1", "8x8"};
 constexpr std::array kLinearOptions = {
-    OptionInfo{"storage", kImageOnly, "image", "where pixels lie on the device: samplers read images only"},
-    kIntermediateOption, group_option(kGroups, "16x16")};
+    OptionInfo{"storage", kImageOnly, "image", "where pixels lie on the device: samplers read images only"}, kIntermediateOption,
+    group_option(kGroups, "16x16")};
 constexpr std::array kLerpOptions = {kStorageOption, kIntermediateOption};
 
 constexpr double kRoundoff = 0x1p-24;
@@ -162,8 +162,7 @@ Result<Proposal> propose_lerp(const Problem& p) {
   taps.magnitude = info(p.src.format).is_unorm() ? reach : 1.0;
   taps.growth = {reach * (summation_growth(x->weights) + kMixing), reach * (summation_growth(y->weights) + kMixing)};
   Proposal out;
-  out.error = colour_gain(p.spec) *
-                  kernel_distance_error(x->l1_distance * magnitude(y->weights) + y->l1_distance, p.src.format) +
+  out.error = colour_gain(p.spec) * kernel_distance_error(x->l1_distance * magnitude(y->weights) + y->l1_distance, p.src.format) +
               rounding_error(p, taps, Accumulator::f32);
   const Result<Intermediate> between = choose_intermediate(p, taps, *where, out.error);
   if (!between) return between.error();
@@ -196,8 +195,7 @@ Result<Proposal> propose_lerp(const Problem& p) {
   out.passes[0].destination = out.passes[1].source = intermediate();
   out.passes[0].origin = {r.x, rows.first};
   out.passes[1].origin = {0, r.y - rows.first};
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"intermediate", std::string(between->name)}};
+  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(*where)])}, {"intermediate", std::string(between->name)}};
 
   const std::int64_t middle_bytes = out.intermediates[0].payload_bytes();
   const auto cost = [&](const Pass& made, std::int64_t bytes) {
@@ -209,8 +207,7 @@ Result<Proposal> propose_lerp(const Problem& p) {
                     .barriers = 1.0,
                     .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(out.passes[0], source_bytes(p) + middle_bytes) +
-                cost(out.passes[1], p.dst.payload_bytes() + middle_bytes);
+  out.seconds = cost(out.passes[0], source_bytes(p) + middle_bytes) + cost(out.passes[1], p.dst.payload_bytes() + middle_bytes);
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }
@@ -218,12 +215,10 @@ Result<Proposal> propose_lerp(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kGaussLinear = {
-    {"gauss.linear", "taps in pairs through the linear sampler", "folklore; Rakos 2010", kLinearOptions},
-    propose_linear};
+    {"gauss.linear", "taps in pairs through the linear sampler", "folklore; Rakos 2010", kLinearOptions}, propose_linear};
 
-constinit const Algorithm kGaussLerpTaps = {
-    {"gauss.lerp_taps", "17 taps stretched to sigma, between pixels in shared memory",
-     "a published table for shared memory; weights by this project", kLerpOptions},
-    propose_lerp};
+constinit const Algorithm kGaussLerpTaps = {{"gauss.lerp_taps", "17 taps stretched to sigma, between pixels in shared memory",
+                                             "a published table for shared memory; weights by this project", kLerpOptions},
+                                            propose_lerp};
 
 }  // namespace mollify

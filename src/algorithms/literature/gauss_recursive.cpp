@@ -8,9 +8,9 @@
 #include <array>
 
 #include "algorithms/common/gpu.h"
+#include "base/text.h"
 #include "math/decimation.h"
 #include "math/deriche.h"
-#include "base/text.h"
 #include "math/weights.h"
 
 namespace mollify {
@@ -29,8 +29,7 @@ Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (gaussian->radius || gaussian->truncate) return refusal("recursion cannot cut a Gaussian at a given radius");
-  if (std::min(gaussian->sigma.x, gaussian->sigma.y) < kLeastSigma)
-    return refusal("a sigma below 0.8 is too sharp to recur");
+  if (std::min(gaussian->sigma.x, gaussian->sigma.y) < kLeastSigma) return refusal("a sigma below 0.8 is too sharp to recur");
   if (std::max(gaussian->sigma.x, gaussian->sigma.y) > kLargestSigma) {
     return refusal("f32 does not hold the recursions of a sigma beyond 1000");
   }
@@ -38,21 +37,17 @@ Result<Proposal> propose(const Problem& p) {
   constexpr std::array kOscillates = {-1.0};
   if (Status s = check_division(p, kOscillates); !s) return s.error();
   if (Status s = check_shared(p, std::int64_t{kSegment} * kLanes * 16); !s) return s.error();
-  if (p.device.gpu.max_group.x < kLanes || p.device.gpu.max_group.y < kLanes)
-    return refusal("the device has no groups of 1x32");
-  const auto fitted = [&](Axis axis) {
-    return fit_deriche(on(gaussian->sigma, axis), axis_weights(p.spec.kernel, axis, 0.0)->taps);
-  };
+  if (p.device.gpu.max_group.x < kLanes || p.device.gpu.max_group.y < kLanes) return refusal("the device has no groups of 1x32");
+  const auto fitted = [&](Axis axis) { return fit_deriche(on(gaussian->sigma, axis), axis_weights(p.spec.kernel, axis, 0.0)->taps); };
   const std::shared_ptr<const Deriche> x = fitted(Axis::x);
   const std::shared_ptr<const Deriche> y = fitted(Axis::y);
 
   const double grown = 1.0 + y->l1_distance;  // what the second pass makes of the first one's errors
   const auto error = [&](Cache between) {
-    const double rounding = (x->growth * grown + y->growth) * unit_roundoff(Accumulator::f32) +
-                            rounding_step(between, PixelFormat::rgba16f) * grown;
+    const double rounding =
+        (x->growth * grown + y->growth) * unit_roundoff(Accumulator::f32) + rounding_step(between, PixelFormat::rgba16f) * grown;
     const double moved = x->l1_distance * grown + y->l1_distance;
-    return colour_gain(p.spec) * (kernel_distance_error(moved, p.src.format) + rounding) +
-           colour_error(p.spec, Accumulator::f32);
+    return colour_gain(p.spec) * (kernel_distance_error(moved, p.src.format) + rounding) + colour_error(p.spec, Accumulator::f32);
   };
   Proposal out;
   const PixelFormat format = choose_float_intermediate(p, error, out, kFinite);
@@ -65,8 +60,8 @@ Result<Proposal> propose(const Problem& p) {
   const auto start = [](std::int64_t first) { return floor_div(first, kSegment) * kSegment; };
   const std::int64_t first_y = start(r.y);
   const std::int64_t end_y = start(std::int64_t{r.y} + r.height - 1) + kSegment;
-  const Span rows = needed_span(p.src.height, static_cast<std::int32_t>(first_y),
-                                static_cast<std::int32_t>(end_y - first_y), y->warm_up, y->warm_up);
+  const Span rows =
+      needed_span(p.src.height, static_cast<std::int32_t>(first_y), static_cast<std::int32_t>(end_y - first_y), y->warm_up, y->warm_up);
   out.intermediates = {{r.width, rows.length, format}};
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();
@@ -74,8 +69,7 @@ Result<Proposal> propose(const Problem& p) {
     const auto lead = static_cast<std::int32_t>(vertical ? r.y - first_y : r.x - start(r.x));
     const PerAxis<std::int32_t> covered = {size.x + (vertical ? 0 : lead), size.y + (vertical ? lead : 0)};
     const PerAxis<std::int32_t> lanes = vertical ? PerAxis<std::int32_t>{kLanes, 1} : PerAxis<std::int32_t>{1, kLanes};
-    const PerAxis<std::int32_t> tile =
-        vertical ? PerAxis<std::int32_t>{kLanes, kSegment} : PerAxis<std::int32_t>{kSegment, kLanes};
+    const PerAxis<std::int32_t> tile = vertical ? PerAxis<std::int32_t>{kLanes, kSegment} : PerAxis<std::int32_t>{kSegment, kLanes};
     Pass made = make_pass(kKernel, covered, tile, lanes, *where);
     made.constants["vertical"] = vertical ? 1 : 0;
     made.constants["lead"] = lead;
@@ -108,8 +102,7 @@ Result<Proposal> propose(const Problem& p) {
                     .operations = 8.0 * loads,
                     .bytes = static_cast<double>(bytes)});
   };
-  out.seconds = cost(out.passes[0], *x, source_bytes(p) + middle_bytes) +
-                cost(out.passes[1], *y, p.dst.payload_bytes() + middle_bytes);
+  out.seconds = cost(out.passes[0], *x, source_bytes(p) + middle_bytes) + cost(out.passes[1], *y, p.dst.payload_bytes() + middle_bytes);
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "algorithms/common/gpu.h"
+#include "base/text.h"
 #include "math/decimation.h"
 #include "math/dual_filter.h"
-#include "base/text.h"
 
 namespace mollify {
 namespace {
@@ -21,17 +21,14 @@ using namespace gpu;
 constexpr std::string_view kKernel = "kawase_dual";
 constexpr std::array<std::string_view, 5> kLevels = {"1", "2", "3", "4", "5"};
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
-constexpr std::array kOptions = {
-    OptionInfo{"levels", kLevels, "those whose taps lie about a cell apart", "halvings of the image"}, kStorageOption,
-    float_intermediate_option("levels of the pyramid; channels as the source has")};
+constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "those whose taps lie about a cell apart", "halvings of the image"},
+                                 kStorageOption, float_intermediate_option("levels of the pyramid; channels as the source has")};
 
 double error_of(const Problem& p, const DualFilter& filter, double l1_distance, Cache cells) {
   constexpr double kRoundings = 24.0;  // of a level: positions, interpolations, eight taps
   const double steps = 2.0 * filter.levels;
-  const double rounding =
-      steps * kRoundings * unit_roundoff(Accumulator::f32) + (steps - 1.0) * rounding_step(cells, p.src.format);
-  return colour_gain(p.spec) * (kernel_distance_error(l1_distance, p.src.format) + rounding) +
-         colour_error(p.spec, Accumulator::f32);
+  const double rounding = steps * kRoundings * unit_roundoff(Accumulator::f32) + (steps - 1.0) * rounding_step(cells, p.src.format);
+  return colour_gain(p.spec) * (kernel_distance_error(l1_distance, p.src.format) + rounding) + colour_error(p.spec, Accumulator::f32);
 }
 
 /// Cells of a level, or pixels.
@@ -82,8 +79,7 @@ Reach reach_of(const DualFilter& filter) {
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
-  if (gaussian->radius || gaussian->truncate)
-    return refusal("a Gaussian cut at a given radius is not what the pyramid makes");
+  if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not what the pyramid makes");
   if (gaussian->sigma.x != gaussian->sigma.y) return refusal("the pyramid blurs both axes alike");
   if (Result<Storage> s = storage(p, kKernel); !s) return s.error();
   const auto given = p.options.find("levels");
@@ -106,8 +102,7 @@ Result<Proposal> propose(const Problem& p) {
   const Rect r = region(p);
   const Levels x = levels_of(r.x, r.width, *filter);
   const Levels y = levels_of(r.y, r.height, *filter);
-  for (std::size_t i = 0; i < x.down.size(); ++i)
-    out.intermediates.push_back({x.down[i].length(), y.down[i].length(), format});
+  for (std::size_t i = 0; i < x.down.size(); ++i) out.intermediates.push_back({x.down[i].length(), y.down[i].length(), format});
   for (std::size_t i = x.up.size(); i-- > 1;) out.intermediates.push_back({x.up[i].length(), y.up[i].length(), format});
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();
@@ -125,9 +120,8 @@ Result<Proposal> propose(const Problem& p) {
     pass.constants["first_x"] = columns.first;
     pass.constants["first_y"] = rows.first;
     pass.parameters["offset"] = static_cast<double>(filter->offset);
-    const std::int64_t bytes =
-        (index == 0 ? source_bytes(p) : out.intermediates[static_cast<std::size_t>(index - 1)].payload_bytes()) +
-        (is_last ? p.dst.payload_bytes() : out.intermediates[static_cast<std::size_t>(index)].payload_bytes());
+    const std::int64_t bytes = (index == 0 ? source_bytes(p) : out.intermediates[static_cast<std::size_t>(index - 1)].payload_bytes()) +
+                               (is_last ? p.dst.payload_bytes() : out.intermediates[static_cast<std::size_t>(index)].payload_bytes());
     const double loads = up ? 32.0 : 20.0;
     out.seconds += seconds(p.device, read_format(p, pass, format),
                            {.pixels = static_cast<double>(pass.size.x) * pass.size.y,

@@ -14,8 +14,7 @@ using namespace gpu;
 constexpr std::string_view kKernel = "quad_3x3";
 constexpr std::array<std::string_view, 2> kOrders = {"z_curve", "rotating_z"};
 constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x8"};
-constexpr std::array kOptions = {kStorageOption,
-                                 OptionInfo{"lane_order", kOrders, "z_curve", "which pixel of a group a lane makes"},
+constexpr std::array kOptions = {kStorageOption, OptionInfo{"lane_order", kOrders, "z_curve", "which pixel of a group a lane makes"},
                                  group_option(kGroups, "16x16")};
 
 /// The matrix in the middle of 3x3, or nothing where it reaches further.
@@ -56,8 +55,8 @@ Result<Proposal> propose(const Problem& p) {
   const PerAxis<std::int32_t> lanes{shape->x * shape->y, 1};
   if (lanes.x > device.max_group.x) return refusal("the device has no work groups of " + to_text(lanes) + " threads");
   if (device.subgroup_size < 4 || lanes.x % device.subgroup_size != 0) {
-    return refusal("groups of " + to_text(*shape) + " threads leave lanes of a subgroup of " +
-                   std::to_string(device.subgroup_size) + " without a pixel");
+    return refusal("groups of " + to_text(*shape) + " threads leave lanes of a subgroup of " + std::to_string(device.subgroup_size) +
+                   " without a pixel");
   }
 
   Proposal out;
@@ -87,8 +86,6 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kQuad3x3 = {
-    {"quad.3x3", "a 3x3 matrix by swaps between the four lanes of a quad", "A Tale Of Too Many Blurs, part 1",
-     kOptions},
-    propose};
+    {"quad.3x3", "a 3x3 matrix by swaps between the four lanes of a quad", "A Tale Of Too Many Blurs, part 1", kOptions}, propose};
 
 }  // namespace mollify

@@ -64,8 +64,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   PerAxis<std::int32_t> tile = *shape;
   if (form.rows == Rows::sliding) {
     const std::int64_t across = (p.dst.width + shape->x - 1) / shape->x;
-    const Result<std::int32_t> pieces =
-        count(p, "chunks", 1 << 16, pieces_to_fill(p, across, p.dst.height, s->ny()));
+    const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, pieces_to_fill(p, across, p.dst.height, s->ny()));
     if (!pieces) return pieces.error();
     tile.y = walk_length(p, p.dst.height, *pieces, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
     out.options["chunks"] = std::to_string(*pieces);
@@ -110,23 +109,19 @@ constexpr OptionInfo kVerticalGroups{"chunks", kPieces, "enough to fill the devi
                                      "chunks that the rows are split into, one for each work group", true};
 constexpr std::array kInlineOptions = {kStorageOption, kCacheOption, group_option(kTallGroups, "2x128")};
 constexpr std::array kInlineSharedOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16")};
-constexpr std::array kInlineSlidingOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16"),
-                                              kVerticalGroups};
+constexpr std::array kInlineSlidingOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16"), kVerticalGroups};
 
 }  // namespace
 
 constinit const Algorithm kSepInline = {
-    {"sep.inline", "separable taps in one pass, rows filtered into shared memory", "A Tale Of Too Many Blurs, part 2",
-     kInlineOptions},
+    {"sep.inline", "separable taps in one pass, rows filtered into shared memory", "A Tale Of Too Many Blurs, part 2", kInlineOptions},
     [](const Problem& p) { return propose(p, kInline); }};
-constinit const Algorithm kSepInlineShared = {
-    {"sep.inline_shared", "separable taps in one pass, source and rows in shared memory", "A Tale Of Too Many Blurs, part 2",
-     kInlineSharedOptions},
-    [](const Problem& p) { return propose(p, kInlineShared); }};
-constinit const Algorithm kSepInlineSliding = {
-    {"sep.inline_sliding", "separable taps in one pass, groups walk down with a ring of rows",
-     "A Tale Of Too Many Blurs, part 3", kInlineSlidingOptions},
-    [](const Problem& p) { return propose(p, kInlineSliding); }};
+constinit const Algorithm kSepInlineShared = {{"sep.inline_shared", "separable taps in one pass, source and rows in shared memory",
+                                               "A Tale Of Too Many Blurs, part 2", kInlineSharedOptions},
+                                              [](const Problem& p) { return propose(p, kInlineShared); }};
+constinit const Algorithm kSepInlineSliding = {{"sep.inline_sliding", "separable taps in one pass, groups walk down with a ring of rows",
+                                                "A Tale Of Too Many Blurs, part 3", kInlineSlidingOptions},
+                                               [](const Problem& p) { return propose(p, kInlineSliding); }};
 constinit const Algorithm kSepInlineSlidingShared = {
     {"sep.inline_sliding_shared", "separable taps in one pass, a ring of rows and the source pixels of each step",
      "A Tale Of Too Many Blurs, part 3", kInlineSlidingOptions},

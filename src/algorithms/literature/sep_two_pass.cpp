@@ -56,8 +56,7 @@ class TwoPasses {
       if (Status status = check_cache(p_, s_, cache_, true); !status) return status.error();
     }
     if (Status status = check_rounding(error(cache_)); !status) return status.error();
-    const Span rows = needed_span(p_.src.height, s_.region.y, s_.region.height, s_.taps.taps.y.anchor,
-                                  s_.ny() - 1 - s_.taps.taps.y.anchor);
+    const Span rows = needed_span(p_.src.height, s_.region.y, s_.region.height, s_.taps.taps.y.anchor, s_.ny() - 1 - s_.taps.taps.y.anchor);
     const ImageDesc image{s_.region.width, rows.length, between_.format};
     const Result<Storage> fits = storage(p_, kernel_.kernel, std::span(&image, 1));
     if (!fits) return fits.error();
@@ -84,8 +83,7 @@ class TwoPasses {
 
   [[nodiscard]] double error(Cache cache) const {
     if (method_ == Method::direct) return s_.error + between_.error;
-    return s_.error + between_.error + cache_error(p_, s_, cache, p_.src.format, false) +
-           cache_error(p_, s_, cache, between_.format, true);
+    return s_.error + between_.error + cache_error(p_, s_, cache, p_.src.format, false) + cache_error(p_, s_, cache, between_.format, true);
   }
 
   [[nodiscard]] PerAxis<std::int32_t> shape_of(const AxisPass& axis) const {
@@ -127,7 +125,8 @@ class TwoPasses {
       case Method::sliding: {
         const std::int32_t ring = power_of_two_above(along + axis.taps - 1);
         if (Status s = check_shared(p_, ring * across * bytes); !s) return s;
-        const std::int32_t segment = walk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
+        const std::int32_t segment =
+            walk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
         pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, segment} : PerAxis<std::int32_t>{segment, shape.y};
         pass.constants["segment"] = segment;
         pass.constants["ring_length"] = ring;
@@ -180,16 +179,21 @@ class TwoPasses {
   std::int32_t columns_ = 1;  ///< sliding: pieces that a walk is split into, along either axis
 };
 
-Result<Proposal> propose_direct(const Problem& p) { return TwoPasses(p, Method::direct).propose(); }
-Result<Proposal> propose_shared(const Problem& p) { return TwoPasses(p, Method::shared).propose(); }
-Result<Proposal> propose_sliding(const Problem& p) { return TwoPasses(p, Method::sliding).propose(); }
+Result<Proposal> propose_direct(const Problem& p) {
+  return TwoPasses(p, Method::direct).propose();
+}
+Result<Proposal> propose_shared(const Problem& p) {
+  return TwoPasses(p, Method::shared).propose();
+}
+Result<Proposal> propose_sliding(const Problem& p) {
+  return TwoPasses(p, Method::sliding).propose();
+}
 
 constexpr std::array<std::string_view, 3> kDirectGroups = {"16x16", "8x8", "64x2"};
 constexpr std::array<std::string_view, 4> kLineGroups = {"256x1", "64x1", "16x16", "32x3"};
 constexpr std::array<std::string_view, 3> kSlidingGroups = {"256x2", "16x16", "48x3"};
 constexpr std::array<std::string_view, 3> kColumns = {"1", "3", "8"};
-constexpr std::array kDirectOptions = {kStorageOption, kIntermediateOption, kLaneOrderOption,
-                                       group_option(kDirectGroups, "16x16")};
+constexpr std::array kDirectOptions = {kStorageOption, kIntermediateOption, kLaneOrderOption, group_option(kDirectGroups, "16x16")};
 constexpr std::array kSharedOptions = {kStorageOption, kIntermediateOption, kCacheOption, group_option(kLineGroups, "256x1")};
 constexpr std::array kSlidingOptions = {
     kStorageOption, kIntermediateOption, kCacheOption, group_option(kSlidingGroups, "256x2"),
@@ -201,12 +205,10 @@ constinit const Algorithm kSepDirect = {
     {"sep.direct", "separable taps in two passes, straight from the image", "A Tale Of Too Many Blurs, part 1", kDirectOptions},
     propose_direct};
 constinit const Algorithm kSepShared = {
-    {"sep.shared", "separable taps in two passes, from a tile in shared memory", "A Tale Of Too Many Blurs, part 2",
-     kSharedOptions},
+    {"sep.shared", "separable taps in two passes, from a tile in shared memory", "A Tale Of Too Many Blurs, part 2", kSharedOptions},
     propose_shared};
-constinit const Algorithm kSepSliding = {
-    {"sep.sliding", "separable taps in two passes, groups walk with a ring in shared memory",
-     "A Tale Of Too Many Blurs, part 3", kSlidingOptions},
-    propose_sliding};
+constinit const Algorithm kSepSliding = {{"sep.sliding", "separable taps in two passes, groups walk with a ring in shared memory",
+                                          "A Tale Of Too Many Blurs, part 3", kSlidingOptions},
+                                         propose_sliding};
 
 }  // namespace mollify

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "algorithms/common/gpu.h"
-#include "math/lowrank.h"
 #include "base/text.h"
+#include "math/lowrank.h"
 #include "math/weights.h"
 
 namespace mollify {
@@ -24,14 +24,12 @@ constexpr std::array<std::string_view, 2> kRanks = {"2", "3"};
 constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x8"};
 constexpr std::array kOptions = {
     OptionInfo{"rank", kRanks, "the least within the error", "separable terms, 1 to 128", true}, kStorageOption,
-    OptionInfo{"cache", kRowCaches, "the narrowest within the error", "filtered rows in shared memory"},
-    group_option(kGroups, "16x16")};
+    OptionInfo{"cache", kRowCaches, "the narrowest within the error", "filtered rows in shared memory"}, group_option(kGroups, "16x16")};
 
 /// What so many terms of a matrix cost; full-scale units.
 class Errors {
  public:
-  Errors(const Problem& p, const Matrix& matrix)
-      : p_(p), is_unorm_(info(p.src.format).is_unorm()), rest_(matrix.weights) {
+  Errors(const Problem& p, const Matrix& matrix) : p_(p), is_unorm_(info(p.src.format).is_unorm()), rest_(matrix.weights) {
     total_ = magnitude(rest_);
   }
 
@@ -52,8 +50,7 @@ class Errors {
     double up = 0.0;
     double down = 0.0;
     for (const double r : rest_) (r > 0.0 ? up : down) += std::abs(r);
-    const double rounding =
-        (growth_ + partial_) * unit_roundoff(Accumulator::f32) + reach_ * rounding_step(cache, PixelFormat::rgba16f);
+    const double rounding = (growth_ + partial_) * unit_roundoff(Accumulator::f32) + reach_ * rounding_step(cache, PixelFormat::rgba16f);
     // Pixels of 0 to 1 meet either sign of what is left out alone; others both.
     const double left_out = is_unorm_ ? std::max(up, down) : up + down;
     const double full_scale = is_unorm_ ? 1.0 : std::max(total_, 1e-300);
@@ -90,9 +87,7 @@ Result<Proposal> propose(const Problem& p) {
   if (*forced > most) return refusal("the matrix has no rank above " + std::to_string(most));
   Errors errors(p, matrix);
   std::int32_t rank = 0;
-  const auto fits = [&] {
-    return errors(Cache::f32) <= p.allowed_error && (!divides_unbounded(p) || errors.is_complete());
-  };
+  const auto fits = [&] { return errors(Cache::f32) <= p.allowed_error && (!divides_unbounded(p) || errors.is_complete()); };
   do {
     errors.add(all[static_cast<std::size_t>(rank++)]);
   } while (rank < most && (*forced != 0 ? rank < *forced : !fits()));
@@ -162,7 +157,6 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kMatrixLowrank = {
-    {"matrix.lowrank", "a matrix as the sum of its largest separable parts", "textbook; Hestenes 1958", kOptions},
-    propose};
+    {"matrix.lowrank", "a matrix as the sum of its largest separable parts", "textbook; Hestenes 1958", kOptions}, propose};
 
 }  // namespace mollify

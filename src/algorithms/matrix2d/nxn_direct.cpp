@@ -3,8 +3,8 @@
 // the base line of "A Tale Of Too Many Blurs".
 #include <array>
 
-#include "algorithms/matrix2d/nxn.h"
 #include "algorithms/common/propose.h"
+#include "algorithms/matrix2d/nxn.h"
 #include "backends/cpu/kernels/layout.h"
 #include "math/weights.h"
 #include "model/tuning.h"
@@ -51,13 +51,12 @@ Result<Proposal> propose(const Problem& p) {
   pass.tile = cpu_tile(p.device, {p.dst.width, p.dst.height}, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
   out.scratch_bytes =
-      p.device.threads *
-      (wide ? cpu::NxnDirectScratch<double>(nullptr, pass.tile.x, matrix->width, matrix->height, channels).bytes
-            : cpu::NxnDirectScratch<float>(nullptr, pass.tile.x, matrix->width, matrix->height, channels).bytes);
+      p.device.threads * (wide ? cpu::NxnDirectScratch<double>(nullptr, pass.tile.x, matrix->width, matrix->height, channels).bytes
+                               : cpu::NxnDirectScratch<float>(nullptr, pass.tile.x, matrix->width, matrix->height, channels).bytes);
   constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = arithmetic_seconds(p.device, pixels * (needs.pixel_operations + kRowCost * channels)) +
-                copy_seconds(p.device, out.moved_bytes);
+  out.seconds =
+      arithmetic_seconds(p.device, pixels * (needs.pixel_operations + kRowCost * channels)) + copy_seconds(p.device, out.moved_bytes);
   pass.matrix = std::move(*matrix);
   out.passes.push_back(std::move(pass));
   return out;
@@ -83,8 +82,7 @@ Result<NxnMatrix> nxn_matrix(const Problem& p) {
   const std::size_t width = x->taps.weights.size();
   const std::size_t height = y->taps.weights.size();
   if (width > kLargest || height > kLargest) {
-    return refusal("the kernel has " + std::to_string(width) + "x" + std::to_string(height) +
-                   " taps, more than 128x128");
+    return refusal("the kernel has " + std::to_string(width) + "x" + std::to_string(height) + " taps, more than 128x128");
   }
   NxnMatrix out{{static_cast<std::int32_t>(width), static_cast<std::int32_t>(height), {}, {x->taps.anchor, y->taps.anchor}},
                 gain * (kernel_distance_error(x->cut_error, p.src.format) + kernel_distance_error(y->cut_error, p.src.format))};

@@ -28,8 +28,14 @@ Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
   if (!matrix) return matrix.error();
   const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
   if (!shape) return shape.error();
-  NxnWish w{std::move(*matrix), *where, choice(p, "packing", kPackings, "struct"), 0, choice(p, "lane_order", kLaneOrders, "row"),
-            *shape, 1.0, 0.0};
+  NxnWish w{std::move(*matrix),
+            *where,
+            choice(p, "packing", kPackings, "struct"),
+            0,
+            choice(p, "lane_order", kLaneOrders, "row"),
+            *shape,
+            1.0,
+            0.0};
   if (Status s = check_lane_order(w.lane_order, w.group); !s) return s.error();
 
   const bool packed = w.packing == 1;
@@ -115,17 +121,17 @@ Result<Proposal> propose_shared(const Problem& p) {
 }
 
 constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
-constexpr std::array kSharedOptions = {
-    kStorageOption, kCacheOption,
-    OptionInfo{"packing", kPackings, "struct", "samples as 16 bytes or as 4, their weights then in f16"},
-    OptionInfo{"samples", kSampleBuffers, "uniform where they fit", "which kind of buffer holds them"},
-    kLaneOrderOption, group_option(kGroups, "16x16")};
+constexpr std::array kSharedOptions = {kStorageOption,
+                                       kCacheOption,
+                                       OptionInfo{"packing", kPackings, "struct", "samples as 16 bytes or as 4, their weights then in f16"},
+                                       OptionInfo{"samples", kSampleBuffers, "uniform where they fit", "which kind of buffer holds them"},
+                                       kLaneOrderOption,
+                                       group_option(kGroups, "16x16")};
 
 }  // namespace
 
 constinit const Algorithm kNxnShared = {
-    {"nxn.shared", "any matrix, from a tile in shared memory", "A Tale Of Too Many Blurs, part 2", kSharedOptions},
-    propose_shared};
+    {"nxn.shared", "any matrix, from a tile in shared memory", "A Tale Of Too Many Blurs, part 2", kSharedOptions}, propose_shared};
 
 Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
   const Result<NxnWish> w = wish(p, "nxn_direct");

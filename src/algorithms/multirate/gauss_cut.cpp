@@ -10,12 +10,12 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/multirate/gauss_levels.h"
 #include "algorithms/common/propose.h"
+#include "algorithms/multirate/gauss_levels.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
-#include "math/decimation.h"
 #include "base/text.h"
+#include "math/decimation.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -27,8 +27,8 @@ constexpr std::int64_t kMostRadius = 128;  // sums of more bytes exceed 16 bits
 constexpr double kMostHeight = 65535.0;
 constexpr double kHeights = 1 << 24;  // to a weight of 1
 constexpr double kUndershoots = 65536.0;
-constexpr double kUsualSpan = 12.0;   // pixels of the last level: beyond it one more level is cheaper, and exact enough
-constexpr double kCutShare = 0.1;     // of the error, for the outermost taps
+constexpr double kUsualSpan = 12.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
+constexpr double kCutShare = 0.1;    // of the error, for the outermost taps
 constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::array kOptions = {OptionInfo{"levels_x", kLevels, kCheapest, "halvings of rows"},
@@ -72,8 +72,8 @@ Result<AxisPlan> plan_axis(const AxisGaussian& gaussian, int levels, int halving
   const auto width = static_cast<double>(2 * axis.kernel.radius + 1);
   const double whole = 1.0 - fit->window * width + undershoot;
   for (double& w : axis.level.taps.weights) w *= axis.kernel.left_to_taps() / whole;
-  axis.level.l1_distance += 2.0 * (std::abs(height / kHeights - fit->window) * width +
-                                   std::abs(axis.kernel.undershoot / kUndershoots - undershoot));
+  axis.level.l1_distance +=
+      2.0 * (std::abs(height / kHeights - fit->window) * width + std::abs(axis.kernel.undershoot / kUndershoots - undershoot));
   std::optional<FixedWeights> fixed = rounded_to_fixed(axis.level.taps, halvings, axis.kernel.left_to_taps());
   if (!fixed) return refusal("its taps do not fit 16-bit sums");
   axis.fixed = std::move(*fixed);
@@ -93,8 +93,7 @@ Rounding rounding_of(const AxisPlan& axis, Axis direction) {
   const double to_bytes = from_bytes ? 0.0 : kUnitsOf16BitSums / 2.0 * axis.kernel.window_share();
   const int halvings = axis.kernel.levels - (from_bytes ? 1 : 0);
   return {-axis.fixed.lost - kProduct - kPairs * axis.kernel.undershoot / kUndershoots - to_bytes,
-          axis.fixed.gained + kPairs + kProduct + to_bytes + kHalvingGain * halvings +
-              kDoublingGain * axis.kernel.levels};
+          axis.fixed.gained + kPairs + kProduct + to_bytes + kHalvingGain * halvings + kDoublingGain * axis.kernel.levels};
 }
 
 Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvings) {
@@ -111,8 +110,8 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   if (!rounding) return rounding.error();
 
   Proposal out;
-  out.error = kernel_distance_error(x->level.l1_distance + y->level.l1_distance, p.src.format) + x->fixed.distance +
-              y->fixed.distance + rounding->error;
+  out.error = kernel_distance_error(x->level.l1_distance + y->level.l1_distance, p.src.format) + x->fixed.distance + y->fixed.distance +
+              rounding->error;
   out.options = {{"levels_x", std::to_string(levels.x)}, {"levels_y", std::to_string(levels.y)}};
 
   const int channels = format.channels;
@@ -147,11 +146,9 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   const cpu::GaussCutScratch scratch(nullptr, pass.tile.x, x->shape(), y->shape(), channels);
   out.scratch_bytes = p.device.threads * scratch.bytes;
   constexpr double kDown = 0.5;  // of the work, which is done beside the tile, too
-  const double overlap = 1.0 + kDown * static_cast<double>(needs.halo.x) / pass.tile.x +
-                         static_cast<double>(needs.halo.y) / pass.tile.y;
+  const double overlap = 1.0 + kDown * static_cast<double>(needs.halo.x) / pass.tile.x + static_cast<double>(needs.halo.y) / pass.tile.y;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) +
-                copy_seconds(p.device, out.moved_bytes);
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) + copy_seconds(p.device, out.moved_bytes);
   out.reach = reach_on_both_sides(x->reach_in_pixels(), y->reach_in_pixels());
   pass.taps = {std::move(x->level.taps), std::move(y->level.taps)};
   out.passes.push_back(std::move(pass));
@@ -195,9 +192,9 @@ Result<Proposal> propose(const Problem& p) {
     for (const int levels_y : candidates(p, Axis::y)) {
       Result<Proposal> other = propose_levels(p, {levels_x, levels_y});
       const auto misses = [&](const Proposal& q) { return q.error > p.allowed_error; };
-      const bool is_better = !best || !*best ||
-                             (other && (misses(**best) ? other->error < (*best)->error
-                                                       : !misses(*other) && other->seconds < (*best)->seconds));
+      const bool is_better =
+          !best || !*best ||
+          (other && (misses(**best) ? other->error < (*best)->error : !misses(*other) && other->seconds < (*best)->seconds));
       if (is_better) best = std::move(other);
     }
   }
@@ -211,8 +208,8 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kGaussCut = {
-    {"gauss.cut", "a Gaussian cut at a radius on 8-bit images: a window for the jump, halved numbers for the rest",
-     "this project", kOptions},
+    {"gauss.cut", "a Gaussian cut at a radius on 8-bit images: a window for the jump, halved numbers for the rest", "this project",
+     kOptions},
     propose};
 
 }  // namespace mollify

@@ -13,12 +13,12 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/common/gpu.h"
+#include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/multirate/gauss_grid.h"
 #include "backends/cpu/kernels/layout.h"
-#include "math/decimation.h"
 #include "base/text.h"
+#include "math/decimation.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -29,7 +29,7 @@ constexpr std::string_view kDecimateKernel = "gauss_decimate";
 constexpr std::string_view kExpandKernel = "gauss_upsample";
 constexpr std::string_view kOnePassKernel = "gauss_one_pass";
 
-constexpr std::array kFactors = {2,  3,  4,  5,  6,  8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
+constexpr std::array kFactors = {2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
                                  80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
 constexpr std::array kCells = {2, 3, 4, 5, 6, 7, 8};
 constexpr int kMaxFactor = kFactors.back();
@@ -48,8 +48,9 @@ constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one coarse sample to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"support", kCellExamples, kCheapest, "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
-    OptionInfo{"blur", kGridBlurs, "the fastest",
-               "GPU: how the coarse grid is blurred, by tiles, by groups that slide down, or while upsampling, by tiles (upsample) or strips"},
+    OptionInfo{
+        "blur", kGridBlurs, "the fastest",
+        "GPU: how the coarse grid is blurred, by tiles, by groups that slide down, or while upsampling, by tiles (upsample) or strips"},
     OptionInfo{"step_rows", kRowsOfTurn, "4, 8 or 12", "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", true},
     OptionInfo{"samples_per_thread", kSpans, "4, or 8 numbers",
                "GPU, all but slide: coarse samples that a thread sums at once, in either direction"},
@@ -125,8 +126,8 @@ double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
   const std::vector<double>& taps = axis.coarse.weights;
   const bool in_blocks = p.device.backend == Backend::cpu && taps.size() > cpu::kCoarseBlock;
   const double of_grid = in_blocks ? blocked_summation_growth(taps, cpu::kCoarseBlock) : summation_growth(taps);
-  return decimating_growth(p, axis, direction) + magnitude(axis.coarse.weights) *
-                          (of_grid + static_cast<double>(axis.cells()) + kExpanding);
+  return decimating_growth(p, axis, direction) +
+         magnitude(axis.coarse.weights) * (of_grid + static_cast<double>(axis.cells()) + kExpanding);
 }
 
 double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
@@ -137,7 +138,9 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   return colour_gain(p.spec) * distance + gain * rounding + colour_error(p.spec, Accumulator::f32);
 }
 
-std::int64_t length_of(const Problem& p, Axis direction) { return direction == Axis::x ? p.src.width : p.src.height; }
+std::int64_t length_of(const Problem& p, Axis direction) {
+  return direction == Axis::x ? p.src.width : p.src.height;
+}
 
 /// Whether all pixels that a kernel sees are one.
 bool is_one_pixel(const Problem& p, Axis direction) {
@@ -180,7 +183,9 @@ bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
 
 /// Cells that a sigma spans at least where a fit is to be within the budget: by what the Gaussian passes at the grid's highest frequency
 /// every fit misses, however long its spline.
-double least_span_within(double l1_budget) { return std::sqrt(2.0 * std::log(1.0 / std::min(l1_budget, 0.5))) / std::numbers::pi; }
+double least_span_within(double l1_budget) {
+  return std::sqrt(2.0 * std::log(1.0 / std::min(l1_budget, 0.5))) / std::numbers::pi;
+}
 
 /// Whether a fit by so many cells of this factor may be worth its while.
 class WorthFitting {
@@ -274,8 +279,8 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, 
 /// The cheapest way for one axis, which may be not to decimate. Of the widest kernels the weights are so many that they are only made where
 /// nothing else is exact enough.
 AxisPlan cheapest(const Problem& p, const AxisKernel& kernel, Axis direction, double l1_budget) {
-  constexpr double kWide = 1000.0;      // sigma
-  constexpr std::int64_t kShort = 64;   // an image, on which few weights are left of any kernel
+  constexpr double kWide = 1000.0;     // sigma
+  constexpr std::int64_t kShort = 64;  // an image, on which few weights are left of any kernel
   if (is_one_pixel(p, direction)) return undecimated(p, direction, l1_budget);
   std::optional<AxisPlan> best;
   double below = std::numeric_limits<double>::infinity();
@@ -308,8 +313,7 @@ Result<std::optional<PerAxis<int>>> option(const Problem& p, std::string_view na
   }
   const auto in_range = [&](int v) { return v >= 1 && v <= largest; };
   if (error != std::errc() || rest != end || !in_range(value.x) || !in_range(value.y)) {
-    return refusal("option " + std::string(name) + " is 1 to " + std::to_string(largest) + " or two such as 2x4, not \"" +
-                   text + "\"");
+    return refusal("option " + std::string(name) + " is 1 to " + std::to_string(largest) + " or two such as 2x4, not \"" + text + "\"");
   }
   return std::optional(value);
 }
@@ -348,7 +352,9 @@ AxisPlan plan_axis(const Problem& p, const AxisKernel& kernel, Axis direction, c
 }
 
 /// "4", or "4x6" where the axes differ.
-std::string both(const std::string& x, const std::string& y) { return x == y ? x : x + "x" + y; }
+std::string both(const std::string& x, const std::string& y) {
+  return x == y ? x : x + "x" + y;
+}
 
 /// The taps of the grid's kernel, then those of the spline.
 AxisTaps coarse_and_spline(const AxisPlan& axis) {
@@ -372,9 +378,8 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
 
   Pass pass;
-  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first},
-                    {"first_y", rows.first},   {"factor_x", x.factor}, {"factor_y", y.factor},
-                    {"cells_x", x.cells()},    {"cells_y", y.cells()}};
+  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first}, {"first_y", rows.first},
+                    {"factor_x", x.factor},    {"factor_y", y.factor}, {"cells_x", x.cells()},     {"cells_y", y.cells()}};
   pass.taps = {coarse_and_spline(x), coarse_and_spline(y)};
 
   // Tiles that make the cells they need by themselves leave nothing for a second pass, but decimate again what neighbours
@@ -408,16 +413,14 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
     needs.column_bytes = x.factor * sum_bytes;
     needs.pixel_operations = x.factor * y.factor * decimate_operations;
     decimate.tile = cpu_tile(p.device, decimate.size, needs);
-    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, {y.factor, y.cells()},
-                                       channels);
+    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, {y.factor, y.cells()}, channels);
 
     Pass expand = std::move(one);
     expand.kernel = kExpandKernel;
     expand.source = intermediate();
     needs = {};
     constexpr std::int64_t kCheap = 4;  // a halo is rows of few cells
-    needs.halo = {(shape_x.coarse_taps + x.cells()) * x.factor / kCheap,
-                  (shape_y.coarse_taps + y.cells()) * y.factor / kCheap};
+    needs.halo = {(shape_x.coarse_taps + x.cells()) * x.factor / kCheap, (shape_y.coarse_taps + y.cells()) * y.factor / kCheap};
     needs.column_bytes = mix_bytes;
     needs.pixel_operations = expand_operations;
     expand.tile = cpu_tile(p.device, expand.size, needs);
@@ -427,8 +430,8 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
     out.scratch_bytes = out.intermediate_bytes + p.device.threads * std::max(in.bytes, back.bytes);
     out.passes = {std::move(decimate), std::move(expand)};
   }
-  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() +
-                    2 * out.intermediate_bytes + p.dst.payload_bytes();
+  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() + 2 * out.intermediate_bytes +
+                    p.dst.payload_bytes();
   // In multiply-adds a component, as measured: rows are decoded and encoded on the way, and across goes one row of cells for
   // `factor` of pixels, with shuffles. The blur of the grid has little to share between its outputs where taps are few.
   constexpr double kDown = 0.5, kRow = 1.5;
@@ -437,11 +440,10 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const auto cells_x = static_cast<double>(x.cells()), cells_y = static_cast<double>(y.cells());
   const double pixels = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor) +
                         static_cast<double>(p.dst.width) * p.dst.height;  // read and written
-  const double grid = static_cast<double>(columns.size * rows.size) *
-                      (kCell + kTap * static_cast<double>(shape_x.coarse_taps + shape_y.coarse_taps));
+  const double grid =
+      static_cast<double>(columns.size * rows.size) * (kCell + kTap * static_cast<double>(shape_x.coarse_taps + shape_y.coarse_taps));
   const double operations = pixels * (kDown * (cells_y + kRow) + kAcross * (cells_x + kShuffles) / y.factor) + grid;
-  out.seconds = arithmetic_seconds(p.device, operations * channels) +
-                copy_seconds(p.device, out.moved_bytes);
+  out.seconds = arithmetic_seconds(p.device, operations * channels) + copy_seconds(p.device, out.moved_bytes);
   return out;
 }
 
@@ -466,8 +468,8 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
   const Status known = is_cpu ? only_options(p, {"factor", "support", "passes"})
-                              : only_options(p, {"factor", "support", "blur", "step_rows", "samples_per_thread", "group", "coarse_rows", "storage", "math",
-                                                 "read_pixels", "write_pixels"});
+                              : only_options(p, {"factor", "support", "blur", "step_rows", "samples_per_thread", "group", "coarse_rows",
+                                                 "storage", "math", "read_pixels", "write_pixels"});
   if (!known) return known.error();
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
@@ -487,8 +489,7 @@ Result<Proposal> propose(const Problem& p) {
     }
   }
   const auto wish = [&](Axis axis) {
-    return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt,
-                *cells ? std::optional(on(**cells, axis)) : std::nullopt};
+    return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt, *cells ? std::optional(on(**cells, axis)) : std::nullopt};
   };
   const double gain = colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);  // of a distance
   Axes best;
@@ -508,8 +509,7 @@ Result<Proposal> propose(const Problem& p) {
   const AxisPlan& y = best.y;
   if (!std::isfinite(best.error)) return refusal("so many cells of so many pixels reach further than 7 sigma");
   if (x.factor == 1 && y.factor == 1) {
-    return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) +
-                   " cannot be decimated within the error");
+    return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) + " cannot be decimated within the error");
   }
   Proposal out;
   out.error = best.error;
@@ -523,8 +523,7 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
-                     std::int64_t length) {
+CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first, std::int64_t length) {
   const std::int64_t d = axis.factor;
   const auto taps = static_cast<std::int64_t>(axis.spline.size());
   const std::int64_t centre = spline_centre(axis.spline.size());
@@ -540,8 +539,8 @@ CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_
 }
 
 constinit const Algorithm kGaussDecimate = {
-    {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand", "this project, after Unser et al. 1993",
-     kOptions},
+    {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand",
+     "this project, after Unser et al. 1993", kOptions},
     propose};
 
 }  // namespace mollify

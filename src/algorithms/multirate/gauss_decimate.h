@@ -35,7 +35,6 @@ struct CellRange {
 [[nodiscard]] std::int32_t gpu_rows_ahead(const Problem& p, int factor);
 
 /// The passes of GPUs, added to what is known of the proposal already.
-[[nodiscard]] Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y,
-                                                             Proposal out);
+[[nodiscard]] Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out);
 
 }  // namespace mollify

@@ -16,12 +16,12 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_decimate_coopmat";
-constexpr std::int32_t kSide = 16;   // of matrices
+constexpr std::int32_t kSide = 16;       // of matrices
 constexpr std::int32_t kMostSteps = 16;  // matrices of taps that registers hold, twice
 // Of a processor, for all of its groups together. Measured on an H200, where a queue that draws would leave them half of it.
 constexpr std::int64_t kProcessorShared = 100 << 10;
 constexpr std::int64_t kProcessorRegisters = 64 << 10;
-constexpr std::int32_t kUnit = 16;   // bytes that lanes move at once; a matrix takes two of a row
+constexpr std::int32_t kUnit = 16;  // bytes that lanes move at once; a matrix takes two of a row
 
 /// The spline as the kernel splits it, and what that moves the result by.
 struct MatrixTaps {
@@ -66,7 +66,7 @@ struct Strip {
   /// Of a lane, roughly: with these, as many groups run at once as were fastest on an H200.
   [[nodiscard]] std::int64_t registers() const {
     constexpr std::int64_t kOthers = 76;
-    const std::int64_t bands = std::int64_t{8} * steps;  // four for each of two
+    const std::int64_t bands = std::int64_t{8} * steps;                                       // four for each of two
     const std::int64_t coming = (std::int64_t{kSide} * units() + threads - 1) / threads * 5;  // four of a unit, and its place
     return kOthers + bands + coming;
   }
@@ -124,8 +124,7 @@ Status check(const Problem& p) {
 
 }  // namespace
 
-Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
-                                          const PerAxis<CellRange>& grid) {
+Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid) {
   if (Status s = check(p); !s) return s.error();
   if (p.options.contains("read_pixels")) return refusal("matrices are made of 16 bytes at once, without the option read_pixels");
   const FormatInfo& source = info(p.src.format);

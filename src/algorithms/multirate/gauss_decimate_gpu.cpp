@@ -1,13 +1,14 @@
 // gauss.decimate on GPUs: the image becomes a grid of cells, the grid is blurred, and pixels are expanded from it, in three
 // dispatches, or in two where what expands blurs as well. Image and result are touched once; the grids are small and stay in cache.
 // About 2 * cells multiply-adds a component at any sigma.
+#include "algorithms/multirate/gauss_decimate_gpu.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_grid.h"
 
@@ -45,16 +46,14 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   constexpr std::int32_t kLongest = 8;
   constexpr int kManySums = 6;
   Spans out;
-  out.are_plain = where == Storage::buffer && p.spec.alpha == AlphaMode::ignore &&
-                  p.spec.transfer == TransferFunction::none && p.src.format == p.dst.format;
+  out.are_plain = where == Storage::buffer && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none &&
+                  p.src.format == p.dst.format;
   const int bits = info(p.src.format).bits;
   const bool is_software = p.device.gpu.is_software;
   const bool is_short = bits == 8 && y.factor < kManySums;
   const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
   const std::int32_t written_bytes = is_software ? 1 : 16;
-  const auto choose = [&](std::string_view option, std::int32_t usual) {
-    return count(p, option, kLongest, out.are_plain ? usual : 1);
-  };
+  const auto choose = [&](std::string_view option, std::int32_t usual) { return count(p, option, kLongest, out.are_plain ? usual : 1); };
   const Result<std::int32_t> read = choose("read_pixels", usual_span(p.src.format, read_bytes));
   const Result<std::int32_t> written = choose("write_pixels", span_of_rows(p, y, usual_span(p.src.format, written_bytes)));
   if (!read) return read.error();
@@ -133,8 +132,8 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const std::int32_t pieces = std::clamp(round, 1, balanced);
   const std::int64_t of_sum = (cells * channels / threads + 1) * std::int64_t{x.factor + 1} * x.cells();  // of a row of cells, across
   const LoopTurns turns{y.factor + of_sum, y.factor * y.cells()};
-  Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(p, size.y, pieces, 1, turns)},
-                        {threads, 1}, where);
+  Pass pass =
+      make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(p, size.y, pieces, 1, turns)}, {threads, 1}, where);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, scale_between_steps(p.src.format))};
   if (spans.are_plain) {
     pass.constants["span"] = span;
@@ -162,8 +161,8 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
 }
 
 /// As asked for, else the one that is expected to be faster within the error.
-Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
-                                     Storage where, const Spans& spans, double spent) {
+Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid, Storage where,
+                                     const Spans& spans, double spent) {
   const bool is_free = !p.options.contains("math");
   if (is_free ? p.options.contains("read_pixels") : choice(p, "math", kDecimateMath, "f32") == 0) {
     return decimating_by_sums(p, x, y, grid, where, spans);
@@ -246,7 +245,9 @@ AxisTaps spline_taps(const AxisPlan& axis, double gain) {
   return out;
 }
 
-double share_of_pixel(const Spans& spans, const FormatInfo& format) { return spans.are_plain ? format.channels / 4.0 : 1.0; }
+double share_of_pixel(const Spans& spans, const FormatInfo& format) {
+  return spans.are_plain ? format.channels / 4.0 : 1.0;
+}
 
 PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid) {
   return {static_cast<std::int32_t>(grid.x.size), static_cast<std::int32_t>(grid.y.size)};

@@ -1,8 +1,8 @@
 // What the forms of gauss.decimate's first step on GPUs share.
 #pragma once
 
-#include "algorithms/multirate/gauss_decimate.h"
 #include "algorithms/common/separable_gpu.h"
+#include "algorithms/multirate/gauss_decimate.h"
 
 namespace mollify {
 
@@ -21,9 +21,9 @@ struct Spans {
 /// One dispatch: its pass but for what it reads and writes, and what it costs.
 struct DecimateStep {
   Pass pass;
-  Options options;               ///< as they were resolved
-  double error = 0.0;            ///< of what it rounds beside sums in f32, full-scale units
-  double seconds = 0.0;          ///< rough
+  Options options;       ///< as they were resolved
+  double error = 0.0;    ///< of what it rounds beside sums in f32, full-scale units
+  double seconds = 0.0;  ///< rough
 };
 
 /// The spline times `gain`.
@@ -40,7 +40,7 @@ struct Expansion {
   const AxisPlan& x;
   const AxisPlan& y;
   PerAxis<CellRange> grid;
-  PixelFormat format;     ///< of cells
+  PixelFormat format;  ///< of cells
   gpu::Storage storage;
   Spans spans;
 

@@ -14,7 +14,9 @@ inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", 
 inline constexpr std::size_t kMostGridTaps = 65;
 
 /// Of numbers that are not negative.
-[[nodiscard]] constexpr std::int32_t ceil_div(std::int64_t a, std::int64_t b) { return static_cast<std::int32_t>((a + b - 1) / b); }
+[[nodiscard]] constexpr std::int32_t ceil_div(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int32_t>((a + b - 1) / b);
+}
 
 /// What a lane sums at once: whole cells of four channels, or one number of others.
 struct GridUnits {

@@ -1,13 +1,12 @@
 // The blur of gauss.decimate's grid on GPUs. Grids are small, so that what counts is how long a group takes rather than how
 // much it reads: a tile takes a few rounds of loads and three barriers, a walk one after the other for every two rows. Tiles
 // read their margins anew, from the second cache; where those are most of what they read, groups walk.
-#include "algorithms/common/occupancy.h"
-#include "algorithms/multirate/gauss_grid.h"
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "algorithms/common/occupancy.h"
+#include "algorithms/multirate/gauss_grid.h"
 #include "model/tuning.h"
 
 namespace mollify {
@@ -19,7 +18,9 @@ constexpr std::string_view kKernel = "gauss_grid";
 constexpr std::string_view kTiles = kGridBlurs[0];
 constexpr std::string_view kWalk = kGridBlurs[1];
 
-std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
+std::int32_t count_of(const AxisTaps& taps) {
+  return static_cast<std::int32_t>(taps.weights.size());
+}
 
 /// What one group of gauss_grid.comp makes.
 struct Tile {
@@ -36,7 +37,7 @@ Tile tile_of(PerAxis<std::int32_t> group, std::int32_t span, std::int32_t taps, 
 /// as fast as shared memory. While some groups wait for cells, others sum, so that what takes longest counts most. All is
 /// over when the processor is done that has most groups.
 double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
-  constexpr double kLatency = 4e-6;          // of rounds of loads, and barriers
+  constexpr double kLatency = 4e-6;  // of rounds of loads, and barriers
   const GpuTuning& device = gpu_tuning(p.device);
   const double numbers = tile.cells.units.bytes / 4.0;
   const double columns = tile.cells.width() + count_of(work.taps.x) - 1.0;

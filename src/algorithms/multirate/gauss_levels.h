@@ -9,7 +9,7 @@
 
 namespace mollify {
 
-inline constexpr BoxSpline kHalvingSpline{4};  // four boxes of two pixels are [1 4 6 4 1] / 16
+inline constexpr BoxSpline kHalvingSpline{4};    // four boxes of two pixels are [1 4 6 4 1] / 16
 inline constexpr double kLeastLevelSpan = 1.25;  // pixels of the last level that a sigma must span: fits are rough below
 inline constexpr double kMostLevelSpan = 16.0;   // what fitting takes grows with the cube of that
 

@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/multirate/gauss_levels.h"
 #include "algorithms/common/propose.h"
+#include "algorithms/multirate/gauss_levels.h"
 #include "backends/cpu/kernels/layout.h"
-#include "math/decimation.h"
 #include "base/text.h"
+#include "math/decimation.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -54,8 +54,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   if (!rounding) return rounding.error();
 
   Proposal out;
-  out.error = kernel_distance_error(x.l1_distance + y.l1_distance, p.src.format) + fixed_x->distance + fixed_y->distance +
-              rounding->error;
+  out.error = kernel_distance_error(x.l1_distance + y.l1_distance, p.src.format) + fixed_x->distance + fixed_y->distance + rounding->error;
   out.options = {{"levels", std::to_string(levels)}};
 
   const int channels = format.channels == 3 ? 4 : format.channels;  // as levels hold them
@@ -78,20 +77,16 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   needs.pixel_operations = spreading * channels * (kLevelCost * (1.0 + small / 3.0) + taps);
   Pass pass;
   pass.kernel = kKernel;
-  pass.constants = {{"halvings", halvings}, {"levels", levels},
-                    {"rounding", rounding->number()}};
+  pass.constants = {{"halvings", halvings}, {"levels", levels}, {"rounding", rounding->number()}};
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = cpu_tile(p.device, pass.size, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
-  out.scratch_bytes = p.device.threads * cpu::GaussPyramidScratch(nullptr, pass.tile.x, levels, x.radius(), y.radius(),
-                                                                  format.channels).bytes;
-  const auto with_halo = [](std::int64_t tile, std::int64_t more) {
-    return static_cast<double>(tile + more) / static_cast<double>(tile);
-  };
+  out.scratch_bytes =
+      p.device.threads * cpu::GaussPyramidScratch(nullptr, pass.tile.x, levels, x.radius(), y.radius(), format.channels).bytes;
+  const auto with_halo = [](std::int64_t tile, std::int64_t more) { return static_cast<double>(tile + more) / static_cast<double>(tile); };
   const double overlap = with_halo(pass.tile.x, needs.halo.x) * with_halo(pass.tile.y, needs.halo.y);
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) +
-                copy_seconds(p.device, out.moved_bytes);
+  out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) + copy_seconds(p.device, out.moved_bytes);
   out.reach = reach_on_both_sides(reach_of_levels(levels, x.radius()), reach_of_levels(levels, y.radius()));
   pass.taps = {std::move(x.taps), std::move(y.taps)};
   out.passes.push_back(std::move(pass));
@@ -111,15 +106,15 @@ Result<Proposal> propose(const Problem& p) {
   if (const auto given = p.options.find("levels"); given != p.options.end()) {
     return propose_levels(p, given->second.front() - '0');
   }
-  Result<Proposal> best = refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is not 1.25 to 16 pixels of any level");
+  Result<Proposal> best =
+      refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is not 1.25 to 16 pixels of any level");
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {
     const double span = std::min(gaussian->sigma.x, gaussian->sigma.y) / (1 << levels);
     if (span > kUsualSpan && levels < cpu::kMaxPyramidLevels) continue;
     Result<Proposal> other = propose_levels(p, levels);
     if (!other) continue;
     const auto misses = [&](const Proposal& q) { return q.error > p.allowed_error; };
-    const bool is_better = !best || (misses(*best) ? other->error < best->error
-                                                   : !misses(*other) && other->seconds < best->seconds);
+    const bool is_better = !best || (misses(*best) ? other->error < best->error : !misses(*other) && other->seconds < best->seconds);
     if (is_better) best = std::move(other);
   }
   return best;
@@ -127,9 +122,8 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-constinit const Algorithm kGaussPyramid = {
-    {"gauss.pyramid", "a Gaussian on 8-bit images in 16-bit integers: halve, blur, double", "this project, after Burt and Adelson 1983",
-     kOptions},
-    propose};
+constinit const Algorithm kGaussPyramid = {{"gauss.pyramid", "a Gaussian on 8-bit images in 16-bit integers: halve, blur, double",
+                                            "this project, after Burt and Adelson 1983", kOptions},
+                                           propose};
 
 }  // namespace mollify

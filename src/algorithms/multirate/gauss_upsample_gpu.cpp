@@ -16,7 +16,7 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kExpand = "gauss_upsample";
-constexpr std::string_view kExpandSpans = "gauss_upsample_vec";  // the same for pixels as they are stored
+constexpr std::string_view kExpandSpans = "gauss_upsample_vec";    // the same for pixels as they are stored
 constexpr std::string_view kExpandTile = "gauss_upsample_tile";    // these, blurring the grid as well, a tile of it a group
 constexpr std::string_view kExpandStrip = "gauss_upsample_strip";  // the same a few rows at a time
 constexpr std::int32_t kThreads = 128;
@@ -39,9 +39,7 @@ std::int32_t expanding_pieces(const Problem& p, const AxisPlan& y, const Spans& 
 std::int32_t divide_by_middle(AxisTaps& spline, const AxisPlan& axis) {
   const auto middle = static_cast<std::int32_t>((axis.cells() - 1) / 2);
   for (std::int32_t phase = 0; phase < axis.factor; ++phase) {
-    const auto weight = [&](std::int32_t cell) -> double& {
-      return spline.weights[static_cast<std::size_t>(phase + axis.factor * cell)];
-    };
+    const auto weight = [&](std::int32_t cell) -> double& { return spline.weights[static_cast<std::size_t>(phase + axis.factor * cell)]; };
     for (std::int32_t cell = 0; cell < axis.cells(); ++cell) {
       if (cell != middle) weight(cell) /= weight(middle);
     }
@@ -80,9 +78,7 @@ struct Tile {
 
   [[nodiscard]] std::int32_t threads() const { return group.x * group.y; }
   /// Spans of cells that a lane sums across and keeps until all have.
-  [[nodiscard]] std::int32_t rounds() const {
-    return ceil_div(std::int64_t{cells.spans} * cells.units.count * cells.height, threads());
-  }
+  [[nodiscard]] std::int32_t rounds() const { return ceil_div(std::int64_t{cells.spans} * cells.units.count * cells.height, threads()); }
 };
 
 Tile tile_of(const Expansion& e, std::int32_t span, PerAxis<std::int32_t> group, std::int32_t cell_rows) {
@@ -103,8 +99,7 @@ double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
   const auto taps_y = static_cast<double>(e.y.coarse.weights.size());
   const double rounds_down = std::ceil(columns * grid.height / grid.span / tile.threads());
   const double down = rounds_down * (5.0 * (taps_y + grid.span - 1.0) + numbers * grid.span * taps_y + 4.0 * grid.span);
-  const double across = tile.rounds() * ((numbers + 1.0) * (grid.taps + grid.span - 1.0) +
-                                         numbers * grid.span * (grid.taps + 2.0) + 20.0);
+  const double across = tile.rounds() * ((numbers + 1.0) * (grid.taps + grid.span - 1.0) + numbers * grid.span * (grid.taps + 2.0) + 20.0);
   const double span_numbers = static_cast<double>(e.spans.written) * info(p.dst.format).channels;
   const double near = static_cast<double>(e.x.cells()) + std::floor((e.spans.written + e.x.factor - 2.0) / e.x.factor);
   const auto mixed = static_cast<double>(e.y.cells());
@@ -204,8 +199,7 @@ Result<DecimateStep> blurring_step(const Problem& p, const Expansion& e, std::st
   set_expansion(p, e, out.pass);
   out.pass.taps = {both(e.x.coarse, out.pass.taps.x), both(e.y.coarse, out.pass.taps.y)};
   if (Status s = check_taps(out.pass.taps, "a step"); !s) return s.error();
-  out.pass.constants.insert(
-      {{"taps_x", e.x.coarse.weights.size()}, {"taps_y", e.y.coarse.weights.size()}, {"above", above}});
+  out.pass.constants.insert({{"taps_x", e.x.coarse.weights.size()}, {"taps_y", e.y.coarse.weights.size()}, {"above", above}});
   set_grid_tile(out.pass, cells);
   return out;
 }
@@ -218,7 +212,8 @@ DecimateStep expanding_step(const Problem& p, const Expansion& e) {
   const std::int32_t pieces = expanding_pieces(p, e.y, e.spans, across);
   DecimateStep out;
   out.pass = make_pass(e.spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
-                       {columns, walk_length(p, p.dst.height, pieces, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.cells()})}, {kThreads, 1}, e.storage);
+                       {columns, walk_length(p, p.dst.height, pieces, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.cells()})},
+                       {kThreads, 1}, e.storage);
   set_expansion(p, e, out.pass);
   out.pass.constants["segment"] = out.pass.tile.y;
 

@@ -3,12 +3,13 @@
 // loses to box.any and to decimated Gaussians when R is large. Symmetric kernels on 8-bit images, up to some 120 taps, are
 // summed in 16-bit integers on CPUs.
 // Source: this project.
+#include "algorithms/separable/sep_fused.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <variant>
 
-#include "algorithms/separable/sep_fused.h"
 #include "algorithms/common/separable.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
@@ -27,25 +28,26 @@ constexpr std::array<std::string_view, 3> kBatches = {"1", "2", "3"};
 constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array<std::string_view, 2> kHalves = {"1", "2"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
-               "CPU: precision of rows, weights and sums"},
-    OptionInfo{"math", kFusedMath, "what is expected to be fastest within the error",
-               "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_x: along x only; coopmat_direct: each thread "
-               "loads its own part of them); or sums of f16 (mixed: along x only) of 8-bit and f16 pixels"},
+    OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact", "CPU: precision of rows, weights and sums"},
+    OptionInfo{
+        "math", kFusedMath, "what is expected to be fastest within the error",
+        "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_x: along x only; coopmat_direct: each thread "
+        "loads its own part of them); or sums of f16 (mixed: along x only) of 8-bit and f16 pixels"},
     OptionInfo{"between", kFusedBetween, "registers where the device can",
                "GPU, coopmat: where sums of one axis become operands of the other"},
     OptionInfo{"exchange", kFusedNeighbours, "what is expected to be faster",
                "GPU, f32: how threads exchange neighbouring pixels, through shared memory or by shuffles of registers"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"pixels_per_thread", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
-    OptionInfo{"threads", kThreads, "128, 64 for shuffles of bytes, 256 for many taps, 64 to 256 for matrices", "GPU: threads of a work group", true},
+    OptionInfo{"threads", kThreads, "128, 64 for shuffles of bytes, 256 for many taps, 64 to 256 for matrices",
+               "GPU: threads of a work group", true},
     OptionInfo{"split", kHalves, "1 where the error allows it",
                "GPU, coopmat: f16 numbers whose sum is a tap, or a value between the axes"},
-    OptionInfo{"blocks", kBlocks, "as registers allow", "GPU, coopmat: blocks of 16 columns of a subgroup; coopmat_x, coopmat_direct: of 8 columns",
+    OptionInfo{"blocks", kBlocks, "as registers allow",
+               "GPU, coopmat: blocks of 16 columns of a subgroup; coopmat_x, coopmat_direct: of 8 columns", true},
+    OptionInfo{"rows_in_flight", kBatches, "4, or 2 for many taps; shuffle: 2 to 4", "GPU: rows that a thread reads before it needs them",
                true},
-    OptionInfo{"rows_in_flight", kBatches, "4, or 2 for many taps; shuffle: 2 to 4", "GPU: rows that a thread reads before it needs them", true},
-    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group",
-               true}};
+    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group", true}};
 
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
 constexpr double kIntegerCost = 0.63;
@@ -100,9 +102,8 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   pass.constants = {{"halvings", halvings}, {"rounding", rounding->number()}};
   pass.taps = std::move(s->taps);
   constexpr double kRowCost = 3.0;
-  Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
-    return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes;
-  });
+  Proposal out = finish(p, std::move(pass), needs, kRowCost,
+                        [&](std::int32_t columns) { return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes; });
   out.error = s->cut_error + x->distance + y->distance + rounding->error;
   out.options = {{"accumulator", "u16"}};
   return out;
@@ -124,9 +125,7 @@ Result<Proposal> propose(const Problem& p) {
   std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
 
-  const Accumulator accumulator = choose_accumulator(p, [&](Accumulator a) {
-    return s->cut_error + rounding_error(p, *s, a);
-  });
+  const Accumulator accumulator = choose_accumulator(p, [&](Accumulator a) { return s->cut_error + rounding_error(p, *s, a); });
   // Means into 32-bit floats show what sums of more than a few equal numbers lose, whatever error is allowed.
   constexpr std::size_t kFew = 3;
   const FormatInfo& destination = info(p.dst.format);
@@ -159,7 +158,7 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-constinit const Algorithm kSepFused = {
-    {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions}, propose};
+constinit const Algorithm kSepFused = {{"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions},
+                                       propose};
 
 }  // namespace mollify

@@ -71,10 +71,10 @@ struct FusedWork {
 /// A pass without bindings and origin, and what it costs.
 struct FusedPass {
   Pass pass;
-  Options options;          ///< as they were resolved
-  double reads = 1.0;       ///< how often a source pixel is read
-  double seconds = 0.0;     ///< rough
-  double error = 0.0;       ///< of sums of less than f32
+  Options options;       ///< as they were resolved
+  double reads = 1.0;    ///< how often a source pixel is read
+  double seconds = 0.0;  ///< rough
+  double error = 0.0;    ///< of sums of less than f32
 };
 /// Kernels unroll all taps of a line: the refusal of more.
 [[nodiscard]] Status check_fused_taps(const FusedWork& work, std::size_t most = kMostFusedTaps);
@@ -88,10 +88,10 @@ struct LaneTaps {
   PerAxis<AxisTaps> taps;
   std::int32_t x_that_is_one = -1;  ///< the tap of x, if any
   bool first_of_y_is_one = false;
-  double scale = 1.0;               ///< sums of codes times this are codes ...
-  double centre = 0.0;              ///< ... less this, where sums are of f16
-  bool leave_range = false;         ///< results of an image of integers must be cut to its range
-  double error = 0.0;               ///< of taps and sums in f16
+  double scale = 1.0;        ///< sums of codes times this are codes ...
+  double centre = 0.0;       ///< ... less this, where sums are of f16
+  bool leave_range = false;  ///< results of an image of integers must be cut to its range
+  double error = 0.0;        ///< of taps and sums in f16
 };
 [[nodiscard]] Result<LaneTaps> lane_taps(const DeviceInfo& device, const FusedWork& work);
 

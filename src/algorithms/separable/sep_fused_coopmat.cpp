@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "algorithms/common/occupancy.h"
-#include "algorithms/separable/sep_fused.h"
 #include "algorithms/common/separable_gpu.h"
+#include "algorithms/separable/sep_fused.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -16,11 +16,13 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_coopmat";
-constexpr std::int32_t kSide = 16;        // of a matrix
+constexpr std::int32_t kSide = 16;      // of a matrix
 constexpr std::int32_t kMostBands = 6;  // matrices of taps an axis: more do not fit into registers
 
 /// Matrices of taps that 16 places need when their first tap lies `lead` places into the first.
-std::int32_t bands(std::int32_t taps, std::int32_t lead) { return (lead + taps + 2 * kSide - 2) / kSide; }
+std::int32_t bands(std::int32_t taps, std::int32_t lead) {
+  return (lead + taps + 2 * kSide - 2) / kSide;
+}
 
 /// How a group works unless options say so.
 struct Shape {
@@ -90,8 +92,8 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const std::int32_t lead = (4 - s->taps.taps.x.anchor % 4) % 4;
   const std::int32_t across = bands(s->nx(), lead);
   const std::int32_t down = bands(s->ny(), 0);
-  const Error too_many = refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) +
-                                 " taps, more than matrices in registers hold");
+  const Error too_many =
+      refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) + " taps, more than matrices in registers hold");
   if (std::max(across, down) > kMostBands) return too_many;
   HalfTaps half = half_taps(s->taps.taps, source);
   const Result<std::int32_t> halves = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
@@ -106,8 +108,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual.subgroups * subgroup);
   if (!threads) return threads.error();
   if (*threads % (subgroup * channels) != 0) {
-    return refusal("a group has as many subgroups for each channel: threads are a multiple of " +
-                   std::to_string(subgroup * channels));
+    return refusal("a group has as many subgroups for each channel: threads are a multiple of " + std::to_string(subgroup * channels));
   }
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
   const std::int32_t width = *threads / subgroup / channels * *blocks * kSide;
@@ -115,8 +116,8 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   constexpr std::int64_t kHalf = 2;     // bytes
   constexpr std::int64_t kPadding = 8;  // halves a row
   // The bands of taps lie where the rows do later, and before them the taps where results do.
-  const std::int64_t rows = std::max(channels * kSide * (reach + kPadding),
-                                     std::int64_t{kSide} * kSide * (half.halves.x * across + half.halves.y * down));
+  const std::int64_t rows =
+      std::max(channels * kSide * (reach + kPadding), std::int64_t{kSide} * kSide * (half.halves.x * across + half.halves.y * down));
   const std::int64_t done = std::max(channels * kSide * (width + kPadding), std::int64_t{4} * (s->nx() + s->ny()));
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
@@ -129,8 +130,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const std::int64_t loads = (fours + *threads - 1) / *threads;
   // Fitted to what pipelines took on an H100.
   const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * *halves * down + 4 * (*blocks + across - 1) +
-                                 4 * (half.halves.x * across + half.halves.y * down) +
-                                 loads * (2 + channels * source.bits / 8);
+                                 4 * (half.halves.x * across + half.halves.y * down) + loads * (2 + channels * source.bits / 8);
   const auto at_once = static_cast<std::int64_t>(processors(p)) * groups_of_processor(p, *threads, registers);
   // So many walks that all groups run at once, or in a few rounds of as many. A device that small images do not fill has groups to
   // spare for shorter ones.
@@ -138,8 +138,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const std::int64_t most = std::max(size.y / (kSide * down), 1);
   const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
   const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (size.y + kSide - 1) / kSide);
-  const Result<std::int32_t> pieces =
-      count(p, "chunks", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p, size.y, *pieces, kSide, {});
 
@@ -192,10 +191,9 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   // Fewer planes are fewer products and less shared memory, though as many turns. Three leave fours of pixels that are no whole 16 bytes.
   const double planes = channels == 3 ? 1.0 : (2.0 + channels) / 6.0;
   constexpr double kBands = 4e-7;  // making matrices of taps
-  constexpr double kShare = 0.9;  // of what the operations of others take
+  constexpr double kShare = 0.9;   // of what the operations of others take
   out.seconds = kBands + seconds(p.device, p.src.format, cost) * slowness * planes * kShare;
-  out.moved_bytes =
-      static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
   return out;
 }

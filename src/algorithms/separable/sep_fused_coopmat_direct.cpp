@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "algorithms/common/occupancy.h"
-#include "algorithms/separable/sep_fused.h"
 #include "algorithms/common/separable_gpu.h"
+#include "algorithms/separable/sep_fused.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -16,13 +16,13 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_coopmat_direct";
-constexpr std::int32_t kSide = 8;       // of a block of pixels
-constexpr std::int32_t kRows = 16;      // of a turn
+constexpr std::int32_t kSide = 8;   // of a block of pixels
+constexpr std::int32_t kRows = 16;  // of a turn
 constexpr std::int32_t kNew = kRows / kSide;
 constexpr std::int32_t kWordBytes = 4;
 constexpr std::int32_t kMostBands = 5;  // matrices of taps an axis: more, and the rows that are kept for them, do not fit into registers
 constexpr std::int32_t kUsualThreads = 128;
-constexpr std::int32_t kLanes = 32;     // of a subgroup, which share out a block so that each has two pixels of it
+constexpr std::int32_t kLanes = 32;  // of a subgroup, which share out a block so that each has two pixels of it
 
 template <class T>
 PerAxis<T> turned(const PerAxis<T>& v) {
@@ -99,8 +99,7 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   const std::int32_t read = *blocks + across - 1;
   constexpr std::int64_t kMostRegisters = 255;
   const std::int64_t registers = std::min(60 + std::int64_t{3} * read * (2 * kNew * words + kept * source.channels) / 2, kMostRegisters);
-  const auto at_once =
-      static_cast<std::int64_t>(processors(p)) * std::min(groups_of_processor(p, *threads, registers), usual.most_groups);
+  const auto at_once = static_cast<std::int64_t>(processors(p)) * std::min(groups_of_processor(p, *threads, registers), usual.most_groups);
   constexpr PerAxis<std::int32_t> kBlock{kSide, kRows};
   const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
   const std::int64_t strips = (size.x + width - 1) / width;
@@ -133,15 +132,16 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
     start = starts_of_codes(half);
   }
   pass.taps = turned(half.taps);
-  out.reach = PerAxis<Reach>{reach_of_block(pass.taps.x.anchor, kSide, across * kSide), reach_of_block(pass.taps.y.anchor, kRows, down * kSide)};
+  out.reach =
+      PerAxis<Reach>{reach_of_block(pass.taps.x.anchor, kSide, across * kSide), reach_of_block(pass.taps.y.anchor, kRows, down * kSide)};
   pass.parameters["between_start"] = start.x;
   pass.parameters["end_start"] = start.y;
   pass.parameters["gain"] = half.gain.x * half.gain.y;
 
   const double reads = (segment + kSide * kept) / static_cast<double>(segment) * read / *blocks;
   // Products that a block of results takes, and what else is done for one: fitted to what radii of 1 to 12 take on an H200.
-  const double products = source.channels * (down * half.halves.x * static_cast<double>(read) / *blocks +
-                                             across * (*halves + half.halves.y - 1));
+  const double products =
+      source.channels * (down * half.halves.x * static_cast<double>(read) / *blocks + across * (*halves + half.halves.y - 1));
   const double operations = 14.0 + 6.0 * source.channels + 23.0 * words + 0.64 * products;
   const double computed = pixels * operations / gpu_tuning(p.device).operations_per_second;
   const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / gpu_tuning(p.device).bytes_per_second;

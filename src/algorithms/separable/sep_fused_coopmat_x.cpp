@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "algorithms/common/occupancy.h"
-#include "algorithms/separable/sep_fused.h"
 #include "algorithms/common/separable_gpu.h"
+#include "algorithms/separable/sep_fused.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -80,7 +80,7 @@ Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p) {
   const std::int32_t lead = (span - s->taps.taps.x.anchor % span) % span;
   const std::int32_t steps = (lead + nx + kPlaces - 2) / kDeep + 1;
   const std::int32_t beside = (lead + nx - 1 + span - 1) / span * span;  // columns of the next block
-  constexpr std::int32_t kLanes = 32;  // which share out spans so that none fetches less than one
+  constexpr std::int32_t kLanes = 32;                                    // which share out spans so that none fetches less than one
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   if (subgroup != kLanes) return refusal("matrices along x alone are for subgroups of 32");
   const Result<std::int32_t> parts = count(p, "blocks", 8, 1);
@@ -101,7 +101,7 @@ Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p) {
   if (beside > columns) {
     return refusal("taps reach over " + std::to_string(beside) + " columns, further than the " + std::to_string(columns) + " of a block");
   }
-  constexpr std::int64_t kPixel = 8;           // bytes, in shared memory
+  constexpr std::int64_t kPixel = 8;            // bytes, in shared memory
   constexpr std::int64_t kPitch = kBlocks + 2;  // pixels of a place of all blocks
   const std::int64_t shared = kPixel * kPitch * *batch * (2 * columns - kPlaces + steps * kDeep);
   if (Status fits = check_shared(p, shared); !fits) return fits.error();
@@ -113,8 +113,7 @@ Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p) {
   constexpr std::int64_t kSharedOfProcessor = 100 << 10;
   const std::int64_t loads = *batch * *parts / span;
   const std::int64_t registers = 33 + 4 * *parts * ny + 4 * loads + 6 * (steps - 1);
-  const std::int64_t of_processor =
-      std::clamp<std::int64_t>(kSharedOfProcessor / shared, 1, groups_of_processor(p, *threads, registers));
+  const std::int64_t of_processor = std::clamp<std::int64_t>(kSharedOfProcessor / shared, 1, groups_of_processor(p, *threads, registers));
   const auto at_once = static_cast<std::int64_t>(processors(p)) * of_processor;
   const std::int64_t across = strips * p.batch;
   const std::int64_t most = std::max(size.y / (8 * ny), 1);

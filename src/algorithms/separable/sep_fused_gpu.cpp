@@ -5,8 +5,8 @@
 #include <array>
 
 #include "algorithms/common/occupancy.h"
-#include "algorithms/separable/sep_fused.h"
 #include "algorithms/common/separable_gpu.h"
+#include "algorithms/separable/sep_fused.h"
 
 namespace mollify {
 namespace {
@@ -17,15 +17,17 @@ constexpr std::string_view kKernel = "sep_fused";
 constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
 constexpr std::int32_t kMostTapsOfTwo = 45;   // of more, two pixels wide, they hardly do
 
-std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
+std::int32_t count_of(const AxisTaps& taps) {
+  return static_cast<std::int32_t>(taps.weights.size());
+}
 
 /// How one group works.
 struct Shape {
   std::int32_t channels = 1;
-  std::int32_t span = 4;       ///< neighbouring pixels of one channel that a lane makes
+  std::int32_t span = 4;  ///< neighbouring pixels of one channel that a lane makes
   std::int32_t threads = 128;
-  std::int32_t batch = 1;      ///< rows from one turn to the next
-  std::int32_t width = 0;      ///< columns that come out
+  std::int32_t batch = 1;  ///< rows from one turn to the next
+  std::int32_t width = 0;  ///< columns that come out
   [[nodiscard]] std::int32_t reach() const { return threads / channels * span; }
   [[nodiscard]] std::int64_t shared_bytes() const {
     return static_cast<std::int64_t>(sizeof(float)) * batch * channels * (reach() + width);
@@ -45,15 +47,13 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
     return refusal("spans of " + std::to_string(out.span) + " pixels are for lanes that lend each other pixels");
   }
   const std::int32_t usual = is_tall || nx > kMostTapsOfFour ? 256 : 128;
-  const Result<std::int32_t> threads =
-      count(p, "threads", p.device.gpu.max_group_invocations, usual / out.channels * out.channels);
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual / out.channels * out.channels);
   if (!threads) return threads.error();
   out.threads = *threads;
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
   out.width = out.reach() - (nx - 1 + out.span - 1) / out.span * out.span;
   if (out.width <= 0) {
-    return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " +
-                   std::to_string(out.threads) + " threads");
+    return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " + std::to_string(out.threads) + " threads");
   }
   // Measured on an H200: waits for a turn's rows count until the sums of many taps do.
   constexpr std::int32_t kFewTaps = 13;
@@ -82,8 +82,7 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   const Result<Shape> form = shape(p, work);
   if (!form) return form.error();
   const std::int64_t across = (work.size.x + form->width - 1) / form->width;
-  const Result<std::int32_t> pieces =
-      count(p, "chunks", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
+  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
   if (!pieces) return pieces.error();
   const std::int32_t segment = walk_length(p, work.size.y, *pieces, form->batch, {form->batch * (nx + ny), ny});
 
@@ -120,15 +119,15 @@ Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, Fused
   out.options = std::move(fused.options);
   out.options["math"] = kFusedMath[static_cast<std::size_t>(math)];
   out.seconds = fused.seconds;
-  out.moved_bytes =
-      static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * fused.reads) + p.dst.payload_bytes();
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * fused.reads) + p.dst.payload_bytes();
   fused.pass.origin = {s.region.x, s.region.y};
   out.passes.push_back(std::move(fused.pass));
   return out;
 }
 
 Result<Proposal> propose_sep_fused_shared(const Problem& p) {
-  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"}, "rows in shared memory");
+  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"},
+                              "rows in shared memory");
       !s) {
     return s.error();
   }
@@ -141,7 +140,8 @@ Result<Proposal> propose_sep_fused_shared(const Problem& p) {
 
 Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto has = [&](std::string_view option) { return p.options.contains(option); };
-  const auto math = static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("split") || has("between") ? "coopmat" : "f32"));
+  const auto math =
+      static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("split") || has("between") ? "coopmat" : "f32"));
   if (math == FusedMath::matrix) return propose_sep_fused_coopmat(p);
   if (math == FusedMath::matrix_x) return propose_sep_fused_coopmat_x(p);
   if (math == FusedMath::matrix_lanes) return propose_sep_fused_coopmat_direct(p);

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "algorithms/common/occupancy.h"
-#include "algorithms/separable/sep_fused.h"
 #include "algorithms/common/separable_gpu.h"
+#include "algorithms/separable/sep_fused.h"
 #include "model/tuning.h"
 
 namespace mollify {
@@ -18,8 +18,12 @@ constexpr std::string_view kKernel = "sep_fused_subgroup";
 constexpr std::int32_t kMostNumbers = 240;   // of a lane's sums and of what its taps see, with what else is in registers
 constexpr std::int32_t kUsualNumbers = 210;  // spans are halved to stay below this
 
-std::int32_t count_of(const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); }
-std::int32_t ceil_div(std::int32_t a, std::int32_t b) { return (a + b - 1) / b; }
+std::int32_t count_of(const AxisTaps& taps) {
+  return static_cast<std::int32_t>(taps.weights.size());
+}
+std::int32_t ceil_div(std::int32_t a, std::int32_t b) {
+  return (a + b - 1) / b;
+}
 
 /// How one subgroup works.
 struct Shape {
@@ -120,8 +124,7 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   const Shape form = shape(p, work, *span);
   if (form.width <= 0) return refusal("the taps reach further than the lanes of a subgroup");
   if (form.numbers > kMostNumbers) {
-    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(*span) +
-                   " pixels wide, do not fit into registers");
+    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(*span) + " pixels wide, do not fit into registers");
   }
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const Result<std::int32_t> threads =
@@ -172,7 +175,8 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
 }
 
 Result<Proposal> propose_sep_fused_subgroup(const Problem& p, FusedMath math) {
-  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"}, "shuffle"); !s) {
+  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"}, "shuffle");
+      !s) {
     return s.error();
   }
   if (Status s = check_lanes(p); !s) return s.error();

@@ -80,7 +80,9 @@ class CpuDevice final : public DeviceImpl {
 
 }  // namespace
 
-std::vector<DeviceInfo> list_devices() { return {describe(tbb::info::default_concurrency())}; }
+std::vector<DeviceInfo> list_devices() {
+  return {describe(tbb::info::default_concurrency())};
+}
 
 Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const DeviceOptions& options) {
   if (!which.empty() && which != "0" && processor_name().find(which) == std::string::npos) {

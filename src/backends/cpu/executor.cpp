@@ -32,14 +32,12 @@ class CpuExecutable final : public ExecutableImpl {
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches /*batches*/) const override {
     Scratch memory = allocate_scratch(plan().scratch_bytes);
     if (!memory) {
-      return Error{ErrorCode::out_of_memory,
-                   "no memory for " + std::to_string(plan().scratch_bytes) + " bytes of scratch space", {}};
+      return Error{ErrorCode::out_of_memory, "no memory for " + std::to_string(plan().scratch_bytes) + " bytes of scratch space", {}};
     }
     return std::unique_ptr<WorkspaceImpl>(std::make_unique<CpuWorkspace>(std::move(memory), worker_bytes_));
   }
 
-  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
-                           WorkspaceImpl& workspace) const override {
+  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
     const auto& own = static_cast<CpuWorkspace&>(workspace);
     if (plan().scratch_bytes == worker_bytes_ * workers_->threads()) {
       blur(src, dst, own);
@@ -93,8 +91,7 @@ class CpuExecutable final : public ExecutableImpl {
 
 Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::vector<Pipeline> pipelines,
                                                               std::shared_ptr<Workers> workers) {
-  return std::shared_ptr<const ExecutableImpl>(
-      std::make_shared<CpuExecutable>(plan, std::move(pipelines), std::move(workers)));
+  return std::shared_ptr<const ExecutableImpl>(std::make_shared<CpuExecutable>(plan, std::move(pipelines), std::move(workers)));
 }
 
 }  // namespace mollify::cpu

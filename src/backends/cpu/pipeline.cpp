@@ -24,8 +24,7 @@ RowPipeline row_pipeline(const Plan& plan) {
   const bool colour = plan.spec.alpha != AlphaMode::ignore || plan.spec.transfer != TransferFunction::none;
   RowPipeline rows;
   rows.source = {component_of(from), from.channels, plan.spec.alpha, plan.spec.transfer, colour ? 1.0 / from.unit() : 1.0};
-  rows.destination = {component_of(to), to.channels, plan.spec.alpha, plan.spec.transfer,
-                      colour ? to.unit() : to.unit() / from.unit()};
+  rows.destination = {component_of(to), to.channels, plan.spec.alpha, plan.spec.transfer, colour ? to.unit() : to.unit() / from.unit()};
   rows.border = plan.spec.border;
   rows.outside = decode_pixel(rows.source, plan.spec.border.value, from.unit());
   return rows;
@@ -38,13 +37,13 @@ TapsOf<T> taps_of(const AxisTaps& taps) {
 
 template <class T>
 std::function<void(const Tile&)> sep_fused(const Plan& plan, const Pass& pass, void (*kernel)(const SepFused<T>&, const Tile&)) {
-  return [kernel, k = SepFused<T>{row_pipeline(plan), taps_of<T>(pass.taps.x), taps_of<T>(pass.taps.y)}](
-             const Tile& tile) { kernel(k, tile); };
+  return [kernel, k = SepFused<T>{row_pipeline(plan), taps_of<T>(pass.taps.x), taps_of<T>(pass.taps.y)}](const Tile& tile) {
+    kernel(k, tile);
+  };
 }
 
 std::function<void(const Tile&)> make_sep_fused(const Plan& plan, const Pass& pass) {
-  return pass.constants.at("wide") != 0 ? sep_fused<double>(plan, pass, sep_fused_f64)
-                                        : sep_fused<float>(plan, pass, sep_fused_f32);
+  return pass.constants.at("wide") != 0 ? sep_fused<double>(plan, pass, sep_fused_f64) : sep_fused<float>(plan, pass, sep_fused_f32);
 }
 
 FixedTaps fixed_taps(const Pass& pass, const AxisTaps& taps) {
@@ -83,16 +82,14 @@ std::function<void(const Tile&)> make_gauss_cut(const Plan& plan, const Pass& pa
 }
 
 template <class T>
-std::function<void(const Tile&)> nxn_direct(const Plan& plan, const Pass& pass,
-                                            void (*kernel)(const NxnDirect<T>&, const Tile&)) {
+std::function<void(const Tile&)> nxn_direct(const Plan& plan, const Pass& pass, void (*kernel)(const NxnDirect<T>&, const Tile&)) {
   const Matrix& m = pass.matrix;
   return [kernel, k = NxnDirect<T>{row_pipeline(plan), m.width, m.height, m.anchor.x, m.anchor.y, rounded<T>(m.weights)}](
              const Tile& tile) { kernel(k, tile); };
 }
 
 std::function<void(const Tile&)> make_nxn_direct(const Plan& plan, const Pass& pass) {
-  return pass.constants.at("wide") != 0 ? nxn_direct<double>(plan, pass, nxn_direct_f64)
-                                        : nxn_direct<float>(plan, pass, nxn_direct_f32);
+  return pass.constants.at("wide") != 0 ? nxn_direct<double>(plan, pass, nxn_direct_f64) : nxn_direct<float>(plan, pass, nxn_direct_f32);
 }
 
 std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass) {
@@ -185,9 +182,7 @@ std::function<void(const Tile&)> make_gauss_upsample(const Plan& plan, const Pas
 }
 
 std::function<void(const Tile&)> make_gauss_one_pass(const Plan& plan, const Pass& pass) {
-  return [k = GaussOnePass{decimation(plan, pass), expansion(plan, pass)}](const Tile& tile) {
-    gauss_one_pass(k, tile);
-  };
+  return [k = GaussOnePass{decimation(plan, pass), expansion(plan, pass)}](const Tile& tile) { gauss_one_pass(k, tile); };
 }
 
 struct KernelRow {
@@ -199,7 +194,7 @@ struct KernelRow {
 constexpr std::array<std::string_view, 1> kWide = {"wide"};
 constexpr std::array<std::string_view, 2> kFixedConstants = {"halvings", "rounding"};
 constexpr std::array<std::string_view, 3> kPyramidConstants = {"halvings", "levels", "rounding"};
-constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_x", "height_y",     "levels_x",     "levels_y",
+constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_x", "height_y", "levels_x",     "levels_y",
                                                             "radius_x", "radius_y", "rounding", "undershoot_x", "undershoot_y"};
 constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide_pixels"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"cells_x",  "cells_y", "columns", "factor_x",
@@ -229,8 +224,8 @@ Result<std::vector<Pipeline>> make_pipelines(const Plan& plan) {
   for (const Pass& pass : plan.passes) {
     const auto row = std::find_if(kKernels.begin(), kKernels.end(), [&](const KernelRow& k) { return k.id == pass.kernel; });
     if (row == kKernels.end()) return Error{ErrorCode::unsupported, "the CPU backend has no kernel " + pass.kernel, {}};
-    const bool complete = std::equal(pass.constants.begin(), pass.constants.end(), row->constants.begin(),
-                                     row->constants.end(), [](const auto& a, std::string_view b) { return a.first == b; });
+    const bool complete = std::equal(pass.constants.begin(), pass.constants.end(), row->constants.begin(), row->constants.end(),
+                                     [](const auto& a, std::string_view b) { return a.first == b; });
     if (!complete) return Error{ErrorCode::internal, "the pass does not set exactly the constants of " + pass.kernel, {}};
     pipelines.push_back({row->make(plan, pass), pass.size, pass.tile});
   }

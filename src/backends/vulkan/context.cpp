@@ -36,7 +36,9 @@ std::vector<VkQueueFamilyProperties> queue_families(const InstanceFunctions& vk,
   return families;
 }
 
-bool computes(const VkQueueFamilyProperties& family) { return (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; }
+bool computes(const VkQueueFamilyProperties& family) {
+  return (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+}
 
 bool computes(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t family) {
   const std::vector<VkQueueFamilyProperties> families = queue_families(vk, physical);
@@ -61,15 +63,15 @@ std::string version(std::uint32_t v) {
 }
 
 /// Whether subgroups multiply 16 x `depth` matrices of one type by `depth` x `columns`, summed in another.
-bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t depth, std::uint32_t columns,
-                MatrixComponent numbers, MatrixComponent sums) {
+bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t depth, std::uint32_t columns, MatrixComponent numbers,
+                MatrixComponent sums) {
   std::uint32_t count = 0;
   if (vk.GetMatrices == nullptr || vk.GetMatrices(physical, &count, nullptr) != VK_SUCCESS) return false;
   std::vector<MatrixProperties> shapes(count);
   if (vk.GetMatrices(physical, &count, shapes.data()) != VK_SUCCESS) return false;
   return std::ranges::any_of(shapes, [=](const MatrixProperties& s) {
-    return s.rows == 16 && s.columns == columns && s.depth == depth && s.scope == MatrixProperties::kSubgroupScope &&
-           s.left == numbers && s.right == numbers && s.sum == sums && s.result == sums && s.saturates == VK_FALSE;
+    return s.rows == 16 && s.columns == columns && s.depth == depth && s.scope == MatrixProperties::kSubgroupScope && s.left == numbers &&
+           s.right == numbers && s.sum == sums && s.result == sums && s.saturates == VK_FALSE;
   });
 }
 
@@ -94,8 +96,8 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.subgroup_size = most(v11.subgroupSize);
   gpu.float16_arithmetic = enabled.v12.shaderFloat16 == VK_TRUE;
   const auto subgroups_do = [&](VkSubgroupFeatureFlags wanted) {
-    return (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-           (v11.subgroupSupportedOperations & wanted) == wanted && enabled.subgroups.computeFullSubgroups == VK_TRUE;
+    return (v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 && (v11.subgroupSupportedOperations & wanted) == wanted &&
+           enabled.subgroups.computeFullSubgroups == VK_TRUE;
   };
   gpu.quad_operations = subgroups_do(VK_SUBGROUP_FEATURE_QUAD_BIT);
   gpu.shuffle_operations = subgroups_do(VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT);
@@ -105,11 +107,10 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
                       v12.roundingModeIndependence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
   const bool has_matrices = enabled.matrices.cooperativeMatrix == VK_TRUE && enabled.v12.vulkanMemoryModel == VK_TRUE &&
                             enabled.subgroups.computeFullSubgroups == VK_TRUE && gpu.float16_arithmetic;
-  gpu.matrix_operations =
-      has_matrices && multiplies(vk, physical, 16, 8, MatrixComponent::float16, MatrixComponent::float32);
+  gpu.matrix_operations = has_matrices && multiplies(vk, physical, 16, 8, MatrixComponent::float16, MatrixComponent::float32);
   // Modules that convert them are of SPIR-V 1.6.
-  gpu.matrix_conversions = has_matrices && all.properties.apiVersion >= kNewestApiVersion &&
-                           enabled.conversions.cooperativeMatrixConversions == VK_TRUE;
+  gpu.matrix_conversions =
+      has_matrices && all.properties.apiVersion >= kNewestApiVersion && enabled.conversions.cooperativeMatrixConversions == VK_TRUE;
   gpu.small_matrices = gpu.matrix_conversions && subgroups_do(VK_SUBGROUP_FEATURE_VOTE_BIT) &&
                        multiplies(vk, physical, 8, 8, MatrixComponent::float16, MatrixComponent::float32);
   gpu.byte_matrices = has_matrices && enabled.v12.shaderInt8 == VK_TRUE &&
@@ -191,8 +192,7 @@ void read_enabled(const VkPhysicalDeviceFeatures2* chain, Features& enabled) {
         enabled.subgroups.computeFullSubgroups |= as(item, VkPhysicalDeviceVulkan13Features{})->computeFullSubgroups;
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES:
-        enabled.subgroups.computeFullSubgroups |=
-            as(item, VkPhysicalDeviceSubgroupSizeControlFeatures{})->computeFullSubgroups;
+        enabled.subgroups.computeFullSubgroups |= as(item, VkPhysicalDeviceSubgroupSizeControlFeatures{})->computeFullSubgroups;
         break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES:
         enabled.v12.storageBuffer8BitAccess |= as(item, VkPhysicalDevice8BitStorageFeatures{})->storageBuffer8BitAccess;
@@ -299,7 +299,9 @@ Instance::Instance(VkInstance instance) : instance_(instance), vk_(load_function
   std::erase_if(devices_, [&](VkPhysicalDevice physical) { return !is_usable(vk_, physical); });
 }
 
-Instance::~Instance() { vk_.DestroyInstance(instance_, nullptr); }
+Instance::~Instance() {
+  vk_.DestroyInstance(instance_, nullptr);
+}
 
 Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> instance, VkPhysicalDevice physical,
                                                const std::string& cache_folder) {
@@ -338,9 +340,7 @@ Result<std::shared_ptr<Context>> Context::open(std::shared_ptr<const Instance> i
 }
 
 Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
-  const auto lacks = [](const std::string& what) {
-    return Error{ErrorCode::invalid_argument, "the lent device lacks " + what, {}};
-  };
+  const auto lacks = [](const std::string& what) { return Error{ErrorCode::invalid_argument, "the lent device lacks " + what, {}}; };
   if (lent.get_instance_proc_addr == nullptr) return lacks("its vkGetInstanceProcAddr");
   if (lent.instance == VK_NULL_HANDLE || lent.physical_device == VK_NULL_HANDLE || lent.device == VK_NULL_HANDLE) {
     return lacks("one of instance, physical device and device");
@@ -350,8 +350,8 @@ Result<std::shared_ptr<Context>> Context::borrow(const LentDevice& lent) {
     return Error{ErrorCode::unsupported, "the lent device is not one with Vulkan 1.2 and a compute queue", {}};
   }
   if (!computes(vk, lent.physical_device, lent.queue_family)) {
-    return Error{ErrorCode::invalid_argument,
-                 "queue family " + std::to_string(lent.queue_family) + " of the lent device does not compute", {}};
+    return Error{
+        ErrorCode::invalid_argument, "queue family " + std::to_string(lent.queue_family) + " of the lent device does not compute", {}};
   }
   const std::shared_ptr<Context> context(new Context);
   context->handles_ = lent;
@@ -435,8 +435,8 @@ void Context::save_pipeline_cache() const {
   if (std::filesystem::file_size(path, ignored) == size) return;  // nothing new was compiled
   std::filesystem::create_directories(path.parent_path(), ignored);
   // Another process, or another device of this one, may read or write the same file: it must never see half of one.
-  const std::filesystem::path fresh = cache_path_ + "." + std::to_string(::getpid()) + "." +
-                                      std::to_string(reinterpret_cast<std::uintptr_t>(this));
+  const std::filesystem::path fresh =
+      cache_path_ + "." + std::to_string(::getpid()) + "." + std::to_string(reinterpret_cast<std::uintptr_t>(this));
   std::ofstream file(fresh, std::ios::binary);
   file.write(data.data(), static_cast<std::streamsize>(size));
   file.close();
@@ -527,8 +527,7 @@ Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const De
     for (const DeviceInfo& device : devices) error.reasons.push_back("there is " + device.name);
     return error;
   }
-  const Result<std::shared_ptr<Context>> context =
-      Context::open(*instance, (*instance)->devices()[index], options.cache_folder);
+  const Result<std::shared_ptr<Context>> context = Context::open(*instance, (*instance)->devices()[index], options.cache_folder);
   if (!context) return context.error();
   return make_device(*context, options.threads);
 }

@@ -11,9 +11,13 @@
 namespace mollify::vulkan {
 namespace {
 
-Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message), {}}; }
+Error invalid(std::string message) {
+  return {ErrorCode::invalid_argument, std::move(message), {}};
+}
 
-Error not_vulkan(const char* what) { return invalid(std::string(what) + " is not one of the Vulkan backend"); }
+Error not_vulkan(const char* what) {
+  return invalid(std::string(what) + " is not one of the Vulkan backend");
+}
 
 Result<std::shared_ptr<const Prepared>> prepared(const Executable& executable) {
   std::shared_ptr<const Prepared> prepared = prepared_of(Access::impl(executable));
@@ -46,8 +50,8 @@ Status check(std::string_view what, const BufferResource& buffer, const ImageDes
 
 Status check(std::string_view what, const Resource& resource, const ImageDesc& desc, const Prepared& prepared) {
   if (std::holds_alternative<ImageResource>(resource) != prepared.uses_images()) {
-    return invalid("the " + std::string(what) + " is " + (prepared.uses_images() ? "a buffer" : "an image") +
-                   ", the plan works on " + (prepared.uses_images() ? "images" : "buffers"));
+    return invalid("the " + std::string(what) + " is " + (prepared.uses_images() ? "a buffer" : "an image") + ", the plan works on " +
+                   (prepared.uses_images() ? "images" : "buffers"));
   }
   if (const auto* image = std::get_if<ImageResource>(&resource)) return check(what, *image, what == "source");
   return check(what, std::get<BufferResource>(resource), desc, *prepared.context());
@@ -74,8 +78,8 @@ Place place_of(const Resource& resource, const ImageDesc& desc, bool is_written)
     return {std::bit_cast<std::uint64_t>(image->view), 0, 1, is_written};
   }
   const auto& buffer = std::get<BufferResource>(resource);
-  return {std::bit_cast<std::uint64_t>(buffer.buffer), buffer.offset,
-          buffer.offset + static_cast<VkDeviceSize>(extent(buffer, desc)), is_written};
+  return {std::bit_cast<std::uint64_t>(buffer.buffer), buffer.offset, buffer.offset + static_cast<VkDeviceSize>(extent(buffer, desc)),
+          is_written};
 }
 
 /// Nothing that is written overlaps anything else.
@@ -156,7 +160,9 @@ Result<Recorder> Recorder::create(const Executable& executable, std::span<const 
   return Recorder(std::move(*impl));
 }
 
-void Recorder::record(VkCommandBuffer commands) const { impl_->record(commands); }
+void Recorder::record(VkCommandBuffer commands) const {
+  impl_->record(commands);
+}
 
 void Recorder::record(VkCommandBuffer commands, VkQueryPool queries, std::uint32_t first_query) const {
   const DeviceFunctions& vk = impl_->context().vk();

@@ -63,8 +63,7 @@ std::vector<VkBufferCopy> parts(const ImageDesc& desc, VkDeviceSize from, VkDevi
 /// One image in flight: everything is recorded once, so that a run only copies pixels and submits.
 class Slot {
  public:
-  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared,
-                                              const std::shared_ptr<Workers>& workers) {
+  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared, const std::shared_ptr<Workers>& workers) {
     std::unique_ptr<Slot> slot(new Slot(prepared, workers));
     if (Status s = slot->allocate(); !s) return s.error();
     return slot;
@@ -124,8 +123,8 @@ class Slot {
   Status allocate() {
     const Plan& plan = prepared_->plan();
     download_ = (own_image_bytes(*prepared_, plan.src) + kStagingAlignment - 1) / kStagingAlignment * kStagingAlignment;
-    const Result<std::size_t> buffer = staging_.add_buffer(
-        download_ + own_image_bytes(*prepared_, plan.dst), VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    const Result<std::size_t> buffer = staging_.add_buffer(download_ + own_image_bytes(*prepared_, plan.dst),
+                                                           VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     if (!buffer) return buffer.error();
     constexpr auto kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     // Reading back from memory that the host does not cache is ten times slower.
@@ -198,8 +197,7 @@ class VulkanExecutable final : public ExecutableImpl {
     return std::unique_ptr<WorkspaceImpl>(std::make_unique<VulkanWorkspace>(std::move(slots)));
   }
 
-  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst,
-                           WorkspaceImpl& workspace) const override {
+  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
     const auto& slots = static_cast<VulkanWorkspace&>(workspace).slots();
     const std::size_t in_flight = slots.size();
     Status status;
@@ -238,16 +236,15 @@ std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable) {
   return vulkan ? vulkan->prepared() : nullptr;
 }
 
-Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr<const Prepared>& prepared,
-                                                           std::size_t count) {
+Result<std::unique_ptr<DeviceImages>> DeviceImages::create(const std::shared_ptr<const Prepared>& prepared, std::size_t count) {
   std::unique_ptr<DeviceImages> images(new DeviceImages(prepared, count));
   const auto add = [&](const ImageDesc& desc, VkImageUsageFlags image_usage) {
     if (prepared->uses_images()) {
       return images->arena_.add_image(desc, image_usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     }
-    return images->arena_.add_buffer(
-        count * images->image_bytes(desc),
-        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    return images->arena_.add_buffer(count * images->image_bytes(desc), VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                                                            VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                            VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   };
   if (const auto source = add(prepared->plan().src, VK_IMAGE_USAGE_SAMPLED_BIT); !source) return source.error();
   if (const auto destination = add(prepared->plan().dst, VK_IMAGE_USAGE_STORAGE_BIT); !destination) {

@@ -27,8 +27,7 @@ InstanceFunctions load_functions(PFN_vkGetInstanceProcAddr get, VkInstance insta
 
 DeviceFunctions load_functions(const InstanceFunctions& instance, VkDevice device) {
   DeviceFunctions f;
-#define MOLLIFY_VULKAN_LOAD(function) \
-  f.function = reinterpret_cast<PFN_vk##function>(instance.GetDeviceProcAddr(device, "vk" #function));
+#define MOLLIFY_VULKAN_LOAD(function) f.function = reinterpret_cast<PFN_vk##function>(instance.GetDeviceProcAddr(device, "vk" #function));
   MOLLIFY_VULKAN_DEVICE_FUNCTIONS(MOLLIFY_VULKAN_LOAD)
 #undef MOLLIFY_VULKAN_LOAD
   return f;

@@ -49,7 +49,9 @@ std::int64_t extent(const BufferResource& buffer, const ImageDesc& desc) {
   return row_bytes(buffer, desc) * (desc.height - 1) + desc.row_payload_bytes();
 }
 
-VkDeviceSize payload(const ImageDesc& desc) { return static_cast<VkDeviceSize>(desc.payload_bytes()); }
+VkDeviceSize payload(const ImageDesc& desc) {
+  return static_cast<VkDeviceSize>(desc.payload_bytes());
+}
 
 VkDeviceSize pixel_bytes(const ImageDesc& desc) {
   return static_cast<VkDeviceSize>(mollify::info(desc.format).pixel_bytes());
@@ -84,8 +86,7 @@ std::size_t images_of_share(const Prepared& prepared) {
 
 std::size_t most_of_launch(const Prepared& prepared) {
   const auto most_bytes = static_cast<VkDeviceSize>(prepared.context()->info().gpu.max_buffer_bytes);
-  const VkDeviceSize larger =
-      std::max(own_image_bytes(prepared, prepared.plan().src), own_image_bytes(prepared, prepared.plan().dst));
+  const VkDeviceSize larger = std::max(own_image_bytes(prepared, prepared.plan().src), own_image_bytes(prepared, prepared.plan().dst));
   return std::min<std::size_t>(images_of_share(prepared), most_bytes / larger);
 }
 

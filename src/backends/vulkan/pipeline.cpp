@@ -14,13 +14,18 @@
 namespace mollify::vulkan {
 namespace {
 
-Error internal(std::string message) { return {ErrorCode::internal, std::move(message), {}}; }
+Error internal(std::string message) {
+  return {ErrorCode::internal, std::move(message), {}};
+}
 
 const ImageDesc& desc_of(const Plan& plan, const Binding& binding) {
   switch (binding.kind) {
-    case Binding::Kind::source: return plan.src;
-    case Binding::Kind::destination: return plan.dst;
-    case Binding::Kind::intermediate: break;
+    case Binding::Kind::source:
+      return plan.src;
+    case Binding::Kind::destination:
+      return plan.dst;
+    case Binding::Kind::intermediate:
+      break;
   }
   return plan.intermediates[static_cast<std::size_t>(binding.index)];
 }
@@ -210,10 +215,14 @@ std::vector<std::byte> packed_samples(const Matrix& matrix, bool half) {
 
 VkDescriptorType descriptor_type(BindingKind kind) {
   switch (kind) {
-    case BindingKind::sampled_image: return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
-    case BindingKind::storage_image: return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
-    case BindingKind::uniform_buffer: return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
-    case BindingKind::storage_buffer: return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    case BindingKind::sampled_image:
+      return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    case BindingKind::storage_image:
+      return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case BindingKind::uniform_buffer:
+      return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+    case BindingKind::storage_buffer:
+      return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
   }
   return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
@@ -269,8 +278,7 @@ struct Specialization {
   }
 };
 
-Status make_pipeline(const Context& context, const ShaderVariant& variant, const Specialization& specialization,
-                     PipelineObjects& out) {
+Status make_pipeline(const Context& context, const ShaderVariant& variant, const Specialization& specialization, PipelineObjects& out) {
   const DeviceFunctions& vk = context.vk();
   VkShaderModuleCreateInfo code{};
   code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -302,8 +310,7 @@ Status make_pipeline(const Context& context, const ShaderVariant& variant, const
                                                               : VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT;
   if (context.sets_robustness()) info.pNext = &robustness;
   info.layout = out.layout;
-  const VkResult r =
-      vk.CreateComputePipelines(context.device(), context.pipeline_cache(), 1, &info, nullptr, &out.pipeline);
+  const VkResult r = vk.CreateComputePipelines(context.device(), context.pipeline_cache(), 1, &info, nullptr, &out.pipeline);
   vk.DestroyShaderModule(context.device(), module, nullptr);
   return r == VK_SUCCESS ? Status() : Status(to_error(r, "compiling a pipeline"));
 }
@@ -364,8 +371,7 @@ Result<Pipeline> make_pass_pipeline(const Plan& plan, const Pass& pass, Layers l
   const Specialization& constants = resolved->constants;
   std::string key(reinterpret_cast<const char*>(&p.variant), sizeof p.variant);
   key.append(reinterpret_cast<const char*>(constants.values.data()), constants.values.size() * sizeof(std::uint32_t));
-  const Result<PipelineObjects> objects =
-      context.pipeline(key, [&] { return make_objects(context, *p.variant, constants); });
+  const Result<PipelineObjects> objects = context.pipeline(key, [&] { return make_objects(context, *p.variant, constants); });
   if (!objects) return objects.error();
   p.objects = *objects;
   return p;

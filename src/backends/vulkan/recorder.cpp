@@ -14,11 +14,15 @@ constexpr VkDeviceSize kWeightsAlignment = 256;  // no device asks for more
 /// The sampler's way past the edge that does what the border does. Planners ask for no other.
 VkSamplerAddressMode address_mode(BorderMode mode) {
   switch (mode) {
-    case BorderMode::reflect: return VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT;
-    case BorderMode::wrap: return VK_SAMPLER_ADDRESS_MODE_REPEAT;
-    case BorderMode::constant: return VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
+    case BorderMode::reflect:
+      return VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT;
+    case BorderMode::wrap:
+      return VK_SAMPLER_ADDRESS_MODE_REPEAT;
+    case BorderMode::constant:
+      return VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
     case BorderMode::clamp:
-    case BorderMode::mirror: break;
+    case BorderMode::mirror:
+      break;
   }
   return VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
 }
@@ -30,8 +34,8 @@ Result<VkSampler> make_sampler(const Context& context, VkFilter filter, const Bo
   info.addressModeU = address_mode(border.mode.x);
   info.addressModeV = address_mode(border.mode.y);
   info.addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
-  info.borderColor = border.value == std::array{1.0, 1.0, 1.0, 1.0} ? VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE
-                                                                    : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+  info.borderColor =
+      border.value == std::array{1.0, 1.0, 1.0, 1.0} ? VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
   VkSampler sampler = VK_NULL_HANDLE;
   if (const VkResult r = context.vk().CreateSampler(context.device(), &info, nullptr, &sampler); r != VK_SUCCESS) {
     return to_error(r, "making a sampler");
@@ -65,8 +69,7 @@ Status Prepared::upload_weights() {
   }
   // A kernel may see more of its block than it has weights for.
   total += static_cast<VkDeviceSize>(std::min<std::int64_t>(context_->info().gpu.max_uniform_bytes, 1 << 16));
-  const Result<std::size_t> buffer =
-      weights_.add_buffer(total, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+  const Result<std::size_t> buffer = weights_.add_buffer(total, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
   if (!buffer) return buffer.error();
   if (Status s = weights_.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
                                    VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
@@ -97,17 +100,17 @@ Status add_intermediates(const Prepared& prepared, std::size_t images, Arena& ar
     const VkDeviceSize others = std::min(share, images - first) - 1;
     for (const ImageDesc& desc : prepared.plan().intermediates) {
       const VkDeviceSize bytes = others * stride_of_intermediate(desc) + payload(desc);
-      const Result<std::size_t> index =
-          prepared.uses_images() ? arena.add_image(desc, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT)
-                                 : arena.add_buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+      const Result<std::size_t> index = prepared.uses_images()
+                                            ? arena.add_image(desc, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT)
+                                            : arena.add_buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
       if (!index) return index.error();
     }
   }
   return {};
 }
 
-Result<std::unique_ptr<RecorderImpl>> RecorderImpl::create(std::shared_ptr<const Prepared> prepared,
-                                                           std::span<const Target> batch, const Scratch& scratch) {
+Result<std::unique_ptr<RecorderImpl>> RecorderImpl::create(std::shared_ptr<const Prepared> prepared, std::span<const Target> batch,
+                                                           const Scratch& scratch) {
   std::unique_ptr<RecorderImpl> recorder(new RecorderImpl(std::move(prepared)));
   recorder->launches_ = launches_of(*recorder->prepared_, batch);
   if (Status s = recorder->make_intermediates(batch.size(), scratch); !s) return s.error();
@@ -132,8 +135,10 @@ Status RecorderImpl::make_intermediates(std::size_t images, const Scratch& scrat
   }
   if (scratch.memory != VK_NULL_HANDLE) {
     if (scratch.offset % scratch_.needs().alignment != 0) {
-      return Error{ErrorCode::invalid_argument, "scratch begins at byte " + std::to_string(scratch.offset) +
-                                                    ", it needs a multiple of " + std::to_string(scratch_.needs().alignment), {}};
+      return Error{ErrorCode::invalid_argument,
+                   "scratch begins at byte " + std::to_string(scratch.offset) + ", it needs a multiple of " +
+                       std::to_string(scratch_.needs().alignment),
+                   {}};
     }
     return scratch_.bind(scratch.memory, scratch.offset);
   }
@@ -185,8 +190,7 @@ void RecorderImpl::bind(std::size_t pass_index, std::size_t launch_index, const 
   const Pass& planned_pass = plan.passes[pass_index];
   const std::size_t index = set_index(pass_index, launch_index);
   parameters_[index] = pass.parameters;
-  const auto write = [&](std::uint32_t number, BindingKind kind, const VkDescriptorImageInfo* image,
-                         const VkDescriptorBufferInfo* buffer) {
+  const auto write = [&](std::uint32_t number, BindingKind kind, const VkDescriptorImageInfo* image, const VkDescriptorBufferInfo* buffer) {
     VkWriteDescriptorSet set{};
     set.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     set.dstSet = sets_[index];
@@ -268,8 +272,8 @@ void RecorderImpl::compute_barrier(VkCommandBuffer commands, std::span<const VkI
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-  context().vk().CmdPipelineBarrier(commands, kStage, kStage, 0, 1, &barrier, 0, nullptr,
-                                    static_cast<std::uint32_t>(images.size()), images.data());
+  context().vk().CmdPipelineBarrier(commands, kStage, kStage, 0, 1, &barrier, 0, nullptr, static_cast<std::uint32_t>(images.size()),
+                                    images.data());
 }
 
 void full_barrier(const Context& context, VkCommandBuffer commands) {
@@ -277,8 +281,8 @@ void full_barrier(const Context& context, VkCommandBuffer commands) {
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-  barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                          VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask =
+      VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
   context.vk().CmdPipelineBarrier(commands, kStages, kStages, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
 
@@ -287,8 +291,8 @@ void host_barrier(const Context& context, VkCommandBuffer commands) {
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  context.vk().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
-                                  nullptr, 0, nullptr);
+  context.vk().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                                  nullptr);
 }
 
 VkImageMemoryBarrier beginning_of(VkImage image, VkAccessFlags written_by) {

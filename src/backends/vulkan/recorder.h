@@ -31,8 +31,7 @@ class Prepared {
   [[nodiscard]] bool uses_images() const { return passes().front().reads_image(); }
 
  private:
-  Prepared(Plan plan, std::shared_ptr<Context> context)
-      : plan_(std::move(plan)), context_(std::move(context)), weights_(context_) {}
+  Prepared(Plan plan, std::shared_ptr<Context> context) : plan_(std::move(plan)), context_(std::move(context)), weights_(context_) {}
   [[nodiscard]] Status upload_weights();
   [[nodiscard]] Status make_samplers();
 
@@ -48,8 +47,8 @@ class Prepared {
 class RecorderImpl {
  public:
   /// The resources are of the plan's kind and size.
-  static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared,
-                                                      std::span<const Target> batch, const Scratch& scratch);
+  static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared, std::span<const Target> batch,
+                                                      const Scratch& scratch);
   /// One image, and memory of the recorder's own.
   static Result<std::unique_ptr<RecorderImpl>> create(std::shared_ptr<const Prepared> prepared, const Target& one) {
     return create(std::move(prepared), {&one, 1}, {});
@@ -62,8 +61,7 @@ class RecorderImpl {
   [[nodiscard]] const Context& context() const { return *prepared_->context(); }
 
  private:
-  explicit RecorderImpl(std::shared_ptr<const Prepared> prepared)
-      : prepared_(std::move(prepared)), scratch_(prepared_->context()) {}
+  explicit RecorderImpl(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), scratch_(prepared_->context()) {}
   [[nodiscard]] Status make_intermediates(std::size_t images, const Scratch& scratch);
   [[nodiscard]] Status make_pipelines();
   [[nodiscard]] Status make_sets();
@@ -77,9 +75,9 @@ class RecorderImpl {
   std::vector<Launch> launches_;
   std::vector<Pipeline> layered_;  ///< in place of the executable's where a launch has several images
   Arena scratch_;
-  std::vector<VkImageMemoryBarrier> images_begin_;   ///< of each intermediate, where these are images
+  std::vector<VkImageMemoryBarrier> images_begin_;  ///< of each intermediate, where these are images
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
-  std::vector<VkDescriptorSet> sets_;                ///< of each pass in each launch, see set_index()
+  std::vector<VkDescriptorSet> sets_;               ///< of each pass in each launch, see set_index()
   std::vector<std::vector<std::byte>> parameters_;  ///< likewise, with the distances in these buffers
 };
 

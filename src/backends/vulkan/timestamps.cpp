@@ -86,10 +86,9 @@ void Stopwatch::mark(VkCommandBuffer commands) {
 
 Result<std::vector<double>> Stopwatch::read() const {
   std::vector<std::uint64_t> ticks(next_);
-  const VkResult r = context_->vk().GetQueryPoolResults(context_->device(), queries_, 0, next_,
-                                                        ticks.size() * sizeof(std::uint64_t), ticks.data(),
-                                                        sizeof(std::uint64_t),
-                                                        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  const VkResult r =
+      context_->vk().GetQueryPoolResults(context_->device(), queries_, 0, next_, ticks.size() * sizeof(std::uint64_t), ticks.data(),
+                                         sizeof(std::uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
   if (r != VK_SUCCESS) return to_error(r, "reading timestamps");
   std::vector<double> times;
   for (std::size_t i = 0; i < ticks.size(); i += 2) {
@@ -104,14 +103,14 @@ std::int64_t timer_bytes(const Plan& plan, std::size_t batch) {
   return static_cast<std::int64_t>(set_count(plan, batch) * batch) * (image + plan.min_bytes);
 }
 
-std::int64_t timer_budget(const Context& context) { return context.device_memory_bytes() / 2; }
+std::int64_t timer_budget(const Context& context) {
+  return context.device_memory_bytes() / 2;
+}
 
-Result<std::unique_ptr<DeviceNoise>> DeviceNoise::create(const std::shared_ptr<const Context>& context,
-                                                         const ConstImageView& noise) {
+Result<std::unique_ptr<DeviceNoise>> DeviceNoise::create(const std::shared_ptr<const Context>& context, const ConstImageView& noise) {
   std::unique_ptr<DeviceNoise> made(new DeviceNoise(context, noise.desc));
   Arena& staging = made->staging_;
-  const Result<std::size_t> buffer =
-      staging.add_buffer(static_cast<VkDeviceSize>(made->bytes()), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
+  const Result<std::size_t> buffer = staging.add_buffer(static_cast<VkDeviceSize>(made->bytes()), VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
   if (!buffer) return buffer.error();
   if (Status s = staging.allocate(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 0); !s) {
     return s.error();
@@ -132,8 +131,7 @@ struct DeviceTimer::Set {
   std::unique_ptr<RecorderImpl> empty;
 };
 
-DeviceTimer::DeviceTimer(std::shared_ptr<const Prepared> prepared, std::size_t batch)
-    : prepared_(std::move(prepared)), batch_(batch) {}
+DeviceTimer::DeviceTimer(std::shared_ptr<const Prepared> prepared, std::size_t batch) : prepared_(std::move(prepared)), batch_(batch) {}
 
 DeviceTimer::~DeviceTimer() = default;
 
@@ -142,8 +140,9 @@ Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const P
   const std::shared_ptr<Context> context = prepared->context();
   if (const std::size_t most = std::max<std::size_t>(most_of_launch(*prepared), 1); batch > most) {
     return Error{ErrorCode::unsupported,
-                 "a batch of " + std::to_string(batch) + ": one dispatch makes at most " + std::to_string(most) +
-                     " of these images" + (prepared->uses_images() ? ", which are no buffers" : ""), {}};
+                 "a batch of " + std::to_string(batch) + ": one dispatch makes at most " + std::to_string(most) + " of these images" +
+                     (prepared->uses_images() ? ", which are no buffers" : ""),
+                 {}};
   }
   std::unique_ptr<DeviceTimer> timer(new DeviceTimer(std::move(prepared), batch));
   Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kKinds * kMaxRuns);
@@ -183,9 +182,8 @@ Status DeviceTimer::make_sets(const DeviceNoise& noise) {
     if (!blur) return blur.error();
     set->blur = std::move(*blur);
     for (int end = 0; end < 2; ++end) {
-      const Result<std::size_t> buffer =
-          set->buffers.add_buffer(bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                             VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+      const Result<std::size_t> buffer = set->buffers.add_buffer(
+          bytes, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
       if (!buffer) return buffer.error();
     }
     if (Status s = set->buffers.allocate(0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT); !s) return s;
@@ -273,8 +271,7 @@ Result<std::vector<double>> DeviceTimer::measure_submissions(int runs) {
 
 DeviceContest::~DeviceContest() = default;
 
-Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_ptr<const Prepared>& prepared,
-                                                             const DeviceNoise& noise) {
+Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_ptr<const Prepared>& prepared, const DeviceNoise& noise) {
   const std::shared_ptr<const Context> context = prepared->context();
   std::unique_ptr<DeviceContest> contest(new DeviceContest(context));
   Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kMaxExecutables);

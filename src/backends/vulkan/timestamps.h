@@ -74,8 +74,7 @@ class DeviceTimer {
  public:
   /// `noise` fills the sources; it has the shape of the plan's source, or more rows. A blur is of a whole batch, in one
   /// dispatch a pass; the error says if that cannot be.
-  static Result<std::unique_ptr<DeviceTimer>> create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise,
-                                                     std::size_t batch);
+  static Result<std::unique_ptr<DeviceTimer>> create(std::shared_ptr<const Prepared> prepared, const DeviceNoise& noise, std::size_t batch);
   ~DeviceTimer();
   DeviceTimer(const DeviceTimer&) = delete;
   DeviceTimer& operator=(const DeviceTimer&) = delete;
@@ -109,8 +108,7 @@ class DeviceTimer {
 class DeviceContest {
  public:
   /// `noise` fills the sources. The executables to come have the shapes and the storage of this one.
-  static Result<std::unique_ptr<DeviceContest>> create(const std::shared_ptr<const Prepared>& prepared,
-                                                       const DeviceNoise& noise);
+  static Result<std::unique_ptr<DeviceContest>> create(const std::shared_ptr<const Prepared>& prepared, const DeviceNoise& noise);
   ~DeviceContest();
   DeviceContest(const DeviceContest&) = delete;
   DeviceContest& operator=(const DeviceContest&) = delete;

@@ -10,7 +10,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) {
+  box_float<float>(box, tile);
+}
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -20,7 +22,9 @@ namespace mollify::cpu {
 
 HWY_EXPORT(box_any_f64);
 
-void box_any_f64(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_f64)(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(box_any_f64)(box, tile);
+}
 
 }  // namespace mollify::cpu
 #endif  // HWY_ONCE

@@ -23,8 +23,12 @@ void box_float(const BoxAny& box, const Tile& tile) {
 
 }  // namespace
 
-void box_any_f64(const BoxAny& box, const Tile& tile) { box_float<float>(box, tile); }
-void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double>(box, tile); }
+void box_any_f64(const BoxAny& box, const Tile& tile) {
+  box_float<float>(box, tile);
+}
+void box_any_wide(const BoxAny& box, const Tile& tile) {
+  box_float<double>(box, tile);
+}
 
 }  // namespace scalar
 

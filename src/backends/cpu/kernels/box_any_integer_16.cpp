@@ -23,7 +23,9 @@ namespace mollify::cpu {
 
 HWY_EXPORT(box_any_16_bit_sums);
 
-void box_any_16_bit_sums(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_16_bit_sums)(box, tile); }
+void box_any_16_bit_sums(const BoxAny& box, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(box_any_16_bit_sums)(box, tile);
+}
 
 }  // namespace mollify::cpu
 #endif  // HWY_ONCE

@@ -10,7 +10,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-void box_any_wide(const BoxAny& box, const Tile& tile) { box_float<double>(box, tile); }
+void box_any_wide(const BoxAny& box, const Tile& tile) {
+  box_float<double>(box, tile);
+}
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -20,7 +22,9 @@ namespace mollify::cpu {
 
 HWY_EXPORT(box_any_wide);
 
-void box_any_wide(const BoxAny& box, const Tile& tile) { HWY_DYNAMIC_DISPATCH(box_any_wide)(box, tile); }
+void box_any_wide(const BoxAny& box, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(box_any_wide)(box, tile);
+}
 
 }  // namespace mollify::cpu
 #endif  // HWY_ONCE

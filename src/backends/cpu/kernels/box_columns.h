@@ -15,9 +15,9 @@ namespace mollify::cpu {
 struct BoxColumns {
   const BoxAny& box;
   const ConstImageView& src;
-  std::int64_t x;            ///< source column of pixel 0
+  std::int64_t x;  ///< source column of pixel 0
   std::int64_t pixels;
-  std::int64_t first, last;  ///< [first, last) lie inside the image
+  std::int64_t first, last;          ///< [first, last) lie inside the image
   bool left_repeats, right_repeats;  ///< columns before `first`, from `last` on: follow from others of this tile
 
   BoxColumns(const BoxAny& b, const Tile& tile)
@@ -103,10 +103,14 @@ struct BoxColumns {
 template <class Body>
 void with_channels(int channels, const Body& body) {
   switch (channels) {
-    case 1: return body(std::integral_constant<int, 1>{});
-    case 2: return body(std::integral_constant<int, 2>{});
-    case 3: return body(std::integral_constant<int, 3>{});
-    default: return body(std::integral_constant<int, 4>{});
+    case 1:
+      return body(std::integral_constant<int, 1>{});
+    case 2:
+      return body(std::integral_constant<int, 2>{});
+    case 3:
+      return body(std::integral_constant<int, 3>{});
+    default:
+      return body(std::integral_constant<int, 4>{});
   }
 }
 

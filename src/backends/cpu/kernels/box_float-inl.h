@@ -254,8 +254,7 @@ class FloatWindows {
     with_channels(format.channels, [&](auto channels) HWY_ATTR {
       constexpr int kChannels = decltype(channels)::value;
       for (std::int64_t k = 0; k < rows_; k += kBoxRows) {
-        groups_to_rows<kChannels>(windows, to - from, k * kRowLanes<kChannels>, s_.out + k * s_.chunk_stride,
-                                  s_.chunk_stride);
+        groups_to_rows<kChannels>(windows, to - from, k * kRowLanes<kChannels>, s_.out + k * s_.chunk_stride, s_.chunk_stride);
       }
     });
     const std::int64_t pixel_bytes = info(tile_.dst.desc.format).pixel_bytes();

@@ -57,9 +57,15 @@ HWY_INLINE VecSum load_f64(SumTag d, const S* p) {
 using StoredF32 = hn::Rebind<float, SumTag>;
 
 /// Numbers of sums in f64, and back. Highway's emulation makes infinities finite.
-HWY_INLINE VecSum widened(hn::Vec<StoredF32> v) { return hn::PromoteTo(SumTag(), v); }
-HWY_INLINE VecSum widened(VecSum v) { return v; }
-HWY_INLINE VecSum narrowed(SumTag, VecSum v) { return v; }
+HWY_INLINE VecSum widened(hn::Vec<StoredF32> v) {
+  return hn::PromoteTo(SumTag(), v);
+}
+HWY_INLINE VecSum widened(VecSum v) {
+  return v;
+}
+HWY_INLINE VecSum narrowed(SumTag, VecSum v) {
+  return v;
+}
 HWY_INLINE hn::Vec<StoredF32> narrowed(StoredF32 d, VecSum v) {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
   HWY_ALIGN float lanes[kMaxLanes];
@@ -196,8 +202,8 @@ HWY_NOINLINE void begin_anew(const BoxMoves<S>& m, std::int64_t i, std::int64_t 
 
 /// kBoxRows steps of `count` sums, of which whole vectors are made, and their means.
 template <bool kFractional, class S, class Means, class Fresh>
-HWY_INLINE void step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, ColumnSums columns,
-                             const Means means, const Fresh& fresh) {
+HWY_INLINE void step_vectors(const BoxMoves<S>& m, const BoxWeights& weights, std::int64_t count, ColumnSums columns, const Means means,
+                             const Fresh& fresh) {
   const SumTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const S *const in0 = m.enters[0], *const in1 = m.enters[1], *const in2 = m.enters[2], *const in3 = m.enters[3];
@@ -457,8 +463,7 @@ class BoxFloatSums {
     const std::int64_t row_lanes = kGroup / box_float_rows(channels_);
     for (std::int64_t i = 0; i < kGroup; ++i) {
       const std::int64_t channel = std::min<std::int64_t>(i % row_lanes, channels_ - 1);
-      group[static_cast<std::size_t>(i)] =
-          static_cast<P>(box_.rows.outside[static_cast<std::size_t>(channel)] * size * box_.scale);
+      group[static_cast<std::size_t>(i)] = static_cast<P>(box_.rows.outside[static_cast<std::size_t>(channel)] * size * box_.scale);
     }
     return group;
   }

@@ -228,12 +228,10 @@ HWY_INLINE void groups_to_rows(const T* groups, std::int64_t pixels, std::int64_
   } else if constexpr (sizeof(T) == 4) {
     const hn::CappedTag<float, kVectorBytes / 4> d;
     const hn::Repartition<std::uint64_t, decltype(d)> pairs;
-    const auto get = [&](std::int64_t pixel, std::int64_t row_lane) HWY_ATTR {
-      return load_blocks(d, groups + pixel * kGroup + lane + row_lane, kQuad / kChannels * kGroup);
-    };
-    const auto put = [&](auto v, std::int64_t k, std::int64_t pixel) HWY_ATTR {
-      hn::StoreU(hn::BitCast(d, v), d, rows + k * stride + pixel * kChannels);
-    };
+    const auto get = [&](std::int64_t pixel, std::int64_t row_lane)
+                         HWY_ATTR { return load_blocks(d, groups + pixel * kGroup + lane + row_lane, kQuad / kChannels * kGroup); };
+    const auto put = [&](auto v, std::int64_t k, std::int64_t pixel)
+                         HWY_ATTR { hn::StoreU(hn::BitCast(d, v), d, rows + k * stride + pixel * kChannels); };
     const auto of_pairs = [&](auto v) HWY_ATTR { return hn::BitCast(pairs, v); };
     const auto step = static_cast<std::int64_t>(hn::Lanes(d)) / kChannels;
     for (std::int64_t i = 0; i < pixels; i += step) {

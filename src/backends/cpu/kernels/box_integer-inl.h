@@ -84,9 +84,7 @@ class IntegerSums {
     }
     for (; from < end; ++from) {
       const S* const a = components(from);
-      for_inside([&](auto d, std::int64_t i) HWY_ATTR {
-        hn::StoreU(hn::Add(hn::LoadU(d, sums + i), load(d, a + i)), d, sums + i);
-      });
+      for_inside([&](auto d, std::int64_t i) HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, sums + i), load(d, a + i)), d, sums + i); });
     }
     columns_.for_strays([&](std::int64_t i, std::int64_t column) {
       for (std::int64_t r = y - columns_.box.y.before; r < end; ++r) {
@@ -227,8 +225,8 @@ struct FinishedRows {
 
 /// Makes the windows along the sums and stores them.
 template <int kChannels, class S, class Sum>
-HWY_INLINE void finish_rows(const BoxAny& box, const BoxIntegerScratch& s, const IntegerSums<kChannels, S, Sum>& sums,
-                            const Ahead& ahead, FinishedRows rows) {
+HWY_INLINE void finish_rows(const BoxAny& box, const BoxIntegerScratch& s, const IntegerSums<kChannels, S, Sum>& sums, const Ahead& ahead,
+                            FinishedRows rows) {
   const std::int64_t pixels = rows.tile.out.width;
   const std::int64_t count = pixels * kChannels;
 #if MOLLIFY_HAS_BLOCKS
@@ -288,8 +286,7 @@ HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
 
 template <class S, class Sum>
 HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
-  with_channels(box.rows.source.channels,
-                [&](auto channels) HWY_ATTR { box_integer<decltype(channels)::value, S, Sum>(box, tile); });
+  with_channels(box.rows.source.channels, [&](auto channels) HWY_ATTR { box_integer<decltype(channels)::value, S, Sum>(box, tile); });
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE

@@ -108,8 +108,8 @@ HWY_INLINE VecI32 difference_of(I32 d, const std::int16_t* enters, const std::in
 
 /// Block j of vector i to block i of vector j; four blocks each.
 template <class D>
-HWY_INLINE void transpose_blocks(D d, hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3, hn::Vec<D>& t0,
-                                 hn::Vec<D>& t1, hn::Vec<D>& t2, hn::Vec<D>& t3) {
+HWY_INLINE void transpose_blocks(D d, hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D> v3, hn::Vec<D>& t0, hn::Vec<D>& t1,
+                                 hn::Vec<D>& t2, hn::Vec<D>& t3) {
   const auto even = hn::ConcatLowerLower(d, v2, v0), odd = hn::ConcatLowerLower(d, v3, v1);
   const auto even2 = hn::ConcatUpperUpper(d, v2, v0), odd2 = hn::ConcatUpperUpper(d, v3, v1);
   t0 = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd), even), t1 = hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even));
@@ -126,8 +126,8 @@ HWY_INLINE void store_groups(D d, hn::Vec<D> r0, hn::Vec<D> r1, hn::Vec<D> r2, h
     hn::StoreU(r2, d, to + 2 * kLanes), hn::StoreU(r3, d, to + 3 * kLanes);
   } else if constexpr (sizeof(hn::TFromD<D>) == 2) {
     const hn::Repartition<std::uint64_t, D> quads;
-    hn::StoreInterleaved4(hn::BitCast(quads, r0), hn::BitCast(quads, r1), hn::BitCast(quads, r2), hn::BitCast(quads, r3),
-                          quads, reinterpret_cast<std::uint64_t*>(to));
+    hn::StoreInterleaved4(hn::BitCast(quads, r0), hn::BitCast(quads, r1), hn::BitCast(quads, r2), hn::BitCast(quads, r3), quads,
+                          reinterpret_cast<std::uint64_t*>(to));
   } else if constexpr (kLanes == 2 * kBlock) {
     hn::StoreU(hn::ConcatLowerLower(d, r1, r0), d, to), hn::StoreU(hn::ConcatLowerLower(d, r3, r2), d, to + kLanes);
     hn::StoreU(hn::ConcatUpperUpper(d, r1, r0), d, to + 2 * kLanes);
@@ -243,9 +243,7 @@ class RowWindows {
         store_groups(d, difference(0, j), difference(1, j), difference(2, j), difference(3, j), quads + j * kBoxRows);
       }
       for (std::int64_t part = 0; part < kGroup; part += kLanes) {
-        const auto quad = [&](std::int64_t k) HWY_ATTR {
-          return sum_along_quad<kChannels>(d, hn::Load(d, quads + k * kGroup + part));
-        };
+        const auto quad = [&](std::int64_t k) HWY_ATTR { return sum_along_quad<kChannels>(d, hn::Load(d, quads + k * kGroup + part)); };
         const VecI32 q0 = hn::Add(quad(0), hn::Load(d, running_ + part));
         const VecI32 q1 = hn::Add(quad(1), last_of_quad<kChannels>(d, q0));
         const VecI32 q2 = hn::Add(quad(2), last_of_quad<kChannels>(d, q1));
@@ -309,9 +307,7 @@ class GroupWindows {
       const Sum* entering = leaving + window_ * kGroup;
       for (std::int64_t i = from; i < to; i += kStep, leaving += kQuads * kGroup, entering += kQuads * kGroup) {
         if (part == 0) fetch(i);
-        const auto difference = [&](std::int64_t k) HWY_ATTR {
-          return difference_of(d, entering + k * kGroup, leaving + k * kGroup);
-        };
+        const auto difference = [&](std::int64_t k) HWY_ATTR { return difference_of(d, entering + k * kGroup, leaving + k * kGroup); };
         const VecI32 q0 = hn::Add(running, difference(0));
         const VecI32 q1 = hn::Add(q0, difference(1));
         const VecI32 q2 = hn::Add(q1, difference(2));

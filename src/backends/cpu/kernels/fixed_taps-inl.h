@@ -32,7 +32,9 @@ HWY_INLINE void for_vectors(std::int64_t count, std::int64_t lanes, const Body& 
   if (i < count) body(count - lanes);
 }
 
-HWY_INLINE VecU16 product_of_pair(VecU16 a, VecU16 b, VecU16 weight) { return hn::MulHigh(hn::AverageRound(a, b), weight); }
+HWY_INLINE VecU16 product_of_pair(VecU16 a, VecU16 b, VecU16 weight) {
+  return hn::MulHigh(hn::AverageRound(a, b), weight);
+}
 
 /// Taps of a small radius, in registers, for loops that know how many there are: with one pair of taps the loops for any
 /// number take as long for what surrounds them as for the taps.
@@ -56,8 +58,8 @@ struct FewTaps {
 
 /// filter_columns_u16() for few taps.
 template <int kRadius>
-HWY_INLINE void filter_columns_few(const FewTaps<kRadius>& taps, std::int64_t channels, const std::uint16_t* row,
-                                   std::int64_t count, const std::byte* ahead, std::uint16_t* out) {
+HWY_INLINE void filter_columns_few(const FewTaps<kRadius>& taps, std::int64_t channels, const std::uint16_t* row, std::int64_t count,
+                                   const std::byte* ahead, std::uint16_t* out) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t i = 0; i < count; i += 2 * lanes) {
@@ -70,8 +72,8 @@ HWY_INLINE void filter_columns_few(const FewTaps<kRadius>& taps, std::int64_t ch
 }
 
 /// And for any number.
-HWY_INLINE void filter_columns_many(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row,
-                                    std::int64_t count, const std::byte* ahead, std::uint16_t* out) {
+HWY_INLINE void filter_columns_many(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row, std::int64_t count,
+                                    const std::byte* ahead, std::uint16_t* out) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const std::int64_t radius = taps.radius();
@@ -91,17 +93,14 @@ HWY_INLINE void filter_columns_many(const FixedTaps& taps, std::int64_t channels
       }
       for (; t < end; ++t, left += channels, right -= channels) {
         const VecU16 w = hn::Set(d, weights[t]);
-        const auto pair = [&](std::int64_t at) HWY_ATTR {
-          return product_of_pair(hn::LoadU(d, left + at), hn::LoadU(d, right + at), w);
-        };
+        const auto pair = [&](std::int64_t at) HWY_ATTR { return product_of_pair(hn::LoadU(d, left + at), hn::LoadU(d, right + at), w); };
         a = hn::Add(a, pair(0)), b = hn::Add(b, pair(lanes));
         c = hn::Add(c, pair(2 * lanes)), e = hn::Add(e, pair(3 * lanes));
       }
     }
     const VecU16 w = hn::Set(d, weights[radius]);
-    const auto finish = [&](VecU16 sum, std::int64_t at) HWY_ATTR {
-      hn::StoreU(hn::Add(sum, hn::MulHigh(hn::LoadU(d, left + at), w)), d, out + i + at);
-    };
+    const auto finish = [&](VecU16 sum, std::int64_t at)
+                            HWY_ATTR { hn::StoreU(hn::Add(sum, hn::MulHigh(hn::LoadU(d, left + at), w)), d, out + i + at); };
     finish(a, 0), finish(b, lanes), finish(c, 2 * lanes), finish(e, 3 * lanes);
   }
 }
@@ -111,9 +110,12 @@ template <class Body>
 HWY_INLINE void with_few_taps(const FixedTaps& taps, const Body& body) {
   if (taps.runs.size() == 1) {
     switch (taps.radius()) {
-      case 1: return body(std::integral_constant<int, 1>());
-      case 2: return body(std::integral_constant<int, 2>());
-      default: break;
+      case 1:
+        return body(std::integral_constant<int, 1>());
+      case 2:
+        return body(std::integral_constant<int, 2>());
+      default:
+        break;
     }
   }
   body(std::integral_constant<int, 0>());
@@ -121,8 +123,8 @@ HWY_INLINE void with_few_taps(const FixedTaps& taps, const Body& body) {
 
 /// The taps over a row. `row` has 2 * radius pixels more than `out`; both have room for four vectors more. Meanwhile as many
 /// bytes as are made are fetched from `ahead` on.
-HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row,
-                                   std::int64_t count, const std::byte* ahead, std::uint16_t* out) {
+HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels, const std::uint16_t* row, std::int64_t count,
+                                   const std::byte* ahead, std::uint16_t* out) {
   with_few_taps(taps, [&](auto radius) HWY_ATTR {
     constexpr int kRadius = decltype(radius)::value;
     if constexpr (kRadius > 0) {
@@ -134,8 +136,8 @@ HWY_INLINE void filter_columns_u16(const FixedTaps& taps, std::int64_t channels,
 }
 
 /// sum[j] += mean(up[j], down[j]) * weight, the high half
-HWY_INLINE void add_pairs(std::uint16_t weight, VecU16 up0, VecU16 up1, VecU16 up2, VecU16 up3, VecU16 down0, VecU16 down1,
-                          VecU16 down2, VecU16 down3, VecU16& sum0, VecU16& sum1, VecU16& sum2, VecU16& sum3) {
+HWY_INLINE void add_pairs(std::uint16_t weight, VecU16 up0, VecU16 up1, VecU16 up2, VecU16 up3, VecU16 down0, VecU16 down1, VecU16 down2,
+                          VecU16 down3, VecU16& sum0, VecU16& sum1, VecU16& sum2, VecU16& sum3) {
   const VecU16 w = hn::Set(U16(), weight);
   sum0 = hn::Add(sum0, product_of_pair(up0, down0, w)), sum1 = hn::Add(sum1, product_of_pair(up1, down1, w));
   sum2 = hn::Add(sum2, product_of_pair(up2, down2, w)), sum3 = hn::Add(sum3, product_of_pair(up3, down3, w));
@@ -143,8 +145,8 @@ HWY_INLINE void add_pairs(std::uint16_t weight, VecU16 up0, VecU16 up1, VecU16 u
 
 /// The taps over rows[j] + i, rows[j + 1] + i, ... for kRowBatch rows j: a vector of each. Rows that a tap needs above and
 /// below an output are those of the tap before at the next output, so each tap loads two.
-HWY_INLINE void sum_rows(const FixedTaps& taps, const std::uint16_t* const* rows, std::int64_t i, VecU16& sum0,
-                         VecU16& sum1, VecU16& sum2, VecU16& sum3) {
+HWY_INLINE void sum_rows(const FixedTaps& taps, const std::uint16_t* const* rows, std::int64_t i, VecU16& sum0, VecU16& sum1, VecU16& sum2,
+                         VecU16& sum3) {
   static_assert(kRowBatch == 4);
   const U16 d;
   const std::int64_t radius = taps.radius();

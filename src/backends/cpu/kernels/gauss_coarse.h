@@ -16,12 +16,12 @@ namespace mollify::cpu {
 /// hold all that its border needs loads everything.
 struct DecimateColumns {
   const RowPipeline& rows;
-  double scale;          ///< the sums are so many times as large as pixels
-  std::int64_t x;        ///< source column of column 0
+  double scale;    ///< the sums are so many times as large as pixels
+  std::int64_t x;  ///< source column of column 0
   std::int64_t columns;
-  std::int64_t width;    ///< of the source
+  std::int64_t width;  ///< of the source
   std::int64_t first, last;
-  bool whole = true;     ///< what is loaded lies in the image
+  bool whole = true;  ///< what is loaded lies in the image
 
   DecimateColumns(const GaussDecimate& k, std::int64_t from, std::int64_t count, std::int64_t source_width)
       : rows(k.rows),
@@ -66,10 +66,10 @@ struct CellRows {
   std::int64_t first_column, width;  ///< cells
   GaussDecimateScratch s;
   DecimateColumns columns;
-  std::int64_t first, last;   ///< cell rows wanted, [first, last)
-  std::int64_t begins;        ///< the cell row that the next source rows begin
-  float* sums[kMaxCells];     ///< of cell row begins - 1 - t, as far as it is summed
-  float* finished[kDecimateRows];  ///< finished sums
+  std::int64_t first, last;           ///< cell rows wanted, [first, last)
+  std::int64_t begins;                ///< the cell row that the next source rows begin
+  float* sums[kMaxCells];             ///< of cell row begins - 1 - t, as far as it is summed
+  float* finished[kDecimateRows];     ///< finished sums
   std::int64_t ready = 0, taken = 0;  ///< of them
 
   /// Tile::out in cells of the grid. The scratch has room for as many.
@@ -79,8 +79,7 @@ struct CellRows {
         first_column(k.grid.first.x + tile.out.x),
         width(tile.out.width),
         s(tile.scratch, width, k.axis.x.factor, taps(), {k.axis.y.factor, k.axis.y.cells}, k.rows.source.channels),
-        columns(k, first_column * k.axis.x.factor - k.axis.x.centre,
-                (width - 1) * k.axis.x.factor + taps(), src.desc.width),
+        columns(k, first_column * k.axis.x.factor - k.axis.x.centre, (width - 1) * k.axis.x.factor + taps(), src.desc.width),
         first(k.grid.first.y + tile.out.y),
         last(first + tile.out.height),
         begins(first) {

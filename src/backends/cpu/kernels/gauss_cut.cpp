@@ -25,8 +25,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
 /// The taps and the undershoot over rows[j], rows[j + 1], ... for kRowBatch rows j.
-HWY_NOINLINE void filter_level_rows(const CutAxis& axis, const std::uint16_t* const* rows, std::int64_t count,
-                                    std::uint16_t* out, std::int64_t stride) {
+HWY_NOINLINE void filter_level_rows(const CutAxis& axis, const std::uint16_t* const* rows, std::int64_t count, std::uint16_t* out,
+                                    std::int64_t stride) {
   const U16 d;
   const VecU16 undershoot = hn::Set(d, axis.undershoot);
   const std::uint16_t* const* last = rows + 2 * axis.reach();
@@ -42,8 +42,8 @@ HWY_NOINLINE void filter_level_rows(const CutAxis& axis, const std::uint16_t* co
 }
 
 /// The same over a row, which has 2 * reach pixels more than `out`; both have room for four vectors more.
-HWY_NOINLINE void filter_level_columns(const CutAxis& axis, std::int64_t channels, const std::uint16_t* row,
-                                       std::int64_t count, std::uint16_t* out) {
+HWY_NOINLINE void filter_level_columns(const CutAxis& axis, std::int64_t channels, const std::uint16_t* row, std::int64_t count,
+                                       std::uint16_t* out) {
   const U16 d;
   const VecU16 undershoot = hn::Set(d, axis.undershoot);
   const std::uint16_t* last = row + 2 * axis.reach() * channels;
@@ -57,8 +57,8 @@ HWY_NOINLINE void filter_level_columns(const CutAxis& axis, std::int64_t channel
 /// kRowBatch rows: those that double_rows() makes, and `height` times the window's sums, which take in a row of bytes and
 /// drop one for each.
 HWY_NOINLINE void double_rows_and_slide(const std::uint16_t* const* rows, const std::uint8_t* const* entering,
-                                        const std::uint8_t* const* leaving, std::uint16_t height, std::uint16_t* sums,
-                                        std::int64_t count, std::uint16_t* out, std::int64_t stride) {
+                                        const std::uint8_t* const* leaving, std::uint16_t height, std::uint16_t* sums, std::int64_t count,
+                                        std::uint16_t* out, std::int64_t stride) {
   const U16 d;
   const hn::Rebind<std::uint8_t, U16> d8;
   const VecU16 weight = hn::Set(d, height);
@@ -101,8 +101,7 @@ HWY_INLINE hn::Vec<D> last_of_blocks(D d, hn::Vec<D> v) {
 /// which do not. T is a whole pixel. Writes up to a vector more. Meanwhile as many bytes as there are components are fetched
 /// from `ahead` on.
 template <class T>
-HWY_NOINLINE void sum_along(const std::uint16_t* row, std::int64_t pixels, HWY_MAYBE_UNUSED const std::byte* ahead,
-                            std::uint16_t* out) {
+HWY_NOINLINE void sum_along(const std::uint16_t* row, std::int64_t pixels, HWY_MAYBE_UNUSED const std::byte* ahead, std::uint16_t* out) {
   constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
   constexpr std::uint16_t kHalf = 128;
   const std::int64_t count = pixels * kComponents;
@@ -134,9 +133,7 @@ HWY_NOINLINE void sum_along(const std::uint16_t* row, std::int64_t pixels, HWY_M
     hwy::Prefetch(ahead + i);
     auto sum = sums_in_blocks<T>(d, hn::ShiftRight<8>(hn::Add(hn::LoadU(d, row + i), half)));
 #if HWY_TARGET <= HWY_AVX3
-    const auto of = [&](auto index) HWY_ATTR {
-      return hn::TableLookupLanes(hn::BitCast(d64, last_of_blocks<T>(d, sum)), index);
-    };
+    const auto of = [&](auto index) HWY_ATTR { return hn::TableLookupLanes(hn::BitCast(d64, last_of_blocks<T>(d, sum)), index); };
     sum = hn::Add(sum, hn::BitCast(d, hn::IfThenElseZero(odd, of(first))));
     sum = hn::Add(sum, hn::BitCast(d, hn::IfThenElseZero(upper, of(middle))));
     const auto whole = hn::BitCast(d, of(last));
@@ -152,9 +149,8 @@ HWY_NOINLINE void sum_along(const std::uint16_t* row, std::int64_t pixels, HWY_M
 /// Components [first, last) of a row of bytes, and up to two vectors more: `smooth` and `height` times the difference of
 /// the sums behind the window and before it.
 template <Store kStore>
-HWY_NOINLINE void add_window(const std::uint16_t* smooth, const std::uint16_t* behind, const std::uint16_t* before,
-                             std::uint16_t height, std::uint16_t rounding, std::int64_t first, std::int64_t last,
-                             std::uint8_t* out) {
+HWY_NOINLINE void add_window(const std::uint16_t* smooth, const std::uint16_t* behind, const std::uint16_t* before, std::uint16_t height,
+                             std::uint16_t rounding, std::int64_t first, std::int64_t last, std::uint8_t* out) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const VecU16 weight = hn::Set(d, height), half = hn::Set(d, rounding);
@@ -208,8 +204,8 @@ class Cut {
                    for (std::int64_t j = from; j < to; ++j) {
                      const std::uint16_t* before = s_.running + j * s_.stride;
                      const std::uint16_t* behind = before + (2 * k_.x.radius + 1) * channels_;
-                     add_window<decltype(store)::value>(s_.smooth + j * s_.stride + skip(), behind, before, k_.x.height,
-                                                        k_.rounding, begin, end, out + j * stride);
+                     add_window<decltype(store)::value>(s_.smooth + j * s_.stride + skip(), behind, before, k_.x.height, k_.rounding, begin,
+                                                        end, out + j * stride);
                    }
                  });
     }
@@ -218,16 +214,12 @@ class Cut {
 
  private:
   /// Components of `smooth` before those of the tile.
-  [[nodiscard]] std::int64_t skip() const {
-    return (tile_.origin_x + tile_.out.x - x_.levels.up[0].first) * channels_;
-  }
+  [[nodiscard]] std::int64_t skip() const { return (tile_.origin_x + tile_.out.x - x_.levels.up[0].first) * channels_; }
 
   [[nodiscard]] std::uint16_t* down_row(std::size_t level, std::int64_t y) const {
     return s_.down[level] + (y - y_.down[level].first) % kDownRows * s_.stride;
   }
-  [[nodiscard]] std::uint16_t* ring_row(std::int64_t y) const {
-    return s_.ring + (y - y_.down[top_].first) % s_.ring_rows * s_.stride;
-  }
+  [[nodiscard]] std::uint16_t* ring_row(std::int64_t y) const { return s_.ring + (y - y_.down[top_].first) % s_.ring_rows * s_.stride; }
   [[nodiscard]] std::uint16_t* up_row(std::size_t level, std::int64_t y) const {
     return s_.up[level] + (y - y_.up[level].first) % kUpRows * s_.stride;
   }
@@ -322,8 +314,7 @@ class Cut {
       entering[j] = byte_row(y + j + k_.y.radius);
       leaving[j] = byte_row(y + j - k_.y.radius - 1);
     }
-    double_rows_and_slide(smooth, entering, leaving, k_.y.height, s_.sums, x_.count * channels_, s_.vertical,
-                          s_.stride);
+    double_rows_and_slide(smooth, entering, leaving, k_.y.height, s_.sums, x_.count * channels_, s_.vertical, s_.stride);
     ahead_ = std::max(ahead_, loaded_);
   }
 
@@ -370,15 +361,15 @@ class Cut {
   const CutSpan x_;
   const PyramidAxis y_;
   const std::size_t top_;
-  const std::int64_t stored_from_, stored_to_;  ///< columns of x_ that lie in the image
+  const std::int64_t stored_from_, stored_to_;                               ///< columns of x_ that lie in the image
   std::array<std::int64_t, kMaxPyramidLevels + 1> next_down_{}, next_up_{};  ///< row to make
-  std::int64_t loaded_;     ///< source row to load
-  std::int64_t ahead_ = 0;  ///< and to fetch
+  std::int64_t loaded_;                                                      ///< source row to load
+  std::int64_t ahead_ = 0;                                                   ///< and to fetch
 };
 
 void gauss_cut(const GaussCut& k, const Tile& tile) {
-  const GaussCutScratch s(tile.scratch, tile.out.width, {k.x.levels, k.x.reach(), k.x.radius},
-                          {k.y.levels, k.y.reach(), k.y.radius}, k.rows.source.channels);
+  const GaussCutScratch s(tile.scratch, tile.out.width, {k.x.levels, k.x.reach(), k.x.radius}, {k.y.levels, k.y.reach(), k.y.radius},
+                          k.rows.source.channels);
   Cut(k, tile, s).run();
 }
 
@@ -390,7 +381,9 @@ namespace mollify::cpu {
 
 HWY_EXPORT(gauss_cut);
 
-void gauss_cut(const GaussCut& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_cut)(k, tile); }
+void gauss_cut(const GaussCut& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(gauss_cut)(k, tile);
+}
 
 namespace scalar {
 namespace {
@@ -411,9 +404,7 @@ std::vector<std::uint32_t> blurred_line(const CutAxis& axis, std::int64_t first,
   make_line(levels.down[0], at);
   for (std::size_t level = 1; level <= top; ++level) {
     make_line(levels.down[level], [&](std::int64_t i) {
-      const auto below = [&](std::int64_t k) {
-        return line[static_cast<std::size_t>(2 * i + k - levels.down[level - 1].first)];
-      };
+      const auto below = [&](std::int64_t k) { return line[static_cast<std::size_t>(2 * i + k - levels.down[level - 1].first)]; };
       return mean(mean(below(-1), below(1)), mean(mean(mean(below(-2), below(2)), below(0)), below(0)));
     });
   }
@@ -424,9 +415,7 @@ std::vector<std::uint32_t> blurred_line(const CutAxis& axis, std::int64_t first,
   });
   for (std::size_t level = top; level > 0; --level) {
     make_line(levels.up[level - 1], [&](std::int64_t i) {
-      const auto above = [&](std::int64_t k) {
-        return line[static_cast<std::size_t>((i - (i & 1)) / 2 + k - levels.up[level].first)];
-      };
+      const auto above = [&](std::int64_t k) { return line[static_cast<std::size_t>((i - (i & 1)) / 2 + k - levels.up[level].first)]; };
       return i % 2 == 0 ? mean(mean(mean(above(-1), above(1)), above(0)), above(0)) : mean(above(0), above(1));
     });
   }

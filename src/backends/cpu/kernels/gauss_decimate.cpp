@@ -19,7 +19,7 @@ namespace mollify::cpu::HWY_NAMESPACE {
 // ---- vertically: the functions that walk rows are not inlined, as each of their many forms is called from several places
 
 template <int kCells>
-constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3 && kCells <= 6 ? 4 : 2;  // as many as leave all sums in registers
+constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3&& kCells <= 6 ? 4 : 2;  // as many as leave all sums in registers
 
 /// Asks the memory for what rows hold some way behind `p`, where kElements are read now: a hardware prefetcher knows neither
 /// that many rows at once nor what follows on the next page.
@@ -36,7 +36,7 @@ struct RowBlock {
   std::int64_t count = 0;  ///< of rows, at most kDecimateRows
   const float* weights = nullptr;
   std::int64_t factor = 1;
-  bool begins = false;     ///< sums[0] is new
+  bool begins = false;  ///< sums[0] is new
   float* const* sums = nullptr;
 };
 
@@ -58,7 +58,7 @@ HWY_NOINLINE void add_rows(const RowBlock& block, const S* const* rows, std::int
       VecF32 pixels[kVectors];
       HWY_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, rows[r] + i + v * lanes);
-      fetch_ahead<kVectors * static_cast<int>(hn::MaxLanes(F32()))>(rows[r] + i);
+      fetch_ahead<kVectors* static_cast<int>(hn::MaxLanes(F32()))>(rows[r] + i);
       HWY_UNROLL(8)
       for (int t = 0; t < kCells; ++t) {
         const VecF32 w = hn::Set(d, block.weights[t * block.factor + r]);
@@ -81,8 +81,7 @@ HWY_NOINLINE void add_rows(const RowBlock& block, const S* const* rows, std::int
 /// rows are finished. Sums stay in registers meanwhile, and move on as one cell row after another begins. Small factors
 /// gain by that: their sums would be loaded and stored as often as rows are. Touches whole groups of vectors.
 template <int kCells, class S>
-HWY_NOINLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S* const* rows, std::int64_t from,
-                             std::int64_t to) {
+HWY_NOINLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S* const* rows, std::int64_t from, std::int64_t to) {
   constexpr int kVectors = kVectorsAtOnce<kCells>;
   const F32 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -104,7 +103,7 @@ HWY_NOINLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S
         VecF32 pixels[kVectors];
         HWY_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, *row + i + v * lanes);
-        fetch_ahead<kVectors * static_cast<int>(hn::MaxLanes(F32()))>(*row + i);
+        fetch_ahead<kVectors* static_cast<int>(hn::MaxLanes(F32()))>(*row + i);
         HWY_UNROLL(8)
         for (int t = 0; t < kCells; ++t) {
           const VecF32 w = hn::Set(d, weights[t * factor]);
@@ -175,9 +174,8 @@ HWY_INLINE void with_source_rows(const CellRows& cells, std::int64_t y, std::int
 /// Calls body(cells, component) with both as compile-time values.
 template <class Body>
 HWY_INLINE void with_types(const CellRows& cells, const Body& body) {
-  with_component(cells.k.rows.source.component, [&](auto component) HWY_ATTR {
-    with_cells(cells.k.axis.y.cells, [&](auto count) HWY_ATTR { body(count, component); });
-  });
+  with_component(cells.k.rows.source.component,
+                 [&](auto component) HWY_ATTR { with_cells(cells.k.axis.y.cells, [&](auto count) HWY_ATTR { body(count, component); }); });
 }
 
 /// The rows that begin the next `groups` cell rows, all at once.
@@ -186,10 +184,9 @@ HWY_INLINE void slide(CellRows& cells, std::int64_t groups) {
   const std::int64_t y = cells.begins * axis.factor - axis.centre;
   with_types(cells, [&](auto count, auto component) HWY_ATTR {
     constexpr int kCells = decltype(count)::value;
-    with_source_rows<kCells, decltype(component)>(
-        cells, y, groups * axis.factor, [&](const auto* const* rows, std::int64_t from, std::int64_t to) HWY_ATTR {
-          slide_rows<kCells>(cells, groups, rows, from, to);
-        });
+    with_source_rows<kCells, decltype(component)>(cells, y, groups * axis.factor,
+                                                  [&](const auto* const* rows, std::int64_t from, std::int64_t to)
+                                                      HWY_ATTR { slide_rows<kCells>(cells, groups, rows, from, to); });
   });
 }
 
@@ -203,9 +200,9 @@ HWY_INLINE void add_blocks(CellRows& cells) {
     RowBlock block{std::min(kDecimateRows, axis.factor - row), axis.spline.data() + row, axis.factor, row == 0, sums};
     with_types(cells, [&](auto count, auto component) HWY_ATTR {
       constexpr int kCells = decltype(count)::value;
-      with_source_rows<kCells, decltype(component)>(
-          cells, cells.begins * axis.factor - axis.centre + row, block.count,
-          [&](const auto* const* rows, std::int64_t from, std::int64_t to) HWY_ATTR { add_rows<kCells>(block, rows, from, to); });
+      with_source_rows<kCells, decltype(component)>(cells, cells.begins * axis.factor - axis.centre + row, block.count,
+                                                    [&](const auto* const* rows, std::int64_t from, std::int64_t to)
+                                                        HWY_ATTR { add_rows<kCells>(block, rows, from, to); });
     });
   }
   cells.finished[0] = cells.sums[axis.cells - 1];
@@ -336,13 +333,17 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
   }
 }
 
-HWY_INLINE void decimate_row(int channels, const GaussDecimateScratch& s, const DecimatedAxis& axis, const float* row,
-                             std::int64_t cells, float* out) {
+HWY_INLINE void decimate_row(int channels, const GaussDecimateScratch& s, const DecimatedAxis& axis, const float* row, std::int64_t cells,
+                             float* out) {
   switch (channels) {
-    case 1: return decimate_row<1>(s, axis, row, cells, out);
-    case 2: return decimate_row<2>(s, axis, row, cells, out);
-    case 3: return decimate_row<3>(s, axis, row, cells, out);
-    default: return decimate_row<4>(s, axis, row, cells, out);
+    case 1:
+      return decimate_row<1>(s, axis, row, cells, out);
+    case 2:
+      return decimate_row<2>(s, axis, row, cells, out);
+    case 3:
+      return decimate_row<3>(s, axis, row, cells, out);
+    default:
+      return decimate_row<4>(s, axis, row, cells, out);
   }
 }
 
@@ -367,8 +368,12 @@ namespace mollify::cpu {
 HWY_EXPORT(gauss_decimate);
 HWY_EXPORT(make_cell_row);
 
-void gauss_decimate(const GaussDecimate& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_decimate)(k, tile); }
-void make_cell_row(CellRows& rows, float* out) { HWY_DYNAMIC_DISPATCH(make_cell_row)(rows, out); }
+void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(gauss_decimate)(k, tile);
+}
+void make_cell_row(CellRows& rows, float* out) {
+  HWY_DYNAMIC_DISPATCH(make_cell_row)(rows, out);
+}
 
 namespace scalar {
 
@@ -380,9 +385,9 @@ void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
       std::array<float, 4> sum{};
       for (std::size_t i = 0; i < k.axis.y.spline.size(); ++i) {
         for (std::size_t j = 0; j < k.axis.x.spline.size(); ++j) {
-          const std::array<float, 4> in = read_pixel<float>(
-              k.rows, tile.src, first(k.axis.x, k.grid.first.x + cell_x) + static_cast<std::int64_t>(j),
-              first(k.axis.y, k.grid.first.y + cell_y) + static_cast<std::int64_t>(i));
+          const std::array<float, 4> in =
+              read_pixel<float>(k.rows, tile.src, first(k.axis.x, k.grid.first.x + cell_x) + static_cast<std::int64_t>(j),
+                                first(k.axis.y, k.grid.first.y + cell_y) + static_cast<std::int64_t>(i));
           for (std::size_t c = 0; c < channels; ++c) sum[c] += k.axis.y.spline[i] * k.axis.x.spline[j] * in[c];
         }
       }

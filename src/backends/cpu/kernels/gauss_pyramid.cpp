@@ -22,8 +22,8 @@ namespace mollify::cpu::HWY_NAMESPACE {
 
 /// double_rows() to components [first, last) of rows of bytes, and up to two vectors more.
 template <Store kStore>
-HWY_NOINLINE void double_rows_to_bytes(const std::uint16_t* const* rows, std::uint16_t rounding, std::int64_t first,
-                                       std::int64_t last, std::uint8_t* out, std::int64_t stride) {
+HWY_NOINLINE void double_rows_to_bytes(const std::uint16_t* const* rows, std::uint16_t rounding, std::int64_t first, std::int64_t last,
+                                       std::uint8_t* out, std::int64_t stride) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const VecU16 half = hn::Set(d, rounding);
@@ -79,8 +79,7 @@ class Pyramid {
   }
 
   [[nodiscard]] std::uint16_t* up_row(std::size_t level, std::int64_t y) const {
-    return s_.up[level] + (y - y_.up[level].first) % kUpRows * s_.up_stride[level] +
-           (level == 1 ? to_line(skip_) : 0);
+    return s_.up[level] + (y - y_.up[level].first) % kUpRows * s_.up_stride[level] + (level == 1 ? to_line(skip_) : 0);
   }
   [[nodiscard]] std::uint16_t* down_row(std::size_t level, std::int64_t y) const {
     return s_.down[level] + (y - y_.down[level].first) % kDownRows * s_.down_stride[level];
@@ -155,7 +154,8 @@ class Pyramid {
         half = s_.spread;
       }
       std::uint16_t* row = level == top_ ? s_.top : down_row(level, y + j);
-      with_pixel(s_.channels, [&](auto pixel) HWY_ATTR { halve_columns<decltype(pixel)>(half, x_.down[level].count, ahead(level, j, half), row); });
+      with_pixel(s_.channels,
+                 [&](auto pixel) HWY_ATTR { halve_columns<decltype(pixel)>(half, x_.down[level].count, ahead(level, j, half), row); });
       if (level == top_) {
         filter_columns_u16(k_.x, s_.channels, row, x_.up[level].count * s_.channels, ahead(level + 1, 0, row),
                            s_.ring + (y + j - y_.down[level].first) % s_.ring_rows * s_.ring_stride);
@@ -190,7 +190,9 @@ class Pyramid {
       const std::uint16_t* row = s_.batch + j * s_.batch_stride;
       const bool packs = level == 1 && k_.rows.source.channels != s_.channels;
       std::uint16_t* out = packs ? s_.spread : up_row(level, y + j);
-      with_pixel(s_.channels, [&](auto pixel) HWY_ATTR { double_columns<decltype(pixel)>(row, x_.up[level].count, ahead(level, kRowBatch + j, row), out); });
+      with_pixel(s_.channels, [&](auto pixel) HWY_ATTR {
+        double_columns<decltype(pixel)>(row, x_.up[level].count, ahead(level, kRowBatch + j, row), out);
+      });
       if (packs) move_pixels<kToThree>(s_.spread, x_.up[0].count, up_row(level, y + j));
     }
   }
@@ -220,9 +222,8 @@ void gauss_pyramid(const GaussPyramid& k, const Tile& tile) {
     const std::int64_t to = std::min(top + tile.out.height - y, kRowBatch);
     if (from >= to) continue;
     write_rows(tile, lines, y + from - top, from, to, count, s.out, s.out_stride,
-               [&](auto store, std::int64_t first, std::int64_t last, std::uint8_t* out, std::int64_t stride) HWY_ATTR {
-                 double_rows_to_bytes<decltype(store)::value>(rows, k.rounding, first, last, out, stride);
-               });
+               [&](auto store, std::int64_t first, std::int64_t last, std::uint8_t* out, std::int64_t stride)
+                   HWY_ATTR { double_rows_to_bytes<decltype(store)::value>(rows, k.rounding, first, last, out, stride); });
   }
   finish_stores(tile);
 }
@@ -235,7 +236,9 @@ namespace mollify::cpu {
 
 HWY_EXPORT(gauss_pyramid);
 
-void gauss_pyramid(const GaussPyramid& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_pyramid)(k, tile); }
+void gauss_pyramid(const GaussPyramid& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(gauss_pyramid)(k, tile);
+}
 
 namespace scalar {
 
@@ -276,26 +279,21 @@ void gauss_pyramid(const GaussPyramid& k, const Tile& tile) {
   for (std::size_t l = 1; l <= static_cast<std::size_t>(k.levels); ++l) {
     Level next(x.down[l], y.down[l]);
     fill(next, [&](std::int64_t column, std::int64_t row, std::size_t c) {
-      return halve([&](std::int64_t i) {
-        return halve([&](std::int64_t j) { return level.at(2 * column + i, 2 * row + j)[c]; });
-      });
+      return halve([&](std::int64_t i) { return halve([&](std::int64_t j) { return level.at(2 * column + i, 2 * row + j)[c]; }); });
     });
     level = std::move(next);
   }
   const auto top = static_cast<std::size_t>(k.levels);
   Level blurred(x.up[top], y.up[top]);
   fill(blurred, [&](std::int64_t column, std::int64_t row, std::size_t c) {
-    return filtered_fixed(k.y, [&](std::int64_t j) {
-      return filtered_fixed(k.x, [&](std::int64_t i) { return level.at(column + i, row + j)[c]; });
-    });
+    return filtered_fixed(
+        k.y, [&](std::int64_t j) { return filtered_fixed(k.x, [&](std::int64_t i) { return level.at(column + i, row + j)[c]; }); });
   });
   for (std::size_t l = top; l > 0; --l) {
     Level next(x.up[l - 1], y.up[l - 1]);
     fill(next, [&](std::int64_t column, std::int64_t row, std::size_t c) {
       return twice(row, [&](std::int64_t j) {
-        return twice(column, [&](std::int64_t i) {
-          return blurred.at((column - (column & 1)) / 2 + i, (row - (row & 1)) / 2 + j)[c];
-        });
+        return twice(column, [&](std::int64_t i) { return blurred.at((column - (column & 1)) / 2 + i, (row - (row & 1)) / 2 + j)[c]; });
       });
     });
     blurred = std::move(next);

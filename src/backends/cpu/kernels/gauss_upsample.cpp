@@ -79,8 +79,7 @@ struct RowMix {
   /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors. Not inlined: each of its many
   /// forms is called from several places.
   template <bool kBounded, bool kStream, class S>
-  HWY_NOINLINE void store(std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to, S* out,
-                        std::int64_t stride) const {
+  HWY_NOINLINE void store(std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to, S* out, std::int64_t stride) const {
     const F32 d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (std::int64_t i = from; i < to; i += 4 * lanes, out += 4 * lanes) {
@@ -113,8 +112,8 @@ struct RowMix {
 /// tile says so: whole vectors at once where they fill cache lines, the rest by way of `made`. Where they are to fill lines,
 /// lines begin at the same element of all rows.
 template <int kCells, bool kBounded, class S>
-HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t first, std::int64_t last, std::int64_t from,
-                          std::int64_t to, const Tile& tile, S* made, S* dst, std::int64_t stride) {
+HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to,
+                          const Tile& tile, S* made, S* dst, std::int64_t stride) {
   const auto group = 4 * static_cast<std::int64_t>(hn::Lanes(F32()));
   const auto put = [&](std::int64_t begin, std::int64_t end, const auto& copy) HWY_ATTR {
     if (begin == end) return;
@@ -123,9 +122,7 @@ HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t first, std::in
       copy(made, dst + (r - first) * stride + begin, end - begin);
     }
   };
-  const auto plainly = [](const S* src, S* out, std::int64_t n) {
-    std::memcpy(out, src, static_cast<std::size_t>(n) * sizeof(S));
-  };
+  const auto plainly = [](const S* src, S* out, std::int64_t n) { std::memcpy(out, src, static_cast<std::size_t>(n) * sizeof(S)); };
   if (!tile.streams) {
     const std::int64_t whole = from + (to - from) / group * group;
     mix.template store<kBounded, false>(first, last, from, whole, dst + from, stride);
@@ -141,8 +138,7 @@ HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t first, std::in
     }
   }
   put(from, to, [&](const S* src, S* out, std::int64_t n) {
-    store_bytes(tile, reinterpret_cast<const std::byte*>(src), n * static_cast<std::int64_t>(sizeof(S)),
-                reinterpret_cast<std::byte*>(out));
+    store_bytes(tile, reinterpret_cast<const std::byte*>(src), n * static_cast<std::int64_t>(sizeof(S)), reinterpret_cast<std::byte*>(out));
   });
 }
 
@@ -304,9 +300,8 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
     for (; expanded < from + ay.cells; ++expanded) {
       if (expanded == blurred) blur_batch();
       const float* coarse = s.batch + expanded % kRowBatch * s.stride;
-      with_cells(ax.cells, [&](auto cells) HWY_ATTR {
-        expansion.template run<decltype(cells)::value>(coarse, skip + count, expanded_row(expanded));
-      });
+      with_cells(ax.cells, [&](auto cells)
+                               HWY_ATTR { expansion.template run<decltype(cells)::value>(coarse, skip + count, expanded_row(expanded)); });
     }
     with_cells(ay.cells, [&](auto cells) HWY_ATTR {
       constexpr int kCells = decltype(cells)::value;
@@ -391,8 +386,12 @@ namespace mollify::cpu {
 HWY_EXPORT(gauss_upsample);
 HWY_EXPORT(gauss_one_pass);
 
-void gauss_upsample(const GaussExpand& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_upsample)(k, tile); }
-void gauss_one_pass(const GaussOnePass& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(gauss_one_pass)(k, tile); }
+void gauss_upsample(const GaussExpand& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(gauss_upsample)(k, tile);
+}
+void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(gauss_one_pass)(k, tile);
+}
 
 namespace scalar {
 
@@ -415,8 +414,7 @@ void gauss_upsample(const GaussExpand& k, const Tile& tile) {
   for_each_pixel<float>(k.rows, tile, [&](std::int64_t x, std::int64_t y) {
     const auto cell_of = [](const DecimatedAxis& axis, std::int64_t p) { return floor_div(p + axis.centre, axis.factor); };
     const PerAxis<std::int64_t> cell{cell_of(k.axis.x, x), cell_of(k.axis.y, y)};
-    const PerAxis<std::int64_t> phase{x + k.axis.x.centre - cell.x * k.axis.x.factor,
-                                      y + k.axis.y.centre - cell.y * k.axis.y.factor};
+    const PerAxis<std::int64_t> phase{x + k.axis.x.centre - cell.x * k.axis.x.factor, y + k.axis.y.centre - cell.y * k.axis.y.factor};
     std::array<float, 4> out{};
     for (std::int64_t s = 0; s < k.axis.y.cells; ++s) {
       for (std::int64_t t = 0; t < k.axis.x.cells; ++t) {

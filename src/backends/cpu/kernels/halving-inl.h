@@ -81,8 +81,7 @@ HWY_NOINLINE void halve_rows(const S* const* rows, std::int64_t count, std::uint
 
 /// T is a whole pixel of a level. Meanwhile as many bytes as there are components in are fetched from `ahead` on.
 template <class T>
-HWY_NOINLINE void halve_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead,
-                                std::uint16_t* out) {
+HWY_NOINLINE void halve_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead, std::uint16_t* out) {
   constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
   const hn::CappedTag<std::uint16_t, 1> d;
@@ -101,12 +100,8 @@ HWY_NOINLINE void halve_columns(const std::uint16_t* in, std::int64_t count, HWY
     const T* p = src + 2 * i;
     hwy::Prefetch(ahead + 2 * i * kComponents);
     const auto lower = [&](std::int64_t pixel) HWY_ATTR { return hn::LoadU(dt, p + pixel); };
-    const auto even = [&](std::int64_t pixel) HWY_ATTR {
-      return hn::BitCast(d, hn::ConcatEven(dt, lower(pixel + lanes), lower(pixel)));
-    };
-    const auto odd = [&](std::int64_t pixel) HWY_ATTR {
-      return hn::BitCast(d, hn::ConcatOdd(dt, lower(pixel + lanes), lower(pixel)));
-    };
+    const auto even = [&](std::int64_t pixel) HWY_ATTR { return hn::BitCast(d, hn::ConcatEven(dt, lower(pixel + lanes), lower(pixel))); };
+    const auto odd = [&](std::int64_t pixel) HWY_ATTR { return hn::BitCast(d, hn::ConcatOdd(dt, lower(pixel + lanes), lower(pixel))); };
     hn::StoreU(hn::BitCast(dt, halved(even(0), odd(0), even(2), odd(2), even(4))), dt, dst + i);
   }
 #endif
@@ -132,8 +127,7 @@ HWY_INLINE void store_interleaved(D d, V even, V odd, T* out) {
 
 /// `count` pixels to twice as many less four, beginning with the even one of the second. Fetches as halve_columns() does.
 template <class T>
-HWY_NOINLINE void double_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead,
-                                std::uint16_t* out) {
+HWY_NOINLINE void double_columns(const std::uint16_t* in, std::int64_t count, HWY_MAYBE_UNUSED const std::byte* ahead, std::uint16_t* out) {
   constexpr std::int64_t kComponents = sizeof(T) / sizeof(std::uint16_t);
 #if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
   const hn::CappedTag<std::uint16_t, 1> d;
@@ -162,9 +156,12 @@ HWY_NOINLINE void double_columns(const std::uint16_t* in, std::int64_t count, HW
 template <class Body>
 HWY_INLINE void with_pixel(int channels, const Body& body) {
   switch (channels) {
-    case 1: return body(std::uint16_t{});
-    case 2: return body(std::uint32_t{});
-    default: return body(std::uint64_t{});
+    case 1:
+      return body(std::uint16_t{});
+    case 2:
+      return body(std::uint32_t{});
+    default:
+      return body(std::uint64_t{});
   }
 }
 

@@ -96,14 +96,12 @@ struct CutAxis {
   int levels = 1;
   FixedTaps taps;
   std::uint16_t undershoot = 0;
-  std::int64_t radius = 1;    ///< at most 128, or sums of bytes exceed 16 bits
+  std::int64_t radius = 1;  ///< at most 128, or sums of bytes exceed 16 bits
   std::uint16_t height = 0;
 
   [[nodiscard]] std::int64_t reach() const { return taps.radius() + 1; }  ///< in pixels of the last level
   /// What the window's weights sum to.
-  [[nodiscard]] double window_share() const {
-    return static_cast<double>(height) * static_cast<double>(2 * radius + 1) / (1 << 24);
-  }
+  [[nodiscard]] double window_share() const { return static_cast<double>(height) * static_cast<double>(2 * radius + 1) / (1 << 24); }
   /// What the taps must sum to, so that all weights sum to one.
   [[nodiscard]] double left_to_taps() const { return 1.0 - window_share() + undershoot / 65536.0; }
 };
@@ -195,7 +193,7 @@ struct GaussExpand {
   RowPipeline rows;
   PerAxis<DecimatedAxis> axis;
   CoarseGrid grid;
-  TapsOf<float> x, y;  ///< the coarse kernel
+  TapsOf<float> x, y;                                 ///< the coarse kernel
   std::vector<TapsOf<float>> blocks_x{}, blocks_y{};  ///< these taps again, where they are so many that parts are summed by themselves
 };
 
@@ -215,9 +213,9 @@ void gauss_upsample(const GaussExpand&, const Tile&);
 void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as the two one after the other
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
-void box_any_i32(const BoxAny&, const Tile&);  ///< unorm without colour handling, whole pixels, sums below 2^31
-void box_any_f64(const BoxAny&, const Tile&);  ///< f32 pixels, f64 sums
-void box_any_wide(const BoxAny&, const Tile&); ///< f64 pixels, f64 sums
+void box_any_i32(const BoxAny&, const Tile&);   ///< unorm without colour handling, whole pixels, sums below 2^31
+void box_any_f64(const BoxAny&, const Tile&);   ///< f32 pixels, f64 sums
+void box_any_wide(const BoxAny&, const Tile&);  ///< f64 pixels, f64 sums
 
 /// The same in plain C++, one pixel at a time, in the same order of operations: integers come out bit for bit the same,
 /// floats too where the processor fuses multiply-adds and no transfer function is involved. Not in the same order, and so

@@ -12,20 +12,20 @@ namespace mollify::cpu {
 inline constexpr std::int64_t kRowBatch = 4;      ///< rows that a vertical filter makes at once, from one load of each input
 inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that whole vectors may be stored at its end
 
-inline constexpr std::int64_t kBoxRows = 4;       ///< rows that a box makes at once
-inline constexpr std::int64_t kBoxGroup = 16;     ///< floats of neighbouring rows that windows are summed of together
-inline constexpr std::int64_t kBoxChunk = 128;    ///< pixels that floats take from stage to stage
+inline constexpr std::int64_t kBoxRows = 4;     ///< rows that a box makes at once
+inline constexpr std::int64_t kBoxGroup = 16;   ///< floats of neighbouring rows that windows are summed of together
+inline constexpr std::int64_t kBoxChunk = 128;  ///< pixels that floats take from stage to stage
 
-inline constexpr std::int64_t kDecimateRows = 16; ///< source rows that are added to the sums at once
-inline constexpr std::int64_t kCoarseBlock = 128; ///< taps of the grid's kernel that are summed by themselves
-inline constexpr std::int64_t kSlideFactor = 8;   ///< up to which sums of several cell rows are kept in registers
-inline constexpr std::int64_t kSlideGroups = 4;   ///< cell rows at once then
-inline constexpr std::int64_t kDecimateCells = 4; ///< that are made at once horizontally, the last of a row too
-inline constexpr std::int64_t kMixRows = 16;      ///< at most, that are mixed a piece at a time
-inline constexpr std::int64_t kMixElements = 1024; ///< of such a piece
-inline constexpr std::int64_t kExpandLanes = 16;  ///< the widest vector that the expansion is laid out for
-inline constexpr std::int64_t kExpandPattern = 128; ///< components: shorter patterns are repeated up to here
-inline constexpr int kMaxCells = 8;               ///< that one output is expanded from on an axis
+inline constexpr std::int64_t kDecimateRows = 16;    ///< source rows that are added to the sums at once
+inline constexpr std::int64_t kCoarseBlock = 128;    ///< taps of the grid's kernel that are summed by themselves
+inline constexpr std::int64_t kSlideFactor = 8;      ///< up to which sums of several cell rows are kept in registers
+inline constexpr std::int64_t kSlideGroups = 4;      ///< cell rows at once then
+inline constexpr std::int64_t kDecimateCells = 4;    ///< that are made at once horizontally, the last of a row too
+inline constexpr std::int64_t kMixRows = 16;         ///< at most, that are mixed a piece at a time
+inline constexpr std::int64_t kMixElements = 1024;   ///< of such a piece
+inline constexpr std::int64_t kExpandLanes = 16;     ///< the widest vector that the expansion is laid out for
+inline constexpr std::int64_t kExpandPattern = 128;  ///< components: shorter patterns are repeated up to here
+inline constexpr int kMaxCells = 8;                  ///< that one output is expanded from on an axis
 
 /// Hands out 64-byte aligned pieces; with a null base it only measures.
 class Carver {
@@ -53,10 +53,10 @@ template <class T>
 struct SepFusedScratch {
   std::int64_t stride;  ///< elements between rows of `ring` and of `out`
   std::int64_t ring_rows;
-  T* decoded;           ///< one source row with its halo
-  T* ring;              ///< rows that are filtered horizontally
-  T* out;               ///< kRowBatch rows
-  const T** rows;       ///< ring_rows pointers, in image order
+  T* decoded;      ///< one source row with its halo
+  T* ring;         ///< rows that are filtered horizontally
+  T* out;          ///< kRowBatch rows
+  const T** rows;  ///< ring_rows pointers, in image order
   std::int64_t bytes;
 
   SepFusedScratch(std::byte* base, std::int64_t tile_columns, std::int64_t taps_x, std::int64_t taps_y, int channels) {
@@ -72,11 +72,11 @@ struct SepFusedScratch {
 };
 
 struct SepFusedU8Scratch {
-  std::int64_t stride;    ///< elements between rows of `ring`
+  std::int64_t stride;  ///< elements between rows of `ring`
   std::int64_t ring_rows;
-  std::uint16_t* wide;    ///< one source row with its halo
-  std::uint16_t* ring;    ///< rows that are filtered horizontally
-  std::uint8_t* out;      ///< one row
+  std::uint16_t* wide;         ///< one source row with its halo
+  std::uint16_t* ring;         ///< rows that are filtered horizontally
+  std::uint8_t* out;           ///< one row
   const std::uint16_t** rows;  ///< ring_rows pointers, in image order
   std::int64_t bytes;
 
@@ -118,8 +118,8 @@ struct PyramidAxis {
 };
 
 inline constexpr std::int64_t kHalvedRows = 2 * kRowBatch + 3;  ///< that a batch of rows of a level is made from
-inline constexpr std::int64_t kDownRows = 16;  ///< of a ring: kHalvedRows, and what is made beyond
-inline constexpr std::int64_t kUpRows = 8;     ///< of a ring: kRowBatch that a batch is made from, and as many made beyond
+inline constexpr std::int64_t kDownRows = 16;                   ///< of a ring: kHalvedRows, and what is made beyond
+inline constexpr std::int64_t kUpRows = 8;                      ///< of a ring: kRowBatch that a batch is made from, and as many made beyond
 
 /// Elements from one row of a level to the next: whole lines, with vectors skipped before a row and read beyond it.
 [[nodiscard]] constexpr std::int64_t level_stride(std::int64_t elements) {
@@ -128,23 +128,22 @@ inline constexpr std::int64_t kUpRows = 8;     ///< of a ring: kRowBatch that a 
 }
 
 struct GaussPyramidScratch {
-
-  int channels;               ///< of a level's pixels: three take the room of four
+  int channels;  ///< of a level's pixels: three take the room of four
   std::int64_t half_stride;
-  std::uint16_t* half;        ///< kRowBatch rows, halved vertically
-  std::uint16_t* spread;      ///< one row of three channels with the room of four, or the other way round
-  std::uint8_t* outside;      ///< a source row of the border's constant
+  std::uint16_t* half;    ///< kRowBatch rows, halved vertically
+  std::uint16_t* spread;  ///< one row of three channels with the room of four, or the other way round
+  std::uint8_t* outside;  ///< a source row of the border's constant
   std::array<std::int64_t, kMaxPyramidLevels + 1> down_stride{}, up_stride{};
   std::array<std::uint16_t*, kMaxPyramidLevels + 1> down{};  ///< rings of rows of a level
   std::array<std::uint16_t*, kMaxPyramidLevels + 1> up{};    ///< rings of rows of a level, doubled horizontally
-  std::uint16_t* top;         ///< a row of the last level
+  std::uint16_t* top;                                        ///< a row of the last level
   std::int64_t ring_stride, ring_rows;
-  std::uint16_t* ring;        ///< such rows, filtered horizontally
-  const std::uint16_t** rows; ///< 2 * radius_y + kRowBatch pointers, in order
+  std::uint16_t* ring;         ///< such rows, filtered horizontally
+  const std::uint16_t** rows;  ///< 2 * radius_y + kRowBatch pointers, in order
   std::int64_t batch_stride;
-  std::uint16_t* batch;       ///< kRowBatch rows of a level on the way up
+  std::uint16_t* batch;  ///< kRowBatch rows of a level on the way up
   std::int64_t out_stride;
-  std::uint8_t* out;          ///< kRowBatch rows
+  std::uint8_t* out;  ///< kRowBatch rows
   std::int64_t bytes;
 
   GaussPyramidScratch(std::byte* base, std::int64_t tile_columns, int levels, std::int64_t radius_x, std::int64_t radius_y,
@@ -195,26 +194,26 @@ struct CutShape {
 };
 
 struct GaussCutScratch {
-  int channels;            ///< of a level's pixels: three take the room of four
-  std::int64_t stride;     ///< between rows of all columns
-  std::uint8_t* outside;   ///< a source row of the border's constant
-  std::int64_t* mapped;    ///< the image's column that each column stands for
+  int channels;           ///< of a level's pixels: three take the room of four
+  std::int64_t stride;    ///< between rows of all columns
+  std::uint8_t* outside;  ///< a source row of the border's constant
+  std::int64_t* mapped;   ///< the image's column that each column stands for
   std::int64_t byte_rows, byte_stride;
-  std::uint8_t* bytes_ring;  ///< source rows as they go on beyond the image
-  std::uint16_t* sums;     ///< of the window's rows
+  std::uint8_t* bytes_ring;                                  ///< source rows as they go on beyond the image
+  std::uint16_t* sums;                                       ///< of the window's rows
   std::array<std::uint16_t*, kMaxPyramidLevels + 1> down{};  ///< rings of rows of a level; that of the last is `ring`
   std::array<std::uint16_t*, kMaxPyramidLevels + 1> up{};    ///< rings of rows of a level on the way up
   std::int64_t ring_rows;
   std::uint16_t* ring;
-  const std::uint16_t** rows;  ///< 2 * reach + kRowBatch pointers, in order
-  std::uint16_t* vertical;     ///< kRowBatch rows, blurred vertically
-  std::uint16_t* spread;       ///< a row of three channels with the room of four
-  std::uint16_t* spread_sums;  ///< and its sums
-  std::array<std::uint16_t*, kMaxPyramidLevels + 1> halved{};  ///< a row of each level on the way down
-  std::array<std::uint16_t*, kMaxPyramidLevels + 1> doubled{}; ///< and up
-  std::uint16_t* smooth;   ///< kRowBatch rows, doubled to all columns
-  std::uint16_t* running;  ///< kRowBatch rows of sums of all columns before
-  std::uint8_t* out;       ///< kRowBatch rows
+  const std::uint16_t** rows;                                   ///< 2 * reach + kRowBatch pointers, in order
+  std::uint16_t* vertical;                                      ///< kRowBatch rows, blurred vertically
+  std::uint16_t* spread;                                        ///< a row of three channels with the room of four
+  std::uint16_t* spread_sums;                                   ///< and its sums
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> halved{};   ///< a row of each level on the way down
+  std::array<std::uint16_t*, kMaxPyramidLevels + 1> doubled{};  ///< and up
+  std::uint16_t* smooth;                                        ///< kRowBatch rows, doubled to all columns
+  std::uint16_t* running;                                       ///< kRowBatch rows of sums of all columns before
+  std::uint8_t* out;                                            ///< kRowBatch rows
   std::int64_t bytes;
 
   GaussCutScratch(std::byte* base, std::int64_t tile_columns, CutShape x, CutShape y, int image_channels)
@@ -242,9 +241,7 @@ struct GaussCutScratch {
     spread = take_rows(1);
     spread_sums = take_rows(1);
     for (std::size_t level = 1; level <= static_cast<std::size_t>(x.levels); ++level) {
-      const auto take_row = [&](PyramidAxis::Span span) {
-        return carver.take<std::uint16_t>(level_stride(span.count * channels));
-      };
+      const auto take_row = [&](PyramidAxis::Span span) { return carver.take<std::uint16_t>(level_stride(span.count * channels)); };
       halved[level] = take_row(columns.levels.down[level]);
       doubled[level] = take_row(columns.levels.up[level]);
     }
@@ -298,7 +295,9 @@ struct BoxIntegerScratch {
 }
 
 /// Pairs of pixels that every window along a row covers whole, wherever it begins, see FloatWindows.
-[[nodiscard]] constexpr std::int64_t box_pairs(std::int64_t window) { return (window - 1) / 2; }
+[[nodiscard]] constexpr std::int64_t box_pairs(std::int64_t window) {
+  return (window - 1) / 2;
+}
 
 /// `P`: decoded pixels, and what means and windows are kept in.
 template <class P>
@@ -355,8 +354,7 @@ struct GaussDecimateScratch {
   float* weights;   ///< horizontal ones, for each component, and zeros
   std::int64_t bytes;
 
-  GaussDecimateScratch(std::byte* base, std::int64_t tile_cells, std::int64_t factor_x, std::int64_t taps_x, CellRowShape y,
-                       int channels)
+  GaussDecimateScratch(std::byte* base, std::int64_t tile_cells, std::int64_t factor_x, std::int64_t taps_x, CellRowShape y, int channels)
       : slides(y.factor <= kSlideFactor), groups(slides ? std::min(kSlideGroups, kDecimateRows / y.factor) : 1) {
     Carver carver(base);
     const std::int64_t whole = (tile_cells + kDecimateCells - 1) / kDecimateCells * kDecimateCells;
@@ -375,21 +373,21 @@ struct ExpandShape {
 };
 
 struct GaussExpandScratch {
-  std::int64_t columns;         ///< coarse columns that the tile is expanded from, at most
-  std::int64_t stride;          ///< between rows of them, with and without the halo of the coarse kernel
-  std::int64_t ring_rows;       ///< of `ring`
-  std::int64_t expanded_stride; ///< between rows of `expanded`
-  std::int64_t pattern_lanes;   ///< output components after which the expansion repeats itself
-  float* loaded;                ///< one coarse row with its halo
-  float* ring;                  ///< coarse rows, blurred horizontally
-  const float** rows;           ///< ring_rows pointers, in order
-  float* batch;                 ///< kRowBatch rows, blurred both ways
-  float* partial = nullptr;     ///< as many, of some of the taps; where these are summed in blocks
-  float* expanded;              ///< a ring of such rows, `cells` of them, expanded horizontally
-  float* out;                   ///< one output row, stored pixels in the end
-  std::int64_t* bases;          ///< of the expansion: the first coarse component that each vector of outputs reads
-  std::int32_t* indices;        ///< which from there on each output component reads
-  float* weights;               ///< `cells` for each output component
+  std::int64_t columns;          ///< coarse columns that the tile is expanded from, at most
+  std::int64_t stride;           ///< between rows of them, with and without the halo of the coarse kernel
+  std::int64_t ring_rows;        ///< of `ring`
+  std::int64_t expanded_stride;  ///< between rows of `expanded`
+  std::int64_t pattern_lanes;    ///< output components after which the expansion repeats itself
+  float* loaded;                 ///< one coarse row with its halo
+  float* ring;                   ///< coarse rows, blurred horizontally
+  const float** rows;            ///< ring_rows pointers, in order
+  float* batch;                  ///< kRowBatch rows, blurred both ways
+  float* partial = nullptr;      ///< as many, of some of the taps; where these are summed in blocks
+  float* expanded;               ///< a ring of such rows, `cells` of them, expanded horizontally
+  float* out;                    ///< one output row, stored pixels in the end
+  std::int64_t* bases;           ///< of the expansion: the first coarse component that each vector of outputs reads
+  std::int32_t* indices;         ///< which from there on each output component reads
+  float* weights;                ///< `cells` for each output component
   std::int64_t bytes;
 
   GaussExpandScratch(std::byte* base, std::int64_t tile_columns, ExpandShape x, ExpandShape y, int channels) {

@@ -59,8 +59,12 @@ HWY_INLINE void nxn_direct(const NxnDirect<T>& m, const Tile& tile) {
   }
 }
 
-void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) { nxn_direct(m, tile); }
-void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) { nxn_direct(m, tile); }
+void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) {
+  nxn_direct(m, tile);
+}
+void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) {
+  nxn_direct(m, tile);
+}
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -71,8 +75,12 @@ namespace mollify::cpu {
 HWY_EXPORT(nxn_direct_f32);
 HWY_EXPORT(nxn_direct_f64);
 
-void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) { HWY_DYNAMIC_DISPATCH(nxn_direct_f32)(m, tile); }
-void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) { HWY_DYNAMIC_DISPATCH(nxn_direct_f64)(m, tile); }
+void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(nxn_direct_f32)(m, tile);
+}
+void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(nxn_direct_f64)(m, tile);
+}
 
 namespace scalar {
 namespace {
@@ -96,8 +104,12 @@ void nxn_direct(const NxnDirect<T>& m, const Tile& tile) {
 
 }  // namespace
 
-void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) { nxn_direct(m, tile); }
-void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) { nxn_direct(m, tile); }
+void nxn_direct_f32(const NxnDirect<float>& m, const Tile& tile) {
+  nxn_direct(m, tile);
+}
+void nxn_direct_f64(const NxnDirect<double>& m, const Tile& tile) {
+  nxn_direct(m, tile);
+}
 
 }  // namespace scalar
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/half.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "base/border.h"
+#include "base/half.h"
 #include "base/transfer.h"
 
 namespace mollify::cpu::scalar {
@@ -24,10 +24,14 @@ template <class S>
 
 [[nodiscard]] inline double read_component(Component component, const std::byte* p) {
   switch (component) {
-    case Component::u8: return stored<std::uint8_t>(p);
-    case Component::u16: return stored<std::uint16_t>(p);
-    case Component::f16: return half_to_float(stored<std::uint16_t>(p));
-    case Component::f32: return stored<float>(p);
+    case Component::u8:
+      return stored<std::uint8_t>(p);
+    case Component::u16:
+      return stored<std::uint16_t>(p);
+    case Component::f16:
+      return half_to_float(stored<std::uint16_t>(p));
+    case Component::f32:
+      return stored<float>(p);
   }
   return 0.0;
 }
@@ -36,10 +40,14 @@ inline void write_component(Component component, double value, std::byte* p) {
   const auto put = [p](auto v) { std::memcpy(p, &v, sizeof v); };
   const auto unorm = [value](double largest) { return std::nearbyint(value > 0.0 ? std::min(value, largest) : 0.0); };
   switch (component) {
-    case Component::u8: return put(static_cast<std::uint8_t>(unorm(255.0)));
-    case Component::u16: return put(static_cast<std::uint16_t>(unorm(65535.0)));
-    case Component::f16: return put(double_to_half(value));
-    case Component::f32: return put(static_cast<float>(value));
+    case Component::u8:
+      return put(static_cast<std::uint8_t>(unorm(255.0)));
+    case Component::u16:
+      return put(static_cast<std::uint16_t>(unorm(65535.0)));
+    case Component::f16:
+      return put(double_to_half(value));
+    case Component::f32:
+      return put(static_cast<float>(value));
   }
 }
 
@@ -49,8 +57,7 @@ inline void write_component(Component component, double value, std::byte* p) {
 
 /// The numbers of the pixel at (x, y), which may lie outside the image, in the precision T of a kernel.
 template <class T>
-[[nodiscard]] std::array<T, 4> read_pixel(const RowPipeline& rows, const ConstImageView& src, std::int64_t x,
-                                          std::int64_t y) {
+[[nodiscard]] std::array<T, 4> read_pixel(const RowPipeline& rows, const ConstImageView& src, std::int64_t x, std::int64_t y) {
   const RowFormat& format = rows.source;
   const std::int64_t column = map_index(rows.border.mode.x, x, src.desc.width);
   const std::int64_t row = map_index(rows.border.mode.y, y, src.desc.height);

@@ -17,9 +17,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/half.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "base/border.h"
+#include "base/half.h"
 #include "base/transfer.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -61,7 +61,9 @@ HWY_INLINE VecF32 load_f32(F32 d, const hwy::float16_t* p) {
 #endif
 }
 
-HWY_INLINE VecF32 load_f32(F32 d, const float* p) { return hn::LoadU(d, p); }
+HWY_INLINE VecF32 load_f32(F32 d, const float* p) {
+  return hn::LoadU(d, p);
+}
 
 /// `v` in [0, largest]; a NaN becomes 0.
 HWY_INLINE VecF32 clamp_unorm(F32 d, VecF32 v, float largest) {
@@ -92,15 +94,16 @@ HWY_INLINE void store_f32(HWY_MAYBE_UNUSED F32 d, VecF32 v, hwy::float16_t* p) {
 #endif
 }
 
-HWY_INLINE void store_f32(F32 d, VecF32 v, float* p) { hn::StoreU(v, d, p); }
+HWY_INLINE void store_f32(F32 d, VecF32 v, float* p) {
+  hn::StoreU(v, d, p);
+}
 
 // ---- four vectors at once
 
 /// Whether four_vectors() makes whole vectors, which may be streamed.
 template <bool kBounded, class S>
 constexpr bool kMakesWholeVectors =
-    HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE &&
-    (std::is_same_v<S, float> || (kBounded && std::is_same_v<S, std::uint8_t>));
+    HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE && (std::is_same_v<S, float> || (kBounded && std::is_same_v<S, std::uint8_t>));
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 /// Bytes of four vectors of numbers within 16 bits, rounded and clamped.
@@ -151,7 +154,9 @@ HWY_INLINE void store_four(F32 d, VecF32 a, VecF32 b, VecF32 c, VecF32 e, S* p) 
   }
 }
 
-HWY_INLINE void store_lanes(F32 d, VecF32 v, float* p) { hn::StoreU(v, d, p); }
+HWY_INLINE void store_lanes(F32 d, VecF32 v, float* p) {
+  hn::StoreU(v, d, p);
+}
 
 HWY_INLINE void store_lanes(F32 d, VecF32 v, double* p) {
   HWY_ALIGN float lanes[kMaxLanes];
@@ -165,10 +170,14 @@ HWY_INLINE void store_lanes(F32 d, VecF32 v, double* p) {
 template <class Body>
 HWY_INLINE void with_component(Component component, Body body) {
   switch (component) {
-    case Component::u8: return body(std::uint8_t{});
-    case Component::u16: return body(std::uint16_t{});
-    case Component::f16: return body(hwy::float16_t{});
-    case Component::f32: return body(float{});
+    case Component::u8:
+      return body(std::uint8_t{});
+    case Component::u16:
+      return body(std::uint16_t{});
+    case Component::f16:
+      return body(hwy::float16_t{});
+    case Component::f32:
+      return body(float{});
   }
 }
 
@@ -402,8 +411,7 @@ HWY_INLINE void encode_pixels(const RowFormat& format, T* src, std::int64_t pixe
 /// encode_pixels() to (x, y) of the destination, past the cache where the tile says so. The bytes are made in place first:
 /// stored pixels are never larger than numbers.
 template <class T>
-HWY_INLINE void store_pixels(const RowFormat& format, const Tile& tile, T* src, std::int64_t pixels, std::int64_t x,
-                             std::int64_t y) {
+HWY_INLINE void store_pixels(const RowFormat& format, const Tile& tile, T* src, std::int64_t pixels, std::int64_t x, std::int64_t y) {
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   std::byte* dst = tile.dst.row(y) + x * pixel_bytes;
   if (!tile.streams) return encode_pixels(format, src, pixels, dst);
@@ -420,8 +428,7 @@ HWY_INLINE const std::byte* stored_row(const RowPipeline& rows, const ConstImage
 }
 
 /// Asks the memory for columns [x, x + pixels) of source row y, which is needed soon.
-HWY_INLINE void fetch_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x,
-                          std::int64_t pixels) {
+HWY_INLINE void fetch_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x, std::int64_t pixels) {
   const std::int64_t inside = std::min(pixels, src.desc.width - std::max<std::int64_t>(x, 0));
   const std::byte* stored = stored_row(rows, src, y, x);
   for (std::int64_t i = 0; i < inside * info(src.desc.format).pixel_bytes(); i += kLineBytes) hwy::Prefetch(stored + i);
@@ -438,8 +445,7 @@ HWY_INLINE void copy_pixel(std::int64_t channels, const T* from, T* to) {
 
 /// Columns [x, x + pixels) of source row y as numbers; both coordinates may lie outside the image.
 template <class T>
-HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x,
-                         std::int64_t pixels, T* dst) {
+HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x, std::int64_t pixels, T* dst) {
   const int channels = rows.source.channels;
   const auto fill_outside = [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t i = from; i < to; ++i) {
@@ -452,7 +458,7 @@ HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std
   const std::byte* stored = src.row(row);
   const std::int64_t pixel_bytes = info(src.desc.format).pixel_bytes();
   const std::int64_t width = src.desc.width;
-  const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);        // columns [first, last) lie inside
+  const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);  // columns [first, last) lie inside
   const std::int64_t last = std::clamp<std::int64_t>(width - x, first, pixels);
   if (last > first) decode_pixels(rows.source, stored + (x + first) * pixel_bytes, last - first, dst + first * channels);
 

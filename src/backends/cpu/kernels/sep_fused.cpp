@@ -18,8 +18,7 @@ namespace mollify::cpu::HWY_NAMESPACE {
 
 /// kRowBatch filtered rows of numbers that are stored as they are: components [first, last) where they belong.
 template <bool kStreams>
-HWY_INLINE void write_floats(const TapsOf<float>& taps, const float* const* rows, WholeLines lines, float* out,
-                             std::int64_t row_bytes) {
+HWY_INLINE void write_floats(const TapsOf<float>& taps, const float* const* rows, WholeLines lines, float* out, std::int64_t row_bytes) {
   const F32 d;
   const std::int64_t stride = row_bytes / static_cast<std::int64_t>(sizeof(float));
   for_filtered_rows(taps, rows, lines.first, lines.last, [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
@@ -40,9 +39,7 @@ struct Batch {
   std::int64_t y, rows;
 
   [[nodiscard]] std::int64_t count() const { return std::int64_t{tile.out.width} * k.rows.source.channels; }
-  [[nodiscard]] std::byte* row(std::int64_t j) const {
-    return tile.dst.row(y + j) + tile.out.x * info(tile.dst.desc.format).pixel_bytes();
-  }
+  [[nodiscard]] std::byte* row(std::int64_t j) const { return tile.dst.row(y + j) + tile.out.x * info(tile.dst.desc.format).pixel_bytes(); }
 };
 
 /// f32 to f32, nothing to encode. Components outside of `lines` take a detour, and so does a batch that is not full.
@@ -51,9 +48,8 @@ HWY_INLINE void write_plain(const Batch<float>& batch, WholeLines lines) {
   const auto detour = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
     if (from == to) return;
     const F32 d;
-    for_filtered_rows(batch.k.y, s.rows, from, to, [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
-      hn::StoreU(v, d, s.out + j * s.stride + i);
-    });
+    for_filtered_rows(batch.k.y, s.rows, from, to,
+                      [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { hn::StoreU(v, d, s.out + j * s.stride + i); });
     for (std::int64_t j = 0; j < batch.rows; ++j) {
       constexpr auto kBytes = static_cast<std::int64_t>(sizeof(float));
       store_bytes(batch.tile, reinterpret_cast<const std::byte*>(s.out + j * s.stride + from), (to - from) * kBytes,
@@ -75,12 +71,11 @@ HWY_INLINE void write_encoded(const Batch<float>& batch) {
   const F32 d;
   const VecF32 scale = hn::Set(d, static_cast<float>(batch.k.rows.destination.scale));
   auto* made = reinterpret_cast<D*>(s.out);  // never larger than numbers
-  for_filtered_rows(batch.k.y, s.rows, 0, batch.count(), [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
-    store_f32(d, hn::Mul(v, scale), made + j * s.stride + i);
-  });
+  for_filtered_rows(batch.k.y, s.rows, 0, batch.count(),
+                    [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { store_f32(d, hn::Mul(v, scale), made + j * s.stride + i); });
   for (std::int64_t j = 0; j < batch.rows; ++j) {
-    store_bytes(batch.tile, reinterpret_cast<const std::byte*>(made + j * s.stride),
-                batch.count() * static_cast<std::int64_t>(sizeof(D)), batch.row(j));
+    store_bytes(batch.tile, reinterpret_cast<const std::byte*>(made + j * s.stride), batch.count() * static_cast<std::int64_t>(sizeof(D)),
+                batch.row(j));
   }
 }
 
@@ -108,8 +103,7 @@ struct Direct {
 };
 
 template <class T>
-HWY_INLINE Direct direct_outputs(const SepFused<T>& k, const ConstImageView& src, std::int64_t row, std::int64_t x,
-                                 std::int64_t pixels) {
+HWY_INLINE Direct direct_outputs(const SepFused<T>& k, const ConstImageView& src, std::int64_t row, std::int64_t x, std::int64_t pixels) {
   const RowFormat& format = k.rows.source;
   if (!std::is_same_v<T, float> || row == kOutside || !format.is_plain_f32()) return {};
   const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);
@@ -131,8 +125,7 @@ HWY_NOINLINE void filter_pixels(const SepFused<T>& k, const T* in, std::int64_t 
 
 /// The outputs of source row y, which need its columns from x on.
 template <class T>
-HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFusedScratch<T>& s, std::int64_t y, std::int64_t x,
-                           T* out) {
+HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFusedScratch<T>& s, std::int64_t y, std::int64_t x, T* out) {
   const std::int64_t channels = k.rows.source.channels, pixels = tile.out.width;
   const std::int64_t pixel_bytes = info(tile.src.desc.format).pixel_bytes();
   const std::byte* ahead = stored_row(k.rows, tile.src, y + kRowBatch, x);
@@ -178,8 +171,12 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   finish_stores(tile);
 }
 
-void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { sep_fused(k, tile); }
-void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { sep_fused(k, tile); }
+void sep_fused_f32(const SepFused<float>& k, const Tile& tile) {
+  sep_fused(k, tile);
+}
+void sep_fused_f64(const SepFused<double>& k, const Tile& tile) {
+  sep_fused(k, tile);
+}
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -190,8 +187,12 @@ namespace mollify::cpu {
 HWY_EXPORT(sep_fused_f32);
 HWY_EXPORT(sep_fused_f64);
 
-void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(sep_fused_f32)(k, tile); }
-void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(sep_fused_f64)(k, tile); }
+void sep_fused_f32(const SepFused<float>& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(sep_fused_f32)(k, tile);
+}
+void sep_fused_f64(const SepFused<double>& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(sep_fused_f64)(k, tile);
+}
 
 namespace scalar {
 namespace {
@@ -216,8 +217,12 @@ void sep_fused(const SepFused<T>& k, const Tile& tile) {
 
 }  // namespace
 
-void sep_fused_f32(const SepFused<float>& k, const Tile& tile) { sep_fused(k, tile); }
-void sep_fused_f64(const SepFused<double>& k, const Tile& tile) { sep_fused(k, tile); }
+void sep_fused_f32(const SepFused<float>& k, const Tile& tile) {
+  sep_fused(k, tile);
+}
+void sep_fused_f64(const SepFused<double>& k, const Tile& tile) {
+  sep_fused(k, tile);
+}
 
 }  // namespace scalar
 

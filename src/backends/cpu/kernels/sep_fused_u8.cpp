@@ -26,14 +26,13 @@ HWY_INLINE void widen_components(const std::uint8_t* src, std::int64_t count, st
     for (std::int64_t i = 0; i < count; ++i) dst[i] = static_cast<std::uint16_t>(src[i] << 8);
     return;
   }
-  for_vectors(count, lanes, [&](std::int64_t i) HWY_ATTR {
-    hn::StoreU(hn::ShiftLeft<8>(hn::PromoteTo(d, hn::LoadU(d8, src + i))), d, dst + i);
-  });
+  for_vectors(count, lanes,
+              [&](std::int64_t i) HWY_ATTR { hn::StoreU(hn::ShiftLeft<8>(hn::PromoteTo(d, hn::LoadU(d8, src + i))), d, dst + i); });
 }
 
 /// Columns [x, x + pixels) of source row y; both coordinates may lie outside the image.
-HWY_INLINE void widen_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x,
-                          std::int64_t pixels, std::uint16_t* dst) {
+HWY_INLINE void widen_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x, std::int64_t pixels,
+                          std::uint16_t* dst) {
   const std::int64_t channels = rows.source.channels;
   const std::int64_t row = map_index(rows.border.mode.y, y, src.desc.height);
   const auto* stored = row == kOutside ? nullptr : reinterpret_cast<const std::uint8_t*>(src.row(row));
@@ -45,8 +44,7 @@ HWY_INLINE void widen_row(const RowPipeline& rows, const ConstImageView& src, st
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t column = stored ? map_index(rows.border.mode.x, x + i, src.desc.width) : kOutside;
       for (std::int64_t c = 0; c < channels; ++c) {
-        const int value = column == kOutside ? static_cast<int>(rows.outside[static_cast<std::size_t>(c)])
-                                             : stored[column * channels + c];
+        const int value = column == kOutside ? static_cast<int>(rows.outside[static_cast<std::size_t>(c)]) : stored[column * channels + c];
         dst[i * channels + c] = static_cast<std::uint16_t>(value << 8);
       }
     }
@@ -58,14 +56,13 @@ HWY_INLINE void widen_row(const RowPipeline& rows, const ConstImageView& src, st
 /// The taps over kRowBatch rows, rounded to 8 bits, written row by row to out + j * stride; components from `first` up to
 /// `last`, and up to two vectors more.
 template <Store kStore>
-HWY_NOINLINE void filter_rows_u16(const FixedTaps& taps, std::uint16_t rounding, const std::uint16_t* const* rows,
-                                std::int64_t first, std::int64_t last, std::uint8_t* out, std::int64_t stride) {
+HWY_NOINLINE void filter_rows_u16(const FixedTaps& taps, std::uint16_t rounding, const std::uint16_t* const* rows, std::int64_t first,
+                                  std::int64_t last, std::uint8_t* out, std::int64_t stride) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const VecU16 half = hn::Set(d, rounding);
-  const auto store = [&](std::int64_t i, std::int64_t j, VecU16 a, VecU16 b) HWY_ATTR {
-    store_sums<kStore>(half, a, b, out + j * stride + i);
-  };
+  const auto store = [&](std::int64_t i, std::int64_t j, VecU16 a, VecU16 b)
+                         HWY_ATTR { store_sums<kStore>(half, a, b, out + j * stride + i); };
   with_few_taps(taps, [&](auto radius) HWY_ATTR {
     constexpr int kRadius = decltype(radius)::value;
     if constexpr (kRadius > 0) {
@@ -115,9 +112,8 @@ void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
     // Rows past the last batch hold old pixels; what is made of them is not written.
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
     write_rows(tile, lines, row, 0, batch, count, s.out, s.stride,
-               [&](auto store, std::int64_t from, std::int64_t to, std::uint8_t* out, std::int64_t stride) HWY_ATTR {
-                 filter_rows_u16<decltype(store)::value>(k.y, k.rounding, s.rows, from, to, out, stride);
-               });
+               [&](auto store, std::int64_t from, std::int64_t to, std::uint8_t* out, std::int64_t stride)
+                   HWY_ATTR { filter_rows_u16<decltype(store)::value>(k.y, k.rounding, s.rows, from, to, out, stride); });
   }
   finish_stores(tile);
 }
@@ -130,7 +126,9 @@ namespace mollify::cpu {
 
 HWY_EXPORT(sep_fused_u8);
 
-void sep_fused_u8(const SepFusedU8& k, const Tile& tile) { HWY_DYNAMIC_DISPATCH(sep_fused_u8)(k, tile); }
+void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(sep_fused_u8)(k, tile);
+}
 
 namespace scalar {
 
@@ -139,9 +137,8 @@ void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
     std::array<float, 4> out{};
     for (std::size_t c = 0; c < static_cast<std::size_t>(k.rows.source.channels); ++c) {
       const std::uint32_t sum = filtered_fixed(k.y, [&](std::int64_t j) {
-        return filtered_fixed(k.x, [&](std::int64_t i) {
-          return static_cast<std::uint32_t>(read_pixel<float>(k.rows, tile.src, x + i, y + j)[c]) << 8;
-        });
+        return filtered_fixed(
+            k.x, [&](std::int64_t i) { return static_cast<std::uint32_t>(read_pixel<float>(k.rows, tile.src, x + i, y + j)[c]) << 8; });
       });
       out[c] = static_cast<float>((sum + k.rounding) >> 8);
     }

@@ -11,7 +11,9 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+const char* target_name() {
+  return hwy::TargetName(HWY_TARGET);
+}
 }  // namespace mollify::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -20,7 +22,9 @@ namespace mollify::cpu {
 
 HWY_EXPORT(target_name);
 
-std::string_view simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
+std::string_view simd_target() {
+  return HWY_DYNAMIC_DISPATCH(target_name)();
+}
 
 Status use_simd_target(std::string_view name) {
   std::string names;
@@ -31,8 +35,7 @@ Status use_simd_target(std::string_view name) {
     }
     names += (names.empty() ? "" : ", ") + std::string(hwy::TargetName(target));
   }
-  return Error{ErrorCode::invalid_argument,
-               "there is no instruction set \"" + std::string(name) + "\" here, only " + names, {}};
+  return Error{ErrorCode::invalid_argument, "there is no instruction set \"" + std::string(name) + "\" here, only " + names, {}};
 }
 
 }  // namespace mollify::cpu

@@ -17,8 +17,7 @@ namespace mollify::cpu::HWY_NAMESPACE {
 
 /// a[j] and b[j] += wj * the vectors at `row_a` and `row_b`, for the outputs j from kFirst to kLast.
 template <int kFirst, int kLast, class T, class V>
-HWY_INLINE void add_row(const T* row_a, const T* row_b, V w0, V w1, V w2, V w3, V& a0, V& a1, V& a2, V& a3, V& b0, V& b1,
-                        V& b2, V& b3) {
+HWY_INLINE void add_row(const T* row_a, const T* row_b, V w0, V w1, V w2, V w3, V& a0, V& a1, V& a2, V& a3, V& b0, V& b1, V& b2, V& b3) {
   const Tag<T> d;
   const V a = hn::LoadU(d, row_a);
   const V b = hn::LoadU(d, row_b);
@@ -34,8 +33,7 @@ inline constexpr std::integral_constant<int, kIndex> kOutput{};
 /// store(j, i, v): v = sum_k w[k] * (rows[j + k] + i), for the kRowBatch rows j and vectors i from `first` up to `last`, and
 /// up to one vector more.
 template <class T, class Store>
-HWY_INLINE void for_filtered_rows(const TapsOf<T>& taps, const T* const* rows, std::int64_t first, std::int64_t last,
-                                  const Store& store) {
+HWY_INLINE void for_filtered_rows(const TapsOf<T>& taps, const T* const* rows, std::int64_t first, std::int64_t last, const Store& store) {
   static_assert(kRowBatch == 4);
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
@@ -58,8 +56,8 @@ HWY_INLINE void for_filtered_rows(const TapsOf<T>& taps, const T* const* rows, s
     // serves four rows; after as many it is another one's register again.
     const auto add = [&](std::int64_t k, auto first_output, auto last_output, V v0, V v1, V v2, V v3) HWY_ATTR {
       const T* row = rows[k] + i;
-      add_row<decltype(first_output)::value, decltype(last_output)::value>(row, row + lanes, v0, v1, v2, v3, a0, a1, a2, a3,
-                                                                           b0, b1, b2, b3);
+      add_row<decltype(first_output)::value, decltype(last_output)::value>(row, row + lanes, v0, v1, v2, v3, a0, a1, a2, a3, b0, b1, b2,
+                                                                           b3);
     };
     const auto tap = [&](std::int64_t k) HWY_ATTR { return hn::Set(d, w[k]); };
     V w0 = tap(0), w1 = tap(1), w2 = tap(2), w3 = w0;
@@ -89,9 +87,8 @@ HWY_INLINE void for_filtered_rows(const TapsOf<T>& taps, const T* const* rows, s
 template <class T>
 HWY_INLINE void filter_rows(const TapsOf<T>& taps, const T* const* rows, std::int64_t count, T* out, std::int64_t stride) {
   const Tag<T> d;
-  for_filtered_rows(taps, rows, 0, count, [&](std::int64_t j, std::int64_t i, hn::Vec<Tag<T>> v) HWY_ATTR {
-    hn::StoreU(v, d, out + j * stride + i);
-  });
+  for_filtered_rows(taps, rows, 0, count,
+                    [&](std::int64_t j, std::int64_t i, hn::Vec<Tag<T>> v) HWY_ATTR { hn::StoreU(v, d, out + j * stride + i); });
 }
 
 /// Eight vectors of out[i] = sum_k w[k] * row[i + k * channels], from inputs that each serve four of them: what is one tap's
@@ -111,8 +108,7 @@ HWY_INLINE void filter_eight_by_fours(const TapsOf<T>& taps, int channels, std::
       constexpr int kFirst = decltype(first)::value, kLast = decltype(last)::value;
       const V none = hn::Zero(d);
       add_row<kFirst, kLast>(p, p + 4 * lanes, kFirst <= 0 ? tap(0) : none, kFirst <= 1 && kLast >= 1 ? tap(1) : none,
-                             kFirst <= 2 && kLast >= 2 ? tap(2) : none, kLast >= 3 ? tap(3) : none, a0, a1, a2, a3, b0, b1,
-                             b2, b3);
+                             kFirst <= 2 && kLast >= 2 ? tap(2) : none, kLast >= 3 ? tap(3) : none, a0, a1, a2, a3, b0, b1, b2, b3);
     }
   };
   add(spacing, kOutput<0>, kOutput<0>), add(spacing, kOutput<0>, kOutput<1>), add(spacing, kOutput<0>, kOutput<2>);
@@ -159,8 +155,7 @@ HWY_INLINE void filter_eight_by_twos(const TapsOf<T>& taps, int channels, std::i
 /// out[i] = sum_k w[k] * row[i + k * channels]. Calls fetch(i, i + n) for each piece of a row, so that what is needed next
 /// arrives meanwhile.
 template <class T, class Fetch>
-HWY_INLINE void filter_columns(const TapsOf<T>& taps, int channels, const T* row, std::int64_t count, T* out,
-                               const Fetch& fetch) {
+HWY_INLINE void filter_columns(const TapsOf<T>& taps, int channels, const T* row, std::int64_t count, T* out, const Fetch& fetch) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
