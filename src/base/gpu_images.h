@@ -4,9 +4,18 @@
 
 #include <cstdint>
 
-#include "mollify/image.h"
+#include "mollify/plan.h"
 
 namespace mollify {
+
+/// Where the pixels of sources, destinations and intermediates lie on a GPU: the constant "storage" of a pass.
+enum class Storage : std::uint8_t { buffer, image };
+
+/// Bytes of the images that passes of a plan for a GPU leave for later ones, for one image in flight.
+[[nodiscard]] std::int64_t gpu_intermediate_bytes(const Plan& plan);
+/// Bytes of one Workspace of a plan for a GPU, whose min_bytes and passes are set. For each image in flight, the source and the destination
+/// lie on the device and once more in memory that the host sees; there they may overlap.
+[[nodiscard]] std::int64_t gpu_workspace_bytes(const Plan& plan);
 
 /// In a batch, the host copies one image while another is on the device. Large images are not worth two slots.
 [[nodiscard]] constexpr std::int64_t images_in_flight(std::int64_t min_bytes) {

@@ -53,8 +53,8 @@ double arithmetic_seconds(const DeviceInfo& device, double operations) {
   return operations / (kCpu.operations_per_second * device.threads);
 }
 
-bool outgrows_cache(const DeviceInfo& device, std::int64_t bytes) {
-  return bytes > std::min(device.llc_bytes / 2, device.threads * kCpu.cached_bytes);
+std::int64_t cached_bytes(const DeviceInfo& device) {
+  return std::min(device.llc_bytes / 2, device.threads * kCpu.cached_bytes);
 }
 
 PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs) {

@@ -15,8 +15,8 @@ namespace mollify {
 /// Seconds of `operations` multiply-adds spread over the device's threads, rough.
 [[nodiscard]] double arithmetic_seconds(const DeviceInfo& device, double operations);
 
-/// Whether an image that a CPU writes is so large that it is written past the cache.
-[[nodiscard]] bool outgrows_cache(const DeviceInfo& device, std::int64_t bytes);
+/// Bytes of the largest image that a CPU leaves in its caches when it writes it.
+[[nodiscard]] std::int64_t cached_bytes(const DeviceInfo& device);
 
 /// What a tiled CPU kernel needs of memory and work.
 struct TileNeeds {

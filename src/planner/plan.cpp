@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/common/gpu.h"
 #include "algorithms/registry.h"
 #include "base/gpu_images.h"
 #include "base/text.h"
@@ -147,13 +146,13 @@ std::optional<Problem> with_options(const Algorithm& algorithm, const Problem& p
   return tuned;
 }
 
-/// The problem with the forms that the whole has taken: these are chosen by how long they take, which a region or one image of a batch
-/// does not tell, and in another form sums would round differently.
-Problem formed_as(const Proposal& whole, Problem problem) {
-  constexpr std::array<std::string_view, 4> kForms = {"form", "math", "exchange", "blur"};
+/// The problem with those options of the whole that change bits. They are chosen by how long they take, which a region or one image of a
+/// batch does not tell, and with other values sums would round differently.
+Problem with_bits_of(const Proposal& whole, const Algorithm& algorithm, Problem problem) {
   if (problem.batch == 1 && !problem.spec.roi) return problem;
-  for (const std::string_view name : kForms) {
-    if (const auto chosen = whole.options.find(name); chosen != whole.options.end()) problem.options.insert(*chosen);
+  for (const OptionInfo& option : algorithm.info.options) {
+    const auto chosen = whole.options.find(option.name);
+    if (option.changes_bits && chosen != whole.options.end()) problem.options.insert(*chosen);
   }
   return problem;
 }
@@ -166,7 +165,7 @@ std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& pro
   if (!tuned_whole) return std::nullopt;
   const Result<Proposal> formed = ask(algorithm, *tuned_whole);
   if (!formed) return std::nullopt;
-  Result<Proposal> tuned = ask(algorithm, formed_as(*formed, *with_options(algorithm, problem, row)));
+  Result<Proposal> tuned = ask(algorithm, with_bits_of(*formed, algorithm, *with_options(algorithm, problem, row)));
   if (!tuned || !(tuned->assumption == Assumption() || tuned->assumption == plain.assumption)) return std::nullopt;
   return std::move(*tuned);
 }
@@ -174,7 +173,7 @@ std::optional<Proposal> ask_tuned(const Algorithm& algorithm, const Problem& pro
 /// What the algorithm proposes, with measured options where there are any, and how long that takes as far as was measured.
 Result<Candidate> ask_candidate(const Algorithm& algorithm, const Problem& problem, const WholeProblem& whole, const TuningRows& rows) {
   const Result<Proposal> of_whole = ask(algorithm, whole.problem());
-  const Problem formed = of_whole ? formed_as(*of_whole, problem) : problem;
+  const Problem formed = of_whole ? with_bits_of(*of_whole, algorithm, problem) : problem;
   Result<Proposal> plain = ask(algorithm, formed);
   if (!plain && formed.options != problem.options) plain = ask(algorithm, problem);  // rather another form than none
   if (!plain) return plain.error();
@@ -222,19 +221,6 @@ PerAxis<Reach> reach_of(const Proposal& proposal, const ImageDesc& src) {
   return {longer({}, own.x.before, own.x.after, src.width), longer({}, own.y.before, own.y.after, src.height)};
 }
 
-/// Source and destination lie on the device and, for the host, beside it: source and destination may overlap there.
-void set_gpu_memory(Plan& plan) {
-  plan.intermediate_bytes = 0;
-  for (const ImageDesc& desc : plan.intermediates) plan.intermediate_bytes += desc.payload_bytes();
-  // As the backend goes by the first pass, so that an algorithm need not have an option for it.
-  const bool in_buffers = plan.passes.front().constants.at("storage") == static_cast<std::int64_t>(gpu::Storage::buffer);
-  const auto bytes = [&](const ImageDesc& desc) {
-    return in_buffers ? desc.height * buffer_row_bytes(desc, plan.device.gpu.max_buffer_bytes) : desc.payload_bytes();
-  };
-  const std::int64_t image = 2 * (bytes(plan.src) + bytes(plan.dst)) + plan.intermediate_bytes;
-  plan.scratch_bytes = images_in_flight(plan.min_bytes) * image;
-}
-
 Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   Plan plan;
   plan.spec = problem.spec;
@@ -258,8 +244,10 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.intermediate_bytes = winner.proposal.intermediate_bytes;
   const std::int64_t pixels = std::int64_t{problem.dst.width} * problem.dst.height;
   plan.min_bytes = pixels * (info(problem.src.format).pixel_bytes() + info(problem.dst.format).pixel_bytes());
+  plan.cached_bytes = cached_bytes(problem.device);
   if (problem.device.backend != Backend::cpu) {
-    set_gpu_memory(plan);
+    plan.intermediate_bytes = gpu_intermediate_bytes(plan);
+    plan.scratch_bytes = gpu_workspace_bytes(plan);
   } else if (overlap == Overlap::in_place) {
     plan.scratch_bytes += problem.dst.payload_bytes();
     plan.moved_bytes += 2 * problem.dst.payload_bytes();

@@ -9,6 +9,7 @@
 
 #include "algorithms/common/propose.h"
 #include "algorithms/common/separable.h"
+#include "base/gpu_images.h"
 
 namespace mollify::gpu {
 
@@ -55,7 +56,7 @@ inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f
 
 // ---- What the device can do
 
-enum class Storage : std::uint8_t { buffer, image };
+using mollify::Storage;
 
 /// The kernel is there, and the device can hold these images; "storage" as given, else the first that can: images, but for
 /// batches buffers. `linear` asks for a linear sampler that treats the border as the spec does.

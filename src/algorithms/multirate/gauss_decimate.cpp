@@ -49,8 +49,12 @@ constexpr std::array kOptions = {
     OptionInfo{"support", kCellExamples, kCheapest, "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{
-        "blur", kGridBlurs, "the fastest",
-        "GPU: how the coarse grid is blurred, by tiles, by groups that slide down, or while upsampling, by tiles (upsample) or strips"},
+        .name = "blur",
+        .values = kGridBlurs,
+        .default_value = "the fastest",
+        .summary =
+            "GPU: how the coarse grid is blurred, by tiles, by groups that slide down, or while upsampling, by tiles (upsample) or strips",
+        .changes_bits = true},
     OptionInfo{"step_rows", kRowsOfTurn, "4, 8 or 12", "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", true},
     OptionInfo{"samples_per_thread", kSpans, "4, or 8 numbers",
                "GPU, all but slide: coarse samples that a thread sums at once, in either direction"},
@@ -59,8 +63,11 @@ constexpr std::array kOptions = {
     OptionInfo{"coarse_rows", kCellRows, "the fastest",
                "GPU, upsample and strips: coarse rows that a thread upsamples: 1 to 64, strips to 1024", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"math", kDecimateMath, "what is expected to be faster within the error",
-               "GPU: downsampling by sums of f32, or along rows by cooperative matrices"},
+    OptionInfo{.name = "math",
+               .values = kDecimateMath,
+               .default_value = "what is expected to be faster within the error",
+               .summary = "GPU: downsampling by sums of f32, or along rows by cooperative matrices",
+               .changes_bits = true},
     OptionInfo{"read_pixels", kSpans, "what fills 8 or 16 bytes", "GPU: neighbouring pixels that a thread reads at once"},
     OptionInfo{"write_pixels", kSpans, "what fills 16 bytes, or divides rows", "GPU: neighbouring pixels that a thread writes at once"}};
 

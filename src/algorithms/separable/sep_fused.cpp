@@ -29,14 +29,20 @@ constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array<std::string_view, 2> kHalves = {"1", "2"};
 constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact", "CPU: precision of rows, weights and sums"},
-    OptionInfo{
-        "math", kFusedMath, "what is expected to be fastest within the error",
-        "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_x: along x only; coopmat_direct: each thread "
-        "loads its own part of them); or sums of f16 (mixed: along x only) of 8-bit and f16 pixels"},
+    OptionInfo{.name = "math",
+               .values = kFusedMath,
+               .default_value = "what is expected to be fastest within the error",
+               .summary = "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_x: along x only; "
+                          "coopmat_direct: each thread "
+                          "loads its own part of them); or sums of f16 (mixed: along x only) of 8-bit and f16 pixels",
+               .changes_bits = true},
     OptionInfo{"between", kFusedBetween, "registers where the device can",
                "GPU, coopmat: where sums of one axis become operands of the other"},
-    OptionInfo{"exchange", kFusedNeighbours, "what is expected to be faster",
-               "GPU, f32: how threads exchange neighbouring pixels, through shared memory or by shuffles of registers"},
+    OptionInfo{.name = "exchange",
+               .values = kFusedNeighbours,
+               .default_value = "what is expected to be faster",
+               .summary = "GPU, f32: how threads exchange neighbouring pixels, through shared memory or by shuffles of registers",
+               .changes_bits = true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{"pixels_per_thread", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
     OptionInfo{"threads", kThreads, "128, 64 for shuffles of bytes, 256 for many taps, 64 to 256 for matrices",

@@ -4,7 +4,6 @@
 
 #include "backends/cpu/memory.h"
 #include "base/views.h"
-#include "model/tuning.h"
 
 namespace mollify::cpu {
 
@@ -25,7 +24,6 @@ class CpuExecutable final : public ExecutableImpl {
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
       : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)) {
     const std::int64_t aside = plan.overlap == Overlap::in_place ? plan.dst.payload_bytes() : 0;
-    streams_ = outgrows_cache(plan.device, plan.dst.payload_bytes());
     worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - aside) / workers_->threads();
   }
 
@@ -70,7 +68,7 @@ class CpuExecutable final : public ExecutableImpl {
         }
         tile.scratch = workspace.of_worker(worker);
         tile.grid = reinterpret_cast<float*>(workspace.of_worker(workers_->threads()));
-        tile.streams = streams_;
+        tile.streams = plan().dst.payload_bytes() > plan().cached_bytes;
         pipeline.run(tile);
       });
     }
@@ -84,7 +82,6 @@ class CpuExecutable final : public ExecutableImpl {
   std::vector<Pipeline> pipelines_;
   std::shared_ptr<Workers> workers_;
   std::int64_t worker_bytes_ = 0;
-  bool streams_ = false;
 };
 
 }  // namespace

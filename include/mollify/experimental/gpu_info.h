@@ -1,0 +1,38 @@
+// What the planner knows of a GPU. Experimental: it changes with the algorithms and devices, in any version.
+#pragma once
+
+#include <cstdint>
+
+#include "mollify/spec.h"
+
+namespace mollify {
+
+/// What the planner knows of a GPU. Other backends leave it as it is.
+struct GpuInfo {
+  bool is_software = false;         ///< Whether the driver computes on the CPU.
+  std::int32_t subgroup_size = 0;   ///< Threads of a subgroup (CUDA: warp).
+  bool quad_operations = false;     ///< Whether compute shaders have quad swaps and can ask for full subgroups.
+  bool float16_arithmetic = false;  ///< Whether shaders can compute with half floats.
+  bool shuffle_operations = false;  ///< Whether compute shaders have subgroup shuffles and votes and can ask for full subgroups.
+  bool matrix_operations = false;   ///< Whether subgroups have cooperative matrices of f16, 16x16 times 16x8, summed in f32.
+  bool matrix_conversions = false;  ///< Whether sums of cooperative matrices can become operands (VK_NV_cooperative_matrix2).
+  bool small_matrices = false;      ///< Whether cooperative matrices of 16x8 times 8x8 are there as well.
+  /// Whether there are cooperative matrices of 8-bit integers, 16x32 times 32x16, summed in 32 bits.
+  bool byte_matrices = false;
+  bool halves_overflow_only = false;       ///< Whether images of f16 store infinities as NaN, and 65536 as an infinity.
+  bool small_storage = false;              ///< Whether storage buffers hold 8- and 16-bit numbers, and f16 is rounded to the nearest.
+  std::int64_t shared_bytes = 0;           ///< Bytes of shared memory that one work group can have.
+  std::int32_t max_group_invocations = 0;  ///< The most threads of one work group.
+  PerAxis<std::int32_t> max_group;         ///< The most threads of one work group along each axis.
+  PerAxis<std::int32_t> max_group_count;   ///< The most work groups of one dispatch along each axis.
+  std::int32_t max_image_length = 0;       ///< The most pixels of an image along either axis.
+  std::int64_t max_buffer_bytes = 0;       ///< The most bytes that one binding of a storage buffer can see.
+  std::int64_t max_uniform_bytes = 0;      ///< The most bytes of a uniform buffer.
+  std::int32_t linear_fraction_bits = 0;   ///< How many bits of the position between two texels a linear sampler distinguishes.
+  std::uint32_t sampled_formats = 0;       ///< Bit i says whether images of PixelFormat i can be read by shaders.
+  std::uint32_t linear_formats = 0;        ///< Bit i says whether images of PixelFormat i can be read through a linear sampler.
+  std::uint32_t storage_formats = 0;       ///< Bit i says whether images of PixelFormat i can be written by shaders.
+  bool operator==(const GpuInfo&) const = default;
+};
+
+}  // namespace mollify
