@@ -1,16 +1,13 @@
 #include "base/gpu_images.h"
 
-#include <algorithm>
-
 namespace mollify {
 namespace {
 
-/// All passes of a plan have the same storage.
+/// The first pass reads the source, so it says how the caller's images lie. Later passes may keep theirs otherwise.
 bool lies_in_buffers(const Plan& plan) {
-  return std::ranges::all_of(plan.passes, [](const Pass& pass) {
-    const auto storage = pass.constants.find("storage");
-    return storage != pass.constants.end() && storage->second == static_cast<std::int64_t>(Storage::buffer);
-  });
+  const Pass& first = plan.passes.front();
+  const auto storage = first.constants.find("storage");
+  return storage != first.constants.end() && storage->second == static_cast<std::int64_t>(Storage::buffer);
 }
 
 }  // namespace
