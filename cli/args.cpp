@@ -80,43 +80,43 @@ BorderMode parse_border_name(std::string_view text) {
 
 }  // namespace
 
-void add_kernel_options(CLI::App& command, KernelArgs& args) {
+void add_kernel_options(Command& command, KernelArgs& args) {
   const std::string group = "Kernel (give one)";
   command
       .add_option("--gaussian", args.gaussian,
                   "Gaussian of this sigma in pixels, 0 to 1e6; 3x1 differs per axis. SciPy: gaussian_filter; OpenCV: GaussianBlur")
-      ->type_name("S|SXxSY")
-      ->group(group);
+      .type_name("S|SXxSY")
+      .group(group);
   command
       .add_option("--box", args.box,
                   "Mean over radius R on each side, 0 to 1048576: 2R+1 pixels; fractions are fine. SciPy: uniform_filter of size 2R+1; "
                   "OpenCV: blur")
-      ->type_name("R|RXxRY")
-      ->group(group);
-  command.add_option("--box-size", args.box_size, "Mean over WxH pixels, even sizes too")->type_name("WxH")->group(group);
+      .type_name("R|RXxRY")
+      .group(group);
+  command.add_option("--box-size", args.box_size, "Mean over WxH pixels, even sizes too").type_name("WxH").group(group);
   command.add_option("--tent", args.tent, "Triangle: weights fall linearly to zero at R+1; R from 0 to 1048576")
-      ->type_name("R|RXxRY")
-      ->group(group);
+      .type_name("R|RXxRY")
+      .group(group);
   command
       .add_option("--kernel", args.kernel_file,
                   "Weights from a text file, one row a line; applied as correlation, like SciPy's correlate and OpenCV's filter2D")
-      ->type_name("FILE")
-      ->group(group);
+      .type_name("FILE")
+      .group(group);
   const std::string details = "Kernel details";
   command.add_option("--radius", args.radius, "With --gaussian: exactly the taps -R..R, 0 to 1048576. OpenCV: a kernel of 2R+1")
-      ->type_name("R|RXxRY")
-      ->group(details);
+      .type_name("R|RXxRY")
+      .group(details);
   command
       .add_option(
           "--truncate", args.truncate,
           "With --gaussian: radius = floor(T*sigma + 0.5), T from 0 on. SciPy's truncate, whose default is 4; OpenCV cuts 8 bits at 3, "
           "others at 4")
-      ->type_name("T")
-      ->group(details);
+      .type_name("T")
+      .group(details);
   command.add_option("--anchor", args.anchor, "With --box-size and --kernel: the tap on the output pixel [centre]")
-      ->type_name("X,Y")
-      ->group(details);
-  command.add_flag("--normalize", args.normalize, "With --kernel: divide the weights by their sum")->group(details);
+      .type_name("X,Y")
+      .group(details);
+  command.add_flag("--normalize", args.normalize, "With --kernel: divide the weights by their sum").group(details);
 }
 
 void refuse_stray_options(const KernelArgs& args) {
@@ -154,15 +154,14 @@ std::string describe(const KernelSpec& kernel) {
   return std::visit(Describe{}, kernel);
 }
 
-void add_border_options(CLI::App& command, BorderArgs& args) {
+void add_border_options(Command& command, BorderArgs& args) {
   command
       .add_option("--border", args.modes,
                   "Pixels outside: clamp mirror reflect wrap constant; a,b is x then y. SciPy: nearest mirror reflect wrap constant; "
                   "OpenCV: REPLICATE REFLECT_101 REFLECT WRAP CONSTANT")
-      ->type_name("MODE[,MODE_Y]")
-      ->capture_default_str();
-  command.add_option("--border-value", args.values, "For constant: one value, or one a channel; 1 is full scale [0]")
-      ->type_name("V[,V...]");
+      .type_name("MODE[,MODE_Y]")
+      .show_default();
+  command.add_option("--border-value", args.values, "For constant: one value, or one a channel; 1 is full scale [0]").type_name("V[,V...]");
 }
 
 Border make_border(const BorderArgs& args) {
@@ -195,17 +194,17 @@ void check_border_values(const BorderArgs& args, PixelFormat format) {
   fail_usage(fmt::format("{} has {} channels, --border-value gives {} values", row.name, row.channels, values));
 }
 
-void add_device_options(CLI::App& command, DeviceArgs& args) {
+void add_device_options(Command& command, DeviceArgs& args) {
   command
       .add_option("--device", args.device, "Where to run: auto (the CPU), cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
-      ->type_name("D")
-      ->capture_default_str();
+      .type_name("D")
+      .show_default();
   command
       .add_option("--threads", args.threads,
                   "CPU threads of all files in flight together, up to 4096; 0: as many as processors; on a GPU they copy images")
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]")->type_name("T");
+      .type_name("N")
+      .show_default();
+  command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]").type_name("T");
 }
 
 std::string cache_folder() {
@@ -231,13 +230,13 @@ Device open_device_quietly(const DeviceArgs& args) {
   return value_or_fail(Device::open(args.device, {.threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target}));
 }
 
-void add_plan_options(CLI::App& command, PlanArgs& args) {
-  command.add_option("--algorithm", args.algorithm, "Force an algorithm, see 'mollify list algorithms' [best]")->type_name("ID[:k=v,...]");
+void add_plan_options(Command& command, PlanArgs& args) {
+  command.add_option("--algorithm", args.algorithm, "Force an algorithm, see 'mollify list algorithms' [best]").type_name("ID[:k=v,...]");
   command
       .add_option("--max-error", args.max_error,
                   "Largest allowed error, from 0 on, full scale = 1; 0, or less than what counts as exact: exact "
                   "[see 'mollify list formats']")
-      ->type_name("E");
+      .type_name("E");
 }
 
 PlanOptions make_plan_options(const PlanArgs& args) {
@@ -254,7 +253,7 @@ Accuracy make_accuracy(const PlanArgs& args) {
   return {.max_error = parse_number(*args.max_error, "--max-error")};
 }
 
-void add_json_flag(CLI::App& command, bool& json) {
+void add_json_flag(Command& command, bool& json) {
   command.add_flag("--json", json, "Print JSON instead of text");
 }
 

@@ -2,12 +2,12 @@
 // A text that cannot be read is wrong usage (exit code 2); numbers that make no sense are left to the library.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "mollify/mollify.h"
 #include "parse.h"  // IWYU pragma: export
 
@@ -25,7 +25,7 @@ struct KernelArgs {
   std::optional<std::string> kernel_file;
   bool normalize = false;
 };
-void add_kernel_options(CLI::App& command, KernelArgs& args);
+void add_kernel_options(Command& command, KernelArgs& args);
 /// Whether any kernel was asked for.
 [[nodiscard]] bool has_kernel(const KernelArgs& args);
 /// Options that only say something beside one kind of kernel.
@@ -40,7 +40,7 @@ struct BorderArgs {
   std::string modes = "clamp";
   std::optional<std::string> values;
 };
-void add_border_options(CLI::App& command, BorderArgs& args);
+void add_border_options(Command& command, BorderArgs& args);
 /// One value stands for every channel.
 [[nodiscard]] Border make_border(const BorderArgs& args);
 /// The border values as given, for images of any number of channels; empty when none were.
@@ -54,7 +54,7 @@ struct DeviceArgs {
   std::int32_t threads = 0;
   std::string cpu_target{};
 };
-void add_device_options(CLI::App& command, DeviceArgs& args);
+void add_device_options(Command& command, DeviceArgs& args);
 /// Warns in one line where what `mollify tune` stored for the device cannot be used.
 [[nodiscard]] Device open_device(const DeviceArgs& args);
 /// Without the warning.
@@ -67,11 +67,11 @@ struct PlanArgs {
   std::optional<std::string> algorithm;
   std::optional<std::string> max_error;
 };
-void add_plan_options(CLI::App& command, PlanArgs& args);
+void add_plan_options(Command& command, PlanArgs& args);
 [[nodiscard]] PlanOptions make_plan_options(const PlanArgs& args);
 [[nodiscard]] Accuracy make_accuracy(const PlanArgs& args);
 
 // --json
-void add_json_flag(CLI::App& command, bool& json);
+void add_json_flag(Command& command, bool& json);
 
 }  // namespace mollify::cli

@@ -91,15 +91,14 @@ void check_request(const BlurRequest& request) {
   if (!plan && plan.error().code == ErrorCode::invalid_argument) fail(one_line(plan.error()));
 }
 
-std::string blur_text(const CLI::App& command) {
+std::string blur_text(const Command& command) {
   const std::set<std::string> others{"files",       "--output",        "--force",   "--jobs",   "--threads",
                                      "--memory",    "--max-pixels",    "--timeout", "--quiet",  "--json",
                                      "--recursive", "--skip-existing", "--dry-run", "--worker", "--help"};
   std::string text;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() > 0 && !others.contains(option->get_single_name()) && !others.contains("--" + option->get_single_name())) {
-      text += fmt::format("{}={}\n", option->get_single_name(), fmt::join(option->results(), " "));
-    }
+  for (const GivenOption& option : command.given_options()) {
+    if (others.contains(option.name) || others.contains("--" + option.name)) continue;
+    text += fmt::format("{}={}\n", option.name, fmt::join(option.values, " "));
   }
   return text;
 }
@@ -143,59 +142,57 @@ BatchOptions batch_options(const BlurArgs& args, std::size_t files) {
   return options;
 }
 
-void add_blur_options(CLI::App& command, BlurArgs& args) {
+void add_blur_options(Command& command, BlurArgs& args) {
   command
       .add_option("files", args.files.paths, "IN OUT, or IN... with -o; an input may be a folder of images; - is standard input or output")
-      ->type_name("IN")
-      ->required();
-  command.add_option("-o,--output", args.files.folder, "Folder for the results, made if missing")->type_name("FOLDER");
+      .type_name("IN")
+      .required();
+  command.add_option("-o,--output", args.files.folder, "Folder for the results, made if missing").type_name("FOLDER");
   command.add_flag("--force", args.files.force, "Replace OUT if it exists, also where it is write-protected, or inputs by their results");
   const std::string many = "Many files";
-  command.add_flag("--recursive", args.files.recursive, "Take subfolders of folders too; results keep their places")->group(many);
-  command.add_flag("--skip-existing", args.files.skip_existing, "Leave out files whose results exist")->group(many);
-  command.add_flag("--dry-run", args.dry_run, "Say what would be done, by the headers of the files, and write nothing")->group(many);
-  command
-      .add_option("--to", args.files.to, "Format of the results with -o and of standard output: png jpg tif exr webp hdr [the source's]")
-      ->type_name("FORMAT")
-      ->group(many);
-  command.add_option("--jobs", args.jobs, "Files in flight, 1 to 1024; 0: as processors and memory allow [0]")->type_name("N")->group(many);
+  command.add_flag("--recursive", args.files.recursive, "Take subfolders of folders too; results keep their places").group(many);
+  command.add_flag("--skip-existing", args.files.skip_existing, "Leave out files whose results exist").group(many);
+  command.add_flag("--dry-run", args.dry_run, "Say what would be done, by the headers of the files, and write nothing").group(many);
+  command.add_option("--to", args.files.to, "Format of the results with -o and of standard output: png jpg tif exr webp hdr [the source's]")
+      .type_name("FORMAT")
+      .group(many);
+  command.add_option("--jobs", args.jobs, "Files in flight, 1 to 1024; 0: as processors and memory allow [0]").type_name("N").group(many);
   command
       .add_option("--memory", args.memory,
                   "That all files in flight may take, and the most that is read from a pipe, as in 512M or 2G [half of what is free]")
-      ->type_name("SIZE")
-      ->group(many);
-  command.add_option("--max-pixels", args.max_pixels, "Refuse files with more pixels, as in 100M [no limit]")->type_name("N")->group(many);
+      .type_name("SIZE")
+      .group(many);
+  command.add_option("--max-pixels", args.max_pixels, "Refuse files with more pixels, as in 100M [no limit]").type_name("N").group(many);
   command.add_option("--timeout", args.patience, "Give a file up whose reading or writing makes no progress for so long; above 0")
-      ->type_name("SECONDS")
-      ->capture_default_str()
-      ->group(many);
-  command.add_option(kWorkerOption, args.worker)->group("");
+      .type_name("SECONDS")
+      .show_default()
+      .group(many);
+  command.add_option(kWorkerOption, args.worker).group("");
   add_kernel_options(command, args.kernel);
   add_border_options(command, args.border);
-  command.add_option("--roi", args.roi, "Blur only this region of the pixels as stored; the output is the region")->type_name("WxH+X+Y");
+  command.add_option("--roi", args.roi, "Blur only this region of the pixels as stored; the output is the region").type_name("WxH+X+Y");
   command.add_option("--page", args.page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
-      ->check(CLI::Range(1, 1 << 30))
-      ->type_name("N");
-  command.add_option("--format", args.format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]")->type_name("F");
+      .in_range(1, 1 << 30)
+      .type_name("N");
+  command.add_option("--format", args.format, "Numbers of the result: u8 u16 u32 i8 i16 i32 f16 f32 f64 [as the source]").type_name("F");
   command
       .add_option("--scale", args.scale,
                   "Between integers and floats: data keeps numbers, colour makes fractions of full scale [as the file is]")
-      ->check(CLI::IsMember({"data", "colour"}));
+      .one_of({"data", "colour"});
   command.add_option("--flatten", args.flatten, "Lay alpha on this colour for formats without it: #rrggbb, white, black [white]")
-      ->type_name("COLOUR");
-  command.add_option("--channels", args.channels, "Blur only the channels of these names; * and ? stand for any letters")
-      ->type_name("NAME");
-  command.add_option("--keep", args.keep, "Copy the channels of these names as they are")->type_name("NAME");
+      .type_name("COLOUR");
+  command.add_option("--channels", args.channels, "Blur only the channels of these names; * and ? stand for any letters").type_name("NAME");
+  command.add_option("--keep", args.keep, "Copy the channels of these names as they are").type_name("NAME");
   command.add_flag("--grow", args.grow, "OpenEXR: enlarge the data window by what the kernel reaches");
-  command.add_option("--quality", args.quality, "JPEG, WebP: 1 to 100 [as the source]")->check(CLI::Range(1, 100))->type_name("N");
+  command.add_option("--quality", args.quality, "JPEG, WebP: 1 to 100 [as the source]").in_range(1, 100).type_name("N");
   command.add_option("--compression", args.compression, "Deflate in PNG, TIFF, OpenEXR: 0 (fast) to 9 (small)")
-      ->check(CLI::Range(0, 9))
-      ->type_name("N");
+      .in_range(0, 9)
+      .type_name("N");
   command.add_flag("--keep-unknown", args.keep_unknown,
                    "Keep blocks that mollify does not know, whatever their size and whatever is inside");
   command.add_option("--alpha", args.alpha, "auto: as the file says; ignore: a channel like any; premultiply")
-      ->check(CLI::IsMember({"auto", "ignore", "premultiply"}))
-      ->capture_default_str();
+      .one_of({"auto", "ignore", "premultiply"})
+      .show_default();
   command.add_flag("--linear", args.linear, "Blur light: decode the file's tone curve around the blur");
   add_plan_options(command, args.plan);
   add_device_options(command, args.device);

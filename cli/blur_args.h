@@ -42,7 +42,7 @@ struct BlurArgs {
   std::string worker;  ///< set in processes that the tool starts itself
 };
 
-void add_blur_options(CLI::App& command, BlurArgs& args);
+void add_blur_options(Command& command, BlurArgs& args);
 
 /// Texts that cannot be read are wrong usage.
 [[nodiscard]] BlurRequest make_request(const BlurArgs& args);
@@ -53,6 +53,6 @@ void check_request(const BlurRequest& request);
 /// A kernel from a pipe can be read once only; workers find it in memory. No descriptor where they can read it by themselves.
 [[nodiscard]] Descriptor kernel_for_workers(const BlurArgs& args, const KernelSpec& kernel);
 /// What makes a difference to the pixels of a result: the options as given, but for those that say which files and how fast.
-[[nodiscard]] std::string blur_text(const CLI::App& command);
+[[nodiscard]] std::string blur_text(const Command& command);
 
 }  // namespace mollify::cli

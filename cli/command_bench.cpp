@@ -80,11 +80,11 @@ std::vector<cases::Case> select(const BenchCommand& args) {
 }
 
 // A name says everything about its case; an option that it would silently overrule is a mistake.
-void refuse_beside_case(const CLI::App& command, const BenchCommand& args) {
+void refuse_beside_case(const Command& command, const BenchCommand& args) {
   if (args.case_names.empty()) return;
   for (const char* option : {"--size", "--format", "--gaussian", "--radius", "--truncate", "--box", "--box-size", "--anchor", "--tent",
                              "--kernel", "--normalize", "--border", "--border-value", "--algorithm", "--max-error", "--filter"}) {
-    if (command.count(option) > 0) fail_usage(fmt::format("{} does not go with --case, which says it all", option));
+    if (command.is_given(option)) fail_usage(fmt::format("{} does not go with --case, which says it all", option));
   }
 }
 
@@ -217,37 +217,32 @@ void run(const BenchCommand& args) {
 
 }  // namespace
 
-void add_bench(CLI::App& app) {
+void add_bench(Command& app) {
   const auto args = std::make_shared<BenchCommand>();
-  CLI::App* command = app.add_subcommand("bench", "Measure on this machine, beside a copy of the same bytes");
-  command->add_option("--size", args->size, "Image size in pixels")->type_name("WxH")->capture_default_str();
-  command->add_option("--format", args->format, "Pixel format, see 'mollify list formats' [rgba8]")->type_name("F");
-  add_kernel_options(*command, args->kernel);
-  add_border_options(*command, args->border);
-  add_plan_options(*command, args->plan);
-  add_device_options(*command, args->device);
-  command->add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?")->type_name("PATTERN");
+  Command command = app.add_command("bench", "Measure on this machine, beside a copy of the same bytes");
+  command.add_option("--size", args->size, "Image size in pixels").type_name("WxH").show_default();
+  command.add_option("--format", args->format, "Pixel format, see 'mollify list formats' [rgba8]").type_name("F");
+  add_kernel_options(command, args->kernel);
+  add_border_options(command, args->border);
+  add_plan_options(command, args->plan);
+  add_device_options(command, args->device);
+  command.add_option("--filter", args->filter, "Those of the table with this in their name; or with * and ?").type_name("PATTERN");
   command
-      ->add_option("--case", args->case_names,
-                   "This one, as 'verify' and 'bench' name it; several that differ only in algorithm take turns")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  command->add_option("--json", args->json_path, "Add one JSON object a line to this file")->type_name("FILE");
-  command->add_option("--batch", args->batch, "GPU: images in one dispatch; other libraries are left out")
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_flag("--no-peers", args->no_peers, "Leave other libraries out");
-  command->add_option("--seconds", args->seconds, "To spend on each thing that is timed; 9 runs at least")
-      ->type_name("S")
-      ->capture_default_str();
-  command->footer(R"(Examples:
+      .add_option("--case", args->case_names, "This one, as 'verify' and 'bench' name it; several that differ only in algorithm take turns")
+      .type_name("NAME")
+      .one_value_each();
+  command.add_option("--json", args->json_path, "Add one JSON object a line to this file").type_name("FILE");
+  command.add_option("--batch", args->batch, "GPU: images in one dispatch; other libraries are left out").type_name("N").show_default();
+  command.add_flag("--no-peers", args->no_peers, "Leave other libraries out");
+  command.add_option("--seconds", args->seconds, "To spend on each thing that is timed; 9 runs at least").type_name("S").show_default();
+  command.set_footer(R"(Examples:
   mollify bench                                          a table of common kernels
   mollify bench --size 4096x4096 --format rgba32f --gaussian 3 --radius 9
   mollify bench --device vulkan --size 256x256 --gaussian 2 --batch 64
   mollify bench --case sep.fused/1920x1080/rgba8/box:radius=2/clamp --case box.any/1920x1080/rgba8/box:radius=2/clamp
   mollify bench --filter box: --json results.jsonl)");
-  command->callback([args, command] {
-    refuse_beside_case(*command, *args);
+  command.on_run([args, command] {
+    refuse_beside_case(command, *args);
     run(*args);
   });
 }

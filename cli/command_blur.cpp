@@ -95,7 +95,7 @@ void dry_run(const BlurArgs& args, FileJobs& all, BatchOptions options, const Re
   reporter.finish(all.left_out);
 }
 
-void run(const BlurArgs& args, const CLI::App& command) {
+void run(const BlurArgs& args, const Command& command) {
   const BlurRequest request = make_request(args);
   if (!args.worker.empty()) return run_worker(args.worker, request, args.device);
   check_request(request);
@@ -128,12 +128,12 @@ void run(const BlurArgs& args, const CLI::App& command) {
 
 }  // namespace
 
-void add_blur(CLI::App& app) {
+void add_blur(Command& app) {
   const auto args = std::make_shared<BlurArgs>();
-  CLI::App* command = app.add_subcommand("blur", "Blur image files: PNG, JPEG, TIFF, OpenEXR, WebP, HDR");
-  add_blur_options(*command, *args);
-  command->footer(kExamples);
-  command->callback([args, command] { run(*args, *command); });
+  Command command = app.add_command("blur", "Blur image files: PNG, JPEG, TIFF, OpenEXR, WebP, HDR");
+  add_blur_options(command, *args);
+  command.set_footer(kExamples);
+  command.on_run([args, command] { run(*args, command); });
 }
 
 }  // namespace mollify::cli

@@ -165,22 +165,22 @@ std::string suites_help() {
   mollify lab run --suite blurs --device vulkan:0 -o results.jsonl --defaults --filter '*/4096x4096/*' --limit 60)";
 }
 
-void add_run(CLI::App& lab) {
+void add_run(Command& lab) {
   const auto args = std::make_shared<RunCommand>();
-  CLI::App* command = lab.add_subcommand("run", "Measure a suite of cases; Ctrl-C keeps what is done");
-  command->add_option("--suite", args->suite, "What to measure, see below")->type_name("NAME")->capture_default_str();
-  add_device_options(*command, args->device);
-  command->add_option("-o,--output", args->output, "Add one JSON object a line to this file")->type_name("FILE")->required();
-  command->add_flag("--resume", args->resume, "Go on with the file: leave out what it holds");
-  command->add_flag("--no-peers", args->no_peers, "Leave other libraries out");
-  command->add_option("--python", args->python, "Also measure the Python libraries that this interpreter has")->type_name("PYTHON");
-  command->add_option("--seconds", args->seconds, "To spend on each thing that is timed [by suite]")->type_name("S");
-  command->add_option("--limit", args->limit, "Begin no group that would end after so many seconds, but for the first [by suite]")
-      ->type_name("S");
-  command->add_option("--filter", args->filter, "Only cases whose names match: * any text, ? a character")->type_name("PATTERN");
-  command->add_flag("--defaults", args->defaults, "Every algorithm, but none with options that are not its own");
-  command->footer(suites_help());
-  command->callback([args] { run(*args); });
+  Command command = lab.add_command("run", "Measure a suite of cases; Ctrl-C keeps what is done");
+  command.add_option("--suite", args->suite, "What to measure, see below").type_name("NAME").show_default();
+  add_device_options(command, args->device);
+  command.add_option("-o,--output", args->output, "Add one JSON object a line to this file").type_name("FILE").required();
+  command.add_flag("--resume", args->resume, "Go on with the file: leave out what it holds");
+  command.add_flag("--no-peers", args->no_peers, "Leave other libraries out");
+  command.add_option("--python", args->python, "Also measure the Python libraries that this interpreter has").type_name("PYTHON");
+  command.add_option("--seconds", args->seconds, "To spend on each thing that is timed [by suite]").type_name("S");
+  command.add_option("--limit", args->limit, "Begin no group that would end after so many seconds, but for the first [by suite]")
+      .type_name("S");
+  command.add_option("--filter", args->filter, "Only cases whose names match: * any text, ? a character").type_name("PATTERN");
+  command.add_flag("--defaults", args->defaults, "Every algorithm, but none with options that are not its own");
+  command.set_footer(suites_help());
+  command.on_run([args] { run(*args); });
 }
 
 // --- report ------------------------------------------------------------------------------------------------------------
@@ -214,12 +214,12 @@ void report(const ReportCommand& args) {
   fmt::print("{}: {} records\n", page, records.size());
 }
 
-void add_report(CLI::App& lab) {
+void add_report(Command& lab) {
   const auto args = std::make_shared<ReportCommand>();
-  CLI::App* command = lab.add_subcommand("report", "Make a page with charts of results; it needs no network");
-  command->add_option("results", args->results, "Files of 'lab run' or 'bench --json'")->type_name("FILE")->required();
-  command->add_option("-o,--output", args->output, "Folder for index.html, made if need be")->type_name("FOLDER")->capture_default_str();
-  command->callback([args] { report(*args); });
+  Command command = lab.add_command("report", "Make a page with charts of results; it needs no network");
+  command.add_option("results", args->results, "Files of 'lab run' or 'bench --json'").type_name("FILE").required();
+  command.add_option("-o,--output", args->output, "Folder for index.html, made if need be").type_name("FOLDER").show_default();
+  command.on_run([args] { report(*args); });
 }
 
 // --- compare -----------------------------------------------------------------------------------------------------------
@@ -283,25 +283,25 @@ void compare(const CompareCommand& args) {
   if (!changes.slower.empty() || !changes.wrong.empty()) throw Failure{kExitFailure, ""};
 }
 
-void add_compare(CLI::App& lab) {
+void add_compare(Command& lab) {
   const auto args = std::make_shared<CompareCommand>();
-  CLI::App* command = lab.add_subcommand("compare", "Which cases became slower or faster beyond noise; fails if one is slower, or wrong");
-  command->add_option("before", args->before, "Results of then")->type_name("FILE")->required();
-  command->add_option("after", args->after, "Results of now")->type_name("FILE")->required();
-  command->add_option("--threshold", args->threshold, "Smaller changes count as none")->type_name("PERCENT")->capture_default_str();
-  command->add_flag("--in-copies", args->in_copies, "Compare times in copies of the same bytes, where the machine was busier once");
-  add_json_flag(*command, args->json);
-  command->callback([args] { compare(*args); });
+  Command command = lab.add_command("compare", "Which cases became slower or faster beyond noise; fails if one is slower, or wrong");
+  command.add_option("before", args->before, "Results of then").type_name("FILE").required();
+  command.add_option("after", args->after, "Results of now").type_name("FILE").required();
+  command.add_option("--threshold", args->threshold, "Smaller changes count as none").type_name("PERCENT").show_default();
+  command.add_flag("--in-copies", args->in_copies, "Compare times in copies of the same bytes, where the machine was busier once");
+  add_json_flag(command, args->json);
+  command.on_run([args] { compare(*args); });
 }
 
 }  // namespace
 
-void add_lab(CLI::App& app) {
-  CLI::App* lab = app.add_subcommand("lab", "Measure every technique, see and compare the results");
-  lab->require_subcommand(1);
-  add_run(*lab);
-  add_report(*lab);
-  add_compare(*lab);
+void add_lab(Command& app) {
+  Command lab = app.add_command("lab", "Measure every technique, see and compare the results");
+  lab.require_command();
+  add_run(lab);
+  add_report(lab);
+  add_compare(lab);
 }
 
 }  // namespace mollify::cli

@@ -116,14 +116,14 @@ constexpr Table kTables[] = {
 
 }  // namespace
 
-void add_list(CLI::App& app) {
-  CLI::App* list = app.add_subcommand("list", "Show algorithms, formats, borders or devices");
-  list->require_subcommand(1);
+void add_list(Command& app) {
+  Command list = app.add_command("list", "Show algorithms, formats, borders or devices");
+  list.require_command();
   for (const Table& table : kTables) {
-    CLI::App* command = list->add_subcommand(table.name, table.summary);
+    Command command = list.add_command(table.name, table.summary);
     const auto json = std::make_shared<bool>(false);
-    add_json_flag(*command, *json);
-    command->callback([&table, json] {
+    add_json_flag(command, *json);
+    command.on_run([&table, json] {
       if (*json)
         fmt::print("{}\n", table.json().dump(2));
       else

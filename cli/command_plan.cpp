@@ -122,26 +122,24 @@ void run(const PlanCommand& args) {
 
 }  // namespace
 
-void add_plan(CLI::App& app) {
+void add_plan(Command& app) {
   const auto args = std::make_shared<PlanCommand>();
-  CLI::App* command = app.add_subcommand("plan", "Explain how a blur would run, without an image");
-  command->add_option("size", args->size, "Image size in pixels")->type_name("WxH")->required();
-  command->add_option("pixel_format", args->format, "Pixel format, see 'mollify list formats'")->type_name("FORMAT")->required();
-  add_kernel_options(*command, args->kernel);
-  add_border_options(*command, args->border);
-  command->add_option("--roi", args->roi, "Only this region")->type_name("WxH+X+Y");
-  command->add_option("--format", args->to_format, "Pixel format of the result [as the source]")->type_name("F");
-  command->add_option("--alpha", args->alpha, "What the last of 2 or 4 channels is")
-      ->check(CLI::IsMember({"ignore", "premultiply"}))
-      ->capture_default_str();
-  command->add_flag("--linear", args->linear, "Decode sRGB to linear light around the blur");
-  add_plan_options(*command, args->plan);
-  add_device_options(*command, args->device);
-  add_json_flag(*command, args->json);
-  command->footer(R"(Examples:
+  Command command = app.add_command("plan", "Explain how a blur would run, without an image");
+  command.add_option("size", args->size, "Image size in pixels").type_name("WxH").required();
+  command.add_option("pixel_format", args->format, "Pixel format, see 'mollify list formats'").type_name("FORMAT").required();
+  add_kernel_options(command, args->kernel);
+  add_border_options(command, args->border);
+  command.add_option("--roi", args->roi, "Only this region").type_name("WxH+X+Y");
+  command.add_option("--format", args->to_format, "Pixel format of the result [as the source]").type_name("F");
+  command.add_option("--alpha", args->alpha, "What the last of 2 or 4 channels is").one_of({"ignore", "premultiply"}).show_default();
+  command.add_flag("--linear", args->linear, "Decode sRGB to linear light around the blur");
+  add_plan_options(command, args->plan);
+  add_device_options(command, args->device);
+  add_json_flag(command, args->json);
+  command.set_footer(R"(Examples:
   mollify plan 3840x2160 rgba8 --gaussian 12
   mollify plan 3840x2160 rgba32f --box 30 --border mirror --json)");
-  command->callback([args] { run(*args); });
+  command.on_run([args] { run(*args); });
 }
 
 }  // namespace mollify::cli

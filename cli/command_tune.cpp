@@ -183,30 +183,30 @@ void run(const TuneCommand& args) {
 
 }  // namespace
 
-void add_tune(CLI::App& app) {
+void add_tune(Command& app) {
   const auto args = std::make_shared<TuneCommand>();
-  CLI::App* command = app.add_subcommand("tune", "Measure which options are fastest on a device, and keep them");
-  add_device_options(*command, args->device);
-  command->add_option("--size", args->size, "Image size to measure with; rows hold from a tenth of its pixels on")
-      ->type_name("WxH")
-      ->capture_default_str();
-  auto* filter = command->add_option("--filter", args->filter, "Only what has this in its name; or with * and ?");
-  filter->type_name("PATTERN");
-  command->add_option("--seconds", args->seconds, "To spend on each decision; 15 runs at least")->type_name("S")->capture_default_str();
-  command->add_option("--budget", args->budget, "Stop after so many seconds, the most promising done first; 0: never")
-      ->type_name("S")
-      ->capture_default_str();
-  auto* dry_run = command->add_flag("--dry-run", args->dry_run, "Store nothing");
-  auto* print = command->add_flag("--print", args->print, "Print the rows in the form in which they are stored");
-  auto* list = command->add_flag("--list", args->list, "Show the rows in use for the device, and measure nothing");
-  auto* reset = command->add_flag("--reset", args->reset, "Remove what was stored for the device, and measure nothing");
-  list->excludes(dry_run)->excludes(print)->excludes(reset)->excludes(filter);
-  reset->excludes(dry_run)->excludes(print)->excludes(filter);
-  command->footer(R"(Examples:
+  Command command = app.add_command("tune", "Measure which options are fastest on a device, and keep them");
+  add_device_options(command, args->device);
+  command.add_option("--size", args->size, "Image size to measure with; rows hold from a tenth of its pixels on")
+      .type_name("WxH")
+      .show_default();
+  Option filter = command.add_option("--filter", args->filter, "Only what has this in its name; or with * and ?");
+  filter.type_name("PATTERN");
+  command.add_option("--seconds", args->seconds, "To spend on each decision; 15 runs at least").type_name("S").show_default();
+  command.add_option("--budget", args->budget, "Stop after so many seconds, the most promising done first; 0: never")
+      .type_name("S")
+      .show_default();
+  Option dry_run = command.add_flag("--dry-run", args->dry_run, "Store nothing");
+  Option print = command.add_flag("--print", args->print, "Print the rows in the form in which they are stored");
+  Option list = command.add_flag("--list", args->list, "Show the rows in use for the device, and measure nothing");
+  Option reset = command.add_flag("--reset", args->reset, "Remove what was stored for the device, and measure nothing");
+  list.excludes(dry_run).excludes(print).excludes(reset).excludes(filter);
+  reset.excludes(dry_run).excludes(print).excludes(filter);
+  command.set_footer(R"(Examples:
   mollify tune --device vulkan:0                     the most promising algorithms, five minutes at most
   mollify tune --device vulkan:0 --filter 'sep.inline*rgba8*' --budget 0
   mollify tune --device vulkan:0 --list              what plans will go by)");
-  command->callback([args] { run(*args); });
+  command.on_run([args] { run(*args); });
 }
 
 }  // namespace mollify::cli

@@ -175,23 +175,23 @@ void run(const VerifyCommand& args) {
 
 }  // namespace
 
-void add_verify(CLI::App& app) {
+void add_verify(Command& app) {
   const auto args = std::make_shared<VerifyCommand>();
-  CLI::App* command = app.add_subcommand("verify", "Check every algorithm against the reference on this machine");
-  command->add_option("--filter", args->filter, "Only cases with this in their name; * and ? match the whole name")->type_name("PATTERN");
-  command->add_option("--case", args->case_name, "This one, as a failure names it")->type_name("NAME");
-  command->add_flag("--full", args->full, "Every combination instead of every pair: hours");
-  command->add_option("--repeat", args->repeat, "Run each so often; all runs must leave the same bits")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  add_device_options(*command, args->device);
-  add_json_flag(*command, args->json);
-  command->footer(R"(Examples:
+  Command command = app.add_command("verify", "Check every algorithm against the reference on this machine");
+  command.add_option("--filter", args->filter, "Only cases with this in their name; * and ? match the whole name").type_name("PATTERN");
+  command.add_option("--case", args->case_name, "This one, as a failure names it").type_name("NAME");
+  command.add_flag("--full", args->full, "Every combination instead of every pair: hours");
+  command.add_option("--repeat", args->repeat, "Run each so often; all runs must leave the same bits")
+      .type_name("N")
+      .in_range(1, 1'000'000)
+      .show_default();
+  add_device_options(command, args->device);
+  add_json_flag(command, args->json);
+  command.set_footer(R"(Examples:
   mollify verify
   mollify verify --filter 'box.*rgba16f*'
   mollify verify --case auto/127x33/rgba8/gaussian:sigma=1.5/clamp)");
-  command->callback([args] { run(*args); });
+  command.on_run([args] { run(*args); });
 }
 
 }  // namespace mollify::cli

@@ -55,74 +55,25 @@ int finished(int exit_code) {
   return mollify::cli::kExitFailure;
 }
 
-// CLI11 reports some mistakes over several lines; the tool promises one.
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-// "plan, list and lab"
-std::string names_of_commands(const CLI::App& app) {
-  const std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
-  std::string names;
-  for (const CLI::App* command : commands) {
-    if (!names.empty()) names += command == commands.back() ? " and " : ", ";
-    names += command->get_name();
-  }
-  return names;
-}
-
-// The command that was named last: "lab run" of "mollify lab run --fast".
-const CLI::App& last_named(const CLI::App& app) {
-  const std::vector<CLI::App*> named = app.get_subcommands();
-  return named.empty() ? app : last_named(*named.back());
-}
-
-std::string path_of(const CLI::App& command) {
-  return command.get_parent() == nullptr ? command.get_name() : path_of(*command.get_parent()) + " " + command.get_name();
-}
-
-std::string explained(const CLI::ParseError& error, const CLI::App& app) {
-  const CLI::App& command = last_named(app);
-  std::string what = first_line(error.what());
-  const std::string commands = names_of_commands(command);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !commands.empty()) {
-    what = fmt::format("{} needs one of {}", command.get_name(), commands);  // CLI11 names none of them
-  }
-  return fmt::format("{} (see '{} --help')", what, path_of(command));
-}
-
 int run(int argc, char** argv) {
   using namespace mollify::cli;
-  CLI::App app{"mollify blurs images, fast and within an error that you set.", "mollify"};
-  app.set_version_flag("--version", "mollify " + std::string(mollify::version()));
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  CommandLine tool("mollify", "mollify blurs images, fast and within an error that you set.", "mollify " + std::string(mollify::version()));
 #ifdef MOLLIFY_IMAGE_FILES
-  add_blur(app);
+  add_blur(tool);
 #endif
-  add_plan(app);
-  add_list(app);
-  add_verify(app);
+  add_plan(tool);
+  add_list(tool);
+  add_verify(tool);
 #ifdef MOLLIFY_BENCH
-  add_bench(app);
-  add_tune(app);
-  add_lab(app);
+  add_bench(tool);
+  add_tune(tool);
+  add_lab(tool);
 #endif
-  app.footer(kExamples);  // behind the commands, which would inherit it
+  tool.set_footer(kExamples);  // behind the commands, which would inherit it
 
-  const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
-  if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty()) {
-    complain(fmt::format("{} is not a command; there are {}", in_quotes(argv[1]), names_of_commands(app)));
-    return kExitUsage;
-  }
   try {
-    app.parse(argc, argv);
+    tool.run(argc, argv);
     return finished(0);
-  } catch (const CLI::Success& request) {  // --help and --version arrive as exceptions
-    return finished(app.exit(request));
-  } catch (const CLI::ParseError& error) {
-    complain(explained(error, app));
-    return kExitUsage;
   } catch (const Failure& failure) {
     if (!failure.message.empty()) complain(failure.message);
     return failure.exit_code;
