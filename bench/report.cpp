@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <variant>
 
 namespace mollify::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class T>
 Json scalar_if_isotropic(const PerAxis<T>& value) {

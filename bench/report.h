@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "bench/environment.h"
 #include "bench/measure.h"
+#include "json/json.h"
 #include "mollify/mollify.h"
 
 namespace mollify::bench {
@@ -44,8 +44,8 @@ struct Record {
   std::string note{};                      ///< what a peer does differently
 };
 
-[[nodiscard]] nlohmann::ordered_json to_json(const Environment& environment);
-[[nodiscard]] nlohmann::ordered_json to_json(const Record& record, const Environment& environment);
+[[nodiscard]] Json to_json(const Environment& environment);
+[[nodiscard]] Json to_json(const Record& record, const Environment& environment);
 
 /// A table that is printed row by row, while the rest is still being measured.
 class Table {

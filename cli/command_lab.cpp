@@ -85,7 +85,7 @@ lab::Observer observer_of(const StatusLine& line) {
   observer.working = [&line](const lab::Group& group, std::string_view what, std::size_t done, std::size_t total) {
     line.show(fmt::format("{}: {} {} of {}", short_label(group, 70), what, std::min(done + 1, total), total));
   };
-  observer.finished = [&line](const lab::Group& group, const lab::Json& fastest, const lab::Tally& tally, double left) {
+  observer.finished = [&line](const lab::Group& group, const Json& fastest, const lab::Tally& tally, double left) {
     line.clear();
     std::string best = "none could run";
     if (!fastest.is_null()) {
@@ -204,9 +204,9 @@ void report(const ReportCommand& args) {
   require_name(args.output, "-o");
   const std::string page = args.output + "/index.html";
   refuse_foreign_page(page);
-  std::vector<lab::Json> records;
+  std::vector<Json> records;
   for (const std::string& path : args.results) {
-    std::vector<lab::Json> some = value_or_fail(lab::read_results(path));
+    std::vector<Json> some = value_or_fail(lab::read_results(path));
     records.insert(records.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }
   if (records.empty()) fail(fmt::format("{}: holds no records", args.results.front()));
@@ -232,8 +232,8 @@ struct CompareCommand {
   bool json = false;
 };
 
-lab::Json to_json(const std::vector<lab::Change>& changes) {
-  lab::Json list = lab::Json::array();
+Json to_json(const std::vector<lab::Change>& changes) {
+  Json list = Json::array();
   for (const lab::Change& change : changes) {
     list.push_back({{"case", change.case_name},
                     {"device", change.device},
@@ -256,20 +256,20 @@ void compare(const CompareCommand& args) {
   if (!(args.threshold >= 0.0 && std::isfinite(args.threshold))) {
     fail_usage(fmt::format("--threshold {}: not a part in percent", args.threshold));
   }
-  const std::vector<lab::Json> before = value_or_fail(lab::read_results(args.before));
-  const std::vector<lab::Json> after = value_or_fail(lab::read_results(args.after));
+  const std::vector<Json> before = value_or_fail(lab::read_results(args.before));
+  const std::vector<Json> after = value_or_fail(lab::read_results(args.after));
   const lab::Changes changes =
       lab::compare(before, after, {.threshold = args.threshold / 100.0, .unit = args.in_copies ? lab::Unit::copies : lab::Unit::time});
   if (changes.compared() + changes.wrong.size() == 0) {
     fail(fmt::format("{} and {} have no case in common on one device", args.before, args.after));
   }
   if (args.json) {
-    fmt::print("{}\n", lab::Json{{"wrong", changes.wrong},
-                                 {"slower", to_json(changes.slower)},
-                                 {"faster", to_json(changes.faster)},
-                                 {"same", changes.same},
-                                 {"only_before", changes.only_before},
-                                 {"only_after", changes.only_after}}
+    fmt::print("{}\n", Json{{"wrong", changes.wrong},
+                            {"slower", to_json(changes.slower)},
+                            {"faster", to_json(changes.faster)},
+                            {"same", changes.same},
+                            {"only_before", changes.only_before},
+                            {"only_after", changes.only_after}}
                            .dump(2));
   } else {
     print("slower", changes.slower, args.in_copies);

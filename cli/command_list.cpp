@@ -3,17 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "commands.h"
+#include "json/json.h"
 #include "mollify/build.h"
 #include "mollify/mollify.h"
 
 namespace mollify::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json algorithms_json() {
   Json rows = Json::array();

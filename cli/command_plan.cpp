@@ -2,17 +2,15 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "commands.h"
+#include "json/json.h"
 #include "mollify/mollify.h"
 
 namespace mollify::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct PlanCommand {
   std::string size;

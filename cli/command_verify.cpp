@@ -6,7 +6,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +16,10 @@
 #include "cases/filter.h"
 #include "cases/side_by_side.h"
 #include "commands.h"
+#include "json/json.h"
 
 namespace mollify::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct VerifyCommand {
   DeviceArgs device;

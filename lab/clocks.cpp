@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace mollify::lab {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The median over the cores of what /proc/cpuinfo says.
 Json cpu_clock() {

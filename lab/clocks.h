@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "json/json.h"
 #include "mollify/plan.h"
 
 namespace mollify::lab {
@@ -17,7 +17,7 @@ class Clocks {
   ~Clocks();
   Clocks(const Clocks&) = delete;
   Clocks& operator=(const Clocks&) = delete;
-  [[nodiscard]] nlohmann::ordered_json read() const;
+  [[nodiscard]] Json read() const;
 
  private:
   struct Nvml;

@@ -24,9 +24,9 @@ bool is_wrong(const Json& record) {
 std::map<std::string, Sample> samples_of(std::span<const Json> records, Unit unit) {
   std::map<std::string, Sample> samples;
   for (const Json& record : records) {
-    const auto time = record.find("time_ns");
-    if (time == record.end() || !time->is_object()) continue;
-    if (const auto peer = record.find("peer"); peer != record.end() && !peer->is_null()) continue;
+    const Json* time = record.find("time_ns");
+    if (time == nullptr || !time->is_object()) continue;
+    if (const Json* peer = record.find("peer"); peer != nullptr && !peer->is_null()) continue;
     if (is_wrong(record)) continue;
     const double copy = record.value("copy_ns", 0.0);
     if (unit == Unit::copies && !(copy > 0.0)) continue;

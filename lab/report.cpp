@@ -46,14 +46,14 @@ Json environment_of(const Json& record) {
 Json page_record(const Json& record, Shared& environments) {
   Json kept = Json::object();
   for (const char* field : kFields) {
-    const auto found = record.find(field);
-    if (found != record.end() && !found->is_null()) kept[field] = *found;
+    const Json* found = record.find(field);
+    if (found != nullptr && !found->is_null()) kept[field] = *found;
   }
   if (const auto format = parse_format(record.value("src_format", "")); format) {
     kept["pixel_bits"] = info(*format).pixel_bytes() * 8;
     kept["channels"] = info(*format).channels;
   }
-  if (const auto plan = record.find("plan"); plan != record.end() && plan->is_object()) {
+  if (const Json* plan = record.find("plan"); plan != nullptr && plan->is_object()) {
     Json kernels = Json::array();
     for (const Json& pass : plan->value("passes", Json::array())) kernels.push_back(pass.value("kernel", ""));
     kept["kernels"] = std::move(kernels);
@@ -66,12 +66,14 @@ Json page_record(const Json& record, Shared& environments) {
 /// Nobody measures more digits.
 void shorten_numbers(Json& value) {
   constexpr int kDigits = 6;
-  if (value.is_number_float()) {
+  if (value.is_float()) {
     char text[32];
     std::snprintf(text, sizeof text, "%.*g", kDigits, value.get<double>());
     value = std::strtod(text, nullptr);
-  } else if (value.is_structured()) {
-    for (Json& part : value) shorten_numbers(part);
+  } else if (value.is_array()) {
+    for (Json& element : value.elements()) shorten_numbers(element);
+  } else if (value.is_object()) {
+    for (auto& [key, member] : value.members()) shorten_numbers(member);
   }
 }
 
@@ -80,14 +82,14 @@ Json table_of(const std::vector<Json>& objects) {
   std::vector<std::string> fields;
   std::map<std::string, std::size_t> columns;
   for (const Json& object : objects) {
-    for (const auto& [field, value] : object.items()) {
+    for (const auto& [field, value] : object.members()) {
       if (columns.try_emplace(field, fields.size()).second) fields.push_back(field);
     }
   }
   Json rows = Json::array();
   for (const Json& object : objects) {
     Json row(std::vector<Json>(fields.size()));
-    for (const auto& [field, value] : object.items()) row[columns.at(field)] = value;
+    for (const auto& [field, value] : object.members()) row[columns.at(field)] = value;
     shorten_numbers(row);
     rows.push_back(std::move(row));
   }

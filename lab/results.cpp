@@ -38,7 +38,7 @@ Result<Contents> read_contents(const std::string& path) {
   std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    Json json = Json::parse(line, nullptr, false);
+    Json json = Json::parse(line);
     if (file.eof() && !is_record(json)) {  // no line end: the writer was killed in the middle
       contents.rest = std::move(line);
       break;
@@ -53,13 +53,13 @@ Result<Contents> read_contents(const std::string& path) {
 }
 
 std::string text_of(const Json& record, const char* field) {
-  const auto found = record.find(field);
-  return found != record.end() && found->is_string() ? found->get<std::string>() : "";
+  const Json* found = record.find(field);
+  return found != nullptr && found->is_string() ? found->get<std::string>() : "";
 }
 
 int count_of(const Json& record, const char* field) {
-  const auto found = record.find(field);
-  return found != record.end() && found->is_number_integer() ? found->get<int>() : 1;
+  const Json* found = record.find(field);
+  return found != nullptr && found->is_integer() ? found->get<int>() : 1;
 }
 
 }  // namespace

@@ -4,18 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "json/json.h"
 #include "mollify/result.h"
 
 namespace mollify::lab {
-
-using Json = nlohmann::ordered_json;
 
 /// What tells records apart: case, device, threads, who ran it, on a CPU by which instructions, and of how many images at once.
 [[nodiscard]] std::string key_of(const Json& record);

@@ -23,8 +23,6 @@ namespace mollify::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using nlohmann::json;
-
 // One worker and what it is at.
 struct Slot {
   WorkerSettings settings;
@@ -97,7 +95,7 @@ class Batch {
   }
 
   void send_job(WorkerProcess& process, const FileJob& job) const {
-    json message{{"in", name_of_source(job)}, {"out", name_of_result(job)}};
+    Json message{{"in", name_of_source(job)}, {"out", name_of_result(job)}};
     if (job.in_place) message["place"] = job.place;
     if (job.format) message["format"] = *job.format;
     if (options_.dry_run) message["dry_run"] = true;
@@ -163,7 +161,7 @@ class Batch {
   }
 
   void take_message(Slot& slot) {
-    const std::optional<json> message = slot.process->receive();
+    const std::optional<Json> message = slot.process->receive();
     if (!message) return take_end(slot);
     if (message->contains("stage")) return take_stage(slot, *message);
     if (message->contains("ready")) return take_ready(slot, *message);
@@ -178,7 +176,7 @@ class Batch {
     }
   }
 
-  void take_ready(Slot& slot, const json& message) {
+  void take_ready(Slot& slot, const Json& message) {
     slot.is_ready = true;
     warn(message["ready"]);
   }
@@ -190,7 +188,7 @@ class Batch {
   }
 
   // However slow the machine is, a megabyte of pixels takes no second. Blurs may take hours.
-  void take_stage(Slot& slot, const json& message) {
+  void take_stage(Slot& slot, const Json& message) {
     constexpr double kSecondsForByte = 1e-6;
     slot.deadline.reset();
     if (message["stage"].get<BlurStage>() == BlurStage::blurring) return;

@@ -14,8 +14,6 @@
 
 namespace mollify::cli {
 
-using nlohmann::json;
-
 PixelBytes DeviceClient::allocate(std::int64_t bytes) {
   Descriptor file(::memfd_create("pixels", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool has_size = file.get() >= 0 && ::ftruncate(file.get(), bytes) == 0;
@@ -44,9 +42,9 @@ DeviceClient::Place DeviceClient::place_of(const void* pixels) const {
   return {block.file.get(), at - begin};
 }
 
-json DeviceClient::ask(const json& question, std::span<const int> descriptors) {
+Json DeviceClient::ask(const Json& question, std::span<const int> descriptors) {
   if (!owner_.send(question, descriptors)) throw DeviceGone{};
-  const std::optional<json> answer = owner_.receive();
+  const std::optional<Json> answer = owner_.receive();
   if (!answer) throw DeviceGone{};
   if (answer->contains(kErrorKey)) {
     const Error error = error_of((*answer)[kErrorKey]);
@@ -56,7 +54,7 @@ json DeviceClient::ask(const json& question, std::span<const int> descriptors) {
 }
 
 Result<BlurOutcome> DeviceClient::plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
-  const json answer = ask({{kPlanKey, to_json(spec)}, {"src", to_json(src)}, {"dst", to_json(dst)}}, {});
+  const Json answer = ask({{kPlanKey, to_json(spec)}, {"src", to_json(src)}, {"dst", to_json(dst)}}, {});
   if (answer.contains(kErrorKey)) return error_of(answer[kErrorKey]);
   return outcome_of(answer);
 }
@@ -64,10 +62,10 @@ Result<BlurOutcome> DeviceClient::plan(const ImageSpec& spec, const ImageDesc& s
 Result<BlurOutcome> DeviceClient::run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) {
   const Place from = place_of(src.data);
   const Place to = place_of(dst.data);
-  const json question{{"spec", to_json(spec)},
+  const Json question{{"spec", to_json(spec)},
                       {"src", to_json(SharedImage{src.desc, src.row_bytes, from.offset})},
                       {"dst", to_json(SharedImage{dst.desc, dst.row_bytes, to.offset})}};
-  const json answer = ask(question, std::array{from.descriptor, to.descriptor});
+  const Json answer = ask(question, std::array{from.descriptor, to.descriptor});
   if (answer.contains(kErrorKey)) return error_of(answer[kErrorKey]);
   return outcome_of(answer);
 }

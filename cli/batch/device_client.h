@@ -36,7 +36,7 @@ class DeviceClient final : public ImageBlurrer {
   };
   [[nodiscard]] Place place_of(const void* pixels) const;
   void free(std::uint8_t* pixels);
-  [[nodiscard]] nlohmann::json ask(const nlohmann::json& question, std::span<const int> descriptors);
+  [[nodiscard]] Json ask(const Json& question, std::span<const int> descriptors);
 
   Wire owner_;
   int threads_;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "image_blur.h"
+#include "json/json.h"
 
 namespace mollify::cli {
 
@@ -20,17 +20,17 @@ inline constexpr const char* kErrorKey = "error";
 /// Questions for a plan have their specification here. The others are for a blur.
 inline constexpr const char* kPlanKey = "plan";
 
-[[nodiscard]] nlohmann::json to_json(const ImageDesc& desc);
-[[nodiscard]] nlohmann::json to_json(const SharedImage& image);
-[[nodiscard]] nlohmann::json to_json(const ImageSpec& spec);
-[[nodiscard]] nlohmann::json to_json(const Error& error);
-[[nodiscard]] nlohmann::json to_json(const BlurOutcome& outcome);
+[[nodiscard]] Json to_json(const ImageDesc& desc);
+[[nodiscard]] Json to_json(const SharedImage& image);
+[[nodiscard]] Json to_json(const ImageSpec& spec);
+[[nodiscard]] Json to_json(const Error& error);
+[[nodiscard]] Json to_json(const BlurOutcome& outcome);
 
 // Throw where the message is not of that kind.
-[[nodiscard]] ImageDesc image_desc_of(const nlohmann::json& message);
-[[nodiscard]] SharedImage shared_image_of(const nlohmann::json& message);
-[[nodiscard]] ImageSpec image_spec_of(const nlohmann::json& message);
-[[nodiscard]] Error error_of(const nlohmann::json& message);
-[[nodiscard]] BlurOutcome outcome_of(const nlohmann::json& message);
+[[nodiscard]] ImageDesc image_desc_of(const Json& message);
+[[nodiscard]] SharedImage shared_image_of(const Json& message);
+[[nodiscard]] ImageSpec image_spec_of(const Json& message);
+[[nodiscard]] Error error_of(const Json& message);
+[[nodiscard]] BlurOutcome outcome_of(const Json& message);
 
 }  // namespace mollify::cli

@@ -18,8 +18,6 @@
 namespace mollify::cli {
 namespace {
 
-using nlohmann::json;
-
 /// A block of a worker's memory, mapped into this process.
 class Mapped {
  public:
@@ -67,9 +65,9 @@ class DeviceOwner {
   void serve(Wire& worker) {
     while (true) {
       std::vector<Descriptor> blocks;
-      const std::optional<json> question = worker.receive(&blocks);
+      const std::optional<Json> question = worker.receive(&blocks);
       if (!question) return;
-      const json answer = answer_to(*question, blocks);
+      const Json answer = answer_to(*question, blocks);
       worker.send(answer);  // where it has ended meanwhile, its end comes next
       const bool is_lost = answer.contains(kErrorKey) && error_of(answer[kErrorKey]).code == ErrorCode::device_lost;
       if (is_lost) std::_Exit(1);  // a new process opens the device anew
@@ -77,7 +75,7 @@ class DeviceOwner {
   }
 
  private:
-  json answer_to(const json& question, const std::vector<Descriptor>& blocks) {
+  Json answer_to(const Json& question, const std::vector<Descriptor>& blocks) {
     try {
       return question.contains(kPlanKey) ? plan(question) : run(question, blocks);
     } catch (const std::bad_alloc&) {
@@ -87,16 +85,16 @@ class DeviceOwner {
     }
   }
 
-  static json answer_of(const Result<BlurOutcome>& outcome) {
+  static Json answer_of(const Result<BlurOutcome>& outcome) {
     if (!outcome) return {{kErrorKey, to_json(outcome.error())}};
     return to_json(*outcome);
   }
 
-  json plan(const json& question) {
+  Json plan(const Json& question) {
     return answer_of(blurrer_.plan(image_spec_of(question[kPlanKey]), image_desc_of(question["src"]), image_desc_of(question["dst"])));
   }
 
-  json run(const json& question, const std::vector<Descriptor>& blocks) {
+  Json run(const Json& question, const std::vector<Descriptor>& blocks) {
     if (blocks.size() != 2) throw std::invalid_argument("images without memory");
     const Mapped from(blocks[0], PROT_READ);
     const Mapped to(blocks[1], PROT_READ | PROT_WRITE);

@@ -16,7 +16,7 @@ Wire OwnerProcess::connect() {
 }
 
 OwnerProcess::Said OwnerProcess::receive() {
-  const std::optional<nlohmann::json> message = process_.receive();
+  const std::optional<Json> message = process_.receive();
   if (!message && !is_ready_) fail(fmt::format("the process that owns the GPU {} before it could work", process_.wait()));
   if (!message) return {.has_ended = true};
   if (message->contains("failed")) throw Failure{(*message)["exit_code"], (*message)["failed"]};

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include "failure.h"
+#include "json/json.h"
 #include "message.h"
 
 namespace mollify::cli {
@@ -85,7 +84,7 @@ void Reporter::print_summary(const FileJob& job, const BlurReport& report) {
 }
 
 void Reporter::print_json(const FileJob& job, const BlurReport* report, const std::string& reason) {
-  nlohmann::ordered_json json{{"in", job.in}, {"out", job.out}};
+  Json json{{"in", job.in}, {"out", job.out}};
   if (report == nullptr) {
     json["failed"] = reason;
   } else {
@@ -102,8 +101,7 @@ void Reporter::print_json(const FileJob& job, const BlurReport* report, const st
     }
     json["messages"] = report->notes;
   }
-  // Names of files may be no UTF-8.
-  fmt::print(text_, "{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print(text_, "{}\n", json.dump());
   std::fflush(text_);
 }
 

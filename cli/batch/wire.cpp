@@ -10,8 +10,6 @@
 
 namespace mollify::cli {
 
-using nlohmann::json;
-
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   std::swap(number_, other.number_);
   return *this;
@@ -50,8 +48,8 @@ void take_descriptors(msghdr& header, std::vector<Descriptor>& into) {
 
 }  // namespace
 
-bool Wire::send(const json& message, std::span<const int> descriptors) {
-  std::vector<std::uint8_t> bytes = json::to_cbor(message);  // unlike text, it takes names that are no UTF-8
+bool Wire::send(const Json& message, std::span<const int> descriptors) {
+  std::vector<std::uint8_t> bytes = message.to_cbor();  // unlike text, it takes names that are no UTF-8
   iovec data{bytes.data(), bytes.size()};
   msghdr header = header_of(data);
   ControlBytes control;
@@ -71,7 +69,7 @@ bool Wire::send(const json& message, std::span<const int> descriptors) {
   return sent == static_cast<ssize_t>(bytes.size());
 }
 
-std::optional<json> Wire::receive(std::vector<Descriptor>* descriptors) {
+std::optional<Json> Wire::receive(std::vector<Descriptor>* descriptors) {
   constexpr std::size_t kLongest = 1 << 18;  // beyond what a socket takes at once
   std::vector<std::uint8_t> bytes(kLongest);
   iovec data{bytes.data(), bytes.size()};
@@ -89,7 +87,7 @@ std::optional<json> Wire::receive(std::vector<Descriptor>* descriptors) {
   } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
   if (size <= 0) return std::nullopt;
   if (descriptors != nullptr) take_descriptors(header, *descriptors);
-  return json::from_cbor(bytes.begin(), bytes.begin() + size);
+  return Json::from_cbor(bytes.data(), static_cast<std::size_t>(size));
 }
 
 std::pair<Wire, Wire> make_wire() {
@@ -100,7 +98,7 @@ std::pair<Wire, Wire> make_wire() {
   return {Wire(ends[0]), Wire(ends[1])};
 }
 
-json to_json(const BlurReport& report) {
+Json to_json(const BlurReport& report) {
   return {{"width", report.width},
           {"height", report.height},
           {"source_format", report.source_format},
@@ -116,7 +114,7 @@ json to_json(const BlurReport& report) {
           {"messages", report.notes}};
 }
 
-BlurReport report_of(const json& message) {
+BlurReport report_of(const Json& message) {
   BlurReport report;
   report.width = message["width"];
   report.height = message["height"];

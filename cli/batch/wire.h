@@ -1,7 +1,6 @@
 // What a batch and its workers say to each other: one message at a time over a pair of sockets.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "blur_file.h"
 #include "failure.h"
+#include "json/json.h"
 
 namespace mollify::cli {
 
@@ -36,9 +36,9 @@ class Wire {
   explicit Wire(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
 
   /// False where the other end is closed. The other end gets copies of the descriptors.
-  bool send(const nlohmann::json& message, std::span<const int> descriptors = {});
+  bool send(const Json& message, std::span<const int> descriptors = {});
   /// Waits. Nothing where the other end is closed. Without a place for them, descriptors that come along are closed.
-  [[nodiscard]] std::optional<nlohmann::json> receive(std::vector<Descriptor>* descriptors = nullptr);
+  [[nodiscard]] std::optional<Json> receive(std::vector<Descriptor>* descriptors = nullptr);
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
  private:
@@ -48,7 +48,7 @@ class Wire {
 /// Both ends of a new one. Throws Failure.
 [[nodiscard]] std::pair<Wire, Wire> make_wire();
 
-[[nodiscard]] nlohmann::json to_json(const BlurReport& report);
-[[nodiscard]] BlurReport report_of(const nlohmann::json& message);
+[[nodiscard]] Json to_json(const BlurReport& report);
+[[nodiscard]] BlurReport report_of(const Json& message);
 
 }  // namespace mollify::cli

@@ -27,8 +27,6 @@
 namespace mollify::cli {
 namespace {
 
-using nlohmann::json;
-
 std::int64_t data_bytes() {
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {
@@ -54,7 +52,7 @@ std::int64_t memory_for_pixels(std::int64_t bytes) {
   return std::max(bytes / 2, bytes - bytes / 8 - kProgram);
 }
 
-json failed(const Failure& failure, bool for_memory) {
+Json failed(const Failure& failure, bool for_memory) {
   return {{"failed", failure.message}, {"exit_code", failure.exit_code}, {"for_memory", for_memory}};
 }
 
@@ -96,14 +94,14 @@ void stop_as_asked(const std::string& in) {
 }
 #endif
 
-BlurFiles files_of(const json& job, const std::vector<Descriptor>& open_files) {
+BlurFiles files_of(const Json& job, const std::vector<Descriptor>& open_files) {
   const auto descriptor = [&](const char* name) { return job.contains(name) ? open_files.at(job[name].get<std::size_t>()).get() : -1; };
   BlurFiles result{job["in"], job["out"], descriptor("source"), descriptor("result")};
   if (job.contains("format")) result.format = job["format"].get<files::FileFormat>();
   return result;
 }
 
-json blur_one(const json& job, const std::vector<Descriptor>& open_files, const BlurRequest& request, ImageBlurrer& blurrer) {
+Json blur_one(const Json& job, const std::vector<Descriptor>& open_files, const BlurRequest& request, ImageBlurrer& blurrer) {
   const BlurFiles files = files_of(job, open_files);
   const std::string& in = files.in;
   try {
@@ -113,7 +111,7 @@ json blur_one(const json& job, const std::vector<Descriptor>& open_files, const 
 #endif
     return {{"report", to_json(blur_file(files, request, blurrer))}};
   } catch (const DeviceGone& gone) {
-    json message = failed({kExitFailure, gone.reason.empty() ? "" : fmt::format("{}: {}", in, gone.reason)}, false);
+    Json message = failed({kExitFailure, gone.reason.empty() ? "" : fmt::format("{}: {}", in, gone.reason)}, false);
     message["device_gone"] = true;
     return message;
   } catch (const MemoryFailure& failure) {
@@ -127,13 +125,13 @@ json blur_one(const json& job, const std::vector<Descriptor>& open_files, const 
   }
 }
 
-void work(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, BlurRequest request, ImageBlurrer& blurrer) {
+void work(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, BlurRequest request, ImageBlurrer& blurrer) {
   request.memory_bytes = memory_for_pixels(settings["memory_bytes"]);
   request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) { wire.send({{"stage", stage}, {"bytes", bytes}}); };
   limit_memory(settings["memory_bytes"]);
   while (true) {
     std::vector<Descriptor> open_files;
-    const std::optional<json> job = wire.receive(&open_files);
+    const std::optional<Json> job = wire.receive(&open_files);
     if (!job) return;
     AtomicFile::set_before_rename(nullptr);
     if (job->contains("place")) {
@@ -141,7 +139,7 @@ void work(Wire& wire, const WorkerDescriptors& descriptors, const json& settings
       AtomicFile::set_before_rename(
           [&, place](int file, const std::string&) { append_to_journal(descriptors.journal, settings["blur"], place, file); });
     }
-    const json outcome = blur_one(*job, open_files, request, blurrer);
+    const Json outcome = blur_one(*job, open_files, request, blurrer);
 #ifdef MOLLIFY_TEST_HOOKS
     stop_as_asked((*job)["in"]);
 #endif
@@ -150,7 +148,7 @@ void work(Wire& wire, const WorkerDescriptors& descriptors, const json& settings
 }
 
 // On the CPU each worker has a device of its own.
-void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, const BlurRequest& request,
+void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request,
                  const DeviceArgs& args) {
   const Device device = open_device_quietly(args);
   const auto tuning = stored_tuning(cache_folder(), device.info());
@@ -160,7 +158,7 @@ void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const json& s
   std::_Exit(0);  // what the system takes back by itself needs no order
 }
 
-void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const json& settings, const BlurRequest& request) {
+void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request) {
   wire.send({{"ready", ""}});
   DeviceClient blurrer(Wire(descriptors.device), settings["threads"]);
   work(wire, descriptors, settings, request, blurrer);
@@ -177,7 +175,7 @@ void run_worker(std::string_view text, const BlurRequest& request, const DeviceA
     if (each >= 0) ::fcntl(each, F_SETFD, FD_CLOEXEC);
   }
   Wire wire(descriptors.wire);
-  const std::optional<json> settings = wire.receive();
+  const std::optional<Json> settings = wire.receive();
   if (!settings) return;
   const bool owns_device = (*settings)["owns_device"];
   ::prctl(PR_SET_NAME, owns_device ? "mollify-gpu" : "mollify-worker");  // for ps and top

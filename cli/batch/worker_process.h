@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,8 +38,8 @@ class WorkerProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int descriptor() const { return wire_.descriptor(); }
-  bool send(const nlohmann::json& message, std::span<const int> descriptors = {}) { return wire_.send(message, descriptors); }
-  [[nodiscard]] std::optional<nlohmann::json> receive() { return wire_.receive(); }
+  bool send(const Json& message, std::span<const int> descriptors = {}) { return wire_.send(message, descriptors); }
+  [[nodiscard]] std::optional<Json> receive() { return wire_.receive(); }
 
   /// Bytes in memory that it has taken, pixels that the owner of the GPU sees as well included; 0 once it has ended.
   [[nodiscard]] std::int64_t resident_bytes() const;

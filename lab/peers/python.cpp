@@ -10,17 +10,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "json/json.h"
 #include "lab/page_files.h"
 
 extern "C" char** environ;
 
 namespace mollify::lab {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Error broken(const std::string& what) {
   return {ErrorCode::internal, what, {}};
@@ -86,7 +84,7 @@ class Process {
       if (count <= 0) return broken("the Python process has gone");
       received_.append(more.data(), static_cast<std::size_t>(count));
     }
-    Json answer = Json::parse(received_.substr(0, end), nullptr, false);
+    Json answer = Json::parse(std::string_view(received_).substr(0, end));
     received_.erase(0, end + 1);
     if (!answer.is_object()) return broken("the Python process speaks no JSON");
     if (answer.contains("refused")) return Error{ErrorCode::unsupported, answer.value("refused", ""), {}};
@@ -174,9 +172,9 @@ Result<bench::PeerRun> prepare(const std::shared_ptr<Process>& process, const st
   const Result<Json> answer = process->ask({{"op", "prepare"}, {"peer", peer}, {"case", *shape}});
   if (!answer) return answer.error();
 
-  const auto handle = std::shared_ptr<Handle>(new Handle{process, answer->at("id").get<int>()});
+  const auto handle = std::shared_ptr<Handle>(new Handle{process, (*answer)["id"].get<int>()});
   bench::PeerRun run{.function = answer->value("function", ""), .options = {}, .note = answer->value("note", ""), .run = {}};
-  for (const auto& [key, value] : answer->at("options").items()) run.options[key] = value.get<std::string>();
+  for (const auto& [key, value] : (*answer)["options"].members()) run.options[key] = value.get<std::string>();
   if (const auto mode = parse_border_mode(answer->value("border", "")); mode && *mode != c.spec.border.mode.x) {
     run.border = Border{.mode = {*mode, *mode}};
   }
@@ -184,7 +182,7 @@ Result<bench::PeerRun> prepare(const std::shared_ptr<Process>& process, const st
   run.turn = [handle]() -> Result<bench::PeerTurn> {
     const Result<Json> timed = handle->process->ask({{"op", "turn"}, {"id", handle->id}});
     if (!timed) return timed.error();
-    return bench::PeerTurn{timed->at("ns").get<std::vector<double>>(), timed->value("copy_ns", std::vector<double>())};
+    return bench::PeerTurn{(*timed)["ns"].get<std::vector<double>>(), timed->value("copy_ns", std::vector<double>())};
   };
   return run;
 }
@@ -198,7 +196,7 @@ Result<std::vector<bench::Peer>> python_peers(const std::string& python, const D
   const Result<Json> hello = (*process)->ask({{"op", "hello"}, {"gpu", gpu}, {"threads", device.threads}});
   if (!hello) return broken(python + " cannot run the peers (is NumPy there?): " + hello.error().message);
   std::vector<bench::Peer> peers;
-  for (const Json& entry : hello->at("peers")) {
+  for (const Json& entry : (*hello)["peers"]) {
     const auto name = entry.get<std::string>();
     peers.push_back({.name = name,
                      .prepare = [process = *process, name](const cases::Case& c, int) { return prepare(process, name, c); },

@@ -1,4 +1,4 @@
-"""Files that nothing here runs: the workflow of a hosted CI, templates, and what editors are told."""
+"""Files that nothing here runs: the workflow of a hosted CI, templates, and what editors are told. And which headers are slow."""
 import os
 import re
 import subprocess
@@ -44,6 +44,18 @@ class WorkflowTest(unittest.TestCase):
             self.assertTrue(os.access(ROOT / script, os.X_OK), script)
             for option in options.split():
                 self.assertRegex((ROOT / script).read_text(), rf"(?m)^\s*{option}\)", f"{script} {option}")
+
+
+class SlowHeadersTest(unittest.TestCase):
+    """Headers that take seconds to compile have one source each."""
+
+    ONLY_IN = {"CLI/": "cli/arguments.cpp", "nlohmann/": "src/json/json.cpp"}
+
+    def test_only_one_source_includes_each(self):
+        sources = [path for folder in "src include cli bench lab tests examples".split() for path in (ROOT / folder).rglob("*.[ch]*")]
+        for header, only in self.ONLY_IN.items():
+            including = [str(path.relative_to(ROOT)) for path in sources if f"#include <{header}" in path.read_text(errors="replace")]
+            self.assertEqual(including, [only])
 
 
 class TemplatesTest(unittest.TestCase):
