@@ -158,7 +158,7 @@ TEST(VulkanPlan, SegmentsBeginHighWindowsWithCells) {
       spec.accuracy.max_error = 0.01;
       const Plan plan = must(make_plan(spec, desc, desc, fake_gpu(false), with("box.any:form=row_segments")));
       const bool has_cells = rows > most;
-      EXPECT_EQ(fast_passes(plan).back().constants.at("has_cells"), has_cells ? 1 : 0) << info(format).name << " " << rows;
+      EXPECT_EQ(fast_passes(plan).back().constants.at("has_block_sums"), has_cells ? 1 : 0) << info(format).name << " " << rows;
       EXPECT_EQ(fast_passes(plan).size(), has_cells ? 2U : 1U);
       EXPECT_EQ(plan.intermediates.size(), has_cells ? 1U : 0U);
     }

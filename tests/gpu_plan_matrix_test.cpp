@@ -146,8 +146,8 @@ TEST(VulkanPlan, MatricesHoldGaussiansWithinTheErrorAskedFor) {
     EXPECT_LE(plan->predicted_error, default_max_error(PixelFormat::rgba16f)) << "radius " << radius;
     const auto& constants = plan->passes[0].constants;
     if (radius <= 9 || radius >= 15) {
-      EXPECT_EQ(constants.at("tap_halves_x"), radius <= 9 ? 1 : 2) << "radius " << radius;
-      EXPECT_EQ(constants.at("tap_halves_y"), radius <= 27 ? 1 : 2) << "radius " << radius;
+      EXPECT_EQ(constants.at("tap_split_x"), radius <= 9 ? 1 : 2) << "radius " << radius;
+      EXPECT_EQ(constants.at("tap_split_y"), radius <= 27 ? 1 : 2) << "radius " << radius;
     }
   }
   EXPECT_EQ(message_of(planned({{15, 15}, PerAxis<std::int32_t>{45, 45}, {}}, PixelFormat::rgba16f)),
@@ -265,8 +265,8 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
         return found == pass.constants.end() ? 0 : found->second;
       };
       const bool is_x_alone = math == "coopmat_x";
-      const std::vector<double> x = as_halves(pass.taps.x.weights, halves(is_x_alone ? "tap_halves" : "tap_halves_x"));
-      const std::vector<double> y = is_x_alone ? pass.taps.y.weights : as_halves(pass.taps.y.weights, halves("tap_halves_y"));
+      const std::vector<double> x = as_halves(pass.taps.x.weights, halves(is_x_alone ? "tap_split" : "tap_split_x"));
+      const std::vector<double> y = is_x_alone ? pass.taps.y.weights : as_halves(pass.taps.y.weights, halves("tap_split_y"));
       const double gain = is_x_alone ? 1.0 : pass.parameters.at("gain");
       double moved = 0.0;
       double whole = 0.0;

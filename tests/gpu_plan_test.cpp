@@ -438,7 +438,7 @@ TEST(VulkanPlan, RowsOnTheirWayDivideThoseOfAWalk) {
       const ImageDesc desc{2048, height, PixelFormat::rgba16f};
       const Gaussian gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}};
       const Plan plan = must(make_plan(spec_of(gaussian), desc, desc, device, with("sep.fused:exchange=shuffle,math=f32")));
-      const bool is_divided = (plan.passes[0].constants.at("segment") + 2 * radius) % 3 == 0;
+      const bool is_divided = (plan.passes[0].constants.at("chunk_rows") + 2 * radius) % 3 == 0;
       EXPECT_EQ(plan.algorithm.options.at("rows_in_flight"), is_divided ? "3" : "2") << height << ", radius " << radius;
       (is_divided ? has_three : has_two) = true;
     }

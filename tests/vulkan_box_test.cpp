@@ -292,7 +292,7 @@ TEST(Vulkan, BoxesBySegmentsAsOtherDevicesFetchThem) {
     plan.device = gpu().info();
     const Executable usual = must(gpu().prepare(must(make_plan(spec, desc, desc, gpu().info(), options))));
     const auto ahead = [](const Plan& of) {
-      return std::ranges::find(of.passes, "box_row_segments", &Pass::kernel)->constants.at("ahead");
+      return std::ranges::find(of.passes, "box_row_segments", &Pass::kernel)->constants.at("seed_rows_in_flight");
     };
     EXPECT_GT(ahead(plan), 1);
     EXPECT_EQ(ahead(usual.plan()), 1);

@@ -1,8 +1,8 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// box.any by corners, first step: sums of cells, from one read of the image. Of each band those of every column, of each strip
-// those of every row; and of either the same over its first `part` pixels, as windows are no whole number of cells.
+// box.any by corners, first step: sums of blocks, from one read of the image. Of each band those of every column, of each strip
+// those of every row; and of either the same over its first `part` pixels, as windows are no whole number of blocks.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -36,15 +36,15 @@ void store_row(int strip, int kind, int y, NUMBERS v) {
 
 // Over the lanes of a strip. Lanes keep half of the rows that they have as long as there are two, and the sum of the row
 // number_of_row() in the end.
-NUMBERS sum_across(NUMBERS rows[batch], int lane) {
-  int count = batch;
+NUMBERS sum_across(NUMBERS rows[rows_in_flight], int lane) {
+  int count = rows_in_flight;
   [[unroll]] for (int step = 1; step < lanes; step *= 2) {
     bool is_upper = (lane & step) != 0;
     count = max(count / 2, 1);
     [[unroll]] for (int i = 0; i < count; ++i) {
-      bool halves = step < batch;
+      bool has_two = step < rows_in_flight;
       [[unroll]] for (int c = 0; c < kPlanes; ++c) {
-        if (halves) {
+        if (has_two) {
           NUMBERS given = is_upper ? rows[i] : rows[i + count];
           if (is_upper) rows[i][c] = rows[i + count][c];
           rows[i][c] += subgroupShuffleXor(given[c], uint(step));
@@ -59,15 +59,15 @@ NUMBERS sum_across(NUMBERS rows[batch], int lane) {
 
 int number_of_row(int lane) {
   int row = 0;
-  [[unroll]] for (int step = 1; step < batch; step *= 2) row = 2 * row + ((lane & step) != 0 ? 1 : 0);
+  [[unroll]] for (int step = 1; step < rows_in_flight; step *= 2) row = 2 * row + ((lane & step) != 0 ? 1 : 0);
   return row;
 }
 
 void main() {
   int thread = thread_index();
   int lane = thread % lanes;
-  ivec2 cell = ivec2(int(gl_WorkGroupID.x) * (kThreads / lanes) + thread / lanes, int(gl_WorkGroupID.y));
-  ivec2 corner = cell * ivec2(kWidth, height);
+  ivec2 block = ivec2(int(gl_WorkGroupID.x) * (kThreads / lanes) + thread / lanes, int(gl_WorkGroupID.y));
+  ivec2 corner = block * ivec2(kWidth, height);
   bool is_there = corner.x < size.x;
   Columns columns = columns_of(origin.x + corner.x, lane);
   NUMBERS numbers_outside = to_numbers(outside);
@@ -75,26 +75,26 @@ void main() {
   NUMBERS down[pixels];
   NUMBERS run[pixels];  // of the rows since the last multiple of kRun
   [[unroll]] for (int p = 0; p < pixels; ++p) down[p] = run[p] = NUMBERS(0);
-  for (int first = 0; first < height; first += batch) {
-    int rows[batch];
-    Fetched fetched[batch];
-    [[unroll]] for (int i = 0; i < batch; ++i) {
+  for (int first = 0; first < height; first += rows_in_flight) {
+    int rows[rows_in_flight];
+    Fetched fetched[rows_in_flight];
+    [[unroll]] for (int i = 0; i < rows_in_flight; ++i) {
       rows[i] = map_index(border_y, origin.y + corner.y + min(first + i, height - 1), source_size.y);
       fetched[i] = fetch_row(columns, rows[i]);
     }
-    NUMBERS total[batch];
-    NUMBERS total_part[batch];
-    [[unroll]] for (int i = 0; i < batch; ++i) {
+    NUMBERS total[rows_in_flight];
+    NUMBERS total_part[rows_in_flight];
+    [[unroll]] for (int i = 0; i < rows_in_flight; ++i) {
       total[i] = total_part[i] = NUMBERS(0);
       if (first + i == part.y && part.y > 0) {
         NUMBERS v[pixels];
         [[unroll]] for (int p = 0; p < pixels; ++p) v[p] = down[p] + run[p];
-        if (is_there) store_columns(cell.y, 1, corner.x + lane * pixels, v);
+        if (is_there) store_columns(block.y, 1, corner.x + lane * pixels, v);
       }
-      uvec4 chunk = chunk_of(columns, rows[i], fetched[i]);
+      uvec4 vector = vector_of(columns, rows[i], fetched[i]);
       bool is_new = first + i < height;
       [[unroll]] for (int p = 0; p < pixels; ++p) {
-        NUMBERS v = pixel_of_row(columns, rows[i], chunk, p, numbers_outside);
+        NUMBERS v = pixel_of_row(columns, rows[i], vector, p, numbers_outside);
         if (is_new) run[p] += v;
         total[i] += v;
         if (lane * pixels + p < part.x) total_part[i] += v;
@@ -110,12 +110,12 @@ void main() {
     NUMBERS across_part = NUMBERS(0);
     if (part.x > 0) across_part = sum_across(total_part, lane);
     int row = first + number_of_row(lane);
-    if (lane < batch && row < height && is_there) {
-      store_row(cell.x, 0, corner.y + row, across);
-      if (part.x > 0) store_row(cell.x, 1, corner.y + row, across_part);
+    if (lane < rows_in_flight && row < height && is_there) {
+      store_row(block.x, 0, corner.y + row, across);
+      if (part.x > 0) store_row(block.x, 1, corner.y + row, across_part);
     }
   }
   if (!is_there) return;
   [[unroll]] for (int p = 0; p < pixels; ++p) down[p] += run[p];
-  store_columns(cell.y, 0, corner.x + lane * pixels, down);
+  store_columns(block.y, 0, corner.x + lane * pixels, down);
 }

@@ -18,7 +18,7 @@
 #include "io/ragged.glsl"
 
 layout(constant_id = 20) const int lanes = 8;           // of a subgroup that make a strip, a power of two
-layout(constant_id = 22) const int batch = 1;           // rows that are fetched together, a power of two
+layout(constant_id = 22) const int rows_in_flight = 1;  // rows that are fetched together, a power of two
 layout(constant_id = 23) const bool has_rows = true;
 layout(constant_id = 24) const int shift = 0;           // pixels from a whole span to where a lane's begins
 layout(constant_id = 25) const int rest = 0;            // pixels of a part of a strip beyond whole spans
@@ -59,9 +59,9 @@ void store_row(int kind, int y, NUMBER v[kPlanes]) {
   }
 }
 
-// What a turn has of each row: its sum and that of a part. Over the lanes of a strip, of which each keeps half of the values that it has as
+// What a step has of each row: its sum and that of a part. Over the lanes of a strip, of which each keeps half of the values that it has as
 // long as there are two; kLeft in the end, the first of which is first_left().
-const int kValues = batch * kinds;
+const int kValues = rows_in_flight * kinds;
 const int kLeft = kValues > lanes ? kValues / lanes : 1;
 
 void sum_across(inout NUMBER values[kValues]) {
@@ -90,34 +90,34 @@ int first_left() {
 // The row of the source that stands in for y of the band.
 int row_of(int y) { return map_index(border_y, top + min(y, height - 1), source_size.y); }
 
-void fetch_turn(bool whole, int x, int first, out uint coming[batch][kRaw]) {
-  [[unroll]] for (int n = 0; n < batch; ++n) {
+void fetch_step(bool whole, int x, int first, out uint coming[rows_in_flight][kRaw]) {
+  [[unroll]] for (int n = 0; n < rows_in_flight; ++n) {
     int y = row_of(first + n);
     fetch_ragged(whole, ivec2(x, whole ? max(y, 0) : y), shift, coming[n]);
   }
 }
 
-void walk(bool whole, int x) {
+void slide(bool whole, int x) {
   NUMBER down[kOwn];
   NUMBER run[kRunOwn];  // of the rows since the last multiple of kRun
   [[unroll]] for (int i = 0; i < kOwn; ++i) down[i] = NUMBER(0);
   [[unroll]] for (int i = 0; i < kRunOwn; ++i) run[i] = NUMBER(0);
   int part_lane = part.x / span;
 
-  uint coming[batch][kRaw];
-  fetch_turn(whole, x, 0, coming);
-  for (int first = 0; first < height; first += batch) {
-    uint now[batch][kWords];
-    [[unroll]] for (int n = 0; n < batch; ++n) {
+  uint coming[rows_in_flight][kRaw];
+  fetch_step(whole, x, 0, coming);
+  for (int first = 0; first < height; first += rows_in_flight) {
+    uint now[rows_in_flight][kWords];
+    [[unroll]] for (int n = 0; n < rows_in_flight; ++n) {
       put_together(whole, shift, coming[n], now[n]);
       if (whole && border_y == kConstant && row_of(first + n) < 0) fetch_mapped(now[n], ivec2(x, kOutside));
-      // Nothing where the band ends within a turn.
+      // Nothing where the band ends within a step.
       [[unroll]] for (int w = 0; w < kWords; ++w) now[n][w] = first + n < height ? now[n][w] : 0u;
     }
     // The next rows are on their way while these are summed.
-    fetch_turn(whole, x, first + batch, coming);
+    fetch_step(whole, x, first + rows_in_flight, coming);
     NUMBER values[kPlanes][kValues];
-    [[unroll]] for (int n = 0; n < batch; ++n) {
+    [[unroll]] for (int n = 0; n < rows_in_flight; ++n) {
       if (first + n == part.y && part.y > 0) {
         NUMBER v[kOwn];
         [[unroll]] for (int i = 0; i < kOwn; ++i) v[i] = kHasRuns ? down[i] + run[i] : down[i];
@@ -138,7 +138,7 @@ void walk(bool whole, int x) {
           total += v;
         }
         values[q][n] = total;
-        if (kinds > 1) values[q][batch + n] = lane < part_lane ? total : lane == part_lane ? begun : NUMBER(0);
+        if (kinds > 1) values[q][rows_in_flight + n] = lane < part_lane ? total : lane == part_lane ? begun : NUMBER(0);
       }
 #if SUMS == SUMS_f32
       if ((first + n) % kRun == kRun - 1) {
@@ -153,10 +153,10 @@ void walk(bool whole, int x) {
       [[unroll]] for (int q = 0; q < kPlanes; ++q) sum_across(values[q]);
       [[unroll]] for (int i = 0; i < kLeft; ++i) {
         int value = first_left() + i;
-        int row = first + value % batch;
+        int row = first + value % rows_in_flight;
         NUMBER v[kPlanes];
         [[unroll]] for (int q = 0; q < kPlanes; ++q) v[q] = values[q][i];
-        if (lane < kValues && row < height && is_there) store_row(value / batch, corner.y + row, v);
+        if (lane < kValues && row < height && is_there) store_row(value / rows_in_flight, corner.y + row, v);
       }
     }
   }
@@ -177,8 +177,8 @@ void main() {
   is_there = corner.x < size.x;
   int x = origin.x + corner.x + lane * span;
   if (subgroupAll(is_whole_ragged(x, shift))) {
-    walk(true, x);
+    slide(true, x);
   } else {
-    walk(false, x);
+    slide(false, x);
   }
 }

@@ -1,28 +1,28 @@
 //@ axis STORAGE buffer image
 //@ axis SUMS u16x2 u32 f32
-// box.any: both axes in one pass, two loads a pixel at any radius. A group owns a strip of columns and walks down it. A
+// box.any: both axes in one pass, two loads a pixel at any radius. A group owns a strip of columns and moves down it. A
 // lane keeps the sum of its column's window: it adds the row that enters and takes away the one that leaves, both
-// fetched a turn ahead. A few lanes then walk along the rows of these sums, which lie in shared memory, in the same
-// way. Strips and segments are counted from the source's own corner where sums round, so that no region shows.
+// fetched a step ahead. A few lanes then slide along the rows of these sums, which lie in shared memory, in the same
+// way. Strips and chunks are counted from the source's own corner where sums round, so that no region shows.
 //
 // SUMS: u16x2, two channels of a column's sum in one word; u32; f32, which may keep what its additions lose.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #define KERNEL_PARAMETERS \
-  ivec2 before; ivec2 after;                  /* whole pixels of the window on either side of its own */ \
-  vec2 before_fraction; vec2 after_fraction;  /* what the pixels beyond its ends count for */ \
-  ivec2 skip;                                 /* where the destination begins in what the groups make */ \
-  float scale;                                /* from sums to means; of f32, of each pixel */ \
-  float along;                                /* of f32, from sums of columns to what is summed along rows */ \
-  float gain;                                 /* of f32, from sums along rows to means */ \
-  int strip; int segment; int piece;          /* columns and rows of a group; columns of one walk along a row */
+  ivec2 before; ivec2 after;                        /* whole pixels of the window on either side of its own */ \
+  vec2 before_fraction; vec2 after_fraction;        /* what the pixels beyond its ends count for */ \
+  ivec2 skip;                                       /* where the destination begins in what the groups make */ \
+  float scale;                                      /* from sums to means; of f32, of each pixel */ \
+  float along;                                      /* of f32, from sums of columns to what is summed along rows */ \
+  float gain;                                       /* of f32, from sums along rows to means */ \
+  int strip; int chunk_rows; int columns_per_lane;  /* columns and rows of a group; columns of a lane that slides along a row */
 #include "io/pixel.glsl"
 #include "io/numbers.glsl"
 
-layout(constant_id = 20) const int batch = 1;  // rows from one turn to the next
-layout(constant_id = 21) const int walks = 1;  // that share a row
-// Words that a walk reads together. Not known to glslc, which would unroll the loops, and its copies of what is `precise`
+layout(constant_id = 20) const int rows_in_flight = 1;  // rows from one step to the next
+layout(constant_id = 21) const int lanes_per_row = 1;   // that slide along a row
+// Words that such a lane reads together. Not known to glslc, which would unroll the loops, and its copies of what is `precise`
 // no longer are.
 layout(constant_id = 24) const int unroll = 8;
 #if SUMS == SUMS_f32
@@ -33,11 +33,11 @@ const bool is_whole = true;
 #endif
 
 const int kThreads = int(gl_WorkGroupSize.x);
-const int kWalkers = batch * kPlanes * walks;
-const int kEdge = is_whole ? 0 : 1;          // pixels beyond either end of the window
-const int kStride = kThreads + walks;        // so that lanes that walk side by side read from different banks
-shared uint sums[batch * kPlanes * kStride];   // of columns
-shared uint means[batch * kPlanes * kStride];
+const int kSlidingLanes = rows_in_flight * kPlanes * lanes_per_row;
+const int kEdge = is_whole ? 0 : 1;            // pixels beyond either end of the window
+const int kStride = kThreads + lanes_per_row;  // so that lanes side by side read from different banks
+shared uint sums[rows_in_flight * kPlanes * kStride];  // of columns
+shared uint means[rows_in_flight * kPlanes * kStride];
 
 int plane(int row, int channel) { return (row * kPlanes + channel) * kStride; }
 
@@ -124,7 +124,7 @@ void step_along(inout Sum sum, int left, int window, uint young, uint old) {
 }
 
 // Windows of the columns first ... last - 1 of a row of sums. Words are read some steps before they are needed.
-void walk(int row, int first, int last) {
+void slide(int row, int first, int last) {
   int window = before.x + 1 + after.x;
   Sum sum = nothing();
   int left = row + first;
@@ -150,15 +150,15 @@ void walk(int row, int first, int last) {
 
 void main() {
   int thread = int(gl_LocalInvocationIndex);
-  ivec2 corner = ivec2(gl_WorkGroupID.xy) * ivec2(strip, segment);
-  int end = min(corner.y + segment, size.y);
+  ivec2 corner = ivec2(gl_WorkGroupID.xy) * ivec2(strip, chunk_rows);
+  int end = min(corner.y + chunk_rows, size.y);
   int column = map_index(border_x, origin.x + corner.x - before.x - kEdge + thread, source_size.x);
   int top = origin.y + corner.y - before.y - 1;    // the row that leaves the first window
   int bottom = origin.y + corner.y + after.y + 1;  // the one that enters after it
   NUMBERS numbers_outside = to_numbers(outside);
 
-  // As if the walk had begun a row before. As many pixels are on their way at once as in the turns that follow.
-  const int kTogether = 2 * batch;
+  // As if the chunk had begun a row before. As many pixels are on their way at once as in the steps that follow.
+  const int kTogether = 2 * rows_in_flight;
   Sum sum = nothing();
   for (int first = top; first < bottom; first += kTogether) {
     uvec4 stored[kTogether];
@@ -173,16 +173,16 @@ void main() {
     }
   }
 
-  uvec4 leaving[batch];
-  uvec4 entering[batch];
-  bool leaving_outside[batch];
-  bool entering_outside[batch];
+  uvec4 leaving[rows_in_flight];
+  uvec4 entering[rows_in_flight];
+  bool leaving_outside[rows_in_flight];
+  bool entering_outside[rows_in_flight];
 
-  // Turn n fetches batch n, and sums and stores batch n - 1.
-  int turns = (end - corner.y + batch - 1) / batch;
-  for (int turn = 0; turn <= turns; ++turn) {
-    if (turn > 0) {
-      [[unroll]] for (int row = 0; row < batch; ++row) {
+  // Step n fetches its rows, and sums and stores those of step n - 1.
+  int steps = (end - corner.y + rows_in_flight - 1) / rows_in_flight;
+  for (int step = 0; step <= steps; ++step) {
+    if (step > 0) {
+      [[unroll]] for (int row = 0; row < rows_in_flight; ++row) {
         NUMBERS old = leaving_outside[row] ? numbers_outside : numbers_of(leaving[row]);
         NUMBERS young = entering_outside[row] ? numbers_outside : numbers_of(entering[row]);
         leave(sum, old);
@@ -195,26 +195,26 @@ void main() {
       }
     }
     barrier();
-    if (turn < turns) {
-      [[unroll]] for (int row = 0; row < batch; ++row) {
-        ivec2 q = ivec2(column, map_index(border_y, top + turn * batch + row, source_size.y));
+    if (step < steps) {
+      [[unroll]] for (int row = 0; row < rows_in_flight; ++row) {
+        ivec2 q = ivec2(column, map_index(border_y, top + step * rows_in_flight + row, source_size.y));
         leaving_outside[row] = is_beyond(q);
         if (!leaving_outside[row]) leaving[row] = fetch_stored(q);
-        q.y = map_index(border_y, bottom + turn * batch + row, source_size.y);
+        q.y = map_index(border_y, bottom + step * rows_in_flight + row, source_size.y);
         entering_outside[row] = is_beyond(q);
         if (!entering_outside[row]) entering[row] = fetch_stored(q);
       }
     }
-    // Every turn another subgroup walks: each belongs to one of a processor's schedulers.
-    int walker = (thread + turn * 32) % kThreads;
-    if (turn > 0 && walker < kWalkers) {
-      int first = walker / (batch * kPlanes) * piece;
-      walk(walker % (batch * kPlanes) * kStride, first, min(first + piece, strip));
+    // Every step another subgroup slides along rows: each belongs to one of a processor's schedulers.
+    int sliding_lane = (thread + step * 32) % kThreads;
+    if (step > 0 && sliding_lane < kSlidingLanes) {
+      int first = sliding_lane / (rows_in_flight * kPlanes) * columns_per_lane;
+      slide(sliding_lane % (rows_in_flight * kPlanes) * kStride, first, min(first + columns_per_lane, strip));
     }
     barrier();
-    if (turn > 0) {
-      [[unroll]] for (int row = 0; row < batch; ++row) {
-        ivec2 p = corner + ivec2(thread, (turn - 1) * batch + row);
+    if (step > 0) {
+      [[unroll]] for (int row = 0; row < rows_in_flight; ++row) {
+        ivec2 p = corner + ivec2(thread, (step - 1) * rows_in_flight + row);
         bool is_made = thread < strip && p.x < size.x && p.y < end;
         if (is_made && p.x >= skip.x && p.y >= skip.y) store_means(p - skip, row, thread);
       }

@@ -17,7 +17,7 @@
   int columns;     /* columns of one of these, */ \
   int rows;        /* and rows of those of a strip */ \
   int height;      /* rows of a band */ \
-  uint beside_stride;  /* words from the windows of one image to those of the next */ \
+  uint auxiliary_stride;  /* words from the windows of one image to those of the next */ \
   float scale;     /* from sums to means; of f32, of each pixel */ \
   float gain;      /* of f32, from sums to means */
 #include "io/pixel.glsl"
@@ -57,13 +57,13 @@ void store_row(ivec2 p, int from, int to, NUMBERS sums[pixels]) {
   uint index = destination_index(p);
   bool is_whole = from <= 0 && to >= pixels && (index * uint(kDestinationBytes) & 15u) == 0u;
   if (kDestinationBytes * pixels == 16 && is_whole) {
-    uvec4 chunk = uvec4(0u);
+    uvec4 vector = uvec4(0u);
     [[unroll]] for (int i = 0; i < pixels * destination_channels; ++i) {
       int bit = i * destination_bits;
       uvec4 codes = codes_of(sum_of_window(sums[i / destination_channels]));
-      chunk[bit / 32] |= codes[i % destination_channels] << bit % 32;
+      vector[bit / 32] |= codes[i % destination_channels] << bit % 32;
     }
-    destination128[index * uint(kDestinationBytes) >> 4] = chunk;
+    destination128[index * uint(kDestinationBytes) >> 4] = vector;
     return;
   }
   [[unroll]] for (int i = 0; i < pixels; ++i) {
@@ -102,11 +102,11 @@ void main() {
   NUMBERS numbers_outside = to_numbers(outside);
   int top = strip.y * height;  // the first row that windows of the band reach
   NUMBERS changes = NUMBERS(0);  // of the window before the strip: a lane keeps those of one row
-  for (int y = 0; y < end; y += batch) {
-    int leaves[batch];
-    int enters[batch];
-    Fetched fetched[4 * batch];
-    [[unroll]] for (int i = 0; i < batch; ++i) {
+  for (int y = 0; y < end; y += rows_in_flight) {
+    int leaves[rows_in_flight];
+    int enters[rows_in_flight];
+    Fetched fetched[4 * rows_in_flight];
+    [[unroll]] for (int i = 0; i < rows_in_flight; ++i) {
       int leaving = origin.y + corner.y + min(y + i, end - 1) - before.y - 1;
       leaves[i] = map_index(border_y, leaving, source_size.y);
       enters[i] = map_index(border_y, leaving + window.y, source_size.y);
@@ -115,15 +115,15 @@ void main() {
       fetched[4 * i + 2] = fetch_row(left, enters[i]);
       fetched[4 * i + 3] = fetch_row(right, enters[i]);
     }
-    [[unroll]] for (int i = 0; i < batch; ++i) {
+    [[unroll]] for (int i = 0; i < rows_in_flight; ++i) {
       int row = y + i;
       if (row < end) {
         if (row % lanes == 0) {
           int reached_row = top + min(row + lane, height - 1);
           changes = window_across(strip.x, reached_row + window.y) - window_across(strip.x, reached_row);
         }
-        uvec4 chunks[4] = {chunk_of(left, leaves[i], fetched[4 * i]), chunk_of(right, leaves[i], fetched[4 * i + 1]),
-                           chunk_of(left, enters[i], fetched[4 * i + 2]), chunk_of(right, enters[i], fetched[4 * i + 3])};
+        uvec4 chunks[4] = {vector_of(left, leaves[i], fetched[4 * i]), vector_of(right, leaves[i], fetched[4 * i + 1]),
+                           vector_of(left, enters[i], fetched[4 * i + 2]), vector_of(right, enters[i], fetched[4 * i + 3])};
         NUMBERS differences[pixels];
         NUMBERS running = NUMBERS(0);
         [[unroll]] for (int p = 0; p < pixels; ++p) {

@@ -2,8 +2,9 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 //@ axis SUMS u16x2 u32 f32
-// The sums of box_four_corner.comp for pixels that are stored as they are: a lane owns a span of columns. Where the spans begin that windows
-// give up and take in, beside multiples of their length, a pipeline knows: nothing is spent on moving whole words to their places.
+// The sums of box_four_corner.comp for pixels that are stored as they are: a lane owns a span of columns. Where the spans begin that
+// windows give up and take in, beside multiples of their length, a pipeline knows: nothing is spent on moving whole words to their
+// places.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -19,7 +20,7 @@
   int columns;     /* columns of one of these, */ \
   int rows;        /* and rows of those of a strip */ \
   int height;      /* rows of a band */ \
-  uint beside_stride;  /* words from the windows of one image to those of the next */ \
+  uint auxiliary_stride;  /* words from the windows of one image to those of the next */ \
   float scale;     /* from sums to what is stored; of floats, of each pixel */ \
   float gain;      /* of floats, from sums to what is stored */
 #include "io/pixel.glsl"
@@ -27,9 +28,9 @@
 #include "box/box_spans.glsl"
 #include "io/ragged.glsl"
 
-layout(constant_id = 20) const int lanes = 8;     // of a subgroup that make a strip, a power of two
-layout(constant_id = 22) const int batch = 1;     // rows that are on their way
-layout(constant_id = 23) const int together = 1;  // sums of columns that are on their way at once
+layout(constant_id = 20) const int lanes = 8;           // of a subgroup that make a strip, a power of two
+layout(constant_id = 22) const int rows_in_flight = 1;  // rows that are on their way
+layout(constant_id = 23) const int together = 1;        // sums of columns that are on their way at once
 layout(constant_id = 24) const int shift_left = 0;   // pixels from whole spans to where windows begin to leave, and
 layout(constant_id = 25) const int shift_right = 0;  // to where they end
 
@@ -143,14 +144,14 @@ void fetch_changes(ivec2 strip, int y) {
   given = window_across(strip.x, row);
 }
 
-void walk(bool whole, ivec2 strip, ivec2 to, bool makes, bool whole_out) {
+void slide(bool whole, ivec2 strip, ivec2 to, bool makes, bool whole_out) {
   start_windows(strip);
-  uint raw[batch][4][kRaw];
-  [[unroll]] for (int n = 0; n < batch; ++n) fetch_corners(whole, top + min(n, end - 1), raw[n]);
+  uint raw[rows_in_flight][4][kRaw];
+  [[unroll]] for (int n = 0; n < rows_in_flight; ++n) fetch_corners(whole, top + min(n, end - 1), raw[n]);
   NUMBERS changes = NUMBERS(0);
   if (kFetchesAhead) fetch_changes(strip, 0);
-  for (int y = 0; y < end; y += batch) {
-    [[unroll]] for (int n = 0; n < batch; ++n) {
+  for (int y = 0; y < end; y += rows_in_flight) {
+    [[unroll]] for (int n = 0; n < rows_in_flight; ++n) {
       if ((y + n) % lanes == 0) {
         if (!kFetchesAhead) fetch_changes(strip, y + n);
         changes = taken - given;
@@ -159,7 +160,7 @@ void walk(bool whole, ivec2 strip, ivec2 to, bool makes, bool whole_out) {
       }
       uint words[4][kWords];
       put_corners_together(whole, top + min(y + n, end - 1), raw[n], words);
-      fetch_corners(whole, top + min(y + n + batch, end - 1), raw[n]);
+      fetch_corners(whole, top + min(y + n + rows_in_flight, end - 1), raw[n]);
 
       NUMBER v[kOwn];
       [[unroll]] for (int q = 0; q < kPlanes; ++q) {
@@ -213,8 +214,8 @@ void main() {
   bool whole_in = is_whole_ragged(left, shift_left) && is_whole_ragged(right, shift_right);
   bool whole_out = to.x >= 0 && to.x + span <= size.x - skip.x && is_whole_destination(to.x);
   if (subgroupAll(whole_in && (whole_out || !makes))) {
-    walk(true, strip + first, to, makes, whole_out);
+    slide(true, strip + first, to, makes, whole_out);
   } else {
-    walk(false, strip + first, to, makes, whole_out);
+    slide(false, strip + first, to, makes, whole_out);
   }
 }

@@ -19,7 +19,7 @@
 layout(std430, binding = 1) readonly buffer Made16 { uint16_t made16[]; };
 layout(std430, binding = 1) readonly buffer Made32 { uint made32[]; };
 
-// Pixels, or columns, that a turn of a loop adds. Not known to glslc, which would unroll the loops, and its copies of what is `precise` no
+// Pixels, or columns, that a step of a loop adds. Not known to glslc, which would unroll the loops, and its copies of what is `precise` no
 // longer are.
 layout(constant_id = 20) const int unroll = 8;
 

@@ -3,9 +3,9 @@
 //@ axis SUMS u16x2 u32 f32
 //@ axis WORDS 1 2 4
 //@ skip SUMS=u16x2 WORDS=4
-// box.any by segments. A group owns a strip of columns and walks down a band of rows. Its lanes keep the sums of columns of the
+// box.any by segments. A group owns a strip of columns and moves down a band of rows. Its lanes keep the sums of columns of the
 // window in registers, and leave those of a few rows in shared memory. There each lane sums a segment of a row. What these come to
-// tells with what the first window of each segment begins; from there the lane walks along its segment, takes in the column that
+// tells with what the first window of each segment begins; from there the lane slides along its segment, takes in the column that
 // enters and gives up the one that leaves. Means go through shared memory, so that lanes side by side store what lies side by side.
 //
 // WORDS: of a column's sum in shared memory.
@@ -16,16 +16,16 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
 #define KERNEL_PARAMETERS \
-  ivec2 before;     /* pixels of the window before its own */ \
-  ivec2 window;     /* all of them */ \
-  ivec2 skip;       /* where the destination begins in what the groups make */ \
-  int width;        /* columns of a strip */ \
-  int height;       /* rows of a band */ \
-  int columns;      /* of cells; */ \
-  int first_cell;   /* that of the first column which is read, */ \
-  int whole;        /* those of a window, */ \
-  int part;         /* and rows of the next one */ \
-  uint beside_stride;  /* words from the cells of one image to those of the next */ \
+  ivec2 before;      /* pixels of the window before its own */ \
+  ivec2 window;      /* all of them */ \
+  ivec2 skip;        /* where the destination begins in what the groups make */ \
+  int width;         /* columns of a strip */ \
+  int height;        /* rows of a band */ \
+  int columns;       /* of block sums; */ \
+  int first_column;  /* the first of them that is read; */ \
+  int whole;         /* whole blocks of a window, */ \
+  int part;          /* and rows of the next one */ \
+  uint auxiliary_stride;  /* words from the block sums of one image to those of the next */ \
   float scale;      /* from sums to what is stored; of floats, of each pixel */ \
   float along;      /* of floats, from sums of columns to what is summed along rows */ \
   float gain;       /* of floats, from sums along rows to what is stored */
@@ -34,15 +34,15 @@
 #include "box/box_spans.glsl"
 
 layout(constant_id = 20) const int subgroup_size = 32;
-layout(constant_id = 21) const int chunks = 1;  // spans of a lane; the same one of all lanes lie side by side
-layout(constant_id = 22) const int batch = 1;   // rows of a turn
+layout(constant_id = 21) const int spans_per_thread = 1;  // spans of a lane; the same one of all lanes lie side by side
+layout(constant_id = 22) const int rows_in_flight = 1;    // rows of a step
 layout(constant_id = 23) const int segments_of_window = 0;  // whole ones,
 layout(constant_id = 24) const int rest = 0;                // and columns of the next one
 layout(constant_id = 25) const int lead = 0;    // columns before the first that anybody needs, less than a span
-layout(constant_id = 27) const bool has_cells = false;  // for what bands begin with, else they read their first windows
-layout(constant_id = 28) const int ahead = 1;   // so many of these rows are fetched together
+layout(constant_id = 27) const bool has_block_sums = false;  // for what bands begin with, else they read their first windows
+layout(constant_id = 28) const int seed_rows_in_flight = 1;  // so many of these rows are fetched together
 
-layout(std430, binding = 3) readonly buffer Beside { uint cells[]; };
+layout(std430, binding = 3) readonly buffer Auxiliary { uint block_sums[]; };
 
 #if SUMS == SUMS_f32
 #define to_bits floatBitsToUint
@@ -73,11 +73,11 @@ const int kPlaceWords = 4;
 #endif
 
 const int kThreads = int(gl_WorkGroupSize.x);
-const int kFetched = batch * chunks;              // spans of a lane, in a turn
-const int kOwn = chunks * span;                   // columns of a lane
-const int kSegment = batch * kOwn;                // columns of a row that a lane walks along
-const int kSegments = kThreads / batch;           // of a row
-const int kPitchOfSegment = kSegment + 1 - kSegment % 2;  // odd: lanes that walk side by side read from different banks
+const int kFetched = rows_in_flight * spans_per_thread;  // spans of a lane, in a step
+const int kOwn = spans_per_thread * span;                // columns of a lane
+const int kSegment = rows_in_flight * kOwn;              // columns of a row that a lane slides along
+const int kSegments = kThreads / rows_in_flight;         // of a row
+const int kPitchOfSegment = kSegment + 1 - kSegment % 2;  // odd: lanes side by side read from different banks
 const int kPitch = (kSegments + 1) * kPitchOfSegment;     // of a row: one more, before the first, for columns that nobody needs
 const bool kAsks = subgroup_size % kSegments == 0;        // the lanes that share a row can ask each other
 
@@ -87,8 +87,8 @@ const int kParts = kMadeWords / kPlaceWords;
 const int kPitchOfParts = kParts + 1 - kParts % 2;
 const int kNumbersOfPart = kPlaceWords * kInWord;
 
-// Sums of columns; later in a turn what has been made of them.
-shared PLACE_BITS rows_of_turn[batch * kPitch + kPitchOfSegment];
+// Sums of columns; later in a step what has been made of them.
+shared PLACE_BITS rows_of_step[rows_in_flight * kPitch + kPitchOfSegment];
 // Where lanes cannot ask each other: what segments come to, and their first `rest` columns.
 shared NUMBERS totals[kAsks ? 1 : kThreads];
 shared NUMBERS rests[kAsks ? 1 : kThreads];
@@ -136,42 +136,42 @@ void settle_row(bool reads_whole, int q, int row, inout uint words[kWords]) {
   if (reads_whole && is_outside) fetch_mapped(words, ivec2(first_of(q), kOutside));
 }
 
-int row_of_turn(int y, int n) { return top + min(y + n / chunks, rows - 1); }
+int row_of_step(int y, int n) { return top + min(y + n / spans_per_thread, rows - 1); }
 
-// What leaves and what enters in a turn.
-void fetch_turn(bool reads_whole, int y, out uint leaving[kFetched][kWords], out uint entering[kFetched][kWords]) {
+// What leaves and what enters in a step.
+void fetch_step(bool reads_whole, int y, out uint leaving[kFetched][kWords], out uint entering[kFetched][kWords]) {
   [[unroll]] for (int n = 0; n < kFetched; ++n) {
-    fetch_row(reads_whole, n % chunks, row_of_turn(y, n), leaving[n]);
-    fetch_row(reads_whole, n % chunks, row_of_turn(y, n) + window.y, entering[n]);
+    fetch_row(reads_whole, n % spans_per_thread, row_of_step(y, n), leaving[n]);
+    fetch_row(reads_whole, n % spans_per_thread, row_of_step(y, n) + window.y, entering[n]);
   }
 }
 
-const int kFirstFetched = ahead * chunks;
+const int kFirstFetched = seed_rows_in_flight * spans_per_thread;
 
 // The window of the row before the band, from its pixels.
 void sum_first_rows(bool reads_whole, inout PLACE down[kOwn]) {
-  for (int y = 0; y < window.y; y += ahead) {
+  for (int y = 0; y < window.y; y += seed_rows_in_flight) {
     uint fetched[kFirstFetched][kWords];
     [[unroll]] for (int n = 0; n < kFirstFetched; ++n) {
-      fetch_row(reads_whole, n % chunks, top + min(y + n / chunks, window.y - 1), fetched[n]);
+      fetch_row(reads_whole, n % spans_per_thread, top + min(y + n / spans_per_thread, window.y - 1), fetched[n]);
     }
     [[unroll]] for (int n = 0; n < kFirstFetched; ++n) {
-      if (y + n / chunks < window.y) {
-        settle_row(reads_whole, n % chunks, top + y + n / chunks, fetched[n]);
-        [[unroll]] for (int p = 0; p < span; ++p) down[n % chunks * span + p] += place_at(fetched[n], p);
+      if (y + n / spans_per_thread < window.y) {
+        settle_row(reads_whole, n % spans_per_thread, top + y + n / spans_per_thread, fetched[n]);
+        [[unroll]] for (int p = 0; p < span; ++p) down[n % spans_per_thread * span + p] += place_at(fetched[n], p);
       }
     }
   }
 }
 
-// The same from cells, of column x.
-PLACE sum_of_cells(int band, int x) {
+// The same from block sums, of column x.
+PLACE sum_of_blocks(int band, int x) {
   NUMBERS v = NUMBERS(0);
   [[unroll]] for (int q = 0; q < kPlanes; ++q) {
-    uint index = uint((2 * band * kPlanes + q) * columns + x) + layer_start(beside_stride);
+    uint index = uint((2 * band * kPlanes + q) * columns + x) + layer_start(auxiliary_stride);
     uint next_band = uint(2 * kPlanes * columns);
-    for (int i = 0; i < whole; ++i) v[q] += from_bits(cells[index + uint(i) * next_band]);
-    if (part > 0) v[q] += from_bits(cells[index + uint(whole) * next_band + uint(kPlanes * columns)]);
+    for (int i = 0; i < whole; ++i) v[q] += from_bits(block_sums[index + uint(i) * next_band]);
+    if (part > 0) v[q] += from_bits(block_sums[index + uint(whole) * next_band + uint(kPlanes * columns)]);
   }
   PLACE place;
   [[unroll]] for (int q = 0; q < kPlaceWords; ++q) word_of(place, q) = v[q];
@@ -323,7 +323,7 @@ void store_inside_row(PLACE_BITS part, int n, uint first_number) {
 void store_row(bool stores_parts, int row, uint first_number, int segment) {
   if (stores_parts) {
     PLACE_BITS parts[kParts];
-    [[unroll]] for (int i = 0; i < kParts; ++i) parts[i] = rows_of_turn[row + place_of_part(i, segment)];
+    [[unroll]] for (int i = 0; i < kParts; ++i) parts[i] = rows_of_step[row + place_of_part(i, segment)];
     [[unroll]] for (int i = 0; i < kParts; ++i) {
       int n = (i * kSegments + segment) * kNumbersOfPart;
       if (n < to_number) store_part(parts[i], (first_number + uint(n)) / uint(kNumbersOfPart));
@@ -331,7 +331,7 @@ void store_row(bool stores_parts, int row, uint first_number, int segment) {
     return;
   }
   for (int i = 0; i < kParts; ++i) {
-    PLACE_BITS part = rows_of_turn[row + place_of_part(i, segment)];
+    PLACE_BITS part = rows_of_step[row + place_of_part(i, segment)];
     store_inside_row(part, (i * kSegments + segment) * kNumbersOfPart, first_number);
   }
 }
@@ -344,16 +344,16 @@ void main() {
   first = origin.x + corner.x - before.x - lead + thread * span;
   top = origin.y + corner.y - before.y - 1;  // the row that leaves when the band's first is made
   bool reads_whole = true;
-  [[unroll]] for (int q = 0; q < chunks; ++q) reads_whole = reads_whole && is_whole_source(first_of(q));
+  [[unroll]] for (int q = 0; q < spans_per_thread; ++q) reads_whole = reads_whole && is_whole_source(first_of(q));
   reads_whole = subgroupAll(reads_whole);
   // Where the sums of a lane's columns lie: the first `lead` of a span at the end of the one before it.
   int place = place_of(thread * span + kSegment);
   int place_before = place_of((thread - 1) * span + kSegment);
 
-  // The row of a turn and the segment of it that a lane walks along, and where the columns lie that enter there.
-  int walked = thread / kSegments;
+  // The row of a step and the segment of it that a lane slides along, and where the columns lie that enter there.
+  int own_row = thread / kSegments;
   int segment = thread % kSegments;
-  int row = walked * kPitch;
+  int row = own_row * kPitch;
   int own = row + (segment + 1) * kPitchOfSegment;
   bool is_needed = segment * kSegment < min(width, size.x - corner.x);
   int entering_place = is_needed ? own + segments_of_window * kPitchOfSegment : own;
@@ -368,38 +368,38 @@ void main() {
 
   PLACE down[kOwn];
   [[unroll]] for (int i = 0; i < kOwn; ++i) {
-    int x = first_cell + corner.x + (i / span * kThreads + thread) * span + i % span;
-    down[i] = has_cells ? sum_of_cells(int(gl_WorkGroupID.y), x) : PLACE(0);
+    int x = first_column + corner.x + (i / span * kThreads + thread) * span + i % span;
+    down[i] = has_block_sums ? sum_of_blocks(int(gl_WorkGroupID.y), x) : PLACE(0);
   }
   // Branches around whole loops: what few lanes do must not lie between what all others run through.
-  if (!has_cells && reads_whole) {
+  if (!has_block_sums && reads_whole) {
     sum_first_rows(true, down);
-  } else if (!has_cells) {
+  } else if (!has_block_sums) {
     sum_first_rows(false, down);
   }
 
   uint leaving[kFetched][kWords], entering[kFetched][kWords];
   if (reads_whole) {
-    fetch_turn(true, 0, leaving, entering);
+    fetch_step(true, 0, leaving, entering);
   } else {
-    fetch_turn(false, 0, leaving, entering);
+    fetch_step(false, 0, leaving, entering);
   }
-  for (int y = 0; y < rows; y += batch) {
+  for (int y = 0; y < rows; y += rows_in_flight) {
     [[unroll]] for (int n = 0; n < kFetched; ++n) {
-      settle_row(reads_whole, n % chunks, row_of_turn(y, n), leaving[n]);
-      settle_row(reads_whole, n % chunks, row_of_turn(y, n) + window.y, entering[n]);
-      int at = n / chunks * kPitch + n % chunks * (kThreads * span / kSegment) * kPitchOfSegment;
+      settle_row(reads_whole, n % spans_per_thread, row_of_step(y, n), leaving[n]);
+      settle_row(reads_whole, n % spans_per_thread, row_of_step(y, n) + window.y, entering[n]);
+      int at = n / spans_per_thread * kPitch + n % spans_per_thread * (kThreads * span / kSegment) * kPitchOfSegment;
       [[unroll]] for (int p = 0; p < span; ++p) {
-        int i = n % chunks * span + p;
+        int i = n % spans_per_thread * span + p;
         down[i] += place_at(entering[n], p) - place_at(leaving[n], p);
-        rows_of_turn[at + (p < lead ? place_before + span : place) + p - lead] = to_bits(for_rows(down[i]));
+        rows_of_step[at + (p < lead ? place_before + span : place) + p - lead] = to_bits(for_rows(down[i]));
       }
     }
-    // The next turn's rows are on their way while this one's are summed.
+    // The next step's rows are on their way while this one's are summed.
     if (reads_whole) {
-      fetch_turn(true, y + batch, leaving, entering);
+      fetch_step(true, y + rows_in_flight, leaving, entering);
     } else {
-      fetch_turn(false, y + batch, leaving, entering);
+      fetch_step(false, y + rows_in_flight, leaving, entering);
     }
     barrier();
 
@@ -407,7 +407,7 @@ void main() {
     NUMBERS rest_of_total = NUMBERS(0);
     [[unroll]] for (int i = 0; i < kSegment; ++i) {
       if (i == rest) rest_of_total = to_channels(along);
-      take_in(along, from_bits(rows_of_turn[own + i]));
+      take_in(along, from_bits(rows_of_step[own + i]));
     }
     NUMBERS sums = first_window(to_channels(along), rest_of_total, thread, segment);
 #if SUMS != SUMS_f32
@@ -427,8 +427,8 @@ void main() {
           means[n] = mean_of(sums_are_short ? uintBitsToFloat(sums[c]) : float(sums[c]), n);
 #endif
         }
-        PLACE enters = from_bits(rows_of_turn[entering_place + place_of(rest + i + p)]);
-        step_along(along, enters, from_bits(rows_of_turn[own + i + p]));
+        PLACE enters = from_bits(rows_of_step[entering_place + place_of(rest + i + p)]);
+        step_along(along, enters, from_bits(rows_of_step[own + i + p]));
       }
       uint words[kWords];
       pack_numbers(means, kMeansAre, words);
@@ -439,11 +439,11 @@ void main() {
     [[unroll]] for (int i = 0; i < kParts; ++i) {
       PLACE_BITS part_made;
       [[unroll]] for (int w = 0; w < kPlaceWords; ++w) word_of(part_made, w) = made[i * kPlaceWords + w];
-      rows_of_turn[row + segment * kPitchOfParts + i] = part_made;
+      rows_of_step[row + segment * kPitchOfParts + i] = part_made;
     }
     wait_for_row();
-    int to_y = corner.y + y + walked - skip.y;
-    if (to_y >= 0 && y + walked < rows) {
+    int to_y = corner.y + y + own_row - skip.y;
+    if (to_y >= 0 && y + own_row < rows) {
       uint first_number = (uint(to_y * destination_pitch + to_x) + destination_start()) * uint(source_channels);
       store_row(stores_parts, row, first_number, segment);
     }

@@ -1,6 +1,6 @@
 //@ axis STORAGE buffer image
 //@ axis ACCUMULATOR i32 f32 f16
-// box.running: one lane walks along a row or a column and keeps the sum of the window, adding the pixel that enters it
+// box.running: one lane slides along a row or a column and keeps the sum of the window, adding the pixel that enters it
 // and taking away the one that leaves. Sums that round begin anew at every multiple of `segment`, counted from the
 // source's own corner, so that neither the region nor the split into groups shows in the result.
 #version 460
@@ -49,9 +49,9 @@ void finish(int along, int across, int first, SUM sum) {
   if (along >= first) store_pixel(place(along, across) - origin, v * out_scale);
 }
 
-void walk(int begin, int end, int first, int across) {
+void slide(int begin, int end, int first, int across) {
 #if ACCUMULATOR == ACCUMULATOR_f16
-  vec4 seed = vec4(0.0);  // a first sum in halves would cost more than the walk
+  vec4 seed = vec4(0.0);  // a first sum in halves would cost more than sliding
 #else
   SUM seed = SUM(0);
 #endif
@@ -96,9 +96,9 @@ void main() {
   int end = group == groups - 1 ? last : min(begin + segment, last);
   for (; begin < end; begin += segment) {
 #if ACCUMULATOR == ACCUMULATOR_i32
-    walk(max(begin, first), min(begin + segment, end), first, across);
+    slide(max(begin, first), min(begin + segment, end), first, across);
 #else
-    walk(begin, min(begin + segment, end), first, across);
+    slide(begin, min(begin + segment, end), first, across);
 #endif
   }
 }

@@ -1,7 +1,7 @@
 //@ axis STEP reduce blur expand
 //@ axis STORAGE buffer image
-// gauss.half_res, one of its steps: pixels to cells `factor` pixels apart by a tent filter; a blur of cells along one
-// axis; cells to pixels by linear interpolation. Cell m has its centre on pixel m * factor, whatever the region.
+// gauss.half_res, one of its steps: pixels to coarse samples `factor` pixels apart by a tent filter; a blur of coarse samples along one
+// axis; coarse samples to pixels by linear interpolation. Coarse sample m has its centre on pixel m * factor, whatever the region.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "sep/taps.glsl"
@@ -19,7 +19,7 @@ int floor_div(int a, int b) {
 }
 
 #if STEP == STEP_reduce
-// `first` is the first cell.
+// `first` is the first coarse sample.
 vec4 made(ivec2 p) {
   ivec2 centre = (first + p) * factor;
   vec4 sum = vec4(0.0);
@@ -38,16 +38,16 @@ vec4 made(ivec2 p) {
   return sum;
 }
 #else
-// `first` is the first cell of what is read.
+// `first` is the first coarse sample of what is read.
 vec4 made(ivec2 p) {
   ivec2 q = origin + p;
-  ivec2 cell = ivec2(floor_div(q.x, factor), floor_div(q.y, factor));
-  vec2 share = vec2(q - cell * factor) / float(factor);
-  cell -= first;
-  // A cell that has no share is not read: what lies there may be infinite.
-  ivec2 next = cell + ivec2(greaterThan(share, vec2(0.0)));
-  vec4 above = mix(fetch(cell), fetch(ivec2(next.x, cell.y)), share.x);
-  vec4 below = mix(fetch(ivec2(cell.x, next.y)), fetch(next), share.x);
+  ivec2 coarse = ivec2(floor_div(q.x, factor), floor_div(q.y, factor));
+  vec2 share = vec2(q - coarse * factor) / float(factor);
+  coarse -= first;
+  // A coarse sample that has no share is not read: what lies there may be infinite.
+  ivec2 next = coarse + ivec2(greaterThan(share, vec2(0.0)));
+  vec4 above = mix(fetch(coarse), fetch(ivec2(next.x, coarse.y)), share.x);
+  vec4 below = mix(fetch(ivec2(coarse.x, next.y)), fetch(next), share.x);
   return mix(above, below, share.y);
 }
 #endif

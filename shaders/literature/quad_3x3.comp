@@ -37,20 +37,20 @@ void main() {
   // Lanes beyond the image load as well: their neighbours in the quad need what they hold.
   ivec2 from = origin + p;
   vec4 own = load_pixel(from);
-  vec4 beside = load_pixel(from + ivec2(away.x, 0));
+  vec4 side = load_pixel(from + ivec2(away.x, 0));
   vec4 above = load_pixel(from + ivec2(0, away.y));
   vec4 corner = load_pixel(from + away);
 
-  vec4 inner_beside = subgroupQuadSwapHorizontal(own);
-  vec4 corner_beside = subgroupQuadSwapHorizontal(above);
+  vec4 inner_side = subgroupQuadSwapHorizontal(own);
+  vec4 corner_side = subgroupQuadSwapHorizontal(above);
   vec4 inner_above = subgroupQuadSwapVertical(own);
-  vec4 corner_above = subgroupQuadSwapVertical(beside);
+  vec4 corner_above = subgroupQuadSwapVertical(side);
   vec4 inner_corner = subgroupQuadSwapDiagonal(own);
 
-  vec4 top = is_top ? row_sum(0, is_left, corner, above, corner_beside)
+  vec4 top = is_top ? row_sum(0, is_left, corner, above, corner_side)
                     : row_sum(0, is_left, corner_above, inner_above, inner_corner);
-  vec4 middle = row_sum(3, is_left, beside, own, inner_beside);
+  vec4 middle = row_sum(3, is_left, side, own, inner_side);
   vec4 bottom = is_top ? row_sum(6, is_left, corner_above, inner_above, inner_corner)
-                       : row_sum(6, is_left, corner, above, corner_beside);
+                       : row_sum(6, is_left, corner, above, corner_side);
   store_pixel(p, top + middle + bottom);
 }

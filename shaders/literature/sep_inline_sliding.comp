@@ -1,11 +1,11 @@
 //@ axis STORAGE buffer image
 //@ axis CACHE f32 f16 unorm8
-// sep.inline_sliding: both axes in one pass. A group walks down its columns; each step filters new rows horizontally
+// sep.inline_sliding: both axes in one pass. A group moves down its columns; each step filters new rows horizontally
 // straight from the source into a ring of rows, and filters vertically out of the ring.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "sep/taps.glsl"
-#define KERNEL_PARAMETERS TAPS_PARAMETERS int segment;  // rows that one group walks over
+#define KERNEL_PARAMETERS TAPS_PARAMETERS int chunk_rows;  // rows that one group slides over
 #include "io/pixel.glsl"
 #include "io/cache.glsl"
 #include "io/rows.glsl"
@@ -13,8 +13,8 @@
 void main() {
   ivec2 group = ivec2(gl_WorkGroupSize.xy);
   ivec2 lane = ivec2(gl_LocalInvocationID.xy);
-  int start = int(gl_WorkGroupID.y) * segment;
-  int end = min(start + segment, size.y);
+  int start = int(gl_WorkGroupID.y) * chunk_rows;
+  int end = min(start + chunk_rows, size.y);
   int column = int(gl_WorkGroupID.x) * group.x + lane.x;
   int mask = row_count - 1;
   ivec2 from = origin + ivec2(column, start - before.y);  // of row 0 in the ring

@@ -5,7 +5,7 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "sep/taps.glsl"
-#define KERNEL_PARAMETERS TAPS_PARAMETERS int segment;  // rows that one group walks over
+#define KERNEL_PARAMETERS TAPS_PARAMETERS int chunk_rows;  // rows that one group slides over
 #include "io/pixel.glsl"
 #include "io/cache.glsl"
 #include "io/rows.glsl"
@@ -21,8 +21,8 @@ void main() {
   ivec2 group = ivec2(gl_WorkGroupSize.xy);
   ivec2 lane = ivec2(gl_LocalInvocationID.xy);
   ivec2 extent = group + ivec2(taps.x - 1, 0);
-  int start = int(gl_WorkGroupID.y) * segment;
-  int end = min(start + segment, size.y);
+  int start = int(gl_WorkGroupID.y) * chunk_rows;
+  int end = min(start + chunk_rows, size.y);
   int column = int(gl_WorkGroupID.x) * group.x;
   int mask = row_count - 1;
   ivec2 from = origin + ivec2(column, start) - before;  // of row 0 in the ring, and the first pixel that its taps reach

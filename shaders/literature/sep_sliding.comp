@@ -1,16 +1,16 @@
 //@ axis STORAGE buffer image
 //@ axis CACHE f32 f16 unorm8
-// sep.sliding: one axis of a separable kernel. A group walks along its rows (or columns) and keeps what the taps reach in
+// sep.sliding: one axis of a separable kernel. A group slides along its rows (or columns) and keeps what the taps reach in
 // a ring in shared memory, so that no pixel is loaded twice. The other axis has one tap.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "sep/taps.glsl"
-#define KERNEL_PARAMETERS TAPS_PARAMETERS int segment;  // pixels that one group walks over
+#define KERNEL_PARAMETERS TAPS_PARAMETERS int chunk_length;  // pixels that one group slides over
 #include "io/pixel.glsl"
 #include "sep/axis.glsl"
 #include "io/cache.glsl"
 
-layout(constant_id = 23) const int ring_length = 1;  // pixels along the walk, a power of two
+layout(constant_id = 23) const int ring_length = 1;  // pixels along the axis, a power of two
 shared CACHED ring[ring_length * int(vertical ? gl_WorkGroupSize.x : gl_WorkGroupSize.y)];
 
 // Lines lie side by side where neighbouring threads are in neighbouring lines.
@@ -24,8 +24,8 @@ void main() {
   ivec2 lane = turned(ivec2(gl_LocalInvocationID.xy));
   ivec2 id = turned(ivec2(gl_WorkGroupID.xy));
   int count = tap_count();
-  int start = id.x * segment;
-  int end = min(start + segment, turned(size).x);
+  int start = id.x * chunk_length;
+  int end = min(start + chunk_length, turned(size).x);
   int line = id.y * group.y + lane.y;
   ivec2 from = origin - before + turned(ivec2(start, line));  // of position 0 in the ring
 

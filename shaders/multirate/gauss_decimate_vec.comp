@@ -1,44 +1,44 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
-// gauss.decimate, first step, for pixels that are only blurred: the sums of gauss_decimate.comp, but a lane owns a span of
-// columns, which it fetches at once. Cells are left as f32.
+// gauss.decimate, first step, for pixels that are not converted: the sums of gauss_decimate.comp, but a lane owns a span of
+// columns, which it fetches at once. Coarse samples are left as f32.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_scalar_block_layout : require
 #define KERNEL_PARAMETERS \
-  ivec2 first; ivec2 centre;  /* the first cell; the tap of a spline that lies on its cell's own pixel */ \
-  int segment;                /* rows of cells that one group makes */ \
+  ivec2 first; ivec2 centre;  /* the first coarse sample; the tap of a spline that lies on its coarse sample's own pixel */ \
+  int coarse_rows;            /* rows of coarse samples that one group makes */ \
   float scale;                /* numbers times this are pixels */
 #include "io/pixel.glsl"
 #include "io/spans.glsl"
 
 layout(constant_id = 20) const int factor_x = 2;
 layout(constant_id = 21) const int factor_y = 2;
-layout(constant_id = 22) const int cells_x = 4;  // that a pixel belongs to
-layout(constant_id = 23) const int cells_y = 4;
-layout(constant_id = 24) const int batch = 2;    // rows that are fetched ahead; divides factor_y
+layout(constant_id = 22) const int support_x = 4;  // that a pixel belongs to
+layout(constant_id = 23) const int support_y = 4;
+layout(constant_id = 24) const int step_rows = 2;  // rows that are fetched ahead; divides factor_y
 
-// The splines of x and of y, cells * factor taps each.
+// The splines of x and of y, coarse samples * factor taps each.
 #include "sep/weights.glsl"
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kColumns = kThreads * span;
-const int kCells = (kColumns - (span - 1) - (cells_x - 1) * factor_x) / factor_x;  // that a group makes of a row
-const int kTaps = cells_x * factor_x;
-const bool kByBatches = source_bits == 32 || !source_is_float && source_bits == 16;
-const bool kCellAStep = factor_y == batch;  // each step makes a row of cells
-const int kItems = (kCells * source_channels + kThreads - 1) / kThreads;
+const int kSamples = (kColumns - (span - 1) - (support_x - 1) * factor_x) / factor_x;  // that a group makes of a row
+const int kTaps = support_x * factor_x;
+const bool kByStep = source_bits == 32 || !source_is_float && source_bits == 16;
+const bool kRowAStep = factor_y == step_rows;  // each step makes a row of coarse samples
+const int kItems = (kSamples * source_channels + kThreads - 1) / kThreads;
 
-// Cells begin an odd number of places apart: lanes of neighbouring cells then read from different banks.
+// Coarse samples begin an odd number of places apart: lanes of neighbouring coarse samples then read from different banks.
 const int kPitch = factor_x % 2 == 0 ? factor_x + 1 : factor_x;
 const int kPlaces = (kColumns / factor_x + 2) * kPitch;
 
 shared float columns[kPlaces * source_channels];
 
-// Of a column counted from the first cell's first, which may lie before it by less than a cell or a span.
+// Of a column counted from the first coarse sample's first, which may lie before it by less than a coarse sample or a span.
 int place_of(int column) {
-  const int kBefore = (span + factor_x - 1) / factor_x;  // cells
+  const int kBefore = (span + factor_x - 1) / factor_x;  // coarse samples
   int shifted = column + kBefore * factor_x;
   return (shifted / factor_x - kBefore) * kPitch + shifted % factor_x;
 }
@@ -53,79 +53,79 @@ void fetch_row(bool whole, ivec2 p, out uint words[kWords]) {
   }
 }
 
-void walk(bool whole) {
+void march(bool whole) {
   int thread = int(gl_LocalInvocationIndex);
-  ivec2 cell = ivec2(int(gl_WorkGroupID.x) * kCells, int(gl_WorkGroupID.y) * segment);  // counted from `first`
-  int last = min(cell.y + segment, size.y);
-  ivec2 corner = (first + cell) * ivec2(factor_x, factor_y) - centre;
-  int lead = positive_remainder(corner.x, span);  // columns before the first cell's
+  ivec2 coarse = ivec2(int(gl_WorkGroupID.x) * kSamples, int(gl_WorkGroupID.y) * coarse_rows);  // counted from `first`
+  int last = min(coarse.y + coarse_rows, size.y);
+  ivec2 corner = (first + coarse) * ivec2(factor_x, factor_y) - centre;
+  int lead = positive_remainder(corner.x, span);  // columns before the first coarse sample's
   int x = corner.x - lead + thread * span;
   int places[span];
   [[unroll]] for (int i = 0; i < span; ++i) {
-    // What lies before the first cell, to which the first kPitch places belong, is not read.
+    // What lies before the first coarse sample, to which the first kPitch places belong, is not read.
     places[i] = max(place_of(thread * span + i - lead) + kPitch, 0) * source_channels;
   }
 
-  uint coming[batch * kWords];
-  float sums[cells_y * kNumbers];
-  [[unroll]] for (int i = 0; i < cells_y * kNumbers; ++i) sums[i] = 0.0;
+  uint coming[step_rows * kWords];
+  float sums[support_y * kNumbers];
+  [[unroll]] for (int i = 0; i < support_y * kNumbers; ++i) sums[i] = 0.0;
 
-  // Step n fetches batch n and sums batch n - 1.
-  int steps_of_row = factor_y / batch;
-  int steps = (last - cell.y + cells_y - 1) * steps_of_row;
+  // Step n fetches its rows and sums those of step n - 1.
+  int steps_of_row = factor_y / step_rows;
+  int steps = (last - coarse.y + support_y - 1) * steps_of_row;
   for (int step = 0; step <= steps; ++step) {
-    uint now[batch * kWords];
-    [[unroll]] for (int i = 0; i < batch * kWords; ++i) now[i] = coming[i];
+    uint now[step_rows * kWords];
+    [[unroll]] for (int i = 0; i < step_rows * kWords; ++i) now[i] = coming[i];
     if (step < steps) {
-      [[unroll]] for (int i = 0; i < batch; ++i) {
+      [[unroll]] for (int i = 0; i < step_rows; ++i) {
         uint words[kWords];
-        fetch_row(whole, ivec2(x, corner.y + step * batch + i), words);
+        fetch_row(whole, ivec2(x, corner.y + step * step_rows + i), words);
         [[unroll]] for (int w = 0; w < kWords; ++w) coming[i * kWords + w] = words[w];
       }
     }
     if (step == 0) continue;
-    int phase = (step + steps_of_row - 1) % steps_of_row * batch;
+    int phase = (step + steps_of_row - 1) % steps_of_row * step_rows;
     [[unroll]] for (int n = 0; n < kNumbers; ++n) {
-      float v[batch];
-      [[unroll]] for (int i = 0; i < batch; ++i) v[i] = number(now[i * kWords + n / kInWord], n % kInWord);
-      [[unroll]] for (int j = 0; j < cells_y; ++j) {
-        // Sums move up by a cell as they are read.
-        float before = !kCellAStep ? sums[j * kNumbers + n] : j + 1 < cells_y ? sums[(j + 1) * kNumbers + n] : 0.0;
-        // The rows of a batch by themselves first, which rounds less, where that matters.
-        float sum = kByBatches ? 0.0 : before;
-        [[unroll]] for (int i = 0; i < batch; ++i) {
-          sum = fma(v[i], weights[kTaps + phase + i + factor_y * (cells_y - 1 - j)], sum);
+      float v[step_rows];
+      [[unroll]] for (int i = 0; i < step_rows; ++i) v[i] = number(now[i * kWords + n / kInWord], n % kInWord);
+      [[unroll]] for (int j = 0; j < support_y; ++j) {
+        // Sums move up by a coarse sample as they are read.
+        float before = !kRowAStep ? sums[j * kNumbers + n] : j + 1 < support_y ? sums[(j + 1) * kNumbers + n] : 0.0;
+        // The rows of a step by themselves first, which rounds less, where that matters.
+        float sum = kByStep ? 0.0 : before;
+        [[unroll]] for (int i = 0; i < step_rows; ++i) {
+          sum = fma(v[i], weights[kTaps + phase + i + factor_y * (support_y - 1 - j)], sum);
         }
-        sums[j * kNumbers + n] = kByBatches ? before + sum : sum;
+        sums[j * kNumbers + n] = kByStep ? before + sum : sum;
       }
     }
-    if (phase + batch == factor_y) {
+    if (phase + step_rows == factor_y) {
       // The sums at the front are complete, and right once they have seen all rows of their spline.
-      int y = cell.y + (step - 1) / steps_of_row - (cells_y - 1);
+      int y = coarse.y + (step - 1) / steps_of_row - (support_y - 1);
       barrier();
       [[unroll]] for (int n = 0; n < kNumbers; ++n) {
         columns[places[n / source_channels] + n % source_channels] = sums[n] * (scale / lift(n));
       }
       barrier();
-      if (!kCellAStep) {
-        [[unroll]] for (int i = 0; i < (cells_y - 1) * kNumbers; ++i) sums[i] = sums[i + kNumbers];
-        [[unroll]] for (int n = 0; n < kNumbers; ++n) sums[(cells_y - 1) * kNumbers + n] = 0.0;
+      if (!kRowAStep) {
+        [[unroll]] for (int i = 0; i < (support_y - 1) * kNumbers; ++i) sums[i] = sums[i + kNumbers];
+        [[unroll]] for (int n = 0; n < kNumbers; ++n) sums[(support_y - 1) * kNumbers + n] = 0.0;
       }
-      if (y >= cell.y) {
+      if (y >= coarse.y) {
         [[unroll]] for (int k = 0; k < kItems; ++k) {
           int item = thread + k * kThreads;
           int m = item / source_channels;
-          if (m < kCells && cell.x + m < size.x) {
+          if (m < kSamples && coarse.x + m < size.x) {
             int c = item % source_channels;
             float sum = 0.0;
             for (int i = 0; i < factor_x; ++i) {
               float part = 0.0;
-              [[unroll]] for (int j = 0; j < cells_x; ++j) {
+              [[unroll]] for (int j = 0; j < support_x; ++j) {
                 part = fma(columns[((m + j + 1) * kPitch + i) * source_channels + c], weights[i + factor_x * j], part);
               }
               sum += part;
             }
-            uint index = destination_index(ivec2(cell.x + m, y));
+            uint index = destination_index(ivec2(coarse.x + m, y));
             destination32[index * uint(source_channels) + uint(c)] = floatBitsToUint(sum);
           }
         }
@@ -135,11 +135,11 @@ void walk(bool whole) {
 }
 
 void main() {
-  int left = (first.x + int(gl_WorkGroupID.x) * kCells) * factor_x - centre.x;
+  int left = (first.x + int(gl_WorkGroupID.x) * kSamples) * factor_x - centre.x;
   left -= positive_remainder(left, span);
   if (has_whole_source() && left >= 0 && left + kColumns <= source_size.x) {
-    walk(true);
+    march(true);
   } else {
-    walk(false);
+    march(false);
   }
 }

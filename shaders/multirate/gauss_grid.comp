@@ -1,9 +1,9 @@
 //@ axis STORAGE buffer image
-//@ axis UNIT cell number
+//@ axis UNIT sample number
 //@ skip STORAGE=image UNIT=number
-// gauss.decimate, second step: blurs the grid of cells. Each group makes a tile, and nobody walks: all that a lane waits for
+// gauss.decimate, second step: blurs the grid of coarse samples. Each group makes a tile, and no thread slides: all that a lane waits for
 // are a few rounds of loads and three barriers. Results pass through shared memory once more, so that lanes side by side
-// store cells side by side.
+// store coarse samples side by side.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -20,16 +20,16 @@ layout(constant_id = 21) const int taps_y = 1;
 #define WEIGHTS_OF_Y taps_x
 
 // A group is as many lanes as the tile has units side by side, margins included, times its spans beneath each other.
-#define TILE_HEIGHT (int(gl_WorkGroupSize.y) * blur_span)
-#define TILE_SPANS ((int(gl_WorkGroupSize.x) / UNITS - (taps_x - 1)) / blur_span)
+#define TILE_HEIGHT (int(gl_WorkGroupSize.y) * samples_per_thread)
+#define TILE_SPANS ((int(gl_WorkGroupSize.x) / UNITS - (taps_x - 1)) / samples_per_thread)
 #include "grid/grid_tile.glsl"
 
-void store_unit(ivec2 cell, int unit, Unit v) {
-#if UNIT == UNIT_cell
-  store_pixel(cell, v);
+void store_unit(ivec2 coarse, int unit, Unit v) {
+#if UNIT == UNIT_sample
+  store_pixel(coarse, v);
 #else
-  if (is_inside(cell)) {
-    destination32[destination_index(cell) * uint(destination_channels) + uint(unit)] = floatBitsToUint(v);
+  if (is_inside(coarse)) {
+    destination32[destination_index(coarse) * uint(destination_channels) + uint(unit)] = floatBitsToUint(v);
   }
 #endif
 }
@@ -37,26 +37,26 @@ void store_unit(ivec2 cell, int unit, Unit v) {
 void main() {
   ivec2 lane = ivec2(gl_LocalInvocationID.xy);
   ivec2 corner = ivec2(gl_WorkGroupID.xy) * ivec2(kWidth, kHeight);
-  ivec2 cell = ivec2(lane.x / UNITS, lane.y * blur_span);  // the uppermost of those that the lane sums down, and stores
+  ivec2 coarse = ivec2(lane.x / UNITS, lane.y * samples_per_thread);  // the uppermost of those that the lane sums down, and stores
   int unit = lane.x % UNITS;
-  int place = place_of(cell.y, cell.x, unit);
-  Unit sums[blur_span];
+  int place = place_of(coarse.y, coarse.x, unit);
+  Unit sums[samples_per_thread];
 
-  if (cell.x < kReach) {
-    sum_down(origin + corner + cell - before, unit, sums);
-    [[unroll]] for (int r = 0; r < blur_span; ++r) tile[place + r * kRow] = sums[r];
+  if (coarse.x < kReach) {
+    sum_down(origin + corner + coarse - before, unit, sums);
+    [[unroll]] for (int r = 0; r < samples_per_thread; ++r) tile[place + r * kRow] = sums[r];
   }
   barrier();
   int thread = int(gl_LocalInvocationIndex);
   int row = thread / (kSpans * UNITS);
-  int first = place_of(row, thread / UNITS % kSpans * blur_span, thread % UNITS);
+  int first = place_of(row, thread / UNITS % kSpans * samples_per_thread, thread % UNITS);
   if (row < kHeight) sum_across(first, sums);
   barrier();
   if (row < kHeight) {
-    [[unroll]] for (int p = 0; p < blur_span; ++p) tile[first + p * UNITS] = sums[p];
+    [[unroll]] for (int p = 0; p < samples_per_thread; ++p) tile[first + p * UNITS] = sums[p];
   }
   barrier();
-  if (cell.x < kWidth) {
-    [[unroll]] for (int r = 0; r < blur_span; ++r) store_unit(corner + cell + ivec2(0, r), unit, tile[place + r * kRow]);
+  if (coarse.x < kWidth) {
+    [[unroll]] for (int r = 0; r < samples_per_thread; ++r) store_unit(corner + coarse + ivec2(0, r), unit, tile[place + r * kRow]);
   }
 }

@@ -2,7 +2,7 @@
 //@ axis BETWEEN memory registers
 //@ skip STORAGE=image
 // sep.fused on cooperative matrices: taps along an axis are a product with a banded matrix, 16 places from 16 n. A group
-// owns a strip of columns and walks down 16 rows a turn. Source pixels go to shared memory as halves, one plane a channel;
+// owns a strip of columns and moves down 16 rows a step. Source pixels go to shared memory as halves, one plane a channel;
 // a subgroup multiplies blocks of a plane by the taps of x, keeps the last few results, and multiplies those by the taps
 // of y. Sums are f32; pixels, taps and what lies between the axes are halves, or the latter two are sums of two halves.
 #version 460
@@ -14,12 +14,12 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-// skip: columns and rows before the destination where groups begin. segment: rows that one group makes. row_start, column_start: what
+// skip: columns and rows before the destination where groups begin. chunk_rows: rows that one group makes. row_start, column_start: what
 // sums along x and then those along y begin with. gain: what the latter are multiplied by.
-#define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int segment; float row_start; float column_start; float gain;
+#define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int chunk_rows; float row_start; float column_start; float gain;
 #include "io/pixel.glsl"
 #include "io/skip.glsl"
-#include "io/halves.glsl"
+#include "io/split.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
@@ -27,10 +27,10 @@ layout(constant_id = 22) const int subgroup_size = 32;
 layout(constant_id = 23) const int blocks = 1;      // neighbouring blocks of 16 columns that a subgroup makes
 layout(constant_id = 24) const int lead = 0;        // columns read before the first tap's, so that fours of pixels are whole
 layout(constant_id = 25) const bool clamps = true;  // sums can leave the range of an integer format
-// What is the sum of so many halves, one and the rest: rows between the axes, and taps.
-layout(constant_id = 26) const int halves = 1;
-layout(constant_id = 27) const int tap_halves_x = 1;
-layout(constant_id = 28) const int tap_halves_y = 1;
+// f16 numbers that a value is split into, the nearest one and the rest: rows between the axes, and taps.
+layout(constant_id = 26) const int split = 1;
+layout(constant_id = 27) const int tap_split_x = 1;
+layout(constant_id = 28) const int tap_split_y = 1;
 
 // Those of x, then those of y.
 #include "sep/weights.glsl"
@@ -46,16 +46,16 @@ const int kHeld = 16 * 8 / subgroup_size;  // numbers of a sum in a lane
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kSubgroups = kThreads / subgroup_size;
-const int kBeside = kSubgroups / source_channels;             // subgroups beside each other in a plane
-const int kWidth = kBeside * blocks * 16;                     // columns of the strip
-const int kBlocksX = (lead + taps_x + 30) / 16;               // of columns that 16 columns depend on
+const int kSideBySide = kSubgroups / source_channels;  // subgroups beside each other in a plane
+const int kWidth = kSideBySide * blocks * 16;          // columns of the strip
+const int kBlocksX = (lead + taps_x + 30) / 16;        // of columns that 16 columns depend on
 const int kBlocksY = (taps_y + 30) / 16;
 const int kReach = kWidth + (kBlocksX - 1) * 16;              // columns that matrices read
 // Of pixels that are read of a row; the rest is zero. Of floats all that matrices read: a large pixel without a tap leaves a trace in a
 // product, so that each block must have the same ones wherever strips begin.
 const int kFours = source_is_float ? kReach / 4 : (kWidth + lead + taps_x + 2) / 4;
-const int kRows = 16;                                          // of a turn
-const int kLoads = (kRows * kFours + kThreads - 1) / kThreads;  // of a thread, a turn
+const int kRows = 16;  // of a step
+const int kLoads = (kRows * kFours + kThreads - 1) / kThreads;  // of a thread, a step
 const int kStores = (kRows * kWidth / 4 + kThreads - 1) / kThreads;
 
 // In fours of halves. Rows begin an odd number of 16 bytes apart: those of a block then lie in different banks.
@@ -64,8 +64,8 @@ const int kDonePitch = kWidth / 4 + 2;
 const int kRowPlane = kRows * kRowPitch;
 const int kDonePlane = kRows * kDonePitch;
 // Small groups have shorter rows than the bands of taps, which lie here before the rows do.
-const int kAcross = tap_halves_x * kBlocksX;  // matrices of taps
-const int kDown = tap_halves_y * kBlocksY;
+const int kAcross = tap_split_x * kBlocksX;  // matrices of taps
+const int kDown = tap_split_y * kBlocksY;
 const int kBand = 64;
 const int kBands = (kAcross + kDown) * kBand;
 const int kPlanes = source_channels * kRowPlane;
@@ -108,12 +108,12 @@ void make_bands(int thread) {
 void main() {
   int thread = int(gl_LocalInvocationIndex);
   int left = int(gl_WorkGroupID.x) * kWidth - skipped().x;
-  int start = int(gl_WorkGroupID.y) * segment - skipped().y;
-  int end = min(start + segment, size.y);
+  int start = int(gl_WorkGroupID.y) * chunk_rows - skipped().y;
+  int end = min(start + chunk_rows, size.y);
   ivec2 corner = origin + ivec2(left - lead, start) - before;
   int subgroup = int(gl_SubgroupID);
-  int row_block = subgroup / kBeside * kRowPlane + subgroup % kBeside * blocks * 4;
-  int done_block = subgroup / kBeside * kDonePlane + subgroup % kBeside * blocks * 4;
+  int row_block = subgroup / kSideBySide * kRowPlane + subgroup % kSideBySide * blocks * 4;
+  int done_block = subgroup / kSideBySide * kDonePlane + subgroup % kSideBySide * blocks * 4;
 
   make_bands(thread);
   barrier();
@@ -127,13 +127,13 @@ void main() {
   for (int i = thread; i < kPlanes; i += kThreads) rows[i] = uvec2(0u);
   barrier();
 
-  // Where whole fours of pixels can be fetched, and stored, in most turns and groups.
+  // Where whole fours of pixels can be fetched, and stored, in most steps and groups.
   bool whole_rows_in = source_pitch % 4 == 0 && source_start() % 4u == 0u;
   bool whole_rows_out = destination_pitch % 4 == 0 && destination_start() % 4u == 0u;
   bool whole_columns_in = whole_rows_in && corner.x >= 0 && corner.x + 4 * kFours <= source_size.x;
   bool whole_columns_out = whole_rows_out && left + kWidth <= size.x;
   if (skips) whole_columns_out = whole_columns_out && left >= 0 && left % 4 == 0;
-  // A thread fetches, and stores, the same places of every turn.
+  // A thread fetches, and stores, the same places of every step.
   int puts[kLoads];
   uint fetches[kLoads];
   [[unroll]] for (int i = 0; i < kLoads; ++i) {
@@ -143,23 +143,23 @@ void main() {
   }
 
   Four ahead[kLoads];
-  const int kKept = kAllParts * halves * kBlocksY;
+  const int kKept = kAllParts * split * kBlocksY;
   Right kept[kKept];  // rows that have been filtered horizontally, those of each part of a block from the oldest
   [[unroll]] for (int i = 0; i < kKept; ++i) kept[i] = Right(0.0);
 
-  // Each turn filters the rows that the one before fetched; turn -1 only fetches.
-  int turns = (end - start + kRows - 1) / kRows + kBlocksY - 1;
-  for (int turn = -1; turn < turns; ++turn) {
-    if (turn >= 0) {
+  // Each step filters the rows that the one before fetched; step -1 only fetches.
+  int steps = (end - start + kRows - 1) / kRows + kBlocksY - 1;
+  for (int step = -1; step < steps; ++step) {
+    if (step >= 0) {
       [[unroll]] for (int i = 0; i < kLoads; ++i) {
         if (thread + i * kThreads < kRows * kFours) put_halves(puts[i], ahead[i]);
       }
     }
     barrier();
-    if (turn + 1 < turns) {
-      int top = corner.y + (turn + 1) * kRows;
+    if (step + 1 < steps) {
+      int top = corner.y + (step + 1) * kRows;
       if (whole_columns_in && top >= 0 && top + kRows <= source_size.y) {
-        uint skipped = uint((turn + 1) * kRows * (source_pitch / 4));
+        uint skipped = uint((step + 1) * kRows * (source_pitch / 4));
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
           if (thread + i * kThreads < kRows * kFours) ahead[i] = fetch_whole(fetches[i] + skipped);
         }
@@ -170,19 +170,19 @@ void main() {
         }
       }
     }
-    if (turn >= 0) {
+    if (step >= 0) {
       Left source_blocks[blocks + kBlocksX - 1];
       [[unroll]] for (int b = 0; b < blocks + kBlocksX - 1; ++b) {
         coopMatLoadNV(source_blocks[b], rows, row_block + b * 4, kRowPitch, false);
       }
-      Sum sums[halves * kAllParts];
+      Sum sums[split * kAllParts];
       [[unroll]] for (int part = 0; part < kAllParts; ++part) {
         Sum sum = Sum(row_start);
         [[unroll]] for (int n = 0; n < kAcross; ++n) {
           sum = coopMatMulAddNV(source_blocks[part / kParts + n % kBlocksX], across[n * kParts + part % kParts], sum);
         }
         sums[part] = sum;
-        if (halves > 1) {
+        if (split > 1) {
           [[unroll]] for (int i = 0; i < kHeld; ++i) {
             float upper = upper_half(sum[i]);
             sums[part][i] = upper;
@@ -191,7 +191,7 @@ void main() {
         }
       }
       // What is a sum becomes a right operand; by way of memory all parts at once, so that none has to wait for another.
-      [[unroll]] for (int h = 0; h < halves; ++h) {
+      [[unroll]] for (int h = 0; h < split; ++h) {
 #if BETWEEN == BETWEEN_memory
         [[unroll]] for (int part = 0; part < kAllParts; ++part) {
           coopMatStoreNV(Rounded(sums[h * kAllParts + part]), done, done_block + part * 2, kDonePitch, false);
@@ -199,7 +199,7 @@ void main() {
         subgroupBarrier();
 #endif
         [[unroll]] for (int part = 0; part < kAllParts; ++part) {
-          int first = (part * halves + h) * kBlocksY;
+          int first = (part * split + h) * kBlocksY;
           int last = first + kBlocksY - 1;
           [[unroll]] for (int n = first; n < last; ++n) kept[n] = kept[n + 1];
 #if BETWEEN == BETWEEN_memory
@@ -215,19 +215,19 @@ void main() {
       [[unroll]] for (int part = 0; part < kAllParts; ++part) {
         // The product of both rests is left out: the declared error has it.
         Sum result = Sum(column_start);
-        [[unroll]] for (int h = halves - 1; h >= 0; --h) {
-          int first = part * halves * kBlocksY;
+        [[unroll]] for (int h = split - 1; h >= 0; --h) {
+          int first = part * split * kBlocksY;
           [[unroll]] for (int n = 0; n < kBlocksY; ++n) {
-            if (h > 0 && h < tap_halves_y) result = coopMatMulAddNV(down[h * kBlocksY + n], kept[first + n], result);
+            if (h > 0 && h < tap_split_y) result = coopMatMulAddNV(down[h * kBlocksY + n], kept[first + n], result);
             result = coopMatMulAddNV(down[n], kept[first + h * kBlocksY + n], result);
           }
         }
-        if (halves > 1) result *= gain;
+        if (split > 1) result *= gain;
         coopMatStoreNV(Rounded(result), done, done_block + part * 2, kDonePitch, false);
       }
     }
     barrier();
-    int top = start + (turn - (kBlocksY - 1)) * kRows;
+    int top = start + (step - (kBlocksY - 1)) * kRows;
     if (top >= start) {
       bool whole = whole_columns_out && top + kRows <= end && !is_skipped(top);
       [[unroll]] for (int i = 0; i < kStores; ++i) {

@@ -1,10 +1,10 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
-// sep.fused on cooperative matrices whose lanes fetch what they hold. A subgroup owns a strip of columns and walks down it 16 rows a
-// turn. A lane fetches the pixels at its own places of 8x8 matrices, of which each channel is an operand as it lies; taps of y make sums
-// of 16 rows from these, which are halves for the product with the taps of x, and what that makes a lane stores. Once it walks there is no
-// shared memory and no barrier: what lies between the axes stays in the lanes that made it. Pixels, taps and what lies between the axes are
-// halves, or the latter two are sums of two halves; sums are f32.
+// sep.fused on cooperative matrices whose lanes fetch what they hold. A subgroup owns a strip of columns and moves down it 16 rows a
+// step. A lane fetches the pixels at its own places of 8x8 matrices, of which each channel is an operand as it lies; taps of y make
+// sums of 16 rows from these, which are halves for the product with the taps of x, and what that makes a lane stores. After the first
+// step there is no shared memory and no barrier: what lies between the axes stays in the lanes that made it. Pixels, taps and what lies
+// between the axes are halves, or the latter two are sums of two halves; sums are f32.
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_GOOGLE_include_directive : require
@@ -15,22 +15,22 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_NV_cooperative_matrix : require
-// skip: columns and rows before the destination where groups begin. segment: rows that one subgroup makes. between_start, end_start: what
-// sums along y and then those along x begin with. gain: what the latter are multiplied by.
-#define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int segment; float between_start; float end_start; float gain;
+// skip: columns and rows before the destination where groups begin. chunk_rows: rows that one subgroup makes. between_start, end_start:
+// what sums along y and then those along x begin with. gain: what the latter are multiplied by.
+#define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int chunk_rows; float between_start; float end_start; float gain;
 #include "io/pixel.glsl"
 #include "io/skip.glsl"
 #include "coopmat/blocks.glsl"
-#include "io/halves.glsl"
+#include "io/split.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
 layout(constant_id = 23) const int blocks = 1;      // neighbouring blocks of 8 columns that a subgroup makes
 layout(constant_id = 24) const bool clamps = true;  // sums can leave the range of an integer format
-// What is the sum of so many halves, one and the rest: what lies between the axes, and taps.
-layout(constant_id = 25) const int halves = 1;
-layout(constant_id = 26) const int tap_halves_x = 1;
-layout(constant_id = 27) const int tap_halves_y = 1;
+// f16 numbers that a value is split into, the nearest one and the rest: what lies between the axes, and taps.
+layout(constant_id = 25) const int split = 1;
+layout(constant_id = 26) const int tap_split_x = 1;
+layout(constant_id = 27) const int tap_split_y = 1;
 
 // Those of x, then those of y.
 #include "sep/weights.glsl"
@@ -39,12 +39,12 @@ const int kThreads = int(gl_WorkGroupSize.x);
 const int kSubgroups = kThreads / subgroup_size;
 const int kAcross = (taps_x + 2 * kSide - 2) / kSide;    // blocks of columns that 8 columns depend on
 const int kDown = (taps_y + kRows + kSide - 2) / kSide;  // blocks of rows that 16 rows depend on
-const int kNew = kRows / kSide;                          // of these: what a turn brings,
-const int kKept = kDown - kNew;                          // and what it has of turns before
+const int kNew = kRows / kSide;                          // of these: what a step brings,
+const int kKept = kDown - kNew;                          // and what it has of steps before
 const int kRead = blocks + kAcross - 1;                  // blocks of columns that are read
 
-const int kBandsX = tap_halves_x * kAcross;  // matrices of taps
-const int kBandsY = tap_halves_y * kDown;
+const int kBandsX = tap_split_x * kAcross;  // matrices of taps
+const int kBandsY = tap_split_y * kDown;
 const int kBands = kBandsX * kSide + kBandsY * kRows;  // rows of these
 shared float taps[taps_x + taps_y];
 shared uvec4 bands[kBands];
@@ -74,8 +74,8 @@ uint within_codes(uint two) {
   return packFloat2x16(clamp(unpackFloat2x16(two), f16vec2(1024.0), f16vec2(1279.0)));
 }
 
-// The i-th pixel that a lane made. Codes come out as 1024 more: from there to 2048 halves are the whole numbers, so that the low byte is the
-// rounded code.
+// The i-th pixel that a lane made. Codes come out as 1024 more: from there to 2048 halves are the whole numbers, so that the low byte
+// is the rounded code.
 uvec2 pixel_made(Sum sums[4], int i) {
   if (source_bits == 8) {
     uint even = within_codes(packed_halves(sums[0][i], sums[2][i]));
@@ -121,17 +121,17 @@ void store(bool whole, ivec2 p, Sum sums[4]) {
   }
 }
 
-// ---- The walk
+// ---- Down the chunk
 
 Left down[kBandsY];
 Right across[kBandsX];
 Right kept[(kKept > 0 ? kKept : 1) * kRead * 4];  // the last rows, by blocks
 uint coming[kNew * kRead * kWords];               // those on their way
-const int kBetween = kAcross * 4 * halves;  // what lies between the axes, of as many blocks as are needed together
+const int kBetween = kAcross * 4 * split;  // what lies between the axes, of as many blocks as are needed together
 
 // The sum as a left operand, or as the sum of two.
 void put_between(inout Left between[kBetween], int at, Sum sum) {
-  if (halves > 1) {
+  if (split > 1) {
     Sum rest;
     [[unroll]] for (int i = 0; i < kMade; ++i) {
       float upper = upper_half(sum[i]);
@@ -143,8 +143,8 @@ void put_between(inout Left between[kBetween], int at, Sum sum) {
   between[at] = Left(sum);
 }
 
-// What the first turn needs: on its way while matrices of taps are made, where there are registers for both. Where pixels have two channels, it
-// was measured to take longer.
+// What the first step needs: on its way while matrices of taps are made, where there are registers for both. Where pixels have two
+// channels, it was measured to take longer.
 const bool kFetchesEarly = kKept <= 2 && source_channels == 4;
 uint first[kDown * kRead * kWords];
 
@@ -176,7 +176,7 @@ void keep_first() {
 }
 
 // `whole`: all columns lie inside, and pixels side by side can be stored together.
-void walk(bool whole) {
+void march(bool whole) {
   bool has_outside = !whole && (border_x == kConstant || border_y == kConstant);
   if (!kFetchesEarly) fetch_first(whole);
   keep_first();
@@ -199,9 +199,9 @@ void walk(bool whole) {
         Sum sum = Sum(between_start);
         [[unroll]] for (int b = 0; b < kDown; ++b) {
           Right pixels = b < kKept ? kept[(b * kRead + n) * 4 + c] : come[(b - kKept) * 4 + c];
-          [[unroll]] for (int h = 0; h < tap_halves_y; ++h) sum = coopMatMulAddNV(down[h * kDown + b], pixels, sum);
+          [[unroll]] for (int h = 0; h < tap_split_y; ++h) sum = coopMatMulAddNV(down[h * kDown + b], pixels, sum);
         }
-        put_between(between, (n % kAcross * 4 + c) * halves, sum);
+        put_between(between, (n % kAcross * 4 + c) * split, sum);
         [[unroll]] for (int b = 0; b < kKept; ++b) {
           int from = b + kNew;
           kept[(b * kRead + n) * 4 + c] = from < kKept ? kept[(from * kRead + n) * 4 + c] : come[(from - kKept) * 4 + c];
@@ -213,13 +213,13 @@ void walk(bool whole) {
         [[unroll]] for (int c = 0; c < source_channels; ++c) {
           Sum sum = Sum(end_start);
           [[unroll]] for (int m = 0; m < kAcross; ++m) {
-            int at = ((block + m) % kAcross * 4 + c) * halves;
+            int at = ((block + m) % kAcross * 4 + c) * split;
             // The product of both rests is left out: the declared error has it.
-            if (halves > 1) sum = coopMatMulAddNV(between[at + 1], across[m], sum);
-            if (tap_halves_x > 1) sum = coopMatMulAddNV(between[at], across[kAcross + m], sum);
+            if (split > 1) sum = coopMatMulAddNV(between[at + 1], across[m], sum);
+            if (tap_split_x > 1) sum = coopMatMulAddNV(between[at], across[kAcross + m], sum);
             sum = coopMatMulAddNV(between[at], across[m], sum);
           }
-          if (halves > 1) sum *= gain;
+          if (split > 1) sum *= gain;
           sums[c] = sum;
         }
         store(whole, ivec2(left + block * kSide, y), sums);
@@ -235,8 +235,8 @@ void main() {
   barrier();
   find_places();
   left = (int(gl_WorkGroupID.x) * kSubgroups + int(gl_SubgroupID)) * blocks * kSide - skipped().x;
-  start = int(gl_WorkGroupID.y) * segment - skipped().y;
-  end = min(start + segment, size.y);
+  start = int(gl_WorkGroupID.y) * chunk_rows - skipped().y;
+  end = min(start + chunk_rows, size.y);
   first_column = origin.x + left - before.x;
   first_row = origin.y + start - before.y;
   // Of whole blocks, wherever a region ends: a large pixel changes bits of sums beside it even where its tap is 0.
@@ -257,8 +257,8 @@ void main() {
   if (border_y == kConstant) lies_inside = lies_inside && first_row >= 0 && last_row < source_size.y;
   // One branch around all that is done, by whole subgroups.
   if (subgroupAll(has_pairs && lies_inside)) {
-    walk(true);
+    march(true);
   } else {
-    walk(false);
+    march(false);
   }
 }

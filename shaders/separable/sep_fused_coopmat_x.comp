@@ -1,6 +1,6 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
-// sep.fused with cooperative matrices along x and sums in registers along y. A group owns a strip of columns and walks down it. It cuts
+// sep.fused with cooperative matrices along x and sums in registers along y. A group owns a strip of columns and moves down it. It cuts
 // the strip into blocks, as many as 16 numbers are pixels; the pixels at one place of all blocks are a column of a matrix of halves, and
 // its product with a banded matrix of the taps of x makes 8 places of every block. A row's products lie in the same lanes as those of
 // any other, so lanes add them up along y in f32: nothing is rounded between the axes.
@@ -13,22 +13,22 @@
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_NV_cooperative_matrix : require
-// skip: columns and rows before the destination where groups begin, of rows none: sums along y do not depend on it. segment: rows that one
-// group makes. column_start: what sums along y begin with.
-#define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int segment; float column_start;
+// skip: columns and rows before the destination where groups begin, of rows none: sums along y do not depend on it. chunk_rows: rows
+// that one group makes. column_start: what sums along y begin with.
+#define KERNEL_PARAMETERS ivec2 before; ivec2 skip; int chunk_rows; float column_start;
 #include "io/pixel.glsl"
 #include "io/skip.glsl"
 #include "io/spans.glsl"
-#include "io/halves.glsl"
+#include "io/split.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
 layout(constant_id = 22) const int subgroup_size = 32;
-layout(constant_id = 23) const int parts = 1;       // neighbouring eights of columns of each block that a subgroup makes
-layout(constant_id = 24) const int lead = 0;        // columns read before the first tap's, so that spans are whole
-layout(constant_id = 25) const bool clamps = true;  // sums can leave the range of an integer format
-layout(constant_id = 26) const int batch = 1;       // rows of a turn
-layout(constant_id = 27) const int tap_halves = 1;  // a tap of x is the sum of so many halves
+layout(constant_id = 23) const int parts = 1;           // neighbouring eights of columns of each block that a subgroup makes
+layout(constant_id = 24) const int lead = 0;            // columns read before the first tap's, so that spans are whole
+layout(constant_id = 25) const bool clamps = true;      // sums can leave the range of an integer format
+layout(constant_id = 26) const int rows_in_flight = 1;  // rows of a step
+layout(constant_id = 27) const int tap_split = 1;       // f16 numbers that a tap of x is split into
 
 // Those of x, then those of y.
 #include "sep/weights.glsl"
@@ -48,23 +48,23 @@ const int kBlocks = 4;                              // of four channels
 const int kColumns = kSubgroups * parts * kPlaces;  // of a block
 const int kSteps = (lead + taps_x + kPlaces - 2) / kDeep + 1;  // products for 8 places
 const int kReach = kColumns - kPlaces + kSteps * kDeep;        // columns that matrices read of a block
-const int kBeside = (lead + taps_x - 1 + span - 1) / span;     // spans that a block needs of the next one
+const int kHaloSpans = (lead + taps_x - 1 + span - 1) / span;  // spans that a block needs of the next one
 const int kSpans = kColumns / span;                            // of a block
-const int kWidth = kBlocks * kColumns - kBeside * span;        // of the strip: the last block has none beside it
+const int kWidth = kBlocks * kColumns - kHaloSpans * span;     // of the strip: the last block has none beside it
 
 // Spans are shared out so that lanes side by side hold the same place of all blocks.
-const int kLoads = batch * kBlocks * kSpans / kThreads;  // of a thread, a turn
-const int kRowsApart = kThreads / kBlocks / kSpans;      // its loads
+const int kLoads = rows_in_flight * kBlocks * kSpans / kThreads;  // of a thread, a step
+const int kRowsApart = kThreads / kBlocks / kSpans;               // its loads
 
 // In fours of halves, a pixel. Columns of matrices begin an odd number of 16 bytes apart: eight of them lie in different banks.
 const int kPitch = kBlocks + 2;
 const int kRow = kReach * kPitch;
 const int kDoneRow = kColumns * kPitch;
 const int kBand = kDeep * kPlaces / 4;
-const int kBands = tap_halves * kSteps * kBand;
-const int kRows = batch * kRow;
+const int kBands = tap_split * kSteps * kBand;
+const int kRows = rows_in_flight * kRow;
 shared uvec2 rows[kRows > kBands ? kRows : kBands];
-const int kDone = batch * kDoneRow;
+const int kDone = rows_in_flight * kDoneRow;
 shared uvec2 done[kDone > taps_x ? kDone : taps_x];
 
 // Codes of 8 bits go in as halves whose bits they are, code * 2^-24, which takes no conversion. They come out as 1024 + code: from
@@ -121,10 +121,10 @@ void make_bands(int thread) {
   }
 }
 
-Right across[tap_halves * kSteps];
+Right across[tap_split * kSteps];
 float sums[parts * taps_y * kHeld];  // of all rows that are not complete, the oldest first
 
-// Adds row `row` of a turn to the results that it belongs to; the first of them is then complete, and goes to that row of `done`.
+// Adds row `row` of a step to the results that it belongs to; the first of them is then complete, and goes to that row of `done`.
 void filter_row(int row, int first_place) {
   [[unroll]] for (int part = 0; part < parts; ++part) {
     int place = first_place + part * kPlaces;
@@ -132,7 +132,7 @@ void filter_row(int row, int first_place) {
     [[unroll]] for (int n = 0; n < kSteps; ++n) {
       Left pixels;
       coopMatLoadNV(pixels, rows, row * kRow + (place + n * kDeep) * kPitch, kPitch, true);
-      [[unroll]] for (int h = 0; h < tap_halves; ++h) sum = coopMatMulAddNV(pixels, across[h * kSteps + n], sum);
+      [[unroll]] for (int h = 0; h < tap_split; ++h) sum = coopMatMulAddNV(pixels, across[h * kSteps + n], sum);
     }
     Sum result;
     [[unroll]] for (int i = 0; i < kHeld; ++i) {
@@ -152,13 +152,13 @@ void main() {
   int thread = int(gl_LocalInvocationIndex);
   int first_place = int(gl_SubgroupID) * parts * kPlaces;
   int left = int(gl_WorkGroupID.x) * kWidth - skipped().x;
-  int start = int(gl_WorkGroupID.y) * segment;
-  int end = min(start + segment, size.y);
+  int start = int(gl_WorkGroupID.y) * chunk_rows;
+  int end = min(start + chunk_rows, size.y);
   ivec2 corner = origin + ivec2(left - lead, start) - before;
 
   make_bands(thread);
   barrier();
-  [[unroll]] for (int n = 0; n < tap_halves * kSteps; ++n) coopMatLoadNV(across[n], rows, n * kBand, 2, false);
+  [[unroll]] for (int n = 0; n < tap_split * kSteps; ++n) coopMatLoadNV(across[n], rows, n * kBand, 2, false);
   barrier();
   for (int i = thread; i < kRows; i += kThreads) rows[i] = uvec2(0u);
   barrier();
@@ -166,12 +166,12 @@ void main() {
 
   bool whole_in = has_whole_source() && corner.x % span == 0 && corner.x >= 0 && corner.x + kBlocks * kColumns <= source_size.x;
   bool whole_out = is_whole_destination(left) && left + kWidth <= size.x && !is_skipped(left);
-  // A thread fetches, puts and stores the same places of every turn: of a block, from the first row on.
+  // A thread fetches, puts and stores the same places of every step: of a block, from the first row on.
   int block = thread % kBlocks;
   int place = thread / kBlocks % kSpans;
   int row = thread / kBlocks / kSpans;
   int x = block * kColumns + place * span;
-  bool is_lent = place < kBeside && block > 0;
+  bool is_shared = place < kHaloSpans && block > 0;
   bool is_made = x < kWidth;
   int put_at = row * kRow + place * span * kPitch + block;
   int take_at = row * kDoneRow + place * span * kPitch + block;
@@ -181,18 +181,18 @@ void main() {
 
   uint coming[kLoads][kWords];
   int rows_seen = end - start + taps_y - 1;
-  for (int turn = -batch; turn < rows_seen; turn += batch) {
-    if (turn >= 0) {
+  for (int step = -rows_in_flight; step < rows_seen; step += rows_in_flight) {
+    if (step >= 0) {
       [[unroll]] for (int i = 0; i < kLoads; ++i) {
         put_span(put_at + i * kRowsApart * kRow, coming[i]);
-        if (is_lent) put_span(put_at + i * kRowsApart * kRow + kColumns * kPitch - 1, coming[i]);
+        if (is_shared) put_span(put_at + i * kRowsApart * kRow + kColumns * kPitch - 1, coming[i]);
       }
     }
     barrier();
-    int next = turn + batch;
+    int next = step + rows_in_flight;
     if (next < rows_seen) {
       // One branch around all that is fetched: otherwise it is copied afterwards, and so waited for.
-      if (whole_in && corner.y + next >= 0 && corner.y + next + batch <= source_size.y) {
+      if (whole_in && corner.y + next >= 0 && corner.y + next + rows_in_flight <= source_size.y) {
         [[unroll]] for (int i = 0; i < kLoads; ++i) fetch_at(coming[i], from + uint(next + i * kRowsApart) * in_pitch);
       } else {
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
@@ -201,19 +201,19 @@ void main() {
         }
       }
     }
-    if (turn >= 0) {
-      [[unroll]] for (int r = 0; r < batch; ++r) filter_row(r, first_place);
+    if (step >= 0) {
+      [[unroll]] for (int r = 0; r < rows_in_flight; ++r) filter_row(r, first_place);
     }
     barrier();
-    if (turn + batch >= taps_y && is_made) {
-      bool whole = whole_out && turn >= taps_y - 1 && next <= rows_seen;
+    if (step + rows_in_flight >= taps_y && is_made) {
+      bool whole = whole_out && step >= taps_y - 1 && next <= rows_seen;
       uint words[kLoads][kWords];
       [[unroll]] for (int i = 0; i < kLoads; ++i) take_span(take_at + i * kRowsApart * kDoneRow, words[i]);
       if (whole) {
-        [[unroll]] for (int i = 0; i < kLoads; ++i) store_at(words[i], to + uint(turn + i * kRowsApart) * rows_apart());
+        [[unroll]] for (int i = 0; i < kLoads; ++i) store_at(words[i], to + uint(step + i * kRowsApart) * rows_apart());
       } else {
         [[unroll]] for (int i = 0; i < kLoads; ++i) {
-          int made = turn + i * kRowsApart + row;
+          int made = step + i * kRowsApart + row;
           if (made >= taps_y - 1 && made < rows_seen) store_each(words[i], ivec2(left + x, start - (taps_y - 1) + made));
         }
       }

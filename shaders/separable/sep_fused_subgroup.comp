@@ -1,10 +1,10 @@
 //@ axis STORAGE buffer image
 //@ axis MATH f32 half mixed
 //@ skip STORAGE=image
-// sep.fused without shared memory: a subgroup owns a strip of columns, a lane a span of neighbouring pixels, and walks down.
+// sep.fused without shared memory: a subgroup owns a strip of columns, a lane a span of neighbouring pixels, and moves down.
 // A lane loads its own pixels of a row, asks its neighbours in the subgroup for those that the taps of x reach, and adds
 // the row into the sums of all rows that it belongs to, in registers. Nobody waits at barriers; lanes at both ends of the
-// subgroup only lend their pixels. With MATH half two numbers of 8 bits or f16 are summed at once, in f16; mixed: along x, and along
+// subgroup only hold the halo. With MATH half two numbers of 8 bits or f16 are summed at once, in f16; mixed: along x, and along
 // y in f32.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -13,17 +13,17 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
-// segment: rows that one group makes. scale: from sums to codes. centre: what their centre becomes, where sums are of codes less it.
-#define KERNEL_PARAMETERS ivec2 before; int segment; float scale; float centre;
+// chunk_rows: rows that one group makes. scale: from sums to codes. centre: what their centre becomes, where sums are of codes less it.
+#define KERNEL_PARAMETERS ivec2 before; int chunk_rows; float scale; float centre;
 #include "io/pixel.glsl"
 #include "io/spans.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
 layout(constant_id = 22) const int subgroup_size = 32;
-layout(constant_id = 23) const int ahead = 4;         // rows on their way: 1 to 4
-layout(constant_id = 24) const int before_x = 0;      // taps to the left
-layout(constant_id = 25) const bool clamps = true;    // sums can leave the range of an integer format
+layout(constant_id = 23) const int rows_in_flight = 4;  // rows on their way: 1 to 4
+layout(constant_id = 24) const int before_x = 0;        // taps to the left
+layout(constant_id = 25) const bool clamps = true;      // sums can leave the range of an integer format
 // Weights that are one cost nothing: what they weigh begins a sum.
 layout(constant_id = 26) const int one_x = -1;        // the tap of x that is one, if any
 layout(constant_id = 27) const bool first_y_is_one = false;
@@ -33,17 +33,17 @@ layout(constant_id = 27) const bool first_y_is_one = false;
 
 const int kSubgroups = int(gl_WorkGroupSize.x) / subgroup_size;
 const int kAfter = taps_x - 1 - before_x;
-const int kLanesLeft = (before_x + span - 1) / span;   // that only lend
+const int kLanesLeft = (before_x + span - 1) / span;  // that only hold the halo
 const int kLanesRight = (kAfter + span - 1) / span;
 const int kWidth = (subgroup_size - kLanesLeft - kLanesRight) * span;  // columns of the strip
-const int kWordsLeft = (before_x * source_channels + kInWord - 1) / kInWord;  // borrowed
+const int kWordsLeft = (before_x * source_channels + kInWord - 1) / kInWord;  // of neighbours
 const int kWordsRight = (kAfter * source_channels + kInWord - 1) / kInWord;
 const int kSkipped = kWordsLeft * kInWord - before_x * source_channels;       // numbers before the first tap's
 const int kAllWords = kWordsLeft + kWords + kWordsRight;
 const int kReach = (span + taps_x - 1) * source_channels;                     // numbers that the taps see
 
 // Words of the lanes at both sides, and between them the lane's own.
-uint lent_word(uint own[kWords], int lane, int i) {
+uint shuffled_word(uint own[kWords], int lane, int i) {
   int w = i - kWordsLeft;
   int lanes = w < 0 ? -((-w + kWords - 1) / kWords) : w / kWords;
   uint word = own[w - lanes * kWords];
@@ -55,7 +55,7 @@ uint lent_word(uint own[kWords], int lane, int i) {
 
 void see_row(uint own[kWords], int lane, out f16vec2 v[kReach]) {
   uint all[kAllWords];
-  [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = lent_word(own, lane, i);
+  [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = shuffled_word(own, lane, i);
   to_pairs(all, kSkipped, v);
 }
 #endif
@@ -115,7 +115,7 @@ void add_row(uint own[kWords], int lane) {
   }
 #else
   uint all[kAllWords];
-  [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = lent_word(own, lane, i);
+  [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = shuffled_word(own, lane, i);
   float v[kReach];
   [[unroll]] for (int i = 0; i < kReach; ++i) v[i] = number(all[(i + kSkipped) / kInWord], (i + kSkipped) % kInWord);
   [[unroll]] for (int i = 0; i < kNumbers; ++i) {
@@ -174,22 +174,22 @@ void make_row(bool whole, int row, uint words[kWords]) {
   }
 }
 
-// Of a turn that makes `ahead` rows: rows on their way have registers of their own, which a loop would have to index.
+// Of a step that makes `rows_in_flight` rows: rows on their way have registers of their own, which a loop would have to index.
 #define STEP(n, words)                                             \
-  if (n < ahead) {                                                 \
+  if (n < rows_in_flight) {                                                 \
     uint now[kWords];                                              \
     [[unroll]] for (int w = 0; w < kWords; ++w) now[w] = words[w]; \
-    fetch_row(whole, row + n + ahead, words);                      \
+    fetch_row(whole, row + n + rows_in_flight, words);                      \
     make_row(whole, row + n, now);                                 \
   }
 
-void walk(bool whole) {
+void march(bool whole) {
   uint coming0[kWords], coming1[kWords], coming2[kWords], coming3[kWords];
   fetch_row(whole, 0, coming0);
-  if (ahead > 1) fetch_row(whole, 1, coming1);
-  if (ahead > 2) fetch_row(whole, 2, coming2);
-  if (ahead > 3) fetch_row(whole, 3, coming3);
-  for (int row = 0; row < rows; row += ahead) {
+  if (rows_in_flight > 1) fetch_row(whole, 1, coming1);
+  if (rows_in_flight > 2) fetch_row(whole, 2, coming2);
+  if (rows_in_flight > 3) fetch_row(whole, 3, coming3);
+  for (int row = 0; row < rows; row += rows_in_flight) {
     STEP(0, coming0)
     STEP(1, coming1)
     STEP(2, coming2)
@@ -201,8 +201,8 @@ void main() {
   lane = int(gl_SubgroupInvocationID);
   int strip = int(gl_WorkGroupID.x) * kSubgroups + int(gl_SubgroupID);
   left = strip * kWidth + (lane - kLanesLeft) * span;
-  start = int(gl_WorkGroupID.y) * segment;
-  int end = min(start + segment, size.y);
+  start = int(gl_WorkGroupID.y) * chunk_rows;
+  int end = min(start + chunk_rows, size.y);
   makes = lane >= kLanesLeft && lane < subgroup_size - kLanesRight && left < size.x;
   corner = origin + ivec2(left, start - before.y);
   rows = end - start + taps_y - 1;
@@ -210,8 +210,8 @@ void main() {
   whole_in = is_whole_source(corner.x);
   whole_out = is_whole_destination(left);
   if (subgroupAll(whole_in && whole_out)) {
-    walk(true);
+    march(true);
   } else {
-    walk(false);
+    march(false);
   }
 }

@@ -1,16 +1,16 @@
-// What boxes share that decode pixels and fetch rows by 16 bytes, by corners or into cells. Include after numbers.glsl.
+// What boxes share that decode pixels and fetch rows by 16 bytes, by corners or into blocks. Include after numbers.glsl.
 //
-// The image, continued beyond its border, is cut into cells: strips of `lanes * pixels` columns and bands of `height` rows,
+// The image, continued beyond its border, is cut into blocks: strips of `lanes * pixels` columns and bands of `height` rows,
 // counted from where the first window of the first strip and band begins. Sums of windows that end before each strip and
-// each band follow from sums of cells. All of them are words in planes: of windows one for each channel, of cells one for two where two
+// each band follow from sums of blocks. All of them are words in planes: of windows one for each channel, of blocks one for two where two
 // channels share a word.
 
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
-layout(constant_id = 20) const int lanes = 8;   // of a subgroup that make a strip, a power of two
-layout(constant_id = 21) const int pixels = 1;  // that a lane makes of a row
-layout(constant_id = 22) const int batch = 1;   // rows that are fetched together
+layout(constant_id = 20) const int lanes = 8;           // of a subgroup that make a strip, a power of two
+layout(constant_id = 21) const int pixels = 1;          // that a lane makes of a row
+layout(constant_id = 22) const int rows_in_flight = 1;  // rows that are fetched together
 
 const int kThreads = int(gl_WorkGroupSize.x);
 const int kWidth = lanes * pixels;  // of a strip
@@ -29,9 +29,9 @@ int thread_index() { return int(gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInv
 // ---- A lane's pixels of a row, in as many of four words as they fill: 16 bytes, or fewer: 12 of three channels
 
 const int kPixelBytes = source_bits / 8 * source_channels;
-const int kChunkBytes = kPixelBytes * pixels;
+const int kVectorBytes = kPixelBytes * pixels;
 // Fetches of words may reach so many pixels beyond a strip.
-const int kSlack = (kChunkBytes == 16 ? 31 : 15) / kPixelBytes;
+const int kSlack = (kVectorBytes == 16 ? 31 : 15) / kPixelBytes;
 
 // Four words that begin `shift` bytes after the first of eight.
 uvec4 shifted(uvec4 a, uvec4 b, uint shift) {
@@ -46,27 +46,27 @@ uvec4 shifted(uvec4 a, uvec4 b, uint shift) {
 }
 
 // Puts a pixel as fetch_stored() has it into its place.
-void add_to_chunk(inout uvec4 chunk, int p, uvec4 stored) {
+void add_to_vector(inout uvec4 vector, int p, uvec4 stored) {
   if (source_channels == 4) {
-    [[unroll]] for (int i = 0; i < kPixelBytes / 4; ++i) chunk[p * kPixelBytes / 4 + i] = stored[i];
+    [[unroll]] for (int i = 0; i < kPixelBytes / 4; ++i) vector[p * kPixelBytes / 4 + i] = stored[i];
     return;
   }
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
     int bit = (p * source_channels + c) * source_bits;
-    chunk[bit / 32] |= stored[c] << bit % 32;
+    vector[bit / 32] |= stored[c] << bit % 32;
   }
 }
 
-// The pixel p of a chunk as fetch_stored() has it.
-uvec4 stored_of(uvec4 chunk, int p) {
+// The pixel p of a vector as fetch_stored() has it.
+uvec4 stored_of(uvec4 vector, int p) {
   uvec4 stored = uvec4(0u);
   if (source_channels == 4) {
-    [[unroll]] for (int i = 0; i < kPixelBytes / 4; ++i) stored[i] = chunk[p * kPixelBytes / 4 + i];
+    [[unroll]] for (int i = 0; i < kPixelBytes / 4; ++i) stored[i] = vector[p * kPixelBytes / 4 + i];
     return stored;
   }
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
     int bit = (p * source_channels + c) * source_bits;
-    stored[c] = source_bits == 32 ? chunk[bit / 32] : bitfieldExtract(chunk[bit / 32], bit % 32, source_bits);
+    stored[c] = source_bits == 32 ? vector[bit / 32] : bitfieldExtract(vector[bit / 32], bit % 32, source_bits);
   }
   return stored;
 }
@@ -101,7 +101,7 @@ Fetched fetch_row(Columns c, int y) {
     uint index = source_index(ivec2(c.first, y));
     if (kPixelBytes == 16) {
       f.low = source128[index];
-    } else if (kChunkBytes == 16) {
+    } else if (kVectorBytes == 16) {
       uint at = index * uint(kPixelBytes) >> 4;
       f.low = source128[at];
       f.high = source128[at + 1u];
@@ -114,20 +114,20 @@ Fetched fetch_row(Columns c, int y) {
   }
   [[unroll]] for (int p = 0; p < pixels; ++p) {
     ivec2 q = ivec2(c.mapped[p], y);
-    if (!is_beyond(q)) add_to_chunk(f.low, p, fetch_stored(q));
+    if (!is_beyond(q)) add_to_vector(f.low, p, fetch_stored(q));
   }
   return f;
 }
 
-uvec4 chunk_of(Columns c, int y, Fetched f) {
+uvec4 vector_of(Columns c, int y, Fetched f) {
   if (kPixelBytes == 16 || kPixelBytes == 12) return f.low;
   // All lanes of a row are as far from a multiple of 16 bytes, or 4, as each other.
-  uint shift = source_index(ivec2(c.first, y)) * uint(kPixelBytes) & (kChunkBytes == 16 ? 15u : 3u);
+  uint shift = source_index(ivec2(c.first, y)) * uint(kPixelBytes) & (kVectorBytes == 16 ? 15u : 3u);
   return shifted(f.low, f.high, c.is_inside ? shift : 0u);
 }
 
-NUMBERS pixel_of_row(Columns c, int y, uvec4 chunk, int p, NUMBERS numbers_outside) {
-  return is_beyond(ivec2(c.mapped[p], y)) ? numbers_outside : numbers_of(stored_of(chunk, p));
+NUMBERS pixel_of_row(Columns c, int y, uvec4 vector, int p, NUMBERS numbers_outside) {
+  return is_beyond(ivec2(c.mapped[p], y)) ? numbers_outside : numbers_of(stored_of(vector, p));
 }
 
 // ---- Windows

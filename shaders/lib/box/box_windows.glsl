@@ -1,13 +1,13 @@
 // Sums of windows that end before each band and each strip, which box.any by corners begins with: words in planes, one for each channel.
 // Include it after numbers.glsl or box_spans.glsl, with `from_word`, `lanes`, `together` and the parameters that it names.
 
-layout(std430, binding = 3) readonly buffer Beside { uint windows[]; };
+layout(std430, binding = 3) readonly buffer Auxiliary { uint windows[]; };
 
 // Of the column x of those that windows reach, counted from the first of them.
 NUMBERS window_down(int band, int x) {
   NUMBERS v = NUMBERS(0);
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    v[c] = from_word(windows[uint((band * source_channels + c) * columns + x) + layer_start(beside_stride)]);
+    v[c] = from_word(windows[uint((band * source_channels + c) * columns + x) + layer_start(auxiliary_stride)]);
   }
   return v;
 }
@@ -16,7 +16,7 @@ NUMBERS window_across(int strip, int y) {
   int begin = bands * source_channels * columns;
   NUMBERS v = NUMBERS(0);
   [[unroll]] for (int c = 0; c < source_channels; ++c) {
-    v[c] = from_word(windows[uint(begin + (strip * source_channels + c) * rows + y) + layer_start(beside_stride)]);
+    v[c] = from_word(windows[uint(begin + (strip * source_channels + c) * rows + y) + layer_start(auxiliary_stride)]);
   }
   return v;
 }

@@ -176,12 +176,12 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
   pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
-                         {"batch", form.batch},
-                         {"walks", form.walks},
+                         {"rows_in_flight", form.batch},
+                         {"lanes_per_row", form.walks},
                          {"unroll", 8},
-                         {"piece", form.piece},
+                         {"columns_per_lane", form.piece},
                          {"strip", form.strip()},
-                         {"segment", form.segment},
+                         {"chunk_rows", form.segment},
                          {"skip_x", skip.x},
                          {"skip_y", skip.y},
                          {"before_x", box.x.before},

@@ -194,7 +194,7 @@ Pass cells_pass(const Steps& s) {
   }
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.form.lanes},
-                         {"batch", s.form.rows_of_cells},
+                         {"rows_in_flight", s.form.rows_of_cells},
                          {"part_x", s.x.part()},
                          {"part_y", s.y.part()},
                          {"height", s.y.cell}});
@@ -223,8 +223,8 @@ Pass windows_pass(const Steps& s) {
                     {"part_y", s.y.part()},
                     {"run_x", run_of(s.x)},
                     {"run_y", run_of(s.y)},
-                    {"cells_x", 2 * s.y.cells() * planes * s.x.reach()},
-                    {"cells_y", 0},
+                    {"blocks_x", 2 * s.y.cells() * planes * s.x.reach()},
+                    {"blocks_y", 0},
                     {"runs_down", runs_of(s.y)}};
   return pass;
 }
@@ -248,7 +248,7 @@ Pass corners_pass(const Problem& p, const Steps& s) {
   }
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.form.lanes},
-                         {"batch", s.form.batch},
+                         {"rows_in_flight", s.form.batch},
                          {"together", s.form.together},
                          {"before_x", s.x.before},
                          {"before_y", s.y.before},

@@ -74,7 +74,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   pass.taps = s->taps.taps;
   pass.constants["cache"] = static_cast<std::int64_t>(cache);
   pass.constants["row_count"] = shared.rows;
-  if (form.rows == Rows::sliding) pass.constants["segment"] = tile.y;
+  if (form.rows == Rows::sliding) pass.constants["chunk_rows"] = tile.y;
   if (form.loads == Loads::shared) {
     pass.constants["tile_size"] = shared_size(p, shared.tile, cache_bytes(cache), row_bytes);
   }

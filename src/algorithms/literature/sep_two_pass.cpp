@@ -128,7 +128,7 @@ class TwoPasses {
         const std::int32_t segment =
             walk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
         pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, segment} : PerAxis<std::int32_t>{segment, shape.y};
-        pass.constants["segment"] = segment;
+        pass.constants["chunk_length"] = segment;
         pass.constants["ring_length"] = ring;
         work.loads = 1.0 + (axis.taps - 1.0) / segment;
         work.shared_loads = axis.taps;

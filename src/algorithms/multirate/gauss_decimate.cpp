@@ -386,7 +386,7 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
 
   Pass pass;
   pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first}, {"first_y", rows.first},
-                    {"factor_x", x.factor},    {"factor_y", y.factor}, {"cells_x", x.cells()},     {"cells_y", y.cells()}};
+                    {"factor_x", x.factor},    {"factor_y", y.factor}, {"support_x", x.cells()},   {"support_y", y.cells()}};
   pass.taps = {coarse_and_spline(x), coarse_and_spline(y)};
 
   // Tiles that make the cells they need by themselves leave nothing for a second pass, but decimate again what neighbours

@@ -147,13 +147,13 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   out.pass = make_pass(kKernel, size, {cells, walk_length(p, size.y, pieces, 1, {})}, {threads, 1}, Storage::buffer);
   out.pass.taps = {across_taps.taps, spline_taps(y, 1.0)};
   out.pass.constants["span"] = span;
-  out.pass.constants["batch"] = rows_of_turn(y.factor);
+  out.pass.constants["step_rows"] = rows_of_turn(y.factor);
   out.pass.constants["lead"] = strip->lead;
   out.pass.constants["subgroup_size"] = p.device.gpu.subgroup_size;
   out.pass.parameters["scale"] = 1.0 / (across_taps.sum * source.unit());
-  out.pass.constants["segment"] = out.pass.tile.y;
+  out.pass.constants["coarse_rows"] = out.pass.tile.y;
   set_axes(out.pass, grid, x, y);
-  out.pass.constants.erase("cells_x");
+  out.pass.constants.erase("support_x");
   out.options = {{"math", "coopmat"}};
   out.error = across_taps.error * magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
 

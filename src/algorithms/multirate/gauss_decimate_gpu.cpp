@@ -139,8 +139,8 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
     pass.constants["span"] = span;
     pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
   }
-  pass.constants["batch"] = batch;
-  pass.constants["segment"] = pass.tile.y;
+  pass.constants["step_rows"] = batch;
+  pass.constants["coarse_rows"] = pass.tile.y;
   set_axes(pass, grid, x, y);
 
   Work work;
@@ -260,8 +260,8 @@ void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, con
                          {"centre_y", spline_centre(y.spline.size())},
                          {"factor_x", x.factor},
                          {"factor_y", y.factor},
-                         {"cells_x", x.cells()},
-                         {"cells_y", y.cells()}});
+                         {"support_x", x.cells()},
+                         {"support_y", y.cells()}});
 }
 
 std::int32_t gpu_rows_ahead(const Problem& p, int factor) {

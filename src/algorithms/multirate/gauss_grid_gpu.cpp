@@ -172,8 +172,8 @@ Status check_grid_tile(const Problem& p, const GridTile& tile) {
 void set_grid_tile(Pass& pass, const GridTile& tile) {
   constexpr std::int32_t kRowsAhead = 8;  // of 16 bytes: they leave registers for others
   pass.constants["unit"] = tile.units.bytes == 16 ? 0 : 1;
-  pass.constants["blur_span"] = tile.span;
-  pass.constants["rows_ahead"] = kRowsAhead;
+  pass.constants["samples_per_thread"] = tile.span;
+  pass.constants["rows_in_flight"] = kRowsAhead;
 }
 
 Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work) {

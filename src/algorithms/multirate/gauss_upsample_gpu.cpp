@@ -62,8 +62,8 @@ void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
     pass.constants["clamps"] = clamps;
     pass.constants["divisor"] = destination.is_unorm() && !clamps ? divide_by_middle(pass.taps.y, e.y) : -1;
   }
-  pass.constants["batch"] = gpu_rows_ahead(p, e.y.factor);
-  if (e.spans.are_plain) pass.constants["rows_of_cell"] = e.y.factor;
+  pass.constants["unrolled_rows"] = gpu_rows_ahead(p, e.y.factor);
+  if (e.spans.are_plain) pass.constants["rows_per_sample"] = e.y.factor;
   pass.constants["corner_x"] = region(p).x;
   pass.constants["corner_y"] = region(p).y;
   set_axes(pass, e.grid, e.x, e.y);
@@ -215,7 +215,7 @@ DecimateStep expanding_step(const Problem& p, const Expansion& e) {
                        {columns, walk_length(p, p.dst.height, pieces, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.cells()})},
                        {kThreads, 1}, e.storage);
   set_expansion(p, e, out.pass);
-  out.pass.constants["segment"] = out.pass.tile.y;
+  out.pass.constants["chunk_rows"] = out.pass.tile.y;
 
   Work work;
   work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
@@ -233,7 +233,7 @@ Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e) 
   const std::int32_t rows = tile->group.y * tile->cell_rows * e.y.factor;
   Result<DecimateStep> out = blurring_step(p, e, kExpandTile, {tile->group.x * e.spans.written, rows}, tile->threads(), tile->cells);
   if (!out) return out;
-  out->pass.constants.insert({{"lanes", tile->group.x}, {"cell_rows", tile->cell_rows}});
+  out->pass.constants.insert({{"lanes", tile->group.x}, {"coarse_rows", tile->cell_rows}});
   out->options = {{"blur", std::string(kGridBlurs[2])},
                   {"samples_per_thread", std::to_string(tile->cells.span)},
                   {"group", to_text(tile->group)},
@@ -249,7 +249,7 @@ Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e)
   Result<DecimateStep> out =
       blurring_step(p, e, kExpandStrip, {strip->threads * e.spans.written, strip->cell_rows * e.y.factor}, strip->threads, strip->cells);
   if (!out) return out;
-  out->pass.constants.insert({{"turn_spans", strip->cells.height / strip->cells.span}, {"cell_rows", strip->cell_rows}});
+  out->pass.constants.insert({{"spans_per_step", strip->cells.height / strip->cells.span}, {"coarse_rows", strip->cell_rows}});
   out->options = {{"blur", std::string(kGridBlurs[3])},
                   {"samples_per_thread", std::to_string(strip->cells.span)},
                   {"step_rows", std::to_string(strip->cells.height)},

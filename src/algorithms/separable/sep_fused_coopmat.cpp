@@ -158,13 +158,13 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
                              reach_of_block(half.taps.y.anchor, kSide, down * kSide)};
   pass.constants["between"] = static_cast<std::int64_t>(between);
   pass.constants["subgroup_size"] = subgroup;
-  pass.constants["halves"] = *halves;
-  pass.constants["tap_halves_x"] = half.halves.x;
-  pass.constants["tap_halves_y"] = half.halves.y;
+  pass.constants["split"] = *halves;
+  pass.constants["tap_split_x"] = half.halves.x;
+  pass.constants["tap_split_y"] = half.halves.y;
   pass.constants["blocks"] = *blocks;
   pass.constants["lead"] = lead;
   pass.constants["clamps"] = leave_range(half.taps, source, out.error);
-  pass.constants["segment"] = segment;
+  pass.constants["chunk_rows"] = segment;
   PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {
     if (Status scaled = scale_for_codes(pass.taps); !scaled) return scaled.error();

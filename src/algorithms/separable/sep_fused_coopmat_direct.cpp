@@ -122,10 +122,10 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   pass.constants["subgroup_size"] = kLanes;
   pass.constants["blocks"] = *blocks;
   pass.constants["clamps"] = leave_range(half.taps, source, out.error);
-  pass.constants["halves"] = *halves;
-  pass.constants["tap_halves_x"] = half.halves.y;
-  pass.constants["tap_halves_y"] = half.halves.x;
-  pass.constants["segment"] = segment;
+  pass.constants["split"] = *halves;
+  pass.constants["tap_split_x"] = half.halves.y;
+  pass.constants["tap_split_y"] = half.halves.x;
+  pass.constants["chunk_rows"] = segment;
   PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {
     if (Status scaled = scale_for_codes(half.taps); !scaled) return scaled.error();

@@ -140,9 +140,9 @@ Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p) {
   pass.constants["parts"] = *parts;
   pass.constants["lead"] = lead;
   pass.constants["clamps"] = leave_range(rows.taps, source, out.error);
-  pass.constants["batch"] = *batch;
-  pass.constants["tap_halves"] = *halves;
-  pass.constants["segment"] = segment;
+  pass.constants["rows_in_flight"] = *batch;
+  pass.constants["tap_split"] = *halves;
+  pass.constants["chunk_rows"] = segment;
   // A code is read as the half whose bits it is, and written as 1024 more.
   if (source.is_unorm()) {
     for (double& w : pass.taps.y.weights) w *= 0x1p24;

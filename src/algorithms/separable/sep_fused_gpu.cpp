@@ -95,9 +95,9 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
                  {"chunks", std::to_string(*pieces)}};
   out.pass = make_pass(kKernel, work.size, {form->width, segment}, {form->threads, 1}, work.storage);
   out.pass.taps = work.taps;
-  out.pass.constants["span"] = form->span;
-  out.pass.constants["batch"] = form->batch;
-  out.pass.constants["segment"] = segment;
+  out.pass.constants["pixels_per_thread"] = form->span;
+  out.pass.constants["rows_in_flight"] = form->batch;
+  out.pass.constants["chunk_rows"] = segment;
 
   out.reads = (segment + ny - 1.0) / segment * form->reach() / form->width;
   Work cost;

@@ -159,9 +159,9 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.pass.constants["math"] = work.math == FusedMath::half ? 1 : work.math == FusedMath::mixed ? 2 : 0;
   out.pass.constants["subgroup_size"] = subgroup;
   out.pass.constants["span"] = *span;
-  out.pass.constants["ahead"] = *batch;
+  out.pass.constants["rows_in_flight"] = *batch;
   out.pass.constants["before_x"] = work.taps.x.anchor;
-  out.pass.constants["segment"] = segment;
+  out.pass.constants["chunk_rows"] = segment;
 
   const double run_up = (segment + ny - 1.0) / segment;
   const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others

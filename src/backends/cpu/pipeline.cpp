@@ -139,8 +139,8 @@ Kernel decimated(const Plan& plan, const Pass& pass, double scale) {
   const auto constant = [&](const char* name) { return pass.constants.at(name); };
   Kernel k;
   k.rows = row_pipeline(plan);
-  k.axis = {decimated_axis(pass.taps.x, constant("factor_x"), constant("cells_x")),
-            decimated_axis(pass.taps.y, constant("factor_y"), constant("cells_y"), scale)};
+  k.axis = {decimated_axis(pass.taps.x, constant("factor_x"), constant("support_x")),
+            decimated_axis(pass.taps.y, constant("factor_y"), constant("support_y"), scale)};
   k.grid.first = {constant("first_x"), constant("first_y")};
   k.grid.size = {constant("columns"), constant("rows")};
   k.grid.stride = row_stride(k.grid.size.x * k.rows.source.channels);
@@ -197,8 +197,8 @@ constexpr std::array<std::string_view, 3> kPyramidConstants = {"halvings", "leve
 constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_x", "height_y", "levels_x",     "levels_y",
                                                             "radius_x", "radius_y", "rounding", "undershoot_x", "undershoot_y"};
 constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide_pixels"};
-constexpr std::array<std::string_view, 8> kDecimationConstants = {"cells_x",  "cells_y", "columns", "factor_x",
-                                                                  "factor_y", "first_x", "first_y", "rows"};
+constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns", "factor_x", "factor_y",  "first_x",
+                                                                  "first_y", "rows",     "support_x", "support_y"};
 constexpr std::array kKernels = {
     KernelRow{"gauss_cut", kCutConstants, make_gauss_cut},
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},

@@ -87,7 +87,7 @@ Numbers standard_numbers(const Plan& plan, const Pass& pass, Layers layers) {
           {"destination_pitch", to.width},
           {"source_stride", 0},
           {"destination_stride", 0},
-          {"beside_stride", 0},
+          {"auxiliary_stride", 0},
           {"taps_x", has_matrix ? pass.matrix.width : taps(pass.taps.x)},
           {"taps_y", has_matrix ? pass.matrix.height : taps(pass.taps.y)},
           {"before_x", has_matrix ? pass.matrix.anchor.x : pass.taps.x.anchor},
