@@ -61,7 +61,7 @@ enum class Match { same_bits, last_place };
 /// Runs both versions over a tile that begins inside the image, so that every border and no alignment is met.
 template <class Kernel>
 void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
-                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&), float* grid = nullptr,
+                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&), const StoredCells& cells = {},
                   std::int32_t width = 60) {
   std::uint64_t seed = 0;
   const Pixels src = fresh_source({width + 1, 23, formats.src}, seed);
@@ -72,7 +72,7 @@ void expect_twins(const Formats& formats, Match match, std::int64_t scratch_byte
   const std::vector<std::byte> memory(static_cast<std::size_t>(scratch_bytes) + 64, std::byte{0x7B});
   auto* scratch = const_cast<std::byte*>(memory.data());
   scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
-  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch, grid};
+  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch, cells};
   simd(kernel, tile);
   Pixels streamed = Pixels::constant(out, 0.75);
   Tile other = tile;
@@ -111,7 +111,7 @@ TEST(Twins, SepFusedMatches) {
     const int channels = rows.source.channels;
     for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
       expect_twins(formats, match, SepFusedScratch<float>(nullptr, width, 4, 5, channels).bytes, narrow, sep_fused_f32,
-                   scalar::sep_fused_f32, nullptr, width);
+                   scalar::sep_fused_f32, {}, width);
     }
     expect_twins(formats, match, SepFusedScratch<double>(nullptr, 60, 4, 2, channels).bytes, wide, sep_fused_f64, scalar::sep_fused_f64);
   });
@@ -129,7 +129,7 @@ TEST(Twins, SepFusedU8Matches) {
     for (const SepFusedU8& kernel : kernels) {
       for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
         const SepFusedU8Scratch shape(nullptr, width, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
-        expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8, scalar::sep_fused_u8, nullptr, width);
+        expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8, scalar::sep_fused_u8, {}, width);
       }
     }
   });
@@ -145,7 +145,7 @@ TEST(Twins, GaussPyramidMatches) {
     for (const GaussPyramid& kernel : kernels) {
       for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
         const GaussPyramidScratch shape(nullptr, width, kernel.levels, kernel.x.radius(), kernel.y.radius(), rows.source.channels);
-        expect_twins(formats, Match::same_bits, shape.bytes, kernel, gauss_pyramid, scalar::gauss_pyramid, nullptr, width);
+        expect_twins(formats, Match::same_bits, shape.bytes, kernel, gauss_pyramid, scalar::gauss_pyramid, {}, width);
       }
     }
   });
@@ -163,7 +163,7 @@ TEST(Twins, GaussCutMatches) {
       const auto shape = [](const CutAxis& axis) { return CutShape{axis.levels, axis.reach(), axis.radius}; };
       for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
         const GaussCutScratch s(nullptr, width, shape(kernel.x), shape(kernel.y), rows.source.channels);
-        expect_twins(formats, Match::same_bits, s.bytes, kernel, gauss_cut, scalar::gauss_cut, nullptr, width);
+        expect_twins(formats, Match::same_bits, s.bytes, kernel, gauss_cut, scalar::gauss_cut, {}, width);
       }
     }
   });
@@ -186,7 +186,7 @@ void expect_box_twins(const Formats& formats, const BoxAny& box, void (*simd)(co
                       void (*twin)(const BoxAny&, const Tile&)) {
   for (const std::int32_t width : {60, 191, 192}) {  // less than a chunk, three of them, and without the last pixel
     const BoxFloatScratch<P> shape(nullptr, width, box.x.size(), box.x.halo(), box.rows.source.channels);
-    expect_twins(formats, Match::last_place, shape.bytes, box, simd, twin, nullptr, width);
+    expect_twins(formats, Match::last_place, shape.bytes, box, simd, twin, {}, width);
   }
 }
 
@@ -224,16 +224,27 @@ std::array<PerAxis<DecimatedAxis>, 2> decimated_axes() {
 }
 
 /// Cells that the 61x23 pixels of a source reach along an axis, and some beyond.
-CoarseGrid grid_around(const PerAxis<DecimatedAxis>& axis, int channels) {
-  const std::int64_t columns = 61 / axis.x.factor + 7;
-  return {{-4, -2}, {columns, 23 / axis.y.factor + 5}, row_stride(columns * channels)};
+CoarseGrid grid_around(const PerAxis<DecimatedAxis>& axis) {
+  return {{-4, -2}, {61 / axis.x.factor + 7, 23 / axis.y.factor + 5}};
 }
+
+/// Room for all cells of a grid.
+class Cells {
+ public:
+  Cells(const CoarseGrid& grid, int channels)
+      : stride_(row_stride(grid.size.x * channels)), numbers_(static_cast<std::size_t>(stride_ * grid.size.y)) {}
+  [[nodiscard]] StoredCells stored() { return {numbers_.data(), stride_, {}}; }
+
+ private:
+  std::int64_t stride_;
+  std::vector<float> numbers_;
+};
 
 TEST(Twins, GaussDecimateMatches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     for (const PerAxis<DecimatedAxis>& axis : decimated_axes()) {
       const int channels = rows.source.channels;
-      const CoarseGrid grid = grid_around(axis, channels);
+      const CoarseGrid grid = grid_around(axis);
       const GaussDecimate in{rows, axis, grid};
       const GaussExpand out{rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}};
 
@@ -246,22 +257,21 @@ TEST(Twins, GaussDecimateMatches) {
       std::vector<float> scratch(static_cast<std::size_t>(shape.bytes) / 4 + 16);
       auto* aligned = reinterpret_cast<std::byte*>(scratch.data());
       aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
-      std::vector<float> cells(static_cast<std::size_t>(grid.stride * grid.size.y));
-      std::vector<float> expected(cells.size());
+      Cells cells(grid, channels), expected(grid, channels);
       const Rect whole{0, 0, static_cast<std::int32_t>(grid.size.x), static_cast<std::int32_t>(grid.size.y)};
-      Tile tile{src.view(), unused.view(), whole, 0, 0, aligned, cells.data()};
+      Tile tile{src.view(), unused.view(), whole, 0, 0, aligned, cells.stored()};
       gauss_decimate(in, tile);
-      tile.grid = expected.data();
+      tile.cells = expected.stored();
       scalar::gauss_decimate(in, tile);
       for (std::int64_t y = 0; y < grid.size.y; ++y) {
         for (std::int64_t i = 0; i < grid.size.x * channels; ++i) {
-          const auto at = static_cast<std::size_t>(y * grid.stride + i);
-          ASSERT_NEAR(cells[at], expected[at], 2e-3F * std::max(1.0F, std::abs(expected[at]))) << "cell " << i << ", " << y;
+          const float wanted = expected.stored().at(0, y, channels)[i];
+          ASSERT_NEAR(cells.stored().at(0, y, channels)[i], wanted, 2e-3F * std::max(1.0F, std::abs(wanted))) << "cell " << i << ", " << y;
         }
       }
 
       const GaussExpandScratch back(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5}, channels);
-      expect_twins(formats, Match::last_place, back.bytes, out, gauss_upsample, scalar::gauss_upsample, cells.data());
+      expect_twins(formats, Match::last_place, back.bytes, out, gauss_upsample, scalar::gauss_upsample, cells.stored());
     }
   });
 }
@@ -278,13 +288,13 @@ TEST(Twins, OnePassOfADecimatedGaussianMatchesTwo) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     for (const PerAxis<DecimatedAxis>& axis : decimated_axes()) {
       const int channels = rows.source.channels;
-      const CoarseGrid grid = grid_around(axis, channels);
+      const CoarseGrid grid = grid_around(axis);
       const GaussOnePass both{{rows, axis, grid}, {rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}}};
-      std::vector<float> cells(static_cast<std::size_t>(grid.stride * grid.size.y));
+      Cells cells(grid, channels);
       const GaussOnePassScratch one(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5}, channels);
       const GaussDecimateScratch two(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor, {axis.y.factor, axis.y.cells},
                                      channels);
-      expect_twins(formats, Match::same_bits, std::max(one.bytes, two.bytes), both, gauss_one_pass, in_two_passes, cells.data());
+      expect_twins(formats, Match::same_bits, std::max(one.bytes, two.bytes), both, gauss_one_pass, in_two_passes, cells.stored());
     }
   });
 }

@@ -1,6 +1,7 @@
 // Devices run plans: Device::prepare() makes an Executable, Executable::run() blurs with a Workspace.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,6 +45,12 @@ class Workspace {
 /// twice the memory.
 enum class Batches : bool { no, yes };
 
+/// How another thread can watch and stop a run. Both members are optional, and both are looked at for each tile.
+struct RunControl {
+  const std::atomic<bool>* stop = nullptr;               ///< Once it is true, the run ends with an error of code ErrorCode::stopped.
+  std::atomic<std::int64_t>* finished_pixels = nullptr;  ///< Each tile of the destination adds its pixels.
+};
+
 /// A plan made ready to run on a device. It never changes and is cheap to copy; moving copies it as well. Many threads may run it at the
 /// same time, each with its own Workspace.
 class Executable {
@@ -64,6 +71,15 @@ class Executable {
   /// Blurs a batch of images of the planned shape in host memory, src[i] to dst[i]. It is an error if a destination shares bytes with
   /// another destination or with another image's source.
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, Workspace& workspace) const;
+
+  /// Allocates scratch memory for runs that make windows of the destination of up to this size. It does not grow with the whole image.
+  /// Fails with ErrorCode::out_of_memory, and with ErrorCode::unsupported if the plan cannot run on windows.
+  [[nodiscard]] Result<Workspace> make_workspace(PerAxis<std::int32_t> largest_window) const;
+  /// Makes a window of the destination from windows of the source, with the bits that a run on the whole image gives these pixels. Windows
+  /// may have any size and may be made in any order. Plan::source_region() says which source pixels are needed. Each row of each of its
+  /// rectangles must lie in one of the source windows, so that windows may be stacked. No window of the source may share bytes with the
+  /// destination. It allocates nothing of its own.
+  [[nodiscard]] Status run(std::span<const ConstWindow> src, const Window& dst, Workspace& workspace, const RunControl& control = {}) const;
 
  private:
   friend struct Access;

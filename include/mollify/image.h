@@ -112,6 +112,26 @@ struct ImageView {
   operator ConstImageView() const { return {desc, data, row_bytes}; }  // NOLINT(google-explicit-constructor)
 };
 
+/// A part of a larger image, only to be read.
+struct ConstWindow {
+  ConstImageView pixels;  ///< The pixels of the part, with its own size.
+  std::int32_t x = 0;     ///< The column of the whole image that the part begins with.
+  std::int32_t y = 0;     ///< The row of the whole image that the part begins with.
+
+  /// The place of the part in the whole image.
+  [[nodiscard]] Rect place() const { return {x, y, pixels.desc.width, pixels.desc.height}; }
+};
+
+/// A part of a larger image.
+struct Window {
+  ImageView pixels;    ///< The pixels of the part, with its own size.
+  std::int32_t x = 0;  ///< The column of the whole image that the part begins with.
+  std::int32_t y = 0;  ///< The row of the whole image that the part begins with.
+
+  /// The place of the part in the whole image.
+  [[nodiscard]] Rect place() const { return {x, y, pixels.desc.width, pixels.desc.height}; }
+};
+
 /// The part of `view` inside `rect`. It is not checked that `rect` lies within the view.
 [[nodiscard]] ConstImageView crop(const ConstImageView& view, const Rect& rect);
 /// The part of `view` inside `rect`. It is not checked that `rect` lies within the view.

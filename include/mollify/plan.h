@@ -45,6 +45,22 @@ struct Reach {
   bool operator==(const Reach&) const = default;
 };
 
+/// How far a run reads the source beyond one side of a rectangle, on one axis. Coarse grids, blocks and segments have fixed places in the
+/// whole source, so a run starts at the first pixel of a block.
+struct HaloEdge {
+  std::int64_t pixels = 0;  ///< Pixels that it reads beyond the first pixel of the block that holds the rectangle's edge.
+  std::int64_t block = 1;   ///< Pixels of a block.
+  std::int64_t offset = 0;  ///< Blocks begin at multiples of `block` plus this.
+  bool operator==(const HaloEdge&) const = default;
+};
+
+/// How far a run reads the source beyond a rectangle, on one axis.
+struct Halo {
+  HaloEdge before;  ///< On the side of smaller coordinates.
+  HaloEdge after;   ///< On the side of larger coordinates.
+  bool operator==(const Halo&) const = default;
+};
+
 /// Why an algorithm was not chosen.
 struct Refusal {
   std::string algorithm;     ///< The algorithm's id.
@@ -75,11 +91,18 @@ struct Plan {
   /// How far a pixel can act. Beyond that, even a NaN or an infinity changes no output pixel by more than rounding. Pixels beyond the image
   /// count as the pixels that the border repeats.
   PerAxis<Reach> reach;
+  /// How far a run reads beyond a rectangle, which source_region() goes by. Unset: the algorithm cannot run on windows on this device.
+  std::optional<PerAxis<Halo>> halo;
   std::string assumption;             ///< What the bound takes for granted of the pixels. Empty if it is nothing.
   double allowed_error = 0.0;         ///< The largest error that Accuracy allows for these formats.
   double predicted_seconds = 0.0;     ///< A rough time. Only the order between algorithms matters.
   double predicted_copy_ratio = 0.0;  ///< The rough time, divided by the time of copying min_bytes.
   std::vector<Refusal> refusals;      ///< Every algorithm that was not chosen, and why.
+
+  /// The source pixels that a run reads to make this rectangle of the destination: one rectangle, or up to four where a border wraps. Fails
+  /// with ErrorCode::invalid_argument if the rectangle is not in the destination, and with ErrorCode::unsupported if the plan cannot run on
+  /// windows.
+  [[nodiscard]] Result<std::vector<Rect>> source_region(const Rect& destination) const;
   bool operator==(const Plan&) const = default;
 };
 
@@ -91,6 +114,11 @@ struct Plan {
 /// again.
 [[nodiscard]] Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst, const DeviceInfo& device,
                                      const PlanOptions& options = {});
+
+/// Windows that make up the destination, from top to bottom. A window, the source pixels that it needs and a workspace for it take `bytes`
+/// bytes at most. The windows are strips as wide as the destination, or tiles if strips would be lower than the halo that they share. Fails
+/// with ErrorCode::out_of_memory if a window of one pixel takes more.
+[[nodiscard]] Result<std::vector<Rect>> windows(const Plan& plan, std::int64_t bytes);
 
 /// The plan in a few lines for people: algorithm, passes, bytes, promised error, and why the other algorithms were not chosen.
 [[nodiscard]] std::string explain(const Plan& plan);

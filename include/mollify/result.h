@@ -16,6 +16,7 @@ enum class ErrorCode : std::uint8_t {
   out_of_memory,     ///< Memory of the host or of the device could not be had.
   device_lost,       ///< The driver reported that the GPU is lost, for example after a reset.
   internal,          ///< A mistake in mollify or in a driver.
+  stopped,           ///< The caller asked for it, see RunControl.
 };
 
 /// Why something could not be done.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backends/backend.h"
+#include "base/source_region.h"
 #include "base/views.h"
 
 namespace mollify {
@@ -13,7 +14,23 @@ Error invalid(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message), {}};
 }
 
+/// An Error where a window, called `what`, is no part of the image that was planned for.
+Status check_window(std::string_view what, const ConstWindow& window, const ImageDesc& planned) {
+  const ImageDesc& desc = window.pixels.desc;
+  if (Status s = check_within(what, window.place(), planned); !s) return s;
+  return check_view("window of the " + std::string(what), window.pixels, {desc.width, desc.height, planned.format});
+}
+
 }  // namespace
+
+Result<std::unique_ptr<WorkspaceImpl>> ExecutableImpl::make_workspace(PerAxis<std::int32_t> /*largest_window*/) const {
+  return Error{ErrorCode::internal, "the backend has no windows", {}};
+}
+
+Status ExecutableImpl::run(std::span<const ConstWindow> /*src*/, const SourceNeeds& /*needs*/, const Window& /*dst*/,
+                           WorkspaceImpl& /*workspace*/, const RunControl& /*control*/) const {
+  return Error{ErrorCode::internal, "the backend has no windows", {}};
+}
 
 Workspace::Workspace(std::unique_ptr<WorkspaceImpl> impl, std::shared_ptr<const ExecutableImpl> owner)
     : owner_(std::move(owner)), impl_(std::move(impl)) {}
@@ -53,6 +70,27 @@ Status Executable::run(std::span<const ConstImageView> src, std::span<const Imag
     return invalid("a destination of the batch overlaps another image's source or destination");
   }
   return impl_->run(src, dst, workspace.impl());
+}
+
+Result<Workspace> Executable::make_workspace(PerAxis<std::int32_t> largest_window) const {
+  if (Status s = check_destination(plan(), {0, 0, largest_window.x, largest_window.y}); !s) return s.error();
+  Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace(largest_window);
+  if (!workspace) return workspace.error();
+  return Workspace(std::move(*workspace), impl_);
+}
+
+Status Executable::run(std::span<const ConstWindow> src, const Window& dst, Workspace& workspace, const RunControl& control) const {
+  if (!workspace.belongs_to(*impl_)) return invalid("the workspace was made for another executable");
+  if (Status s = check_destination(plan(), dst.place()); !s) return s;
+  const ConstWindow made{dst.pixels, dst.x, dst.y};
+  if (Status s = check_window("destination", made, plan().dst); !s) return s;
+  for (const ConstWindow& window : src) {
+    if (Status s = check_window("source", window, plan().src); !s) return s;
+    if (share_bytes(window.pixels, dst.pixels)) return invalid("a window of the source overlaps that of the destination");
+  }
+  const SourceNeeds needs = source_needs(plan(), dst.place());
+  if (Status s = check_windows_hold(src, needs); !s) return s;
+  return impl_->run(src, needs, dst, workspace.impl(), control);
 }
 
 Device::Device(std::shared_ptr<DeviceImpl> impl) : impl_(std::move(impl)) {}

@@ -11,6 +11,8 @@
 
 namespace mollify {
 
+struct SourceNeeds;
+
 class DeviceImpl {
  public:
   virtual ~DeviceImpl() = default;
@@ -32,6 +34,12 @@ class ExecutableImpl {
   [[nodiscard]] virtual Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches batches) const = 0;
   /// The views have been checked against the plan; as many sources as destinations, of whatever the workspace is for.
   [[nodiscard]] virtual Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const = 0;
+
+  /// Of a plan that has a halo.
+  [[nodiscard]] virtual Result<std::unique_ptr<WorkspaceImpl>> make_workspace(PerAxis<std::int32_t> largest_window) const;
+  /// The windows have been checked against the plan: those of the source hold what is needed.
+  [[nodiscard]] virtual Status run(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst, WorkspaceImpl& workspace,
+                                   const RunControl& control) const;
 
  private:
   Plan plan_;

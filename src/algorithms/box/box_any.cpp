@@ -56,6 +56,11 @@ std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cp
   return {};
 }
 
+/// Of windows whose sums begin anew with each pixel.
+Halo halo_of(const BoxExtent& extent) {
+  return {{.pixels = static_cast<std::int64_t>(std::ceil(extent.before))}, {.pixels = static_cast<std::int64_t>(std::ceil(extent.after))}};
+}
+
 /// Of one thread.
 std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, int channels) {
   if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes;
@@ -127,6 +132,8 @@ Result<Proposal> propose(const Problem& p) {
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) + copy_seconds(p.device, out.moved_bytes);
   out.passes.push_back(std::move(pass));
+  if (!integer) out.halo = {halo_of(box->extent.x), halo_of(box->extent.y)};
+  if (!integer) out.halo->y.before.block = segment;
   return out;
 }
 

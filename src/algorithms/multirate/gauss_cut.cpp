@@ -43,6 +43,13 @@ struct AxisPlan {
   [[nodiscard]] std::int64_t reach_in_pixels() const {
     return std::max(kernel.radius, reach_of_levels(kernel.levels, kernel.undershoot > 0 ? reach() : level.radius()));
   }
+  /// Of the window and the levels, whichever reads further.
+  [[nodiscard]] Halo source_halo() const {
+    Halo halo = halo_of_levels(kernel.levels, reach());
+    halo.before.pixels = std::max(halo.before.pixels, kernel.radius);
+    halo.after.pixels = std::max(halo.after.pixels, kernel.radius + halo.after.block - 1);
+    return halo;
+  }
   [[nodiscard]] cpu::CutShape shape() const { return {kernel.levels, reach(), kernel.radius}; }
   [[nodiscard]] std::int64_t halo() const {
     const std::int64_t unit = std::int64_t{1} << kernel.levels;
@@ -150,6 +157,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) + copy_seconds(p.device, out.moved_bytes);
   out.reach = reach_on_both_sides(x->reach_in_pixels(), y->reach_in_pixels());
+  out.halo = {x->source_halo(), y->source_halo()};
   pass.taps = {std::move(x->level.taps), std::move(y->level.taps)};
   out.passes.push_back(std::move(pass));
   return out;

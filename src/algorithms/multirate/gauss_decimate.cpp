@@ -524,7 +524,7 @@ Result<Proposal> propose(const Problem& p) {
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
                  {"support", both(std::to_string(x.cells()), std::to_string(y.cells()))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
-
+  out.halo = {x.halo(), y.halo()};
   return add_cpu_passes(p, x, y, std::move(out));
 }
 

@@ -21,6 +21,14 @@ struct AxisPlan {
   [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
   /// See Decimation::reach().
   [[nodiscard]] std::int64_t reach() const { return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1; }
+  /// What an output's cells are made of. Where the axis is decimated, its spline has whole cells.
+  [[nodiscard]] Halo halo() const {
+    const auto taps = static_cast<std::int64_t>(spline.size());
+    const auto coarse_taps = static_cast<std::int64_t>(coarse.weights.size());
+    const std::int64_t offset = -spline_centre(spline.size());
+    return {{(cells() - 1 + coarse.anchor) * factor, factor, offset},
+            {(coarse_taps - 1 - coarse.anchor) * factor + taps - 1, factor, offset}};
+  }
 };
 
 /// The cells that an output of `length` pixels from `first` on needs on one axis, of those that can differ.

@@ -42,6 +42,13 @@ template <class Propose>
   return radius * factor + kHalvingSpline.order * (factor - 1);
 }
 
+/// What the same read, see cpu::PyramidAxis: a level has whole pixels, from which the next lower one is made a pair at a time.
+[[nodiscard]] constexpr Halo halo_of_levels(int levels, std::int64_t radius) {
+  const std::int64_t factor = std::int64_t{1} << levels;
+  const std::int64_t pixels = (radius + kHalvingSpline.order) * factor - kHalvingSpline.order;
+  return {{pixels, factor, -2}, {pixels, factor, 2}};
+}
+
 /// The fitted taps without negative ones and without the outermost ones, as far as `l1_budget` goes.
 [[nodiscard]] LevelTaps level_taps(const std::vector<double>& fitted, double l1_distance, double l1_budget);
 

@@ -88,6 +88,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * overlap) + copy_seconds(p.device, out.moved_bytes);
   out.reach = reach_on_both_sides(reach_of_levels(levels, x.radius()), reach_of_levels(levels, y.radius()));
+  out.halo = {halo_of_levels(levels, x.radius()), halo_of_levels(levels, y.radius())};
   pass.taps = {std::move(x.taps), std::move(y.taps)};
   out.passes.push_back(std::move(pass));
   return out;

@@ -1,87 +1,171 @@
 #include "backends/cpu/executor.h"
 
 #include <algorithm>
+#include <string>
 
+#include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/memory.h"
+#include "base/source_region.h"
 #include "base/views.h"
 
 namespace mollify::cpu {
 
 namespace {
 
+/// Scratch memory for each worker, cells that one pass leaves for the next, and room for a result that must not lie over its source yet.
 class CpuWorkspace final : public WorkspaceImpl {
  public:
-  CpuWorkspace(Scratch memory, std::int64_t worker_bytes) : memory_(std::move(memory)), worker_bytes_(worker_bytes) {}
-  [[nodiscard]] std::byte* of_worker(std::int64_t worker) const { return memory_.get() + worker * worker_bytes_; }
+  struct Sizes {
+    std::int64_t worker_bytes = 0;
+    std::int64_t workers = 1;
+    std::int64_t cell_bytes = 0;
+    std::int64_t aside_bytes = 0;
+    [[nodiscard]] std::int64_t all() const { return workers * worker_bytes + cell_bytes + aside_bytes; }
+  };
+
+  [[nodiscard]] static Result<std::unique_ptr<WorkspaceImpl>> make(const Sizes& sizes) {
+    Scratch memory = allocate_scratch(sizes.all());
+    if (!memory) {
+      return Error{ErrorCode::out_of_memory, "no memory for " + std::to_string(sizes.all()) + " bytes of scratch space", {}};
+    }
+    return std::unique_ptr<WorkspaceImpl>(std::make_unique<CpuWorkspace>(std::move(memory), sizes));
+  }
+
+  CpuWorkspace(Scratch memory, const Sizes& sizes) : memory_(std::move(memory)), sizes_(sizes) {}
+  [[nodiscard]] std::byte* of_worker(std::int64_t worker) const { return memory_.get() + worker * sizes_.worker_bytes; }
+  [[nodiscard]] float* cells() const { return reinterpret_cast<float*>(of_worker(sizes_.workers)); }
+  [[nodiscard]] std::int64_t cell_bytes() const { return sizes_.cell_bytes; }
+  [[nodiscard]] std::byte* aside() const { return of_worker(sizes_.workers) + sizes_.cell_bytes; }
+  [[nodiscard]] std::int64_t aside_bytes() const { return sizes_.aside_bytes; }
 
  private:
   Scratch memory_;
-  std::int64_t worker_bytes_;
+  Sizes sizes_;
 };
+
+/// How what a pass makes, or a part of that, is cut into tiles.
+struct Tiling {
+  Rect area;
+  PerAxis<std::int32_t> tile;
+
+  [[nodiscard]] std::int64_t across() const { return (std::int64_t{area.width} + tile.x - 1) / tile.x; }
+  [[nodiscard]] std::int64_t count() const { return across() * ((std::int64_t{area.height} + tile.y - 1) / tile.y); }
+  [[nodiscard]] Rect at(std::int64_t index) const {
+    const auto x = static_cast<std::int32_t>(index % across()) * tile.x;
+    const auto y = static_cast<std::int32_t>(index / across()) * tile.y;
+    return {area.x + x, area.y + y, std::min(tile.x, area.width - x), std::min(tile.y, area.height - y)};
+  }
+};
+
+/// Tiles as they were planned are as large as caches allow. Where a window has fewer of them than there are threads, they are narrower.
+Tiling shared_among(std::int32_t threads, Tiling tiling) {
+  constexpr std::int64_t kLeastColumns = 256;
+  const std::int64_t across = (threads + tiling.count() - 1) / tiling.count() * tiling.across();
+  const std::int64_t columns = std::max((tiling.area.width + across - 1) / across, kLeastColumns);
+  tiling.tile.x = static_cast<std::int32_t>(std::min<std::int64_t>(columns, tiling.tile.x));
+  return tiling;
+}
+
+std::int64_t bytes_of_cells(PerAxis<std::int64_t> cells, int channels) {
+  return row_stride(cells.x * channels) * cells.y * static_cast<std::int64_t>(sizeof(float));
+}
+
+bool is_stopped(const RunControl& control) {
+  return control.stop != nullptr && control.stop->load(std::memory_order_relaxed);
+}
 
 class CpuExecutable final : public ExecutableImpl {
  public:
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
-      : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)) {
-    const std::int64_t aside = plan.overlap == Overlap::in_place ? plan.dst.payload_bytes() : 0;
-    worker_bytes_ = (plan.scratch_bytes - plan.intermediate_bytes - aside) / workers_->threads();
+      : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)), channels_(info(plan.src.format).channels) {
+    sizes_.workers = workers_->threads();
+    sizes_.cell_bytes = plan.intermediate_bytes;
+    sizes_.aside_bytes = plan.overlap == Overlap::in_place ? plan.dst.payload_bytes() : 0;
+    sizes_.worker_bytes = (plan.scratch_bytes - sizes_.cell_bytes - sizes_.aside_bytes) / sizes_.workers;
+    if (plan.spec.roi) origin_ = {plan.spec.roi->x, plan.spec.roi->y};
   }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches /*batches*/) const override {
-    Scratch memory = allocate_scratch(plan().scratch_bytes);
-    if (!memory) {
-      return Error{ErrorCode::out_of_memory, "no memory for " + std::to_string(plan().scratch_bytes) + " bytes of scratch space", {}};
+    return CpuWorkspace::make(sizes_);
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(PerAxis<std::int32_t> largest_window) const override {
+    CpuWorkspace::Sizes sizes = sizes_;
+    sizes.aside_bytes = 0;
+    if (const std::optional<CellNeeds>& needs = pipelines_.back().cells) {
+      sizes.cell_bytes = bytes_of_cells({needs->x.most(largest_window.x), needs->y.most(largest_window.y)}, channels_);
     }
-    return std::unique_ptr<WorkspaceImpl>(std::make_unique<CpuWorkspace>(std::move(memory), worker_bytes_));
+    return CpuWorkspace::make(sizes);
   }
 
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
     const auto& own = static_cast<CpuWorkspace&>(workspace);
-    if (plan().scratch_bytes == worker_bytes_ * workers_->threads()) {
+    if (own.cell_bytes() < sizes_.cell_bytes || own.aside_bytes() < sizes_.aside_bytes) {
+      return Error{ErrorCode::invalid_argument, "the workspace was made for windows of the image", {}};
+    }
+    if (sizes_.cell_bytes == 0 && sizes_.aside_bytes == 0) {
       blur(src, dst, own);
       return {};
     }
     for (std::size_t i = 0; i < src.size(); ++i) {  // there is one intermediate, room for one result
       const bool is_in_place = plan().overlap == Overlap::in_place && share_bytes(src[i], dst[i]);
-      const ImageView result = is_in_place ? aside(own) : dst[i];
+      const ImageView result = is_in_place ? ImageView{plan().dst, own.aside(), plan().dst.row_payload_bytes()} : dst[i];
       blur(src.subspan(i, 1), std::span(&result, 1), own);
       if (is_in_place) workers_->copy(result, dst[i]);
     }
     return {};
   }
 
+  [[nodiscard]] Status run(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst, WorkspaceImpl& workspace,
+                           const RunControl& control) const override {
+    const auto& own = static_cast<CpuWorkspace&>(workspace);
+    const PerAxis<std::int64_t> origin{origin_.x + dst.x, origin_.y + dst.y};  // of the window, in the source
+    const PerAxis<std::int32_t> size{dst.pixels.desc.width, dst.pixels.desc.height};
+    const Source source(plan().src, src, needs);
+    Rect cells;
+    if (pipelines_.back().cells) cells = pipelines_.back().cells->of(origin.x, origin.y, size);
+    if (bytes_of_cells({cells.width, cells.height}, channels_) > own.cell_bytes()) {
+      return Error{ErrorCode::invalid_argument,
+                   "the workspace was made for smaller windows than " + std::to_string(size.x) + "x" + std::to_string(size.y),
+                   {}};
+    }
+    const StoredCells stored{own.cells(), row_stride(std::int64_t{cells.width} * channels_), {cells.x, cells.y}};
+    const bool streams = dst.pixels.desc.payload_bytes() > plan().cached_bytes;
+    for (const Pipeline& pipeline : pipelines_) {
+      const bool is_last = &pipeline == &pipelines_.back();
+      const Tiling tiling = shared_among(workers_->threads(), {is_last ? Rect{0, 0, size.x, size.y} : cells, pipeline.tile});
+      workers_->for_each(tiling.count(), [&](std::int64_t index, std::int64_t worker) {
+        if (is_stopped(control)) return;
+        Tile tile{source, dst.pixels, tiling.at(index), origin.x, origin.y, own.of_worker(worker), stored, streams};
+        pipeline.run(tile);
+        if (is_last && control.finished_pixels != nullptr) {
+          control.finished_pixels->fetch_add(std::int64_t{tile.out.width} * tile.out.height, std::memory_order_relaxed);
+        }
+      });
+      if (is_stopped(control)) return Error{ErrorCode::stopped, "the run was stopped", {}};
+    }
+    return {};
+  }
+
  private:
   void blur(std::span<const ConstImageView> src, std::span<const ImageView> dst, const CpuWorkspace& workspace) const {
+    const bool streams = plan().dst.payload_bytes() > plan().cached_bytes;
     for (const Pipeline& pipeline : pipelines_) {
-      const std::int64_t across = (pipeline.size.x + pipeline.tile.x - 1) / pipeline.tile.x;
-      const std::int64_t down = (pipeline.size.y + pipeline.tile.y - 1) / pipeline.tile.y;
-      const std::int64_t each = across * down;
+      const Tiling tiling{{0, 0, pipeline.size.x, pipeline.size.y}, pipeline.tile};
+      const std::int64_t each = tiling.count();
       workers_->for_each(each * static_cast<std::int64_t>(src.size()), [&](std::int64_t index, std::int64_t worker) {
         const auto image = static_cast<std::size_t>(index / each);
-        const auto x = static_cast<std::int32_t>(index % each % across) * pipeline.tile.x;
-        const auto y = static_cast<std::int32_t>(index % each / across) * pipeline.tile.y;
-        Tile tile{src[image], dst[image], {}};
-        tile.out = {x, y, std::min(pipeline.tile.x, pipeline.size.x - x), std::min(pipeline.tile.y, pipeline.size.y - y)};
-        if (plan().spec.roi) {
-          tile.origin_x = plan().spec.roi->x;
-          tile.origin_y = plan().spec.roi->y;
-        }
-        tile.scratch = workspace.of_worker(worker);
-        tile.grid = reinterpret_cast<float*>(workspace.of_worker(workers_->threads()));
-        tile.streams = plan().dst.payload_bytes() > plan().cached_bytes;
-        pipeline.run(tile);
+        const StoredCells stored{workspace.cells(), row_stride(pipelines_.front().size.x * std::int64_t{channels_}), {}};
+        pipeline.run({src[image], dst[image], tiling.at(index % each), origin_.x, origin_.y, workspace.of_worker(worker), stored, streams});
       });
     }
   }
 
-  /// Room for a result that must not lie over its source yet, behind the workers' scratch and the intermediate.
-  [[nodiscard]] ImageView aside(const CpuWorkspace& workspace) const {
-    return {plan().dst, workspace.of_worker(workers_->threads()) + plan().intermediate_bytes, plan().dst.row_payload_bytes()};
-  }
-
   std::vector<Pipeline> pipelines_;
   std::shared_ptr<Workers> workers_;
-  std::int64_t worker_bytes_ = 0;
+  CpuWorkspace::Sizes sizes_;
+  int channels_;
+  PerAxis<std::int64_t> origin_;  ///< of the destination, in the source
 };
 
 }  // namespace

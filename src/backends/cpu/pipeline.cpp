@@ -143,7 +143,6 @@ Kernel decimated(const Plan& plan, const Pass& pass, double scale) {
             decimated_axis(pass.taps.y, constant("factor_y"), constant("support_y"), scale)};
   k.grid.first = {constant("first_x"), constant("first_y")};
   k.grid.size = {constant("columns"), constant("rows")};
-  k.grid.stride = row_stride(k.grid.size.x * k.rows.source.channels);
   return k;
 }
 
@@ -227,7 +226,8 @@ Result<std::vector<Pipeline>> make_pipelines(const Plan& plan) {
     const bool complete = std::equal(pass.constants.begin(), pass.constants.end(), row->constants.begin(), row->constants.end(),
                                      [](const auto& a, std::string_view b) { return a.first == b; });
     if (!complete) return Error{ErrorCode::internal, "the pass does not set exactly the constants of " + pass.kernel, {}};
-    pipelines.push_back({row->make(plan, pass), pass.size, pass.tile});
+    Pipeline& pipeline = pipelines.emplace_back(Pipeline{row->make(plan, pass), pass.size, pass.tile});
+    if (pass.source.kind == Binding::Kind::intermediate) pipeline.cells.emplace(expansion(plan, pass));
   }
   return pipelines;
 }

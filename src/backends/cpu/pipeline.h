@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/gauss_coarse.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "mollify/plan.h"
 
@@ -14,6 +16,7 @@ struct Pipeline {
   std::function<void(const Tile&)> run;
   PerAxis<std::int32_t> size;  ///< of what the pass writes
   PerAxis<std::int32_t> tile;
+  std::optional<CellNeeds> cells{};  ///< of the coarse grid that the pass reads, which the pass before it makes
 };
 
 /// The ids of the kernels that this backend has.

@@ -14,7 +14,7 @@ namespace mollify::cpu {
 /// source pixel is read for it, unless that one belongs to another tile.
 struct BoxColumns {
   const BoxAny& box;
-  const ConstImageView& src;
+  const Source& src;
   std::int64_t x;  ///< source column of pixel 0
   std::int64_t pixels;
   std::int64_t first, last;          ///< [first, last) lie inside the image
@@ -30,11 +30,16 @@ struct BoxColumns {
         left_repeats(repeats(0, first)),
         right_repeats(repeats(last, pixels)) {}
 
-  /// The stored row that stands for row y, or null for the border's constant.
+  /// The stored row that stands for row y, or null for the border's constant: column 0, see Source::row(). It is read at the tile's own
+  /// columns, or at this one.
+  template <class S>
+  [[nodiscard]] const S* row(std::int64_t y, std::int64_t column) const {
+    const std::int64_t inside = map_index(box.rows.border.mode.y, y, src.desc.height);
+    return inside == kOutside ? nullptr : reinterpret_cast<const S*>(src.row(inside, column));
+  }
   template <class S>
   [[nodiscard]] const S* row(std::int64_t y) const {
-    const std::int64_t inside = map_index(box.rows.border.mode.y, y, src.desc.height);
-    return inside == kOutside ? nullptr : reinterpret_cast<const S*>(src.row(inside));
+    return row<S>(y, x + first);
   }
 
   /// Of pixel i, which lies outside the image: the source column that it repeats, or kOutside.

@@ -135,7 +135,7 @@ class IntegerSums {
 
   /// One component of row y in a column inside the image.
   [[nodiscard]] Sum component(std::int64_t y, std::int64_t column, std::int64_t c) const {
-    const S* stored = columns_.row<S>(y);
+    const S* stored = columns_.row<S>(y, column);
     return static_cast<Sum>(stored ? stored[column * kChannels + c] : outside_[c]);
   }
 

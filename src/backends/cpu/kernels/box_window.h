@@ -10,7 +10,7 @@ namespace mollify::cpu::scalar {
 
 /// The sum over the window around (x, y), `S` sums of `T` pixels.
 template <class T, class S>
-std::array<S, 4> window_sum(const BoxAny& box, const ConstImageView& src, std::int64_t x, std::int64_t y) {
+std::array<S, 4> window_sum(const BoxAny& box, const Source& src, std::int64_t x, std::int64_t y) {
   const auto weight = [](const BoxWindow& w, std::int64_t i) {
     return static_cast<S>(i < -w.before ? w.before_fraction : i > w.after ? w.after_fraction : 1.0);
   };

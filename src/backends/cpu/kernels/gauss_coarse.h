@@ -8,6 +8,8 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "base/border.h"
+#include "base/source_needs.h"
+#include "math/decimation.h"
 
 namespace mollify::cpu {
 
@@ -58,11 +60,54 @@ struct DecimateColumns {
   }
 };
 
+/// Which cells pixels are expanded from, on one axis.
+struct CellAxis {
+  std::int64_t factor, centre, cells;
+  std::int64_t taps_before, taps;  ///< of the grid's kernel
+  std::int64_t first, size;        ///< of the grid
+
+  CellAxis(const DecimatedAxis& axis, const TapsOf<float>& kernel, std::int64_t first_cell, std::int64_t grid_size)
+      : factor(axis.factor),
+        centre(axis.centre),
+        cells(axis.cells),
+        taps_before(kernel.before),
+        taps(kernel.size()),
+        first(first_cell),
+        size(grid_size) {}
+
+  /// Counted from the grid's first. Of cells beyond the grid, the nearest one.
+  [[nodiscard]] Span of(Span pixels) const {
+    const auto counted = [&](std::int64_t cell) { return std::clamp<std::int64_t>(cell - first, 0, size - 1); };
+    const std::int64_t begin = floor_div(pixels.begin + centre, factor) - (cells - 1) - taps_before;
+    const std::int64_t last = floor_div(pixels.end - 1 + centre, factor) + taps - 1 - taps_before;
+    return {counted(begin), counted(last) + 1};
+  }
+
+  /// That so many pixels, wherever they lie, are expanded from.
+  [[nodiscard]] std::int64_t most(std::int64_t pixels) const { return std::min((pixels + factor - 2) / factor + cells + taps - 1, size); }
+};
+
+/// Which cells a rectangle of pixels is expanded from.
+struct CellNeeds {
+  CellAxis x, y;
+
+  explicit CellNeeds(const GaussExpand& k)
+      : x(k.axis.x, k.x, k.grid.first.x, k.grid.size.x), y(k.axis.y, k.y, k.grid.first.y, k.grid.size.y) {}
+
+  /// In the source, `from_x` and `from_y` are its first column and row.
+  [[nodiscard]] Rect of(std::int64_t from_x, std::int64_t from_y, PerAxis<std::int32_t> pixels) const {
+    const Span columns = x.of({from_x, from_x + pixels.x});
+    const Span rows = y.of({from_y, from_y + pixels.y});
+    return {static_cast<std::int32_t>(columns.begin), static_cast<std::int32_t>(rows.begin), static_cast<std::int32_t>(columns.size()),
+            static_cast<std::int32_t>(rows.size())};
+  }
+};
+
 /// The rows of cells of one tile, from top to bottom: make_cell_row() makes the next. Source rows [m * factor - centre,
 /// + factor) are the first that cell row m reaches, and the t-th that m - t does: m begins as m - cells + 1 is finished.
 struct CellRows {
   const GaussDecimate& k;
-  ConstImageView src;
+  Source src;
   std::int64_t first_column, width;  ///< cells
   GaussDecimateScratch s;
   DecimateColumns columns;

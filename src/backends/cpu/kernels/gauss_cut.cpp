@@ -239,13 +239,15 @@ class Cut {
         std::memcpy(out, s_.outside, static_cast<std::size_t>(x_.count * channels_));
         continue;
       }
-      const auto* stored = reinterpret_cast<const std::uint8_t*>(tile_.src.row(row));
-      std::memcpy(out + stored_from_ * channels_, stored + (x_.first + stored_from_) * channels_,
+      const auto stored = [&](std::int64_t column) {
+        return reinterpret_cast<const std::uint8_t*>(tile_.src.row(row, column)) + column * channels_;
+      };
+      std::memcpy(out + stored_from_ * channels_, stored(x_.first + stored_from_),
                   static_cast<std::size_t>((stored_to_ - stored_from_) * channels_));
       const auto beyond = [&](std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i) {
           const std::int64_t column = s_.mapped[i];
-          copy_pixel(channels_, column == kOutside ? s_.outside : stored + column * channels_, out + i * channels_);
+          copy_pixel(channels_, column == kOutside ? s_.outside : stored(column), out + i * channels_);
         }
       };
       beyond(0, stored_from_);

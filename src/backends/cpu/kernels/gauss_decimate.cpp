@@ -355,8 +355,9 @@ void make_cell_row(CellRows& cells, float* out) {
 
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
   CellRows rows(k, tile);
-  float* out = tile.grid + tile.out.y * k.grid.stride + tile.out.x * k.rows.source.channels;
-  for (std::int64_t y = 0; y < tile.out.height; ++y, out += k.grid.stride) HWY_NAMESPACE::make_cell_row(rows, out);
+  const StoredCells& cells = tile.cells;
+  float* out = cells.at(tile.out.x, tile.out.y, k.rows.source.channels);
+  for (std::int64_t y = 0; y < tile.out.height; ++y, out += cells.stride) HWY_NAMESPACE::make_cell_row(rows, out);
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
@@ -391,7 +392,7 @@ void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
           for (std::size_t c = 0; c < channels; ++c) sum[c] += k.axis.y.spline[i] * k.axis.x.spline[j] * in[c];
         }
       }
-      std::copy_n(sum.begin(), channels, tile.grid + cell_y * k.grid.stride + cell_x * static_cast<std::int64_t>(channels));
+      std::copy_n(sum.begin(), channels, tile.cells.at(cell_x, cell_y, k.rows.source.channels));
     }
   }
 }

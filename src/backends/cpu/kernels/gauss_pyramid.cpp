@@ -102,7 +102,7 @@ class Pyramid {
     const auto find = [&](std::int64_t column) {
       for (std::int64_t i = 0; i < kHalvedRows; ++i) {
         const std::int64_t row = map_index(k_.rows.border.mode.y, y + i, src_.desc.height);
-        rows[i] = row == kOutside ? s_.outside : reinterpret_cast<const std::uint8_t*>(src_.row(row)) + column * channels;
+        rows[i] = row == kOutside ? s_.outside : reinterpret_cast<const std::uint8_t*>(src_.row(row, column)) + column * channels;
       }
     };
     find(x + first);
@@ -198,7 +198,7 @@ class Pyramid {
   }
 
   const GaussPyramid& k_;
-  const ConstImageView src_;
+  const Source src_;
   const GaussPyramidScratch& s_;
   const PyramidAxis x_, y_;
   const std::size_t top_;

@@ -5,7 +5,6 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"
-#include "math/decimation.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_upsample.cpp"
@@ -22,18 +21,12 @@ namespace mollify::cpu::HWY_NAMESPACE {
 /// needed.
 class CoarseRows {
  public:
-  CoarseRows(const CoarseGrid& grid, const float* cells, int channels, float* padded)
-      : cells_(cells),
-        stride_(grid.stride),
-        first_(grid.first),
-        size_(grid.size),
-        next_(first_.y + size_.y),
-        channels_(channels),
-        padded_(padded) {}
+  CoarseRows(const CoarseGrid& grid, const StoredCells& cells, int channels, float* padded)
+      : cells_(cells), first_(grid.first), size_(grid.size), next_(first_.y + size_.y), channels_(channels), padded_(padded) {}
 
   CoarseRows(CellRows& maker, float* row, float* padded)
       : maker_(&maker),
-        cells_(row),
+        cells_{row, 0, {}},
         row_(row),
         first_{maker.first_column, maker.first},
         size_{maker.width, maker.last - maker.first},
@@ -45,7 +38,7 @@ class CoarseRows {
   HWY_INLINE const float* at(std::int64_t y, std::int64_t x, std::int64_t count) {
     const std::int64_t row = std::clamp(y, first_.y, first_.y + size_.y - 1);
     for (; next_ <= row; ++next_) make_cell_row(*maker_, row_);
-    const float* src = cells_ + (row - first_.y) * stride_;
+    const float* src = cells_.at(0, row - first_.y, channels_);
     const std::int64_t from = x - first_.x;
     if (from >= 0 && from + count <= size_.x) return src + from * channels_;
     const std::int64_t first = std::clamp<std::int64_t>(-from, 0, count);
@@ -60,12 +53,11 @@ class CoarseRows {
 
  private:
   CellRows* maker_ = nullptr;
-  const float* cells_;
+  StoredCells cells_;  ///< counted from first_; rows that are made all lie in the same place
   float* row_ = nullptr;
-  std::int64_t stride_ = 0;  ///< from row to row; made ones all lie in the same place
   PerAxis<std::int64_t> first_, size_;
   std::int64_t next_;  ///< row to make
-  std::int64_t channels_;
+  int channels_;
   float* padded_;
 };
 
@@ -349,7 +341,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
 void gauss_upsample(const GaussExpand& k, const Tile& tile) {
   const GaussExpandScratch s(tile.scratch, tile.out.width, expand_shape(k.axis.x, k.x), expand_shape(k.axis.y, k.y),
                              k.rows.destination.channels);
-  CoarseRows coarse_rows(k.grid, tile.grid, k.rows.destination.channels, s.loaded);
+  CoarseRows coarse_rows(k.grid, tile.cells, k.rows.destination.channels, s.loaded);
   expand(k, tile, s, coarse_rows);
 }
 
@@ -357,21 +349,9 @@ void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
   const GaussExpand& out = k.expand;
   const GaussOnePassScratch s(tile.scratch, tile.out.width, expand_shape(out.axis.x, out.x), expand_shape(out.axis.y, out.y),
                               out.rows.destination.channels);
-  // Of the cells that the tile needs, those that the grid has.
-  const auto within = [](CellSpan span, const TapsOf<float>& taps, std::int64_t first, std::int64_t size) {
-    const auto inside = [&](std::int64_t cell) { return std::clamp(cell, first, first + size - 1); };
-    const std::int64_t begin = inside(span.first - taps.before);
-    return std::pair(begin - first, inside(span.first + span.count - 1 + taps.size() - 1 - taps.before) - begin + 1);
-  };
-  const CoarseGrid& grid = out.grid;
-  const CellSpan span_x(out.axis.x, tile.origin_x + tile.out.x, tile.out.width);
-  const CellSpan span_y(out.axis.y, tile.origin_y + tile.out.y, tile.out.height);
-  const auto [x, columns] = within(span_x, out.x, grid.first.x, grid.size.x);
-  const auto [y, rows] = within(span_y, out.y, grid.first.y, grid.size.y);
   Tile in = tile;
   in.scratch = s.decimate;
-  in.out = {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(columns),
-            static_cast<std::int32_t>(rows)};
+  in.out = CellNeeds(out).of(tile.origin_x + tile.out.x, tile.origin_y + tile.out.y, {tile.out.width, tile.out.height});
   CellRows maker(k.decimate, in);
   CoarseRows coarse_rows(maker, s.cells, s.expand.loaded);
   expand(out, tile, s.expand, coarse_rows);
@@ -405,7 +385,7 @@ void gauss_upsample(const GaussExpand& k, const Tile& tile) {
       for (std::int64_t j = 0; j < k.x.size(); ++j) {
         const std::int64_t column = std::clamp<std::int64_t>(x - k.x.before + j - k.grid.first.x, 0, k.grid.size.x - 1);
         const float weight = k.y.weights[static_cast<std::size_t>(i)] * k.x.weights[static_cast<std::size_t>(j)];
-        const float* cell = tile.grid + row * k.grid.stride + column * channels;
+        const float* cell = tile.cells.at(column, row, k.rows.source.channels);
         for (std::int64_t c = 0; c < channels; ++c) sum[static_cast<std::size_t>(c)] += weight * cell[c];
       }
     }

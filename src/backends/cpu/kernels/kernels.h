@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cpu/kernels/source.h"
 #include "mollify/image.h"
 #include "mollify/spec.h"
 
@@ -40,15 +41,26 @@ struct RowPipeline {
 /// `unit` is the stored number that stands for 1.
 [[nodiscard]] std::array<double, 4> decode_pixel(const RowFormat& format, const std::array<double, 4>& value, double unit);
 
+/// The cells of a coarse grid that lie in memory.
+struct StoredCells {
+  float* data = nullptr;
+  std::int64_t stride = 0;      ///< floats from row to row
+  PerAxis<std::int64_t> first;  ///< cell of the grid that `data` begins with
+
+  [[nodiscard]] float* at(std::int64_t x, std::int64_t y, int channels) const {
+    return data + (y - first.y) * stride + (x - first.x) * channels;
+  }
+};
+
 /// One tile of one image. `out` is in destination pixels; (origin_x, origin_y) is where destination (0, 0) lies in the source.
 struct Tile {
-  ConstImageView src;
+  Source src;
   ImageView dst;
   Rect out;
   std::int64_t origin_x = 0;
   std::int64_t origin_y = 0;
   std::byte* scratch = nullptr;  ///< 64-byte aligned, as large as the kernel's layout says
-  float* grid = nullptr;         ///< what one pass leaves for the next: the coarse grid of a decimated Gaussian
+  StoredCells cells{};           ///< what one pass leaves for the next: the coarse grid of a decimated Gaussian
   bool streams = false;          ///< `dst` is too large to stay in the cache: it is written past it
 };
 
@@ -172,12 +184,10 @@ struct DecimatedAxis {
   }
 };
 
-/// Where the coarse grid lies: cells [first, first + size), rows `stride` floats apart. Beyond it the outermost cells
-/// repeat.
+/// Where the coarse grid lies: cells [first, first + size). Beyond it the outermost cells repeat.
 struct CoarseGrid {
   PerAxis<std::int64_t> first;
   PerAxis<std::int64_t> size;
-  std::int64_t stride = 0;
 };
 
 /// First pass: source to coarse grid. Tile::out is in cells.

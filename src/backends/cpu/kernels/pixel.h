@@ -57,7 +57,7 @@ inline void write_component(Component component, double value, std::byte* p) {
 
 /// The numbers of the pixel at (x, y), which may lie outside the image, in the precision T of a kernel.
 template <class T>
-[[nodiscard]] std::array<T, 4> read_pixel(const RowPipeline& rows, const ConstImageView& src, std::int64_t x, std::int64_t y) {
+[[nodiscard]] std::array<T, 4> read_pixel(const RowPipeline& rows, const Source& src, std::int64_t x, std::int64_t y) {
   const RowFormat& format = rows.source;
   const std::int64_t column = map_index(rows.border.mode.x, x, src.desc.width);
   const std::int64_t row = map_index(rows.border.mode.y, y, src.desc.height);
@@ -70,7 +70,7 @@ template <class T>
       continue;
     }
     const std::ptrdiff_t bytes = component_bytes(format.component);
-    const std::byte* p = src.row(row) + (column * format.channels + static_cast<std::ptrdiff_t>(c)) * bytes;
+    const std::byte* p = src.row(row, column) + (column * format.channels + static_cast<std::ptrdiff_t>(c)) * bytes;
     pixel[c] = static_cast<T>(read_component(format.component, p)) * static_cast<T>(format.scale);
     if (format.transfer == TransferFunction::srgb && !(has_alpha && c + 1 == channels)) {
       pixel[c] = static_cast<T>(srgb_to_linear(static_cast<double>(pixel[c])));

@@ -422,13 +422,14 @@ HWY_INLINE void store_pixels(const RowFormat& format, const Tile& tile, T* src, 
 
 /// Where the part of row y from column x on that lies inside the image is stored, to be fetched before it is needed; of a
 /// row that is not stored, some address in the image.
-HWY_INLINE const std::byte* stored_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x) {
+HWY_INLINE const std::byte* stored_row(const RowPipeline& rows, const Source& src, std::int64_t y, std::int64_t x) {
   const std::int64_t row = std::max<std::int64_t>(map_index(rows.border.mode.y, y, src.desc.height), 0);
-  return src.row(row) + std::max<std::int64_t>(x, 0) * info(src.desc.format).pixel_bytes();
+  const std::int64_t column = std::max<std::int64_t>(x, 0);
+  return src.row(row, column) + column * info(src.desc.format).pixel_bytes();
 }
 
 /// Asks the memory for columns [x, x + pixels) of source row y, which is needed soon.
-HWY_INLINE void fetch_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x, std::int64_t pixels) {
+HWY_INLINE void fetch_row(const RowPipeline& rows, const Source& src, std::int64_t y, std::int64_t x, std::int64_t pixels) {
   const std::int64_t inside = std::min(pixels, src.desc.width - std::max<std::int64_t>(x, 0));
   const std::byte* stored = stored_row(rows, src, y, x);
   for (std::int64_t i = 0; i < inside * info(src.desc.format).pixel_bytes(); i += kLineBytes) hwy::Prefetch(stored + i);
@@ -445,7 +446,7 @@ HWY_INLINE void copy_pixel(std::int64_t channels, const T* from, T* to) {
 
 /// Columns [x, x + pixels) of source row y as numbers; both coordinates may lie outside the image.
 template <class T>
-HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x, std::int64_t pixels, T* dst) {
+HWY_INLINE void load_row(const RowPipeline& rows, const Source& src, std::int64_t y, std::int64_t x, std::int64_t pixels, T* dst) {
   const int channels = rows.source.channels;
   const auto fill_outside = [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t i = from; i < to; ++i) {
@@ -455,12 +456,13 @@ HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std
   const std::int64_t row = map_index(rows.border.mode.y, y, src.desc.height);
   if (row == kOutside) return fill_outside(0, pixels);
 
-  const std::byte* stored = src.row(row);
   const std::int64_t pixel_bytes = info(src.desc.format).pixel_bytes();
   const std::int64_t width = src.desc.width;
   const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);  // columns [first, last) lie inside
   const std::int64_t last = std::clamp<std::int64_t>(width - x, first, pixels);
-  if (last > first) decode_pixels(rows.source, stored + (x + first) * pixel_bytes, last - first, dst + first * channels);
+  const auto decode = [&](std::int64_t column, std::int64_t count, T* out)
+                          HWY_ATTR { decode_pixels(rows.source, src.row(row, column) + column * pixel_bytes, count, out); };
+  if (last > first) decode(x + first, last - first, dst + first * channels);
 
   const auto fill = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
     if (rows.border.mode.x == BorderMode::constant) return fill_outside(from, to);
@@ -471,7 +473,7 @@ HWY_INLINE void load_row(const RowPipeline& rows, const ConstImageView& src, std
         copy_pixel(channels, dst + (inside - x) * channels, pixel);
       } else {
         T decoded[kMaxLanes * 2];
-        decode_pixels(rows.source, stored + inside * pixel_bytes, 1, decoded);
+        decode(inside, 1, decoded);
         std::copy_n(decoded, channels, pixel);
       }
     }

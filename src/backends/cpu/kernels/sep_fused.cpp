@@ -103,7 +103,7 @@ struct Direct {
 };
 
 template <class T>
-HWY_INLINE Direct direct_outputs(const SepFused<T>& k, const ConstImageView& src, std::int64_t row, std::int64_t x, std::int64_t pixels) {
+HWY_INLINE Direct direct_outputs(const SepFused<T>& k, const Source& src, std::int64_t row, std::int64_t x, std::int64_t pixels) {
   const RowFormat& format = k.rows.source;
   if (!std::is_same_v<T, float> || row == kOutside || !format.is_plain_f32()) return {};
   const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);
@@ -141,7 +141,8 @@ HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFuse
   const Direct direct = direct_outputs(k, tile.src, row, x, pixels);
   filter_decoded(0, direct.first);
   if (direct.components > 0) {
-    const std::byte* stored = tile.src.row(row) + (x + direct.first) * pixel_bytes;
+    const std::int64_t column = x + direct.first;
+    const std::byte* stored = tile.src.row(row, column) + column * pixel_bytes;
     filter(reinterpret_cast<const T*>(stored), direct.first, direct.components);
   }
   filter_decoded(direct.last, pixels);  // and what a vector would have cut

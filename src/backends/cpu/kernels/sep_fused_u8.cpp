@@ -31,20 +31,22 @@ HWY_INLINE void widen_components(const std::uint8_t* src, std::int64_t count, st
 }
 
 /// Columns [x, x + pixels) of source row y; both coordinates may lie outside the image.
-HWY_INLINE void widen_row(const RowPipeline& rows, const ConstImageView& src, std::int64_t y, std::int64_t x, std::int64_t pixels,
+HWY_INLINE void widen_row(const RowPipeline& rows, const Source& src, std::int64_t y, std::int64_t x, std::int64_t pixels,
                           std::uint16_t* dst) {
   const std::int64_t channels = rows.source.channels;
   const std::int64_t row = map_index(rows.border.mode.y, y, src.desc.height);
-  const auto* stored = row == kOutside ? nullptr : reinterpret_cast<const std::uint8_t*>(src.row(row));
-  const std::int64_t first = stored ? std::clamp<std::int64_t>(-x, 0, pixels) : 0;
-  const std::int64_t last = stored ? std::clamp<std::int64_t>(src.desc.width - x, first, pixels) : 0;
-  if (last > first) widen_components(stored + (x + first) * channels, (last - first) * channels, dst + first * channels);
+  const bool is_stored = row != kOutside;
+  const std::int64_t first = is_stored ? std::clamp<std::int64_t>(-x, 0, pixels) : 0;
+  const std::int64_t last = is_stored ? std::clamp<std::int64_t>(src.desc.width - x, first, pixels) : 0;
+  const auto stored = [&](std::int64_t column) { return reinterpret_cast<const std::uint8_t*>(src.row(row, column)) + column * channels; };
+  if (last > first) widen_components(stored(x + first), (last - first) * channels, dst + first * channels);
 
   const auto fill = [&](std::int64_t from, std::int64_t to) {
     for (std::int64_t i = from; i < to; ++i) {
-      const std::int64_t column = stored ? map_index(rows.border.mode.x, x + i, src.desc.width) : kOutside;
+      const std::int64_t column = is_stored ? map_index(rows.border.mode.x, x + i, src.desc.width) : kOutside;
+      const std::uint8_t* pixel = column == kOutside ? nullptr : stored(column);
       for (std::int64_t c = 0; c < channels; ++c) {
-        const int value = column == kOutside ? static_cast<int>(rows.outside[static_cast<std::size_t>(c)]) : stored[column * channels + c];
+        const int value = pixel == nullptr ? static_cast<int>(rows.outside[static_cast<std::size_t>(c)]) : pixel[c];
         dst[i * channels + c] = static_cast<std::uint16_t>(value << 8);
       }
     }

@@ -1,0 +1,209 @@
+// Runs on windows give the bits of the whole, whatever the windows, and read nothing but what Plan::source_region() names.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "cases/random.h"
+#include "fuzz/random_case.h"
+#include "support.h"
+
+namespace mollify::test {
+namespace {
+
+using cases::Case;
+using cases::Random;
+
+/// Rows of pixels that end, or begin, where memory that must not be touched does. What lies on their other side holds no pixels.
+class GuardedPixels {
+ public:
+  enum class Side : bool { begin, end };
+
+  GuardedPixels(const ImageDesc& desc, Side side) : desc_(desc) {
+    const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
+    const std::int64_t payload = desc.row_payload_bytes();
+    const std::int64_t stored = (payload + page - 1) / page * page;
+    row_bytes_ = stored + page;
+    bytes_ = static_cast<std::size_t>(page + desc.height * row_bytes_);
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    memory_ = static_cast<std::byte*>(memory);
+    std::memset(memory_, 0x5A, bytes_);
+    for (std::int32_t y = 0; y <= desc.height; ++y) mprotect(memory_ + y * row_bytes_, static_cast<std::size_t>(page), PROT_NONE);
+    pixels_ = memory_ + page + (side == Side::end ? stored - payload : 0);
+  }
+  ~GuardedPixels() { munmap(memory_, bytes_); }
+  GuardedPixels(const GuardedPixels&) = delete;
+  GuardedPixels& operator=(const GuardedPixels&) = delete;
+
+  [[nodiscard]] ImageView view() const { return {desc_, pixels_, row_bytes_}; }
+
+ private:
+  ImageDesc desc_;
+  std::byte* memory_;
+  std::byte* pixels_;
+  std::size_t bytes_;
+  std::ptrdiff_t row_bytes_;
+};
+
+void copy(const ConstImageView& from, const ImageView& to) {
+  for (std::int32_t y = 0; y < from.desc.height; ++y)
+    std::memcpy(to.row(y), from.row(y), static_cast<std::size_t>(from.desc.row_payload_bytes()));
+}
+
+/// Windows of an image that lie far from each other in memory, each as large as it is asked to be.
+class SourceWindows {
+ public:
+  explicit SourceWindows(const ConstImageView& image) : image_(image) {}
+
+  void add(const Rect& place, GuardedPixels::Side side) {
+    const GuardedPixels& pixels = pixels_.emplace_back(ImageDesc{place.width, place.height, image_.desc.format}, side);
+    copy(crop(image_, place), pixels.view());
+    windows_.push_back({pixels.view(), place.x, place.y});
+  }
+
+  /// The rectangle in a few windows, one above the other, in any order.
+  void add_stacked(const Rect& place, Random& random) {
+    for (std::int32_t y = 0; y < place.height;) {
+      const std::int32_t rows = random.one_in(2) ? place.height - y : random.between(1, place.height - y);
+      add({place.x, place.y + y, place.width, rows}, random.one_in(2) ? GuardedPixels::Side::begin : GuardedPixels::Side::end);
+      y += rows;
+      std::swap(windows_.back(), windows_[random.below(windows_.size())]);
+    }
+  }
+
+  [[nodiscard]] std::span<const ConstWindow> windows() const { return windows_; }
+
+ private:
+  ConstImageView image_;
+  std::deque<GuardedPixels> pixels_;
+  std::vector<ConstWindow> windows_;
+};
+
+/// Places that cut [0, length) into pieces.
+std::vector<std::int32_t> random_cuts(Random& random, std::int32_t length) {
+  std::vector<std::int32_t> cuts{0, length};
+  for (std::size_t i = random.below(4); i > 0; --i) cuts.push_back(random.between(0, length));
+  std::ranges::sort(cuts);
+  const auto same = std::ranges::unique(cuts);
+  cuts.erase(same.begin(), same.end());
+  return cuts;
+}
+
+/// Rectangles that make up an image, in any order.
+std::vector<Rect> random_pieces(Random& random, const ImageDesc& desc) {
+  const std::vector<std::int32_t> columns = random_cuts(random, desc.width), rows = random_cuts(random, desc.height);
+  std::vector<Rect> pieces;
+  for (std::size_t j = 0; j + 1 < rows.size(); ++j) {
+    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+      pieces.push_back({columns[i], rows[j], columns[i + 1] - columns[i], rows[j + 1] - rows[j]});
+      std::swap(pieces.back(), pieces[random.below(pieces.size())]);
+    }
+  }
+  return pieces;
+}
+
+/// The image that windows of it make up one after the other.
+Pixels in_windows(const Executable& executable, const ConstImageView& src, Random& random) {
+  const Plan& plan = executable.plan();
+  Pixels result = Pixels::constant(plan.dst, 0.0);
+  for (const Rect& piece : random_pieces(random, plan.dst)) {
+    const Result<std::vector<Rect>> region = plan.source_region(piece);
+    if (!region) throw std::runtime_error(region.error().message);
+    SourceWindows source(src);
+    for (const Rect& needed : *region) source.add_stacked(needed, random);
+    Result<Workspace> workspace = executable.make_workspace(PerAxis<std::int32_t>{piece.width, piece.height});
+    if (!workspace) throw std::runtime_error(workspace.error().message);
+    const Status status = executable.run(source.windows(), {crop(result.view(), piece), piece.x, piece.y}, *workspace);
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+  return result;
+}
+
+/// With options at random.
+std::vector<AlgorithmChoice> random_choices(Random& random) {
+  std::vector<AlgorithmChoice> choices;
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    AlgorithmChoice& choice = choices.emplace_back(AlgorithmChoice{std::string(algorithm.id), {}});
+    for (const OptionInfo& option : algorithm.options) {
+      if (!option.values.empty() && random.one_in(2)) choice.options[std::string(option.name)] = std::string(random.pick(option.values));
+    }
+    choices.push_back({std::string(algorithm.id), {}});
+  }
+  return choices;
+}
+
+/// Whether the algorithm can run the case, and then whether windows give its bits.
+bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, Random& random) {
+  const Device& device = cpu(random.one_in(2) ? 1 : 3);
+  const Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device.info(), {algorithm, Overlap::none});
+  if (!plan) return false;
+  const Result<Executable> executable = device.prepare(*plan);
+  if (!executable) throw std::runtime_error(executable.error().message);
+  const Pixels src = Pixels::random(c.src, c.seed, c.spec);
+  Pixels whole(c.dst);
+  Result<Workspace> workspace = executable->make_workspace();
+  EXPECT_TRUE(workspace && executable->run(src.view(), whole.view(), *workspace));
+  EXPECT_EQ(in_windows(*executable, src.view(), random), whole) << cases::name(c) << " by " << to_string(plan->algorithm);
+  return true;
+}
+
+/// A case at random. Half of them are larger, so that windows need a part of the source only, and suit the algorithms that most cases do
+/// not.
+Case windowed_case(Random& random) {
+  Case c = cases::random_case(random);
+  if (random.one_in(2)) return c;
+  const int channels = info(c.src.format).channels;
+  c.src = {random.between(1, 1200), random.between(1, 500),
+           random.one_in(2) ? c.src.format : *find_format(ComponentClass::unorm, 8, channels)};
+  if (random.one_in(2)) {
+    const PerAxis<double> sigma{random.uniform(2.5, 20.0), random.uniform(2.5, 20.0)};
+    Gaussian gaussian{sigma, {}, {}};
+    if (random.one_in(2)) gaussian.truncate = random.uniform(2.0, 4.0);
+    c.spec.kernel = gaussian;
+  }
+  c.spec.roi.reset();
+  c.spec.alpha = AlphaMode::ignore;
+  c.spec.transfer = TransferFunction::none;
+  for (double& value : c.spec.border.value) value = random.uniform();
+  c.dst = destination_desc(c.spec, c.src, c.src.format);
+  return c;
+}
+
+/// Cases at random that an algorithm can run.
+void expect_same_bits_of(std::string_view algorithm, int cases) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  for (int tried = 0; cases > 0 && !testing::Test::HasFailure() && tried < 20'000; ++tried) {
+    const Case c = windowed_case(random);
+    for (const AlgorithmChoice& choice : random_choices(random)) {
+      if (choice.id == algorithm && expect_same_bits(c, choice, random)) --cases;
+    }
+  }
+  EXPECT_LE(cases, 0) << "too few cases were for " << algorithm;
+}
+
+class EveryAlgorithm : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryAlgorithm, HasTheBitsOfTheWholeOnWindows) {
+  expect_same_bits_of(GetParam(), 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, EveryAlgorithm,
+                         testing::Values("sep.fused", "box.any", "nxn.direct", "gauss.decimate", "gauss.pyramid", "gauss.cut"),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace mollify::test
