@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -99,6 +100,12 @@ std::vector<std::int32_t> random_cuts(Random& random, std::int32_t length) {
   return cuts;
 }
 
+std::vector<Rect> region_of(const Plan& plan, const Rect& destination) {
+  Result<std::vector<Rect>> region = plan.source_region(destination);
+  if (!region) throw std::runtime_error(region.error().message);
+  return std::move(*region);
+}
+
 /// Rectangles that make up an image, in any order.
 std::vector<Rect> random_pieces(Random& random, const ImageDesc& desc) {
   const std::vector<std::int32_t> columns = random_cuts(random, desc.width), rows = random_cuts(random, desc.height);
@@ -117,10 +124,8 @@ Pixels in_windows(const Executable& executable, const ConstImageView& src, Rando
   const Plan& plan = executable.plan();
   Pixels result = Pixels::constant(plan.dst, 0.0);
   for (const Rect& piece : random_pieces(random, plan.dst)) {
-    const Result<std::vector<Rect>> region = plan.source_region(piece);
-    if (!region) throw std::runtime_error(region.error().message);
     SourceWindows source(src);
-    for (const Rect& needed : *region) source.add_stacked(needed, random);
+    for (const Rect& needed : region_of(plan, piece)) source.add_stacked(needed, random);
     Result<Workspace> workspace = executable.make_workspace(PerAxis<std::int32_t>{piece.width, piece.height});
     if (!workspace) throw std::runtime_error(workspace.error().message);
     const Status status = executable.run(source.windows(), {crop(result.view(), piece), piece.x, piece.y}, *workspace);
@@ -207,15 +212,38 @@ INSTANTIATE_TEST_SUITE_P(Windows, EveryAlgorithm,
                            return name;
                          });
 
+// What large numbers leave in a sum of f64 when they have left its window shows in f32 now and then, where some of the others are so small
+// that sums are rounded.
+TEST(Windows, SumsOfFloatsBeginWhereThoseOfTheWholeDo) {
+  constexpr std::int32_t kRows = 7;
+  const ImageDesc desc{1500, 900, PixelFormat::r32f};
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Pixels src(desc);
+  Random random(seed);
+  for (std::int32_t y = 0; y < desc.height; ++y) {
+    for (std::int32_t x = 0; x < desc.width; ++x) {
+      src.set(x, y, 0, random.uniform(0.5, 1.0) * (random.one_in(20) ? 60'000.0 : random.one_in(2) ? 0x1p-25 : 1.0));
+    }
+  }
+  const Executable executable = prepared(spec_of(Box::of_radius(1, 5)), desc, {desc.format, {"box.any", {}}, 3});
+  Pixels whole(desc);
+  Workspace workspace = *executable.make_workspace();
+  ASSERT_TRUE(executable.run(src.view(), whole.view(), workspace));
+  Pixels pieces(desc);
+  for (std::int32_t y = 0; y < desc.height; y += kRows) {
+    const Rect strip{0, y, desc.width, std::min(kRows, desc.height - y)};
+    SourceWindows source(src.view());
+    for (const Rect& needed : region_of(executable.plan(), strip)) source.add(needed, GuardedPixels::Side::end);
+    ASSERT_TRUE(executable.run(source.windows(), {crop(pieces.view(), strip), 0, y}, workspace));
+  }
+  EXPECT_EQ(pieces, whole);
+}
+
 /// A Gaussian of 7x5 taps on 100x80 pixels of 8 bits.
 Executable small_blur(BorderMode mode) {
   Gaussian gaussian{{1.0, 1.0}, {{3, 2}}, {}};
   return prepared(spec_of(gaussian, mode), {100, 80, PixelFormat::r8}, {PixelFormat::r8, {"sep.fused", {}}, 2});
-}
-
-std::vector<Rect> region_of(const Plan& plan, const Rect& destination) {
-  const Result<std::vector<Rect>> region = plan.source_region(destination);
-  return region ? *region : std::vector<Rect>();
 }
 
 TEST(SourceRegion, IsTheRectangleWithItsHalo) {

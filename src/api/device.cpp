@@ -23,12 +23,12 @@ Status check_window(std::string_view what, const ConstWindow& window, const Imag
 
 }  // namespace
 
-Result<std::unique_ptr<WorkspaceImpl>> ExecutableImpl::make_workspace(PerAxis<std::int32_t> /*largest_window*/) const {
+Result<std::unique_ptr<WorkspaceImpl>> ExecutableImpl::make_window_workspace(PerAxis<std::int32_t> /*largest*/) const {
   return Error{ErrorCode::internal, "the backend has no windows", {}};
 }
 
-Status ExecutableImpl::run(std::span<const ConstWindow> /*src*/, const SourceNeeds& /*needs*/, const Window& /*dst*/,
-                           WorkspaceImpl& /*workspace*/, const RunControl& /*control*/) const {
+Status ExecutableImpl::run_window(std::span<const ConstWindow> /*src*/, const SourceNeeds& /*needs*/, const Window& /*dst*/,
+                                  WorkspaceImpl& /*workspace*/, const RunControl& /*control*/) const {
   return Error{ErrorCode::internal, "the backend has no windows", {}};
 }
 
@@ -74,7 +74,7 @@ Status Executable::run(std::span<const ConstImageView> src, std::span<const Imag
 
 Result<Workspace> Executable::make_workspace(PerAxis<std::int32_t> largest_window) const {
   if (Status s = check_destination(plan(), {0, 0, largest_window.x, largest_window.y}); !s) return s.error();
-  Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace(largest_window);
+  Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_window_workspace(largest_window);
   if (!workspace) return workspace.error();
   return Workspace(std::move(*workspace), impl_);
 }
@@ -90,7 +90,7 @@ Status Executable::run(std::span<const ConstWindow> src, const Window& dst, Work
   }
   const SourceNeeds needs = source_needs(plan(), dst.place());
   if (Status s = check_windows_hold(src, needs); !s) return s;
-  return impl_->run(src, needs, dst, workspace.impl(), control);
+  return impl_->run_window(src, needs, dst, workspace.impl(), control);
 }
 
 Device::Device(std::shared_ptr<DeviceImpl> impl) : impl_(std::move(impl)) {}

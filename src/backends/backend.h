@@ -36,10 +36,10 @@ class ExecutableImpl {
   [[nodiscard]] virtual Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const = 0;
 
   /// Of a plan that has a halo.
-  [[nodiscard]] virtual Result<std::unique_ptr<WorkspaceImpl>> make_workspace(PerAxis<std::int32_t> largest_window) const;
+  [[nodiscard]] virtual Result<std::unique_ptr<WorkspaceImpl>> make_window_workspace(PerAxis<std::int32_t> largest) const;
   /// The windows have been checked against the plan: those of the source hold what is needed.
-  [[nodiscard]] virtual Status run(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst, WorkspaceImpl& workspace,
-                                   const RunControl& control) const;
+  [[nodiscard]] virtual Status run_window(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst,
+                                          WorkspaceImpl& workspace, const RunControl& control) const;
 
  private:
   Plan plan_;

@@ -89,11 +89,11 @@ class CpuExecutable final : public ExecutableImpl {
     return CpuWorkspace::make(sizes_);
   }
 
-  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(PerAxis<std::int32_t> largest_window) const override {
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_window_workspace(PerAxis<std::int32_t> largest) const override {
     CpuWorkspace::Sizes sizes = sizes_;
     sizes.aside_bytes = 0;
     if (const std::optional<CellNeeds>& needs = pipelines_.back().cells) {
-      sizes.cell_bytes = bytes_of_cells({needs->x.most(largest_window.x), needs->y.most(largest_window.y)}, channels_);
+      sizes.cell_bytes = bytes_of_cells({needs->x.most(largest.x), needs->y.most(largest.y)}, channels_);
     }
     return CpuWorkspace::make(sizes);
   }
@@ -116,8 +116,8 @@ class CpuExecutable final : public ExecutableImpl {
     return {};
   }
 
-  [[nodiscard]] Status run(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst, WorkspaceImpl& workspace,
-                           const RunControl& control) const override {
+  [[nodiscard]] Status run_window(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst, WorkspaceImpl& workspace,
+                                  const RunControl& control) const override {
     const auto& own = static_cast<CpuWorkspace&>(workspace);
     const PerAxis<std::int64_t> origin{origin_.x + dst.x, origin_.y + dst.y};  // of the window, in the source
     const PerAxis<std::int32_t> size{dst.pixels.desc.width, dst.pixels.desc.height};
