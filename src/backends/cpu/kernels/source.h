@@ -19,9 +19,9 @@ class Source {
   Source(const ImageDesc& whole, std::span<const ConstWindow> windows, const SourceNeeds& needs)
       : desc(whole), windows_(windows), columns_(needs.columns) {}
 
-  /// Where column 0 of row y would be stored, if its other columns lay before and behind column x as they do in the whole. Of the columns
-  /// that are needed, all of one span can be read from there. A row that is not stored is none that a result depends on: kernels read
-  /// several rows at once, and some are more than they need. They get the nearest that is stored.
+  /// Where column 0 of row y would be stored, if its other columns lay before and behind column x as they do in the whole. From there, all
+  /// needed columns of one span can be read. Kernels read several rows at once, and some that no result depends on. Such a row may not be
+  /// stored; the nearest that is stored stands in for it.
   [[nodiscard]] const std::byte* row(std::int64_t y, std::int64_t x) const {
     return windows_.empty() ? whole_.row(y) : row_in_windows(y, x);
   }
