@@ -132,8 +132,10 @@ Result<Proposal> propose(const Problem& p) {
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) + copy_seconds(p.device, out.moved_bytes);
   out.passes.push_back(std::move(pass));
-  if (!integer) out.halo = {halo_of(box->extent.x), halo_of(box->extent.y)};
-  if (!integer) out.halo->y.before.block = segment;
+  if (!integer) {  // sums of columns begin with a segment
+    out.halo = {halo_of(box->extent.x), halo_of(box->extent.y)};
+    out.halo->y.before.block = segment;
+  }
   return out;
 }
 

@@ -26,8 +26,9 @@ struct AxisPlan {
     const auto taps = static_cast<std::int64_t>(spline.size());
     const auto coarse_taps = static_cast<std::int64_t>(coarse.weights.size());
     const std::int64_t offset = -spline_centre(spline.size());
-    return {{(cells() - 1 + coarse.anchor) * factor, factor, offset},
-            {(coarse_taps - 1 - coarse.anchor) * factor + taps - 1, factor, offset}};
+    const std::int64_t before = (cells() - 1 + coarse.anchor) * factor;
+    const std::int64_t after = (coarse_taps - 1 - coarse.anchor) * factor + taps - 1;
+    return {{before, factor, offset}, {after, factor, offset}};
   }
 };
 
