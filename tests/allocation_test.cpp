@@ -69,6 +69,24 @@ void expect_no_allocation(const BlurSpec& spec, const ImageDesc& desc, const Pla
   EXPECT_EQ(after - before, 0) << to_string(plan->algorithm) << " on " << info(desc.format).name;
 }
 
+TEST(Allocation, ARunOnWindowsAllocatesNothing) {
+  const ImageDesc desc{123, 77, PixelFormat::rgba8};
+  const Pixels src = Pixels::random(desc);
+  Pixels dst(desc);
+  for (const char* way : {"sep.fused", "gauss.decimate:passes=1", "gauss.decimate:passes=2"}) {
+    const BlurSpec spec = spec_of(Gaussian{{8, 8}, {}, {}}, BorderMode::wrap);
+    const Executable executable = prepared(spec, desc, {desc.format, parse_algorithm(way).value(), 1});
+    Workspace workspace = executable.make_workspace(PerAxis{40, 30}).value();
+    const ConstWindow whole{src.view(), 0, 0};
+    const Window made{crop(dst.view(), {0, 50, 40, 27}), 0, 50};
+    const std::int64_t before = allocations;
+    const bool ok = executable.run(std::span(&whole, 1), made, workspace).ok();
+    const std::int64_t after = allocations;
+    EXPECT_TRUE(ok);
+    EXPECT_EQ(after - before, 0) << way;
+  }
+}
+
 TEST(Allocation, RunAllocatesNothing) {
   std::vector<KernelSpec> kernels = sample_kernels();
   kernels.emplace_back(Gaussian{{20, 20}, {}, {}});

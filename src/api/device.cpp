@@ -14,11 +14,11 @@ Error invalid(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message), {}};
 }
 
-/// An Error where a window, called `what`, is no part of the image that was planned for.
+/// An Error where a window is no part of the image that was planned for, which is called `what`.
 Status check_window(std::string_view what, const ConstWindow& window, const ImageDesc& planned) {
   const ImageDesc& desc = window.pixels.desc;
   if (Status s = check_within(what, window.place(), planned); !s) return s;
-  return check_view("window of the " + std::string(what), window.pixels, {desc.width, desc.height, planned.format});
+  return check_view(what, window.pixels, {desc.width, desc.height, planned.format});
 }
 
 }  // namespace
