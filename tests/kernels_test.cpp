@@ -232,11 +232,11 @@ CoarseGrid grid_around(const PerAxis<DecimatedAxis>& axis) {
 class Cells {
  public:
   Cells(const CoarseGrid& grid, int channels)
-      : stride_(row_stride(grid.size.x * channels)), numbers_(static_cast<std::size_t>(stride_ * grid.size.y)) {}
-  [[nodiscard]] StoredCells stored() { return {numbers_.data(), stride_, {}}; }
+      : stride_(row_stride(grid.size.x * channels)), rows_(grid.size.y), numbers_(static_cast<std::size_t>(stride_ * rows_)) {}
+  [[nodiscard]] StoredCells stored() { return {numbers_.data(), stride_, {}, rows_}; }
 
  private:
-  std::int64_t stride_;
+  std::int64_t stride_, rows_;
   std::vector<float> numbers_;
 };
 

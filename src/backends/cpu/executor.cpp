@@ -129,7 +129,7 @@ class CpuExecutable final : public ExecutableImpl {
                    "the workspace was made for smaller windows than " + std::to_string(size.x) + "x" + std::to_string(size.y),
                    {}};
     }
-    const StoredCells stored{own.cells(), row_stride(std::int64_t{cells.width} * channels_), {cells.x, cells.y}};
+    const StoredCells stored{own.cells(), row_stride(std::int64_t{cells.width} * channels_), {cells.x, cells.y}, cells.height};
     const bool streams = dst.pixels.desc.payload_bytes() > plan().cached_bytes;
     for (const Pipeline& pipeline : pipelines_) {
       const bool is_last = &pipeline == &pipelines_.back();
@@ -155,7 +155,8 @@ class CpuExecutable final : public ExecutableImpl {
       const std::int64_t each = tiling.count();
       workers_->for_each(each * static_cast<std::int64_t>(src.size()), [&](std::int64_t index, std::int64_t worker) {
         const auto image = static_cast<std::size_t>(index / each);
-        const StoredCells stored{workspace.cells(), row_stride(pipelines_.front().size.x * std::int64_t{channels_}), {}};
+        const PerAxis<std::int32_t>& cells = pipelines_.front().size;  // where there is a grid
+        const StoredCells stored{workspace.cells(), row_stride(std::int64_t{cells.x} * channels_), {}, cells.y};
         pipeline.run({src[image], dst[image], tiling.at(index % each), origin_.x, origin_.y, workspace.of_worker(worker), stored, streams});
       });
     }

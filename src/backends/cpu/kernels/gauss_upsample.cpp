@@ -22,11 +22,16 @@ namespace mollify::cpu::HWY_NAMESPACE {
 class CoarseRows {
  public:
   CoarseRows(const CoarseGrid& grid, const StoredCells& cells, int channels, float* padded)
-      : cells_(cells), first_(grid.first), size_(grid.size), next_(first_.y + size_.y), channels_(channels), padded_(padded) {}
+      : cells_{cells.data, cells.stride, {cells.first.x, 0}, cells.rows},
+        first_{grid.first.x, grid.first.y + cells.first.y},
+        size_{grid.size.x, cells.rows},
+        next_(first_.y + size_.y),
+        channels_(channels),
+        padded_(padded) {}
 
   CoarseRows(CellRows& maker, float* row, float* padded)
       : maker_(&maker),
-        cells_{row, 0, {}},
+        cells_{row, 0, {}, 1},
         row_(row),
         first_{maker.first_column, maker.first},
         size_{maker.width, maker.last - maker.first},

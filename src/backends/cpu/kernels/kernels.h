@@ -46,6 +46,7 @@ struct StoredCells {
   float* data = nullptr;
   std::int64_t stride = 0;      ///< floats from row to row
   PerAxis<std::int64_t> first;  ///< cell of the grid that `data` begins with
+  std::int64_t rows = 0;        ///< that are stored; kernels ask for some beyond, on which no result depends
 
   [[nodiscard]] float* at(std::int64_t x, std::int64_t y, int channels) const {
     return data + (y - first.y) * stride + (x - first.x) * channels;
