@@ -1,7 +1,5 @@
 // Runs on windows give the bits of the whole, whatever the windows, and read nothing but what Plan::source_region() names.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,52 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "cases/random.h"
-#include "fuzz/random_case.h"
 #include "support.h"
+#include "windows_support.h"
 
 namespace mollify::test {
 namespace {
 
 using cases::Case;
 using cases::Random;
-
-/// Rows of pixels that end, or begin, where memory that must not be touched does. What lies on their other side holds no pixels.
-class GuardedPixels {
- public:
-  enum class Side : bool { begin, end };
-
-  GuardedPixels(const ImageDesc& desc, Side side) : desc_(desc) {
-    const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
-    const std::int64_t payload = desc.row_payload_bytes();
-    const std::int64_t stored = (payload + page - 1) / page * page;
-    row_bytes_ = stored + page;
-    bytes_ = static_cast<std::size_t>(page + desc.height * row_bytes_);
-    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    memory_ = static_cast<std::byte*>(memory);
-    std::memset(memory_, 0x5A, bytes_);
-    for (std::int32_t y = 0; y <= desc.height; ++y) mprotect(memory_ + y * row_bytes_, static_cast<std::size_t>(page), PROT_NONE);
-    pixels_ = memory_ + page + (side == Side::end ? stored - payload : 0);
-  }
-  ~GuardedPixels() { munmap(memory_, bytes_); }
-  GuardedPixels(const GuardedPixels&) = delete;
-  GuardedPixels& operator=(const GuardedPixels&) = delete;
-
-  [[nodiscard]] ImageView view() const { return {desc_, pixels_, row_bytes_}; }
-
- private:
-  ImageDesc desc_;
-  std::byte* memory_;
-  std::byte* pixels_;
-  std::size_t bytes_;
-  std::ptrdiff_t row_bytes_;
-};
-
-void copy(const ConstImageView& from, const ImageView& to) {
-  const auto bytes = static_cast<std::size_t>(from.desc.row_payload_bytes());
-  for (std::int32_t y = 0; y < from.desc.height; ++y) std::memcpy(to.row(y), from.row(y), bytes);
-}
 
 /// Windows of an image that lie far from each other in memory, each as large as it is asked to be.
 class SourceWindows {
@@ -68,7 +28,7 @@ class SourceWindows {
 
   void add(const Rect& place, GuardedPixels::Side side) {
     const GuardedPixels& pixels = pixels_.emplace_back(ImageDesc{place.width, place.height, image_.desc.format}, side);
-    copy(crop(image_, place), pixels.view());
+    copy_rows(crop(image_, place), pixels.view());
     windows_.push_back({pixels.view(), place.x, place.y});
   }
 
@@ -134,19 +94,6 @@ Pixels in_windows(const Executable& executable, const ConstImageView& src, Rando
   return result;
 }
 
-/// With options at random.
-std::vector<AlgorithmChoice> random_choices(Random& random) {
-  std::vector<AlgorithmChoice> choices;
-  for (const AlgorithmInfo& algorithm : algorithms()) {
-    AlgorithmChoice& choice = choices.emplace_back(AlgorithmChoice{std::string(algorithm.id), {}});
-    for (const OptionInfo& option : algorithm.options) {
-      if (!option.values.empty() && random.one_in(2)) choice.options[std::string(option.name)] = std::string(random.pick(option.values));
-    }
-    choices.push_back({std::string(algorithm.id), {}});
-  }
-  return choices;
-}
-
 /// Whether the algorithm can run the case, and then whether windows give its bits.
 bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, Random& random) {
   const Device& device = cpu(random.one_in(2) ? 1 : 3);
@@ -160,27 +107,6 @@ bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, Random& r
   EXPECT_TRUE(workspace && executable->run(src.view(), whole.view(), *workspace));
   EXPECT_EQ(in_windows(*executable, src.view(), random), whole) << cases::name(c) << " by " << to_string(plan->algorithm);
   return true;
-}
-
-/// A case at random. Half of them are larger, so that windows need a part of the source only, and they suit the algorithms that most cases
-/// do not.
-Case windowed_case(Random& random) {
-  Case c = cases::random_case(random);
-  if (random.one_in(2)) return c;
-  if (random.one_in(2)) c.src.format = *find_format(ComponentClass::unorm, 8, info(c.src.format).channels);
-  c.src = {random.between(1, 1200), random.between(1, 500), c.src.format};
-  if (random.one_in(2)) {
-    const PerAxis<double> sigma{random.uniform(2.5, 20.0), random.uniform(2.5, 20.0)};
-    Gaussian gaussian{sigma, {}, {}};
-    if (random.one_in(2)) gaussian.truncate = random.uniform(2.0, 4.0);
-    c.spec.kernel = gaussian;
-  }
-  c.spec.roi.reset();
-  c.spec.alpha = AlphaMode::ignore;
-  c.spec.transfer = TransferFunction::none;
-  for (double& value : c.spec.border.value) value = random.uniform();
-  c.dst = destination_desc(c.spec, c.src, c.src.format);
-  return c;
 }
 
 /// Cases at random that an algorithm can run.

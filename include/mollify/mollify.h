@@ -12,6 +12,7 @@
 #include "mollify/plan.h"    // IWYU pragma: export
 #include "mollify/result.h"  // IWYU pragma: export
 #include "mollify/spec.h"    // IWYU pragma: export
+#include "mollify/stream.h"  // IWYU pragma: export
 #include "mollify/tuning.h"  // IWYU pragma: export
 
 /// Blurs images: what to blur is a BlurSpec, how is a Plan, and a Device runs it. blur() is all of it in one call.

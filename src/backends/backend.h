@@ -26,6 +26,22 @@ class WorkspaceImpl {
   virtual ~WorkspaceImpl() = default;
 };
 
+/// Makes the destination in full-width strips from top to bottom, and keeps what they share but for rows of the source.
+class StreamImpl {
+ public:
+  virtual ~StreamImpl() = default;
+  /// The source rows, which may lie beyond the image, that are not needed by the destination rows before `end`, and by those from there on.
+  struct Reads {
+    std::int64_t until = 0;  ///< Rows before `end` need none from here on.
+    std::int64_t from = 0;   ///< Rows from `end` on need none before this one, if those before `end` have been made.
+  };
+  [[nodiscard]] virtual Reads reads(std::int32_t end) const = 0;
+  /// Makes the rows that follow those of the last call. The windows hold the rows that are read.
+  [[nodiscard]] virtual Status run(std::span<const ConstWindow> src, const ImageView& dst, const RunControl& control) = 0;
+  /// Pixels of one image to another of the same shape.
+  virtual void copy(const ConstImageView& from, const ImageView& to) = 0;
+};
+
 class ExecutableImpl {
  public:
   explicit ExecutableImpl(Plan plan) : plan_(std::move(plan)) {}
@@ -40,6 +56,8 @@ class ExecutableImpl {
   /// The windows have been checked against the plan: those of the source hold what is needed.
   [[nodiscard]] virtual Status run_window(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst,
                                           WorkspaceImpl& workspace, const RunControl& control) const;
+  /// It refers to the executable.
+  [[nodiscard]] virtual Result<std::unique_ptr<StreamImpl>> make_stream() const;
 
  private:
   Plan plan_;
@@ -50,6 +68,7 @@ struct Access {
   [[nodiscard]] static Device device(std::shared_ptr<DeviceImpl> impl) { return Device(std::move(impl)); }
   [[nodiscard]] static DeviceImpl& impl(const Device& device) { return *device.impl_; }
   [[nodiscard]] static const ExecutableImpl& impl(const Executable& executable) { return *executable.impl_; }
+  [[nodiscard]] static std::shared_ptr<const ExecutableImpl> share(const Executable& executable) { return executable.impl_; }
 };
 
 struct BackendInfo {

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/memory.h"
+#include "backends/cpu/stream.h"
 #include "base/source_region.h"
 #include "base/views.h"
 
@@ -145,6 +146,10 @@ class CpuExecutable final : public ExecutableImpl {
       if (is_stopped(control)) return Error{ErrorCode::stopped, "the run was stopped", {}};
     }
     return {};
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<StreamImpl>> make_stream() const override {
+    return cpu::make_stream(plan(), pipelines_, *workers_, sizes_.worker_bytes);
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <span>
 
 #include "backends/cpu/kernels/layout.h"
@@ -30,19 +31,30 @@ RowPipeline row_pipeline(const Plan& plan) {
   return rows;
 }
 
+/// A kernel with what it needs to know.
+struct Prepared {
+  std::function<void(const Tile&)> run;
+  std::function<ColumnReads(std::int64_t, std::int64_t)> reads{};
+};
+
+template <class Kernel>
+Prepared prepared(Kernel kernel, void (*run)(const Kernel&, const Tile&)) {
+  const auto k = std::make_shared<const Kernel>(std::move(kernel));
+  return {[k, run](const Tile& tile) { run(*k, tile); },
+          [k](std::int64_t first, std::int64_t end) { return column_reads(*k, first, end); }};
+}
+
 template <class T>
 TapsOf<T> taps_of(const AxisTaps& taps) {
   return {rounded<T>(taps.weights), taps.anchor};
 }
 
 template <class T>
-std::function<void(const Tile&)> sep_fused(const Plan& plan, const Pass& pass, void (*kernel)(const SepFused<T>&, const Tile&)) {
-  return [kernel, k = SepFused<T>{row_pipeline(plan), taps_of<T>(pass.taps.x), taps_of<T>(pass.taps.y)}](const Tile& tile) {
-    kernel(k, tile);
-  };
+Prepared sep_fused(const Plan& plan, const Pass& pass, void (*kernel)(const SepFused<T>&, const Tile&)) {
+  return prepared(SepFused<T>{row_pipeline(plan), taps_of<T>(pass.taps.x), taps_of<T>(pass.taps.y)}, kernel);
 }
 
-std::function<void(const Tile&)> make_sep_fused(const Plan& plan, const Pass& pass) {
+Prepared make_sep_fused(const Plan& plan, const Pass& pass) {
   return pass.constants.at("wide") != 0 ? sep_fused<double>(plan, pass, sep_fused_f64) : sep_fused<float>(plan, pass, sep_fused_f32);
 }
 
@@ -51,16 +63,16 @@ FixedTaps fixed_taps(const Pass& pass, const AxisTaps& taps) {
   return {std::move(w.taps), std::move(w.runs)};
 }
 
-std::function<void(const Tile&)> make_sep_fused_u8(const Plan& plan, const Pass& pass) {
+Prepared make_sep_fused_u8(const Plan& plan, const Pass& pass) {
   SepFusedU8 k{row_pipeline(plan), fixed_taps(pass, pass.taps.x), fixed_taps(pass, pass.taps.y),
                static_cast<std::uint16_t>(pass.constants.at("rounding"))};
-  return [k = std::move(k)](const Tile& tile) { sep_fused_u8(k, tile); };
+  return prepared(std::move(k), sep_fused_u8);
 }
 
-std::function<void(const Tile&)> make_gauss_pyramid(const Plan& plan, const Pass& pass) {
+Prepared make_gauss_pyramid(const Plan& plan, const Pass& pass) {
   GaussPyramid k{row_pipeline(plan), static_cast<int>(pass.constants.at("levels")), fixed_taps(pass, pass.taps.x),
                  fixed_taps(pass, pass.taps.y), static_cast<std::uint16_t>(pass.constants.at("rounding"))};
-  return [k = std::move(k)](const Tile& tile) { gauss_pyramid(k, tile); };
+  return prepared(std::move(k), gauss_pyramid);
 }
 
 CutAxis cut_axis(const Pass& pass, const AxisTaps& taps, const std::string& axis) {
@@ -75,24 +87,23 @@ CutAxis cut_axis(const Pass& pass, const AxisTaps& taps, const std::string& axis
   return out;
 }
 
-std::function<void(const Tile&)> make_gauss_cut(const Plan& plan, const Pass& pass) {
+Prepared make_gauss_cut(const Plan& plan, const Pass& pass) {
   GaussCut k{row_pipeline(plan), cut_axis(pass, pass.taps.x, "x"), cut_axis(pass, pass.taps.y, "y"),
              static_cast<std::uint16_t>(pass.constants.at("rounding"))};
-  return [k = std::move(k)](const Tile& tile) { gauss_cut(k, tile); };
+  return prepared(std::move(k), gauss_cut);
 }
 
 template <class T>
-std::function<void(const Tile&)> nxn_direct(const Plan& plan, const Pass& pass, void (*kernel)(const NxnDirect<T>&, const Tile&)) {
+Prepared nxn_direct(const Plan& plan, const Pass& pass, void (*kernel)(const NxnDirect<T>&, const Tile&)) {
   const Matrix& m = pass.matrix;
-  return [kernel, k = NxnDirect<T>{row_pipeline(plan), m.width, m.height, m.anchor.x, m.anchor.y, rounded<T>(m.weights)}](
-             const Tile& tile) { kernel(k, tile); };
+  return prepared(NxnDirect<T>{row_pipeline(plan), m.width, m.height, m.anchor.x, m.anchor.y, rounded<T>(m.weights)}, kernel);
 }
 
-std::function<void(const Tile&)> make_nxn_direct(const Plan& plan, const Pass& pass) {
+Prepared make_nxn_direct(const Plan& plan, const Pass& pass) {
   return pass.constants.at("wide") != 0 ? nxn_direct<double>(plan, pass, nxn_direct_f64) : nxn_direct<float>(plan, pass, nxn_direct_f32);
 }
 
-std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass) {
+Prepared make_box_any(const Plan& plan, const Pass& pass) {
   BoxAny k;
   k.rows = row_pipeline(plan);
   k.x = box_window(pass.extent.x);
@@ -113,7 +124,7 @@ std::function<void(const Tile&)> make_box_any(const Plan& plan, const Pass& pass
     fold(k.y, k.fold_y, plan.spec.border.mode.y, plan.src.height);
   }
   const auto kernel = integer ? box_any_i32 : pass.constants.at("wide_pixels") != 0 ? box_any_wide : box_any_f64;
-  return [kernel, k](const Tile& tile) { kernel(k, tile); };
+  return prepared(std::move(k), kernel);
 }
 
 /// Of an axis of a decimated Gaussian, whose pass has the taps of the grid's kernel and then those of the spline.
@@ -153,8 +164,8 @@ GaussDecimate decimation(const Plan& plan, const Pass& pass) {
   return k;
 }
 
-std::function<void(const Tile&)> make_gauss_decimate(const Plan& plan, const Pass& pass) {
-  return [k = decimation(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); };
+Prepared make_gauss_decimate(const Plan& plan, const Pass& pass) {
+  return {[k = decimation(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); }};
 }
 
 /// Of taps that are to be summed in blocks; none where one block is all.
@@ -176,18 +187,18 @@ GaussExpand expansion(const Plan& plan, const Pass& pass) {
   return k;
 }
 
-std::function<void(const Tile&)> make_gauss_upsample(const Plan& plan, const Pass& pass) {
-  return [k = expansion(plan, pass)](const Tile& tile) { gauss_upsample(k, tile); };
+Prepared make_gauss_upsample(const Plan& plan, const Pass& pass) {
+  return prepared(expansion(plan, pass), gauss_upsample);
 }
 
-std::function<void(const Tile&)> make_gauss_one_pass(const Plan& plan, const Pass& pass) {
-  return [k = GaussOnePass{decimation(plan, pass), expansion(plan, pass)}](const Tile& tile) { gauss_one_pass(k, tile); };
+Prepared make_gauss_one_pass(const Plan& plan, const Pass& pass) {
+  return prepared(GaussOnePass{decimation(plan, pass), expansion(plan, pass)}, gauss_one_pass);
 }
 
 struct KernelRow {
   std::string_view id;
   std::span<const std::string_view> constants;  ///< sorted
-  std::function<void(const Tile&)> (*make)(const Plan&, const Pass&);
+  Prepared (*make)(const Plan&, const Pass&);
 };
 
 constexpr std::array<std::string_view, 1> kWide = {"wide"};
@@ -226,7 +237,8 @@ Result<std::vector<Pipeline>> make_pipelines(const Plan& plan) {
     const bool complete = std::equal(pass.constants.begin(), pass.constants.end(), row->constants.begin(), row->constants.end(),
                                      [](const auto& a, std::string_view b) { return a.first == b; });
     if (!complete) return Error{ErrorCode::internal, "the pass does not set exactly the constants of " + pass.kernel, {}};
-    Pipeline& pipeline = pipelines.emplace_back(Pipeline{row->make(plan, pass), pass.size, pass.tile});
+    Prepared kernel = row->make(plan, pass);
+    Pipeline& pipeline = pipelines.emplace_back(Pipeline{std::move(kernel.run), pass.size, pass.tile, std::move(kernel.reads)});
     if (pass.source.kind == Binding::Kind::intermediate) pipeline.cells.emplace(expansion(plan, pass));
   }
   return pipelines;

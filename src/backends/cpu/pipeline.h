@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cpu/kernels/column_reads.h"
 #include "backends/cpu/kernels/gauss_coarse.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "mollify/plan.h"
@@ -16,6 +17,9 @@ struct Pipeline {
   std::function<void(const Tile&)> run;
   PerAxis<std::int32_t> size;  ///< of what the pass writes
   PerAxis<std::int32_t> tile;
+  /// The source rows that a column of tiles takes to make the rows that lie where source rows [first, end) do, with what earlier passes
+  /// need for that. Unset where another pass follows.
+  std::function<ColumnReads(std::int64_t first, std::int64_t end)> reads{};
   std::optional<CellNeeds> cells{};  ///< of the coarse grid that the pass reads, which the pass before it makes
 };
 

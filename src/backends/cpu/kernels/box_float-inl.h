@@ -288,7 +288,7 @@ HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
   BoxFloatSums<P> sums(box, tile);
   const std::int64_t top = tile.origin_y + tile.out.y;
   const std::int64_t bottom = top + tile.out.height;
-  for (std::int64_t y = top - top % box.segment_rows; y < bottom;) {
+  for (std::int64_t y = tile.rows_made() > 0 ? top : top - top % box.segment_rows; y < bottom;) {
     const bool begins = y % box.segment_rows == 0;
     const std::int64_t segment_end = y - y % box.segment_rows + box.segment_rows;
     const std::int64_t end = y < top ? std::min(top, segment_end) : std::min(bottom, segment_end);

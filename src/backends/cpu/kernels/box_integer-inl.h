@@ -95,6 +95,14 @@ class IntegerSums {
     });
   }
 
+  /// After step(y): goes back to the sums around row y + rows - 1, for step() to start from.
+  void go_back(std::int64_t rows) const {
+    if (rows == kBoxRows) return;
+    for (std::int64_t i = 0; i < columns_.pixels; ++i) {
+      for (std::int64_t c = 0; c < kChannels; ++c) last_row()[i * kChannels + c] = at(rows - 1, i, c);
+    }
+  }
+
   /// The sums around rows y to y + kBoxRows - 1, from those around row y - 1.
   HWY_INLINE void step(std::int64_t y) const {
     const std::int64_t enters = y + columns_.box.y.after;
@@ -269,7 +277,7 @@ HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
   const IntegerSums<kChannels, S, Sum> sums(columns, s);
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   const std::int64_t top = tile.origin_y + tile.out.y;
-  sums.begin(top - 1);
+  if (tile.rows_made() == 0) sums.begin(top - 1);
   for (std::int64_t row = 0; row < tile.out.height; row += kBoxRows) {
     sums.step(top + row);
     Ahead ahead{};
@@ -280,6 +288,7 @@ HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
     }
     const std::int64_t rows = std::min<std::int64_t>(kBoxRows, tile.out.height - row);
     finish_rows(box, s, sums, ahead, FinishedRows{tile, s, tile.out.y + row, rows, pixel_bytes});
+    sums.go_back(rows);
   }
   finish_stores(tile);
 }

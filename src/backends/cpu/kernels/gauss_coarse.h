@@ -125,19 +125,22 @@ struct CellRows {
         width(tile.out.width),
         s(tile.scratch, width, k.axis.x.factor, taps(), {k.axis.y.factor, k.axis.y.cells}, k.rows.source.channels),
         columns(k, first_column * k.axis.x.factor - k.axis.x.centre, (width - 1) * k.axis.x.factor + taps(), src.desc.width),
-        first(k.grid.first.y + tile.out.y),
-        last(first + tile.out.height),
-        begins(first) {
+        first(k.grid.first.y + tile.out.y - tile.rows_made()),
+        last(k.grid.first.y + tile.out.y + tile.out.height),
+        begins(tile.rows_made() > 0 ? k.grid.first.y + tile.out.y + k.axis.y.cells - 1 : first) {
     const std::int64_t channels = k.rows.source.channels;
     for (std::int64_t i = 0; i < taps() * channels + kPadElements; ++i) {
       s.weights[i] = i < taps() * channels ? k.axis.x.spline[static_cast<std::size_t>(i / channels)] : 0.0F;
     }
-    for (std::int64_t i = 0; i < k.axis.y.cells; ++i) sums[i] = s.sums + i * s.stride;
-    std::fill_n(s.sums, k.axis.y.cells * s.stride, 0.0F);
+    const std::int64_t turns = s.slides ? 0 : begins - first;  // of the sums, one for each cell row that began
+    for (std::int64_t i = 0; i < k.axis.y.cells; ++i) sums[(i + turns) % k.axis.y.cells] = s.sums + i * s.stride;
+    if (tile.rows_made() == 0) std::fill_n(s.sums, k.axis.y.cells * s.stride, 0.0F);
     for (std::int64_t i = 0; i < s.groups; ++i) finished[i] = s.finished + i * s.stride;
   }
 
   [[nodiscard]] std::int64_t taps() const { return static_cast<std::int64_t>(k.axis.x.spline.size()); }
+  /// The next row of cells to be made.
+  [[nodiscard]] std::int64_t next() const { return std::max(first, begins - (k.axis.y.cells - 1)); }
 };
 
 /// Makes the next row of cells.

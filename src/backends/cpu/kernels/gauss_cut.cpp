@@ -8,9 +8,11 @@
 #include <cstring>
 #include <vector>
 
+#include "backends/cpu/kernels/column_reads.h"
 #include "backends/cpu/kernels/fixed_taps.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/level_rows.h"
 #include "backends/cpu/kernels/pixel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -170,7 +172,8 @@ class Cut {
         s_(s),
         channels_(k.rows.source.channels),
         x_(tile.origin_x + tile.out.x, tile.out.width, k.x.levels, k.x.reach(), k.x.radius),
-        y_(tile.origin_y + tile.out.y, tile.out.height, k.y.levels, k.y.reach()),
+        y_(tile.origin_y + tile.out.y - tile.rows_made(), tile.rows_made() + tile.out.height, k.y.levels, k.y.reach()),
+        next_(y_, k.y.levels),
         top_(static_cast<std::size_t>(k.y.levels)),
         stored_from_(std::clamp<std::int64_t>(-x_.first, 0, x_.count)),
         stored_to_(std::clamp<std::int64_t>(tile.src.desc.width - x_.first, stored_from_, x_.count)),
@@ -181,20 +184,21 @@ class Cut {
         s_.outside[i * channels_ + c] = static_cast<std::uint8_t>(k.rows.outside[static_cast<std::size_t>(c)]);
       }
     }
-    for (std::size_t level = 1; level <= top_; ++level) {
-      next_down_[level] = y_.down[level].first;
-      next_up_[level] = y_.up[level].first;
-    }
+    if (tile.rows_made() == 0) return;
+    const std::int64_t end = tile.origin_y + tile.out.y;
+    next_ = LevelRows(y_, k.y.levels, k.y.reach(), end);
+    loaded_ = cut_loads_until(k, y_, next_, end);
   }
 
   void run() {
     const std::int64_t top = tile_.origin_y + tile_.out.y;
     const std::int64_t count = tile_.out.width * channels_;
     const WholeLines lines = whole_lines(tile_, count);
-    const std::int64_t first = y_.up[0].first;
-    begin_sums(first);
-    for (std::int64_t y = first; y < top + tile_.out.height; y += kRowBatch) {
-      blur_down(y);
+    const bool goes_on = tile_.rows_made() > 0;
+    const std::int64_t made = goes_on ? LevelRows::batch_of(y_, top) + kRowBatch : y_.up[0].first;  // `vertical` before this row
+    if (!goes_on) begin_sums(made);
+    for (std::int64_t y = top < made ? made - kRowBatch : made; y < top + tile_.out.height; y += kRowBatch) {
+      if (y >= made) blur_down(y);
       const std::int64_t from = std::max<std::int64_t>(top - y, 0);
       const std::int64_t to = std::min(top + tile_.out.height - y, kRowBatch);
       for (std::int64_t j = from; j < to; ++j) blur_along(j);
@@ -266,8 +270,8 @@ class Cut {
 
   /// The next rows of a level on the way down.
   void make_down(std::size_t level) {
-    const std::int64_t y = next_down_[level];
-    next_down_[level] += kRowBatch;
+    const std::int64_t y = next_.down[level];
+    next_.down[level] += kRowBatch;
     std::uint16_t* out = level == top_ ? ring_row(y) : down_row(level, y);
     const std::int64_t below = 2 * y - 2;  // the first row that they are made from
     if (level == 1) {
@@ -276,7 +280,7 @@ class Cut {
       for (std::int64_t i = 0; i < kHalvedRows; ++i) rows[i] = byte_row(below + i);
       halve_rows(rows, x_.count * channels_, out, s_.stride);
     } else {
-      while (next_down_[level - 1] < below + kHalvedRows) make_down(level - 1);
+      while (next_.down[level - 1] < below + kHalvedRows) make_down(level - 1);
       const std::uint16_t* rows[kHalvedRows];
       for (std::int64_t i = 0; i < kHalvedRows; ++i) rows[i] = down_row(level - 1, below + i);
       halve_rows(rows, x_.count * channels_, out, s_.stride);
@@ -285,13 +289,13 @@ class Cut {
 
   /// The kRowBatch rows of a level on the way up from which rows 2 * (first + 1) and on of the level below are made.
   void up_rows(std::size_t level, std::int64_t first, const std::uint16_t** rows) {
-    while (next_up_[level] < first + kRowBatch) make_up(level);
+    while (next_.up[level] < first + kRowBatch) make_up(level);
     for (std::int64_t i = 0; i < kRowBatch; ++i) rows[i] = up_row(level, first + i);
   }
 
   void make_up(std::size_t level) {
-    const std::int64_t y = next_up_[level];
-    next_up_[level] += kRowBatch;
+    const std::int64_t y = next_.up[level];
+    next_.up[level] += kRowBatch;
     std::uint16_t* out = up_row(level, y);
     if (level < top_) {
       const std::uint16_t* rows[kRowBatch];
@@ -300,7 +304,7 @@ class Cut {
       return;
     }
     const std::int64_t reach = k_.y.reach();
-    while (next_down_[top_] < y + kRowBatch + reach) make_down(top_);
+    while (next_.down[top_] < y + kRowBatch + reach) make_down(top_);
     for (std::int64_t i = 0; i < 2 * reach + kRowBatch; ++i) s_.rows[i] = ring_row(y - reach + i);
     filter_level_rows(k_.y, s_.rows, x_.count * channels_, out, s_.stride);
   }
@@ -362,11 +366,11 @@ class Cut {
   const std::int64_t channels_;
   const CutSpan x_;
   const PyramidAxis y_;
+  LevelRows next_;  ///< to make
   const std::size_t top_;
-  const std::int64_t stored_from_, stored_to_;                               ///< columns of x_ that lie in the image
-  std::array<std::int64_t, kMaxPyramidLevels + 1> next_down_{}, next_up_{};  ///< row to make
-  std::int64_t loaded_;                                                      ///< source row to load
-  std::int64_t ahead_ = 0;                                                   ///< and to fetch
+  const std::int64_t stored_from_, stored_to_;  ///< columns of x_ that lie in the image
+  std::int64_t loaded_;                         ///< source row to load
+  std::int64_t ahead_ = 0;                      ///< and to fetch
 };
 
 void gauss_cut(const GaussCut& k, const Tile& tile) {

@@ -7,6 +7,7 @@
 #include "backends/cpu/kernels/fixed_taps.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/level_rows.h"
 #include "backends/cpu/kernels/pixel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -46,7 +47,8 @@ class Pyramid {
         src_(tile.src),
         s_(s),
         x_(tile.origin_x + tile.out.x, tile.out.width, k.levels, k.x.radius()),
-        y_(tile.origin_y + tile.out.y, tile.out.height, k.levels, k.y.radius()),
+        y_(tile.origin_y + tile.out.y - tile.rows_made(), tile.rows_made() + tile.out.height, k.levels, k.y.radius()),
+        next_(y_, k.levels),
         top_(static_cast<std::size_t>(k.levels)),
         skip_((tile.origin_x + tile.out.x - x_.up[0].first) * k.rows.source.channels),
         half_(s.half + to_line(std::max<std::int64_t>(-x_.down[0].first, 0) * k.rows.source.channels)) {
@@ -54,10 +56,7 @@ class Pyramid {
     for (std::int64_t i = 0; i < x_.down[0].count * channels; ++i) {
       s_.outside[i] = static_cast<std::uint8_t>(k.rows.outside[static_cast<std::size_t>(i % channels)]);
     }
-    for (std::size_t level = 1; level <= top_; ++level) {
-      next_down_[level] = y_.down[level].first;
-      next_up_[level] = y_.up[level].first;
-    }
+    if (tile.rows_made() > 0) next_ = LevelRows(y_, k.levels, k.y.radius(), tile.origin_y + tile.out.y);
   }
 
   [[nodiscard]] const PyramidAxis& y() const { return y_; }
@@ -67,7 +66,7 @@ class Pyramid {
 
   /// The kRowBatch rows of a level, doubled horizontally, from which rows 2 * (first + 1) and on of the level below are made.
   HWY_INLINE void up_rows(std::size_t level, std::int64_t first, const std::uint16_t** rows) {
-    while (next_up_[level] < first + kRowBatch) make_up(level);
+    while (next_.up[level] < first + kRowBatch) make_up(level);
     for (std::int64_t i = 0; i < kRowBatch; ++i) rows[i] = up_row(level, first + i);
   }
 
@@ -89,7 +88,7 @@ class Pyramid {
   /// that level are made, half of them on the way down and half on the way up, so that memory is never waited for alone.
   [[nodiscard]] const std::byte* ahead(std::size_t level, std::int64_t i, const std::uint16_t* nothing) const {
     if (level > 1) return reinterpret_cast<const std::byte*>(nothing);
-    return stored_row(k_.rows, src_, 2 * next_down_[1] - 2 + kHalvedRows - 2 * kRowBatch + i, x_.down[0].first);
+    return stored_row(k_.rows, src_, 2 * next_.down[1] - 2 + kHalvedRows - 2 * kRowBatch + i, x_.down[0].first);
   }
 
   /// Rows of the source, halved vertically: `half_`.
@@ -136,13 +135,13 @@ class Pyramid {
 
   /// The next rows of a level on the way down; those of the last are filtered horizontally.
   void make_down(std::size_t level) {
-    const std::int64_t y = next_down_[level];
-    next_down_[level] += kRowBatch;
+    const std::int64_t y = next_.down[level];
+    next_.down[level] += kRowBatch;
     const std::int64_t below = 2 * y - 2;  // the first row that they are made from
     if (level == 1) {
       halve_source(below);
     } else {
-      while (next_down_[level - 1] < below + kHalvedRows) make_down(level - 1);
+      while (next_.down[level - 1] < below + kHalvedRows) make_down(level - 1);
       const std::uint16_t* rows[kHalvedRows];
       for (std::int64_t i = 0; i < kHalvedRows; ++i) rows[i] = down_row(level - 1, below + i);
       halve_rows(rows, x_.down[level - 1].count * s_.channels, half_, s_.half_stride);
@@ -165,12 +164,12 @@ class Pyramid {
 
   /// The next rows of a level on the way up.
   void make_up(std::size_t level) {
-    const std::int64_t y = next_up_[level];
-    next_up_[level] += kRowBatch;
+    const std::int64_t y = next_.up[level];
+    next_.up[level] += kRowBatch;
     const std::int64_t count = x_.up[level].count * s_.channels;
     if (level == top_) {
       const std::int64_t radius = k_.y.radius();
-      while (next_down_[level] < y + kRowBatch + radius) make_down(level);
+      while (next_.down[level] < y + kRowBatch + radius) make_down(level);
       for (std::int64_t i = 0; i < 2 * radius + kRowBatch; ++i) {
         s_.rows[i] = s_.ring + (y - radius + i - y_.down[level].first) % s_.ring_rows * s_.ring_stride;
       }
@@ -201,10 +200,10 @@ class Pyramid {
   const Source src_;
   const GaussPyramidScratch& s_;
   const PyramidAxis x_, y_;
+  LevelRows next_;  ///< to make
   const std::size_t top_;
   const std::int64_t skip_;
   std::uint16_t* const half_;
-  std::array<std::int64_t, kMaxPyramidLevels + 1> next_down_{}, next_up_{};  ///< row to make
 };
 
 void gauss_pyramid(const GaussPyramid& k, const Tile& tile) {
@@ -214,7 +213,8 @@ void gauss_pyramid(const GaussPyramid& k, const Tile& tile) {
   const std::int64_t top = tile.origin_y + tile.out.y;
   const std::int64_t count = tile.out.width * channels;
   const WholeLines lines = whole_lines(tile, count);
-  for (std::int64_t y = pyramid.y().up[0].first; y < top + tile.out.height; y += kRowBatch) {
+  const std::int64_t begin = tile.rows_made() > 0 ? LevelRows::batch_of(pyramid.y(), top + 1) : pyramid.y().up[0].first;
+  for (std::int64_t y = begin; y < top + tile.out.height; y += kRowBatch) {
     const std::uint16_t* rows[kRowBatch];
     pyramid.up_rows(1, y / 2 - 1, rows);
     for (const std::uint16_t*& row : rows) row += pyramid.skip();

@@ -35,7 +35,7 @@ class CoarseRows {
         row_(row),
         first_{maker.first_column, maker.first},
         size_{maker.width, maker.last - maker.first},
-        next_(maker.first),
+        next_(maker.next()),
         channels_(maker.k.rows.source.channels),
         padded_(padded) {}
 
@@ -265,10 +265,14 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const std::int64_t count = tile.out.width * channels;
 
   const std::int64_t top = tile.origin_y + tile.out.y;
-  const std::int64_t first_row = CellSpan(ay, top, tile.out.height).first;
-  std::int64_t loaded = 0;    // coarse rows in `ring`, counted from first_row - k.y.before
-  std::int64_t blurred = 0;   // coarse rows in `batch`, counted from first_row
-  std::int64_t expanded = 0;  // coarse rows in `expanded`, counted from first_row
+  const bool goes_on = tile.rows_made() > 0;
+  const CellSpan above(ay, top - tile.rows_made(), std::max<std::int64_t>(tile.rows_made(), 1));
+  const std::int64_t first_row = above.first;
+  // Coarse rows in `expanded`, counted from first_row; those in `batch`; those in `ring`, counted from first_row - k.y.before. What lies
+  // beyond those that the rows above need may not have been there yet.
+  std::int64_t expanded = goes_on ? above.count : 0;
+  std::int64_t blurred = expanded / kRowBatch * kRowBatch;
+  std::int64_t loaded = goes_on ? expanded + k.y.size() - 1 : 0;
   const auto blur_batch = [&]() HWY_ATTR {
     for (; loaded < blurred + kRowBatch + k.y.size() - 1; ++loaded) {
       const float* row = coarse_rows.at(first_row - k.y.before + loaded, first_column - k.x.before, columns + k.x.size() - 1);
@@ -295,7 +299,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
     const std::int64_t from = cell - (ay.cells - 1) - first_row;
     rows = std::min({ay.factor - phase, tile.out.height - row, kMixRows});
     for (; expanded < from + ay.cells; ++expanded) {
-      if (expanded == blurred) blur_batch();
+      if (expanded >= blurred) blur_batch();
       const float* coarse = s.batch + expanded % kRowBatch * s.stride;
       with_cells(ax.cells, [&](auto cells)
                                HWY_ATTR { expansion.template run<decltype(cells)::value>(coarse, skip + count, expanded_row(expanded)); });
@@ -354,9 +358,17 @@ void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
   const GaussExpand& out = k.expand;
   const GaussOnePassScratch s(tile.scratch, tile.out.width, expand_shape(out.axis.x, out.x), expand_shape(out.axis.y, out.y),
                               out.rows.destination.channels);
+  const CellNeeds cells(out);
   Tile in = tile;
   in.scratch = s.decimate;
-  in.out = CellNeeds(out).of(tile.origin_x + tile.out.x, tile.origin_y + tile.out.y, {tile.out.width, tile.out.height});
+  in.out = cells.of(tile.origin_x + tile.out.x, tile.origin_y + tile.out.y, {tile.out.width, tile.out.height});
+  if (const std::int64_t made = tile.rows_made(); made > 0) {
+    const std::int64_t top = tile.origin_y + tile.out.y;
+    const Span above = cells.y.of({top - made, top});
+    in.rows_above = above.size();
+    in.out.height += in.out.y - static_cast<std::int32_t>(above.end);  // rows of cells that are new
+    in.out.y = static_cast<std::int32_t>(above.end);
+  }
   CellRows maker(k.decimate, in);
   CoarseRows coarse_rows(maker, s.cells, s.expand.loaded);
   expand(out, tile, s.expand, coarse_rows);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,12 @@ struct Tile {
   std::byte* scratch = nullptr;  ///< 64-byte aligned, as large as the kernel's layout says
   StoredCells cells{};           ///< what one pass leaves for the next: the coarse grid of a decimated Gaussian
   bool streams = false;          ///< `dst` is too large to stay in the cache: it is written past it
+  /// Set for a part of a column of tiles that are made from top to bottom in the same scratch memory: how many rows lie above this part.
+  /// The kernel goes on where it stopped at their end. Nothing else may have used the scratch memory since.
+  std::optional<std::int64_t> rows_above{};
+
+  /// Rows that were made before in the same scratch memory.
+  [[nodiscard]] std::int64_t rows_made() const { return rows_above.value_or(0); }
 };
 
 template <class T>

@@ -45,17 +45,18 @@ HWY_INLINE void nxn_direct(const NxnDirect<T>& m, const Tile& tile) {
   const NxnDirectScratch<T> s(tile.scratch, tile.out.width, m.width, m.height, channels);
   const std::int64_t columns = tile.out.width + m.width - 1;
   const std::int64_t x = tile.origin_x + tile.out.x - m.before_x;
-  const std::int64_t y = tile.origin_y + tile.out.y - m.before_y;
+  const std::int64_t made = tile.rows_made();
+  const std::int64_t y = tile.origin_y + tile.out.y - made - m.before_y;
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
 
-  std::int64_t loaded = 0;
-  for (std::int64_t row = 0; row < tile.out.height; ++row) {
+  std::int64_t loaded = made > 0 ? made + m.height - 1 : 0;
+  for (std::int64_t row = made; row < made + tile.out.height; ++row) {
     for (; loaded < row + m.height; ++loaded) {
       load_row(m.rows, tile.src, y + loaded, x, columns, s.ring + loaded % m.height * s.stride);
     }
     for (std::int64_t j = 0; j < m.height; ++j) s.rows[j] = s.ring + (row + j) % m.height * s.stride;
     matrix_row(m, channels, s.rows, std::int64_t{tile.out.width} * channels, s.out);
-    encode_pixels(m.rows.destination, s.out, tile.out.width, tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes);
+    encode_pixels(m.rows.destination, s.out, tile.out.width, tile.dst.row(tile.out.y + row - made) + tile.out.x * pixel_bytes);
   }
 }
 

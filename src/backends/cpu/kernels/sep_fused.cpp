@@ -154,20 +154,23 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   const SepFusedScratch<T> s(tile.scratch, tile.out.width, k.x.size(), k.y.size(), channels);
   const std::int64_t count = std::int64_t{tile.out.width} * channels;
   const std::int64_t x = tile.origin_x + tile.out.x - k.x.before;
-  const std::int64_t y = tile.origin_y + tile.out.y - k.y.before;  // source row of ring row 0
+  const std::int64_t made = tile.rows_made();
+  const std::int64_t y = tile.origin_y + tile.out.y - made - k.y.before;  // source row of ring row 0
   constexpr std::int64_t kLine = 64;
   const WholeLines lines = whole_lines(tile, count);
-  T* ring = s.ring + (kLine - lines.first) % kLine;  // vectors that are written to whole lines are read from whole ones
+  // Vectors that are written to whole lines are read from whole ones. In a column of tiles the ring stays where it is.
+  T* ring = tile.rows_above ? s.ring : s.ring + (kLine - lines.first) % kLine;
 
-  std::int64_t loaded = 0;  // ring rows so far
-  for (std::int64_t row = 0; row < tile.out.height; row += kRowBatch) {
-    const std::int64_t batch = std::min<std::int64_t>(kRowBatch, tile.out.height - row);
+  std::int64_t loaded = made > 0 ? made + k.y.size() - 1 : 0;  // ring rows so far
+  const std::int64_t end = made + tile.out.height;
+  for (std::int64_t row = made; row < end; row += kRowBatch) {
+    const std::int64_t batch = std::min(kRowBatch, end - row);
     for (; loaded < row + batch + k.y.size() - 1; ++loaded) {
       filter_row(k, tile, s, y + loaded, x, ring + loaded % s.ring_rows * s.stride);
     }
     // Rows past the last batch hold old pixels; what is made of them is not written.
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
-    write_batch(Batch<T>{k, tile, s, tile.out.y + row, batch}, lines);
+    write_batch(Batch<T>{k, tile, s, tile.out.y + row - made, batch}, lines);
   }
   finish_stores(tile);
 }

@@ -96,16 +96,19 @@ void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
   const SepFusedU8Scratch s(tile.scratch, tile.out.width, k.x.radius(), k.y.radius(), static_cast<int>(channels));
   const std::int64_t columns = tile.out.width + 2 * k.x.radius();
   const std::int64_t x = tile.origin_x + tile.out.x - k.x.radius();
-  const std::int64_t y = tile.origin_y + tile.out.y - k.y.radius();  // source row of ring row 0
+  const std::int64_t made = tile.rows_made();
+  const std::int64_t y = tile.origin_y + tile.out.y - made - k.y.radius();  // source row of ring row 0
   const std::int64_t count = tile.out.width * channels;
 
   const WholeLines lines = whole_lines(tile, count);
   constexpr std::int64_t kLine = 64;
-  std::uint16_t* ring = s.ring + (kLine - lines.first) % kLine;  // vectors that are written to whole lines are read from whole ones
+  // Vectors that are written to whole lines are read from whole ones. In a column of tiles the ring stays where it is.
+  std::uint16_t* ring = tile.rows_above ? s.ring : s.ring + (kLine - lines.first) % kLine;
 
-  std::int64_t loaded = 0;  // ring rows so far
-  for (std::int64_t row = 0; row < tile.out.height; row += kRowBatch) {
-    const std::int64_t batch = std::min<std::int64_t>(kRowBatch, tile.out.height - row);
+  std::int64_t loaded = made > 0 ? made + 2 * k.y.radius() : 0;  // ring rows so far
+  const std::int64_t end = made + tile.out.height;
+  for (std::int64_t row = made; row < end; row += kRowBatch) {
+    const std::int64_t batch = std::min(kRowBatch, end - row);
     for (; loaded < row + batch + 2 * k.y.radius(); ++loaded) {
       const std::byte* ahead = stored_row(k.rows, tile.src, y + loaded + kRowBatch, x);
       widen_row(k.rows, tile.src, y + loaded, x, columns, s.wide);
@@ -113,7 +116,7 @@ void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
     }
     // Rows past the last batch hold old pixels; what is made of them is not written.
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
-    write_rows(tile, lines, row, 0, batch, count, s.out, s.stride,
+    write_rows(tile, lines, row - made, 0, batch, count, s.out, s.stride,
                [&](auto store, std::int64_t from, std::int64_t to, std::uint8_t* out, std::int64_t stride)
                    HWY_ATTR { filter_rows_u16<decltype(store)::value>(k.y, k.rounding, s.rows, from, to, out, stride); });
   }

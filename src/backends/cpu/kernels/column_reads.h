@@ -1,0 +1,70 @@
+// Which source rows tiles take that are made from top to bottom in the same scratch memory, whatever their heights.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backends/cpu/kernels/gauss_coarse.h"
+#include "backends/cpu/kernels/kernels.h"
+#include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/kernels/level_rows.h"
+
+namespace mollify::cpu {
+
+/// Rows as they go on beyond the image.
+struct ColumnReads {
+  std::int64_t until = 0;  ///< The rows made so far need none from here on.
+  std::int64_t from = 0;   ///< Those that are made next need none before this one.
+};
+
+/// To make the rows that lie where source rows [first, end) do.
+template <class T>
+[[nodiscard]] ColumnReads column_reads(const SepFused<T>& k, std::int64_t /*first*/, std::int64_t end) {
+  const std::int64_t until = end + k.y.size() - 1 - k.y.before;
+  return {until, until};
+}
+
+[[nodiscard]] inline ColumnReads column_reads(const SepFusedU8& k, std::int64_t /*first*/, std::int64_t end) {
+  return {end + k.y.radius(), end + k.y.radius()};
+}
+
+template <class T>
+[[nodiscard]] ColumnReads column_reads(const NxnDirect<T>& k, std::int64_t /*first*/, std::int64_t end) {
+  const std::int64_t until = end + k.height - 1 - k.before_y;
+  return {until, until};
+}
+
+/// The row that has left the window is needed when the next enters.
+[[nodiscard]] inline ColumnReads column_reads(const BoxAny& k, std::int64_t /*first*/, std::int64_t end) {
+  return {end + k.y.reach_after(), end - 1 - k.y.before};
+}
+
+[[nodiscard]] inline ColumnReads column_reads(const GaussPyramid& k, std::int64_t first, std::int64_t end) {
+  const PyramidAxis axis(first, end - first, k.levels, k.y.radius());
+  const LevelRows rows(axis, k.levels, k.y.radius(), end);
+  return {rows.source_until(), rows.source_from()};
+}
+
+/// The end of the source rows that are in the ring when the rows before `end` are made.
+[[nodiscard]] inline std::int64_t cut_loads_until(const GaussCut& k, const PyramidAxis& axis, const LevelRows& rows, std::int64_t end) {
+  return std::max(rows.source_until(), LevelRows::batch_of(axis, end) + kRowBatch + k.y.radius);
+}
+
+[[nodiscard]] inline ColumnReads column_reads(const GaussCut& k, std::int64_t first, std::int64_t end) {
+  const PyramidAxis axis(first, end - first, k.y.levels, k.y.reach());
+  const std::int64_t until = cut_loads_until(k, axis, LevelRows(axis, k.y.levels, k.y.reach(), end), end);
+  return {until, until};
+}
+
+/// What the rows of cells take that pixels are expanded from.
+[[nodiscard]] inline ColumnReads column_reads(const GaussExpand& k, std::int64_t first, std::int64_t end) {
+  const std::int64_t cells = k.grid.first.y + CellNeeds(k).y.of({first, end}).end;
+  const std::int64_t until = (cells - 1 + k.axis.y.cells) * k.axis.y.factor - k.axis.y.centre;
+  return {until, until};
+}
+
+[[nodiscard]] inline ColumnReads column_reads(const GaussOnePass& k, std::int64_t first, std::int64_t end) {
+  return column_reads(k.expand, first, end);
+}
+
+}  // namespace mollify::cpu

@@ -1,0 +1,6 @@
+file(READ "${DOCUMENT}" document)
+file(READ "${EXAMPLE}" example)
+string(FIND "${document}" "```cpp\n${example}```" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "${DOCUMENT} does not show ${EXAMPLE} as it is")
+endif()
