@@ -1,7 +1,7 @@
 #include "backends/cpu/stream.h"
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 #include <string>
 
 #include "backends/cpu/kernels/layout.h"
@@ -12,20 +12,28 @@ namespace mollify::cpu {
 
 namespace {
 
+/// What a pass makes, how wide its tiles were planned, and what columns of them must be.
+struct ColumnNeeds {
+  std::int32_t width = 0;
+  std::int32_t most = 1;      ///< the width that was planned
+  std::int32_t least = 1;     ///< narrower columns cost more than a thread that has none
+  std::int32_t multiple = 1;  ///< that widths are of, but for the last
+};
+
 /// Columns of tiles that make up the width of what a pass makes. Each has scratch memory of its own, which stays from strip to strip.
 class Columns {
  public:
   Columns() = default;
 
-  /// As wide as planned at most, and as many for each thread. None is narrower than `least`, but for the last.
-  static Result<Columns> make(std::int32_t width, std::int32_t most, std::int32_t least, std::int32_t threads, std::int64_t bytes_each) {
+  /// As many for each thread, and as wide as each other.
+  static Result<Columns> make(const ColumnNeeds& needs, std::int32_t threads, std::int64_t bytes_each) {
     Columns columns;
-    const std::int32_t planned = (width + most - 1) / most;
+    const std::int32_t planned = (needs.width + needs.most - 1) / needs.most;
     const std::int32_t count = (planned + threads - 1) / threads * threads;
-    constexpr std::int32_t kWhole = 64;  // pixels of any format are whole lines of a cache
-    const std::int32_t even = ((width + count - 1) / count + kWhole - 1) / kWhole * kWhole;
-    columns.width_ = width;
-    columns.each_ = std::min(std::max(even, least), most);
+    const std::int32_t even = (needs.width + count - 1) / count;
+    const std::int32_t whole = (even + needs.multiple - 1) / needs.multiple * needs.multiple;
+    columns.width_ = needs.width;
+    columns.each_ = std::min(std::max(whole, needs.least), needs.most);
     columns.bytes_each_ = bytes_each;
     columns.memory_ = allocate_scratch(columns.count() * bytes_each);
     if (!columns.memory_) {
@@ -112,13 +120,8 @@ class CpuStream final : public StreamImpl {
   }
 
   [[nodiscard]] Status allocate(std::int64_t worker_bytes) {
-    constexpr std::int32_t kLeastPixels = 256;
-    constexpr std::int32_t kLeastCells = 64;
-    const std::int32_t threads = workers_.threads();
     for (const Pipeline& pipeline : pipelines_) {
-      const bool makes_cells = &pipeline != &last();
-      const auto width = makes_cells ? static_cast<std::int32_t>(cells_.columns().size()) : plan_.dst.width;
-      Result<Columns> columns = Columns::make(width, pipeline.tile.x, makes_cells ? kLeastCells : kLeastPixels, threads, worker_bytes);
+      Result<Columns> columns = Columns::make(needs_of(pipeline), workers_.threads(), worker_bytes);
       if (!columns) return columns.error();
       columns_.push_back(std::move(*columns));
     }
@@ -132,7 +135,7 @@ class CpuStream final : public StreamImpl {
 
   [[nodiscard]] Status run(std::span<const ConstWindow> src, const ImageView& dst, const RunControl& control) override {
     const Source source(plan_.src, src, needs_);
-    const bool streams = dst.desc.payload_bytes() > plan_.cached_bytes;
+    const bool streams = plan_.dst.payload_bytes() > plan_.cached_bytes;  // as the whole would be
     Tile tile{source, dst, {}, origin_.x, origin_.y + made_, nullptr, {}, streams};
     if (last().cells) {
       const Span rows{cells_.end(), cell_rows(made_ + dst.desc.height).end};
@@ -152,6 +155,16 @@ class CpuStream final : public StreamImpl {
   void copy(const ConstImageView& from, const ImageView& to) override { workers_.copy(from, to); }
 
  private:
+  [[nodiscard]] ColumnNeeds needs_of(const Pipeline& pipeline) const {
+    constexpr std::int32_t kLeastPixels = 256;
+    constexpr std::int32_t kLeastCells = 64;
+    constexpr auto kCells = static_cast<std::int32_t>(kDecimateCells);
+    if (&pipeline != &last()) return {static_cast<std::int32_t>(cells_.columns().size()), pipeline.tile.x, kLeastCells, kCells};
+    const auto line = static_cast<std::int32_t>(kCacheLine);
+    const std::int32_t pixel_bytes = info(plan_.dst.format).pixel_bytes();
+    return {plan_.dst.width, pipeline.tile.x, kLeastPixels, line / std::gcd(line, pixel_bytes)};
+  }
+
   [[nodiscard]] const Pipeline& last() const { return pipelines_.back(); }
 
   /// That destination rows before `end` are expanded from.
