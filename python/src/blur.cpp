@@ -1,0 +1,93 @@
+#include "blur.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "arguments.h"
+
+namespace mollify::python {
+namespace {
+
+struct ByteRange {
+  const std::byte* begin;
+  const std::byte* end;
+};
+
+ByteRange bytes_of(const Array& array) {
+  const Geometry& geometry = array.geometry();
+  ByteRange out{array.data(), array.data() + geometry.element.bytes()};
+  for (std::size_t i = 0; i < geometry.shape.size(); ++i) {
+    const std::ptrdiff_t reach = geometry.strides[i] * (geometry.shape[i] - 1);
+    (reach < 0 ? out.begin : out.end) += reach;
+  }
+  return out;
+}
+
+Sharing sharing_of(const Array& src, const Array& dst) {
+  const ByteRange a = bytes_of(src);
+  const ByteRange b = bytes_of(dst);
+  if (!std::less<>()(a.begin, b.end) || !std::less<>()(b.begin, a.end)) return Sharing::none;
+  return src.data() == dst.data() && src.geometry().strides == dst.geometry().strides ? Sharing::same_elements : Sharing::otherwise;
+}
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::string out = "(";
+  for (const std::int64_t extent : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(extent);
+  return out + ")";
+}
+
+void check_out(const Geometry& image, const Geometry& out) {
+  if (out.element != image.element) throw nb::type_error(("out: it is " + out.element.name() + ", image is " + image.element.name()).c_str());
+  if (out.shape == image.shape) return;
+  throw std::invalid_argument("out: its shape is " + text_of(out.shape) + ", that of image " + text_of(image.shape));
+}
+
+bool is_empty(const Geometry& geometry) {
+  return std::ranges::find(geometry.shape, 0) != geometry.shape.end();
+}
+
+Task task_of(Request request, const Array& src, const Array& dst) {
+  return {std::move(request), src.geometry(), dst.geometry(), sharing_of(src, dst), src.is_aligned() && dst.is_aligned()};
+}
+
+}  // namespace
+
+nb::object apply(Request request, nb::handle image, nb::handle out) {
+  const Array src(image, "image", Use::read);
+  NewArray made;
+  if (out.is_none()) made = new_array_like(image, src.geometry());
+  const Array dst(out.is_none() ? made.object : out, "out", Use::write);
+  check_out(src.geometry(), dst.geometry());
+  if (!is_empty(src.geometry())) {
+    const Task task = task_of(std::move(request), src, dst);
+    const nb::gil_scoped_release release;
+    std::unique_ptr<Prepared> prepared = take(task);
+    prepared->run(src.data(), dst.data());
+    put_back(std::move(prepared));
+  }
+  return out.is_none() ? made.finished() : nb::borrow(out);
+}
+
+Summary summary_of(const Request& request, nb::handle image) {
+  const Array src(image, "image", Use::read);
+  if (is_empty(src.geometry())) throw std::invalid_argument("image: it is empty");
+  const NewArray made = new_array_like(image, src.geometry());
+  const Array dst(made.object, "out", Use::write);
+  const Task task = task_of(request, src, dst);
+  const nb::gil_scoped_release release;
+  return Prepared(task).summary();
+}
+
+std::string text_of(const Request& request) {
+  std::string out = "Blur." + std::string(function_name(request.kernel)) + "(";
+  bool is_first = true;
+  for (const auto& [name, value] : arguments_of(request)) {
+    out += (is_first ? "" : ", ") + std::string(nb::str(name).c_str()) + "=" + nb::repr(value).c_str();
+    is_first = false;
+  }
+  return out + ")";
+}
+
+}  // namespace mollify::python

@@ -1,0 +1,20 @@
+// A blur as Python sees it: an object that is called with arrays.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "prepared.h"
+#include "request.h"
+
+namespace mollify::python {
+
+/// Blurs `image` into `out`, or into a new array of the same kind where that is None, and returns it.
+[[nodiscard]] nb::object apply(Request request, nb::handle image, nb::handle out);
+/// How a blur of `image` into a new array would run.
+[[nodiscard]] Summary summary_of(const Request& request, nb::handle image);
+/// As Python would write it, such as "Blur.gaussian(sigma=3.0)".
+[[nodiscard]] std::string text_of(const Request& request);
+
+}  // namespace mollify::python

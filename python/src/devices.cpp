@@ -1,0 +1,22 @@
+#include "devices.h"
+
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace mollify::python {
+
+Device open_device(const std::string& name, std::int32_t threads) {
+  using Open = std::map<std::pair<std::string, std::int32_t>, Device>;
+  static auto* mutex = new std::mutex;  // never destroyed: threads may outlive the interpreter
+  static auto* open = new Open;
+  const std::scoped_lock lock(*mutex);
+  const auto found = open->find({name, threads});
+  if (found != open->end()) return found->second;
+  const Result<Device> device = Device::open(name, {.threads = threads});
+  if (!device) throw std::invalid_argument("device: " + device.error().message);
+  return open->emplace(std::pair(name, threads), *device).first->second;
+}
+
+}  // namespace mollify::python

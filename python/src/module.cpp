@@ -1,0 +1,167 @@
+// The module pymollify._core: what Python can call.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "arguments.h"
+#include "blur.h"
+#include "mollify/device.h"
+#include "mollify/mollify.h"
+#include "prepared.h"
+
+namespace mollify::python {
+namespace {
+
+using namespace nb::literals;
+
+/// A Request that Python holds.
+struct Blur {
+  Request request;
+  bool operator==(const Blur&) const = default;
+};
+
+/// The text of the arguments that all functions have in common, for the stubs.
+constexpr const char* kMannerArguments =
+    "axes: int | collections.abc.Sequence[int] | None = None, channel_axis: int | None = None, "
+    "mode: pymollify._types.Mode | collections.abc.Sequence[pymollify._types.Mode] = 'nearest', cval: float = 0.0, "
+    "max_error: float | None = None, device: str | None = None, threads: int | None = None";
+
+/// What is different from function to function. `Own` are its arguments beside the image and those that all have in common.
+template <class... Own>
+struct Function {
+  const char* name;
+  Kernel (*kernel)(Own...);
+  const char* arguments;  ///< the text of its own arguments for the stubs, up to a `*` that ends those without names
+  const char* summary;
+};
+
+/// Defines function `name(image, ..., out=None)`, and the method `Blur.name(...)` that makes an object of the same arguments.
+template <class... Own, class... Annotations>
+void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>& function, const Annotations&... own) {
+  const auto kernel = function.kernel;
+  const std::string call = std::string("def ") + function.name + "(image: pymollify._types.ArrayT, " + function.arguments + ", " +
+                           kMannerArguments + ", out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT";
+  const std::string make = std::string("def ") + function.name + "(" + function.arguments + ", " + kMannerArguments + ") -> Blur";
+  const std::string make_summary = std::string("Prepares ") + function.name + "() for many calls. It takes the same arguments, without image and out.";
+  module.def(
+      function.name,
+      [kernel](nb::handle image, Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval,
+               nb::handle max_error, nb::handle device, nb::handle threads, nb::handle out) {
+        return apply({kernel(arguments...), manner_of({axes, channel_axis, mode, cval, max_error, device, threads})}, image, out);
+      },
+      nb::sig(call.c_str()), function.summary, "image"_a, own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(), "mode"_a = "nearest",
+      "cval"_a = 0.0, "max_error"_a = nb::none(), "device"_a = nb::none(), "threads"_a = nb::none(), "out"_a = nb::none());
+  blur.def_static(
+      function.name,
+      [kernel](Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval, nb::handle max_error,
+               nb::handle device, nb::handle threads) {
+        return Blur{{kernel(arguments...), manner_of({axes, channel_axis, mode, cval, max_error, device, threads})}};
+      },
+      nb::sig(make.c_str()), make_summary.c_str(), own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(), "mode"_a = "nearest",
+      "cval"_a = 0.0, "max_error"_a = nb::none(), "device"_a = nb::none(), "threads"_a = nb::none());
+}
+
+void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
+  using nb::handle;
+  constexpr const char* kPerAxis = "float | collections.abc.Sequence[float]";
+  const std::string gaussian =
+      std::string("sigma: ") + kPerAxis + ", *, truncate: float | None = None, radius: int | collections.abc.Sequence[int] | None = None";
+  define(module, blur,
+         Function<handle, handle, handle>{"gaussian", gaussian_of, gaussian.c_str(),
+                                          "Blurs with the true Gaussian. sigma is in elements, one for all axes or one for each."},
+         "sigma"_a, nb::kw_only(), "truncate"_a = nb::none(), "radius"_a = nb::none());
+  const std::string box = std::string("radius: ") + kPerAxis +
+                          " | None = None, *, size: int | collections.abc.Sequence[int] | None = None, "
+                          "origin: int | collections.abc.Sequence[int] | None = None";
+  define(module, blur,
+         Function<handle, handle, handle>{"box", box_of, box.c_str(),
+                                          "The mean of a window around each element: of 2 * radius + 1 elements, or of size elements."},
+         "radius"_a = nb::none(), nb::kw_only(), "size"_a = nb::none(), "origin"_a = nb::none());
+  const std::string tent = std::string("radius: ") + kPerAxis + ", *";
+  define(module, blur, Function<handle>{"tent", tent_of, tent.c_str(), "Blurs with weights that fall linearly: max(0, radius + 1 - |i|)."},
+         "radius"_a, nb::kw_only());
+  constexpr const char* kWeights =
+      "weights: collections.abc.Sequence[float] | collections.abc.Sequence[collections.abc.Sequence[float]] | pymollify._types.Array, *, "
+      "normalize: bool = False";
+  define(module, blur,
+         Function<handle, handle>{"convolve", convolve_of, kWeights, "Convolves one axis with a list of weights, or two axes with a matrix."},
+         "weights"_a, nb::kw_only(), "normalize"_a = false);
+  define(module, blur,
+         Function<handle, handle>{"separable", separable_of, kWeights,
+                                  "Convolves each axis with a list of weights of its own, or all with the same."},
+         "weights"_a, nb::kw_only(), "normalize"_a = false);
+}
+
+void define_blur(nb::class_<Blur>& blur) {
+  blur.def(
+          "__call__", [](const Blur& self, nb::handle image, nb::handle out) { return apply(self.request, image, out); },
+          nb::sig("def __call__(self, image: pymollify._types.ArrayT, *, out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT"),
+          "image"_a, nb::kw_only(), "out"_a = nb::none())
+      .def("__repr__", [](const Blur& self) { return text_of(self.request); })
+      .def(
+          "__eq__", [](const Blur& self, nb::handle other) { return nb::isinstance<Blur>(other) && self == nb::cast<const Blur&>(other); },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def(
+          "__getstate__", [](const Blur& self) { return nb::make_tuple(function_name(self.request.kernel), arguments_of(self.request)); },
+          nb::sig("def __getstate__(self) -> tuple[str, dict[str, typing.Any]]"))
+      .def(
+          "__setstate__",
+          [](Blur& self, const nb::tuple& state) {
+            const nb::object made = nb::type<Blur>().attr(state[0])(**nb::dict(state[1]));
+            new (&self) Blur(nb::cast<const Blur&>(made));
+          },
+          nb::sig("def __setstate__(self, state: tuple[str, dict[str, typing.Any]], /) -> None"));
+}
+
+void define_plan(nb::module_& module) {
+  nb::class_<Summary>(module, "Plan", "How a blur of an array would run. str() explains it.")
+      .def_ro("algorithm", &Summary::algorithm, "The algorithms of the runs, joined by \" + \".")
+      .def_ro("error", &Summary::error, "The promised bound of the error, in the units of max_error.")
+      .def_ro("bytes", &Summary::bytes, "Bytes that the runs read and write.")
+      .def_ro("scratch_bytes", &Summary::scratch, "Bytes of memory beside the arrays.")
+      .def_ro("seconds", &Summary::seconds, "A rough time.")
+      .def_prop_ro(
+          "reach",
+          [](const Summary& self) {
+            std::vector<std::pair<int, int>> out;
+            for (const Reach& reach : self.reach) out.emplace_back(reach.before, reach.after);
+            return out;
+          },
+          "For each axis, how many elements before and after its own place an element can depend on.")
+      .def_ro("refusals", &Summary::refusals, "Algorithms that were not chosen, and why.")
+      .def("__str__", [](const Summary& self) { return self.explanation; })
+      .def("__repr__", [](const Summary& self) { return "<Plan: " + self.algorithm + ">"; });
+  module.def(
+      "plan", [](const Blur& blur, nb::handle image) { return summary_of(blur.request, image); },
+      nb::sig("def plan(blur: Blur, image: pymollify._types.Array) -> Plan"), "blur"_a, "image"_a, "How a blur of this array would run.");
+}
+
+void define_devices(nb::module_& module) {
+  nb::class_<DeviceEntry>(module, "Device", "A CPU or GPU that blurs can run on.")
+      .def_ro("name", &DeviceEntry::open_name, "The name for the argument device.")
+      .def_prop_ro("description", [](const DeviceEntry& self) { return self.info.name; }, "The name that its maker gave it.")
+      .def_prop_ro("driver", [](const DeviceEntry& self) { return self.info.driver; }, "What runs its programs.")
+      .def("__repr__", [](const DeviceEntry& self) { return "<Device " + self.open_name + ": " + self.info.name + ">"; });
+  module.def("devices", [] {
+    const nb::gil_scoped_release release;
+    return list_devices();
+  }, "The devices of this machine.");
+}
+
+}  // namespace
+}  // namespace mollify::python
+
+NB_MODULE(_core, module) {
+  using namespace mollify::python;
+  module.attr("__version__") = std::string(mollify::version());
+  nb::class_<Blur> blur(module, "Blur", "A blur that is set up once and called with many arrays. It can be pickled.");
+  define_blur(blur);
+  define_functions(module, blur);
+  define_plan(module);
+  define_devices(module);
+  module.def("clear_cache", &clear_cache, "Frees the prepared blurs and the memory that are kept for the next calls.");
+}

@@ -1,0 +1,183 @@
+#include "prepared.h"
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <mutex>
+#include <utility>
+
+#include "mollify/plan.h"
+#include "preparer.h"
+
+namespace mollify::python {
+namespace {
+
+/// Counts the images of a layout: their distances from the first one, in bytes.
+class ImageCounter {
+ public:
+  explicit ImageCounter(const std::vector<RunAxis>& axes) : axes_(axes), index_(axes.size(), 0) {}
+
+  std::ptrdiff_t src = 0;
+  std::ptrdiff_t dst = 0;
+
+  /// Whether there is another image.
+  bool next() {
+    for (std::size_t i = 0; i < axes_.size(); ++i) {
+      src += axes_[i].src_stride;
+      dst += axes_[i].dst_stride;
+      if (++index_[i] < axes_[i].extent) return true;
+      src -= axes_[i].src_stride * axes_[i].extent;
+      dst -= axes_[i].dst_stride * axes_[i].extent;
+      index_[i] = 0;
+    }
+    return false;
+  }
+
+ private:
+  const std::vector<RunAxis>& axes_;
+  std::vector<std::int64_t> index_;
+};
+
+void check(const Status& status) {
+  if (status) return;
+  std::string text = status.error().message;
+  for (const std::string& reason : status.error().reasons) text += "\n  " + reason;
+  throw std::runtime_error(text);
+}
+
+}  // namespace
+
+Prepared::Prepared(const Task& task) : task_(task) {
+  Preparer(task_).prepare(*this);
+}
+
+std::int64_t Prepared::held_bytes() const {
+  std::int64_t out = memory_bytes_;
+  for (const Step& step : steps_) out += step.executable ? step.executable->plan().scratch_bytes : 0;
+  return out;
+}
+
+Summary Prepared::summary() const {
+  Summary out;
+  out.error = error_;
+  out.scratch = held_bytes();
+  out.reach.resize(task_.src.shape.size());
+  for (const Step& step : steps_) {
+    if (!step.executable) {
+      out.explanation += "copy of the array, whose elements do not lie as images do\n";
+      continue;
+    }
+    const Plan& plan = step.executable->plan();
+    std::int64_t images = 1;
+    for (const RunAxis& axis : step.layout->images) images *= axis.extent;
+    out.algorithm += (out.algorithm.empty() ? "" : " + ") + plan.algorithm.id;
+    out.bytes += plan.moved_bytes * images;
+    out.seconds += plan.predicted_seconds * static_cast<double>(images);
+    if (step.layout->x_axis) out.reach[*step.layout->x_axis] = plan.reach.x;
+    if (step.layout->y_axis) out.reach[*step.layout->y_axis] = plan.reach.y;
+    for (const Refusal& refusal : plan.refusals) out.refusals.emplace_back(refusal.algorithm, refusal.reason);
+    out.explanation += std::to_string(images) + (images == 1 ? " image" : " images") + " of " + std::to_string(plan.src.width) + "x" +
+                       std::to_string(plan.src.height) + " " + std::string(info(plan.src.format).name) + " to " +
+                       std::string(info(plan.dst.format).name) + ": " + explain(plan);
+  }
+  return out;
+}
+
+void Prepared::run(const std::byte* src, std::byte* dst) {
+  for (Step& step : steps_) run_step(step, src, dst);
+}
+
+void Prepared::run_step(Step& step, const std::byte* src, std::byte* dst) {
+  const std::byte* from = step.from.whose == Place::Whose::source ? src : memory_[step.from.index].get();
+  std::byte* to = step.to.whose == Place::Whose::destination ? dst : memory_[step.to.index].get();
+  if (!step.executable) {
+    copy_array(task_.src.shape, step.to.element.bytes(), from, step.from.strides, to, step.to.strides);
+    return;
+  }
+  const Plan& plan = step.executable->plan();
+  const ImageLayout& layout = *step.layout;
+  const std::ptrdiff_t src_row = layout.src_row_bytes;
+  const std::ptrdiff_t dst_row = layout.dst_row_bytes;
+  if (layout.images.empty()) {
+    check(step.executable->run({plan.src, from, src_row}, {plan.dst, to, dst_row}, *step.workspace));
+    return;
+  }
+  constexpr std::size_t kMostImages = 512;
+  const std::size_t at_once = step.is_batch ? kMostImages : 1;
+  std::vector<ConstImageView> sources;
+  std::vector<ImageView> destinations;
+  ImageCounter counter(layout.images);
+  bool is_more = true;
+  while (is_more) {
+    sources.clear();
+    destinations.clear();
+    do {
+      sources.push_back({plan.src, from + counter.src, src_row});
+      destinations.push_back({plan.dst, to + counter.dst, dst_row});
+      is_more = counter.next();
+    } while (is_more && sources.size() < at_once);
+    check(step.executable->run(sources, destinations, *step.workspace));
+  }
+}
+
+namespace {
+
+/// Calls take an entry out and put it back, so that two equal tasks at once have one each. The last one stays however large it is.
+class Cache {
+ public:
+  std::unique_ptr<Prepared> take(const Task& task) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find_if(entries_, [&](const auto& entry) { return entry->task() == task; });
+    if (found == entries_.end()) return nullptr;
+    std::unique_ptr<Prepared> out = std::move(*found);
+    entries_.erase(found);
+    return out;
+  }
+
+  void put_back(std::unique_ptr<Prepared> prepared) {
+    const std::scoped_lock lock(mutex_);
+    entries_.push_front(std::move(prepared));
+    std::int64_t bytes = 0;
+    std::size_t kept = 0;
+    std::erase_if(entries_, [&](const auto& entry) {
+      bytes += entry->held_bytes();
+      const bool stays = kept == 0 || (kept < kEntries && bytes <= kMostBytes);
+      if (stays) ++kept;
+      return !stays;
+    });
+  }
+
+  void clear() {
+    const std::scoped_lock lock(mutex_);
+    entries_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kEntries = 16;
+  static constexpr std::int64_t kMostBytes = 256 << 20;
+
+  std::mutex mutex_;
+  std::list<std::unique_ptr<Prepared>> entries_;
+};
+
+Cache& cache() {
+  static auto* instance = new Cache;  // never destroyed: threads may outlive the interpreter
+  return *instance;
+}
+
+}  // namespace
+
+std::unique_ptr<Prepared> take(const Task& task) {
+  std::unique_ptr<Prepared> out = cache().take(task);
+  return out ? std::move(out) : std::make_unique<Prepared>(task);
+}
+
+void put_back(std::unique_ptr<Prepared> prepared) {
+  cache().put_back(std::move(prepared));
+}
+
+void clear_cache() {
+  cache().clear();
+}
+
+}  // namespace mollify::python

@@ -1,0 +1,97 @@
+// A request made ready for arrays of one shape: its runs, and the memory that they need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "array.h"
+#include "layout.h"
+#include "mollify/device.h"
+#include "request.h"
+
+namespace mollify::python {
+
+/// How the memory of the source and of the destination lie to each other.
+enum class Sharing : std::uint8_t { none, same_elements, otherwise };
+
+/// All that a Prepared depends on.
+struct Task {
+  Request request;
+  Geometry src;
+  Geometry dst;
+  Sharing sharing = Sharing::none;
+  bool is_aligned = true;  ///< Whether every element of both lies at a multiple of its size.
+  bool operator==(const Task&) const = default;
+};
+
+/// What cannot be done although it makes sense, with the plan's reasons.
+class Unsupported : public std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// What a caller is told of the runs.
+struct Summary {
+  std::string algorithm;     ///< of the runs, joined by " + "
+  double error = 0.0;        ///< in the array's numbers for integers, else relative to the largest magnitude
+  std::int64_t bytes = 0;    ///< that the runs move
+  std::int64_t scratch = 0;  ///< bytes
+  double seconds = 0.0;
+  std::vector<Reach> reach;  ///< for each axis of the array
+  std::vector<std::pair<std::string, std::string>> refusals;
+  std::string explanation;
+};
+
+/// It belongs to one call at a time.
+class Prepared {
+ public:
+  /// Throws std::invalid_argument or Unsupported.
+  explicit Prepared(const Task& task);
+
+  [[nodiscard]] const Task& task() const { return task_; }
+  [[nodiscard]] std::int64_t held_bytes() const;
+  [[nodiscard]] Summary summary() const;
+  /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error.
+  void run(const std::byte* src, std::byte* dst);
+
+ private:
+  friend class Preparer;
+
+  /// An array that a step reads or writes: the caller's, or one in between.
+  struct Place {
+    enum class Whose : std::uint8_t { source, destination, own } whose;
+    std::size_t index = 0;  ///< of own memory
+    Element element;
+    std::vector<std::ptrdiff_t> strides;
+  };
+  /// Copies if there is no executable.
+  struct Step {
+    Place from;
+    Place to;
+    std::optional<ImageLayout> layout;
+    std::optional<Executable> executable;
+    std::optional<Workspace> workspace;
+    bool is_batch = false;  ///< Whether images lie one after the other, so that the device may be given many at once.
+  };
+
+  void run_step(Step& step, const std::byte* src, std::byte* dst);
+
+  Task task_;
+  std::vector<Step> steps_;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::int64_t memory_bytes_ = 0;
+  double error_ = 0.0;
+};
+
+/// A Prepared for the task, newly made or one that an earlier call has put back.
+[[nodiscard]] std::unique_ptr<Prepared> take(const Task& task);
+/// Keeps it for the next call with an equal task.
+void put_back(std::unique_ptr<Prepared> prepared);
+/// Frees what no call is using.
+void clear_cache();
+
+}  // namespace mollify::python

@@ -1,0 +1,312 @@
+#include "preparer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <stdexcept>
+
+#include "devices.h"
+
+namespace mollify::python {
+namespace {
+
+// Own memory of a Prepared, by index.
+constexpr std::size_t kPackedSource = 0;
+constexpr std::size_t kPackedResult = 1;
+constexpr std::size_t kBetween = 2;  // and the next one: runs take turns
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw std::invalid_argument(message);
+}
+
+template <class T>
+T value_of(Result<T> result) {
+  if (result) return std::move(*result);
+  const Error& error = result.error();
+  std::string text = error.message;
+  for (const std::string& reason : error.reasons) text += "\n  " + reason;
+  if (error.code == ErrorCode::out_of_memory) throw std::bad_alloc();
+  if (error.code == ErrorCode::unsupported) throw Unsupported(text);
+  throw std::invalid_argument(text);
+}
+
+std::size_t axis_number(int axis, std::size_t dimensions, const char* argument) {
+  const int count = static_cast<int>(dimensions);
+  if (axis < -count || axis >= count) {
+    refuse(std::string(argument) + ": there is no axis " + std::to_string(axis) + " in an array of " + std::to_string(count) +
+           (count == 1 ? " axis" : " axes"));
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + count : axis);
+}
+
+bool contains(const std::vector<std::size_t>& list, std::size_t value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+/// The number that a half float holds in place of this one, which is in its range.
+double as_half(double value) {
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent);
+  const int bits = std::min(11, exponent + 24);  // fewer near zero
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, bits)), exponent - bits);
+}
+
+Matrix transposed(const Matrix& matrix) {
+  Matrix out = matrix;
+  std::swap(out.width, out.height);
+  std::swap(out.anchor.x, out.anchor.y);
+  for (std::int32_t y = 0; y < out.height; ++y) {
+    for (std::int32_t x = 0; x < out.width; ++x) {
+      out.weights[static_cast<std::size_t>(y * out.width + x)] = matrix.weights[static_cast<std::size_t>(x * matrix.width + y)];
+    }
+  }
+  return out;
+}
+
+std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t out = 1;
+  for (const std::int64_t extent : shape) out *= extent;
+  return out;
+}
+
+/// Whether images at these distances lie one after the other, none within the rows of another.
+bool lie_apart(const ImageLayout& layout, std::ptrdiff_t RunAxis::*stride, std::ptrdiff_t row_bytes, std::int64_t element) {
+  if (row_bytes < 0) return false;
+  std::ptrdiff_t span = row_bytes * (layout.height - 1) + std::int64_t{layout.width} * layout.channels * element;
+  std::vector<RunAxis> images = layout.images;
+  std::ranges::sort(images, std::less<>(), [&](const RunAxis& axis) { return std::abs(axis.*stride); });
+  for (const RunAxis& axis : images) {
+    if (std::abs(axis.*stride) < span) return false;
+    span += std::abs(axis.*stride) * (axis.extent - 1);
+  }
+  return true;
+}
+
+}  // namespace
+
+Preparer::Preparer(const Task& task) : task_(task) {
+  find_axes();
+  const std::size_t count = axes_.size();
+  modes_ = spread(task.request.manner.mode, count, "mode");
+  check_border();
+  if (const auto* matrix = std::get_if<MatrixKernel>(&task.request.kernel)) {
+    if (count != 2) refuse("weights: a matrix is for 2 axes, not " + std::to_string(count));
+    (void)matrix;
+    changed_ = axes_;
+    return;
+  }
+  kernels_ = axis_kernels(task.request.kernel, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_identity(kernels_[i])) changed_.push_back(axes_[i]);
+  }
+}
+
+void Preparer::find_axes() {
+  const Manner& manner = task_.request.manner;
+  const std::size_t dimensions = task_.src.shape.size();
+  std::optional<std::size_t> channel;
+  if (manner.channel_axis) channel = axis_number(*manner.channel_axis, dimensions, "channel_axis");
+  if (!manner.axes) {
+    for (std::size_t axis = 0; axis < dimensions; ++axis) {
+      if (axis != channel) axes_.push_back(axis);
+    }
+    return;
+  }
+  for (const int given : *manner.axes) {
+    const std::size_t axis = axis_number(given, dimensions, "axes");
+    if (contains(axes_, axis)) refuse("axes: axis " + std::to_string(axis) + " is named twice");
+    if (axis == channel) refuse("axes: axis " + std::to_string(axis) + " is the channel_axis");
+    axes_.push_back(axis);
+  }
+}
+
+void Preparer::check_border() const {
+  const double cval = task_.request.manner.cval;
+  const Element element = task_.src.element;
+  if (std::ranges::find(modes_, BorderMode::constant) == modes_.end()) {
+    if (cval != 0.0) refuse("cval: only mode \"constant\" uses it");
+    return;
+  }
+  if (element.is_integer() && (cval != std::floor(cval) || cval < 0.0 || cval > element.unit())) {
+    refuse("cval: an array of " + element.name() + " cannot hold " + std::to_string(cval));
+  }
+}
+
+double Preparer::border_value() const {
+  const double cval = task_.request.manner.cval;
+  if (task_.src.element.is_integer()) return cval / task_.src.element.unit();
+  return task_.src.element.bits == 16 ? as_half(cval) : cval;
+}
+
+Preparer::Place Preparer::own_place(std::size_t memory, Element element, std::span<const std::size_t> order) const {
+  return {Place::Whose::own, memory, element, packed_strides(task_.src.shape, order, element.bytes())};
+}
+
+std::optional<ImageLayout> Preparer::layout_of(const Place& from, const Place& to, const std::vector<std::size_t>& blurred) const {
+  std::vector<RunAxis> axes;
+  for (std::size_t i = 0; i < task_.src.shape.size(); ++i) {
+    axes.push_back({task_.src.shape[i], from.strides[i], to.strides[i], contains(blurred, i)});
+  }
+  return see_as_images(axes, from.element.bytes(), to.element.bytes());
+}
+
+/// The runs that lead from one place to the other; nothing if it takes an array in another order.
+std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to) const {
+  const bool in_one_run = kernels_.empty() && !changed_.empty();
+  std::vector<std::size_t> left = changed_;
+  const auto without = [&](const ImageLayout& layout) {
+    std::vector<std::size_t> out;
+    std::ranges::copy_if(left, std::back_inserter(out), [&](std::size_t axis) { return axis != layout.x_axis && axis != layout.y_axis; });
+    return out;
+  };
+  Steps steps;
+  while (true) {
+    std::optional<ImageLayout> layout = layout_of(from, to, left);
+    if (!layout) return std::nullopt;
+    if (without(*layout).empty()) {
+      steps.push_back({std::move(from), to, std::move(layout), {}, {}});
+      return steps;
+    }
+    if (in_one_run) return std::nullopt;
+    Place between = own_place(kBetween + steps.size() % 2, kBetweenRuns, order_of(to.strides));
+    layout = layout_of(from, between, left);
+    if (!layout) return std::nullopt;
+    left = without(*layout);
+    steps.push_back({std::move(from), between, std::move(layout), {}, {}});
+    from = std::move(between);
+  }
+}
+
+/// The first of these that the library has images for: from the source to the destination as they lie; the result packed in the order of
+/// the source; the source packed in the order of the result; both packed with the blurred axes nearest.
+Preparer::Steps Preparer::find_steps() const {
+  const Element element = task_.src.element;
+  const Place source{Place::Whose::source, 0, element, task_.src.strides};
+  const Place destination{Place::Whose::destination, 0, element, task_.dst.strides};
+  const bool reads_source = task_.is_aligned && task_.sharing != Sharing::otherwise;
+  if (reads_source) {
+    if (std::optional<Steps> steps = find_runs(source, destination)) return std::move(*steps);
+  }
+  if (reads_source) {
+    const Place packed = own_place(kPackedResult, element, order_of(task_.src.strides));
+    if (std::optional<Steps> steps = find_runs(source, packed)) {
+      steps->push_back({packed, destination, {}, {}, {}});
+      return std::move(*steps);
+    }
+  }
+  if (task_.is_aligned) {
+    const Place packed = own_place(kPackedSource, element, order_of(task_.dst.strides));
+    if (std::optional<Steps> steps = find_runs(packed, destination)) {
+      steps->insert(steps->begin(), {source, packed, {}, {}, {}});
+      return std::move(*steps);
+    }
+  }
+  std::vector<std::size_t> order(changed_.rbegin(), changed_.rend());
+  for (const std::size_t axis : order_of(task_.dst.strides)) {
+    if (!contains(order, axis)) order.push_back(axis);
+  }
+  const Place from = own_place(kPackedSource, element, order);
+  const Place to = own_place(kPackedResult, element, order);
+  std::optional<Steps> steps = find_runs(from, to);
+  if (!steps) refuse("image: an axis has more than 2^31 - 1 elements");
+  steps->insert(steps->begin(), {source, from, {}, {}, {}});
+  steps->push_back({to, destination, {}, {}, {}});
+  return std::move(*steps);
+}
+
+std::size_t Preparer::number_of(std::size_t array_axis) const {
+  return static_cast<std::size_t>(std::ranges::find(axes_, array_axis) - axes_.begin());
+}
+
+KernelSpec Preparer::kernel_of(const ImageLayout& layout) const {
+  if (!layout.x_axis && !layout.y_axis) return Gaussian{.sigma = {0.0, 0.0}};
+  if (const auto* kernel = std::get_if<MatrixKernel>(&task_.request.kernel)) {
+    return number_of(*layout.x_axis) == 1 ? kernel->matrix : transposed(kernel->matrix);
+  }
+  const auto kernel_along = [&](const std::optional<std::size_t>& axis) { return axis ? &kernels_[number_of(*axis)] : nullptr; };
+  return combine(kernel_along(layout.x_axis), kernel_along(layout.y_axis));
+}
+
+double Preparer::gain_of(const ImageLayout& layout) const {
+  double out = 1.0;
+  for (const std::optional<std::size_t>& axis : {layout.x_axis, layout.y_axis}) {
+    if (axis && !kernels_.empty()) out *= gain(kernels_[number_of(*axis)]);
+  }
+  return out;
+}
+
+double Preparer::sum_of(const ImageLayout& layout) const {
+  double out = 1.0;
+  for (const std::optional<std::size_t>& axis : {layout.x_axis, layout.y_axis}) {
+    if (axis && !kernels_.empty()) out *= sum(kernels_[number_of(*axis)]);
+  }
+  return out;
+}
+
+/// Each run adds its error to the result's. The full scale of a run on integers is 1, of the others the largest magnitude that the runs
+/// before them can make, so gains count for integers; for floats the error of each run is relative already.
+void Preparer::make_executables(Prepared& out) const {
+  const Manner& manner = task_.request.manner;
+  const Device device = open_device(manner.device, manner.threads);
+  std::vector<Step*> runs;
+  double gain = 1.0;
+  for (Step& step : out.steps_) {
+    if (!step.layout) continue;
+    runs.push_back(&step);
+    gain *= std::max(1.0, gain_of(*step.layout));
+  }
+  const auto amplification = [&](std::size_t run) {
+    if (!task_.src.element.is_integer()) return 1.0;
+    return run == 0 ? gain / std::max(1.0, gain_of(*runs[0]->layout)) : gain;
+  };
+  const double unit = task_.src.element.unit();
+  const double allowed = manner.max_error ? *manner.max_error / unit : default_max_error(task_.dst.element.format(1));
+  double left = allowed;
+  double sum_before = 1.0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Step& step = *runs[i];
+    const ImageLayout& layout = *step.layout;
+    const ImageDesc src{layout.width, layout.height, step.from.element.format(layout.channels)};
+    const ImageDesc dst{layout.width, layout.height, step.to.element.format(layout.channels)};
+    BlurSpec spec;
+    spec.kernel = kernel_of(layout);
+    if (layout.x_axis) spec.border.mode.x = modes_[number_of(*layout.x_axis)];
+    if (layout.y_axis) spec.border.mode.y = modes_[number_of(*layout.y_axis)];
+    spec.border.value.fill(border_value() * sum_before);
+    sum_before *= sum_of(layout);
+    const bool is_last = i + 1 == runs.size();
+    const double share = is_last ? left / amplification(i)
+                                 : std::min(default_max_error(kBetweenRuns.format(1)),
+                                            allowed / (static_cast<double>(runs.size()) * amplification(i)));
+    if (manner.max_error || runs.size() > 1) spec.accuracy.max_error = share;
+    left -= share * amplification(i);
+    const bool is_in_place = step.from.whose == Place::Whose::source && step.to.whose == Place::Whose::destination;
+    PlanOptions options;
+    if (is_in_place && task_.sharing == Sharing::same_elements) options.overlap = Overlap::in_place;
+    const Plan plan = value_of(make_plan(spec, src, dst, device.info(), options));
+    out.error_ += plan.predicted_error * amplification(i) * unit;
+    step.executable = value_of(device.prepare(plan));
+    step.workspace = value_of(step.executable->make_workspace());
+    step.is_batch = lie_apart(layout, &RunAxis::src_stride, layout.src_row_bytes, step.from.element.bytes()) &&
+                    lie_apart(layout, &RunAxis::dst_stride, layout.dst_row_bytes, step.to.element.bytes());
+  }
+}
+
+void Preparer::allocate(Prepared& out) {
+  const std::int64_t elements = elements_of(out.task_.src.shape);
+  out.memory_.resize(kBetween + 2);
+  for (const Step& step : out.steps_) {
+    if (step.to.whose != Place::Whose::own || out.memory_[step.to.index]) continue;
+    const std::int64_t bytes = elements * step.to.element.bytes();
+    out.memory_[step.to.index] = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
+    out.memory_bytes_ += bytes;
+  }
+}
+
+void Preparer::prepare(Prepared& out) {
+  out.steps_ = find_steps();
+  make_executables(out);
+  allocate(out);
+}
+
+}  // namespace mollify::python

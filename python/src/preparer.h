@@ -1,0 +1,50 @@
+// From a task to its runs: which axes each run blurs, from where to where, and how exact it must be.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "axis_kernel.h"
+#include "prepared.h"
+
+namespace mollify::python {
+
+class Preparer {
+ public:
+  /// Throws std::invalid_argument.
+  explicit Preparer(const Task& task);
+  /// Fills in the steps, the memory and the error. Throws std::invalid_argument, Unsupported or std::bad_alloc.
+  void prepare(Prepared& out);
+  /// The axes that the request blurs, in its order.
+  [[nodiscard]] const std::vector<std::size_t>& axes() const { return axes_; }
+
+ private:
+  using Place = Prepared::Place;
+  using Step = Prepared::Step;
+  using Steps = std::vector<Step>;
+
+  void find_axes();
+  void check_border() const;
+  [[nodiscard]] double border_value() const;
+
+  [[nodiscard]] Place own_place(std::size_t memory, Element element, std::span<const std::size_t> order) const;
+  [[nodiscard]] std::optional<ImageLayout> layout_of(const Place& from, const Place& to, const std::vector<std::size_t>& blurred) const;
+  [[nodiscard]] std::optional<Steps> find_runs(Place from, const Place& to) const;
+  [[nodiscard]] Steps find_steps() const;
+
+  [[nodiscard]] std::size_t number_of(std::size_t array_axis) const;
+  [[nodiscard]] KernelSpec kernel_of(const ImageLayout& layout) const;
+  [[nodiscard]] double gain_of(const ImageLayout& layout) const;
+  [[nodiscard]] double sum_of(const ImageLayout& layout) const;
+  void make_executables(Prepared& out) const;
+  static void allocate(Prepared& out);
+
+  const Task& task_;
+  std::vector<std::size_t> axes_;       // of the array
+  std::vector<AxisKernel> kernels_;     // of these axes; none for a matrix
+  std::vector<BorderMode> modes_;       // of these axes
+  std::vector<std::size_t> changed_;  // those axes that do not stay as they are
+};
+
+}  // namespace mollify::python
