@@ -1,5 +1,8 @@
 #include "array.h"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <string>
 
@@ -105,7 +108,13 @@ Array::~Array() {
 void Array::take_buffer(const char* argument) {
   geometry_.element = element_of(kind_of(buffer_->format != nullptr ? buffer_->format : "B", argument), buffer_->itemsize, argument);
   geometry_.shape.assign(buffer_->shape, buffer_->shape + buffer_->ndim);
-  geometry_.strides.assign(buffer_->strides, buffer_->strides + buffer_->ndim);
+  if (buffer_->strides != nullptr) {
+    geometry_.strides.assign(buffer_->strides, buffer_->strides + buffer_->ndim);
+  } else {  // ctypes leaves them out
+    geometry_.strides.resize(geometry_.shape.size());
+    std::ptrdiff_t stride = buffer_->itemsize;
+    for (std::size_t axis = geometry_.shape.size(); axis-- > 0; stride *= geometry_.shape[axis]) geometry_.strides[axis] = stride;
+  }
   data_ = static_cast<std::byte*>(buffer_->buf);
 }
 

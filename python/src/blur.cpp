@@ -1,5 +1,7 @@
 #include "blur.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
 #include <functional>
 #include <memory>

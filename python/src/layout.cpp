@@ -13,8 +13,11 @@ constexpr std::int64_t kMostPixels = std::numeric_limits<std::int32_t>::max();  
 
 class Seer {
  public:
-  Seer(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element)
-      : axes_(axes), src_element_(src_element), dst_element_(dst_element), is_used_(axes.size(), false) {}
+  Seer(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element, bool wants_both)
+      : axes_(axes), src_element_(src_element), dst_element_(dst_element), is_used_(axes.size(), false) {
+    const auto is_single = [](const RunAxis& axis) { return !axis.is_blurred || axis.extent == 1; };
+    prefers_single_ = wants_both && std::ranges::all_of(axes, is_single);
+  }
 
   std::optional<ImageLayout> see() {
     const bool is_one_element = std::ranges::all_of(axes_, [](const RunAxis& axis) { return axis.extent == 1; });
@@ -31,16 +34,18 @@ class Seer {
   }
 
  private:
-  /// The axis whose elements are so many elements apart in both arrays. A blurred axis of one element will do where there is no other.
+  /// The axis whose elements are so many elements apart in both arrays. A blurred axis of one element will do where there is no other, or
+  /// where it must.
   [[nodiscard]] std::optional<std::size_t> axis_at_distance(std::int64_t elements) const {
     std::optional<std::size_t> single;
+    std::optional<std::size_t> other;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       const RunAxis& axis = axes_[i];
       if (is_used_[i]) continue;
-      if (axis.extent > 1 && axis.src_stride == elements * src_element_ && axis.dst_stride == elements * dst_element_) return i;
       if (axis.extent == 1 && axis.is_blurred) single = i;
+      if (axis.extent > 1 && axis.src_stride == elements * src_element_ && axis.dst_stride == elements * dst_element_) other = i;
     }
-    return single;
+    return other && !(single && prefers_single_) ? other : single;
   }
 
   void use(std::size_t axis) { is_used_[axis] = true; }
@@ -153,6 +158,7 @@ class Seer {
   std::int64_t src_element_;
   std::int64_t dst_element_;
   std::vector<bool> is_used_;
+  bool prefers_single_ = false;
   ImageLayout layout_;
 };
 
@@ -176,8 +182,9 @@ void copy_axes(std::span<const CopyAxis> axes, const std::byte* src, std::byte* 
 
 }  // namespace
 
-std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element) {
-  return Seer(axes, src_element, dst_element).see();
+std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element,
+                                         bool wants_both) {
+  return Seer(axes, src_element, dst_element, wants_both).see();
 }
 
 std::vector<std::ptrdiff_t> packed_strides(std::span<const std::int64_t> shape, std::span<const std::size_t> order, std::int64_t element) {

@@ -157,6 +157,7 @@ void define_devices(nb::module_& module) {
 
 NB_MODULE(_core, module) {
   using namespace mollify::python;
+  nb::set_leak_warnings(false);  // a Blur that a program keeps until its end is nothing to print about
   module.attr("__version__") = std::string(mollify::version());
   nb::class_<Blur> blur(module, "Blur", "A blur that is set up once and called with many arrays. It can be pickled.");
   define_blur(blur);

@@ -69,6 +69,12 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
   return out;
 }
 
+/// Whether a run blurs down columns and has so few of them that to copy the array into another order takes less time.
+bool is_narrow(const ImageLayout& layout) {
+  constexpr std::int32_t kFewest = 32;
+  return layout.y_axis && !layout.x_axis && layout.width < kFewest && layout.height > 1;
+}
+
 /// Whether images at these distances lie one after the other, none within the rows of another.
 bool lie_apart(const ImageLayout& layout, std::ptrdiff_t RunAxis::*stride, std::ptrdiff_t row_bytes, std::int64_t element) {
   if (row_bytes < 0) return false;
@@ -89,9 +95,8 @@ Preparer::Preparer(const Task& task) : task_(task) {
   const std::size_t count = axes_.size();
   modes_ = spread(task.request.manner.mode, count, "mode");
   check_border();
-  if (const auto* matrix = std::get_if<MatrixKernel>(&task.request.kernel)) {
+  if (is_matrix()) {
     if (count != 2) refuse("weights: a matrix is for 2 axes, not " + std::to_string(count));
-    (void)matrix;
     changed_ = axes_;
     return;
   }
@@ -147,12 +152,14 @@ std::optional<ImageLayout> Preparer::layout_of(const Place& from, const Place& t
   for (std::size_t i = 0; i < task_.src.shape.size(); ++i) {
     axes.push_back({task_.src.shape[i], from.strides[i], to.strides[i], contains(blurred, i)});
   }
-  return see_as_images(axes, from.element.bytes(), to.element.bytes());
+  return see_as_images(axes, from.element.bytes(), to.element.bytes(), is_matrix());
 }
 
 /// The runs that lead from one place to the other; nothing if it takes an array in another order.
 std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to) const {
-  const bool in_one_run = kernels_.empty() && !changed_.empty();
+  const auto fits = [&](const std::optional<ImageLayout>& layout) {
+    return layout && (changed_.size() > 2 || !is_narrow(*layout));  // no order gives three axes wide rows
+  };
   std::vector<std::size_t> left = changed_;
   const auto without = [&](const ImageLayout& layout) {
     std::vector<std::size_t> out;
@@ -162,15 +169,15 @@ std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to) 
   Steps steps;
   while (true) {
     std::optional<ImageLayout> layout = layout_of(from, to, left);
-    if (!layout) return std::nullopt;
+    if (!fits(layout)) return std::nullopt;
     if (without(*layout).empty()) {
       steps.push_back({std::move(from), to, std::move(layout), {}, {}});
       return steps;
     }
-    if (in_one_run) return std::nullopt;
+    if (is_matrix()) return std::nullopt;  // it takes one run
     Place between = own_place(kBetween + steps.size() % 2, kBetweenRuns, order_of(to.strides));
     layout = layout_of(from, between, left);
-    if (!layout) return std::nullopt;
+    if (!fits(layout)) return std::nullopt;
     left = without(*layout);
     steps.push_back({std::move(from), between, std::move(layout), {}, {}});
     from = std::move(between);

@@ -24,6 +24,7 @@ class Preparer {
   using Step = Prepared::Step;
   using Steps = std::vector<Step>;
 
+  [[nodiscard]] bool is_matrix() const { return std::holds_alternative<MatrixKernel>(task_.request.kernel); }
   void find_axes();
   void check_border() const;
   [[nodiscard]] double border_value() const;
