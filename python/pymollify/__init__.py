@@ -1,4 +1,5 @@
 """Blurs arrays: the true Gaussian, boxes, tents and your own weights, with an error that you set."""
-from ._core import (Blur, Device, Plan, __version__, box, clear_cache, convolve, devices, gaussian, plan, separable, tent)
+from ._core import Blur, Device, Plan, box, clear_cache, convolve, devices, gaussian, plan, separable, tent, version
 
-__all__ = ["Blur", "Device", "Plan", "__version__", "box", "clear_cache", "convolve", "devices", "gaussian", "plan", "separable", "tent"]
+__version__ = version()
+__all__ = ["Blur", "Device", "Plan", "box", "clear_cache", "convolve", "devices", "gaussian", "plan", "separable", "tent", "version"]

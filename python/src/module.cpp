@@ -158,11 +158,11 @@ void define_devices(nb::module_& module) {
 NB_MODULE(_core, module) {
   using namespace mollify::python;
   nb::set_leak_warnings(false);  // a Blur that a program keeps until its end is nothing to print about
-  module.attr("__version__") = std::string(mollify::version());
   nb::class_<Blur> blur(module, "Blur", "A blur that is set up once and called with many arrays. It can be pickled.");
   define_blur(blur);
   define_functions(module, blur);
   define_plan(module);
   define_devices(module);
+  module.def("version", &mollify::version, "The version of the library.");
   module.def("clear_cache", &clear_cache, "Frees the prepared blurs and the memory that are kept for the next calls.");
 }
