@@ -160,6 +160,7 @@ struct KernelArguments {
 
   void operator()(const GaussianKernel& kernel) const {
     out["sigma"] = as_python(kernel.sigma);
+    if (kernel.order != GaussianKernel().order) out["order"] = as_python(kernel.order);
     if (kernel.truncate) out["truncate"] = *kernel.truncate;
     if (!kernel.radius.empty()) out["radius"] = as_python(kernel.radius);
   }
@@ -217,9 +218,11 @@ Manner manner_of(const MannerArguments& arguments) {
   return out;
 }
 
-Kernel gaussian_of(nb::handle sigma, nb::handle truncate, nb::handle radius) {
+Kernel gaussian_of(nb::handle sigma, nb::handle order, nb::handle truncate, nb::handle radius) {
   GaussianKernel out;
   out.sigma = list_of(sigma, "sigma", number_from_0);
+  out.order = list_of(order, "order", integer);
+  if (std::ranges::any_of(out.order, [](std::int32_t n) { return n < 0 || n > 4; })) refuse("order", "an integer from 0 to 4 is needed");
   if (!truncate.is_none()) out.truncate = number_from_0(truncate, "truncate");
   if (!radius.is_none()) out.radius = list_of(radius, "radius", integer);
   if (out.truncate && !out.radius.empty()) refuse("radius", "either truncate or radius ends the kernel, not both");

@@ -45,13 +45,20 @@ char kind_of(std::string_view format, const char* argument) {
 
 char kind_of(const nb::dlpack::dtype& dtype) {
   switch (static_cast<nb::dlpack::dtype_code>(dtype.code)) {
-    case nb::dlpack::dtype_code::UInt: return 'u';
-    case nb::dlpack::dtype_code::Int: return 'i';
-    case nb::dlpack::dtype_code::Float: return 'f';
-    case nb::dlpack::dtype_code::Bfloat: return 'B';
-    case nb::dlpack::dtype_code::Complex: return 'c';
-    case nb::dlpack::dtype_code::Bool: return 'b';
-    default: return ' ';
+    case nb::dlpack::dtype_code::UInt:
+      return 'u';
+    case nb::dlpack::dtype_code::Int:
+      return 'i';
+    case nb::dlpack::dtype_code::Float:
+      return 'f';
+    case nb::dlpack::dtype_code::Bfloat:
+      return 'B';
+    case nb::dlpack::dtype_code::Complex:
+      return 'c';
+    case nb::dlpack::dtype_code::Bool:
+      return 'b';
+    default:
+      return ' ';
   }
 }
 
@@ -71,8 +78,7 @@ struct NumPy {
   }
 
  private:
-  explicit NumPy(nb::module_ numpy)
-      : array_type(numpy.attr("ndarray")), empty(numpy.attr("empty")), empty_like(numpy.attr("empty_like")) {}
+  explicit NumPy(nb::module_ numpy) : array_type(numpy.attr("ndarray")), empty(numpy.attr("empty")), empty_like(numpy.attr("empty_like")) {}
 };
 
 }  // namespace

@@ -9,10 +9,57 @@
 namespace mollify::python {
 namespace {
 
+/// The last tap of a Gaussian, and of its derivatives, that is sampled.
+std::int32_t last_tap(const GaussianAxis& gaussian) {
+  constexpr double kEndless = 8.0;  // sigma: beyond, no float32 notices a tap
+  if (gaussian.radius) return *gaussian.radius;
+  return static_cast<std::int32_t>(std::floor(gaussian.truncate.value_or(kEndless) * gaussian.sigma + 0.5));
+}
+
+/// A derivative of the Gaussian q(x) exp(-x^2 / (2 sigma^2)), whose weights without q have the sum 1. q of the next derivative is
+/// q' - q x / sigma^2.
+AxisTaps derivative_taps(const GaussianAxis& gaussian, std::int32_t order) {
+  const double variance = gaussian.sigma * gaussian.sigma;
+  std::vector<double> q{1.0};  // coefficients
+  for (std::int32_t n = 0; n < order; ++n) {
+    std::vector<double> next(q.size() + 1, 0.0);
+    for (std::size_t power = 0; power < q.size(); ++power) {
+      if (power > 0) next[power - 1] += static_cast<double>(power) * q[power];
+      next[power + 1] -= q[power] / variance;
+    }
+    q = std::move(next);
+  }
+  const std::int32_t radius = last_tap(gaussian);
+  AxisTaps out{{}, radius};
+  double sum = 0.0;
+  for (std::int32_t i = -radius; i <= radius; ++i) {
+    const double x = -i;  // the library correlates
+    const double bell = std::exp(-x * x / (2.0 * variance));
+    double polynomial = 0.0;
+    for (auto coefficient = q.rbegin(); coefficient != q.rend(); ++coefficient) polynomial = polynomial * x + *coefficient;
+    out.weights.push_back(polynomial * bell);
+    sum += bell;
+  }
+  for (double& weight : out.weights) weight /= sum;
+  return out;
+}
+
 struct KernelsOfAxes {
   std::size_t axes;
 
   std::vector<AxisKernel> operator()(const GaussianKernel& kernel) const {
+    std::vector<AxisKernel> out = gaussians(kernel);
+    const std::vector<std::int32_t> orders = spread(kernel.order, axes, "order");
+    if (std::ranges::all_of(orders, [](std::int32_t order) { return order == 0; })) return out;
+    for (std::size_t i = 0; i < axes; ++i) {
+      const auto& gaussian = std::get<GaussianAxis>(out[i]);
+      if (gaussian.sigma == 0.0 && orders[i] > 0) throw std::invalid_argument("order: an axis of sigma 0 has no derivative");
+      const AxisTaps nothing{{1.0}, 0};
+      out[i] = TapsAxis{gaussian.sigma == 0.0 ? nothing : derivative_taps(gaussian, orders[i]), Normalization::none};
+    }
+    return out;
+  }
+  std::vector<AxisKernel> gaussians(const GaussianKernel& kernel) const {
     const std::vector<double> sigmas = spread(kernel.sigma, axes, "sigma");
     std::vector<AxisKernel> out;
     for (const double sigma : sigmas) out.emplace_back(GaussianAxis{sigma, {}, kernel.truncate});

@@ -41,7 +41,8 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
 }
 
 void check_out(const Geometry& image, const Geometry& out) {
-  if (out.element != image.element) throw nb::type_error(("out: it is " + out.element.name() + ", image is " + image.element.name()).c_str());
+  if (out.element != image.element)
+    throw nb::type_error(("out: it is " + out.element.name() + ", image is " + image.element.name()).c_str());
   if (out.shape == image.shape) return;
   throw std::invalid_argument("out: its shape is " + text_of(out.shape) + ", that of image " + text_of(image.shape));
 }

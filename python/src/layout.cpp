@@ -204,15 +204,18 @@ std::vector<std::size_t> order_of(std::span<const std::ptrdiff_t> strides) {
   return order;
 }
 
-void copy_array(std::span<const std::int64_t> shape, std::int64_t element, const std::byte* src, std::span<const std::ptrdiff_t> src_strides,
-                std::byte* dst, std::span<const std::ptrdiff_t> dst_strides) {
+void copy_array(std::span<const std::int64_t> shape, std::int64_t element, const std::byte* src,
+                std::span<const std::ptrdiff_t> src_strides, std::byte* dst, std::span<const std::ptrdiff_t> dst_strides) {
   std::vector<CopyAxis> axes;  // the outermost first
   for (const std::size_t axis : order_of(dst_strides)) axes.insert(axes.begin(), {shape[axis], src_strides[axis], dst_strides[axis]});
   if (axes.empty()) axes.push_back({1, 0, 0});
   switch (element) {
-    case 1: return copy_axes<1>(axes, src, dst);
-    case 2: return copy_axes<2>(axes, src, dst);
-    default: return copy_axes<4>(axes, src, dst);
+    case 1:
+      return copy_axes<1>(axes, src, dst);
+    case 2:
+      return copy_axes<2>(axes, src, dst);
+    default:
+      return copy_axes<4>(axes, src, dst);
   }
 }
 

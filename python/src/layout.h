@@ -31,8 +31,8 @@ struct ImageLayout {
 };
 
 /// Sees the array as images that a run can blur along one or two of its axes, as many as it can; along none if no axis is blurred.
-/// Nothing where no axis has neighbouring elements in both the source and the destination. Sizes of elements are in bytes. `wants_both` says
-/// that one run must blur two axes, even if that makes many images of one element.
+/// Nothing where no axis has neighbouring elements in both the source and the destination. Sizes of elements are in bytes. `wants_both`
+/// says that one run must blur two axes, even if that makes many images of one element.
 [[nodiscard]] std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element,
                                                        bool wants_both);
 
@@ -43,7 +43,7 @@ struct ImageLayout {
 [[nodiscard]] std::vector<std::size_t> order_of(std::span<const std::ptrdiff_t> strides);
 
 /// Copies an array element by element.
-void copy_array(std::span<const std::int64_t> shape, std::int64_t element, const std::byte* src, std::span<const std::ptrdiff_t> src_strides,
-                std::byte* dst, std::span<const std::ptrdiff_t> dst_strides);
+void copy_array(std::span<const std::int64_t> shape, std::int64_t element, const std::byte* src,
+                std::span<const std::ptrdiff_t> src_strides, std::byte* dst, std::span<const std::ptrdiff_t> dst_strides);
 
 }  // namespace mollify::python

@@ -46,15 +46,17 @@ void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>&
   const std::string call = std::string("def ") + function.name + "(image: pymollify._types.ArrayT, " + function.arguments + ", " +
                            kMannerArguments + ", out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT";
   const std::string make = std::string("def ") + function.name + "(" + function.arguments + ", " + kMannerArguments + ") -> Blur";
-  const std::string make_summary = std::string("Prepares ") + function.name + "() for many calls. It takes the same arguments, without image and out.";
+  const std::string make_summary =
+      std::string("Prepares ") + function.name + "() for many calls. It takes the same arguments, without image and out.";
   module.def(
       function.name,
       [kernel](nb::handle image, Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval,
                nb::handle max_error, nb::handle device, nb::handle threads, nb::handle out) {
         return apply({kernel(arguments...), manner_of({axes, channel_axis, mode, cval, max_error, device, threads})}, image, out);
       },
-      nb::sig(call.c_str()), function.summary, "image"_a, own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(), "mode"_a = "nearest",
-      "cval"_a = 0.0, "max_error"_a = nb::none(), "device"_a = nb::none(), "threads"_a = nb::none(), "out"_a = nb::none());
+      nb::sig(call.c_str()), function.summary, "image"_a, own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(),
+      "mode"_a = "nearest", "cval"_a = 0.0, "max_error"_a = nb::none(), "device"_a = nb::none(), "threads"_a = nb::none(),
+      "out"_a = nb::none());
   blur.def_static(
       function.name,
       [kernel](Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval, nb::handle max_error,
@@ -68,12 +70,13 @@ void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>&
 void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
   using nb::handle;
   constexpr const char* kPerAxis = "float | collections.abc.Sequence[float]";
-  const std::string gaussian =
-      std::string("sigma: ") + kPerAxis + ", *, truncate: float | None = None, radius: int | collections.abc.Sequence[int] | None = None";
+  const std::string gaussian = std::string("sigma: ") + kPerAxis +
+                               ", *, order: int | collections.abc.Sequence[int] = 0, truncate: float | None = None, radius: int | "
+                               "collections.abc.Sequence[int] | None = None";
   define(module, blur,
-         Function<handle, handle, handle>{"gaussian", gaussian_of, gaussian.c_str(),
-                                          "Blurs with the true Gaussian. sigma is in elements, one for all axes or one for each."},
-         "sigma"_a, nb::kw_only(), "truncate"_a = nb::none(), "radius"_a = nb::none());
+         Function<handle, handle, handle, handle>{"gaussian", gaussian_of, gaussian.c_str(),
+                                                  "Blurs with the true Gaussian. sigma is in elements, one for all axes or one for each."},
+         "sigma"_a, nb::kw_only(), "order"_a = 0, "truncate"_a = nb::none(), "radius"_a = nb::none());
   const std::string box = std::string("radius: ") + kPerAxis +
                           " | None = None, *, size: int | collections.abc.Sequence[int] | None = None, "
                           "origin: int | collections.abc.Sequence[int] | None = None";
@@ -87,9 +90,10 @@ void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
   constexpr const char* kWeights =
       "weights: collections.abc.Sequence[float] | collections.abc.Sequence[collections.abc.Sequence[float]] | pymollify._types.Array, *, "
       "normalize: bool = False";
-  define(module, blur,
-         Function<handle, handle>{"convolve", convolve_of, kWeights, "Convolves one axis with a list of weights, or two axes with a matrix."},
-         "weights"_a, nb::kw_only(), "normalize"_a = false);
+  define(
+      module, blur,
+      Function<handle, handle>{"convolve", convolve_of, kWeights, "Convolves one axis with a list of weights, or two axes with a matrix."},
+      "weights"_a, nb::kw_only(), "normalize"_a = false);
   define(module, blur,
          Function<handle, handle>{"separable", separable_of, kWeights,
                                   "Convolves each axis with a list of weights of its own, or all with the same."},
@@ -99,7 +103,8 @@ void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
 void define_blur(nb::class_<Blur>& blur) {
   blur.def(
           "__call__", [](const Blur& self, nb::handle image, nb::handle out) { return apply(self.request, image, out); },
-          nb::sig("def __call__(self, image: pymollify._types.ArrayT, *, out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT"),
+          nb::sig("def __call__(self, image: pymollify._types.ArrayT, *, out: pymollify._types.ArrayT | None = None) -> "
+                  "pymollify._types.ArrayT"),
           "image"_a, nb::kw_only(), "out"_a = nb::none())
       .def("__repr__", [](const Blur& self) { return text_of(self.request); })
       .def(
@@ -143,13 +148,18 @@ void define_plan(nb::module_& module) {
 void define_devices(nb::module_& module) {
   nb::class_<DeviceEntry>(module, "Device", "A CPU or GPU that blurs can run on.")
       .def_ro("name", &DeviceEntry::open_name, "The name for the argument device.")
-      .def_prop_ro("description", [](const DeviceEntry& self) { return self.info.name; }, "The name that its maker gave it.")
-      .def_prop_ro("driver", [](const DeviceEntry& self) { return self.info.driver; }, "What runs its programs.")
+      .def_prop_ro(
+          "description", [](const DeviceEntry& self) { return self.info.name; }, "The name that its maker gave it.")
+      .def_prop_ro(
+          "driver", [](const DeviceEntry& self) { return self.info.driver; }, "What runs its programs.")
       .def("__repr__", [](const DeviceEntry& self) { return "<Device " + self.open_name + ": " + self.info.name + ">"; });
-  module.def("devices", [] {
-    const nb::gil_scoped_release release;
-    return list_devices();
-  }, "The devices of this machine.");
+  module.def(
+      "devices",
+      [] {
+        const nb::gil_scoped_release release;
+        return list_devices();
+      },
+      "The devices of this machine.");
 }
 
 }  // namespace

@@ -282,9 +282,9 @@ void Preparer::make_executables(Prepared& out) const {
     spec.border.value.fill(border_value() * sum_before);
     sum_before *= sum_of(layout);
     const bool is_last = i + 1 == runs.size();
-    const double share = is_last ? left / amplification(i)
-                                 : std::min(default_max_error(kBetweenRuns.format(1)),
-                                            allowed / (static_cast<double>(runs.size()) * amplification(i)));
+    const double share =
+        is_last ? left / amplification(i)
+                : std::min(default_max_error(kBetweenRuns.format(1)), allowed / (static_cast<double>(runs.size()) * amplification(i)));
     if (manner.max_error || runs.size() > 1) spec.accuracy.max_error = share;
     left -= share * amplification(i);
     const bool is_in_place = step.from.whose == Place::Whose::source && step.to.whose == Place::Whose::destination;

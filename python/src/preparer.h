@@ -42,9 +42,9 @@ class Preparer {
   static void allocate(Prepared& out);
 
   const Task& task_;
-  std::vector<std::size_t> axes_;       // of the array
-  std::vector<AxisKernel> kernels_;     // of these axes; none for a matrix
-  std::vector<BorderMode> modes_;       // of these axes
+  std::vector<std::size_t> axes_;     // of the array
+  std::vector<AxisKernel> kernels_;   // of these axes; none for a matrix
+  std::vector<BorderMode> modes_;     // of these axes
   std::vector<std::size_t> changed_;  // those axes that do not stay as they are
 };
 

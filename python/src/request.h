@@ -19,6 +19,7 @@ struct GaussianKernel {
   PerArrayAxis<double> sigma;
   PerArrayAxis<std::int32_t> radius;  ///< empty: the accuracy decides
   std::optional<double> truncate;
+  PerArrayAxis<std::int32_t> order{0};  ///< of the derivative
   bool operator==(const GaussianKernel&) const = default;
 };
 

@@ -20,6 +20,9 @@ COLOURS = np.random.default_rng(2).integers(0, 256, (20, 30, 3), dtype=np.uint8)
     ("gaussian", {"sigma": 1, "radius": -2}, ValueError, "radius: "),
     ("gaussian", {"sigma": 1, "radius": 2, "truncate": 3}, ValueError, "radius: .*truncate"),
     ("gaussian", {"sigma": 1, "truncate": -1}, ValueError, "truncate: "),
+    ("gaussian", {"sigma": 1, "order": 5}, ValueError, "order: "),
+    ("gaussian", {"sigma": 1, "order": [0, 1, 0]}, ValueError, "order: 3 values for 2 axes"),
+    ("gaussian", {"sigma": (1, 0), "order": 1}, ValueError, "order: .*sigma 0"),
     ("gaussian", {"sigma": 1, "axes": 2}, ValueError, "axes: there is no axis 2 in an array of 2 axes"),
     ("gaussian", {"sigma": 1, "axes": (0, -2)}, ValueError, "axes: axis 0 is named twice"),
     ("gaussian", {"sigma": 1, "axes": (0, 1), "channel_axis": -1}, ValueError, "axes: axis 1 is the channel_axis"),
@@ -61,7 +64,7 @@ def test_refusals_name_the_argument(function, arguments, error, message):
 
 def test_unknown_arguments_are_refused():
     with pytest.raises(TypeError):
-        mollify.gaussian(IMAGE, 1.0, order=1)
+        mollify.gaussian(IMAGE, 1.0, output=np.float32)
     with pytest.raises(TypeError):
         mollify.gaussian(IMAGE, 1.0, (0, 1))
 
@@ -95,7 +98,7 @@ BLURS = [
     mollify.Blur.gaussian(3),
     mollify.Blur.gaussian((1, 2.5), truncate=4, axes=(-2, -1), mode=("wrap", "constant"), cval=7, max_error=0.01, threads=2),
     mollify.Blur.gaussian(3, radius=(4, 5), device="cpu"),
-    mollify.Blur.box(2.5), mollify.Blur.box(size=4), mollify.Blur.box(size=(4, 5), origin=(1, -2)), mollify.Blur.tent((1, 2)),
+    mollify.Blur.gaussian(3, order=(0, 1)), mollify.Blur.box(2.5), mollify.Blur.box(size=4), mollify.Blur.box(size=(4, 5), origin=(1, -2)), mollify.Blur.tent((1, 2)),
     mollify.Blur.convolve([1, 2, 3], axes=0), mollify.Blur.convolve([[1, 2, 3], [4, 5, 6]], normalize=True),
     mollify.Blur.separable([[1, 2, 3], [4, 5]]), mollify.Blur.separable([1, 2], normalize=True, channel_axis=None),
 ]

@@ -136,6 +136,17 @@ def test_truncate_rounds_as_scipy_does(truncate):
         assert reference.worst_error(mollify.gaussian(image, sigma, truncate=truncate, mode="mirror"), exact, source=image) <= 2e-5
 
 
+@pytest.mark.parametrize("order", [1, 2, 3, 4, (0, 1), (2, 1)])
+@pytest.mark.parametrize("end", [{"truncate": 4.0}, {"radius": 7}, {}])
+def test_derivatives_are_those_of_scipy(order, end):
+    from scipy import ndimage
+    image = random_array(14, (50, 60), np.float32)
+    exact = ndimage.gaussian_filter(image.astype(float), (1.5, 2.5), order=order, mode="reflect", **(end or {"truncate": 9.0}))
+    blur = mollify.Blur.gaussian((1.5, 2.5), order=order, mode="reflect", **end)
+    response = ndimage.gaussian_filter(np.pad([[1.0]], 25), (1.5, 2.5), order=order, mode="constant", truncate=9.0)
+    assert reference.worst_error(blur(image), exact, gain=abs(response).sum(), source=image) <= 2e-5
+
+
 @pytest.mark.parametrize("size, origin", [(4, 0), (5, 1), (6, -2), (7, 3)])
 def test_windows_lie_as_those_of_scipy(size, origin):
     from scipy import ndimage
