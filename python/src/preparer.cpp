@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "devices.h"
+#include "error_budget.h"
 
 namespace mollify::python {
 namespace {
@@ -250,52 +251,50 @@ double Preparer::sum_of(const ImageLayout& layout) const {
   return out;
 }
 
-/// Each run adds its error to the result's. The full scale of a run on integers is 1, of the others the largest magnitude that the runs
-/// before them can make, so gains count for integers; for floats the error of each run is relative already.
-void Preparer::make_executables(Prepared& out) const {
+BlurSpec Preparer::spec_of(const ImageLayout& layout, double border_value) const {
+  BlurSpec spec;
+  spec.kernel = kernel_of(layout);
+  if (layout.x_axis) spec.border.mode.x = modes_[number_of(*layout.x_axis)];
+  if (layout.y_axis) spec.border.mode.y = modes_[number_of(*layout.y_axis)];
+  spec.border.value.fill(border_value);
+  return spec;
+}
+
+/// Makes the run of a step. Returns the error that its plan promises.
+double Preparer::make_run(Step& step, const BlurSpec& spec, const Device& device) const {
+  const ImageLayout& layout = *step.layout;
+  const ImageDesc src{layout.width, layout.height, step.from.element.format(layout.channels)};
+  const ImageDesc dst{layout.width, layout.height, step.to.element.format(layout.channels)};
+  const bool is_direct = step.from.whose == Place::Whose::source && step.to.whose == Place::Whose::destination;
+  PlanOptions options;
+  if (is_direct && task_.sharing == Sharing::same_elements) options.overlap = Overlap::in_place;
+  const Plan plan = value_of(make_plan(spec, src, dst, device.info(), options));
+  step.executable = value_of(device.prepare(plan));
+  step.workspace = value_of(step.executable->make_workspace());
+  step.is_batch = lie_apart(layout, &RunAxis::src_stride, layout.src_row_bytes, step.from.element.bytes()) &&
+                  lie_apart(layout, &RunAxis::dst_stride, layout.dst_row_bytes, step.to.element.bytes());
+  return plan.predicted_error;
+}
+
+void Preparer::make_runs(Prepared& out) const {
   const Manner& manner = task_.request.manner;
+  const Element element = task_.src.element;
   const Device device = open_device(manner.device, manner.threads);
   std::vector<Step*> runs;
-  double gain = 1.0;
+  std::vector<double> gains;
   for (Step& step : out.steps_) {
     if (!step.layout) continue;
     runs.push_back(&step);
-    gain *= std::max(1.0, gain_of(*step.layout));
+    gains.push_back(gain_of(*step.layout));
   }
-  const auto amplification = [&](std::size_t run) {
-    if (!task_.src.element.is_integer()) return 1.0;
-    return run == 0 ? gain / std::max(1.0, gain_of(*runs[0]->layout)) : gain;
-  };
-  const double unit = task_.src.element.unit();
-  const double allowed = manner.max_error ? *manner.max_error / unit : default_max_error(task_.dst.element.format(1));
-  double left = allowed;
-  double sum_before = 1.0;
+  const double allowed = manner.max_error ? *manner.max_error / element.unit() : default_max_error(element.format(1));
+  const ErrorBudget budget(allowed, gains, element.is_integer());
+  double border = border_value();  // blurred by the runs before
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    Step& step = *runs[i];
-    const ImageLayout& layout = *step.layout;
-    const ImageDesc src{layout.width, layout.height, step.from.element.format(layout.channels)};
-    const ImageDesc dst{layout.width, layout.height, step.to.element.format(layout.channels)};
-    BlurSpec spec;
-    spec.kernel = kernel_of(layout);
-    if (layout.x_axis) spec.border.mode.x = modes_[number_of(*layout.x_axis)];
-    if (layout.y_axis) spec.border.mode.y = modes_[number_of(*layout.y_axis)];
-    spec.border.value.fill(border_value() * sum_before);
-    sum_before *= sum_of(layout);
-    const bool is_last = i + 1 == runs.size();
-    const double share =
-        is_last ? left / amplification(i)
-                : std::min(default_max_error(kBetweenRuns.format(1)), allowed / (static_cast<double>(runs.size()) * amplification(i)));
-    if (manner.max_error || runs.size() > 1) spec.accuracy.max_error = share;
-    left -= share * amplification(i);
-    const bool is_in_place = step.from.whose == Place::Whose::source && step.to.whose == Place::Whose::destination;
-    PlanOptions options;
-    if (is_in_place && task_.sharing == Sharing::same_elements) options.overlap = Overlap::in_place;
-    const Plan plan = value_of(make_plan(spec, src, dst, device.info(), options));
-    out.error_ += plan.predicted_error * amplification(i) * unit;
-    step.executable = value_of(device.prepare(plan));
-    step.workspace = value_of(step.executable->make_workspace());
-    step.is_batch = lie_apart(layout, &RunAxis::src_stride, layout.src_row_bytes, step.from.element.bytes()) &&
-                    lie_apart(layout, &RunAxis::dst_stride, layout.dst_row_bytes, step.to.element.bytes());
+    BlurSpec spec = spec_of(*runs[i]->layout, border);
+    spec.accuracy.max_error = budget.share(i);
+    out.error_ += budget.in_result(i, make_run(*runs[i], spec, device)) * element.unit();
+    border *= sum_of(*runs[i]->layout);
   }
 }
 
@@ -312,7 +311,7 @@ void Preparer::allocate(Prepared& out) {
 
 void Preparer::prepare(Prepared& out) {
   out.steps_ = find_steps();
-  make_executables(out);
+  make_runs(out);
   allocate(out);
 }
 

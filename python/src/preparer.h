@@ -38,7 +38,9 @@ class Preparer {
   [[nodiscard]] KernelSpec kernel_of(const ImageLayout& layout) const;
   [[nodiscard]] double gain_of(const ImageLayout& layout) const;
   [[nodiscard]] double sum_of(const ImageLayout& layout) const;
-  void make_executables(Prepared& out) const;
+  [[nodiscard]] BlurSpec spec_of(const ImageLayout& layout, double border_value) const;
+  [[nodiscard]] double make_run(Step& step, const BlurSpec& spec, const Device& device) const;
+  void make_runs(Prepared& out) const;
   static void allocate(Prepared& out);
 
   const Task& task_;
