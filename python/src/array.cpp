@@ -125,6 +125,8 @@ void Array::take_buffer(const char* argument) {
 }
 
 void Array::take_tensor(nb::handle object, const char* argument, Use use) {
+  const nb::object requires_grad = nb::getattr(object, "requires_grad", nb::none());
+  if (requires_grad.ptr() == Py_True) refuse(argument, "a tensor that requires a gradient must be detached: a blur has none yet");
   if (!nb::try_cast(object, tensor_)) {
     refuse(argument, "an array is needed, by the buffer protocol or by DLPack, not " + full_name(object.type()));
   }

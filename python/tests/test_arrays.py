@@ -88,6 +88,10 @@ def test_torch_tensors_come_back_for_torch_tensors(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
     result = mollify.gaussian(TorchTensor(IMAGE), 2.0)
     assert type(result) is TorchTensor and np.array_equal(result.values, EXPECTED)
+    needs_gradient = TorchTensor(IMAGE)
+    needs_gradient.requires_grad = True
+    with pytest.raises(TypeError, match="image: .*detached"):
+        mollify.gaussian(needs_gradient, 2.0)
     out = TorchTensor(np.zeros_like(IMAGE))
     assert mollify.gaussian(TorchTensor(IMAGE), 2.0, out=out) is out and np.array_equal(out.values, EXPECTED)
 
