@@ -160,6 +160,7 @@ struct KernelArguments {
 
   void operator()(const GaussianKernel& kernel) const {
     out["sigma"] = as_python(kernel.sigma);
+    if (kernel.amount) out["amount"] = *kernel.amount;
     if (kernel.order != GaussianKernel().order) out["order"] = as_python(kernel.order);
     if (kernel.truncate) out["truncate"] = *kernel.truncate;
     if (!kernel.radius.empty()) out["radius"] = as_python(kernel.radius);
@@ -230,6 +231,12 @@ Kernel gaussian_of(nb::handle sigma, nb::handle order, nb::handle truncate, nb::
   return out;
 }
 
+Kernel unsharp_of(nb::handle sigma, nb::handle amount, nb::handle truncate, nb::handle radius) {
+  Kernel out = gaussian_of(sigma, nb::int_(0), truncate, radius);
+  std::get<GaussianKernel>(out).amount = number(amount, "amount");
+  return out;
+}
+
 Kernel box_of(nb::handle radius, nb::handle size, nb::handle origin) {
   if (radius.is_none() == size.is_none()) refuse("size", "either size or radius is needed");
   BoxKernel out;
@@ -278,6 +285,8 @@ Kernel separable_of(nb::handle weights, nb::handle normalize) {
 
 const char* function_name(const Kernel& kernel) {
   constexpr std::array<const char*, 5> kNames{"gaussian", "box", "tent", "separable", "convolve"};
+  const auto* gaussian = std::get_if<GaussianKernel>(&kernel);
+  if (gaussian != nullptr && gaussian->amount) return "unsharp";
   const auto* separable = std::get_if<SeparableKernel>(&kernel);
   return separable != nullptr && separable->is_for_one_axis ? "convolve" : kNames[kernel.index()];
 }

@@ -23,6 +23,7 @@ struct MannerArguments {
 // They throw TypeError and ValueError whose messages begin with the name of the argument.
 [[nodiscard]] Manner manner_of(const MannerArguments& arguments);
 [[nodiscard]] Kernel gaussian_of(nb::handle sigma, nb::handle order, nb::handle truncate, nb::handle radius);
+[[nodiscard]] Kernel unsharp_of(nb::handle sigma, nb::handle amount, nb::handle truncate, nb::handle radius);
 [[nodiscard]] Kernel box_of(nb::handle radius, nb::handle size, nb::handle origin);
 [[nodiscard]] Kernel tent_of(nb::handle radius);
 [[nodiscard]] Kernel convolve_of(nb::handle weights, nb::handle normalize);

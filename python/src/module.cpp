@@ -77,6 +77,13 @@ void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
          Function<handle, handle, handle, handle>{"gaussian", gaussian_of, gaussian.c_str(),
                                                   "Blurs with the true Gaussian. sigma is in elements, one for all axes or one for each."},
          "sigma"_a, nb::kw_only(), "order"_a = 0, "truncate"_a = nb::none(), "radius"_a = nb::none());
+  const std::string unsharp =
+      std::string("sigma: ") + kPerAxis +
+      ", amount: float = 1.0, *, truncate: float | None = None, radius: int | collections.abc.Sequence[int] | None = None";
+  define(module, blur,
+         Function<handle, handle, handle, handle>{"unsharp", unsharp_of, unsharp.c_str(),
+                                                  "Adds amount times what a Gaussian takes away from the image to the image."},
+         "sigma"_a, "amount"_a = 1.0, nb::kw_only(), "truncate"_a = nb::none(), "radius"_a = nb::none());
   const std::string box = std::string("radius: ") + kPerAxis +
                           " | None = None, *, size: int | collections.abc.Sequence[int] | None = None, "
                           "origin: int | collections.abc.Sequence[int] | None = None";

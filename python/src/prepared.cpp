@@ -53,7 +53,9 @@ Prepared::Prepared(const Task& task) : task_(task) {
 
 std::int64_t Prepared::held_bytes() const {
   std::int64_t out = memory_bytes_;
-  for (const Step& step : steps_) out += step.executable ? step.executable->plan().scratch_bytes : 0;
+  for (const Step& step : steps_) {
+    if (const auto* run = std::get_if<Run>(&step.work)) out += run->executable->plan().scratch_bytes;
+  }
   return out;
 }
 
@@ -63,18 +65,19 @@ Summary Prepared::summary() const {
   out.scratch = held_bytes();
   out.reach.resize(task_.src.shape.size());
   for (const Step& step : steps_) {
-    if (!step.executable) {
-      out.explanation += "copy of the array, whose elements do not lie as images do\n";
+    const auto* run = std::get_if<Run>(&step.work);
+    if (run == nullptr) {
+      out.explanation += std::holds_alternative<Copy>(step.work) ? "copy of the array into another order\n" : "sum of image and blur\n";
       continue;
     }
-    const Plan& plan = step.executable->plan();
+    const Plan& plan = run->executable->plan();
     std::int64_t images = 1;
-    for (const RunAxis& axis : step.layout->images) images *= axis.extent;
+    for (const RunAxis& axis : run->layout.images) images *= axis.extent;
     out.algorithm += (out.algorithm.empty() ? "" : " + ") + plan.algorithm.id;
     out.bytes += plan.moved_bytes * images;
     out.seconds += plan.predicted_seconds * static_cast<double>(images);
-    if (step.layout->x_axis) out.reach[*step.layout->x_axis] = plan.reach.x;
-    if (step.layout->y_axis) out.reach[*step.layout->y_axis] = plan.reach.y;
+    if (run->layout.x_axis) out.reach[*run->layout.x_axis] = plan.reach.x;
+    if (run->layout.y_axis) out.reach[*run->layout.y_axis] = plan.reach.y;
     for (const Refusal& refusal : plan.refusals) out.refusals.emplace_back(refusal.algorithm, refusal.reason);
     out.explanation += std::to_string(images) + (images == 1 ? " image" : " images") + " of " + std::to_string(plan.src.width) + "x" +
                        std::to_string(plan.src.height) + " " + std::string(info(plan.src.format).name) + " to " +
@@ -84,26 +87,37 @@ Summary Prepared::summary() const {
 }
 
 void Prepared::run(const std::byte* src, std::byte* dst) {
-  for (Step& step : steps_) run_step(step, src, dst);
+  for (Step& step : steps_) {
+    const std::byte* from = step.from.whose == Place::Whose::source ? src : memory_[step.from.index].get();
+    std::byte* to = step.to.whose == Place::Whose::destination ? dst : memory_[step.to.index].get();
+    std::visit([&](auto& todo) { work(step, todo, from, to); }, step.work);
+  }
 }
 
-void Prepared::run_step(Step& step, const std::byte* src, std::byte* dst) {
-  const std::byte* from = step.from.whose == Place::Whose::source ? src : memory_[step.from.index].get();
-  std::byte* to = step.to.whose == Place::Whose::destination ? dst : memory_[step.to.index].get();
-  if (!step.executable) {
-    copy_array(task_.src.shape, step.to.element.bytes(), from, step.from.strides, to, step.to.strides);
-    return;
-  }
-  const Plan& plan = step.executable->plan();
-  const ImageLayout& layout = *step.layout;
+void Prepared::work(const Step& step, Copy /*copy*/, const std::byte* from, std::byte* to) const {
+  copy_array(task_.src.shape, step.to.element.bytes(), from, step.from.strides, to, step.to.strides);
+}
+
+void Prepared::work(const Step& /*step*/, const Sharpen& sharpen, const std::byte* from, std::byte* to) const {
+  const auto* blurred = reinterpret_cast<const float*>(from);
+  auto* image = reinterpret_cast<float*>(to);
+  std::int64_t count = 1;
+  for (const std::int64_t extent : task_.src.shape) count *= extent;
+  const auto amount = static_cast<float>(sharpen.amount);
+  for (std::int64_t i = 0; i < count; ++i) image[i] += amount * (image[i] - blurred[i]);
+}
+
+void Prepared::work(const Step& /*step*/, Run& run, const std::byte* from, std::byte* to) const {
+  const Plan& plan = run.executable->plan();
+  const ImageLayout& layout = run.layout;
   const std::ptrdiff_t src_row = layout.src_row_bytes;
   const std::ptrdiff_t dst_row = layout.dst_row_bytes;
   if (layout.images.empty()) {
-    check(step.executable->run({plan.src, from, src_row}, {plan.dst, to, dst_row}, *step.workspace));
+    check(run.executable->run({plan.src, from, src_row}, {plan.dst, to, dst_row}, *run.workspace));
     return;
   }
   constexpr std::size_t kMostImages = 512;
-  const std::size_t at_once = step.is_batch ? kMostImages : 1;
+  const std::size_t at_once = run.is_batch ? kMostImages : 1;
   std::vector<ConstImageView> sources;
   std::vector<ImageView> destinations;
   ImageCounter counter(layout.images);
@@ -116,7 +130,7 @@ void Prepared::run_step(Step& step, const std::byte* src, std::byte* dst) {
       destinations.push_back({plan.dst, to + counter.dst, dst_row});
       is_more = counter.next();
     } while (is_more && sources.size() < at_once);
-    check(step.executable->run(sources, destinations, *step.workspace));
+    check(run.executable->run(sources, destinations, *run.workspace));
   }
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "array.h"
@@ -68,17 +70,27 @@ class Prepared {
     Element element;
     std::vector<std::ptrdiff_t> strides;
   };
-  /// Copies if there is no executable.
+  struct Copy {};
+  /// A run of the library on each of the images that the array is seen as.
+  struct Run {
+    ImageLayout layout;
+    std::optional<Executable> executable{};
+    std::optional<Workspace> workspace{};
+    bool is_batch = false;  ///< Whether images lie one after the other, so that the device may be given many at once.
+  };
+  /// Adds `amount` times the difference of `to` and `from`, its blur, to `to`. Both are packed float32.
+  struct Sharpen {
+    double amount;
+  };
   struct Step {
     Place from;
     Place to;
-    std::optional<ImageLayout> layout;
-    std::optional<Executable> executable;
-    std::optional<Workspace> workspace;
-    bool is_batch = false;  ///< Whether images lie one after the other, so that the device may be given many at once.
+    std::variant<Copy, Run, Sharpen> work;
   };
 
-  void run_step(Step& step, const std::byte* src, std::byte* dst);
+  void work(const Step& step, Copy, const std::byte* from, std::byte* to) const;
+  void work(const Step& step, Run& run, const std::byte* from, std::byte* to) const;
+  void work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const;
 
   Task task_;
   std::vector<Step> steps_;

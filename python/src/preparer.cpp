@@ -1,7 +1,9 @@
 #include "preparer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <new>
 #include <stdexcept>
 
@@ -15,6 +17,9 @@ namespace {
 constexpr std::size_t kPackedSource = 0;
 constexpr std::size_t kPackedResult = 1;
 constexpr std::size_t kBetween = 2;  // and the next one: runs take turns
+constexpr std::size_t kSharpened = 4;
+constexpr std::size_t kBlurred = 5;
+constexpr std::size_t kMemories = 6;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw std::invalid_argument(message);
@@ -148,7 +153,7 @@ Preparer::Place Preparer::own_place(std::size_t memory, Element element, std::sp
   return {Place::Whose::own, memory, element, packed_strides(task_.src.shape, order, element.bytes())};
 }
 
-std::optional<ImageLayout> Preparer::layout_of(const Place& from, const Place& to, const std::vector<std::size_t>& blurred) const {
+std::optional<ImageLayout> Preparer::layout_of(const Place& from, const Place& to, const Axes& blurred) const {
   std::vector<RunAxis> axes;
   for (std::size_t i = 0; i < task_.src.shape.size(); ++i) {
     axes.push_back({task_.src.shape[i], from.strides[i], to.strides[i], contains(blurred, i)});
@@ -157,13 +162,13 @@ std::optional<ImageLayout> Preparer::layout_of(const Place& from, const Place& t
 }
 
 /// The runs that lead from one place to the other; nothing if it takes an array in another order.
-std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to) const {
+std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to, const Axes& changed) const {
   const auto fits = [&](const std::optional<ImageLayout>& layout) {
-    return layout && (changed_.size() > 2 || !is_narrow(*layout));  // no order gives three axes wide rows
+    return layout && (changed.size() > 2 || !is_narrow(*layout));  // no order gives three axes wide rows
   };
-  std::vector<std::size_t> left = changed_;
+  Axes left = changed;
   const auto without = [&](const ImageLayout& layout) {
-    std::vector<std::size_t> out;
+    Axes out;
     std::ranges::copy_if(left, std::back_inserter(out), [&](std::size_t axis) { return axis != layout.x_axis && axis != layout.y_axis; });
     return out;
   };
@@ -172,7 +177,7 @@ std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to) 
     std::optional<ImageLayout> layout = layout_of(from, to, left);
     if (!fits(layout)) return std::nullopt;
     if (without(*layout).empty()) {
-      steps.push_back({std::move(from), to, std::move(layout), {}, {}});
+      steps.push_back({std::move(from), to, Prepared::Run{std::move(*layout)}});
       return steps;
     }
     if (is_matrix()) return std::nullopt;  // it takes one run
@@ -180,45 +185,40 @@ std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to) 
     layout = layout_of(from, between, left);
     if (!fits(layout)) return std::nullopt;
     left = without(*layout);
-    steps.push_back({std::move(from), between, std::move(layout), {}, {}});
+    steps.push_back({std::move(from), between, Prepared::Run{std::move(*layout)}});
     from = std::move(between);
   }
 }
 
 /// The first of these that the library has images for: from the source to the destination as they lie; the result packed in the order of
-/// the source; the source packed in the order of the result; both packed with the blurred axes nearest.
-Preparer::Steps Preparer::find_steps() const {
-  const Element element = task_.src.element;
-  const Place source{Place::Whose::source, 0, element, task_.src.strides};
-  const Place destination{Place::Whose::destination, 0, element, task_.dst.strides};
+/// the source; the source packed in the order of the result; both packed with the changed axes nearest.
+Preparer::Steps Preparer::find_steps(const Place& source, const Place& destination, const Axes& changed) const {
   const bool reads_source = task_.is_aligned && task_.sharing != Sharing::otherwise;
   if (reads_source) {
-    if (std::optional<Steps> steps = find_runs(source, destination)) return std::move(*steps);
-  }
-  if (reads_source) {
-    const Place packed = own_place(kPackedResult, element, order_of(task_.src.strides));
-    if (std::optional<Steps> steps = find_runs(source, packed)) {
-      steps->push_back({packed, destination, {}, {}, {}});
+    if (std::optional<Steps> steps = find_runs(source, destination, changed)) return std::move(*steps);
+    const Place packed = own_place(kPackedResult, destination.element, order_of(source.strides));
+    if (std::optional<Steps> steps = find_runs(source, packed, changed)) {
+      steps->push_back({packed, destination, Prepared::Copy{}});
       return std::move(*steps);
     }
   }
   if (task_.is_aligned) {
-    const Place packed = own_place(kPackedSource, element, order_of(task_.dst.strides));
-    if (std::optional<Steps> steps = find_runs(packed, destination)) {
-      steps->insert(steps->begin(), {source, packed, {}, {}, {}});
+    const Place packed = own_place(kPackedSource, source.element, order_of(destination.strides));
+    if (std::optional<Steps> steps = find_runs(packed, destination, changed)) {
+      steps->insert(steps->begin(), {source, packed, Prepared::Copy{}});
       return std::move(*steps);
     }
   }
-  std::vector<std::size_t> order(changed_.rbegin(), changed_.rend());
-  for (const std::size_t axis : order_of(task_.dst.strides)) {
+  Axes order(changed.rbegin(), changed.rend());
+  for (const std::size_t axis : order_of(destination.strides)) {
     if (!contains(order, axis)) order.push_back(axis);
   }
-  const Place from = own_place(kPackedSource, element, order);
-  const Place to = own_place(kPackedResult, element, order);
-  std::optional<Steps> steps = find_runs(from, to);
+  const Place from = own_place(kPackedSource, source.element, order);
+  const Place to = own_place(kPackedResult, destination.element, order);
+  std::optional<Steps> steps = find_runs(from, to, changed);
   if (!steps) refuse("image: an axis has more than 2^31 - 1 elements");
-  steps->insert(steps->begin(), {source, from, {}, {}, {}});
-  steps->push_back({to, destination, {}, {}, {}});
+  steps->insert(steps->begin(), {source, from, Prepared::Copy{}});
+  steps->push_back({to, destination, Prepared::Copy{}});
   return std::move(*steps);
 }
 
@@ -262,56 +262,98 @@ BlurSpec Preparer::spec_of(const ImageLayout& layout, double border_value) const
 
 /// Makes the run of a step. Returns the error that its plan promises.
 double Preparer::make_run(Step& step, const BlurSpec& spec, const Device& device) const {
-  const ImageLayout& layout = *step.layout;
+  auto& run = std::get<Prepared::Run>(step.work);
+  const ImageLayout& layout = run.layout;
   const ImageDesc src{layout.width, layout.height, step.from.element.format(layout.channels)};
   const ImageDesc dst{layout.width, layout.height, step.to.element.format(layout.channels)};
   const bool is_direct = step.from.whose == Place::Whose::source && step.to.whose == Place::Whose::destination;
   PlanOptions options;
   if (is_direct && task_.sharing == Sharing::same_elements) options.overlap = Overlap::in_place;
   const Plan plan = value_of(make_plan(spec, src, dst, device.info(), options));
-  step.executable = value_of(device.prepare(plan));
-  step.workspace = value_of(step.executable->make_workspace());
-  step.is_batch = lie_apart(layout, &RunAxis::src_stride, layout.src_row_bytes, step.from.element.bytes()) &&
-                  lie_apart(layout, &RunAxis::dst_stride, layout.dst_row_bytes, step.to.element.bytes());
+  run.executable = value_of(device.prepare(plan));
+  run.workspace = value_of(run.executable->make_workspace());
+  run.is_batch = lie_apart(layout, &RunAxis::src_stride, layout.src_row_bytes, step.from.element.bytes()) &&
+                 lie_apart(layout, &RunAxis::dst_stride, layout.dst_row_bytes, step.to.element.bytes());
   return plan.predicted_error;
 }
 
-void Preparer::make_runs(Prepared& out) const {
+/// Makes the runs of steps that follow one another. Returns the error of their result, where `allowed` is the largest, in the library's
+/// units.
+double Preparer::make_runs(Steps& steps, double allowed) const {
   const Manner& manner = task_.request.manner;
-  const Element element = task_.src.element;
   const Device device = open_device(manner.device, manner.threads);
-  std::vector<Step*> runs;
+  std::vector<std::pair<Step*, const ImageLayout*>> runs;
   std::vector<double> gains;
-  for (Step& step : out.steps_) {
-    if (!step.layout) continue;
-    runs.push_back(&step);
-    gains.push_back(gain_of(*step.layout));
+  for (Step& step : steps) {
+    const auto* run = std::get_if<Prepared::Run>(&step.work);
+    if (run == nullptr) continue;
+    runs.emplace_back(&step, &run->layout);
+    gains.push_back(gain_of(run->layout));
   }
-  const double allowed = manner.max_error ? *manner.max_error / element.unit() : default_max_error(element.format(1));
-  const ErrorBudget budget(allowed, gains, element.is_integer());
+  const ErrorBudget budget(allowed, gains, task_.src.element.is_integer());
   double border = border_value();  // blurred by the runs before
+  double error = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    BlurSpec spec = spec_of(*runs[i]->layout, border);
+    const auto& [step, layout] = runs[i];
+    BlurSpec spec = spec_of(*layout, border);
     spec.accuracy.max_error = budget.share(i);
-    out.error_ += budget.in_result(i, make_run(*runs[i], spec, device)) * element.unit();
-    border *= sum_of(*runs[i]->layout);
+    error += budget.in_result(i, make_run(*step, spec, device));
+    border *= sum_of(*layout);
   }
+  return error;
 }
 
-void Preparer::allocate(Prepared& out) {
-  const std::int64_t elements = elements_of(out.task_.src.shape);
-  out.memory_.resize(kBetween + 2);
+void Preparer::add(Steps steps, Prepared& out) {
+  std::ranges::move(steps, std::back_inserter(out.steps_));
+}
+
+/// The image in float32, its blur, the sum of both, and that as the caller's numbers.
+///
+/// The result is (1 + amount) times the image less amount times the blur, which can be 1 + 2 amount times as large as the image. The blur
+/// may make half of the error, the other two a quarter each.
+double Preparer::prepare_sharpening(double amount, double allowed, Prepared& out) const {
+  const Axes order = order_of(task_.dst.strides);
+  const Place image = own_place(kSharpened, kBetweenRuns, order);
+  const Place blurred = own_place(kBlurred, kBetweenRuns, order);
+  const double weight = std::abs(amount);
+  const double largest = task_.src.element.is_integer() ? 1.0 : 1.0 + 2.0 * weight;  // that errors are relative to
+  Steps read = find_steps(source(), image, {});
+  Steps blur = find_steps(source(), blurred, changed_);
+  Steps write = find_steps(image, destination(), {});
+  double error = make_runs(read, allowed * largest / (4.0 * (1.0 + weight))) * (1.0 + weight) / largest;
+  error += make_runs(blur, allowed * largest / (2.0 * std::max(weight, 0.5))) * weight / largest;
+  error += make_runs(write, allowed * largest / (4.0 * (1.0 + 2.0 * weight))) * (1.0 + 2.0 * weight) / largest;
+  add(std::move(read), out);
+  add(std::move(blur), out);
+  out.steps_.push_back({blurred, image, Prepared::Sharpen{amount}});
+  add(std::move(write), out);
+  return error;
+}
+
+void Preparer::allocate(Prepared& out) const {
+  std::array<std::int64_t, kMemories> bytes{};
   for (const Step& step : out.steps_) {
-    if (step.to.whose != Place::Whose::own || out.memory_[step.to.index]) continue;
-    const std::int64_t bytes = elements * step.to.element.bytes();
-    out.memory_[step.to.index] = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
-    out.memory_bytes_ += bytes;
+    if (step.to.whose != Place::Whose::own) continue;
+    bytes[step.to.index] = std::max(bytes[step.to.index], elements_of(task_.src.shape) * step.to.element.bytes());
+  }
+  for (const std::int64_t size : bytes) {
+    out.memory_.push_back(size > 0 ? std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size)) : nullptr);
+    out.memory_bytes_ += size;
   }
 }
 
-void Preparer::prepare(Prepared& out) {
-  out.steps_ = find_steps();
-  make_runs(out);
+void Preparer::prepare(Prepared& out) const {
+  const Element element = task_.src.element;
+  const std::optional<double>& max_error = task_.request.manner.max_error;
+  const double allowed = max_error ? *max_error / element.unit() : default_max_error(element.format(1));
+  const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
+  if (gaussian != nullptr && gaussian->amount) {
+    out.error_ = prepare_sharpening(*gaussian->amount, allowed, out) * element.unit();
+  } else {
+    Steps steps = find_steps(source(), destination(), changed_);
+    out.error_ = make_runs(steps, allowed) * element.unit();
+    add(std::move(steps), out);
+  }
   allocate(out);
 }
 

@@ -15,24 +15,25 @@ class Preparer {
   /// Throws std::invalid_argument.
   explicit Preparer(const Task& task);
   /// Fills in the steps, the memory and the error. Throws std::invalid_argument, Unsupported or std::bad_alloc.
-  void prepare(Prepared& out);
-  /// The axes that the request blurs, in its order.
-  [[nodiscard]] const std::vector<std::size_t>& axes() const { return axes_; }
+  void prepare(Prepared& out) const;
 
  private:
   using Place = Prepared::Place;
   using Step = Prepared::Step;
   using Steps = std::vector<Step>;
+  using Axes = std::vector<std::size_t>;  // of the array
 
   [[nodiscard]] bool is_matrix() const { return std::holds_alternative<MatrixKernel>(task_.request.kernel); }
   void find_axes();
   void check_border() const;
   [[nodiscard]] double border_value() const;
 
+  [[nodiscard]] Place source() const { return {Place::Whose::source, 0, task_.src.element, task_.src.strides}; }
+  [[nodiscard]] Place destination() const { return {Place::Whose::destination, 0, task_.dst.element, task_.dst.strides}; }
   [[nodiscard]] Place own_place(std::size_t memory, Element element, std::span<const std::size_t> order) const;
-  [[nodiscard]] std::optional<ImageLayout> layout_of(const Place& from, const Place& to, const std::vector<std::size_t>& blurred) const;
-  [[nodiscard]] std::optional<Steps> find_runs(Place from, const Place& to) const;
-  [[nodiscard]] Steps find_steps() const;
+  [[nodiscard]] std::optional<ImageLayout> layout_of(const Place& from, const Place& to, const Axes& blurred) const;
+  [[nodiscard]] std::optional<Steps> find_runs(Place from, const Place& to, const Axes& changed) const;
+  [[nodiscard]] Steps find_steps(const Place& source, const Place& destination, const Axes& changed) const;
 
   [[nodiscard]] std::size_t number_of(std::size_t array_axis) const;
   [[nodiscard]] KernelSpec kernel_of(const ImageLayout& layout) const;
@@ -40,14 +41,16 @@ class Preparer {
   [[nodiscard]] double sum_of(const ImageLayout& layout) const;
   [[nodiscard]] BlurSpec spec_of(const ImageLayout& layout, double border_value) const;
   [[nodiscard]] double make_run(Step& step, const BlurSpec& spec, const Device& device) const;
-  void make_runs(Prepared& out) const;
-  static void allocate(Prepared& out);
+  [[nodiscard]] double make_runs(Steps& steps, double allowed) const;
+  static void add(Steps steps, Prepared& out);
+  [[nodiscard]] double prepare_sharpening(double amount, double allowed, Prepared& out) const;
+  void allocate(Prepared& out) const;
 
   const Task& task_;
-  std::vector<std::size_t> axes_;     // of the array
-  std::vector<AxisKernel> kernels_;   // of these axes; none for a matrix
-  std::vector<BorderMode> modes_;     // of these axes
-  std::vector<std::size_t> changed_;  // those axes that do not stay as they are
+  Axes axes_;                        // that the request blurs, in its order
+  std::vector<AxisKernel> kernels_;  // of these axes; none for a matrix
+  std::vector<BorderMode> modes_;    // of these axes
+  Axes changed_;                     // those axes that do not stay as they are
 };
 
 }  // namespace mollify::python

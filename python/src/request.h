@@ -20,6 +20,7 @@ struct GaussianKernel {
   PerArrayAxis<std::int32_t> radius;  ///< empty: the accuracy decides
   std::optional<double> truncate;
   PerArrayAxis<std::int32_t> order{0};  ///< of the derivative
+  std::optional<double> amount;         ///< of what the blur takes away that is added to the image; unset: the blur itself is wanted
   bool operator==(const GaussianKernel&) const = default;
 };
 

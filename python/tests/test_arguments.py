@@ -38,6 +38,8 @@ COLOURS = np.random.default_rng(2).integers(0, 256, (20, 30, 3), dtype=np.uint8)
     ("gaussian", {"sigma": 1, "threads": 1.5}, TypeError, "threads: "),
     ("gaussian", {"sigma": 1, "device": "abacus"}, ValueError, "device: .*abacus"),
     ("gaussian", {"sigma": 1, "device": 3}, TypeError, "device: "),
+    ("unsharp", {"sigma": 1, "amount": "much"}, TypeError, "amount: "),
+    ("unsharp", {"sigma": -1}, ValueError, "sigma: "),
     ("box", {}, ValueError, "size: "),
     ("box", {"radius": 1, "size": 3}, ValueError, "size: "),
     ("box", {"radius": 1, "origin": 1}, ValueError, "origin: "),
@@ -98,7 +100,8 @@ BLURS = [
     mollify.Blur.gaussian(3),
     mollify.Blur.gaussian((1, 2.5), truncate=4, axes=(-2, -1), mode=("wrap", "constant"), cval=7, max_error=0.01, threads=2),
     mollify.Blur.gaussian(3, radius=(4, 5), device="cpu"),
-    mollify.Blur.gaussian(3, order=(0, 1)), mollify.Blur.box(2.5), mollify.Blur.box(size=4), mollify.Blur.box(size=(4, 5), origin=(1, -2)), mollify.Blur.tent((1, 2)),
+    mollify.Blur.gaussian(3, order=(0, 1)), mollify.Blur.unsharp(3, 0.5, radius=9),
+    mollify.Blur.box(2.5), mollify.Blur.box(size=4), mollify.Blur.box(size=(4, 5), origin=(1, -2)), mollify.Blur.tent((1, 2)),
     mollify.Blur.convolve([1, 2, 3], axes=0), mollify.Blur.convolve([[1, 2, 3], [4, 5, 6]], normalize=True),
     mollify.Blur.separable([[1, 2, 3], [4, 5]]), mollify.Blur.separable([1, 2], normalize=True, channel_axis=None),
 ]

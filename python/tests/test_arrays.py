@@ -141,6 +141,12 @@ def test_out_may_share_memory_with_the_image(src, dst):
     assert np.array_equal(out, expected)
 
 
+def test_sharpened_in_place():
+    image = IMAGE.copy()
+    expected = mollify.unsharp(image, 2.0, 0.5)
+    assert mollify.unsharp(image, 2.0, 0.5, out=image) is image and np.array_equal(image, expected)
+
+
 def test_transposed_in_place():
     memory = np.random.default_rng(4).integers(0, 256, (30, 30), dtype=np.uint8)
     expected = mollify.gaussian(memory.copy(), (1.0, 3.0))

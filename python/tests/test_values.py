@@ -178,6 +178,26 @@ def test_max_error_is_held(dtype, max_error):
     assert reference.worst_error(blur(image), exact, source=image) <= mollify.plan(blur, image).error <= allowed
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_unsharp(data):
+    image = data.draw(arrays(most_axes=3))
+    amount = data.draw(st.sampled_from([0.0, 0.5, 1.0, 3.0, -0.75]))
+    sigma = data.draw(st.lists(st.sampled_from([0.0, 1.0, 1.75]), min_size=image.ndim, max_size=image.ndim))
+    mode = data.draw(st.sampled_from(MODES))
+    blur = mollify.Blur.unsharp(sigma, amount, mode=mode, radius=data.draw(st.sampled_from([None, 3])))
+    ends = [{"radius": 3}] * image.ndim if "radius" in repr(blur) else [{}] * image.ndim
+    blurred = image.astype(float)
+    for axis, (s, end) in enumerate(zip(sigma, ends)):
+        blurred = reference.convolve_axis(blurred, reference.gaussian_weights(s, **end), axis, mode)
+    exact = image + amount * (image - blurred)
+    promised = mollify.plan(blur, image).error
+    assert promised <= ALLOWED[image.dtype.type] * (1 + 1e-9)
+    if image.dtype == np.float16:
+        exact = np.clip(exact, -65504, 65504)
+    assert reference.worst_error(blur(image), exact, gain=1 + 2 * abs(amount), source=image) <= promised * (1 + 1e-9)
+
+
 def test_an_axis_without_blur_is_copied_bit_by_bit():
     image = random_array(12, (5, 6, 7), np.uint16)
     assert np.array_equal(mollify.gaussian(image, 0.0), image)
