@@ -9,7 +9,7 @@
 namespace mollify::python {
 namespace {
 
-constexpr std::string_view kSupported = "uint8, uint16, float16 and float32 are";
+constexpr std::string_view kSupported = "bool, int8, uint8, int16, uint16, float16 and float32 are";
 
 [[noreturn]] void refuse(const char* argument, const std::string& reason) {
   throw nb::type_error((std::string(argument) + ": " + reason).c_str());
@@ -18,8 +18,10 @@ constexpr std::string_view kSupported = "uint8, uint16, float16 and float32 are"
 /// The element of this kind ('u', 'i', 'f', 'b', or another letter for what is no number) and size, if it is supported.
 Element element_of(char kind, std::int64_t bytes, const char* argument) {
   const auto bits = static_cast<int>(8 * bytes);
-  if (kind == 'u' && (bits == 8 || bits == 16)) return {ComponentClass::unorm, bits};
-  if (kind == 'f' && (bits == 16 || bits == 32)) return {ComponentClass::floating, bits};
+  if (kind == 'u' && (bits == 8 || bits == 16)) return {NumberKind::unsigned_integer, bits};
+  if (kind == 'i' && (bits == 8 || bits == 16)) return {NumberKind::signed_integer, bits};
+  if (kind == 'f' && (bits == 16 || bits == 32)) return {NumberKind::floating, bits};
+  if (kind == 'b' && bits == 8) return {NumberKind::boolean, bits};
   std::string name = "this kind";
   if (kind == 'b') name = "bool";
   if (kind == 'i') name = "int" + std::to_string(bits);

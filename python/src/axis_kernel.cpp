@@ -101,12 +101,13 @@ AxisKernel nothing_like(const AxisKernel& kernel) {
   return std::visit(Nothing{}, kernel);
 }
 
-double total(const AxisTaps& taps) {
-  return std::accumulate(taps.weights.begin(), taps.weights.end(), 0.0);
+double total(const std::vector<double>& weights) {
+  return std::accumulate(weights.begin(), weights.end(), 0.0);
 }
 
-double magnitude(const AxisTaps& taps) {
-  return std::accumulate(taps.weights.begin(), taps.weights.end(), 0.0, [](double sum, double w) { return sum + std::abs(w); });
+double gain(const std::vector<double>& weights, Normalization normalization) {
+  const double magnitude = std::accumulate(weights.begin(), weights.end(), 0.0, [](double sum, double w) { return sum + std::abs(w); });
+  return magnitude / (normalization == Normalization::unit_sum ? std::abs(total(weights)) : 1.0);
 }
 
 }  // namespace
@@ -127,13 +128,16 @@ bool is_identity(const AxisKernel& kernel) {
 
 double sum(const AxisKernel& kernel) {
   const auto* taps = std::get_if<TapsAxis>(&kernel);
-  return taps == nullptr || taps->normalization == Normalization::unit_sum ? 1.0 : total(taps->taps);
+  return taps == nullptr || taps->normalization == Normalization::unit_sum ? 1.0 : total(taps->taps.weights);
 }
 
 double gain(const AxisKernel& kernel) {
   const auto* taps = std::get_if<TapsAxis>(&kernel);
-  if (taps == nullptr) return 1.0;
-  return magnitude(taps->taps) / (taps->normalization == Normalization::unit_sum ? std::abs(total(taps->taps)) : 1.0);
+  return taps == nullptr ? 1.0 : gain(taps->taps.weights, taps->normalization);
+}
+
+double gain(const Matrix& matrix) {
+  return gain(matrix.weights, matrix.normalization);
 }
 
 KernelSpec combine(const AxisKernel* x, const AxisKernel* y) {

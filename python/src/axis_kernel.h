@@ -36,6 +36,7 @@ using AxisKernel = std::variant<GaussianAxis, BoxExtent, TentAxis, TapsAxis>;
 [[nodiscard]] double sum(const AxisKernel& kernel);
 /// How many times larger than the largest source a result can be.
 [[nodiscard]] double gain(const AxisKernel& kernel);
+[[nodiscard]] double gain(const Matrix& matrix);
 
 /// Two kernels of one request, or one with nothing along the other axis.
 [[nodiscard]] KernelSpec combine(const AxisKernel* x, const AxisKernel* y);

@@ -1,6 +1,7 @@
 // The numbers that arrays are made of.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -8,24 +9,42 @@
 
 namespace mollify::python {
 
-/// A kind of number that the library blurs.
+enum class NumberKind : std::uint8_t { boolean, unsigned_integer, signed_integer, floating };
+
+/// A kind of number that can be blurred.
 struct Element {
-  ComponentClass component_class = ComponentClass::floating;
+  NumberKind kind = NumberKind::floating;
   int bits = 32;
 
   [[nodiscard]] std::int64_t bytes() const { return bits / 8; }
-  [[nodiscard]] bool is_integer() const { return component_class == ComponentClass::unorm; }
-  /// The format of pixels of so many of these numbers. There is one for 1 to 4.
-  [[nodiscard]] PixelFormat format(int channels) const { return *find_format(component_class, bits, channels); }
-  /// The number of an array that is 1 to the library: 255 for 8-bit integers, 1 for floats.
-  [[nodiscard]] double unit() const { return info(format(1)).unit(); }
+  [[nodiscard]] bool is_floating() const { return kind == NumberKind::floating; }
+  /// Whether the library has pixels of these numbers. Others are converted to float32 and back.
+  [[nodiscard]] bool is_native() const { return is_floating() || kind == NumberKind::unsigned_integer; }
+  /// The smallest number that is no float.
+  [[nodiscard]] double smallest() const { return kind == NumberKind::signed_integer ? -std::ldexp(1.0, bits - 1) : 0.0; }
+  /// The largest number that is no float.
+  [[nodiscard]] double largest() const {
+    if (kind == NumberKind::boolean) return 1.0;
+    return std::ldexp(1.0, kind == NumberKind::signed_integer ? bits - 1 : bits) - 1.0;
+  }
+
+  /// The format of pixels of so many of these numbers. There is one for 1 to 4 if they are native.
+  [[nodiscard]] PixelFormat format(int channels) const {
+    return *find_format(is_floating() ? ComponentClass::floating : ComponentClass::unorm, bits, channels);
+  }
+  /// The number of an array that is 1 to the library: 255 for uint8.
+  [[nodiscard]] double unit() const { return kind == NumberKind::unsigned_integer ? largest() : 1.0; }
   /// As NumPy calls it, such as "uint8".
-  [[nodiscard]] std::string name() const { return (is_integer() ? "uint" : "float") + std::to_string(bits); }
+  [[nodiscard]] std::string name() const {
+    if (kind == NumberKind::boolean) return "bool";
+    const char* const prefix = is_floating() ? "float" : kind == NumberKind::signed_integer ? "int" : "uint";
+    return prefix + std::to_string(bits);
+  }
 
   bool operator==(const Element&) const = default;
 };
 
-/// What lies between two runs of a blur that takes several.
-inline constexpr Element kBetweenRuns{ComponentClass::floating, 32};
+/// What lies between two runs of a blur that takes several, and what numbers that are not native are converted to.
+inline constexpr Element kBetweenRuns{NumberKind::floating, 32};
 
 }  // namespace mollify::python

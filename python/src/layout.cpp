@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -162,24 +161,6 @@ class Seer {
   ImageLayout layout_;
 };
 
-struct CopyAxis {
-  std::int64_t extent;
-  std::ptrdiff_t src_stride;
-  std::ptrdiff_t dst_stride;
-};
-
-template <std::size_t kElement>
-void copy_axes(std::span<const CopyAxis> axes, const std::byte* src, std::byte* dst) {
-  const CopyAxis& axis = axes.front();
-  for (std::int64_t i = 0; i < axis.extent; ++i, src += axis.src_stride, dst += axis.dst_stride) {
-    if (axes.size() > 1) {
-      copy_axes<kElement>(axes.subspan(1), src, dst);
-    } else {
-      std::memcpy(dst, src, kElement);
-    }
-  }
-}
-
 }  // namespace
 
 std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element,
@@ -202,21 +183,6 @@ std::vector<std::size_t> order_of(std::span<const std::ptrdiff_t> strides) {
   std::iota(order.rbegin(), order.rend(), std::size_t{0});
   std::ranges::stable_sort(order, std::less<>(), [&](std::size_t axis) { return std::abs(strides[axis]); });
   return order;
-}
-
-void copy_array(std::span<const std::int64_t> shape, std::int64_t element, const std::byte* src,
-                std::span<const std::ptrdiff_t> src_strides, std::byte* dst, std::span<const std::ptrdiff_t> dst_strides) {
-  std::vector<CopyAxis> axes;  // the outermost first
-  for (const std::size_t axis : order_of(dst_strides)) axes.insert(axes.begin(), {shape[axis], src_strides[axis], dst_strides[axis]});
-  if (axes.empty()) axes.push_back({1, 0, 0});
-  switch (element) {
-    case 1:
-      return copy_axes<1>(axes, src, dst);
-    case 2:
-      return copy_axes<2>(axes, src, dst);
-    default:
-      return copy_axes<4>(axes, src, dst);
-  }
 }
 
 }  // namespace mollify::python

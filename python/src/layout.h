@@ -42,8 +42,4 @@ struct ImageLayout {
 /// The axes, the one whose elements are closest first.
 [[nodiscard]] std::vector<std::size_t> order_of(std::span<const std::ptrdiff_t> strides);
 
-/// Copies an array element by element.
-void copy_array(std::span<const std::int64_t> shape, std::int64_t element, const std::byte* src,
-                std::span<const std::ptrdiff_t> src_strides, std::byte* dst, std::span<const std::ptrdiff_t> dst_strides);
-
 }  // namespace mollify::python

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "copy.h"
 #include "mollify/plan.h"
 #include "preparer.h"
 
@@ -67,7 +68,9 @@ Summary Prepared::summary() const {
   for (const Step& step : steps_) {
     const auto* run = std::get_if<Run>(&step.work);
     if (run == nullptr) {
-      out.explanation += std::holds_alternative<Copy>(step.work) ? "copy of the array into another order\n" : "sum of image and blur\n";
+      const bool is_copy = std::holds_alternative<Copy>(step.work);
+      out.explanation += is_copy ? "copy from " + step.from.element.name() + " to " + step.to.element.name() : "sum of image and blur";
+      out.explanation += "\n";
       continue;
     }
     const Plan& plan = run->executable->plan();
@@ -95,7 +98,7 @@ void Prepared::run(const std::byte* src, std::byte* dst) {
 }
 
 void Prepared::work(const Step& step, Copy /*copy*/, const std::byte* from, std::byte* to) const {
-  copy_array(task_.src.shape, step.to.element.bytes(), from, step.from.strides, to, step.to.strides);
+  copy_array(task_.src.shape, {step.from.element, from, step.from.strides}, {step.to.element, to, step.to.strides});
 }
 
 void Prepared::work(const Step& /*step*/, const Sharpen& sharpen, const std::byte* from, std::byte* to) const {

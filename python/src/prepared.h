@@ -70,6 +70,7 @@ class Prepared {
     Element element;
     std::vector<std::ptrdiff_t> strides;
   };
+  /// Into another order, or other numbers.
   struct Copy {};
   /// A run of the library on each of the images that the array is seen as.
   struct Run {

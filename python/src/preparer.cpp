@@ -19,7 +19,9 @@ constexpr std::size_t kPackedResult = 1;
 constexpr std::size_t kBetween = 2;  // and the next one: runs take turns
 constexpr std::size_t kSharpened = 4;
 constexpr std::size_t kBlurred = 5;
-constexpr std::size_t kMemories = 6;
+constexpr std::size_t kConvertedSource = 6;
+constexpr std::size_t kConvertedResult = 7;
+constexpr std::size_t kMemories = 8;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw std::invalid_argument(message);
@@ -138,15 +140,15 @@ void Preparer::check_border() const {
     if (cval != 0.0) refuse("cval: only mode \"constant\" uses it");
     return;
   }
-  if (element.is_integer() && (cval != std::floor(cval) || cval < 0.0 || cval > element.unit())) {
+  if (!element.is_floating() && (cval != std::floor(cval) || cval < element.smallest() || cval > element.largest())) {
     refuse("cval: an array of " + element.name() + " cannot hold " + std::to_string(cval));
   }
 }
 
 double Preparer::border_value() const {
   const double cval = task_.request.manner.cval;
-  if (task_.src.element.is_integer()) return cval / task_.src.element.unit();
-  return task_.src.element.bits == 16 ? as_half(cval) : cval;
+  const Element element = task_.src.element;
+  return element.is_floating() && element.bits == 16 ? as_half(cval) : cval / element.unit();
 }
 
 Preparer::Place Preparer::own_place(std::size_t memory, Element element, std::span<const std::size_t> order) const {
@@ -193,16 +195,19 @@ std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to, 
 /// The first of these that the library has images for: from the source to the destination as they lie; the result packed in the order of
 /// the source; the source packed in the order of the result; both packed with the changed axes nearest.
 Preparer::Steps Preparer::find_steps(const Place& source, const Place& destination, const Axes& changed) const {
-  const bool reads_source = task_.is_aligned && task_.sharing != Sharing::otherwise;
-  if (reads_source) {
+  const bool can_write = destination.whose == Place::Whose::own || task_.is_aligned;
+  const bool can_read = source.whose == Place::Whose::own || (task_.is_aligned && task_.sharing != Sharing::otherwise);
+  if (can_read && can_write) {
     if (std::optional<Steps> steps = find_runs(source, destination, changed)) return std::move(*steps);
+  }
+  if (can_read) {
     const Place packed = own_place(kPackedResult, destination.element, order_of(source.strides));
     if (std::optional<Steps> steps = find_runs(source, packed, changed)) {
       steps->push_back({packed, destination, Prepared::Copy{}});
       return std::move(*steps);
     }
   }
-  if (task_.is_aligned) {
+  if (can_write) {
     const Place packed = own_place(kPackedSource, source.element, order_of(destination.strides));
     if (std::optional<Steps> steps = find_runs(packed, destination, changed)) {
       steps->insert(steps->begin(), {source, packed, Prepared::Copy{}});
@@ -290,7 +295,7 @@ double Preparer::make_runs(Steps& steps, double allowed) const {
     runs.emplace_back(&step, &run->layout);
     gains.push_back(gain_of(run->layout));
   }
-  const ErrorBudget budget(allowed, gains, task_.src.element.is_integer());
+  const ErrorBudget budget(allowed, gains, reads_integers());
   double border = border_value();  // blurred by the runs before
   double error = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -316,10 +321,10 @@ double Preparer::prepare_sharpening(double amount, double allowed, Prepared& out
   const Place image = own_place(kSharpened, kBetweenRuns, order);
   const Place blurred = own_place(kBlurred, kBetweenRuns, order);
   const double weight = std::abs(amount);
-  const double largest = task_.src.element.is_integer() ? 1.0 : 1.0 + 2.0 * weight;  // that errors are relative to
-  Steps read = find_steps(source(), image, {});
-  Steps blur = find_steps(source(), blurred, changed_);
-  Steps write = find_steps(image, destination(), {});
+  const double largest = reads_integers() ? 1.0 : 1.0 + 2.0 * weight;  // that errors are relative to
+  Steps read = find_steps(read_place(), image, {});
+  Steps blur = find_steps(read_place(), blurred, changed_);
+  Steps write = find_steps(image, written_place(), {});
   double error = make_runs(read, allowed * largest / (4.0 * (1.0 + weight))) * (1.0 + weight) / largest;
   error += make_runs(blur, allowed * largest / (2.0 * std::max(weight, 0.5))) * weight / largest;
   error += make_runs(write, allowed * largest / (4.0 * (1.0 + 2.0 * weight))) * (1.0 + 2.0 * weight) / largest;
@@ -342,18 +347,52 @@ void Preparer::allocate(Prepared& out) const {
   }
 }
 
-void Preparer::prepare(Prepared& out) const {
+Preparer::Place Preparer::read_place() const {
+  return task_.src.element.is_native() ? source() : own_place(kConvertedSource, kBetweenRuns, order_of(task_.src.strides));
+}
+
+Preparer::Place Preparer::written_place() const {
+  return task_.dst.element.is_native() ? destination() : own_place(kConvertedResult, kBetweenRuns, order_of(task_.dst.strides));
+}
+
+/// How many times larger than its source a result can be.
+double Preparer::largest_gain() const {
+  if (const auto* kernel = std::get_if<MatrixKernel>(&task_.request.kernel)) return gain(kernel->matrix);
+  double out = 1.0;
+  for (const AxisKernel& kernel : kernels_) out *= gain(kernel);
+  const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
+  return gaussian != nullptr && gaussian->amount ? 1.0 + 2.0 * std::abs(*gaussian->amount) : out;
+}
+
+/// An error of 1 of the library, in the units of max_error: numbers of the array for integers, else relative. Runs on float32 that stand
+/// for integers have errors relative to the largest of these, times the gain.
+double Preparer::unit_of_errors() const {
   const Element element = task_.src.element;
-  const std::optional<double>& max_error = task_.request.manner.max_error;
-  const double allowed = max_error ? *max_error / element.unit() : default_max_error(element.format(1));
+  return element.is_native() ? element.unit() : std::max(-element.smallest(), element.largest()) * largest_gain();
+}
+
+/// By default, signed integers are as exact as unsigned ones of their size, and bools as float32.
+double Preparer::allowed_error() const {
+  const Element element = task_.src.element;
+  if (const std::optional<double>& given = task_.request.manner.max_error) return *given;
+  if (element.kind == NumberKind::boolean) return default_max_error(kBetweenRuns.format(1));
+  const Element like{element.is_floating() ? NumberKind::floating : NumberKind::unsigned_integer, element.bits};
+  return default_max_error(like.format(1)) * like.unit();
+}
+
+void Preparer::prepare(Prepared& out) const {
+  const double unit = unit_of_errors();
+  const double allowed = allowed_error() / unit;
+  if (!task_.src.element.is_native()) out.steps_.push_back({source(), read_place(), Prepared::Copy{}});
   const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
   if (gaussian != nullptr && gaussian->amount) {
-    out.error_ = prepare_sharpening(*gaussian->amount, allowed, out) * element.unit();
+    out.error_ = prepare_sharpening(*gaussian->amount, allowed, out) * unit;
   } else {
-    Steps steps = find_steps(source(), destination(), changed_);
-    out.error_ = make_runs(steps, allowed) * element.unit();
+    Steps steps = find_steps(read_place(), written_place(), changed_);
+    out.error_ = make_runs(steps, allowed) * unit;
     add(std::move(steps), out);
   }
+  if (!task_.dst.element.is_native()) out.steps_.push_back({written_place(), destination(), Prepared::Copy{}});
   allocate(out);
 }
 

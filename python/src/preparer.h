@@ -30,6 +30,10 @@ class Preparer {
 
   [[nodiscard]] Place source() const { return {Place::Whose::source, 0, task_.src.element, task_.src.strides}; }
   [[nodiscard]] Place destination() const { return {Place::Whose::destination, 0, task_.dst.element, task_.dst.strides}; }
+  /// Where runs read and write: as the caller's arrays lie, or float32 for numbers that are not native.
+  [[nodiscard]] Place read_place() const;
+  [[nodiscard]] Place written_place() const;
+  [[nodiscard]] bool reads_integers() const { return !read_place().element.is_floating(); }
   [[nodiscard]] Place own_place(std::size_t memory, Element element, std::span<const std::size_t> order) const;
   [[nodiscard]] std::optional<ImageLayout> layout_of(const Place& from, const Place& to, const Axes& blurred) const;
   [[nodiscard]] std::optional<Steps> find_runs(Place from, const Place& to, const Axes& changed) const;
@@ -44,6 +48,9 @@ class Preparer {
   [[nodiscard]] double make_runs(Steps& steps, double allowed) const;
   static void add(Steps steps, Prepared& out);
   [[nodiscard]] double prepare_sharpening(double amount, double allowed, Prepared& out) const;
+  [[nodiscard]] double largest_gain() const;
+  [[nodiscard]] double unit_of_errors() const;
+  [[nodiscard]] double allowed_error() const;
   void allocate(Prepared& out) const;
 
   const Task& task_;

@@ -58,8 +58,11 @@ def half_step(exact, dtype):
 
 def worst_error(result, exact, cval=0.0, gain=1.0, source=None):
     """The largest error in the units of max_error, beyond the half step that rounding costs."""
+    if result.dtype == bool:
+        # How far an exact number is on the other side of the threshold.
+        return np.max(np.where(result, 0.5 - exact, exact - 0.5))
     if np.issubdtype(result.dtype, np.integer):
-        exact = np.clip(exact, 0, np.iinfo(result.dtype).max)
+        exact = np.clip(exact, np.iinfo(result.dtype).min, np.iinfo(result.dtype).max)
         scale = 1.0
     else:
         scale = max(abs(source.astype(float)).max(), abs(cval)) * gain or 1.0

@@ -64,6 +64,12 @@ def test_refusals_name_the_argument(function, arguments, error, message):
         getattr(mollify.Blur, function)(**arguments)(IMAGE)
 
 
+def test_border_values_are_numbers_of_the_array():
+    for dtype, cval in ((np.int8, 128), (np.int8, -129), (np.bool_, 2), (np.uint16, -1), (np.int16, 0.5)):
+        with pytest.raises(ValueError, match=f"cval: an array of {np.dtype(dtype).name} cannot hold"):
+            mollify.gaussian(np.zeros((4, 4), dtype), 1.0, mode="constant", cval=cval)
+
+
 def test_unknown_arguments_are_refused():
     with pytest.raises(TypeError):
         mollify.gaussian(IMAGE, 1.0, output=np.float32)

@@ -154,12 +154,16 @@ def test_transposed_in_place():
     assert is_close(memory.T, expected)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.int16, np.int32, np.uint32, np.int64, np.uint64, np.float64, np.complex64])
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64, np.float64])
 def test_other_numbers_are_refused_by_name(dtype):
     for image in (np.zeros((4, 4), dtype), Tensor(np.zeros((4, 4), dtype))):
-        with pytest.raises(TypeError, match=rf"image: arrays of {np.dtype(dtype).name} .*uint8, uint16, float16 and float32 are" if dtype is not np.complex64
-                           else "image: arrays of .*uint8, uint16"):
+        with pytest.raises(TypeError, match=f"image: arrays of {np.dtype(dtype).name} are not supported; bool, int8, .* float32 are"):
             mollify.gaussian(image, 1.0)
+
+
+def test_complex_numbers_are_refused():
+    with pytest.raises(TypeError, match="image: arrays of "):
+        mollify.gaussian(np.zeros((4, 4), np.complex64), 1.0)
 
 
 def test_what_is_no_array_is_refused():
@@ -198,6 +202,6 @@ def test_nothing_is_left_of_an_array():
         with pytest.raises(ValueError):
             mollify.gaussian(image, -1.0)
         with pytest.raises(TypeError):
-            mollify.gaussian(image, 1.0, out=np.zeros(3, bool))
+            mollify.gaussian(image, 1.0, out=np.zeros(3, float))
     assert sys.getrefcount(image) == before
     image.resize((10, 60))  # which NumPy refuses while a buffer is in use

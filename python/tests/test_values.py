@@ -7,15 +7,19 @@ from hypothesis import strategies as st
 import pymollify as mollify
 import reference
 
-DTYPES = [np.uint8, np.uint16, np.float16, np.float32]
+DTYPES = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16, np.float32]
 MODES = ["nearest", "reflect", "mirror", "wrap", "constant"]
-ALLOWED = {np.uint8: 0.125, np.uint16: 6.5535, np.float16: 1e-4, np.float32: 2e-5}
+ALLOWED = {np.bool_: 2e-5, np.int8: 0.125, np.uint8: 0.125, np.int16: 6.5535, np.uint16: 6.5535, np.float16: 1e-4, np.float32: 2e-5}
+
+BORDER_VALUES = {np.bool_: (0, 1), np.int8: (-128, 127)}
 
 
 def random_array(seed, shape, dtype):
     generator = np.random.default_rng(seed)
+    if dtype == np.bool_:
+        return generator.integers(0, 2, shape).astype(bool)
     if np.issubdtype(dtype, np.integer):
-        return generator.integers(0, np.iinfo(dtype).max + 1, shape).astype(dtype)
+        return generator.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, shape).astype(dtype)
     return (generator.standard_normal(shape) * 10).astype(dtype)
 
 
@@ -75,7 +79,7 @@ def test_any_separable_blur(data):
     axes = data.draw(st.permutations(range(image.ndim)))[:count]
     modes = data.draw(st.lists(st.sampled_from(MODES), min_size=count, max_size=count))
     function, arguments, weights = data.draw(kernels(count))
-    cval = float(data.draw(st.integers(0, 255))) if "constant" in modes else 0.0
+    cval = float(data.draw(st.integers(*BORDER_VALUES.get(image.dtype.type, (0, 255))))) if "constant" in modes else 0.0
 
     blur = getattr(mollify.Blur, function)(**arguments, axes=[a - image.ndim * (a % 2) for a in axes], mode=modes, cval=cval)
     result = blur(image)
@@ -174,7 +178,8 @@ def test_max_error_is_held(dtype, max_error):
     blur = mollify.Blur.gaussian(6.0, max_error=max_error)
     exact = reference.gaussian(image, [6.0] * 3, range(3), "nearest")
     # 0 stands for the error that exact algorithms are held to.
-    allowed = max(max_error, {np.uint8: 0.02, np.uint16: 0.02, np.float16: 1e-4, np.float32: 1e-6}[dtype] * 3)
+    exactly = {np.bool_: 1e-6, np.int8: 128e-6, np.int16: 0.033, np.uint8: 0.02, np.uint16: 0.02, np.float16: 1e-4, np.float32: 1e-6}
+    allowed = max(max_error, exactly[dtype] * 3)
     assert reference.worst_error(blur(image), exact, source=image) <= mollify.plan(blur, image).error <= allowed
 
 
