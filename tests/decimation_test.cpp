@@ -41,7 +41,7 @@ double distance(const AxisGaussian& target, const Decimation& d) {
   double worst = 0.0;
   for (std::int64_t phase = 0; phase < d.factor; ++phase) {
     std::vector<double> kernel(gaussian.size(), 0.0);
-    const std::int64_t cells = spline_cells(d.spline.size(), d.factor);
+    const std::int64_t cells = spline_support(d.spline.size(), d.factor);
     for (std::int64_t cell = -cells; cell <= cells; ++cell) {
       const std::int64_t at = phase - cell * d.factor + centre;
       if (at < 0 || at >= taps) continue;

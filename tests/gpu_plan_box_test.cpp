@@ -317,7 +317,7 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
   EXPECT_EQ(error("box.any:form=column_sums", PixelFormat::r8, Box::of_radius(512, 1)),
             cannot + "a window of 1025 columns reaches further than the 1024 threads of a group");
   EXPECT_EQ(error("box.any:threads=64,rows_in_flight=16,lanes_per_row=8", PixelFormat::r8, Box::of_radius(1, 1)),
-            cannot + "128 walks are more than the 64 threads of a group");
+            cannot + "128 sliding lanes are more than the 64 threads of a group");
   EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
             cannot + "option accumulator is not for the vulkan backend");
   EXPECT_EQ(error("box.any:form=column_sums,pixels_per_thread=4", PixelFormat::r8, Box::of_radius(1, 1)),

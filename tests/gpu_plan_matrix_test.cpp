@@ -225,7 +225,7 @@ TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
             cannot + "the kernel has 35 rows of taps, whose sums do not fit into registers");
   for (const char* options : {"batch=3", "blocks=4", "threads=100"}) {
     EXPECT_EQ(message_of(planned(std::string("sep.fused:math=coopmat_x,") + options, PixelFormat::rgba16f, 4)),
-              cannot + "spans of a row, or of a turn, cannot be shared out to all threads of a group");
+              cannot + "spans of a row, or of a step, cannot be shared out to all threads of a group");
   }
   EXPECT_TRUE(planned("sep.fused:math=coopmat_x,blocks=4,rows_in_flight=1", PixelFormat::rgba8, 4).ok());
   EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x,threads=64", PixelFormat::rgba16f, 9)),
@@ -318,7 +318,7 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
     PixelFormat format;
     std::int32_t radius;
     std::int32_t side;
-    const char* blocks_threads_and_pieces;
+    const char* blocks_threads_and_chunks;
   };
   for (const Usual& usual : {Usual{rgba8, 4, 4096, "3, 128, 12"},
                              {rgba8, 6, 4096, "6, 128, 12"},
@@ -329,7 +329,7 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
                              {rgba8, 4, 512, "4, 128, 32"}}) {
     const Options options =
         must(planned("sep.fused:math=coopmat_direct", usual.format, {usual.radius, usual.radius}, usual.side)).algorithm.options;
-    EXPECT_EQ(options.at("blocks") + ", " + options.at("threads") + ", " + options.at("chunks"), usual.blocks_threads_and_pieces)
+    EXPECT_EQ(options.at("blocks") + ", " + options.at("threads") + ", " + options.at("chunks"), usual.blocks_threads_and_chunks)
         << info(usual.format).name << " " << usual.radius << " " << usual.side;
   }
 

@@ -212,7 +212,7 @@ TEST(Twins, BoxAnyMatches) {
 
 DecimatedAxis decimated_axis(int factor, int order) {
   const std::vector<double> spline = box_spline(factor, order);
-  DecimatedAxis axis{factor, spline_centre(spline.size()), spline_cells(spline.size(), factor), {spline.begin(), spline.end()}};
+  DecimatedAxis axis{factor, spline_centre(spline.size()), spline_support(spline.size(), factor), {spline.begin(), spline.end()}};
   axis.spline.resize(static_cast<std::size_t>(axis.cells * factor), 0.0F);
   return axis;
 }

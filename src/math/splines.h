@@ -24,7 +24,7 @@ namespace mollify {
 }
 
 /// Cells that one output pixel is expanded from, at most.
-[[nodiscard]] constexpr std::int64_t spline_cells(std::size_t taps, int factor) {
+[[nodiscard]] constexpr std::int64_t spline_support(std::size_t taps, int factor) {
   return (static_cast<std::int64_t>(taps) + factor - 1) / factor;
 }
 

@@ -78,7 +78,7 @@ std::string text_of(const Pass& pass) {
                      " groups=" + by(groups(pass.size.x, pass.tile.x), groups(pass.size.y, pass.tile.y)) +
                      " threads=" + by(pass.group.x, pass.group.y) + weights_of(pass) + " from=" + text_of(pass.source) +
                      " to=" + text_of(pass.destination);
-  if (pass.beside) text += " and=" + text_of(*pass.beside);
+  if (pass.auxiliary) text += " and=" + text_of(*pass.auxiliary);
   if (pass.origin.x != 0 || pass.origin.y != 0) text += " origin=" + by(pass.origin.x, pass.origin.y);
   if (pass.linear) text += " linear";
   if (const std::string gain = number(pass.outside_gain); gain != "1") text += " outside_gain=" + gain;

@@ -37,7 +37,7 @@ struct Pass {
   PerAxis<BoxExtent> extent{{0, 0}, {0, 0}};                   ///< The window, for kernels that take one.
   Binding source = kSource;                                    ///< What the pass reads.
   Binding destination = kDestination;                          ///< What the pass writes.
-  std::optional<Binding> beside;                               ///< A second buffer that the pass reads, on a GPU.
+  std::optional<Binding> auxiliary;                            ///< A second buffer that the pass reads, on a GPU.
   PerAxis<std::int32_t> origin;                                ///< Where the first pixel that the pass writes lies in what it reads.
   /// The extent that the pass writes, in pixels, or coarse samples for an intermediate grid. For a region it is rounded up to whole blocks.
   PerAxis<std::int32_t> size;

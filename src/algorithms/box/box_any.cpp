@@ -92,7 +92,7 @@ Result<Proposal> propose(const Problem& p) {
   const std::string obstacle = integer_obstacle(p, asked_x, asked_y);
   const auto given = p.options.find("accumulator");
   if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
-  // Integers walk along the whole window: not where it is much wider than the image, unless they are asked for.
+  // Integers slide along the whole window: not where it is much wider than the image, unless they are asked for.
   const bool is_folded = !cpu::fold_window(asked_x, p.spec.border.mode.x, 4 * std::int64_t{p.src.width}).fold.is_empty() ||
                          !cpu::fold_window(asked_y, p.spec.border.mode.y, 4 * std::int64_t{p.src.height}).fold.is_empty();
   const bool integer = obstacle.empty() && (given == p.options.end() ? !is_folded : given->second == "i32");

@@ -30,7 +30,7 @@ struct BoxMeans {
 [[nodiscard]] BoxMeans box_means(const Problem& p, double window);
 
 /// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four
-/// pixels; `segments`, as `columns`, but all lanes walk along rows; `lanes`, from what pixels that enter and leave add up to along a row.
+/// pixels; `segments`, as `columns`, but all lanes slide along rows; `lanes`, from what pixels that enter and leave add up to along a row.
 inline constexpr std::array<std::string_view, 4> kBoxAnyForms = {"column_sums", "four_corner", "row_segments", "subgroup"};
 [[nodiscard]] Result<Proposal> propose_box_columns(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_four_corner(const Problem& p);

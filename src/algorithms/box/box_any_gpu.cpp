@@ -55,8 +55,8 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
   };
   consider(propose_box_four_corner(p));
   consider(propose_box_row_segments(p));
-  // Measured on an H200: wider windows leave too many lanes that only lend, and pixels of more bits gain nothing. Drivers that run on
-  // the processor take seconds to compile it.
+  // Measured on an H200: wider windows leave too many lanes that only hold the halo, and pixels of more bits gain nothing. Drivers that run
+  // on the processor take seconds to compile it.
   constexpr std::int64_t kWide = 41;
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
   const bool suits_lanes = box && box->x.whole() <= kWide && info(p.src.format).bits == 8;

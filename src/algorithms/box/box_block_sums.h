@@ -1,4 +1,4 @@
-// box.any on GPUs where windows follow from sums of cells: how strips and bands cut the image. And what
+// box.any on GPUs where windows follow from block sums: how strips and bands cut the image. And what
 // forms that read pixels as they are stored, lanes among them, ask of a problem and say of themselves alike.
 #pragma once
 
@@ -13,29 +13,29 @@
 
 namespace mollify {
 
-inline constexpr std::string_view kBoxCells = "box_block_sums";
-inline constexpr std::string_view kBoxCellsSpans = "box_block_sums_vec";  // the same for pixels as they are stored
+inline constexpr std::string_view kBoxBlockSums = "box_block_sums";
+inline constexpr std::string_view kBoxBlockSumsVec = "box_block_sums_vec";  // the same for pixels as they are stored
 
-/// Strips or bands, of which windows are counted in cells.
+/// Strips or bands, of which windows are counted in blocks.
 struct BoxCut {
   std::int32_t window = 1;  ///< pixels
   std::int32_t before = 0;  ///< of them, before a window's own
-  std::int32_t cell = 1;    ///< pixels of a strip or a band
-  std::int32_t origin = 0;  ///< where the first cell that is made lies in the source, a multiple of `cell`
-  std::int32_t count = 1;   ///< cells that are made
+  std::int32_t block = 1;   ///< pixels of a strip or a band
+  std::int32_t origin = 0;  ///< where the first block that is made lies in the source, a multiple of `block`
+  std::int32_t count = 1;   ///< blocks that are made
   std::int32_t first = 0;   ///< of these, among those that have a window before them
-  [[nodiscard]] std::int32_t whole() const { return window / cell; }
-  [[nodiscard]] std::int32_t part() const { return window % cell; }
+  [[nodiscard]] std::int32_t whole() const { return window / block; }
+  [[nodiscard]] std::int32_t part() const { return window % block; }
   [[nodiscard]] std::int32_t windows() const { return first + count; }
-  [[nodiscard]] std::int32_t cells() const { return windows() + whole() + (part() > 0 ? 1 : 0); }
+  [[nodiscard]] std::int32_t blocks() const { return windows() + whole() + (part() > 0 ? 1 : 0); }
   /// What windows reach, pixels.
-  [[nodiscard]] std::int32_t reach() const { return cells() * cell; }
-  [[nodiscard]] std::int32_t reach_origin() const { return origin - first * cell - before - 1; }
+  [[nodiscard]] std::int32_t reach() const { return blocks() * block; }
+  [[nodiscard]] std::int32_t reach_origin() const { return origin - first * block - before - 1; }
 };
 
-[[nodiscard]] inline BoxCut box_cut(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
-  BoxCut out{box.whole(), box.before, cell, begin - begin % cell, 0, 0};
-  out.count = (begin + length - out.origin + cell - 1) / cell;
+[[nodiscard]] inline BoxCut box_cut(const BoxAxis& box, std::int32_t block, std::int32_t begin, std::int32_t length) {
+  BoxCut out{box.whole(), box.before, block, begin - begin % block, 0, 0};
+  out.count = (begin + length - out.origin + block - 1) / block;
   return out;
 }
 
@@ -45,7 +45,7 @@ struct BoxCut {
 }
 
 /// As many pixels as 16 bytes hold, 12 of three channels: what is fetched and added up at once.
-[[nodiscard]] inline std::int32_t pixels_of_chunk(PixelFormat format) {
+[[nodiscard]] inline std::int32_t pixels_of_vector(PixelFormat format) {
   const FormatInfo& f = info(format);
   return (f.channels == 3 ? 12 : 16) / f.pixel_bytes();
 }
@@ -56,24 +56,24 @@ struct BoxCut {
 }
 /// Lanes of a subgroup that make a strip, a power of two.
 [[nodiscard]] std::int32_t lanes_of_block_sums(const Problem& p);
-/// Rows that are fetched together to be cut into cells; a power of two, as lanes share them out among themselves.
-[[nodiscard]] std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels);
-/// Threads that a processor runs at once: several rows a turn take more registers. Measured on an H200.
-[[nodiscard]] constexpr std::int32_t box_threads_at_once(std::int32_t batch) {
-  return batch == 1 ? gpu::kThreadsAtOnce : 640;
+/// Rows that are fetched together to be cut into blocks; a power of two, as lanes share them out among themselves.
+[[nodiscard]] std::int32_t block_sum_rows(const Problem& p, std::int32_t lanes, std::int32_t pixels);
+/// Threads that a processor runs at once: several rows a step take more registers. Measured on an H200.
+[[nodiscard]] constexpr std::int32_t box_threads_at_once(std::int32_t rows_in_flight) {
+  return rows_in_flight == 1 ? gpu::kThreadsAtOnce : 640;
 }
 
-/// Groups that walk beside each other.
-struct BoxWalks {
+/// Groups that work side by side.
+struct BoxGroups {
   std::int64_t groups_across = 1;
   std::int32_t threads = 128;                  ///< of a group
   std::int32_t at_once = gpu::kThreadsAtOnce;  ///< threads of a processor
 };
-/// Pieces of walks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
+/// Chunks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
 /// device. Measured on an H200: what is left over for a second round takes as long as the first.
-[[nodiscard]] std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up);
-/// Rows of a band: box_pieces() of the whole source, within limits; bands that are cut into cells are no higher than their sums allow.
-[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells = true);
+[[nodiscard]] std::int32_t box_chunks(const Problem& p, const BoxGroups& groups, double run_up);
+/// Rows of a band: box_chunks() of the whole source, within limits; bands that are cut into blocks are no higher than their sums allow.
+[[nodiscard]] std::int32_t box_band(const Problem& p, const BoxGroups& groups, double run_up, bool has_block_sums = true);
 /// About `height`: a window that is a number of bands high takes in a row when one below gives it up, and memory sees both as one read.
 [[nodiscard]] std::int32_t box_band_of_windows(const BoxAxis& y, std::int32_t height);
 /// Of floats, which begin anew with every band: the whole source decides, so that a region has the bits of the whole.
@@ -83,13 +83,13 @@ struct BoxWalks {
 /// and each row adds some.
 [[nodiscard]] std::int32_t box_rows_within(const Problem& p, double start, double row, std::int32_t most);
 
-/// Rows that are summed by themselves when cells are made of floats; see kRun of box_block_sums.comp and box_block_sums_vec.comp.
+/// Rows that are summed by themselves when blocks are made of floats; see kRun of box_block_sums.comp and box_block_sums_vec.comp.
 inline constexpr double kBoxRun = 16.0;
 
 /// The box, whose windows follow from differences of rows: whole pixels, by lanes that ask each other. `form`: who refuses all else;
 /// `has_spans`: whether it has the option pixels_per_thread.
-[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form,
-                                                    bool has_spans = false);
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view kernel, std::string_view form,
+                                                           bool has_spans = false);
 /// Groups of whole subgroups, as many threads as the option says.
 [[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
 /// Refuses what pixels are decoded for, or stored as something else for. `form`: who refuses.
@@ -100,8 +100,8 @@ inline constexpr double kBoxRun = 16.0;
 [[nodiscard]] inline ImageDesc box_words(std::int64_t count) {
   return {static_cast<std::int32_t>(count), 1, PixelFormat::r32f};
 }
-/// Refuses more words of cells than shaders count.
-[[nodiscard]] Status check_cells(std::int64_t words);
+/// Refuses more words of block sums than shaders count.
+[[nodiscard]] Status check_block_sums(std::int64_t words);
 
 /// The first sums, of those allowed, that hold the window within the error: `form(sums)` and its error. Not two floats.
 template <class FormOf>
@@ -134,8 +134,8 @@ template <class Form>
                  {"storage", "buffer"},
                  {"sums", std::string(name_of(form.sums))},
                  {"threads", std::to_string(form.threads)},
-                 {"rows_in_flight", std::to_string(form.batch)},
-                 {"chunks", std::to_string(form.pieces)}};
+                 {"rows_in_flight", std::to_string(form.rows_in_flight)},
+                 {"chunks", std::to_string(form.chunks)}};
   return out;
 }
 

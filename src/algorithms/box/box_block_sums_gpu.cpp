@@ -1,4 +1,4 @@
-// What box.any by corners and by segments share on GPUs: sums of cells, and how bands are cut.
+// What box.any by corners and by segments share on GPUs: block sums, and how bands are cut.
 #include <bit>
 #include <cmath>
 
@@ -14,7 +14,7 @@ std::int32_t lanes_of_block_sums(const Problem& p) {
   return std::min<std::int32_t>(kMost, static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(p.device.gpu.subgroup_size))));
 }
 
-std::int32_t box_rows_of_cells(const Problem& p, std::int32_t lanes, std::int32_t pixels) {
+std::int32_t block_sum_rows(const Problem& p, std::int32_t lanes, std::int32_t pixels) {
   // A driver that runs on the processor takes seconds to compile what more unrolls to.
   return std::min(lanes, decodes_slowly(p) ? 1 : p.device.gpu.is_software ? 2 : pixels == 1 ? 8 : 4);
 }
@@ -26,20 +26,20 @@ constexpr std::int32_t kMostRows = 256;  // of which u16x2 can hold the sums
 
 }  // namespace
 
-std::int32_t box_pieces(const Problem& p, const BoxWalks& walks, double run_up) {
-  const std::int32_t pieces = pieces_of_walk(p, walks.groups_across * walks.threads, p.src.height, run_up);
-  const double groups_at_once = processors(p) * std::max(walks.at_once / walks.threads, 1);
-  const double round = groups_at_once / static_cast<double>(walks.groups_across * p.batch);
-  return pieces < 0.5 * round ? pieces : std::clamp(static_cast<std::int32_t>(round), 1, p.src.height);
+std::int32_t box_chunks(const Problem& p, const BoxGroups& groups, double run_up) {
+  const std::int32_t chunks = chunks_ending_soonest(p, groups.groups_across * groups.threads, p.src.height, run_up);
+  const double groups_at_once = processors(p) * std::max(groups.at_once / groups.threads, 1);
+  const double round = groups_at_once / static_cast<double>(groups.groups_across * p.batch);
+  return chunks < 0.5 * round ? chunks : std::clamp(static_cast<std::int32_t>(round), 1, p.src.height);
 }
 
-std::int32_t box_band(const Problem& p, const BoxWalks& walks, double run_up, bool has_cells) {
-  const std::int32_t height = even_length(p.src.height, box_pieces(p, walks, run_up), 1);
-  return std::clamp(height, kLeastRows, has_cells ? kMostRows : std::max(p.src.height, kLeastRows));
+std::int32_t box_band(const Problem& p, const BoxGroups& groups, double run_up, bool has_block_sums) {
+  const std::int32_t height = even_length(p.src.height, box_chunks(p, groups, run_up), 1);
+  return std::clamp(height, kLeastRows, has_block_sums ? kMostRows : std::max(p.src.height, kLeastRows));
 }
 
 std::int32_t box_band_of_floats(const Problem& p, const BoxAxis& y, std::int64_t threads_across, double run_up) {
-  std::int32_t height = even_length(p.src.height, pieces_of_walk(p, threads_across, p.src.height, run_up), 1);
+  std::int32_t height = even_length(p.src.height, chunks_ending_soonest(p, threads_across, p.src.height, run_up), 1);
   return box_band_of_windows(y, std::clamp(height, kLeastRows, kMostRows));
 }
 
@@ -53,7 +53,7 @@ std::int32_t box_rows_within(const Problem& p, double start, double row, std::in
   return static_cast<std::int32_t>(std::clamp(std::floor(units / row), 1.0, static_cast<double>(most)));
 }
 
-Result<PerAxis<BoxAxis>> box_of_cells(const Problem& p, std::string_view kernel, std::string_view form, bool has_spans) {
+Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view kernel, std::string_view form, bool has_spans) {
   if (Status known =
           only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
       !known) {
@@ -85,7 +85,7 @@ Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
   return threads;
 }
 
-Status check_cells(std::int64_t words) {
+Status check_block_sums(std::int64_t words) {
   constexpr std::int64_t kMostWords = 1 << 30;
   if (words > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * words) + " bytes");
   return {};

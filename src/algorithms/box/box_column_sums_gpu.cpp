@@ -1,4 +1,4 @@
-// box.any on GPUs by columns: groups walk down strips of columns with a running sum a lane, and along the rows of these sums in
+// box.any on GPUs by columns: groups move down strips of columns with a running sum a lane, and along the rows of these sums in
 // shared memory. One dispatch, two loads a pixel at any radius, of which the second finds its row in cache. Loses where
 // a window is so wide that the columns which neighbouring strips share outweigh their own.
 #include <algorithm>
@@ -37,18 +37,18 @@ struct Shape {
   Sums sums = Sums::u32;
   std::int32_t planes = 1;  ///< words of a column's sum
   std::int32_t threads = 128;
-  std::int32_t batch = 1;    ///< rows from one turn to the next
-  std::int32_t walks = 1;    ///< that share a row
-  std::int32_t piece = 0;    ///< columns of one of these
-  std::int32_t pieces = 1;   ///< that the walk down is split into
-  std::int32_t segment = 0;  ///< rows of one
-  double error = 0.0;        ///< full-scale units
-  [[nodiscard]] std::int32_t strip() const { return walks * piece; }
-  [[nodiscard]] std::int64_t shared_bytes() const { return kSharedBytes * batch * planes * (threads + walks); }
+  std::int32_t rows_in_flight = 1;    ///< rows from one step to the next
+  std::int32_t lanes_per_row = 1;     ///< that slide along a row
+  std::int32_t columns_per_lane = 0;  ///< that one of these makes
+  std::int32_t chunks = 1;            ///< of the rows
+  std::int32_t chunk_rows = 0;        ///< rows of one
+  double error = 0.0;                 ///< full-scale units
+  [[nodiscard]] std::int32_t strip() const { return lanes_per_row * columns_per_lane; }
+  [[nodiscard]] std::int64_t shared_bytes() const { return kSharedBytes * rows_in_flight * planes * (threads + lanes_per_row); }
 };
 
 /// Of a walk of `steps` pixels, units of the roundoff, relative to its window: each step rounds the sum twice.
-double walk_growth(const BoxAxis& axis, std::int32_t steps, Sums sums) {
+double sliding_growth(const BoxAxis& axis, std::int32_t steps, Sums sums) {
   const double additions = 2.0 * steps + axis.taps();
   // What additions lose is summed up, too; that loses of a sum of that many roundoffs.
   if (sums == Sums::f32x2) return 4.0 + additions * additions * unit_roundoff(Accumulator::f32);
@@ -62,13 +62,13 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& shap
     const bool is_coded = shape.sums == Sums::u16x2 && !info(p.dst.format).is_unorm();
     return 4.0 * u + (is_coded ? u + 0.5 / 65535.0 : 0.0);
   }
-  const double growth = walk_growth(box.x, shape.piece, shape.sums) + walk_growth(box.y, shape.segment, shape.sums);
+  const double growth = sliding_growth(box.x, shape.columns_per_lane, shape.sums) + sliding_growth(box.y, shape.chunk_rows, shape.sums);
   return colour_gain(p.spec) * growth * u + colour_error(p.spec, Accumulator::f32);
 }
 
 /// Threads such that a quarter of them or less hold what only the window reaches, if the device has so many and as much
 /// shared memory.
-std::int32_t usual_threads(const Problem& p, std::int32_t reach, std::int32_t planes) {
+std::int32_t default_threads(const Problem& p, std::int32_t reach, std::int32_t planes) {
   const std::int32_t largest = std::min(p.device.gpu.max_group_invocations, p.device.gpu.max_group.x);
   std::int32_t threads = 128;
   while (threads < 4 * (reach - 1) && 2 * threads <= largest) threads *= 2;
@@ -78,11 +78,11 @@ std::int32_t usual_threads(const Problem& p, std::int32_t reach, std::int32_t pl
 }
 
 /// As many lanes walk as a subgroup has, unless the first sums of so many walks outweigh the rest by far.
-std::int32_t usual_walks(const Shape& shape, std::int32_t columns, std::int32_t reach) {
-  constexpr std::int32_t kWalkers = 32;
-  std::int32_t walks = std::clamp(kWalkers / (shape.batch * shape.planes), 1, columns);
-  while (walks > 1 && 2 * walks * reach > 3 * columns) walks /= 2;
-  return walks;
+std::int32_t default_lanes_per_row(const Shape& shape, std::int32_t columns, std::int32_t reach) {
+  constexpr std::int32_t kSlidingLanes = 32;
+  std::int32_t lanes_per_row = std::clamp(kSlidingLanes / (shape.rows_in_flight * shape.planes), 1, columns);
+  while (lanes_per_row > 1 && 2 * lanes_per_row * reach > 3 * columns) lanes_per_row /= 2;
+  return lanes_per_row;
 }
 
 Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
@@ -91,7 +91,7 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   const std::int32_t channels = info(p.src.format).channels;
   out.planes = sums == Sums::u16x2 ? (channels + 1) / 2 : channels;
   const std::int32_t window = reach(box);
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual_threads(p, window, out.planes));
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, default_threads(p, window, out.planes));
   if (!threads) return threads.error();
   out.threads = *threads;
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
@@ -103,41 +103,42 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
 
   // Eight rows of words keep enough loads in flight, and let many groups share a processor's memory.
   constexpr std::int32_t kRowsOfWords = 8;
-  const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, kRowsOfWords / out.planes);
-  if (!batch) return batch.error();
-  out.batch = *batch;
-  out.walks = usual_walks(out, columns, window);
-  while (!p.options.contains("rows_in_flight") && out.batch > 1 && out.shared_bytes() > p.device.gpu.shared_bytes) {
-    out.batch /= 2;
-    out.walks = usual_walks(out, columns, window);
+  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, kRowsOfWords / out.planes);
+  if (!rows_in_flight) return rows_in_flight.error();
+  out.rows_in_flight = *rows_in_flight;
+  out.lanes_per_row = default_lanes_per_row(out, columns, window);
+  while (!p.options.contains("rows_in_flight") && out.rows_in_flight > 1 && out.shared_bytes() > p.device.gpu.shared_bytes) {
+    out.rows_in_flight /= 2;
+    out.lanes_per_row = default_lanes_per_row(out, columns, window);
   }
-  const Result<std::int32_t> walks = count(p, "lanes_per_row", columns, out.walks);
-  if (!walks) return walks.error();
-  out.walks = *walks;
-  if (std::int64_t{out.batch} * out.planes * out.walks > out.threads) {
-    return refusal(std::to_string(out.batch * out.planes * out.walks) + " walks are more than the " + std::to_string(out.threads) +
-                   " threads of a group");
+  const Result<std::int32_t> lanes_per_row = count(p, "lanes_per_row", columns, out.lanes_per_row);
+  if (!lanes_per_row) return lanes_per_row.error();
+  out.lanes_per_row = *lanes_per_row;
+  if (std::int64_t{out.rows_in_flight} * out.planes * out.lanes_per_row > out.threads) {
+    return refusal(std::to_string(out.rows_in_flight * out.planes * out.lanes_per_row) + " sliding lanes are more than the " +
+                   std::to_string(out.threads) + " threads of a group");
   }
   if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
-  out.piece = columns / out.walks;
+  out.columns_per_lane = columns / out.lanes_per_row;
   // Lanes an even number of words apart would read from the same banks.
-  if (out.walks > 1 && out.piece > 1 && out.piece % 2 == 0) --out.piece;
+  if (out.lanes_per_row > 1 && out.columns_per_lane > 1 && out.columns_per_lane % 2 == 0) --out.columns_per_lane;
   return out;
 }
 
 /// Rows of a group. Where sums round, they must not depend on the region: the whole image decides.
 Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
-  const ImageDesc& walked = is_integer(form.sums) ? p.dst : p.src;
-  const std::int64_t across = (walked.width + form.strip() - 1) / form.strip();
-  // A row of the first sums takes one load of two, and nobody walks along it.
+  const ImageDesc& split_image = is_integer(form.sums) ? p.dst : p.src;
+  const std::int64_t across = (split_image.width + form.strip() - 1) / form.strip();
+  // A row of the first sums takes one load of two, and nobody slides along it.
   const double run_up = box.y.taps() / 3.0;
-  const double usual = pieces_of_walk(p, across * form.threads, walked.height, run_up);
-  const std::int32_t even = std::min(even_walks(p, across, form.threads, usual), walked.height);
-  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, even);
-  if (!pieces) return pieces.error();
-  form.pieces = *pieces;
-  // In a turn a lane walks along no more numbers than there are threads.
-  form.segment = walk_length(p, walked.height, *pieces, form.batch, {form.threads + 1, box.y.taps() / form.batch});
+  const double usual = chunks_ending_soonest(p, across * form.threads, split_image.height, run_up);
+  const std::int32_t even = std::min(even_chunks_of_threads(p, across, form.threads, usual), split_image.height);
+  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, even);
+  if (!chunks) return chunks.error();
+  form.chunks = *chunks;
+  // In a step a lane slides along no more numbers than there are threads.
+  form.chunk_rows =
+      chunk_length(p, split_image.height, *chunks, form.rows_in_flight, {form.threads + 1, box.y.taps() / form.rows_in_flight});
   return {};
 }
 
@@ -171,17 +172,17 @@ bool is_mended(const Problem& p, Storage where) {
 Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, Storage where) {
   const Rect r = region(p);
   const bool is_aligned = !is_integer(form.sums);
-  const PerAxis<std::int32_t> skip{is_aligned ? r.x % form.strip() : 0, is_aligned ? r.y % form.segment : 0};
-  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.strip(), form.segment}, {form.threads, 1}, where);
+  const PerAxis<std::int32_t> skip{is_aligned ? r.x % form.strip() : 0, is_aligned ? r.y % form.chunk_rows : 0};
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.strip(), form.chunk_rows}, {form.threads, 1}, where);
   pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
-                         {"rows_in_flight", form.batch},
-                         {"lanes_per_row", form.walks},
+                         {"rows_in_flight", form.rows_in_flight},
+                         {"lanes_per_row", form.lanes_per_row},
                          {"unroll", 8},
-                         {"columns_per_lane", form.piece},
+                         {"columns_per_lane", form.columns_per_lane},
                          {"strip", form.strip()},
-                         {"chunk_rows", form.segment},
+                         {"chunk_rows", form.chunk_rows},
                          {"skip_x", skip.x},
                          {"skip_y", skip.y},
                          {"before_x", box.x.before},
@@ -209,16 +210,16 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
   const double channels = info(p.src.format).channels;
   const double share = form.planes / channels;  // of the numbers of a pixel, in words
   const double reads = static_cast<double>(form.threads) / form.strip();
-  const double first_sums = (box.y.taps() + 1.0) / form.segment;
-  const double first_walk = static_cast<double>(box.x.taps()) / form.piece;
+  const double first_sums = (box.y.taps() + 1.0) / form.chunk_rows;
+  const double first_along = static_cast<double>(box.x.taps()) / form.columns_per_lane;
   Work work;
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * (2.0 + first_sums);
-  work.shared_loads = share * (2.0 + reads + 2.0 + first_walk);
+  work.shared_loads = share * (2.0 + reads + 2.0 + first_along);
   // Taking a pixel apart, four additions, making a pixel again; keeping what an addition loses takes six more, which wait for each other.
-  work.operations = reads * (2.0 + first_sums) + 2.0 + first_walk + 2.0;
+  work.operations = reads * (2.0 + first_sums) + 2.0 + first_along + 2.0;
   if (form.sums == Sums::f32x2) work.operations *= 8.0;
-  work.barriers = reads / form.batch;
+  work.barriers = reads / form.rows_in_flight;
   work.bytes = static_cast<double>(source_bytes(p)) * reads * (1.0 + first_sums) + static_cast<double>(p.dst.payload_bytes());
   return work;
 }
@@ -243,14 +244,14 @@ Result<Proposal> propose_box_columns(const Problem& p) {
                  {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
                  {"sums", std::string(name_of(form->sums))},
                  {"threads", std::to_string(form->threads)},
-                 {"rows_in_flight", std::to_string(form->batch)},
-                 {"lanes_per_row", std::to_string(form->walks)},
-                 {"chunks", std::to_string(form->pieces)}};
+                 {"rows_in_flight", std::to_string(form->rows_in_flight)},
+                 {"lanes_per_row", std::to_string(form->lanes_per_row)},
+                 {"chunks", std::to_string(form->chunks)}};
   Pass pass = pass_of(p, *box, *form, *where);
   const Work work = work_of(p, *box, *form, pass.size);
   // All threads of a group wait for the few that walk. Measured on an H200 from 128 threads to 1024, and with sums of one
   // word to four.
-  const double waiting = form->walks < 4 && form->planes > 1 ? 1.35 : 1.0;
+  const double waiting = form->lanes_per_row < 4 && form->planes > 1 ? 1.35 : 1.0;
   // Also measured: how fast pixels come and go is known of four channels. Fewer take less, but those of three lie across words
   // where they are no whole ones.
   constexpr std::array kShares = {0.47, 0.63, 1.1, 1.0};
@@ -258,15 +259,15 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   const double share = source.channels == 3 && source.bits == 32 ? 0.87 : kShares[static_cast<std::size_t>(source.channels - 1)];
   const double filled = share * seconds(p.device, p.src.format, work) * waiting * (1.0 + std::max(form->threads - 128, 0) / 512.0);
   // A row of first windows takes half as long as others, as measured where images are too small to fill the device.
-  out.seconds = std::max(filled, seconds_of_walk(p, 0.0, form->segment + box->y.taps() / 2.0));
+  out.seconds = std::max(filled, seconds_of_chunks(p, 0.0, form->chunk_rows + box->y.taps() / 2.0));
   out.moved_bytes = static_cast<std::int64_t>(work.bytes);
   out.passes.push_back(std::move(pass));
   if (!is_mended(p, *where)) {
     if (box_can_spoil(p)) out.assumption = kFinite;
     // Where there are fractions the pixels beyond both ends are weighed, some by nothing, and nothing times a NaN is one.
     const std::int32_t edge = box->x.is_whole() && box->y.is_whole() ? 0 : 1;
-    leave_box_spoiled(p, *box, {{form->piece + edge, edge}, {form->segment + edge, edge}}, out);
-  } else if (Status mends = mend_box(p, *box, form->segment, out); !mends) {
+    leave_box_spoiled(p, *box, {{form->columns_per_lane + edge, edge}, {form->chunk_rows + edge, edge}}, out);
+  } else if (Status mends = mend_box(p, *box, form->chunk_rows, out); !mends) {
     return mends.error();
   }
   return out;

@@ -1,6 +1,6 @@
 // box.any on GPUs by corners: a window's sum differs from that of its neighbours by pixels at its four corners, so a pixel
-// takes four loads whatever the radius. Strips of columns walk down bands of rows, each by some lanes of a subgroup that
-// add up along it; what the windows before a strip and a band are comes from sums of cells, one more read of the image.
+// takes four loads whatever the radius. Strips of columns move down bands of rows, each by some lanes of a subgroup that
+// add up along it; what the windows before a strip and a band are comes from block sums, one more read of the image.
 // Loses to columns where windows are so small that the first sums outweigh the rest.
 #include <algorithm>
 #include <array>
@@ -20,24 +20,24 @@ using Sums = BoxAnySums;
 
 constexpr std::string_view kWindows = "box_seed_windows";
 constexpr std::string_view kCorners = "box_four_corner";
-constexpr std::string_view kCornersSpans = "box_four_corner_vec";  // the same for pixels as they are stored
+constexpr std::string_view kCornersVec = "box_four_corner_vec";  // the same for pixels as they are stored
 
-/// Windows that follow from each other: few enough that as many cells would be summed for the first of them alone.
-std::int32_t run_of(std::int32_t window, std::int32_t cell) {
-  constexpr std::int32_t kFewCells = 4;
-  return window / cell <= kFewCells ? 1 : window / cell;
+/// Windows that follow from each other: few enough that as many blocks would be summed for the first of them alone.
+std::int32_t run_of(std::int32_t window, std::int32_t block) {
+  constexpr std::int32_t kFewBlocks = 4;
+  return window / block <= kFewBlocks ? 1 : window / block;
 }
 std::int32_t run_of(const BoxCut& cut) {
-  return run_of(cut.window, cut.cell);
+  return run_of(cut.window, cut.block);
 }
 std::int32_t runs_of(const BoxCut& cut) {
   return (cut.windows() + run_of(cut) - 1) / run_of(cut);
 }
 
 /// Runs begin at the same windows whatever the region is.
-BoxCut cut_of(const BoxAxis& box, std::int32_t cell, std::int32_t begin, std::int32_t length) {
-  BoxCut out = box_cut(box, cell, begin, length);
-  out.first = begin / cell % run_of(out);
+BoxCut cut_of(const BoxAxis& box, std::int32_t block, std::int32_t begin, std::int32_t length) {
+  BoxCut out = box_cut(box, block, begin, length);
+  out.first = begin / block % run_of(out);
   return out;
 }
 
@@ -47,13 +47,13 @@ struct Form {
   std::int32_t lanes = 1;   ///< of a strip
   std::int32_t pixels = 1;  ///< of a lane
   std::int32_t threads = 128;
-  std::int32_t batch = 1;
+  std::int32_t rows_in_flight = 1;
   bool is_plain = false;      ///< pixels are summed as they are stored
-  std::int32_t pieces = 1;    ///< bands
+  std::int32_t chunks = 1;    ///< bands
   std::int32_t height = 1;    ///< rows of one
   std::int32_t together = 1;  ///< sums of columns that are fetched together
   double error = 0.0;
-  std::int32_t rows_of_cells = 1;  ///< that are fetched together; a power of two, as lanes share them out among themselves
+  std::int32_t block_sum_rows = 1;  ///< that are fetched together; a power of two, as lanes share them out among themselves
   [[nodiscard]] std::int32_t width() const { return lanes * pixels; }
 };
 
@@ -61,15 +61,15 @@ struct Form {
 double growth(const PerAxis<BoxAxis>& box, const Form& form) {
   const double wide = box.x.whole();
   const double high = box.y.whole();
-  const auto cells = [](double window, double cell) {
-    const double whole = std::floor(window / cell);
-    return whole + 2.0 * run_of(static_cast<std::int32_t>(window), static_cast<std::int32_t>(cell)) + 2.0;
+  const auto blocks = [](double window, double block) {
+    const double whole = std::floor(window / block);
+    return whole + 2.0 * run_of(static_cast<std::int32_t>(window), static_cast<std::int32_t>(block)) + 2.0;
   };
   const double lanes = std::bit_width(static_cast<unsigned>(form.lanes));
-  const double along = form.pixels + lanes + 6.0;                      // additions from pixels to sums along a strip
-  const double differences = 2.0 * form.width();                       // pixels that such a sum can come to
-  const double row = form.pixels + lanes + cells(wide, form.width());  // of a window of a row
-  const double column = kBoxRun + form.height / kBoxRun + cells(high, form.height);
+  const double along = form.pixels + lanes + 6.0;                       // additions from pixels to sums along a strip
+  const double differences = 2.0 * form.width();                        // pixels that such a sum can come to
+  const double row = form.pixels + lanes + blocks(wide, form.width());  // of a window of a row
+  const double column = kBoxRun + form.height / kBoxRun + blocks(high, form.height);
   const double a_row = along * differences / (wide * high) + (2.0 * row + 3.0) / high + 1.0;
   const double start = column + wide / form.lanes + lanes + (along + column) * differences / wide;
   return start + form.height * a_row + 4.0;
@@ -98,8 +98,8 @@ std::int32_t threads_that_make(const FormatInfo& format, const Form& form) {
   return is_narrow(form) ? 2 * at_once : at_once;
 }
 
-std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
-  // The first sums take as many loads as these rows do, each of a column or a row in cells and in windows.
+std::int32_t default_height(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  // The first sums take as many loads as these rows do, each of a column or a row in blocks and in windows.
   const double channels = info(p.src.format).channels;
   const double run_up = 8.0 + channels * box.x.whole() / (4.0 * form.pixels * form.lanes);
   const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
@@ -109,14 +109,14 @@ std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, const F
     return is_narrow(form) ? box_band_of_windows(box.y, height) : height;
   }
   if (!is_integer(form.sums)) return box_band_of_floats(p, box.y, lanes, run_up);
-  return box_band(p, {groups, form.threads, box_threads_at_once(form.batch)}, run_up);
+  return box_band(p, {groups, form.threads, box_threads_at_once(form.rows_in_flight)}, run_up);
 }
 
 Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   Form out;
   out.sums = sums;
   const GpuInfo& gpu = p.device.gpu;
-  out.pixels = decodes_slowly(p) ? 1 : pixels_of_chunk(p.src.format);
+  out.pixels = decodes_slowly(p) ? 1 : pixels_of_vector(p.src.format);
   out.lanes = lanes_of_block_sums(p);
   out.is_plain = box_of_stored(p, "four_corner").ok();
   // Halves of words hold differences of four pixels over so many columns.
@@ -127,32 +127,32 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const Result<std::int32_t> threads = box_threads(p, kThreads);
   if (!threads) return threads.error();
   out.threads = *threads;
-  const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, gpu.is_software || decodes_slowly(p) ? 1 : 2);
-  if (!batch) return batch.error();
-  out.batch = *batch;
+  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, gpu.is_software || decodes_slowly(p) ? 1 : 2);
+  if (!rows_in_flight) return rows_in_flight.error();
+  out.rows_in_flight = *rows_in_flight;
 
   // A driver that runs on the processor takes seconds to compile what more unrolls to.
   out.together = gpu.is_software ? 1 : 8;
-  out.rows_of_cells = box_rows_of_cells(p, out.lanes, out.pixels);
+  out.block_sum_rows = block_sum_rows(p, out.lanes, out.pixels);
   // Measured on an H200: 71 us instead of 77 for `r16` at radius 128.
   const FormatInfo& source = info(p.src.format);
-  if (out.is_plain && source.channels == 1 && source.bits > 8) out.rows_of_cells = std::min(out.rows_of_cells, 2);
+  if (out.is_plain && source.channels == 1 && source.bits > 8) out.block_sum_rows = std::min(out.block_sum_rows, 2);
 
   const bool is_given = p.options.contains("chunks");
-  const std::int32_t usual = usual_height(p, box, out);
-  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, (p.src.height + usual - 1) / usual);
-  if (!pieces) return pieces.error();
+  const std::int32_t usual = default_height(p, box, out);
+  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, (p.src.height + usual - 1) / usual);
+  if (!chunks) return chunks.error();
   constexpr std::int32_t kHalfRows = 257;  // whose sums fit into half a word
-  out.pieces = *pieces;
-  if (sums == Sums::u16x2) out.pieces = std::max(out.pieces, (p.src.height + kHalfRows - 1) / kHalfRows);
+  out.chunks = *chunks;
+  if (sums == Sums::u16x2) out.chunks = std::max(out.chunks, (p.src.height + kHalfRows - 1) / kHalfRows);
   const auto set_height = [&] {
-    out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
+    out.height = chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
     out.error = error_of(p, box, out);
   };
   set_height();
   constexpr std::int32_t kLeastRows = 8;
   while (!is_given && !is_integer(sums) && out.error > p.allowed_error && out.height >= 2 * kLeastRows) {
-    out.pieces *= 2;
+    out.chunks *= 2;
     set_height();
   }
   return out;
@@ -165,8 +165,8 @@ struct Steps {
   std::int32_t channels = 1;
   double scale = 1.0;
   double lift = 1.0;  ///< of floats
-  [[nodiscard]] std::int64_t cell_words() const {
-    return 2 * box_planes(form.sums, channels) * (std::int64_t{y.cells()} * x.reach() + std::int64_t{x.cells()} * y.reach());
+  [[nodiscard]] std::int64_t block_words() const {
+    return 2 * box_planes(form.sums, channels) * (std::int64_t{y.blocks()} * x.reach() + std::int64_t{x.blocks()} * y.reach());
   }
   [[nodiscard]] std::int64_t window_words() const {
     return channels * (std::int64_t{y.windows()} * x.reach() + std::int64_t{x.windows()} * y.reach());
@@ -177,9 +177,9 @@ struct Steps {
   [[nodiscard]] std::int32_t strips_of_group() const { return form.threads / form.lanes; }
 };
 
-Pass cells_pass(const Steps& s) {
-  Pass pass = make_pass(s.form.is_plain ? kBoxCellsSpans : kBoxCells, {s.x.reach(), s.y.reach()},
-                        {s.strips_of_group() * s.x.cell, s.y.cell}, {s.form.threads, 1}, Storage::buffer);
+Pass block_sums_pass(const Steps& s) {
+  Pass pass = make_pass(s.form.is_plain ? kBoxBlockSumsVec : kBoxBlockSums, {s.x.reach(), s.y.reach()},
+                        {s.strips_of_group() * s.x.block, s.y.block}, {s.form.threads, 1}, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.x.reach_origin(), s.y.reach_origin()};
   if (s.form.is_plain) {
@@ -194,10 +194,10 @@ Pass cells_pass(const Steps& s) {
   }
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.form.lanes},
-                         {"rows_in_flight", s.form.rows_of_cells},
+                         {"rows_in_flight", s.form.block_sum_rows},
                          {"part_x", s.x.part()},
                          {"part_y", s.y.part()},
-                         {"height", s.y.cell}});
+                         {"height", s.y.block}});
   pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
   return pass;
 }
@@ -223,7 +223,7 @@ Pass windows_pass(const Steps& s) {
                     {"part_y", s.y.part()},
                     {"run_x", run_of(s.x)},
                     {"run_y", run_of(s.y)},
-                    {"blocks_x", 2 * s.y.cells() * planes * s.x.reach()},
+                    {"blocks_x", 2 * s.y.blocks() * planes * s.x.reach()},
                     {"blocks_y", 0},
                     {"runs_down", runs_of(s.y)}};
   return pass;
@@ -232,9 +232,9 @@ Pass windows_pass(const Steps& s) {
 Pass corners_pass(const Problem& p, const Steps& s) {
   const Rect r = region(p);
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
-  Pass pass = make_pass(s.form.is_plain ? kCornersSpans : kCorners, {p.dst.width + skip.x, p.dst.height + skip.y},
-                        {s.strips_of_group() * s.x.cell, s.y.cell}, {s.form.threads, 1}, Storage::buffer);
-  pass.beside = intermediate(1);
+  Pass pass = make_pass(s.form.is_plain ? kCornersVec : kCorners, {p.dst.width + skip.x, p.dst.height + skip.y},
+                        {s.strips_of_group() * s.x.block, s.y.block}, {s.form.threads, 1}, Storage::buffer);
+  pass.auxiliary = intermediate(1);
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   if (s.form.is_plain) {
@@ -248,7 +248,7 @@ Pass corners_pass(const Problem& p, const Steps& s) {
   }
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.form.lanes},
-                         {"rows_in_flight", s.form.batch},
+                         {"rows_in_flight", s.form.rows_in_flight},
                          {"together", s.form.together},
                          {"before_x", s.x.before},
                          {"before_y", s.y.before},
@@ -261,7 +261,7 @@ Pass corners_pass(const Problem& p, const Steps& s) {
                          {"bands", s.y.windows()},
                          {"columns", s.x.reach()},
                          {"rows", s.y.reach()},
-                         {"height", s.y.cell}});
+                         {"height", s.y.block}});
   pass.parameters["scale"] = s.lift * s.scale;
   pass.parameters["gain"] = 1.0 / s.lift;
   return pass;
@@ -285,16 +285,16 @@ double area_of(const Pass& pass) {
 
 /// Of all three passes, of pixels as they are stored.
 double seconds_of_stored(const Problem& p, const Steps& s) {
-  constexpr double kShareOfCells = 0.35;  // of the operations
+  constexpr double kShareOfBlockSums = 0.35;  // of the operations
   const GpuTuning& device = gpu_tuning(p.device);
   const double bytes = info(p.src.format).pixel_bytes();
-  const double cells = area_of(cells_pass(s));
+  const double blocks = area_of(block_sums_pass(s));
   const double made = area_of(corners_pass(p, s));
-  const double moved = bytes * (cells + 2.0 * made);
-  const double operations = operations_of(info(p.src.format)) * (kShareOfCells * cells + (1.0 - kShareOfCells) * made);
+  const double moved = bytes * (blocks + 2.0 * made);
+  const double operations = operations_of(info(p.src.format)) * (kShareOfBlockSums * blocks + (1.0 - kShareOfBlockSums) * made);
   const double filled = moved / device.bytes_per_second + operations / device.operations_per_second;
   // What a band takes that is not one of many: measured on images too small to fill the device.
-  return 2.0 * device.launch_seconds + std::max(device.launch_seconds + filled, seconds_of_walk(p, 0.0, 3.75 * s.y.cell));
+  return 2.0 * device.launch_seconds + std::max(device.launch_seconds + filled, seconds_of_chunks(p, 0.0, 3.75 * s.y.block));
 }
 
 /// Of pixels that are decoded. Loads and stores are of a lane's pixels together, up to 16 bytes.
@@ -306,29 +306,29 @@ double seconds_of_decoded(const Problem& p, const Steps& s) {
   const double operations = info(p.src.format).bits == 8 ? 50.0 : 10.0;
   // What begins at any pixel takes two loads of 16 bytes, but for one of so many times.
   const double fetches = 2.0 - info(p.src.format).pixel_bytes() / 16.0;
-  const double cells = area_of(cells_pass(s));
+  const double blocks = area_of(block_sums_pass(s));
   const double made = area_of(corners_pass(p, s));
   Work first;
-  first.pixels = cells / pixels;
+  first.pixels = blocks / pixels;
   first.loads = fetches;
   first.operations = 10.0 * pixels;
-  first.bytes = bytes(cells) + 4.0 * static_cast<double>(s.cell_words());
+  first.bytes = bytes(blocks) + 4.0 * static_cast<double>(s.block_words());
   Work between;
-  between.bytes = 4.0 * static_cast<double>(s.cell_words() + s.window_words());
+  between.bytes = 4.0 * static_cast<double>(s.block_words() + s.window_words());
   Work last;
   last.pixels = made / pixels;
   last.loads = 4.0 * fetches;
   last.operations = operations * pixels;
   last.bytes = bytes(made) + static_cast<double>(p.dst.payload_bytes()) + 8.0 * static_cast<double>(s.window_words());
   const double filled = of(first) + of(between) + of(last);
-  // Two rows are cut into cells, and four loads wait for each other: measured on images too small to fill the device.
-  return std::max(filled, 2.0 * gpu_tuning(p.device).launch_seconds + seconds_of_walk(p, 0.0, 6.0 * s.y.cell));
+  // Two rows are cut into blocks, and four loads wait for each other: measured on images too small to fill the device.
+  return std::max(filled, 2.0 * gpu_tuning(p.device).launch_seconds + seconds_of_chunks(p, 0.0, 6.0 * s.y.block));
 }
 
 }  // namespace
 
 Result<Proposal> propose_box_four_corner(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kCorners, "four_corner");
+  const Result<PerAxis<BoxAxis>> box = box_of_whole_pixels(p, kCorners, "four_corner");
   if (!box) return box.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
@@ -340,13 +340,13 @@ Result<Proposal> propose_box_four_corner(const Problem& p) {
   s.scale = 1.0 / (box->x.length() * box->y.length() * (is_of_codes ? info(p.src.format).unit() : 1.0));
   // What adds up along a strip, or down a band.
   s.lift = box_lift(p, *box, (1.0 + 2.0 * form->width() / box->x.whole()) * std::max(1.0, 1.0 * form->height / box->y.whole()));
-  if (Status few = check_cells(s.cell_words()); !few) return few.error();
+  if (Status few = check_block_sums(s.block_words()); !few) return few.error();
 
-  Result<Proposal> out = box_proposal(p, kCorners, "four_corner", *form, {box_words(s.cell_words()), box_words(s.window_words())});
+  Result<Proposal> out = box_proposal(p, kCorners, "four_corner", *form, {box_words(s.block_words()), box_words(s.window_words())});
   if (!out) return out.error();
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);
-  out->passes = {cells_pass(s), windows_pass(s), corners_pass(p, s)};
+  out->passes = {block_sums_pass(s), windows_pass(s), corners_pass(p, s)};
   if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;
 }

@@ -1,6 +1,6 @@
-// box.any on GPUs by segments: groups walk down strips of columns with a running sum a lane, leave the sums of a few rows in shared
-// memory, and walk along these rows there, all lanes, each a segment. Two loads a pixel at any radius. What windows begin a band with
-// comes from their pixels where they are low, else from sums of cells, one more read of the image. Loses where windows are as wide as
+// box.any on GPUs by segments: groups move down strips of columns with a running sum a lane, leave the sums of a few rows in shared
+// memory, and slide along these rows there, all lanes, each a segment. Two loads a pixel at any radius. What windows begin a band with
+// comes from their pixels where they are low, else from block sums, one more read of the image. Loses where windows are as wide as
 // what a group reads, and to what lanes do in registers where they are narrow.
 #include <algorithm>
 #include <array>
@@ -33,18 +33,18 @@ struct Form {
   std::int32_t span = 1;     ///< pixels that are fetched at once
   std::int32_t columns = 4;  ///< of a lane
   std::int32_t threads = 128;
-  std::int32_t batch = 1;   ///< rows from one turn to the next
-  std::int32_t strip = 1;   ///< columns that come out of a group
-  bool has_cells = true;    ///< for what bands begin with, else they read their first windows
-  std::int32_t pieces = 1;  ///< bands
-  std::int32_t height = 1;  ///< rows of one
+  std::int32_t rows_in_flight = 1;  ///< rows from one step to the next
+  std::int32_t strip = 1;           ///< columns that come out of a group
+  bool has_block_sums = true;       ///< for what bands begin with, else they read their first windows
+  std::int32_t chunks = 1;          ///< bands
+  std::int32_t height = 1;          ///< rows of one
   double error = 0.0;
-  [[nodiscard]] std::int32_t chunks() const { return columns / span; }
+  [[nodiscard]] std::int32_t spans_per_thread() const { return columns / span; }
   [[nodiscard]] std::int32_t reach() const { return threads * columns; }
-  /// Columns that a lane walks along.
-  [[nodiscard]] std::int32_t segment() const { return batch * columns; }
+  /// Columns that a lane slides along.
+  [[nodiscard]] std::int32_t segment() const { return rows_in_flight * columns; }
   /// Lanes that share a row.
-  [[nodiscard]] std::int32_t segments() const { return threads / batch; }
+  [[nodiscard]] std::int32_t segments() const { return threads / rows_in_flight; }
   /// 32-bit words of a column's sum in shared memory.
   [[nodiscard]] std::int32_t words() const {
     return static_cast<std::int32_t>(std::bit_ceil(static_cast<unsigned>(sums == Sums::u16x2 ? (channels + 1) / 2 : channels)));
@@ -62,7 +62,7 @@ struct Form {
   [[nodiscard]] bool asks(std::int32_t subgroup_size) const { return subgroup_size % segments() == 0; }
   [[nodiscard]] std::int64_t shared_bytes(std::int32_t subgroup_size) const {
     const std::int64_t pitch = segment() + 1 - segment() % 2;
-    const std::int64_t rows = (batch * (segments() + std::int64_t{1}) + 1) * pitch * words();
+    const std::int64_t rows = (rows_in_flight * (segments() + std::int64_t{1}) + 1) * pitch * words();
     return 4 * (rows + 2 * 4 * (asks(subgroup_size) ? 1 : threads));
   }
 };
@@ -77,7 +77,7 @@ std::int32_t strip_of(const Problem& p, const Form& form, std::int32_t window) {
   return even_length(p.src.width, strips, step);
 }
 
-/// Units of the roundoff, relative to full scale: of a band's first sums of columns and of walks along rows, and what each row adds.
+/// Units of the roundoff, relative to full scale: of a band's first sums of columns and of slides along rows, and what each row adds.
 struct Growth {
   double start = 0.0;
   double row = 0.0;
@@ -85,7 +85,7 @@ struct Growth {
 
 Growth growth(const PerAxis<BoxAxis>& box, const Form& form) {
   const double high = box.y.whole();
-  const double column = form.has_cells ? kBoxRun + form.height / kBoxRun + std::floor(high / form.height) + 3.0 : high + 1.0;
+  const double column = form.has_block_sums ? kBoxRun + form.height / kBoxRun + std::floor(high / form.height) + 3.0 : high + 1.0;
   // A segment of the first window, segments of it, and two roundings a column, of a sum that is a part longer than a window's.
   const double segments = static_cast<double>(box.x.whole()) / form.segment();
   const double along = form.segment() + segments + 2.0 + 2.0 * form.segment() * (1.0 + 2.0 / box.x.whole());
@@ -98,20 +98,20 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return (of.start + form.height * of.row) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
 }
 
-/// Rows of first windows that are read; higher ones take longer than cutting the image into cells. Measured on an H200, where first
+/// Rows of first windows that are read; higher ones take longer than cutting the image into blocks. Measured on an H200, where first
 /// windows of 32-bit numbers take two or three times as long as those of others, and cutting pixels of 12 bytes and more does, too.
 std::int32_t most_read(const Form& form) {
   return form.bits == 32 && form.channels < 3 ? 64 : 160;
 }
 
-/// Groups that a processor runs at once. Measured on an H200: registers hold what rows of a turn fetch and make, and sums.
+/// Groups that a processor runs at once. Measured on an H200: registers hold what rows of a step fetch and make, and sums.
 std::int32_t groups_at_once(const Problem& p, const Form& form) {
-  constexpr std::int32_t kManyBytes = 32;  // of a column, in a turn
-  const bool is_large = form.words() == 4 || form.batch * form.channels * form.bits / 8 >= kManyBytes;
+  constexpr std::int32_t kManyBytes = 32;  // of a column, in a step
+  const bool is_large = form.words() == 4 || form.rows_in_flight * form.channels * form.bits / 8 >= kManyBytes;
   const bool is_wide = form.threads >= 256;
   std::int32_t threads = is_wide || (form.threads <= 64 && !is_large) ? 512 : 384;
-  if (form.is_byte()) threads = form.batch > 4 && !form.has_cells ? 512 : 768;
-  if (is_large || (is_wide && form.sums == Sums::u16x2 && form.batch > 4)) threads = 256;
+  if (form.is_byte()) threads = form.rows_in_flight > 4 && !form.has_block_sums ? 512 : 768;
+  if (is_large || (is_wide && form.sums == Sums::u16x2 && form.rows_in_flight > 4)) threads = 256;
   // Lanes with fewer columns have registers to spare, but where these are four floats.
   if (form.columns < 4) threads = form.words() == 4 ? 384 : form.channels > 1 ? 512 : form.bits == 32 ? 1024 : 768;
   // A processor has memory for two of the largest groups, and for three of bytes with 256 threads and 8 rows, which take 35 KB.
@@ -137,7 +137,7 @@ double read_of(const Problem& p, const Form& form) {
 
 /// Rows of first windows for each row of a band.
 double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
-  return form.has_cells ? 0.0 : static_cast<double>(box.y.whole()) / form.height;
+  return form.has_block_sums ? 0.0 : static_cast<double>(box.y.whole()) / form.height;
 }
 
 /// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200, within a fifth of what most
@@ -152,19 +152,19 @@ double instructions_of(const Form& form) {
   return count * share * (form.channels == 4 ? 1.0 : form.bits == 32 ? 1.1 : 1.7);
 }
 
-/// And of a pixel that is cut into cells. Fitted to an H200.
-double instructions_of_cells(const Form& form) {
-  constexpr std::array kCells = {30.0, 45.0, 55.0, 35.0};
+/// And of a pixel that is cut into blocks. Fitted to an H200.
+double instructions_of_block_sums(const Form& form) {
+  constexpr std::array kBlockSums = {30.0, 45.0, 55.0, 35.0};
   constexpr double kLongCode = 80.0;
   if (form.is_long_code()) return kLongCode;
   const double share = form.bits * form.channels < 64 ? 1.0 : form.channels == 4 ? 0.5 : 0.85;
-  return kCells[static_cast<std::size_t>(form.channels - 1)] * share;
+  return kBlockSums[static_cast<std::size_t>(form.channels - 1)] * share;
 }
 
 /// The same of a pixel that comes out, as long as they take with the threads that there are. Fitted to an H200.
 double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   constexpr double kThreadsToHideHalf = 500.0;  // of a processor
-  constexpr double kTurn = 1.3;                 // waiting for barriers, in rows
+  constexpr double kStep = 1.3;                 // waiting for barriers, in rows
   // And each time that twice as many subgroups share a row, of which windows span a part.
   const double others = 1.1 + 0.4 * box.x.whole() / form.reach();
   // Of a row of first windows, which is not walked along; see most_read() for those of 32 bits.
@@ -174,20 +174,20 @@ double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& 
   if (form.columns < 4) first = std::min(first, 0.4);
   double operations = instructions_of(form) * read_of(p, form) * (1.0 + first * first_rows(box, form));
   // Bytes gain nothing from more rows than four.
-  const std::int32_t rows = form.is_byte() ? std::min(form.batch, 4) : form.batch;
-  operations *= (1.0 + kThreadsToHideHalf / threads_at_once(p, form)) * (1.0 + kTurn / rows);
+  const std::int32_t rows = form.is_byte() ? std::min(form.rows_in_flight, 4) : form.rows_in_flight;
+  operations *= (1.0 + kThreadsToHideHalf / threads_at_once(p, form)) * (1.0 + kStep / rows);
   for (std::int32_t lanes = form.segments(); lanes > p.device.gpu.subgroup_size; lanes /= 2) operations *= others;
   return operations;
 }
 
 /// Rows of a band. The whole source decides, and the error: sums of floats begin with bands.
-std::int32_t usual_height(const Problem& p, const PerAxis<BoxAxis>& box, Form form) {
+std::int32_t default_height(const Problem& p, const PerAxis<BoxAxis>& box, Form form) {
   const std::int32_t strips = strips_of(p, form);
-  const double run_up = form.has_cells ? 4.0 : 0.3 * box.y.whole();
+  const double run_up = form.has_block_sums ? 4.0 : 0.3 * box.y.whole();
   std::int32_t best = 1;
   double least = HUGE_VAL;
   for (std::int32_t at_once = 1; at_once <= groups_at_once(p, form); ++at_once) {
-    form.height = box_band(p, {strips, form.threads, at_once * form.threads}, run_up, form.has_cells);
+    form.height = box_band(p, {strips, form.threads, at_once * form.threads}, run_up, form.has_block_sums);
     if (!is_integer(form.sums)) {
       const Growth of = growth(box, form);
       form.height = box_rows_within(p, of.start, of.row, form.height);
@@ -212,11 +212,11 @@ double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& for
   const double read = all > kCached ? read_of(p, form) * (1.0 + first) : 1.0;
   const double moved = pixels * bytes * (1.0 + read) / device.bytes_per_second;
   double seconds = device.launch_seconds + std::hypot(moved, pixels * operations_of(p, box, form) / device.operations_per_second);
-  if (form.has_cells) {
+  if (form.has_block_sums) {
     seconds += device.launch_seconds + std::hypot(pixels * (bytes + 2.0) / device.bytes_per_second,
-                                                  pixels * instructions_of_cells(form) / device.operations_per_second);
+                                                  pixels * instructions_of_block_sums(form) / device.operations_per_second);
   }
-  return std::max(seconds, seconds_of_walk(p, 0.0, form.height * (form.has_cells ? 2.0 : 1.0 + first / 4.0)));
+  return std::max(seconds, seconds_of_chunks(p, 0.0, form.height * (form.has_block_sums ? 2.0 : 1.0 + first / 4.0)));
 }
 
 Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form out) {
@@ -227,8 +227,8 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
     return refusal(std::to_string(out.columns) + " columns of a thread are no whole number of the " + std::to_string(out.span) +
                    " that it fetches at once");
   }
-  if (out.threads % (out.batch * out.chunks()) != 0 || out.segment() * out.channels * out.bits / 32 % out.words() != 0) {
-    return refusal(std::to_string(out.threads) + " threads cannot share out " + std::to_string(out.batch) + " rows of " +
+  if (out.threads % (out.rows_in_flight * out.spans_per_thread()) != 0 || out.segment() * out.channels * out.bits / 32 % out.words() != 0) {
+    return refusal(std::to_string(out.threads) + " threads cannot share out " + std::to_string(out.rows_in_flight) + " rows of " +
                    std::string(info(p.src.format).name));
   }
   out.strip = strip_of(p, out, box.x.whole());
@@ -237,11 +237,11 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
                    " columns of a group");
   }
   if (Status fits = check_shared(p, out.shared_bytes(p.device.gpu.subgroup_size)); !fits) return fits.error();
-  const std::int32_t height = usual_height(p, box, out);
-  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, (p.src.height + height - 1) / height);
-  if (!pieces) return pieces.error();
-  out.pieces = *pieces;
-  out.height = walk_length(p, p.src.height, out.pieces, 1, {kShortLoops, box.y.whole()});
+  const std::int32_t height = default_height(p, box, out);
+  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, (p.src.height + height - 1) / height);
+  if (!chunks) return chunks.error();
+  out.chunks = *chunks;
+  out.height = chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
   out.error = error_of(p, box, out);
   return out;
 }
@@ -254,11 +254,11 @@ struct Lanes {
   bool is_last_resort = false;  ///< where nothing before fits
 };
 
-/// Measured on an H200. More rows a turn wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
+/// Measured on an H200. More rows a step wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
 /// and `rgb32f` two rows take as long as four, or less. Lanes of two columns keep half as much of what leaves in the second cache, and
 /// registers for twice as many rows: where windows are no wider than half of what their group reads, a quarter where sums lie two in a
 /// word, of pixels of 2 to 8 bytes.
-std::vector<Lanes> usual_lanes(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+std::vector<Lanes> default_lanes(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   const GpuInfo& gpu = p.device.gpu;
   const int bytes = info(p.src.format).pixel_bytes();
   const std::int32_t largest = std::min(gpu.max_group_invocations, gpu.max_group.x);
@@ -279,7 +279,7 @@ std::vector<Lanes> usual_lanes(const Problem& p, const PerAxis<BoxAxis>& box, co
   const bool is_small = form.bits == 8 && form.channels < 4;
   const std::int32_t threads = is_single ? 256 : 128;
   const std::int32_t widest = form.sums == Sums::u16x2 ? threads / 2 + 1 : threads + 1;
-  const bool is_narrow = box.x.whole() <= widest && !form.has_cells;
+  const bool is_narrow = box.x.whole() <= widest && !form.has_block_sums;
   if (is_narrow && !is_small && form.channels != 3 && bytes <= 8 && !gpu.is_software) {
     constexpr std::int32_t kFewColumns = 13;
     const bool is_middling = kFewColumns < box.x.whole() && box.x.whole() <= 65;
@@ -301,20 +301,20 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   if (sums == Sums::u16x2 && 255.0 * box.y.whole() > kHalf) {
     return refusal("sums of " + std::to_string(box.y.whole()) + " rows would not fit into 16 bits");
   }
-  form.has_cells = box.y.whole() > most_read(form);
+  form.has_block_sums = box.y.whole() > most_read(form);
 
   std::optional<Result<Form>> best;
   double best_seconds = HUGE_VAL;
-  for (const Lanes& lanes : usual_lanes(p, box, form)) {
+  for (const Lanes& lanes : default_lanes(p, box, form)) {
     if (lanes.is_last_resort && best && best->ok()) break;
     const Result<std::int32_t> columns = count(p, "pixels_per_thread", kMostColumns, lanes.columns);
-    const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, lanes.rows);
+    const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, lanes.rows);
     const Result<std::int32_t> threads = box_threads(p, lanes.threads);
     if (!columns) return columns.error();
-    if (!batch) return batch.error();
+    if (!rows_in_flight) return rows_in_flight.error();
     if (!threads) return threads.error();
     form.columns = *columns;
-    form.batch = *batch;
+    form.rows_in_flight = *rows_in_flight;
     form.threads = *threads;
     const Result<Form> made = form_of_lanes(p, box, form);
     const double seconds = made ? seconds_of(p, box, *made, static_cast<double>(p.src.width) * p.src.height) : HUGE_VAL;
@@ -328,36 +328,36 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
 /// What both passes agree on.
 struct Steps {
   Form form;
-  BoxCut x, y;  ///< only bands have cells
+  BoxCut x, y;  ///< only bands have blocks
   double scale = 1.0;
   double lift = 1.0;        ///< of floats
-  std::int32_t lanes = 1;   ///< that cut a strip of cells together,
+  std::int32_t lanes = 1;   ///< that cut a strip of blocks together,
   std::int32_t pixels = 1;  ///< each so many
   [[nodiscard]] std::int32_t lead() const { return (form.span - x.before % form.span) % form.span; }
-  /// Where what is read begins in the source, and where cells do: multiples of a span and of a lane's pixels.
+  /// Where what is read begins in the source, and where blocks do: multiples of a span and of a lane's pixels.
   [[nodiscard]] std::int32_t first() const { return x.origin - x.before - lead(); }
   [[nodiscard]] std::int32_t left() const {
     const std::int32_t remainder = first() % pixels;
     return first() - (remainder < 0 ? remainder + pixels : remainder);
   }
-  /// In whole strips of cells.
+  /// In whole strips of blocks.
   [[nodiscard]] std::int32_t columns() const {
     const std::int32_t strip = lanes * pixels;
-    return ((x.count - 1) * x.cell + form.reach() + first() - left() + strip - 1) / strip * strip;
+    return ((x.count - 1) * x.block + form.reach() + first() - left() + strip - 1) / strip * strip;
   }
-  [[nodiscard]] std::int64_t cell_words() const { return std::int64_t{2} * box_planes(form.sums, form.channels) * y.cells() * columns(); }
+  [[nodiscard]] std::int64_t block_words() const { return std::int64_t{2} * box_planes(form.sums, form.channels) * y.blocks() * columns(); }
 };
 
-Pass cells_pass(const Problem& p, const Steps& s) {
+Pass block_sums_pass(const Problem& p, const Steps& s) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t threads = std::max(kThreads, p.device.gpu.subgroup_size);
-  Pass pass = make_pass(kBoxCellsSpans, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.cell}, {threads, 1}, Storage::buffer);
+  Pass pass = make_pass(kBoxBlockSumsVec, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.block}, {threads, 1}, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.left(), s.y.reach_origin()};
   pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
                          {"lanes", s.lanes},
                          {"span", s.pixels},
-                         {"rows_in_flight", box_rows_of_cells(p, s.lanes, s.pixels)},
+                         {"rows_in_flight", block_sum_rows(p, s.lanes, s.pixels)},
                          {"has_rows", 0},
                          {"shift", 0},
                          {"rest", 0},
@@ -365,7 +365,7 @@ Pass cells_pass(const Problem& p, const Steps& s) {
                          {"sums_are_short", 0},
                          {"part_x", 0},
                          {"part_y", s.y.part()},
-                         {"height", s.y.cell}});
+                         {"height", s.y.block}});
   pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
   return pass;
 }
@@ -374,8 +374,8 @@ Pass segments_pass(const Problem& p, const Steps& s) {
   const Rect r = region(p);
   const Form& form = s.form;
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
-  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.cell, s.y.cell}, {form.threads, 1}, Storage::buffer);
-  pass.beside = form.has_cells ? intermediate(0) : kSource;
+  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.block, s.y.block}, {form.threads, 1}, Storage::buffer);
+  pass.auxiliary = form.has_block_sums ? intermediate(0) : kSource;
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   const double window = static_cast<double>(s.x.window) * s.y.window;
@@ -384,22 +384,22 @@ Pass segments_pass(const Problem& p, const Steps& s) {
                          {"words", std::countr_zero(static_cast<unsigned>(form.words()))},
                          {"subgroup_size", p.device.gpu.subgroup_size},
                          {"span", form.span},
-                         {"spans_per_thread", form.chunks()},
-                         {"rows_in_flight", form.batch},
+                         {"spans_per_thread", form.spans_per_thread()},
+                         {"rows_in_flight", form.rows_in_flight},
                          {"segments_of_window", s.x.window / form.segment()},
                          {"rest", s.x.window % form.segment()},
                          {"lead", s.lead()},
                          {"sums_are_short", are_short ? 1 : 0},
-                         {"has_block_sums", form.has_cells ? 1 : 0},
-                         {"seed_rows_in_flight", p.device.gpu.is_software ? 1 : std::max(1, 8 / form.chunks())},
+                         {"has_block_sums", form.has_block_sums ? 1 : 0},
+                         {"seed_rows_in_flight", p.device.gpu.is_software ? 1 : std::max(1, 8 / form.spans_per_thread())},
                          {"before_x", s.x.before},
                          {"before_y", s.y.before},
                          {"window_x", s.x.window},
                          {"window_y", s.y.window},
                          {"skip_x", skip.x},
                          {"skip_y", skip.y},
-                         {"width", s.x.cell},
-                         {"height", s.y.cell},
+                         {"width", s.x.block},
+                         {"height", s.y.block},
                          {"columns", s.columns()},
                          {"first_column", s.first() - s.left()},
                          {"whole", s.y.whole()},
@@ -414,7 +414,7 @@ Pass segments_pass(const Problem& p, const Steps& s) {
 }  // namespace
 
 Result<Proposal> propose_box_row_segments(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_cells(p, kKernel, "row_segments", true);
+  const Result<PerAxis<BoxAxis>> box = box_of_whole_pixels(p, kKernel, "row_segments", true);
   if (!box) return box.error();
   if (Status stored = box_of_stored(p, "row_segments"); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
@@ -423,21 +423,21 @@ Result<Proposal> propose_box_row_segments(const Problem& p) {
   const Rect r = region(p);
   Steps s{*form, box_cut(box->x, form->strip, r.x, r.width), box_cut(box->y, form->height, r.y, r.height)};
   s.lanes = lanes_of_block_sums(p);
-  s.pixels = pixels_of_chunk(p.src.format);
+  s.pixels = pixels_of_vector(p.src.format);
   s.scale = 1.0 / (box->x.length() * box->y.length());
   const double of_segments = static_cast<double>(form->segment()) / box->x.whole();
-  const double of_cells = form->has_cells ? static_cast<double>(form->height) / box->y.whole() : 0.0;
-  s.lift = box_lift(p, *box, std::max(of_segments, of_cells));
-  if (Status few = check_cells(s.cell_words()); !few) return few.error();
+  const double of_blocks = form->has_block_sums ? static_cast<double>(form->height) / box->y.whole() : 0.0;
+  s.lift = box_lift(p, *box, std::max(of_segments, of_blocks));
+  if (Status few = check_block_sums(s.block_words()); !few) return few.error();
 
-  std::vector<ImageDesc> cells;
-  if (form->has_cells) cells.push_back(box_words(s.cell_words()));
-  Result<Proposal> out = box_proposal(p, kKernel, "row_segments", *form, std::move(cells));
+  std::vector<ImageDesc> blocks;
+  if (form->has_block_sums) blocks.push_back(box_words(s.block_words()));
+  Result<Proposal> out = box_proposal(p, kKernel, "row_segments", *form, std::move(blocks));
   if (!out) return out.error();
   out->options["pixels_per_thread"] = std::to_string(form->columns);
   out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
-  out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_cells ? source_bytes(p) : 0);
-  if (form->has_cells) out->passes.push_back(cells_pass(p, s));
+  out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_block_sums ? source_bytes(p) : 0);
+  if (form->has_block_sums) out->passes.push_back(block_sums_pass(p, s));
   out->passes.push_back(segments_pass(p, s));
   if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;

@@ -9,7 +9,7 @@
 namespace mollify::gpu {
 namespace {
 
-/// Measured on an H200: a walk's latency is what a sixth of the threads that fill the device need for a row.
+/// Measured on an H200: a chunk's latency is what a sixth of the threads that fill the device need for a row.
 double latency_threads(const Problem& p) {
   return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0;
 }
@@ -32,48 +32,48 @@ std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::in
   return std::max<std::int64_t>(subgroups * p.device.gpu.subgroup_size / threads, 1);
 }
 
-std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once) {
+std::int32_t even_chunks(const Problem& p, std::int64_t groups_across, double chunks, double groups_at_once) {
   const double across = static_cast<double>(groups_across) * p.batch;
   const double round = processors(p) * groups_at_once;
-  const double rounds = std::max(std::round(pieces * across / round), 1.0);
+  const double rounds = std::max(std::round(chunks * across / round), 1.0);
   return static_cast<std::int32_t>(std::max(rounds * round / across, 1.0));
 }
 
-std::int32_t even_walks(const Problem& p, std::int64_t groups_across, std::int32_t threads, double pieces) {
-  const double all = pieces * static_cast<double>(groups_across) * p.batch * threads;
-  if (all < 0.5 * processors(p) * kThreadsAtOnce) return static_cast<std::int32_t>(pieces);
-  return even_pieces(p, groups_across, pieces, static_cast<double>(kThreadsAtOnce) / threads);
+std::int32_t even_chunks_of_threads(const Problem& p, std::int64_t groups_across, std::int32_t threads, double chunks) {
+  const double all = chunks * static_cast<double>(groups_across) * p.batch * threads;
+  if (all < 0.5 * processors(p) * kThreadsAtOnce) return static_cast<std::int32_t>(chunks);
+  return even_chunks(p, groups_across, chunks, static_cast<double>(kThreadsAtOnce) / threads);
 }
 
-std::int32_t even_length(std::int32_t size, std::int32_t pieces, std::int32_t step) {
-  const std::int32_t length = (size + pieces - 1) / pieces;
+std::int32_t even_length(std::int32_t size, std::int32_t chunks, std::int32_t step) {
+  const std::int32_t length = (size + chunks - 1) / chunks;
   return (length + step - 1) / step * step;
 }
 
-std::int32_t walk_length(const Problem& p, std::int32_t size, std::int32_t pieces, std::int32_t step, const LoopTurns& turns) {
-  const std::int32_t length = even_length(size, pieces, step);
+std::int32_t chunk_length(const Problem& p, std::int32_t size, std::int32_t chunks, std::int32_t step, const LoopIterations& iterations) {
+  const std::int32_t length = even_length(size, chunks, step);
   if (!p.device.gpu.is_software) return length;
-  constexpr std::int64_t kMostTurns = 65000;  // llvmpipe leaves loops that have run 65535 times in all
-  const std::int64_t most = std::max<std::int64_t>((kMostTurns - turns.before) / turns.of_step, 1) * step;
+  constexpr std::int64_t kMostIterations = 65000;  // llvmpipe leaves loops that have run 65535 times in all
+  const std::int64_t most = std::max<std::int64_t>((kMostIterations - iterations.before) / iterations.of_step, 1) * step;
   return static_cast<std::int32_t>(std::min<std::int64_t>(length, most));
 }
 
-std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps) {
+std::int32_t chunks_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps) {
   groups_across *= p.batch;
   const std::int64_t wanted = (gpu_tuning(p.device).groups_to_fill + groups_across - 1) / groups_across;
   const std::int64_t most = std::max<std::int64_t>(1, size / (8 * std::max(taps, 1)));
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, 1, most));
 }
 
-std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up) {
-  // A group makes a row in (latency + what all groups of the device need for theirs), so n pieces take
+std::int32_t chunks_ending_soonest(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up) {
+  // A group makes a row in (latency + what all groups of the device need for theirs), so n chunks take
   // (size / n + run_up) * (latency + n * threads_across * share).
   const double threads = static_cast<double>(threads_across) * p.batch;
-  const double pieces = std::sqrt(size * latency_threads(p) / (std::max(run_up, 1.0) * threads));
-  return static_cast<std::int32_t>(std::clamp(pieces, 1.0, static_cast<double>(size)));
+  const double chunks = std::sqrt(size * latency_threads(p) / (std::max(run_up, 1.0) * threads));
+  return static_cast<std::int32_t>(std::clamp(chunks, 1.0, static_cast<double>(size)));
 }
 
-double seconds_of_walk(const Problem& p, double threads, double rows) {
+double seconds_of_chunks(const Problem& p, double threads, double rows) {
   constexpr double kRowLatency = 2.6e-7;  // measured on an H200
   return gpu_tuning(p.device).launch_seconds + rows * kRowLatency * (1.0 + threads / latency_threads(p));
 }

@@ -1,4 +1,4 @@
-// How many groups a GPU runs at once, and into how many chunks a long walk down the image is split to fill it.
+// How many groups a GPU runs at once, and into how many chunks an image is cut from top to bottom to fill it.
 #pragma once
 
 #include "algorithms/common/gpu.h"
@@ -7,21 +7,22 @@ namespace mollify::gpu {
 
 [[nodiscard]] std::int32_t power_of_two_above(std::int64_t size);
 
-/// Whole steps, so many that `pieces` of them make `size`.
-[[nodiscard]] std::int32_t even_length(std::int32_t size, std::int32_t pieces, std::int32_t step);
+/// Whole steps, so many that `chunks` of them make `size`.
+[[nodiscard]] std::int32_t even_length(std::int32_t size, std::int32_t chunks, std::int32_t step);
 
-/// Turns of all of a lane's loops: those that a step of its walk takes, and those before the first. At most.
-struct LoopTurns {
+/// Iterations of all of a lane's loops: those of a step down its chunk, and those before the first. At most.
+struct LoopIterations {
   std::int64_t of_step = 1;
   std::int64_t before = 0;
 };
-inline constexpr std::int64_t kShortLoops = 16;  ///< turns of a few short ones, which a driver may have left as loops
+inline constexpr std::int64_t kShortLoops = 16;  ///< iterations of a few short ones, which a driver may have left as loops
 
-/// Pixels that one group walks over along an axis: even_length(), or less where a driver would not let it walk so far.
-[[nodiscard]] std::int32_t walk_length(const Problem& p, std::int32_t size, std::int32_t pieces, std::int32_t step, const LoopTurns& turns);
+/// Pixels of a chunk along an axis: even_length(), or less where a driver would leave longer loops.
+[[nodiscard]] std::int32_t chunk_length(const Problem& p, std::int32_t size, std::int32_t chunks, std::int32_t step,
+                                        const LoopIterations& iterations);
 
-/// So many pieces that every processor of the device has a group of the batch, but no more than an eighth of each is run-up.
-[[nodiscard]] std::int32_t pieces_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps);
+/// So many chunks that every processor of the device has a group of the batch, but no more than an eighth of each is run-up.
+[[nodiscard]] std::int32_t chunks_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps);
 
 /// Of the device: what runs work groups beside each other.
 [[nodiscard]] double processors(const Problem& p);
@@ -30,19 +31,19 @@ inline constexpr std::int64_t kShortLoops = 16;  ///< turns of a few short ones,
 /// NVIDIA have them: four schedulers with 16384 each, whole subgroups by whole eights of registers.
 [[nodiscard]] std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers);
 
-/// The number of pieces next to `pieces` with which all processors have as many groups, a multiple of `groups_at_once`.
-[[nodiscard]] std::int32_t even_pieces(const Problem& p, std::int64_t groups_across, double pieces, double groups_at_once = 1.0);
+/// The number of chunks next to `chunks` with which all processors have as many groups, a multiple of `groups_at_once`.
+[[nodiscard]] std::int32_t even_chunks(const Problem& p, std::int64_t groups_across, double chunks, double groups_at_once = 1.0);
 
 /// Threads that a processor runs at once, unless they take more registers than usual.
 inline constexpr std::int32_t kThreadsAtOnce = 1024;
 /// The same for groups of so many threads, unless all together do not fill half of what runs at once.
-[[nodiscard]] std::int32_t even_walks(const Problem& p, std::int64_t groups_across, std::int32_t threads, double pieces);
+[[nodiscard]] std::int32_t even_chunks_of_threads(const Problem& p, std::int64_t groups_across, std::int32_t threads, double chunks);
 
-/// The same for groups that take little and wait much: in how many pieces the walk over `size` rows ends soonest when each
-/// piece begins with `run_up` rows more. `threads_across`: of all groups beside each other.
-[[nodiscard]] std::int32_t pieces_of_walk(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up);
+/// The same for groups that take little and wait much: with how many chunks `size` rows are done soonest when each
+/// chunk begins with `run_up` rows more. `threads_across`: of all groups beside each other.
+[[nodiscard]] std::int32_t chunks_ending_soonest(const Problem& p, std::int64_t threads_across, std::int32_t size, double run_up);
 
 /// What a dispatch of such groups takes at least, `threads` of all groups together.
-[[nodiscard]] double seconds_of_walk(const Problem& p, double threads, double rows);
+[[nodiscard]] double seconds_of_chunks(const Problem& p, double threads, double rows);
 
 }  // namespace mollify::gpu

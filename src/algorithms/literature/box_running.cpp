@@ -54,7 +54,7 @@ std::string integer_obstacle(const Problem& p, const PerAxis<BoxAxis>& box) {
 
 /// Of one pass that walks `steps` pixels from a fresh sum, full-scale units. Each step rounds the sum, a mean, once,
 /// and both of the pixels that change it, which are parts of it, twice.
-double walk_error(Sum sum, const BoxAxis& axis, double steps) {
+double sliding_error(Sum sum, const BoxAxis& axis, double steps) {
   if (sum == Sum::i32) return 0.0;
   const double step = 1.0 + 4.0 / axis.length();
   const double seed = axis.growth() * unit_roundoff(Accumulator::f32);
@@ -71,7 +71,7 @@ double scan_error(const BoxAxis& axis, double steps) {
 }
 
 /// How the two passes sum, and the numbers between them.
-struct Walks {
+struct RunningSums {
   PerAxis<BoxAxis> box;
   Storage storage;
   Intermediate between;
@@ -82,11 +82,11 @@ struct Walks {
   double error = 0.0;
 };
 
-double error_of(const Problem& p, const Walks& w, std::int32_t segment) {
+double error_of(const Problem& p, const RunningSums& w, std::int32_t segment) {
   const auto steps = [&](std::int32_t length) { return static_cast<double>(std::min(segment, length)); };
-  const double first = walk_error(w.sum.x, w.box.x, steps(p.src.width));
+  const double first = sliding_error(w.sum.x, w.box.x, steps(p.src.width));
   const double rows = steps(p.src.height);
-  const double second = w.is_scan ? scan_error(w.box.y, rows) : walk_error(w.sum.y, w.box.y, rows);
+  const double second = w.is_scan ? scan_error(w.box.y, rows) : sliding_error(w.sum.y, w.box.y, rows);
   const bool is_integer = w.sum.x == Sum::i32 && w.sum.y == Sum::i32;
   const double u = unit_roundoff(Accumulator::f32);
   // Integers round when they become floats, are scaled twice, and before a reduced intermediate once more each.
@@ -96,7 +96,7 @@ double error_of(const Problem& p, const Walks& w, std::int32_t segment) {
 
 /// "segment" as given, else a multiple of the window that makes first sums cheap and leaves lanes enough, shorter where
 /// the error asks for it.
-Result<std::int32_t> choose_segment(const Problem& p, const Walks& w) {
+Result<std::int32_t> choose_segment(const Problem& p, const RunningSums& w) {
   if (p.options.contains("segment")) {
     const Result<std::int32_t> given = count(p, "segment", kLongestSegment, 1);
     if (given && w.is_scan && *given % kScanLanes != 0) {
@@ -110,8 +110,8 @@ Result<std::int32_t> choose_segment(const Problem& p, const Walks& w) {
   return segment;
 }
 
-Result<Walks> walks(const Problem& p, bool is_scan) {
-  Walks w;
+Result<RunningSums> running_sums(const Problem& p, bool is_scan) {
+  RunningSums w;
   w.is_scan = is_scan;
   Result<Storage> where = storage(p, kRunning);
   if (where && is_scan) where = storage(p, kScan);
@@ -164,7 +164,7 @@ Result<Walks> walks(const Problem& p, bool is_scan) {
 }
 
 /// The first pass's rows when sums of the second begin at multiples of the segment: from the one that the region is in.
-TwoPasses aligned_passes(const Problem& p, const Walks& w) {
+TwoPasses aligned_passes(const Problem& p, const RunningSums& w) {
   TwoPasses out = two_passes(p, w.box.y, w.between.format);
   if (w.sum.y == Sum::i32) return out;
   const Rect r = region(p);
@@ -177,7 +177,7 @@ TwoPasses aligned_passes(const Problem& p, const Walks& w) {
   return out;
 }
 
-Result<Proposal> proposal(const Problem& p, const Walks& w) {
+Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
   const TwoPasses passes = aligned_passes(p, w);
   const auto unroll = w.is_scan ? 1 : std::stoi(std::string(kUnrolls[choice(p, "unroll", kUnrolls, "8")]));
   const PerAxis<BoxExtent>& extent = std::get<Box>(p.spec.kernel).extent;
@@ -273,7 +273,7 @@ Result<Proposal> proposal(const Problem& p, const Walks& w) {
 }
 
 Result<Proposal> propose_running(const Problem& p) {
-  const Result<Walks> w = walks(p, false);
+  const Result<RunningSums> w = running_sums(p, false);
   if (!w) return w.error();
   return proposal(p, *w);
 }
@@ -281,7 +281,7 @@ Result<Proposal> propose_running(const Problem& p) {
 Result<Proposal> propose_scan(const Problem& p) {
   Problem wish = p;
   wish.options.try_emplace("intermediate", "rgba32f");
-  const Result<Walks> w = walks(wish, true);
+  const Result<RunningSums> w = running_sums(wish, true);
   if (!w) return w.error();
   if (Status s = check_shared(p, kScanShared); !s) return s.error();
   if (const Result<PerAxis<std::int32_t>> shape = group(p, {kScanLanes, kScanLanes}); !shape) return shape.error();

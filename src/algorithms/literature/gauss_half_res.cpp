@@ -1,6 +1,6 @@
 // gauss.half_res: a Gaussian on an image of half, a quarter or an eighth the size: a tent filter reduces it, a small
 // blur runs along both axes, linear interpolation brings it back. The small blur is fitted so that the three together
-// are as near the Gaussian as linear interpolation allows, at every phase of a pixel between two cells; that distance
+// are as near the Gaussian as linear interpolation allows, at every phase of a pixel between two coarse samples; that distance
 // is the declared error. 4 loads a pixel to reduce, 4 to expand, and a share of 1 / factor^2 of a small Gaussian: cheap
 // for large sigma, but coarse below a sigma of about three times the factor, and on images small against sigma, whose
 // margins are blurred too. Source: folklore of games; B-spline grids since Unser, Aldroubi and Eden 1993.
@@ -22,7 +22,7 @@ using namespace gpu;
 constexpr std::string_view kKernel = "gauss_half_res";
 constexpr std::array<std::string_view, 3> kFactors = {"2", "4", "8"};
 constexpr BoxSpline kTent{2};        // a tent is two boxes
-constexpr double kLargestSpan = 16;  // cells in a sigma; the fit takes time with the cube of it
+constexpr double kLargestSpan = 16;  // coarse samples in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one cell to the next"}, kStorageOption,
@@ -34,26 +34,26 @@ PerAxis<std::shared_ptr<const Decimation>> fits(const Gaussian& g, int factor) {
   return {fit_decimation(on_axis(g, Axis::x), factor, kTent), fit_decimation(on_axis(g, Axis::y), factor, kTent)};
 }
 
-double error_of(const Problem& p, const PerAxis<std::shared_ptr<const Decimation>>& fit, Cache cells) {
+double error_of(const Problem& p, const PerAxis<std::shared_ptr<const Decimation>>& fit, Cache coarse) {
   const double gain = colour_gain(p.spec);
   const double grown = magnitude(fit.y->coarse.weights);
   const double reach = magnitude(fit.x->coarse.weights) * grown;
   const double spline = blocked_summation_growth(fit.x->spline, fit.x->spline.size());
   constexpr double kMixing = 8.0;  // roundings of an interpolation, of a tent's weights and of scaling
   const double growth = 2.0 * spline + summation_growth(fit.x->coarse.weights) + summation_growth(fit.y->coarse.weights) + 2.0 * kMixing;
-  // Cells are stored three times; the blur can enlarge what the earlier times have rounded.
-  const double rounding = reach * growth * unit_roundoff(Accumulator::f32) + rounding_step(cells, PixelFormat::rgba16f) * reach * 3.0;
+  // Coarse samples are stored three times; the blur can enlarge what the earlier times have rounded.
+  const double rounding = reach * growth * unit_roundoff(Accumulator::f32) + rounding_step(coarse, PixelFormat::rgba16f) * reach * 3.0;
   return gain * (kernel_distance_error(fit.x->l1_distance * grown + fit.y->l1_distance, p.src.format) + rounding) +
          colour_error(p.spec, Accumulator::f32);
 }
 
-struct CellRange {
+struct CoarseRange {
   std::int64_t first;
   std::int64_t length;
 };
 
-/// The cells that pixels from `first` on are interpolated from.
-CellRange cells_of(std::int32_t first, std::int32_t length, std::int64_t factor) {
+/// The coarse samples that pixels from `first` on are interpolated from.
+CoarseRange coarse_of(std::int32_t first, std::int32_t length, std::int64_t factor) {
   const std::int64_t begin = floor_div(first, factor);
   return {begin, floor_div(std::int64_t{first} + length - 1, factor) + 2 - begin};
 }
@@ -97,12 +97,12 @@ Result<Proposal> propose(const Problem& p) {
 
   Proposal out;
   const PixelFormat format = choose_float_intermediate(
-      p, [&](Cache cells) { return error_of(p, fit, cells); }, out, finite_sums(p));
+      p, [&](Cache coarse) { return error_of(p, fit, coarse); }, out, finite_sums(p));
 
   out.reach = reach_on_both_sides(fit.x->reach(), fit.y->reach());
   const Rect r = region(p);
-  const CellRange x = cells_of(r.x, r.width, factor);
-  const CellRange y = cells_of(r.y, r.height, factor);
+  const CoarseRange x = coarse_of(r.x, r.width, factor);
+  const CoarseRange y = coarse_of(r.y, r.height, factor);
   const std::int64_t reach_x = fit.x->coarse.anchor;
   const std::int64_t reach_y = fit.y->coarse.anchor;
   const auto size = [](std::int64_t width, std::int64_t height) {

@@ -1,7 +1,7 @@
 // kawase.dual: a Gaussian as games make it for glow: down a pyramid with 5 taps a level, up again with 8, both between
-// cells and a fitted offset away. About 20 loads a pixel down, 32 up, whatever sigma, four a tap, which a linear
+// coarse samples and a fitted offset away. About 20 loads a pixel down, 32 up, whatever sigma, four a tap, which a linear
 // sampler would do in one; but the shape is a Gaussian's only roughly, tens of 8-bit steps away in the worst case, and
-// depends on where a pixel lies in its cell. Loses to gauss.decimate in all but habit. Source: Bjorge 2015,
+// depends on where a pixel lies in its coarse sample. Loses to gauss.decimate in all but habit. Source: Bjorge 2015,
 // "Bandwidth-Efficient Rendering", after Kawase 2003.
 #include <algorithm>
 #include <array>
@@ -24,14 +24,14 @@ constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "those whose taps lie about a cell apart", "halvings of the image"},
                                  kStorageOption, float_intermediate_option("levels of the pyramid; channels as the source has")};
 
-double error_of(const Problem& p, const DualFilter& filter, double l1_distance, Cache cells) {
+double error_of(const Problem& p, const DualFilter& filter, double l1_distance, Cache coarse) {
   constexpr double kRoundings = 24.0;  // of a level: positions, interpolations, eight taps
   const double steps = 2.0 * filter.levels;
-  const double rounding = steps * kRoundings * unit_roundoff(Accumulator::f32) + (steps - 1.0) * rounding_step(cells, p.src.format);
+  const double rounding = steps * kRoundings * unit_roundoff(Accumulator::f32) + (steps - 1.0) * rounding_step(coarse, p.src.format);
   return colour_gain(p.spec) * (kernel_distance_error(l1_distance, p.src.format) + rounding) + colour_error(p.spec, Accumulator::f32);
 }
 
-/// Cells of a level, or pixels.
+/// Coarse samples of a level, or pixels.
 struct Range {
   std::int64_t first;
   std::int64_t last;
@@ -64,7 +64,7 @@ Levels levels_of(std::int64_t first, std::int64_t length, const DualFilter& filt
   return out;
 }
 
-/// What a pixel is made of, wherever it lies in its cell of the last level.
+/// What a pixel is made of, wherever it lies in its coarse sample of the last level.
 Reach reach_of(const DualFilter& filter) {
   const auto margin = static_cast<std::int64_t>(std::ceil(filter.offset));
   std::int64_t before = 0, after = 0;
@@ -93,7 +93,7 @@ Result<Proposal> propose(const Problem& p) {
   const double enough = p.allowed_error / (colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format));
   const double l1_distance = dual_filter_distance(*filter, gaussian->sigma.x, enough);
   Proposal out;
-  const auto error = [&](Cache cells) { return error_of(p, *filter, l1_distance, cells); };
+  const auto error = [&](Cache coarse) { return error_of(p, *filter, l1_distance, coarse); };
   const PixelFormat format = choose_float_intermediate(p, error, out, finite_sums(p));
 
   out.reach = PerAxis<Reach>{reach_of(*filter), reach_of(*filter)};

@@ -1,6 +1,6 @@
 // sep.inline, sep.inline_shared, sep.inline_sliding, sep.inline_sliding_shared: separable taps in one pass. A group filters
 // the rows it needs horizontally into shared memory and filters vertically from there: one tile, or a ring of rows while it
-// walks down; `_shared` forms put the source pixels into shared memory first. The image is read once and written once, but
+// moves down; `_shared` forms put the source pixels into shared memory first. The image is read once and written once, but
 // rows above and below a tile are filtered again by its neighbours: (group + 2R) / group times without walking. They lose
 // where shared memory is short or filtering twice costs more than an intermediate. Source: "A Tale Of Too Many Blurs",
 // parts 2 and 3.
@@ -64,10 +64,10 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   PerAxis<std::int32_t> tile = *shape;
   if (form.rows == Rows::sliding) {
     const std::int64_t across = (p.dst.width + shape->x - 1) / shape->x;
-    const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, pieces_to_fill(p, across, p.dst.height, s->ny()));
-    if (!pieces) return pieces.error();
-    tile.y = walk_length(p, p.dst.height, *pieces, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
-    out.options["chunks"] = std::to_string(*pieces);
+    const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, chunks_to_fill(p, across, p.dst.height, s->ny()));
+    if (!chunks) return chunks.error();
+    tile.y = chunk_length(p, p.dst.height, *chunks, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
+    out.options["chunks"] = std::to_string(*chunks);
   }
   Pass pass = make_pass(form.kernel, {p.dst.width, p.dst.height}, tile, *shape, s->storage);
   pass.origin = {s->region.x, s->region.y};
@@ -104,12 +104,12 @@ constexpr Form kInlineSlidingShared{"sep_inline_sliding_shared", {16, 16}, Rows:
 
 constexpr std::array<std::string_view, 3> kTallGroups = {"2x128", "16x16", "32x5"};
 constexpr std::array<std::string_view, 3> kSquareGroups = {"16x16", "8x8", "32x5"};
-constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
-constexpr OptionInfo kVerticalGroups{"chunks", kPieces, "enough to fill the device",
-                                     "chunks that the rows are split into, one for each work group", true};
+constexpr std::array<std::string_view, 3> kChunks = {"1", "3", "16"};
+constexpr OptionInfo kChunksOption{"chunks", kChunks, "enough to fill the device",
+                                   "chunks that the rows are split into, one for each work group", true};
 constexpr std::array kInlineOptions = {kStorageOption, kCacheOption, group_option(kTallGroups, "2x128")};
 constexpr std::array kInlineSharedOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16")};
-constexpr std::array kInlineSlidingOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16"), kVerticalGroups};
+constexpr std::array kInlineSlidingOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16"), kChunksOption};
 
 }  // namespace
 

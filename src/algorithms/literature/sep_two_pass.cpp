@@ -1,6 +1,6 @@
 // sep.direct, sep.shared, sep.sliding: separable taps in two passes, x before y, with an image between them. They differ in
 // how a pass gets at its pixels: straight from the image; from shared memory that a group fills first; from a ring in
-// shared memory while a group walks along. 2R + 1 multiply-adds a pixel and axis; the intermediate is written and read once,
+// shared memory while a group slides along. 2R + 1 multiply-adds a pixel and axis; the intermediate is written and read once,
 // so they cost two copies at least and lose to one-pass forms where memory is the limit. Source: "A Tale Of Too Many
 // Blurs", parts 1 to 3.
 #include <array>
@@ -67,7 +67,7 @@ class TwoPasses {
     const AxisPass x{false, s_.nx(), {image.width, image.height}};
     const AxisPass y{true, s_.ny(), {p_.dst.width, p_.dst.height}};
     if (method_ == Method::sliding) {
-      const Result<std::int32_t> columns = count(p_, "chunks", 1 << 16, std::max(usual_columns(x), usual_columns(y)));
+      const Result<std::int32_t> columns = count(p_, "chunks", 1 << 16, std::max(default_columns(x), default_columns(y)));
       if (!columns) return columns.error();
       columns_ = *columns;
     }
@@ -90,10 +90,10 @@ class TwoPasses {
     return mirrored() && axis.vertical ? PerAxis<std::int32_t>{group_.y, group_.x} : group_;
   }
 
-  [[nodiscard]] std::int32_t usual_columns(const AxisPass& axis) const {
+  [[nodiscard]] std::int32_t default_columns(const AxisPass& axis) const {
     const std::int64_t across = axis.across(shape_of(axis));
     const std::int64_t groups = (axis.across(axis.size) + across - 1) / across;
-    return pieces_to_fill(p_, groups, axis.along(axis.size), axis.taps);
+    return chunks_to_fill(p_, groups, axis.along(axis.size), axis.taps);
   }
 
   Status add_pass(Proposal& out, const AxisPass& axis, PerAxis<std::int32_t> origin) {
@@ -125,12 +125,12 @@ class TwoPasses {
       case Method::sliding: {
         const std::int32_t ring = power_of_two_above(along + axis.taps - 1);
         if (Status s = check_shared(p_, ring * across * bytes); !s) return s;
-        const std::int32_t segment =
-            walk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
-        pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, segment} : PerAxis<std::int32_t>{segment, shape.y};
-        pass.constants["chunk_length"] = segment;
+        const std::int32_t length =
+            chunk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
+        pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, length} : PerAxis<std::int32_t>{length, shape.y};
+        pass.constants["chunk_length"] = length;
         pass.constants["ring_length"] = ring;
-        work.loads = 1.0 + (axis.taps - 1.0) / segment;
+        work.loads = 1.0 + (axis.taps - 1.0) / length;
         work.shared_loads = axis.taps;
         work.barriers = 2.0;
         break;
@@ -176,7 +176,7 @@ class TwoPasses {
   std::size_t lane_order_ = 0;
   Cache cache_ = Cache::f32;
   Intermediate between_;
-  std::int32_t columns_ = 1;  ///< sliding: pieces that a walk is split into, along either axis
+  std::int32_t columns_ = 1;  ///< sliding: chunks that rows and columns are split into
 };
 
 Result<Proposal> propose_direct(const Problem& p) {

@@ -27,8 +27,8 @@ constexpr std::int64_t kMostRadius = 128;  // sums of more bytes exceed 16 bits
 constexpr double kMostHeight = 65535.0;
 constexpr double kHeights = 1 << 24;  // to a weight of 1
 constexpr double kUndershoots = 65536.0;
-constexpr double kUsualSpan = 12.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
-constexpr double kCutShare = 0.1;    // of the error, for the outermost taps
+constexpr double kDefaultSpan = 12.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
+constexpr double kCutShare = 0.1;      // of the error, for the outermost taps
 constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::array kOptions = {OptionInfo{"levels_x", kLevels, kCheapest, "halvings of rows"},
@@ -174,8 +174,8 @@ std::vector<int> candidates(const Problem& p, Axis axis) {
   const double sigma = on(std::get<Gaussian>(p.spec.kernel).sigma, axis);
   std::vector<int> out;
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {
-    const bool is_usual = sigma / (1 << levels) <= kUsualSpan || levels == cpu::kMaxPyramidLevels;
-    if (is_usual && level_obstacle(sigma, levels).empty()) out.push_back(levels);
+    const bool is_default = sigma / (1 << levels) <= kDefaultSpan || levels == cpu::kMaxPyramidLevels;
+    if (is_default && level_obstacle(sigma, levels).empty()) out.push_back(levels);
   }
   return out.empty() ? std::vector<int>{1} : out;
 }

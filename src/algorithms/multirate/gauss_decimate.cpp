@@ -1,6 +1,6 @@
 // gauss.decimate: a Gaussian of any sigma, or on CPUs a tent, at nearly constant cost. The image is decimated by the splines that alias
 // least, blurred on the coarse grid by a fitted kernel and expanded by the same splines; the fit's distance to the true kernel is the
-// declared error. About twice `cells` multiply-adds a component whatever sigma. Kernels wider than the image are folded first, see
+// declared error. About twice `support` multiply-adds a component whatever sigma. Kernels wider than the image are folded first, see
 // math/axis_target.h. Loses to sep.fused below a sigma of about 4. Source: this project; multiresolution filtering by B-splines is known
 // since Unser, Aldroubi and Eden 1993.
 #include <algorithm>
@@ -31,22 +31,22 @@ constexpr std::string_view kOnePassKernel = "gauss_one_pass";
 
 constexpr std::array kFactors = {2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
                                  80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
-constexpr std::array kCells = {2, 3, 4, 5, 6, 7, 8};
+constexpr std::array kSupports = {2, 3, 4, 5, 6, 7, 8};
 constexpr int kMaxFactor = kFactors.back();
-constexpr std::int64_t kMostReach = 7000;  // cells of the grid, of which a fit takes about a second
+constexpr std::int64_t kMostReach = 7000;  // coarse samples of the grid, of which a fit takes about a second
 constexpr std::array<std::string_view, 4> kFactorExamples = {"2", "5", "1x4", "8x3"};
-constexpr std::array<std::string_view, 4> kCellExamples = {"3", "4", "6", "5x4"};
+constexpr std::array<std::string_view, 4> kSupportExamples = {"3", "4", "6", "5x4"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
 constexpr std::string_view kOnePass = "1";
 constexpr std::string_view kTwoPasses = "2";
 constexpr std::array kPasses = {kOnePass, kTwoPasses};
-constexpr std::array<std::string_view, 3> kCellRows = {"2", "4", "8"};
-constexpr std::array<std::string_view, 3> kRowsOfTurn = {"4", "8", "12"};
+constexpr std::array<std::string_view, 3> kCoarseRows = {"2", "4", "8"};
+constexpr std::array<std::string_view, 3> kRowsOfStep = {"4", "8", "12"};
 constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
 constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one coarse sample to the next: 1 to 1024, both axes or XxY", true},
-    OptionInfo{"support", kCellExamples, kCheapest, "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", true},
+    OptionInfo{"support", kSupportExamples, kCheapest, "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", true},
     OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{
         .name = "blur",
@@ -55,12 +55,12 @@ constexpr std::array kOptions = {
         .summary =
             "GPU: how the coarse grid is blurred, by tiles, by groups that slide down, or while upsampling, by tiles (upsample) or strips",
         .changes_bits = true},
-    OptionInfo{"step_rows", kRowsOfTurn, "4, 8 or 12", "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", true},
+    OptionInfo{"step_rows", kRowsOfStep, "4, 8 or 12", "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", true},
     OptionInfo{"samples_per_thread", kSpans, "4, or 8 numbers",
                "GPU, all but slide: coarse samples that a thread sums at once, in either direction"},
     OptionInfo{"group", kGridGroups, "the fastest",
                "GPU: threads across and down; tiles: a tile with its halo, upsample: runs of neighbouring pixels", true},
-    OptionInfo{"coarse_rows", kCellRows, "the fastest",
+    OptionInfo{"coarse_rows", kCoarseRows, "the fastest",
                "GPU, upsample and strips: coarse rows that a thread upsamples: 1 to 64, strips to 1024", true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
     OptionInfo{.name = "math",
@@ -73,25 +73,25 @@ constexpr std::array kOptions = {
 
 /// What orders the ways to decimate an axis. Of GPUs, as hundreds of timings on an H200 ask for: it is the grid that takes time, down the
 /// image what walks begin with and how few rows they fetch at once, and across it what strips share, which counts for more at 8 bits.
-double cost_of(const Problem& p, Axis direction, int factor, double cells, double taps) {
+double cost_of(const Problem& p, Axis direction, int factor, double support, double taps) {
   const double d = factor;
   if (p.device.backend == Backend::cpu) {
     constexpr double kTap = 7.0;  // a grid's blur has little to share
-    return 2.0 * cells + 3.0 * cells / d + kTap * taps / (d * d);
+    return 2.0 * support + 3.0 * support / d + kTap * taps / (d * d);
   }
   const int bits = info(p.src.format).bits;
-  const double grid = 6.0 * cells / d + 1.5 * taps / (d * d);
+  const double grid = 6.0 * support / d + 1.5 * taps / (d * d);
   if (direction == Axis::x) {
     const double shared = bits == 8 ? 0.04 : bits == 16 ? 0.01 * std::max(1.0, d / 16.0) : 0.01;
-    return grid + shared * cells * d;
+    return grid + shared * support * d;
   }
-  // Measured as well: beyond eight rows of small pixels, factors that are no multiples of eight are slower than their turns say.
-  const double uneven_turns = bits <= 16 && d > 8.0 && factor % 8 != 0 ? 0.4 : 0.0;
-  return grid + 0.10 * cells * d + 7.0 / gpu_rows_ahead(p, factor) + uneven_turns;
+  // Measured as well: beyond eight rows of small pixels, factors that are no multiples of eight are slower than their steps say.
+  const double uneven_steps = bits <= 16 && d > 8.0 && factor % 8 != 0 ? 0.4 : 0.0;
+  return grid + 0.10 * support * d + 7.0 / gpu_rows_ahead(p, factor) + uneven_steps;
 }
 
 double cost_of(const Problem& p, Axis direction, const AxisPlan& axis) {
-  return cost_of(p, direction, axis.factor, static_cast<double>(axis.cells()), static_cast<double>(axis.coarse.weights.size()));
+  return cost_of(p, direction, axis.factor, static_cast<double>(axis.support()), static_cast<double>(axis.coarse.weights.size()));
 }
 
 /// Leaves the grid's kernel no more taps than it needs, where `allowed` may be added to the distance. Taps that are not decimated by are
@@ -105,9 +105,9 @@ AxisPlan shortened(AxisPlan axis, double allowed) {
   return axis;
 }
 
-/// Of rounding errors when pixels are summed up to cells, see summation_growth(): CPUs sum blocks of pixels, but rows one
+/// Of rounding errors when pixels are summed up to coarse samples, see summation_growth(): CPUs sum blocks of pixels, but rows one
 /// after the other where the factor is small; GPUs the rows that they fetch at once, and along rows what lies in the same
-/// place of its cell.
+/// place of its coarse sample.
 double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction) {
   if (p.device.backend == Backend::cpu) {
     const bool in_blocks = direction == Axis::x || axis.factor > cpu::kSlideFactor;
@@ -121,11 +121,11 @@ double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction)
   }
   std::vector<double> by_place;
   for (std::int64_t place = 0; place < axis.factor; ++place) {
-    for (std::int64_t cell = 0; cell < axis.cells(); ++cell) {
-      by_place.push_back(axis.spline[static_cast<std::size_t>(place + cell * axis.factor)]);
+    for (std::int64_t sample = 0; sample < axis.support(); ++sample) {
+      by_place.push_back(axis.spline[static_cast<std::size_t>(place + sample * axis.factor)]);
     }
   }
-  return blocked_summation_growth(by_place, static_cast<std::size_t>(axis.cells()));
+  return blocked_summation_growth(by_place, static_cast<std::size_t>(axis.support()));
 }
 
 double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
@@ -134,7 +134,7 @@ double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
   const bool in_blocks = p.device.backend == Backend::cpu && taps.size() > cpu::kCoarseBlock;
   const double of_grid = in_blocks ? blocked_summation_growth(taps, cpu::kCoarseBlock) : summation_growth(taps);
   return decimating_growth(p, axis, direction) +
-         magnitude(axis.coarse.weights) * (of_grid + static_cast<double>(axis.cells()) + kExpanding);
+         magnitude(axis.coarse.weights) * (of_grid + static_cast<double>(axis.support()) + kExpanding);
 }
 
 double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
@@ -173,9 +173,9 @@ double growth_by_margins(const Problem& p, Axis direction, double reach) {
   return reach > length ? 1.0 + 2.0 * reach / length : 1.0;
 }
 
-AxisPlan decimated(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int cells) {
+AxisPlan decimated(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int support) {
   const AxisKernel folded = folded_where_shorter(kernel, factor);
-  const std::shared_ptr<const Decimation> fit = fit_kernel(folded, factor, LeastAliasingSpline{cells});
+  const std::shared_ptr<const Decimation> fit = fit_kernel(folded, factor, LeastAliasingSpline{support});
   AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0};
   axis.cost = cost_of(p, direction, axis);
   axis.cost *= growth_by_margins(p, direction, static_cast<double>(axis.reach()));
@@ -185,21 +185,21 @@ AxisPlan decimated(const Problem& p, const AxisKernel& kernel, Axis direction, i
 /// GPUs blur grids with a kernel of limited reach, and a group of theirs spans whole splines.
 bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
   if (p.device.backend == Backend::cpu) return true;
-  return axis.coarse.weights.size() <= kMostGridTaps && axis.cells() * axis.factor <= p.device.gpu.max_group_invocations;
+  return axis.coarse.weights.size() <= kMostGridTaps && axis.support() * axis.factor <= p.device.gpu.max_group_invocations;
 }
 
-/// Cells that a sigma spans at least where a fit is to be within the budget: by what the Gaussian passes at the grid's highest frequency
-/// every fit misses, however long its spline.
+/// Coarse samples that a sigma spans at least where a fit is to be within the budget: by what the Gaussian passes at the grid's highest
+/// frequency every fit misses, however long its spline.
 double least_span_within(double l1_budget) {
   return std::sqrt(2.0 * std::log(1.0 / std::min(l1_budget, 0.5))) / std::numbers::pi;
 }
 
-/// Whether a fit by so many cells of this factor may be worth its while.
+/// Whether a fit by so many coarse samples of this factor may be worth its while.
 class WorthFitting {
  public:
-  WorthFitting(const AxisKernel& kernel, int cells, double l1_budget) : kernel_(kernel), cells_(cells), l1_budget_(l1_budget) {
+  WorthFitting(const AxisKernel& kernel, int support, double l1_budget) : kernel_(kernel), support_(support), l1_budget_(l1_budget) {
     if (is_tent()) {
-      // What fits miss at least falls with the square of the cells to a tent's end, as far as was seen.
+      // What fits miss at least falls with the square of the coarse samples to a tent's end, as far as was seen.
       constexpr double kBestSeen = 0.4;
       least_span_ = std::sqrt(kBestSeen / l1_budget) / std::sqrt(6.0);
     } else {
@@ -212,39 +212,39 @@ class WorthFitting {
     const double span = kernel_.sigma() / factor;
     if (span < least_span_ || span > most_span(factor) || of_factor_ * factor > l1_budget_) return false;
     const std::int64_t reach = most_reach(folded_where_shorter(kernel_, factor), factor);
-    return reach <= kMostReach * factor && std::int64_t{cells_} * factor - 1 <= reach;
+    return reach <= kMostReach * factor && std::int64_t{support_} * factor - 1 <= reach;
   }
 
-  /// The distance falls with the cells that a sigma spans, at most as fast as the square of their `cells`-th power, of tents with the
-  /// square: a fit that misses tells which factors must miss, too.
+  /// The distance falls with the coarse samples that a sigma spans, at most as fast as the square of their `support`-th power, of tents
+  /// with the square: a fit that misses tells which factors must miss, too.
   void learn_from(const AxisPlan& missed) {
     const AxisKernel kernel = folded_where_shorter(kernel_, missed.factor);
     if (kernel.fold != Fold{} || missed.reach() + missed.factor > most_reach(kernel, missed.factor)) return;
-    const double power = is_tent() ? 2.0 : 2.0 * cells_;
+    const double power = is_tent() ? 2.0 : 2.0 * support_;
     least_span_ = kernel.sigma() / missed.factor * std::pow(missed.l1_distance / l1_budget_, 1.0 / power);
   }
 
  private:
   [[nodiscard]] bool is_tent() const { return std::holds_alternative<AxisTent>(kernel_.shape); }
   [[nodiscard]] double most_span(int factor) const {
-    constexpr double kUsualSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
-    constexpr double kCutSpan = 16.0;   // a jump asks for small factors, whatever the spline
+    constexpr double kDefaultSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
+    constexpr double kCutSpan = 16.0;     // a jump asks for small factors, whatever the spline
     const bool is_folded = folded_where_shorter(kernel_, factor).fold != Fold{};
     if (factor == kMaxFactor || is_tent() || is_folded) return std::numeric_limits<double>::infinity();
-    return kernel_.is_cut() ? kCutSpan : kUsualSpan;
+    return kernel_.is_cut() ? kCutSpan : kDefaultSpan;
   }
 
   const AxisKernel& kernel_;
-  int cells_;
+  int support_;
   double l1_budget_;
   double least_span_ = 0.0;
   double of_factor_ = 0.0;
 };
 
 /// The least that a fit may cost.
-double least_cost(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int cells) {
-  constexpr double kLeastTaps = 6.0;  // for each cell that a sigma spans
-  const auto of_taps = [&](double taps) { return cost_of(p, direction, factor, cells, taps); };
+double least_cost(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int support) {
+  constexpr double kLeastTaps = 6.0;  // for each coarse sample that a sigma spans
+  const auto of_taps = [&](double taps) { return cost_of(p, direction, factor, support, taps); };
   if (const Fold fold = folded_where_shorter(kernel, factor).fold; fold != Fold{}) {
     const double half = std::max(static_cast<double>(fold.period) / 2.0, static_cast<double>(fold.length));
     return of_taps(2.0 * half / factor) * growth_by_margins(p, direction, half);
@@ -255,20 +255,21 @@ double least_cost(const Problem& p, const AxisKernel& kernel, Axis direction, in
   return of_taps(gaussian.radius ? std::min(usual, static_cast<double>(*gaussian.radius) / factor) : usual);
 }
 
-/// The cheapest factor for splines of so many cells within the budget that costs less than `below`. Those that may be cheapest come first,
-/// so that few are fitted.
-std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, Axis direction, int cells, double l1_budget, double below) {
-  WorthFitting is_worth_fitting(kernel, cells, l1_budget);
+/// The cheapest factor for splines of so many coarse samples within the budget that costs less than `below`. Those that may be cheapest
+/// come first, so that few are fitted.
+std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, Axis direction, int support, double l1_budget,
+                                    double below) {
+  WorthFitting is_worth_fitting(kernel, support, l1_budget);
   std::vector<std::pair<double, int>> by_cost;  // at least
   for (const int factor : kFactors) {
-    if (is_worth_fitting(factor)) by_cost.emplace_back(least_cost(p, kernel, direction, factor, cells), factor);
+    if (is_worth_fitting(factor)) by_cost.emplace_back(least_cost(p, kernel, direction, factor, support), factor);
   }
   std::ranges::sort(by_cost);
   std::optional<AxisPlan> best;
   for (const auto& [least, factor] : by_cost) {
     if (least >= below) break;
     if (!is_worth_fitting(factor)) continue;
-    AxisPlan found = decimated(p, kernel, direction, factor, cells);
+    AxisPlan found = decimated(p, kernel, direction, factor, support);
     if (found.l1_distance > l1_budget) {
       is_worth_fitting.learn_from(found);
       continue;
@@ -295,8 +296,8 @@ AxisPlan cheapest(const Problem& p, const AxisKernel& kernel, Axis direction, do
     best = undecimated(p, direction, l1_budget);
     if (has_kernel_for(p, *best)) below = best->cost;
   }
-  for (const int cells : kCells) {
-    std::optional<AxisPlan> other = cheapest_by(p, kernel, direction, cells, l1_budget, below);
+  for (const int support : kSupports) {
+    std::optional<AxisPlan> other = cheapest_by(p, kernel, direction, support, l1_budget, below);
     if (!other) continue;
     below = other->cost;
     best = std::move(other);
@@ -342,17 +343,17 @@ bool is_a_point(const AxisKernel& kernel) {
 /// What the options say of one axis.
 struct Wish {
   std::optional<int> factor;
-  std::optional<int> cells;
+  std::optional<int> support;
 };
 
 AxisPlan plan_axis(const Problem& p, const AxisKernel& kernel, Axis direction, const Wish& wish, double l1_budget) {
-  const auto& [factor, cells] = wish;
-  constexpr int kUsualCells = 4;
+  const auto& [factor, support] = wish;
+  constexpr int kDefaultSupport = 4;
   if (is_a_point(kernel) || factor == 1) return undecimated(p, direction, l1_budget);
-  if (factor) return decimated(p, kernel, direction, *factor, cells.value_or(kUsualCells));
-  if (cells) {
+  if (factor) return decimated(p, kernel, direction, *factor, support.value_or(kDefaultSupport));
+  if (support) {
     constexpr double kAnyCost = std::numeric_limits<double>::infinity();
-    const std::optional<AxisPlan> found = cheapest_by(p, kernel, direction, *cells, l1_budget, kAnyCost);
+    const std::optional<AxisPlan> found = cheapest_by(p, kernel, direction, *support, l1_budget, kAnyCost);
     return found ? *found : undecimated(p, direction, l1_budget);
   }
   return cheapest(p, kernel, direction, l1_budget);
@@ -373,29 +374,29 @@ AxisTaps coarse_and_spline(const AxisPlan& axis) {
 /// The passes of CPUs, added to what is known of the proposal already.
 Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
-  const CellRange columns = cell_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
-  const CellRange rows = cell_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
+  const CoarseRange columns = coarse_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
+  const CoarseRange rows = coarse_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
   const int channels = info(p.src.format).channels;
-  const cpu::ExpandShape shape_x{x.factor, x.cells(), static_cast<std::int64_t>(x.coarse.weights.size())};
-  const cpu::ExpandShape shape_y{y.factor, y.cells(), static_cast<std::int64_t>(y.coarse.weights.size())};
+  const cpu::ExpandShape shape_x{x.factor, x.support(), static_cast<std::int64_t>(x.coarse.weights.size())};
+  const cpu::ExpandShape shape_y{y.factor, y.support(), static_cast<std::int64_t>(y.coarse.weights.size())};
   // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
-  const std::int64_t sum_bytes = channels * 4 * (y.cells() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
-  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowBatch) / x.factor + y.cells() + 1);
-  const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.cells()) + 6.0);  // a pixel
-  const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.cells()) + 6.0);
+  const std::int64_t sum_bytes = channels * 4 * (y.support() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
+  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowBatch) / x.factor + y.support() + 1);
+  const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.support()) + 6.0);  // a pixel
+  const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.support()) + 6.0);
 
   Pass pass;
   pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first}, {"first_y", rows.first},
-                    {"factor_x", x.factor},    {"factor_y", y.factor}, {"support_x", x.cells()},   {"support_y", y.cells()}};
+                    {"factor_x", x.factor},    {"factor_y", y.factor}, {"support_x", x.support()}, {"support_y", y.support()}};
   pass.taps = {coarse_and_spline(x), coarse_and_spline(y)};
 
-  // Tiles that make the cells they need by themselves leave nothing for a second pass, but decimate again what neighbours
+  // Tiles that make the coarse samples they need by themselves leave nothing for a second pass, but decimate again what neighbours
   // share: they pay where the grid would go through memory, or where there is but one.
   Pass one = pass;
   one.kernel = kOnePassKernel;
   one.size = {p.dst.width, p.dst.height};
   TileNeeds needs;
-  needs.halo = {(shape_x.coarse_taps + 2 * x.cells()) * x.factor, (shape_y.coarse_taps + 2 * y.cells()) * y.factor};
+  needs.halo = {(shape_x.coarse_taps + 2 * x.support()) * x.factor, (shape_y.coarse_taps + 2 * y.support()) * y.factor};
   needs.column_bytes = std::max(sum_bytes, mix_bytes);  // they take turns
   needs.pixel_operations = decimate_operations + expand_operations;
   one.tile = cpu_tile(p.device, one.size, needs);
@@ -416,18 +417,18 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
     decimate.destination = intermediate();
     decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
     needs = {};
-    needs.halo = {x.cells() - 1, y.cells() - 1};
+    needs.halo = {x.support() - 1, y.support() - 1};
     needs.column_bytes = x.factor * sum_bytes;
     needs.pixel_operations = x.factor * y.factor * decimate_operations;
     decimate.tile = cpu_tile(p.device, decimate.size, needs);
-    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.cells() * x.factor, {y.factor, y.cells()}, channels);
+    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.support() * x.factor, {y.factor, y.support()}, channels);
 
     Pass expand = std::move(one);
     expand.kernel = kExpandKernel;
     expand.source = intermediate();
     needs = {};
-    constexpr std::int64_t kCheap = 4;  // a halo is rows of few cells
-    needs.halo = {(shape_x.coarse_taps + x.cells()) * x.factor / kCheap, (shape_y.coarse_taps + y.cells()) * y.factor / kCheap};
+    constexpr std::int64_t kCheap = 4;  // a halo is rows of few coarse samples
+    needs.halo = {(shape_x.coarse_taps + x.support()) * x.factor / kCheap, (shape_y.coarse_taps + y.support()) * y.factor / kCheap};
     needs.column_bytes = mix_bytes;
     needs.pixel_operations = expand_operations;
     expand.tile = cpu_tile(p.device, expand.size, needs);
@@ -439,17 +440,17 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   }
   out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() + 2 * out.intermediate_bytes +
                     p.dst.payload_bytes();
-  // In multiply-adds a component, as measured: rows are decoded and encoded on the way, and across goes one row of cells for
+  // In multiply-adds a component, as measured: rows are decoded and encoded on the way, and across goes one row of coarse samples for
   // `factor` of pixels, with shuffles. The blur of the grid has little to share between its outputs where taps are few.
   constexpr double kDown = 0.5, kRow = 1.5;
   constexpr double kAcross = 0.9, kShuffles = 3.0;
-  constexpr double kCell = 55.0, kTap = 1.3;
-  const auto cells_x = static_cast<double>(x.cells()), cells_y = static_cast<double>(y.cells());
+  constexpr double kSample = 55.0, kTap = 1.3;
+  const auto support_x = static_cast<double>(x.support()), support_y = static_cast<double>(y.support());
   const double pixels = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor) +
                         static_cast<double>(p.dst.width) * p.dst.height;  // read and written
   const double grid =
-      static_cast<double>(columns.size * rows.size) * (kCell + kTap * static_cast<double>(shape_x.coarse_taps + shape_y.coarse_taps));
-  const double operations = pixels * (kDown * (cells_y + kRow) + kAcross * (cells_x + kShuffles) / y.factor) + grid;
+      static_cast<double>(columns.size * rows.size) * (kSample + kTap * static_cast<double>(shape_x.coarse_taps + shape_y.coarse_taps));
+  const double operations = pixels * (kDown * (support_y + kRow) + kAcross * (support_x + kShuffles) / y.factor) + grid;
   out.seconds = arithmetic_seconds(p.device, operations * channels) + copy_seconds(p.device, out.moved_bytes);
   return out;
 }
@@ -484,8 +485,8 @@ Result<Proposal> propose(const Problem& p) {
 
   const auto factor = option(p, "factor", kMaxFactor);
   if (!factor) return factor.error();
-  const auto cells = option(p, "support", cpu::kMaxCells);
-  if (!cells) return cells.error();
+  const auto support = option(p, "support", cpu::kMaxCells);
+  if (!support) return support.error();
   const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
   for (const Axis axis : {Axis::x, Axis::y}) {
     const int d = on(coarsest, axis);
@@ -496,7 +497,7 @@ Result<Proposal> propose(const Problem& p) {
     }
   }
   const auto wish = [&](Axis axis) {
-    return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt, *cells ? std::optional(on(**cells, axis)) : std::nullopt};
+    return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt, *support ? std::optional(on(**support, axis)) : std::nullopt};
   };
   const double gain = colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);  // of a distance
   Axes best;
@@ -522,7 +523,7 @@ Result<Proposal> propose(const Problem& p) {
   out.error = best.error;
   out.reach = reach_on_both_sides(x.reach(), y.reach());
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
-                 {"support", both(std::to_string(x.cells()), std::to_string(y.cells()))}};
+                 {"support", both(std::to_string(x.support()), std::to_string(y.support()))}};
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
   out.halo = {x.halo(), y.halo()};
   return add_cpu_passes(p, x, y, std::move(out));
@@ -530,15 +531,15 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first, std::int64_t length) {
+CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first, std::int64_t length) {
   const std::int64_t d = axis.factor;
   const auto taps = static_cast<std::int64_t>(axis.spline.size());
   const std::int64_t centre = spline_centre(axis.spline.size());
   const std::int64_t reach = axis.coarse.anchor;
-  std::int64_t begin = floor_div(first + centre, d) - (axis.cells() - 1) - reach;
+  std::int64_t begin = floor_div(first + centre, d) - (axis.support() - 1) - reach;
   std::int64_t end = floor_div(first + length - 1 + centre, d) + reach + 1;
   if (mode == BorderMode::clamp || mode == BorderMode::constant) {
-    // Cells wholly outside the image are all alike: the kernel repeats the nearest.
+    // Coarse samples wholly outside the image are all alike: the kernel repeats the nearest.
     begin = std::max(begin, floor_div(centre - taps, d));
     end = std::min(end, floor_div(source_length + centre + d - 1, d) + 1);
   }

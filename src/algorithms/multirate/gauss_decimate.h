@@ -10,7 +10,7 @@
 
 namespace mollify {
 
-/// One axis: how it is decimated, and what that costs. Where it is not, each pixel is a cell.
+/// One axis: how it is decimated, and what that costs. Where it is not, each pixel is a coarse sample.
 struct AxisPlan {
   int factor = 1;
   std::vector<double> spline{1.0};
@@ -18,29 +18,29 @@ struct AxisPlan {
   double l1_distance = 0.0;
   double cost = 0.0;  ///< multiply-adds a component
 
-  [[nodiscard]] std::int64_t cells() const { return spline_cells(spline.size(), factor); }
+  [[nodiscard]] std::int64_t support() const { return spline_support(spline.size(), factor); }
   /// See Decimation::reach().
   [[nodiscard]] std::int64_t reach() const { return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1; }
-  /// What an output's cells are made of. Where the axis is decimated, its spline has whole cells.
+  /// What an output's coarse samples are made of. Where the axis is decimated, its spline is `support()` factors long.
   [[nodiscard]] Halo halo() const {
     const auto taps = static_cast<std::int64_t>(spline.size());
     const auto coarse_taps = static_cast<std::int64_t>(coarse.weights.size());
     const std::int64_t offset = -spline_centre(spline.size());
-    const std::int64_t before = (cells() - 1 + coarse.anchor) * factor;
+    const std::int64_t before = (support() - 1 + coarse.anchor) * factor;
     const std::int64_t after = (coarse_taps - 1 - coarse.anchor) * factor + taps - 1;
     return {{before, factor, offset}, {after, factor, offset}};
   }
 };
 
-/// The cells that an output of `length` pixels from `first` on needs on one axis, of those that can differ.
-struct CellRange {
+/// The coarse samples that an output of `length` pixels from `first` on needs on one axis, of those that can differ.
+struct CoarseRange {
   std::int64_t first;
   std::int64_t size;
 };
-[[nodiscard]] CellRange cell_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
-                                   std::int64_t length);
+[[nodiscard]] CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
+                                       std::int64_t length);
 
-/// Rows that GPUs fetch together and sum up by themselves: as many as divide a cell's, up to eight.
+/// Rows that GPUs fetch together and sum up by themselves: as many as divide a coarse sample's, up to eight.
 [[nodiscard]] std::int32_t gpu_rows_ahead(const Problem& p, int factor);
 
 /// The passes of GPUs, added to what is known of the proposal already.

@@ -1,4 +1,4 @@
-// gauss.decimate's first step on GPUs by cooperative matrices, for 8-bit pixels: along rows sixteen numbers of cells are a
+// gauss.decimate's first step on GPUs by cooperative matrices, for 8-bit pixels: along rows sixteen numbers of coarse samples are a
 // product of what is stored with a banded matrix of taps, which have 16 bits in two parts; the sums are exact. A matrix takes
 // an instruction where lanes take hundreds.
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::int32_t kUnit = 16;  // bytes that lanes move at once; a matrix t
 struct MatrixTaps {
   AxisTaps taps;
   double sum = 1.0;
-  double error = 0.0;  ///< of a cell, full-scale units
+  double error = 0.0;  ///< of a coarse sample, full-scale units
 };
 
 /// In whole numbers of 16 bits, as large as leaves room for the sums of a row in 32.
@@ -46,11 +46,11 @@ MatrixTaps whole_taps(const AxisPlan& axis, const FormatInfo& source) {
   return out;
 }
 
-/// Of columns, which a group walks down.
+/// Of columns, which a group moves down.
 struct Strip {
   std::int32_t threads = 0;
   std::int32_t factor = 1;
-  std::int32_t lead = 0;   ///< columns before the first cell's, so that fetches begin at whole units
+  std::int32_t lead = 0;   ///< columns before the first coarse sample's, so that fetches begin at whole units
   std::int32_t steps = 1;  ///< matrices beneath each other that a tile's numbers depend on
 
   [[nodiscard]] std::int32_t units() const { return (threads / kSide - 1) * factor + 2 * steps; }  ///< of a row
@@ -73,10 +73,10 @@ struct Strip {
 };
 
 /// By the widest groups, unless narrower ones leave a processor more threads.
-Result<Strip> strip_of(const Problem& p, const AxisPlan& x, std::int64_t first_cell) {
+Result<Strip> strip_of(const Problem& p, const AxisPlan& x, std::int64_t first_sample) {
   const std::int32_t channels = info(p.src.format).channels;
   const std::int32_t span = kUnit / channels;
-  const std::int64_t left = first_cell * x.factor - spline_centre(x.spline.size());
+  const std::int64_t left = first_sample * x.factor - spline_centre(x.spline.size());
   Strip strip;
   strip.factor = x.factor;
   strip.lead = static_cast<std::int32_t>(((left % span) + span) % span);
@@ -101,8 +101,8 @@ Result<Strip> strip_of(const Problem& p, const AxisPlan& x, std::int64_t first_c
   return best;
 }
 
-/// Rows of a turn: whole cells, or a whole part of one.
-std::int32_t rows_of_turn(int factor) {
+/// Rows of a step: whole coarse samples, or a whole part of one.
+std::int32_t rows_of_step(int factor) {
   if (factor <= kSide) return kSide / factor * factor;
   std::int32_t rows = kSide;
   while (factor % rows != 0) --rows;
@@ -124,7 +124,7 @@ Status check(const Problem& p) {
 
 }  // namespace
 
-Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid) {
+Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid) {
   if (Status s = check(p); !s) return s.error();
   if (p.options.contains("read_pixels")) return refusal("matrices are made of 16 bytes at once, without the option read_pixels");
   const FormatInfo& source = info(p.src.format);
@@ -136,18 +136,18 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   const std::int32_t threads = strip->threads;
 
   // Beginning takes a group as long as many rows: no more of them than run at once.
-  const std::int32_t cells = threads / channels;
-  const std::int64_t across = (size.x + cells - 1) / cells;
+  const std::int32_t samples = threads / channels;
+  const std::int64_t across = (size.x + samples - 1) / samples;
   const auto groups = static_cast<double>(std::max<std::int64_t>(strip->at_once(), 1));
-  const std::int32_t wanted = even_pieces(p, across, groups * processors(p) / static_cast<double>(across * p.batch));
-  const std::int32_t most = std::max(size.y / static_cast<std::int32_t>(y.cells()), 1);
-  const std::int32_t pieces = std::clamp(wanted, 1, most);
+  const std::int32_t wanted = even_chunks(p, across, groups * processors(p) / static_cast<double>(across * p.batch));
+  const std::int32_t most = std::max(size.y / static_cast<std::int32_t>(y.support()), 1);
+  const std::int32_t chunks = std::clamp(wanted, 1, most);
   const MatrixTaps across_taps = whole_taps(x, source);
   DecimateStep out;
-  out.pass = make_pass(kKernel, size, {cells, walk_length(p, size.y, pieces, 1, {})}, {threads, 1}, Storage::buffer);
+  out.pass = make_pass(kKernel, size, {samples, chunk_length(p, size.y, chunks, 1, {})}, {threads, 1}, Storage::buffer);
   out.pass.taps = {across_taps.taps, spline_taps(y, 1.0)};
   out.pass.constants["span"] = span;
-  out.pass.constants["step_rows"] = rows_of_turn(y.factor);
+  out.pass.constants["step_rows"] = rows_of_step(y.factor);
   out.pass.constants["lead"] = strip->lead;
   out.pass.constants["subgroup_size"] = p.device.gpu.subgroup_size;
   out.pass.parameters["scale"] = 1.0 / (across_taps.sum * source.unit());
@@ -158,7 +158,7 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   out.error = across_taps.error * magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
 
   const double rows = out.pass.tile.y;
-  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * strip->units() * span / (cells * x.factor);
+  const double reads = (rows + static_cast<double>(y.support()) - 1.0) / rows * strip->units() * span / (samples * x.factor);
   Work work;
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * x.factor * y.factor / span;

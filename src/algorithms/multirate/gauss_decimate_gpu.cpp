@@ -1,6 +1,6 @@
-// gauss.decimate on GPUs: the image becomes a grid of cells, the grid is blurred, and pixels are expanded from it, in three
+// gauss.decimate on GPUs: the image becomes a grid of coarse samples, the grid is blurred, and pixels are expanded from it, in three
 // dispatches, or in two where what expands blurs as well. Image and result are touched once; the grids are small and stay in cache.
-// About 2 * cells multiply-adds a component at any sigma.
+// About 2 * support multiply-adds a component at any sigma.
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::string_view kDecimate = "gauss_decimate";
 constexpr std::string_view kDecimateSpans = "gauss_decimate_vec";  // the same for pixels as they are stored
 
 /// As many as `bytes` hold, a power of two, and whole words.
-std::int32_t usual_span(PixelFormat format, std::int32_t bytes) {
+std::int32_t default_span(PixelFormat format, std::int32_t bytes) {
   constexpr int kLongest = 8;
   const int pixels = std::clamp(bytes / info(format).pixel_bytes(), 1, kLongest);
   auto span = static_cast<std::int32_t>(std::bit_floor(static_cast<unsigned>(pixels)));
@@ -54,8 +54,8 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
   const std::int32_t written_bytes = is_software ? 1 : 16;
   const auto choose = [&](std::string_view option, std::int32_t usual) { return count(p, option, kLongest, out.are_plain ? usual : 1); };
-  const Result<std::int32_t> read = choose("read_pixels", usual_span(p.src.format, read_bytes));
-  const Result<std::int32_t> written = choose("write_pixels", span_of_rows(p, y, usual_span(p.src.format, written_bytes)));
+  const Result<std::int32_t> read = choose("read_pixels", default_span(p.src.format, read_bytes));
+  const Result<std::int32_t> written = choose("write_pixels", span_of_rows(p, y, default_span(p.src.format, written_bytes)));
   if (!read) return read.error();
   if (!written) return written.error();
   out.read = *read;
@@ -72,14 +72,14 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
 /// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few. Measured on an H200: 1024
 /// threads have so few registers each that f32 at sigma 100 takes 519 us instead of 173. So many only if fewer are no spline wide.
 std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t span) {
-  constexpr std::int32_t kUsuallyMost = 512;
+  constexpr std::int32_t kDefaultMost = 512;
   const std::int32_t most = p.device.gpu.max_group_invocations;
-  const std::int64_t shared_with_neighbours = (x.cells() - 1) * x.factor;
+  const std::int64_t shared_with_neighbours = (x.support() - 1) * x.factor;
   const std::int64_t spline = shared_with_neighbours + x.factor + span - 1;
   // One pixel a lane leaves registers for wider groups (rgba16f at sigma 50: 104 us by 512 threads, 109 by 256).
   const std::int64_t wide = (span == 1 ? 10 : 5) * shared_with_neighbours;
   std::int32_t threads = 128;
-  while (threads < std::min(most, kUsuallyMost) && threads * span < wide) threads *= 2;
+  while (threads < std::min(most, kDefaultMost) && threads * span < wide) threads *= 2;
   while (threads < most && threads * span < spline) threads *= 2;
   return std::min(threads, most);
 }
@@ -97,61 +97,62 @@ double decimating_at_once(std::int32_t threads, std::int32_t channels, double su
 }
 
 struct Grids {
-  PerAxis<CellRange> image;    ///< cells that the image is decimated to
-  PerAxis<CellRange> blurred;  ///< of these, what pixels are expanded from
+  PerAxis<CoarseRange> image;    ///< coarse samples that the image is decimated to
+  PerAxis<CoarseRange> blurred;  ///< of these, what pixels are expanded from
 };
 
-CellRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t length) {
+CoarseRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t length) {
   const std::int64_t centre = spline_centre(axis.spline.size());
-  const std::int64_t begin = floor_div(first + centre, axis.factor) - (axis.cells() - 1);
+  const std::int64_t begin = floor_div(first + centre, axis.factor) - (axis.support() - 1);
   return {begin, floor_div(first + length - 1 + centre, axis.factor) + 1 - begin};
 }
 
 /// Sums of f32, down first.
-Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid,
+Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                                         Storage where, const Spans& spans) {
   const PerAxis<std::int32_t> size = size_of(grid);
   const std::int32_t span = spans.read;
   const std::int32_t threads = decimating_threads(p, x, span);
   const std::int32_t columns = threads * span;
-  const auto cells = static_cast<std::int32_t>((columns - (span - 1) - (x.cells() - 1) * x.factor) / x.factor);
-  if (cells < 1) return refusal("a group of " + std::to_string(threads) + " threads is narrower than one spline");
+  const auto samples = static_cast<std::int32_t>((columns - (span - 1) - (x.support() - 1) * x.factor) / x.factor);
+  if (samples < 1) return refusal("a group of " + std::to_string(threads) + " threads is narrower than one spline");
   const FormatInfo& source = info(p.src.format);
   const std::int32_t channels = source.channels;
   const std::int32_t pitch = spans.are_plain ? x.factor | 1 : x.factor;
-  const std::int64_t shared = 4 * channels * ((columns / x.factor + 2) * pitch + (spans.are_plain ? 0 : cells));
+  const std::int64_t shared = 4 * channels * ((columns / x.factor + 2) * pitch + (spans.are_plain ? 0 : samples));
   if (Status s = check_shared(p, shared); !s) return s.error();
 
-  const std::int64_t across = (size.x + cells - 1) / cells;
-  const std::int32_t batch = gpu_rows_ahead(p, y.factor);
+  const std::int64_t across = (size.x + samples - 1) / samples;
+  const std::int32_t step_rows = gpu_rows_ahead(p, y.factor);
   const std::int32_t numbers = span * channels;
-  const auto sums = static_cast<double>(numbers * y.cells());
-  const double at_once = decimating_at_once(threads, channels, sums, batch * numbers * source.bits / 32.0);
+  const auto sums = static_cast<double>(numbers * y.support());
+  const double at_once = decimating_at_once(threads, channels, sums, step_rows * numbers * source.bits / 32.0);
   const auto round = static_cast<std::int32_t>(at_once * processors(p) / static_cast<double>(across * p.batch));
-  const std::int32_t balanced = pieces_of_walk(p, across * threads, size.y, static_cast<double>(y.cells()));
-  const std::int32_t pieces = std::clamp(round, 1, balanced);
-  const std::int64_t of_sum = (cells * channels / threads + 1) * std::int64_t{x.factor + 1} * x.cells();  // of a row of cells, across
-  const LoopTurns turns{y.factor + of_sum, y.factor * y.cells()};
-  Pass pass =
-      make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {cells, walk_length(p, size.y, pieces, 1, turns)}, {threads, 1}, where);
+  const std::int32_t balanced = chunks_ending_soonest(p, across * threads, size.y, static_cast<double>(y.support()));
+  const std::int32_t chunks = std::clamp(round, 1, balanced);
+  const std::int64_t of_sum =
+      (samples * channels / threads + 1) * std::int64_t{x.factor + 1} * x.support();  // of a row of coarse samples, across
+  const LoopIterations steps{y.factor + of_sum, y.factor * y.support()};
+  Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {samples, chunk_length(p, size.y, chunks, 1, steps)},
+                        {threads, 1}, where);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, scale_between_steps(p.src.format))};
   if (spans.are_plain) {
     pass.constants["span"] = span;
     pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
   }
-  pass.constants["step_rows"] = batch;
+  pass.constants["step_rows"] = step_rows;
   pass.constants["coarse_rows"] = pass.tile.y;
   set_axes(pass, grid, x, y);
 
   Work work;
   const double area = static_cast<double>(x.factor) * y.factor;
   const double rows = pass.tile.y;
-  const double reads = (rows + static_cast<double>(y.cells()) - 1.0) / rows * columns / (cells * x.factor);
+  const double reads = (rows + static_cast<double>(y.support()) - 1.0) / rows * columns / (samples * x.factor);
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * area * share_of_pixel(spans, source);
-  work.operations = reads * area * share_of_pixel(spans, source) * (static_cast<double>(y.cells()) + 3.0);
+  work.operations = reads * area * share_of_pixel(spans, source) * (static_cast<double>(y.support()) + 3.0);
   work.shared_loads = static_cast<double>(x.spline.size());
-  work.barriers = 3.0 * threads / cells;
+  work.barriers = 3.0 * threads / samples;
   work.bytes = static_cast<double>(source_bytes(p)) + work.pixels * 4.0 * channels;
   DecimateStep out;
   out.pass = std::move(pass);
@@ -161,8 +162,8 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
 }
 
 /// As asked for, else the one that is expected to be faster within the error.
-Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CellRange>& grid, Storage where,
-                                     const Spans& spans, double spent) {
+Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
+                                     Storage where, const Spans& spans, double spent) {
   const bool is_free = !p.options.contains("math");
   if (is_free ? p.options.contains("read_pixels") : choice(p, "math", kDecimateMath, "f32") == 0) {
     return decimating_by_sums(p, x, y, grid, where, spans);
@@ -204,8 +205,9 @@ Result<Rest> blurred_before(const Problem& p, const Expansion& e, const PerAxis<
   return Rest{{std::move(blur->pass), std::move(blur->options), 0.0, blur->seconds}, std::move(expand)};
 }
 
-/// Whether groups that blur what they expand are faster by strips than by tiles, as measured on an H200: by 2 to 9 % where rows of cells
-/// are near, unless a small image of bytes leaves them few groups. Bytes gain as much by the largest usual factor, whose grid is small.
+/// Whether groups that blur what they expand are faster by strips than by tiles, as measured on an H200: by 2 to 9 % where rows of coarse
+/// samples are near, unless a small image of bytes leaves them few groups. Bytes gain as much by the largest usual factor, whose grid is
+/// small.
 bool strips_are_faster(const Problem& p, const AxisPlan& y) {
   constexpr double kManyPixels = 6e6;
   const FormatInfo& format = info(p.dst.format);
@@ -221,11 +223,11 @@ Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::in
   const auto tiles = [&] { return blurred_together(expanding_tiles_step(p, e), origin); };
   const auto strips = [&] { return blurred_together(expanding_strips_step(p, e), origin); };
   const bool has_rows = p.options.contains("coarse_rows");
-  const bool has_batch = p.options.contains("step_rows");
-  if (p.options.contains("blur") || has_rows || has_batch) {
-    const std::size_t blur = choice(p, "blur", kGridBlurs, kGridBlurs[has_batch ? 3 : 2]);
+  const bool has_step_rows = p.options.contains("step_rows");
+  if (p.options.contains("blur") || has_rows || has_step_rows) {
+    const std::size_t blur = choice(p, "blur", kGridBlurs, kGridBlurs[has_step_rows ? 3 : 2]);
     if (has_rows && blur < 2) return refusal("the option coarse_rows is for blur=upsample and blur=strips");
-    if (has_batch && blur != 3) return refusal("the option step_rows is for blur=strips");
+    if (has_step_rows && blur != 3) return refusal("the option step_rows is for blur=strips");
     return blur == 3 ? strips() : blur == 2 ? tiles() : blurred_before(p, e, origin);
   }
   Result<Rest> before = blurred_before(p, e, origin);
@@ -249,19 +251,19 @@ double share_of_pixel(const Spans& spans, const FormatInfo& format) {
   return spans.are_plain ? format.channels / 4.0 : 1.0;
 }
 
-PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid) {
+PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid) {
   return {static_cast<std::int32_t>(grid.x.size), static_cast<std::int32_t>(grid.y.size)};
 }
 
-void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y) {
+void set_axes(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y) {
   pass.constants.insert({{"first_x", grid.x.first},
                          {"first_y", grid.y.first},
                          {"centre_x", spline_centre(x.spline.size())},
                          {"centre_y", spline_centre(y.spline.size())},
                          {"factor_x", x.factor},
                          {"factor_y", y.factor},
-                         {"support_x", x.cells()},
-                         {"support_y", y.cells()}});
+                         {"support_x", x.support()},
+                         {"support_y", y.support()}});
 }
 
 std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
@@ -279,10 +281,10 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   if (Status s = check_taps({spline_taps(x, 1.0), spline_taps(y, 1.0)}, "a step"); !s) return s.error();
   const Rect r = region(p);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
-  const Grids grids{{cell_range(x, mode.x, p.src.width, r.x, r.width), cell_range(y, mode.y, p.src.height, r.y, r.height)},
+  const Grids grids{{coarse_range(x, mode.x, p.src.width, r.x, r.width), coarse_range(y, mode.y, p.src.height, r.y, r.height)},
                     {expanded_from(x, r.x, r.width), expanded_from(y, r.y, r.height)}};
   const PixelFormat format = *find_format(ComponentClass::floating, 32, info(p.src.format).channels);
-  const auto desc = [&](const PerAxis<CellRange>& grid) { return ImageDesc{size_of(grid).x, size_of(grid).y, format}; };
+  const auto desc = [&](const PerAxis<CoarseRange>& grid) { return ImageDesc{size_of(grid).x, size_of(grid).y, format}; };
   const std::array intermediates = {desc(grids.image), desc(grids.blurred)};
   const Result<Storage> where = buffer_or_image(p, kDecimate, intermediates);
   if (!where) return where.error();

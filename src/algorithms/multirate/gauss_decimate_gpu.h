@@ -28,30 +28,30 @@ struct DecimateStep {
 
 /// The spline times `gain`.
 [[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
-[[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CellRange>& grid);
-void set_axes(Pass& pass, const PerAxis<CellRange>& grid, const AxisPlan& x, const AxisPlan& y);
+[[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid);
+void set_axes(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y);
 
 /// Rows by cooperative matrices, of 8-bit pixels in buffers that are only blurred.
 [[nodiscard]] Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,
-                                                        const PerAxis<CellRange>& grid);
+                                                        const PerAxis<CoarseRange>& grid);
 
 /// What pixels are expanded from.
 struct Expansion {
   const AxisPlan& x;
   const AxisPlan& y;
-  PerAxis<CellRange> grid;
-  PixelFormat format;  ///< of cells
+  PerAxis<CoarseRange> grid;
+  PixelFormat format;  ///< of coarse samples
   gpu::Storage storage;
   Spans spans;
 
-  /// Cells side by side that the spans of so many lanes are mixed from, wherever they begin.
-  [[nodiscard]] std::int64_t cells_across(std::int32_t lanes) const {
-    return (lanes * spans.written - 2 + x.factor) / x.factor + x.cells();
+  /// Coarse samples side by side that the spans of so many lanes are mixed from, wherever they begin.
+  [[nodiscard]] std::int64_t samples_across(std::int32_t lanes) const {
+    return (lanes * spans.written - 2 + x.factor) / x.factor + x.support();
   }
 };
 /// Of a grid that is blurred.
 [[nodiscard]] DecimateStep expanding_step(const Problem& p, const Expansion& e);
-/// Of one that is not, by groups that blur a tile of it each, or that walk down strips: their pass reads the grid from where `e.grid` lies
+/// Of one that is not, by groups that blur a tile of it each, or that move down strips: their pass reads the grid from where `e.grid` lies
 /// in it. For pixels in buffers that are only blurred.
 [[nodiscard]] Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e);
 [[nodiscard]] Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e);

@@ -1,4 +1,4 @@
-// The blur of gauss.decimate's grid of cells on GPUs, one dispatch.
+// The blur of gauss.decimate's grid of coarse samples on GPUs, one dispatch.
 #pragma once
 
 #include "algorithms/separable/sep_fused.h"
@@ -18,18 +18,18 @@ inline constexpr std::size_t kMostGridTaps = 65;
   return static_cast<std::int32_t>((a + b - 1) / b);
 }
 
-/// What a lane sums at once: whole cells of four channels, or one number of others.
+/// What a lane sums at once: whole coarse samples of four channels, or one number of others.
 struct GridUnits {
-  std::int32_t count = 1;   ///< of a cell
+  std::int32_t count = 1;   ///< of a coarse sample
   std::int32_t bytes = 16;  ///< each
 };
 [[nodiscard]] GridUnits grid_units(PixelFormat format, gpu::Storage storage);
 
-/// Cells that a group blurs in shared memory, as grid_tile.glsl lays them out.
+/// Coarse samples that a group blurs in shared memory, as grid_tile.glsl lays them out.
 struct GridTile {
-  std::int32_t span = 4;    ///< cells that a lane makes in either direction
+  std::int32_t span = 4;    ///< coarse samples that a lane makes in either direction
   std::int32_t spans = 1;   ///< side by side
-  std::int32_t height = 4;  ///< rows of cells
+  std::int32_t height = 4;  ///< rows of coarse samples
   std::int32_t taps = 1;    ///< across
   GridUnits units;
 
@@ -41,14 +41,14 @@ struct GridTile {
 
 /// The option "samples_per_thread", or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take
 /// seconds to compile what spans unroll to.
-[[nodiscard]] Result<std::int32_t> blur_span(const Problem& p, GridUnits units);
+[[nodiscard]] Result<std::int32_t> samples_per_thread(const Problem& p, GridUnits units);
 /// The refusal of a tile that is too large.
 [[nodiscard]] Status check_grid_tile(const Problem& p, const GridTile& tile);
 /// What grid_tile.glsl asks for beside the numbers of taps.
 void set_grid_tile(Pass& pass, const GridTile& tile);
 
 /// By groups that make a tile each, or by sep.fused's that walk: what is asked for, else what is expected to be faster.
-/// Cells beyond the edge of the grid are like the nearest.
+/// Coarse samples beyond the edge of the grid are like the nearest.
 [[nodiscard]] Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work);
 
 }  // namespace mollify

@@ -16,7 +16,7 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_grid";
 constexpr std::string_view kTiles = kGridBlurs[0];
-constexpr std::string_view kWalk = kGridBlurs[1];
+constexpr std::string_view kSlide = kGridBlurs[1];
 
 std::int32_t count_of(const AxisTaps& taps) {
   return static_cast<std::int32_t>(taps.weights.size());
@@ -25,7 +25,7 @@ std::int32_t count_of(const AxisTaps& taps) {
 /// What one group of gauss_grid.comp makes.
 struct Tile {
   PerAxis<std::int32_t> group;  ///< lanes: units of the tile with its margins across, spans of rows down
-  GridTile cells;
+  GridTile samples;
   double seconds = 0.0;
 };
 
@@ -33,29 +33,29 @@ Tile tile_of(PerAxis<std::int32_t> group, std::int32_t span, std::int32_t taps, 
   return {group, {span, (group.x / units.count - (taps - 1)) / span, group.y * span, taps, units}, 0.0};
 }
 
-/// What tiles take. The cells of a tile and its margins come from the second cache once, and then from the first, which is
-/// as fast as shared memory. While some groups wait for cells, others sum, so that what takes longest counts most. All is
+/// What tiles take. The coarse samples of a tile and its margins come from the second cache once, and then from the first, which is
+/// as fast as shared memory. While some groups wait for coarse samples, others sum, so that what takes longest counts most. All is
 /// over when the processor is done that has most groups.
 double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
   constexpr double kLatency = 4e-6;  // of rounds of loads, and barriers
   const GpuTuning& device = gpu_tuning(p.device);
-  const double numbers = tile.cells.units.bytes / 4.0;
-  const double columns = tile.cells.width() + count_of(work.taps.x) - 1.0;
-  const double rows = tile.cells.height + count_of(work.taps.y) - 1.0;
-  const double groups = static_cast<double>(ceil_div(work.size.x, tile.cells.width())) * ceil_div(work.size.y, tile.cells.height);
+  const double numbers = tile.samples.units.bytes / 4.0;
+  const double columns = tile.samples.width() + count_of(work.taps.x) - 1.0;
+  const double rows = tile.samples.height + count_of(work.taps.y) - 1.0;
+  const double groups = static_cast<double>(ceil_div(work.size.x, tile.samples.width())) * ceil_div(work.size.y, tile.samples.height);
   const double lanes = groups * tile.group.x * tile.group.y;
 
   Work moved;
-  moved.pixels = groups * tile.cells.width() * tile.cells.height;
-  moved.loads = columns * rows / (tile.cells.width() * tile.cells.height);
+  moved.pixels = groups * tile.samples.width() * tile.samples.height;
+  moved.loads = columns * rows / (tile.samples.width() * tile.samples.height);
   moved.bytes = 2.0 * work.size.x * work.size.y * info(work.source).pixel_bytes();
   const double moving = seconds(p.device, work.source, moved) - device.launch_seconds;
   // Of a lane: what it reads to sum down and across and what it leaves and stores; instructions, with those for addresses.
-  const double reads_down = count_of(work.taps.y) + tile.cells.span - 1.0;
-  const double reads_across = count_of(work.taps.x) + tile.cells.span - 1.0;
-  const double reads = (reads_down + reads_across + 3.0 * tile.cells.span) * numbers / 4.0;
-  const double instructions = numbers * tile.cells.span * (count_of(work.taps.x) + count_of(work.taps.y)) + 5.0 * reads_down +
-                              reads_across + 14.0 * tile.cells.span + 100.0;
+  const double reads_down = count_of(work.taps.y) + tile.samples.span - 1.0;
+  const double reads_across = count_of(work.taps.x) + tile.samples.span - 1.0;
+  const double reads = (reads_down + reads_across + 3.0 * tile.samples.span) * numbers / 4.0;
+  const double instructions = numbers * tile.samples.span * (count_of(work.taps.x) + count_of(work.taps.y)) + 5.0 * reads_down +
+                              reads_across + 14.0 * tile.samples.span + 100.0;
   const double reading = lanes * reads / device.shared_loads_per_second;
   const double summing = lanes * instructions / device.operations_per_second;
   const double busy = std::sqrt(std::hypot(moving * moving, reading * reading, summing * summing));
@@ -82,7 +82,7 @@ Result<std::vector<PerAxis<std::int32_t>>> groups_to_try(const Problem& p) {
 Result<Tile> choose_tile(const Problem& p, const FusedWork& work) {
   const GridUnits units = grid_units(work.source, work.storage);
   const std::int32_t taps = count_of(work.taps.x);
-  const Result<std::int32_t> span = blur_span(p, units);
+  const Result<std::int32_t> span = samples_per_thread(p, units);
   if (!span) return span.error();
   const Result<std::vector<PerAxis<std::int32_t>>> groups = groups_to_try(p);
   if (!groups) return groups.error();
@@ -90,8 +90,8 @@ Result<Tile> choose_tile(const Problem& p, const FusedWork& work) {
   Status fits = refusal(std::to_string(taps) + " taps reach further than the tile of a group");
   for (const PerAxis<std::int32_t> lanes : *groups) {
     Tile tile = tile_of(lanes, *span, taps, units);
-    if (tile.cells.spans < 1) continue;
-    fits = check_grid_tile(p, tile.cells);
+    if (tile.samples.spans < 1) continue;
+    fits = check_grid_tile(p, tile.samples);
     if (!fits) continue;
     tile.seconds = seconds_of(p, work, tile);
     if (!best || tile.seconds < best->seconds) best = tile;
@@ -105,10 +105,11 @@ Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
   const Result<Tile> tile = choose_tile(p, work);
   if (!tile) return tile.error();
   FusedPass out;
-  out.options = {{"blur", std::string(kTiles)}, {"samples_per_thread", std::to_string(tile->cells.span)}, {"group", to_text(tile->group)}};
-  out.pass = make_pass(kKernel, work.size, {tile->cells.width(), tile->cells.height}, tile->group, work.storage);
+  out.options = {
+      {"blur", std::string(kTiles)}, {"samples_per_thread", std::to_string(tile->samples.span)}, {"group", to_text(tile->group)}};
+  out.pass = make_pass(kKernel, work.size, {tile->samples.width(), tile->samples.height}, tile->group, work.storage);
   out.pass.taps = work.taps;
-  set_grid_tile(out.pass, tile->cells);
+  set_grid_tile(out.pass, tile->samples);
   out.seconds = tile->seconds;
   return out;
 }
@@ -122,16 +123,16 @@ Status check_without_tiles(const Problem& p) {
   return {};
 }
 
-Result<FusedPass> by_walk(const Problem& p, const FusedWork& work) {
+Result<FusedPass> by_sliding(const Problem& p, const FusedWork& work) {
   if (Status s = check_without_tiles(p); !s) return s.error();
   Result<FusedPass> out = fused_pass(p, work);
   if (!out) return out;
   out->pass.constants["border_x"] = out->pass.constants["border_y"] = static_cast<int>(BorderMode::clamp);
-  out->options = {{"blur", std::string(kWalk)}};
+  out->options = {{"blur", std::string(kSlide)}};
   const double across = ceil_div(work.size.x, out->pass.tile.x);
   const double down = ceil_div(work.size.y, out->pass.tile.y);
   const double rows = out->pass.tile.y + count_of(work.taps.y) - 1.0;
-  out->seconds = std::max(out->seconds, seconds_of_walk(p, across * down * out->pass.group.x, rows));
+  out->seconds = std::max(out->seconds, seconds_of_chunks(p, across * down * out->pass.group.x, rows));
   return out;
 }
 
@@ -157,7 +158,7 @@ std::int64_t GridTile::bytes_without_margins() const {
   return std::int64_t{height} * (width() + gap * spans) * units.count * units.bytes;
 }
 
-Result<std::int32_t> blur_span(const Problem& p, GridUnits units) {
+Result<std::int32_t> samples_per_thread(const Problem& p, GridUnits units) {
   constexpr std::int32_t kLongest = 8;
   return count(p, "samples_per_thread", kLongest, p.device.gpu.is_software ? 1 : units.bytes == 16 ? 4 : 8);
 }
@@ -179,12 +180,12 @@ void set_grid_tile(Pass& pass, const GridTile& tile) {
 Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work) {
   if (Status s = check_fused_taps(work, kMostGridTaps); !s) return s.error();
   if (p.options.contains("blur")) {
-    return choice(p, "blur", kGridBlurs, kTiles) == 0 ? by_tiles(p, work) : by_walk(p, work);
+    return choice(p, "blur", kGridBlurs, kTiles) == 0 ? by_tiles(p, work) : by_sliding(p, work);
   }
   Result<FusedPass> tiles = by_tiles(p, work);
   if (p.options.contains("samples_per_thread") || p.options.contains("group")) return tiles;
-  Result<FusedPass> walk = by_walk(p, work);
-  return !walk || (tiles && tiles->seconds <= walk->seconds) ? tiles : walk;
+  Result<FusedPass> slide = by_sliding(p, work);
+  return !slide || (tiles && tiles->seconds <= slide->seconds) ? tiles : slide;
 }
 
 }  // namespace mollify

@@ -22,8 +22,8 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "gauss_pyramid";
-constexpr double kUsualSpan = 9.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
-constexpr double kCutShare = 0.1;   // of the error, for the outermost taps
+constexpr double kDefaultSpan = 9.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
+constexpr double kCutShare = 0.1;     // of the error, for the outermost taps
 constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
 constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "the cheapest within the error", "halvings of the image"}};
 
@@ -111,7 +111,7 @@ Result<Proposal> propose(const Problem& p) {
       refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is not 1.25 to 16 pixels of any level");
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {
     const double span = std::min(gaussian->sigma.x, gaussian->sigma.y) / (1 << levels);
-    if (span > kUsualSpan && levels < cpu::kMaxPyramidLevels) continue;
+    if (span > kDefaultSpan && levels < cpu::kMaxPyramidLevels) continue;
     Result<Proposal> other = propose_levels(p, levels);
     if (!other) continue;
     const auto misses = [&](const Proposal& q) { return q.error > p.allowed_error; };

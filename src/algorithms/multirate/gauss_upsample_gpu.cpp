@@ -1,4 +1,4 @@
-// The last step of gauss.decimate on GPUs: pixels from cells, either of a grid that is blurred already, or blurring the few that a
+// The last step of gauss.decimate on GPUs: pixels from coarse samples, either of a grid that is blurred already, or blurring the few that a
 // group's pixels need as it goes.
 #include <algorithm>
 #include <cmath>
@@ -21,27 +21,29 @@ constexpr std::string_view kExpandTile = "gauss_upsample_tile";    // these, blu
 constexpr std::string_view kExpandStrip = "gauss_upsample_strip";  // the same a few rows at a time
 constexpr std::int32_t kThreads = 128;
 
-/// Pieces of the walks that expand. Measured on an H200: spans of many numbers do best with as many groups as there are registers
+/// Chunks that pixels are expanded in. Measured on an H200: spans of many numbers do best with as many groups as there are registers
 /// for, others with more.
-std::int32_t expanding_pieces(const Problem& p, const AxisPlan& y, const Spans& spans, std::int32_t across) {
+std::int32_t upsampling_chunks(const Problem& p, const AxisPlan& y, const Spans& spans, std::int32_t across) {
   constexpr std::int64_t kManyNumbers = 16;
   constexpr std::int64_t kOtherRegisters = 60;
   constexpr double kRegisters = 65536.0;  // of a processor
-  const double cells = static_cast<double>(y.cells());
+  const double support = static_cast<double>(y.support());
   if (spans.written * info(p.dst.format).channels < kManyNumbers) {
-    return even_pieces(p, across, pieces_of_walk(p, std::int64_t{across} * kThreads, p.dst.height, cells));
+    return even_chunks(p, across, chunks_ending_soonest(p, std::int64_t{across} * kThreads, p.dst.height, support));
   }
-  const double groups = std::floor(kRegisters / kThreads / (kManyNumbers * cells + kOtherRegisters));
-  return even_pieces(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
+  const double groups = std::floor(kRegisters / kThreads / (kManyNumbers * support + kOtherRegisters));
+  return even_chunks(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
 }
 
-/// Divides a spline's weights by those of the cell in the middle, whose index it gives; these stay as they are.
+/// Divides a spline's weights by those of the coarse sample in the middle, whose index it gives; these stay as they are.
 std::int32_t divide_by_middle(AxisTaps& spline, const AxisPlan& axis) {
-  const auto middle = static_cast<std::int32_t>((axis.cells() - 1) / 2);
+  const auto middle = static_cast<std::int32_t>((axis.support() - 1) / 2);
   for (std::int32_t phase = 0; phase < axis.factor; ++phase) {
-    const auto weight = [&](std::int32_t cell) -> double& { return spline.weights[static_cast<std::size_t>(phase + axis.factor * cell)]; };
-    for (std::int32_t cell = 0; cell < axis.cells(); ++cell) {
-      if (cell != middle) weight(cell) /= weight(middle);
+    const auto weight = [&](std::int32_t sample) -> double& {
+      return spline.weights[static_cast<std::size_t>(phase + axis.factor * sample)];
+    };
+    for (std::int32_t sample = 0; sample < axis.support(); ++sample) {
+      if (sample != middle) weight(sample) /= weight(middle);
     }
   }
   return middle;
@@ -51,7 +53,7 @@ bool has_negative_weights(const AxisPlan& axis) {
   return std::ranges::any_of(axis.coarse.weights, [](double w) { return w < 0.0; });
 }
 
-/// The splines that pixels are expanded by, and what their kernels are told of cells and pixels.
+/// The splines that pixels are expanded by, and what their kernels are told of coarse samples and pixels.
 void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
   const FormatInfo& destination = info(p.dst.format);
   const double unit = e.spans.are_plain && destination.is_unorm() ? destination.unit() : 1.0;
@@ -71,29 +73,31 @@ void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
 
 /// What one group of gauss_upsample_tile.comp makes, as that works it out.
 struct Tile {
-  PerAxis<std::int32_t> group;  ///< spans of pixels side by side, pieces beneath each other
-  std::int32_t cell_rows = 4;   ///< that a piece expands
-  GridTile cells;
+  PerAxis<std::int32_t> group;   ///< spans of pixels side by side, chunks beneath each other
+  std::int32_t coarse_rows = 4;  ///< that a chunk expands
+  GridTile samples;
   double seconds = 0.0;
 
   [[nodiscard]] std::int32_t threads() const { return group.x * group.y; }
-  /// Spans of cells that a lane sums across and keeps until all have.
-  [[nodiscard]] std::int32_t rounds() const { return ceil_div(std::int64_t{cells.spans} * cells.units.count * cells.height, threads()); }
+  /// Spans of coarse samples that a lane sums across and keeps until all have.
+  [[nodiscard]] std::int32_t rounds() const {
+    return ceil_div(std::int64_t{samples.spans} * samples.units.count * samples.height, threads());
+  }
 };
 
-Tile tile_of(const Expansion& e, std::int32_t span, PerAxis<std::int32_t> group, std::int32_t cell_rows) {
-  const std::int64_t across = e.cells_across(group.x);
-  const std::int64_t down = group.y * cell_rows + e.y.cells() - 1;
+Tile tile_of(const Expansion& e, std::int32_t span, PerAxis<std::int32_t> group, std::int32_t coarse_rows) {
+  const std::int64_t across = e.samples_across(group.x);
+  const std::int64_t down = group.y * coarse_rows + e.y.support() - 1;
   const auto taps = static_cast<std::int32_t>(e.x.coarse.weights.size());
-  const GridTile cells{span, ceil_div(across, span), ceil_div(down, span) * span, taps, grid_units(e.format, e.storage)};
-  return {group, cell_rows, cells, 0.0};
+  const GridTile samples{span, ceil_div(across, span), ceil_div(down, span) * span, taps, grid_units(e.format, e.storage)};
+  return {group, coarse_rows, samples, 0.0};
 }
 
 /// Instructions, where the blur shares them out among the lanes in rounds, and each lane expands as it does by itself.
 double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
   constexpr double kLatency = 3e-6;  // of rounds of loads, and barriers
   const GpuTuning& device = gpu_tuning(p.device);
-  const GridTile& grid = tile.cells;
+  const GridTile& grid = tile.samples;
   const double numbers = grid.units.bytes / 4.0;
   const double columns = (grid.width() + grid.taps - 1.0) * grid.units.count;
   const auto taps_y = static_cast<double>(e.y.coarse.weights.size());
@@ -101,20 +105,20 @@ double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
   const double down = rounds_down * (5.0 * (taps_y + grid.span - 1.0) + numbers * grid.span * taps_y + 4.0 * grid.span);
   const double across = tile.rounds() * ((numbers + 1.0) * (grid.taps + grid.span - 1.0) + numbers * grid.span * (grid.taps + 2.0) + 20.0);
   const double span_numbers = static_cast<double>(e.spans.written) * info(p.dst.format).channels;
-  const double near = static_cast<double>(e.x.cells()) + std::floor((e.spans.written + e.x.factor - 2.0) / e.x.factor);
-  const auto mixed = static_cast<double>(e.y.cells());
+  const double near = static_cast<double>(e.x.support()) + std::floor((e.spans.written + e.x.factor - 2.0) / e.x.factor);
+  const auto mixed = static_cast<double>(e.y.support());
   const double expand = 6.0 * e.spans.written * near +
-                        (tile.cell_rows + mixed - 1.0) * (near * (span_numbers + 6.0) + span_numbers * mixed) +
-                        tile.cell_rows * e.y.factor * (span_numbers * (mixed + 2.0) + 12.0);
+                        (tile.coarse_rows + mixed - 1.0) * (near * (span_numbers + 6.0) + span_numbers * mixed) +
+                        tile.coarse_rows * e.y.factor * (span_numbers * (mixed + 2.0) + 12.0);
   const double groups = static_cast<double>(ceil_div(p.dst.width, tile.group.x * e.spans.written)) *
-                        ceil_div(p.dst.height, tile.group.y * tile.cell_rows * e.y.factor) * p.batch;
+                        ceil_div(p.dst.height, tile.group.y * tile.coarse_rows * e.y.factor) * p.batch;
   const double unevenness = std::ceil(groups / processors(p)) * processors(p) / groups;
   // A group that has a processor for itself waits for its own loads: `rgba16f` of 1920x1080 at sigma 10 takes 27 us by 112 groups and
   // 25 by 224.
   const double waiting = groups <= processors(p) ? 1.15 : 1.0;
   const double summing = groups * tile.threads() * (down + across + expand) / device.operations_per_second;
   const double writing = static_cast<double>(p.dst.payload_bytes()) * p.batch / device.bytes_per_second;
-  // What times on an H200 say there is besides, where three dispatches are right by count: of 8 bits most where cells are near.
+  // What times on an H200 say there is besides, where three dispatches are right by count: of 8 bits most where coarse samples are near.
   const int bits = info(p.dst.format).bits;
   const double a_pixel = bits == 32 ? 0.0 : bits == 16 ? 2.0e-12 : 2.4e-12 + 4.6e-12 / e.y.factor;
   const double besides = a_pixel * p.dst.width * p.dst.height * p.batch;
@@ -125,20 +129,20 @@ double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
 
 Status check_tile(const Problem& p, const Tile& tile) {
   constexpr std::int32_t kMostKept = 96;
-  if (tile.rounds() * tile.cells.span * tile.cells.units.bytes / 4 > kMostKept) {
+  if (tile.rounds() * tile.samples.span * tile.samples.units.bytes / 4 > kMostKept) {
     return refusal("lanes would have to keep more than " + std::to_string(kMostKept) + " numbers of the grid");
   }
-  return check_grid_tile(p, tile.cells);
+  return check_grid_tile(p, tile.samples);
 }
 
 /// As the options ask for, else the fastest.
 Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
   constexpr std::int32_t kMostRows = 64;
-  const Result<std::int32_t> usual_span = blur_span(p, grid_units(e.format, e.storage));
-  if (!usual_span) return usual_span.error();
-  std::vector<std::int32_t> spans = {*usual_span};
+  const Result<std::int32_t> default_span = samples_per_thread(p, grid_units(e.format, e.storage));
+  if (!default_span) return default_span.error();
+  std::vector<std::int32_t> spans = {*default_span};
   // Of halves and bytes the usual span is as fast or faster, whatever counts of instructions say.
-  if (!p.options.contains("samples_per_thread") && *usual_span == 4 && info(p.dst.format).bits == 32) spans.push_back(8);
+  if (!p.options.contains("samples_per_thread") && *default_span == 4 && info(p.dst.format).bits == 32) spans.push_back(8);
   std::vector<PerAxis<std::int32_t>> groups;
   if (p.options.contains("group")) {
     const Result<PerAxis<std::int32_t>> asked = group(p, {});
@@ -157,8 +161,8 @@ Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
   Status fits;
   for (const std::int32_t span : spans) {
     for (const PerAxis<std::int32_t> lanes : groups) {
-      for (const std::int32_t cell_rows : rows) {
-        Tile tile = tile_of(e, span, lanes, cell_rows);
+      for (const std::int32_t coarse_rows : rows) {
+        Tile tile = tile_of(e, span, lanes, coarse_rows);
         const Status tile_fits = check_tile(p, tile);
         if (!tile_fits) {
           fits = tile_fits;
@@ -188,10 +192,10 @@ Status check_blurring(const Problem& p, const Expansion& e, std::string_view ker
   return check_fused_taps(blur, kMostGridTaps);
 }
 
-/// What the kernels that blur and expand have in common. A group makes `made` pixels from `cells` that it blurs.
+/// What the kernels that blur and expand have in common. A group makes `made` pixels from `samples` that it blurs.
 Result<DecimateStep> blurring_step(const Problem& p, const Expansion& e, std::string_view kernel, PerAxis<std::int32_t> made,
-                                   std::int32_t threads, const GridTile& cells) {
-  // The first row of groups begins with a whole row of cells, above the image.
+                                   std::int32_t threads, const GridTile& samples) {
+  // The first row of groups begins with a whole row of coarse samples, above the image.
   const std::int64_t first = region(p).y + spline_centre(e.y.spline.size());
   const auto above = static_cast<std::int32_t>(first - floor_div(first, e.y.factor) * e.y.factor);
   DecimateStep out;
@@ -200,7 +204,7 @@ Result<DecimateStep> blurring_step(const Problem& p, const Expansion& e, std::st
   out.pass.taps = {both(e.x.coarse, out.pass.taps.x), both(e.y.coarse, out.pass.taps.y)};
   if (Status s = check_taps(out.pass.taps, "a step"); !s) return s.error();
   out.pass.constants.insert({{"taps_x", e.x.coarse.weights.size()}, {"taps_y", e.y.coarse.weights.size()}, {"above", above}});
-  set_grid_tile(out.pass, cells);
+  set_grid_tile(out.pass, samples);
   return out;
 }
 
@@ -209,18 +213,18 @@ Result<DecimateStep> blurring_step(const Problem& p, const Expansion& e, std::st
 DecimateStep expanding_step(const Problem& p, const Expansion& e) {
   const std::int32_t columns = kThreads * e.spans.written;
   const std::int32_t across = ceil_div(p.dst.width, columns);
-  const std::int32_t pieces = expanding_pieces(p, e.y, e.spans, across);
+  const std::int32_t chunks = upsampling_chunks(p, e.y, e.spans, across);
   DecimateStep out;
   out.pass = make_pass(e.spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
-                       {columns, walk_length(p, p.dst.height, pieces, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.cells()})},
+                       {columns, chunk_length(p, p.dst.height, chunks, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.support()})},
                        {kThreads, 1}, e.storage);
   set_expansion(p, e, out.pass);
   out.pass.constants["chunk_rows"] = out.pass.tile.y;
 
   Work work;
   work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  work.loads = static_cast<double>(e.x.cells()) / e.y.factor;
-  work.operations = share_of_pixel(e.spans, info(p.dst.format)) * (static_cast<double>(e.y.cells()) + work.loads + 3.0);
+  work.loads = static_cast<double>(e.x.support()) / e.y.factor;
+  work.operations = share_of_pixel(e.spans, info(p.dst.format)) * (static_cast<double>(e.y.support()) + work.loads + 3.0);
   work.bytes = static_cast<double>(p.dst.payload_bytes()) + work.pixels / (e.x.factor * e.y.factor) * info(e.format).pixel_bytes();
   out.seconds = seconds(p.device, e.format, work);
   return out;
@@ -230,14 +234,14 @@ Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e) 
   if (Status s = check_blurring(p, e, kExpandTile); !s) return s.error();
   const Result<Tile> tile = choose_tile(p, e);
   if (!tile) return tile.error();
-  const std::int32_t rows = tile->group.y * tile->cell_rows * e.y.factor;
-  Result<DecimateStep> out = blurring_step(p, e, kExpandTile, {tile->group.x * e.spans.written, rows}, tile->threads(), tile->cells);
+  const std::int32_t rows = tile->group.y * tile->coarse_rows * e.y.factor;
+  Result<DecimateStep> out = blurring_step(p, e, kExpandTile, {tile->group.x * e.spans.written, rows}, tile->threads(), tile->samples);
   if (!out) return out;
-  out->pass.constants.insert({{"lanes", tile->group.x}, {"coarse_rows", tile->cell_rows}});
+  out->pass.constants.insert({{"lanes", tile->group.x}, {"coarse_rows", tile->coarse_rows}});
   out->options = {{"blur", std::string(kGridBlurs[2])},
-                  {"samples_per_thread", std::to_string(tile->cells.span)},
+                  {"samples_per_thread", std::to_string(tile->samples.span)},
                   {"group", to_text(tile->group)},
-                  {"coarse_rows", std::to_string(tile->cell_rows)}};
+                  {"coarse_rows", std::to_string(tile->coarse_rows)}};
   out->seconds = tile->seconds;
   return out;
 }
@@ -246,15 +250,15 @@ Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e)
   if (Status s = check_blurring(p, e, kExpandStrip); !s) return s.error();
   const Result<Strip> strip = choose_strip(p, e);
   if (!strip) return strip.error();
-  Result<DecimateStep> out =
-      blurring_step(p, e, kExpandStrip, {strip->threads * e.spans.written, strip->cell_rows * e.y.factor}, strip->threads, strip->cells);
+  Result<DecimateStep> out = blurring_step(p, e, kExpandStrip, {strip->threads * e.spans.written, strip->coarse_rows * e.y.factor},
+                                           strip->threads, strip->samples);
   if (!out) return out;
-  out->pass.constants.insert({{"spans_per_step", strip->cells.height / strip->cells.span}, {"coarse_rows", strip->cell_rows}});
+  out->pass.constants.insert({{"spans_per_step", strip->samples.height / strip->samples.span}, {"coarse_rows", strip->coarse_rows}});
   out->options = {{"blur", std::string(kGridBlurs[3])},
-                  {"samples_per_thread", std::to_string(strip->cells.span)},
-                  {"step_rows", std::to_string(strip->cells.height)},
+                  {"samples_per_thread", std::to_string(strip->samples.span)},
+                  {"step_rows", std::to_string(strip->samples.height)},
                   {"group", to_text(PerAxis<std::int32_t>{strip->threads, 1})},
-                  {"coarse_rows", std::to_string(strip->cell_rows)}};
+                  {"coarse_rows", std::to_string(strip->coarse_rows)}};
   // As tiles are expected to take, which is more than they do: tuning rows know of all steps together.
   const int bits = info(p.dst.format).bits;
   out->seconds = (bits == 8 ? 2.8 : bits == 16 ? 2.05 : 1.36) * strip->seconds;

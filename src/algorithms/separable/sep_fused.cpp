@@ -24,8 +24,8 @@ constexpr std::string_view kIntegerKernel = "sep_fused_u8";
 constexpr std::array<std::string_view, 3> kAccumulators = {"u16", "f32", "f64"};
 constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
 constexpr std::array<std::string_view, 3> kBlocks = {"1", "2", "4"};
-constexpr std::array<std::string_view, 3> kBatches = {"1", "2", "3"};
-constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
+constexpr std::array<std::string_view, 3> kRowsInFlight = {"1", "2", "3"};
+constexpr std::array<std::string_view, 3> kChunks = {"1", "3", "16"};
 constexpr std::array<std::string_view, 2> kHalves = {"1", "2"};
 constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact", "CPU: precision of rows, weights and sums"},
@@ -44,16 +44,16 @@ constexpr std::array kOptions = {
                .summary = "GPU, f32: how threads exchange neighbouring pixels, through shared memory or by shuffles of registers",
                .changes_bits = true},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"pixels_per_thread", kFusedSpans, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
+    OptionInfo{"pixels_per_thread", kFusedPixelsPerThread, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
     OptionInfo{"threads", kThreads, "128, 64 for shuffles of bytes, 256 for many taps, 64 to 256 for matrices",
                "GPU: threads of a work group", true},
     OptionInfo{"split", kHalves, "1 where the error allows it",
                "GPU, coopmat: f16 numbers whose sum is a tap, or a value between the axes"},
     OptionInfo{"blocks", kBlocks, "as registers allow",
                "GPU, coopmat: blocks of 16 columns of a subgroup; coopmat_x, coopmat_direct: of 8 columns", true},
-    OptionInfo{"rows_in_flight", kBatches, "4, or 2 for many taps; shuffle: 2 to 4", "GPU: rows that a thread reads before it needs them",
-               true},
-    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group", true}};
+    OptionInfo{"rows_in_flight", kRowsInFlight, "4, or 2 for many taps; shuffle: 2 to 4",
+               "GPU: rows that a thread reads before it needs them", true},
+    OptionInfo{"chunks", kChunks, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group", true}};
 
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
 constexpr double kIntegerCost = 0.63;

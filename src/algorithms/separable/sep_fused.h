@@ -5,7 +5,7 @@
 
 namespace mollify {
 
-inline constexpr std::array<std::string_view, 5> kFusedSpans = {"1", "2", "4", "8", "16"};
+inline constexpr std::array<std::string_view, 5> kFusedPixelsPerThread = {"1", "2", "4", "8", "16"};
 
 enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x, matrix_lanes };
 inline constexpr std::array<std::string_view, 6> kFusedMath = {"f32", "coopmat", "half", "mixed", "coopmat_x", "coopmat_direct"};
@@ -27,10 +27,10 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 /// filtered first, whose taps add up to one at most.
 struct HalfTaps {
   PerAxis<AxisTaps> taps;
-  PerAxis<double> sum;                 ///< of each axis's taps
-  PerAxis<std::int32_t> halves{1, 1};  ///< that a tap is the sum of
-  PerAxis<double> gain{1.0, 1.0};      ///< what sums of an axis are multiplied by to be those of its weights
-  double error = 0.0;                  ///< full-scale units
+  PerAxis<double> sum;                ///< of each axis's taps
+  PerAxis<std::int32_t> split{1, 1};  ///< f16 numbers that a tap is the sum of
+  PerAxis<double> gain{1.0, 1.0};     ///< what sums of an axis are multiplied by to be those of its weights
+  double error = 0.0;                 ///< full-scale units
 };
 /// One half each, and one for what lies between the axes.
 [[nodiscard]] HalfTaps half_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source);

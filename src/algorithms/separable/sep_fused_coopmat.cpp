@@ -28,11 +28,11 @@ std::int32_t bands(std::int32_t taps, std::int32_t lead) {
 struct Shape {
   std::int32_t blocks;
   std::int32_t subgroups;
-  std::int64_t least_pieces;
+  std::int64_t least_chunks;
 };
 
 /// Fitted to contests on an H100 and an H200. `bands`: matrices of taps of y.
-Shape usual_shape(const FormatInfo& format, std::int32_t bands, bool splits_taps, double pixels) {
+Shape default_shape(const FormatInfo& format, std::int32_t bands, bool splits_taps, double pixels) {
   if (format.channels == 4) {
     // Blocks of four read fewer columns twice, and win while registers leave three groups of them, or two where taps are two halves; but
     // images that do not fill the device are for more groups.
@@ -96,12 +96,12 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
       refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) + " taps, more than matrices in registers hold");
   if (std::max(across, down) > kMostBands) return too_many;
   HalfTaps half = half_taps(s->taps.taps, source);
-  const Result<std::int32_t> halves = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
-  if (!halves) return halves.error();
-  if (*halves == 2) half = split_taps(s->taps.taps, source, p.allowed_error - s->error);
-  const bool splits_taps = std::max(half.halves.x, half.halves.y) == 2;
+  const Result<std::int32_t> split = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
+  if (!split) return split.error();
+  if (*split == 2) half = split_taps(s->taps.taps, source, p.allowed_error - s->error);
+  const bool splits_taps = std::max(half.split.x, half.split.y) == 2;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height * p.batch;
-  const Shape usual = usual_shape(source, down, splits_taps, pixels);
+  const Shape usual = default_shape(source, down, splits_taps, pixels);
   const Result<std::int32_t> blocks = count(p, "blocks", 8, usual.blocks);
   if (!blocks) return blocks.error();
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
@@ -117,7 +117,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   constexpr std::int64_t kPadding = 8;  // halves a row
   // The bands of taps lie where the rows do later, and before them the taps where results do.
   const std::int64_t rows =
-      std::max(channels * kSide * (reach + kPadding), std::int64_t{kSide} * kSide * (half.halves.x * across + half.halves.y * down));
+      std::max(channels * kSide * (reach + kPadding), std::int64_t{kSide} * kSide * (half.split.x * across + half.split.y * down));
   const std::int64_t done = std::max(channels * kSide * (width + kPadding), std::int64_t{4} * (s->nx() + s->ny()));
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
@@ -129,42 +129,42 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
   const std::int64_t loads = (fours + *threads - 1) / *threads;
   // Fitted to what pipelines took on an H100.
-  const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * *halves * down + 4 * (*blocks + across - 1) +
-                                 4 * (half.halves.x * across + half.halves.y * down) + loads * (2 + channels * source.bits / 8);
+  const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * *split * down + 4 * (*blocks + across - 1) +
+                                 4 * (half.split.x * across + half.split.y * down) + loads * (2 + channels * source.bits / 8);
   const auto at_once = static_cast<std::int64_t>(processors(p)) * groups_of_processor(p, *threads, registers);
   // So many walks that all groups run at once, or in a few rounds of as many. A device that small images do not fill has groups to
   // spare for shorter ones.
-  const std::int64_t rounds = (usual.least_pieces * beside + at_once - 1) / at_once;
+  const std::int64_t rounds = (usual.least_chunks * beside + at_once - 1) / at_once;
   const std::int64_t most = std::max(size.y / (kSide * down), 1);
   const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
   const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (size.y + kSide - 1) / kSide);
-  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
-  if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p, size.y, *pieces, kSide, {});
+  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
+  if (!chunks) return chunks.error();
+  const std::int32_t chunk_rows = chunk_length(p, size.y, *chunks, kSide, {});
 
   Proposal out;
   out.error = s->error + half.error;
   out.options = {{"math", "coopmat"},
                  {"between", std::string(kFusedBetween[between])},
                  {"storage", "buffer"},
-                 {"split", std::to_string(*halves)},
+                 {"split", std::to_string(*split)},
                  {"blocks", std::to_string(*blocks)},
                  {"threads", std::to_string(*threads)},
-                 {"chunks", std::to_string(*pieces)}};
+                 {"chunks", std::to_string(*chunks)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
+  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
   pass.taps = half.taps;
   out.reach = PerAxis<Reach>{reach_of_block(half.taps.x.anchor + lead, kSide, across * kSide),
                              reach_of_block(half.taps.y.anchor, kSide, down * kSide)};
   pass.constants["between"] = static_cast<std::int64_t>(between);
   pass.constants["subgroup_size"] = subgroup;
-  pass.constants["split"] = *halves;
-  pass.constants["tap_split_x"] = half.halves.x;
-  pass.constants["tap_split_y"] = half.halves.y;
+  pass.constants["split"] = *split;
+  pass.constants["tap_split_x"] = half.split.x;
+  pass.constants["tap_split_y"] = half.split.y;
   pass.constants["blocks"] = *blocks;
   pass.constants["lead"] = lead;
   pass.constants["clamps"] = leave_range(half.taps, source, out.error);
-  pass.constants["chunk_rows"] = segment;
+  pass.constants["chunk_rows"] = chunk_rows;
   PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {
     if (Status scaled = scale_for_codes(pass.taps); !scaled) return scaled.error();
@@ -174,21 +174,21 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   pass.parameters["column_start"] = start.y;
   pass.parameters["gain"] = half.gain.x * half.gain.y;
 
-  const double reads = (segment + run_up) / segment * (width + s->nx() + lead - 1.0) / width;
+  const double reads = (chunk_rows + run_up) / chunk_rows * (width + s->nx() + lead - 1.0) / width;
   Work cost;
   cost.pixels = static_cast<double>(p.dst.width) * p.dst.height;
   cost.loads = reads / 4.0;  // fours of pixels
   cost.shared_loads = reads * 2.0;
-  cost.operations = reads * (half.halves.x * across + (*halves + half.halves.y - 1) * down);
+  cost.operations = reads * (half.split.x * across + (*split + half.split.y - 1) * down);
   cost.barriers = reads * 3.0 / kSide;
   cost.bytes = cost.pixels * source.pixel_bytes() * (reads + 1.0);
   // With five bands an axis, or rows of two halves, a processor has registers for one group alone: measured on an H200, 1.4 times
   // as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
-  const bool is_alone = *halves == 2 || across + down > kMostBandsOfTwoGroups;
+  const bool is_alone = *split == 2 || across + down > kMostBandsOfTwoGroups;
   constexpr double kFewPixels = 0x1p19;  // of images whose groups have a processor to themselves anyway
   const double slowness = !is_alone ? 1.0 : pixels >= kFewPixels ? 1.4 : 1.1;
-  // Fewer planes are fewer products and less shared memory, though as many turns. Three leave fours of pixels that are no whole 16 bytes.
+  // Fewer planes are fewer products and less shared memory, though as many steps. Three leave fours of pixels that are no whole 16 bytes.
   const double planes = channels == 3 ? 1.0 : (2.0 + channels) / 6.0;
   constexpr double kBands = 4e-7;  // making matrices of taps
   constexpr double kShare = 0.9;   // of what the operations of others take

@@ -17,11 +17,11 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_coopmat_direct";
 constexpr std::int32_t kSide = 8;   // of a block of pixels
-constexpr std::int32_t kRows = 16;  // of a turn
+constexpr std::int32_t kRows = 16;  // of a step
 constexpr std::int32_t kNew = kRows / kSide;
 constexpr std::int32_t kWordBytes = 4;
 constexpr std::int32_t kMostBands = 5;  // matrices of taps an axis: more, and the rows that are kept for them, do not fit into registers
-constexpr std::int32_t kUsualThreads = 128;
+constexpr std::int32_t kDefaultThreads = 128;
 constexpr std::int32_t kLanes = 32;  // of a subgroup, which share out a block so that each has two pixels of it
 
 template <class T>
@@ -46,7 +46,7 @@ struct Shape {
 };
 
 /// Fitted to contests on an H100 and an H200. `kept`: blocks of rows.
-Shape usual_shape(const FormatInfo& format, std::int32_t kept, double pixels) {
+Shape default_shape(const FormatInfo& format, std::int32_t kept, double pixels) {
   constexpr double kManyPixels = 0x1p22;
   constexpr std::int64_t kAny = 16;
   if (pixels < kManyPixels) return {4, kAny};
@@ -79,17 +79,17 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   }
   const PerAxis<AxisTaps> taps = y_first(s->taps.taps);
   HalfTaps half = half_taps(taps, source);
-  const Result<std::int32_t> halves = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
-  if (!halves) return halves.error();
-  if (*halves == 2) half = split_taps(taps, source, p.allowed_error - s->error);
+  const Result<std::int32_t> split = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
+  if (!split) return split.error();
+  if (*split == 2) half = split_taps(taps, source, p.allowed_error - s->error);
 
   const std::int32_t words = source.pixel_bytes() / kWordBytes;
   const std::int32_t kept = down - kNew;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
-  const Shape usual = usual_shape(source, kept, pixels * p.batch);
+  const Shape usual = default_shape(source, kept, pixels * p.batch);
   const Result<std::int32_t> blocks = count(p, "blocks", 8, usual.blocks);
   if (!blocks) return blocks.error();
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, kUsualThreads);
+  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, kDefaultThreads);
   if (!threads) return threads.error();
   if (*threads % kLanes != 0) return refusal("threads are whole subgroups: a multiple of " + std::to_string(kLanes));
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
@@ -104,28 +104,28 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
   const std::int64_t strips = (size.x + width - 1) / width;
   const std::int64_t most = (size.y + kRows - 1) / kRows;
-  const auto usual_pieces = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
-  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, usual_pieces);
-  if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p, size.y, *pieces, kRows, {});
+  const auto default_chunks = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
+  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, default_chunks);
+  if (!chunks) return chunks.error();
+  const std::int32_t chunk_rows = chunk_length(p, size.y, *chunks, kRows, {});
 
   Proposal out;
   out.error = s->error + half.error;
   out.options = {{"math", "coopmat_direct"},
                  {"storage", "buffer"},
-                 {"split", std::to_string(*halves)},
+                 {"split", std::to_string(*split)},
                  {"blocks", std::to_string(*blocks)},
                  {"threads", std::to_string(*threads)},
-                 {"chunks", std::to_string(*pieces)}};
+                 {"chunks", std::to_string(*chunks)}};
   if (!source.is_unorm()) out.assumption = kFinite;
-  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, segment}, {*threads, 1}, Storage::buffer);
+  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
   pass.constants["subgroup_size"] = kLanes;
   pass.constants["blocks"] = *blocks;
   pass.constants["clamps"] = leave_range(half.taps, source, out.error);
-  pass.constants["split"] = *halves;
-  pass.constants["tap_split_x"] = half.halves.y;
-  pass.constants["tap_split_y"] = half.halves.x;
-  pass.constants["chunk_rows"] = segment;
+  pass.constants["split"] = *split;
+  pass.constants["tap_split_x"] = half.split.y;
+  pass.constants["tap_split_y"] = half.split.x;
+  pass.constants["chunk_rows"] = chunk_rows;
   PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {
     if (Status scaled = scale_for_codes(half.taps); !scaled) return scaled.error();
@@ -138,22 +138,22 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   pass.parameters["end_start"] = start.y;
   pass.parameters["gain"] = half.gain.x * half.gain.y;
 
-  const double reads = (segment + kSide * kept) / static_cast<double>(segment) * read / *blocks;
+  const double reads = (chunk_rows + kSide * kept) / static_cast<double>(chunk_rows) * read / *blocks;
   // Products that a block of results takes, and what else is done for one: fitted to what radii of 1 to 12 take on an H200.
   const double products =
-      source.channels * (down * half.halves.x * static_cast<double>(read) / *blocks + across * (*halves + half.halves.y - 1));
+      source.channels * (down * half.split.x * static_cast<double>(read) / *blocks + across * (*split + half.split.y - 1));
   const double operations = 14.0 + 6.0 * source.channels + 23.0 * words + 0.64 * products;
   const double computed = pixels * operations / gpu_tuning(p.device).operations_per_second;
   const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / gpu_tuning(p.device).bytes_per_second;
   // Where an image does not fill the device: fitted to 256x256 and 512x512 pixels on an H100.
-  constexpr double kTurn = 0.7e-6;
+  constexpr double kStep = 0.7e-6;
   constexpr double kBand = 6e-8;  // making a matrix of taps
-  const double turns = segment / kRows + 1.0;
+  const double steps = chunk_rows / kRows + 1.0;
   // Where taps of two halves are kept beside many rows, registers do not hold all of it: `rgba16f` at radius 12.
   constexpr std::int32_t kManyRows = 3;
-  const double slowness = kept >= kManyRows && half.halves.x + half.halves.y > 2 ? 1.2 : 1.0;
+  const double slowness = kept >= kManyRows && half.split.x + half.split.y > 2 ? 1.2 : 1.0;
   const double begun = gpu_tuning(p.device).launch_seconds + kBand * (across + down);
-  out.seconds = begun + std::max(std::hypot(moved, computed) * slowness, turns * kTurn);
+  out.seconds = begun + std::max(std::hypot(moved, computed) * slowness, steps * kStep);
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
   return out;

@@ -1,4 +1,4 @@
-// sep.fused on GPUs: groups walk down strips of columns, filter rows out of shared memory and sum them up in registers.
+// sep.fused on GPUs: groups move down strips of columns, filter rows out of shared memory and sum them up in registers.
 // The image is read once, but for what strips share, and written once; a component costs taps_x + taps_y multiply-adds and
 // 2 + taps_x / span shared loads. Loses where the sums of all taps_y rows no longer fit into registers.
 #include <algorithm>
@@ -24,13 +24,13 @@ std::int32_t count_of(const AxisTaps& taps) {
 /// How one group works.
 struct Shape {
   std::int32_t channels = 1;
-  std::int32_t span = 4;  ///< neighbouring pixels of one channel that a lane makes
+  std::int32_t pixels_per_thread = 4;  ///< neighbouring pixels of one channel that a lane makes
   std::int32_t threads = 128;
-  std::int32_t batch = 1;  ///< rows from one turn to the next
-  std::int32_t width = 0;  ///< columns that come out
-  [[nodiscard]] std::int32_t reach() const { return threads / channels * span; }
+  std::int32_t rows_in_flight = 1;  ///< rows from one step to the next
+  std::int32_t width = 0;           ///< columns that come out
+  [[nodiscard]] std::int32_t reach() const { return threads / channels * pixels_per_thread; }
   [[nodiscard]] std::int64_t shared_bytes() const {
-    return static_cast<std::int64_t>(sizeof(float)) * batch * channels * (reach() + width);
+    return static_cast<std::int64_t>(sizeof(float)) * rows_in_flight * channels * (reach() + width);
   }
 };
 
@@ -41,26 +41,26 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   out.channels = info(work.source).channels;
   // A driver that runs on the processor takes seconds to compile what four pixels and two rows unroll to.
   const bool is_software = p.device.gpu.is_software;
-  out.span = 1 << choice(p, "pixels_per_thread", kFusedSpans, is_software ? "1" : is_tall ? "2" : "4");
-  constexpr std::int32_t kMostSpan = 4;
-  if (out.span > kMostSpan) {
-    return refusal("spans of " + std::to_string(out.span) + " pixels are for lanes that lend each other pixels");
+  out.pixels_per_thread = 1 << choice(p, "pixels_per_thread", kFusedPixelsPerThread, is_software ? "1" : is_tall ? "2" : "4");
+  constexpr std::int32_t kMostPixelsPerThread = 4;
+  if (out.pixels_per_thread > kMostPixelsPerThread) {
+    return refusal(std::to_string(out.pixels_per_thread) + " pixels per thread are for exchange=shuffle");
   }
   const std::int32_t usual = is_tall || nx > kMostTapsOfFour ? 256 : 128;
   const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual / out.channels * out.channels);
   if (!threads) return threads.error();
   out.threads = *threads;
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
-  out.width = out.reach() - (nx - 1 + out.span - 1) / out.span * out.span;
+  out.width = out.reach() - (nx - 1 + out.pixels_per_thread - 1) / out.pixels_per_thread * out.pixels_per_thread;
   if (out.width <= 0) {
     return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " + std::to_string(out.threads) + " threads");
   }
-  // Measured on an H200: waits for a turn's rows count until the sums of many taps do.
+  // Measured on an H200: waits for a step's rows count until the sums of many taps do.
   constexpr std::int32_t kFewTaps = 13;
   const bool has_few_taps = std::max(nx, count_of(work.taps.y)) <= kFewTaps;
-  const Result<std::int32_t> batch = count(p, "rows_in_flight", 16, is_software ? 1 : has_few_taps ? 4 : 2);
-  if (!batch) return batch.error();
-  out.batch = *batch;
+  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, is_software ? 1 : has_few_taps ? 4 : 2);
+  if (!rows_in_flight) return rows_in_flight.error();
+  out.rows_in_flight = *rows_in_flight;
   if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
   return out;
 }
@@ -82,30 +82,30 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   const Result<Shape> form = shape(p, work);
   if (!form) return form.error();
   const std::int64_t across = (work.size.x + form->width - 1) / form->width;
-  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, pieces_of_walk(p, across * form->threads, work.size.y, ny - 1));
-  if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p, work.size.y, *pieces, form->batch, {form->batch * (nx + ny), ny});
+  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, chunks_ending_soonest(p, across * form->threads, work.size.y, ny - 1));
+  if (!chunks) return chunks.error();
+  const std::int32_t chunk_rows = chunk_length(p, work.size.y, *chunks, form->rows_in_flight, {form->rows_in_flight * (nx + ny), ny});
 
   FusedPass out;
   out.options = {{"exchange", "shared"},
                  {"storage", std::string(kStorages[static_cast<std::size_t>(work.storage)])},
-                 {"pixels_per_thread", std::to_string(form->span)},
+                 {"pixels_per_thread", std::to_string(form->pixels_per_thread)},
                  {"threads", std::to_string(form->threads)},
-                 {"rows_in_flight", std::to_string(form->batch)},
-                 {"chunks", std::to_string(*pieces)}};
-  out.pass = make_pass(kKernel, work.size, {form->width, segment}, {form->threads, 1}, work.storage);
+                 {"rows_in_flight", std::to_string(form->rows_in_flight)},
+                 {"chunks", std::to_string(*chunks)}};
+  out.pass = make_pass(kKernel, work.size, {form->width, chunk_rows}, {form->threads, 1}, work.storage);
   out.pass.taps = work.taps;
-  out.pass.constants["pixels_per_thread"] = form->span;
-  out.pass.constants["rows_in_flight"] = form->batch;
-  out.pass.constants["chunk_rows"] = segment;
+  out.pass.constants["pixels_per_thread"] = form->pixels_per_thread;
+  out.pass.constants["rows_in_flight"] = form->rows_in_flight;
+  out.pass.constants["chunk_rows"] = chunk_rows;
 
-  out.reads = (segment + ny - 1.0) / segment * form->reach() / form->width;
+  out.reads = (chunk_rows + ny - 1.0) / chunk_rows * form->reach() / form->width;
   Work cost;
   cost.pixels = static_cast<double>(work.size.x) * work.size.y;
   cost.loads = out.reads;
-  cost.shared_loads = out.reads * (2.0 + static_cast<double>(nx) / form->span);
+  cost.shared_loads = out.reads * (2.0 + static_cast<double>(nx) / form->pixels_per_thread);
   cost.operations = out.reads * (nx + ny);
-  cost.barriers = out.reads / form->batch;
+  cost.barriers = out.reads / form->rows_in_flight;
   cost.bytes = cost.pixels * info(work.source).pixel_bytes() * (out.reads + 1.0);
   // Measured on an H200: at 65 taps a group takes so many registers that a processor runs one.
   constexpr double kAlone = 2.5;
@@ -147,8 +147,8 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   if (math == FusedMath::matrix_lanes) return propose_sep_fused_coopmat_direct(p);
   if (math != FusedMath::f32) return propose_sep_fused_subgroup(p, math);
   if (has("exchange")) {
-    const bool are_lent = choice(p, "exchange", kFusedNeighbours, "shared") == 1;
-    return are_lent ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
+    const bool are_shuffled = choice(p, "exchange", kFusedNeighbours, "shared") == 1;
+    return are_shuffled ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
   }
   Result<Proposal> best = propose_sep_fused_shared(p);
   const auto consider = [&](Result<Proposal> other) {

@@ -34,7 +34,7 @@ HalfTaps half_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, doub
 }
 
 /// L1 distance of weights to the sums of two halves that are next to them.
-double lost_by_two_halves(const std::vector<double>& weights) {
+double lost_by_split(const std::vector<double>& weights) {
   double lost = 0.0;
   for (const double w : weights) {
     const double rest = w - half_to_float(double_to_half(w));
@@ -70,7 +70,7 @@ HalfTaps half_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source) {
 HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, double allowed_error) {
   HalfTaps out;
   out.taps = taps;
-  out.halves = {2, 2};
+  out.split = {2, 2};
   out.sum = {total(taps.x.weights), total(taps.y.weights)};
   // What lies between the axes, whose first half is cut, and the product of both second halves, which is left out. How a device rounds
   // inside a product is its own: an estimate for a dozen of them.
@@ -89,7 +89,7 @@ HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, dou
   const int exponent = std::ilogb(size.y) - kLargestExponent;
   for (double& w : out.taps.y.weights) w = std::ldexp(w, -exponent);
   out.gain.y = std::ldexp(1.0, exponent);
-  for (const AxisTaps* axis : {&out.taps.x, &out.taps.y}) out.error += lost_by_two_halves(axis->weights) / magnitude(axis->weights);
+  for (const AxisTaps* axis : {&out.taps.x, &out.taps.y}) out.error += lost_by_split(axis->weights) / magnitude(axis->weights);
   const auto keep_one = [&](auto axis_of) {
     std::vector<double>& weights = axis_of(out.taps).weights;
     const HalfWeights best = rounded_to_best_half(weights);
@@ -97,7 +97,7 @@ HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, dou
     if (error > allowed_error) return;
     weights = best.weights;
     axis_of(out.gain) *= best.scale;
-    axis_of(out.halves) = 1;
+    axis_of(out.split) = 1;
     out.error = error;
   };
   // First y: its second half takes two products, that of x one.

@@ -1,5 +1,5 @@
-// sep.fused on GPUs without shared memory: a subgroup walks down a strip, lanes lend each other the pixels that taps of x
-// reach. It is the fastest form for a few taps, because nobody waits at barriers. Loses where most lanes only lend, and where
+// sep.fused on GPUs without shared memory: a subgroup moves down a strip, lanes exchange by shuffles the pixels that taps of x
+// reach. It is the fastest form for a few taps, because nobody waits at barriers. Loses where most lanes only hold the halo, and where
 // the sums of all rows of taps do not fit into registers.
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,8 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_subgroup";
-constexpr std::int32_t kMostNumbers = 240;   // of a lane's sums and of what its taps see, with what else is in registers
-constexpr std::int32_t kUsualNumbers = 210;  // spans are halved to stay below this
+constexpr std::int32_t kMostNumbers = 240;     // of a lane's sums and of what its taps see, with what else is in registers
+constexpr std::int32_t kDefaultNumbers = 210;  // spans are halved to stay below this
 
 std::int32_t count_of(const AxisTaps& taps) {
   return static_cast<std::int32_t>(taps.weights.size());
@@ -27,54 +27,56 @@ std::int32_t ceil_div(std::int32_t a, std::int32_t b) {
 
 /// How one subgroup works.
 struct Shape {
-  std::int32_t span = 4;     ///< neighbouring pixels of a lane
-  std::int32_t numbers = 0;  ///< in registers
-  std::int32_t width = 0;    ///< columns that come out
+  std::int32_t pixels_per_thread = 4;  ///< neighbouring pixels of a lane
+  std::int32_t numbers = 0;            ///< in registers
+  std::int32_t width = 0;              ///< columns that come out
 };
 
-Shape shape(const Problem& p, const FusedWork& work, std::int32_t span) {
+Shape shape(const Problem& p, const FusedWork& work, std::int32_t pixels_per_thread) {
   const std::int32_t channels = info(work.source).channels;
   const std::int32_t before = work.taps.x.anchor;
   const std::int32_t after = count_of(work.taps.x) - 1 - before;
   const std::int32_t in_word = work.math == FusedMath::half ? 2 : 1;
-  return {span, channels * (span * (count_of(work.taps.y) + 1) + span + before + after) / in_word,
-          (p.device.gpu.subgroup_size - ceil_div(before, span) - ceil_div(after, span)) * span};
+  return {pixels_per_thread, channels * (pixels_per_thread * (count_of(work.taps.y) + 1) + pixels_per_thread + before + after) / in_word,
+          (p.device.gpu.subgroup_size - ceil_div(before, pixels_per_thread) - ceil_div(after, pixels_per_thread)) * pixels_per_thread};
 }
 
 /// The usual span, less where sums would not fit. Measured on an H200: what fills 16 bytes, or 8 of single channels.
-std::int32_t usual_span(const Problem& p, const FusedWork& work) {
+std::int32_t default_pixels_per_thread(const Problem& p, const FusedWork& work) {
   const int bytes = info(work.source).pixel_bytes();
-  std::int32_t span = bytes == 1 ? 8 : bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
-  while (span > 1 && is_whole_words(work.source, span / 2) && shape(p, work, span).numbers > kUsualNumbers) span /= 2;
-  return span;
+  std::int32_t pixels_per_thread = bytes == 1 ? 8 : bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
+  while (pixels_per_thread > 1 && is_whole_words(work.source, pixels_per_thread / 2) &&
+         shape(p, work, pixels_per_thread).numbers > kDefaultNumbers)
+    pixels_per_thread /= 2;
+  return pixels_per_thread;
 }
 
 /// Of a group. Measured on an H200: bytes gain 2 % by groups of two subgroups, halves 1 % at five rows of taps.
-std::int32_t usual_threads(const FusedWork& work) {
+std::int32_t default_threads(const FusedWork& work) {
   const bool is_small = info(work.source).bits == 8 || (work.source == PixelFormat::rgba16f && count_of(work.taps.y) == 5);
   return is_small ? 64 : 128;
 }
 
-/// Pieces of the walk, so that processors have whole numbers of as many threads as run at once. Measured on an H200: half a number
+/// Chunks, so that processors have whole numbers of as many threads as run at once. Measured on an H200: half a number
 /// costs a tenth; pixels of 8 bytes take more and shorter walks.
-std::int32_t usual_pieces(const Problem& p, const FusedWork& work, std::int64_t strips, std::int32_t threads) {
+std::int32_t default_chunks(const Problem& p, const FusedWork& work, std::int64_t strips, std::int32_t threads) {
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const double more = info(work.source).pixel_bytes() == 8 ? 2.0 : 1.0;
-  const double pieces = more * pieces_of_walk(p, strips * subgroup, work.size.y, count_of(work.taps.y) - 1);
+  const double chunks = more * chunks_ending_soonest(p, strips * subgroup, work.size.y, count_of(work.taps.y) - 1);
   const std::int64_t across = (strips * subgroup + threads - 1) / threads;
-  return std::min(even_walks(p, across, threads, pieces), work.size.y);
+  return std::min(even_chunks_of_threads(p, across, threads, chunks), work.size.y);
 }
 
 /// Rows on their way. Rows of halves move up by being renamed, where there are as many as taps reach back, or a multiple. Measured on
 /// an H200: rgba16f gains 3 and 4 % by three at three and five taps, where that divides the rows of a walk. A driver that runs on the
 /// processor compiles half a minute what they unroll to.
-std::int32_t usual_batch(const Problem& p, const FusedWork& work, std::int32_t segment) {
+std::int32_t default_rows_in_flight(const Problem& p, const FusedWork& work, std::int32_t chunk_rows) {
   const FormatInfo& source = info(work.source);
   const std::int32_t ny = count_of(work.taps.y);
   if (p.device.gpu.is_software) return 1;
   if (work.math == FusedMath::half && ny > 3) return 4;
   if (source.bits == 8 && ny <= 3) return 3;
-  return work.source == PixelFormat::rgba16f && (ny == 3 || ny == 5) && (segment + ny - 1) % 3 == 0 ? 3 : 2;
+  return work.source == PixelFormat::rgba16f && (ny == 3 || ny == 5) && (chunk_rows + ny - 1) % 3 == 0 ? 3 : 2;
 }
 
 /// Instructions that a lane spends on a pixel that comes out.
@@ -85,14 +87,15 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
   const bool is_r8 = source.pixel_bytes() == 1;  // by time, too: 30, 35 and 55 us for 3, 5 and 9 taps
   const double decode = is_r8 ? 4.0 : source.bits == 8 ? 2.0 : source.bits == 16 ? 1.0 : 0.0;
   const double store = is_r8 ? 6.0 : source.bits == 8 ? 2.5 : source.bits == 16 && source.is_unorm() ? 2.0 : 0.5;
-  const double decoded = decode * (form.span + nx - 1.0) / form.span;
-  const double borrowed = 3.0 * source.pixel_bytes() / 4.0 * (nx - 1.0) / form.span;
-  const double places = 30.0 / form.span;
-  const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.span / form.width;
+  const double decoded = decode * (form.pixels_per_thread + nx - 1.0) / form.pixels_per_thread;
+  const double borrowed = 3.0 * source.pixel_bytes() / 4.0 * (nx - 1.0) / form.pixels_per_thread;
+  const double places = 30.0 / form.pixels_per_thread;
+  const double lending = static_cast<double>(p.device.gpu.subgroup_size) * form.pixels_per_thread / form.width;
   double channel = decoded + nx + ny + store;
   if (work.math != FusedMath::f32) {
     // Bytes of one channel that lie two apart are in one word, or in two.
-    const double paired = source.bits == 8 ? (source.channels == 4 ? 1.25 : 2.75) * (form.span + nx - 1.0) / form.span : 0.0;
+    const double paired =
+        source.bits == 8 ? (source.channels == 4 ? 1.25 : 2.75) * (form.pixels_per_thread + nx - 1.0) / form.pixels_per_thread : 0.0;
     const double stored = source.bits == 8 ? 6.5 : 0.0;  // by time: one by count
     channel = paired + nx / 2.0 + (work.math == FusedMath::half ? ny / 2.0 + stored : 1.0 + ny + store);
   }
@@ -105,7 +108,7 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
 
 Status check_lanes(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (!p.device.gpu.shuffle_operations) return refusal("the device's lanes cannot lend each other pixels");
+  if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
   return {};
 }
 
@@ -116,39 +119,40 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   if (work.storage != Storage::buffer) return refusal("lanes need pixels in buffers");
   const FormatInfo& source = info(work.source);
   const std::int32_t ny = count_of(work.taps.y);
-  const Result<std::int32_t> span = count(p, "pixels_per_thread", 16, usual_span(p, work));
-  if (!span) return span.error();
-  if (Status s = check_span(work.source, *span); !s) return s.error();
+  const Result<std::int32_t> pixels_per_thread = count(p, "pixels_per_thread", 16, default_pixels_per_thread(p, work));
+  if (!pixels_per_thread) return pixels_per_thread.error();
+  if (Status s = check_span(work.source, *pixels_per_thread); !s) return s.error();
   Result<LaneTaps> taps = lane_taps(p.device, work);
   if (!taps) return taps.error();
-  const Shape form = shape(p, work, *span);
+  const Shape form = shape(p, work, *pixels_per_thread);
   if (form.width <= 0) return refusal("the taps reach further than the lanes of a subgroup");
   if (form.numbers > kMostNumbers) {
-    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(*span) + " pixels wide, do not fit into registers");
+    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(*pixels_per_thread) +
+                   " pixels wide, do not fit into registers");
   }
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const Result<std::int32_t> threads =
-      count(p, "threads", p.device.gpu.max_group_invocations, ceil_div(usual_threads(work), subgroup) * subgroup);
+      count(p, "threads", p.device.gpu.max_group_invocations, ceil_div(default_threads(work), subgroup) * subgroup);
   if (!threads) return threads.error();
   if (*threads % subgroup != 0) {
     return refusal("groups are whole subgroups: threads are a multiple of " + std::to_string(subgroup));
   }
   if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
   const std::int64_t strips = ceil_div(work.size.x, form.width);
-  const Result<std::int32_t> pieces = count(p, "chunks", 1 << 16, usual_pieces(p, work, strips, *threads));
-  if (!pieces) return pieces.error();
-  const std::int32_t segment = walk_length(p, work.size.y, *pieces, 1, {kShortLoops, ny});
-  const Result<std::int32_t> batch = count(p, "rows_in_flight", 4, usual_batch(p, work, segment));
-  if (!batch) return batch.error();
+  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, default_chunks(p, work, strips, *threads));
+  if (!chunks) return chunks.error();
+  const std::int32_t chunk_rows = chunk_length(p, work.size.y, *chunks, 1, {kShortLoops, ny});
+  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 4, default_rows_in_flight(p, work, chunk_rows));
+  if (!rows_in_flight) return rows_in_flight.error();
 
   FusedPass out;
   out.options = {{"exchange", "shuffle"},
                  {"storage", "buffer"},
-                 {"pixels_per_thread", std::to_string(*span)},
+                 {"pixels_per_thread", std::to_string(*pixels_per_thread)},
                  {"threads", std::to_string(*threads)},
-                 {"rows_in_flight", std::to_string(*batch)},
-                 {"chunks", std::to_string(*pieces)}};
-  out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, segment}, {*threads, 1}, Storage::buffer);
+                 {"rows_in_flight", std::to_string(*rows_in_flight)},
+                 {"chunks", std::to_string(*chunks)}};
+  out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, chunk_rows}, {*threads, 1}, Storage::buffer);
   out.error = taps->error;
   out.pass.taps = std::move(taps->taps);
   out.pass.constants["one_x"] = taps->x_that_is_one;
@@ -158,14 +162,14 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.pass.parameters["centre"] = taps->centre;
   out.pass.constants["math"] = work.math == FusedMath::half ? 1 : work.math == FusedMath::mixed ? 2 : 0;
   out.pass.constants["subgroup_size"] = subgroup;
-  out.pass.constants["span"] = *span;
-  out.pass.constants["rows_in_flight"] = *batch;
+  out.pass.constants["span"] = *pixels_per_thread;
+  out.pass.constants["rows_in_flight"] = *rows_in_flight;
   out.pass.constants["before_x"] = work.taps.x.anchor;
-  out.pass.constants["chunk_rows"] = segment;
+  out.pass.constants["chunk_rows"] = chunk_rows;
 
-  const double run_up = (segment + ny - 1.0) / segment;
+  const double run_up = (chunk_rows + ny - 1.0) / chunk_rows;
   const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others
-  out.reads = covered * run_up * subgroup * *span / form.width;
+  out.reads = covered * run_up * subgroup * *pixels_per_thread / form.width;
   const double pixels = static_cast<double>(work.size.x) * work.size.y;
   const GpuTuning& device = gpu_tuning(p.device);
   const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;

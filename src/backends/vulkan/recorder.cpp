@@ -236,7 +236,7 @@ void RecorderImpl::bind(std::size_t pass_index, std::size_t launch_index, const 
   };
   bind_pixels(kSourceBinding, "source", planned_pass.source);
   bind_pixels(kDestinationBinding, "destination", planned_pass.destination);
-  if (planned_pass.beside) bind_pixels(kBesideBinding, "beside", *planned_pass.beside);
+  if (planned_pass.auxiliary) bind_pixels(kAuxiliaryBinding, "auxiliary", *planned_pass.auxiliary);
   const auto weights = std::ranges::find(pass.variant->bindings, kWeightsBinding, &ShaderBinding::binding);
   if (weights == pass.variant->bindings.end()) return;
   const bool uniform = weights->kind == BindingKind::uniform_buffer;
