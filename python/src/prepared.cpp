@@ -4,6 +4,7 @@
 #include <array>
 #include <list>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "copy.h"
@@ -52,18 +53,29 @@ Prepared::Prepared(const Task& task) : task_(task) {
   Preparer(task_).prepare(*this);
 }
 
-std::int64_t Prepared::held_bytes() const {
-  std::int64_t out = memory_bytes_;
+std::int64_t Prepared::scratch_bytes() const {
+  std::int64_t out = std::accumulate(memory_bytes_.begin(), memory_bytes_.end(), std::int64_t{0});
   for (const Step& step : steps_) {
     if (const auto* run = std::get_if<Run>(&step.work)) out += run->executable->plan().scratch_bytes;
   }
   return out;
 }
 
+void Prepared::allocate() {
+  if (!memory_.empty()) return;
+  for (const std::int64_t bytes : memory_bytes_) {
+    memory_.push_back(bytes > 0 ? std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)) : nullptr);
+  }
+}
+
+void Prepared::release_memory() {
+  memory_.clear();
+}
+
 Summary Prepared::summary() const {
   Summary out;
   out.error = error_;
-  out.scratch = held_bytes();
+  out.scratch = scratch_bytes();
   out.reach.resize(task_.src.shape.size());
   for (const Step& step : steps_) {
     const auto* run = std::get_if<Run>(&step.work);
@@ -90,6 +102,7 @@ Summary Prepared::summary() const {
 }
 
 void Prepared::run(const std::byte* src, std::byte* dst) {
+  allocate();
   for (Step& step : steps_) {
     const std::byte* from = step.from.whose == Place::Whose::source ? src : memory_[step.from.index].get();
     std::byte* to = step.to.whose == Place::Whose::destination ? dst : memory_[step.to.index].get();
@@ -139,7 +152,8 @@ void Prepared::work(const Step& /*step*/, Run& run, const std::byte* from, std::
 
 namespace {
 
-/// Calls take an entry out and put it back, so that two equal tasks at once have one each. The last one stays however large it is.
+/// Calls take an entry out and put it back, so that two equal tasks at once have one each. One that needs much memory stays without it: to
+/// allocate it again takes less time than such a blur.
 class Cache {
  public:
   std::unique_ptr<Prepared> take(const Task& task) {
@@ -152,12 +166,13 @@ class Cache {
   }
 
   void put_back(std::unique_ptr<Prepared> prepared) {
+    if (prepared->scratch_bytes() > kMostBytes) prepared->release_memory();
     const std::scoped_lock lock(mutex_);
     entries_.push_front(std::move(prepared));
     std::int64_t bytes = 0;
     std::size_t kept = 0;
     std::erase_if(entries_, [&](const auto& entry) {
-      bytes += entry->held_bytes();
+      bytes += entry->scratch_bytes();
       const bool stays = kept == 0 || (kept < kEntries && bytes <= kMostBytes);
       if (stays) ++kept;
       return !stays;

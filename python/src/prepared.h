@@ -55,9 +55,11 @@ class Prepared {
   explicit Prepared(const Task& task);
 
   [[nodiscard]] const Task& task() const { return task_; }
-  [[nodiscard]] std::int64_t held_bytes() const;
+  /// Bytes that it needs, and has after a run until release_memory().
+  [[nodiscard]] std::int64_t scratch_bytes() const;
+  void release_memory();
   [[nodiscard]] Summary summary() const;
-  /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error.
+  /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error and std::bad_alloc.
   void run(const std::byte* src, std::byte* dst);
 
  private:
@@ -89,14 +91,15 @@ class Prepared {
     std::variant<Copy, Run, Sharpen> work;
   };
 
+  void allocate();
   void work(const Step& step, Copy, const std::byte* from, std::byte* to) const;
   void work(const Step& step, Run& run, const std::byte* from, std::byte* to) const;
   void work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const;
 
   Task task_;
   std::vector<Step> steps_;
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
-  std::int64_t memory_bytes_ = 0;
+  std::vector<std::int64_t> memory_bytes_;
+  std::vector<std::unique_ptr<std::byte[]>> memory_;  ///< empty until a run
   double error_ = 0.0;
 };
 

@@ -1,7 +1,6 @@
 #include "preparer.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <new>
@@ -335,15 +334,12 @@ double Preparer::prepare_sharpening(double amount, double allowed, Prepared& out
   return error;
 }
 
-void Preparer::allocate(Prepared& out) const {
-  std::array<std::int64_t, kMemories> bytes{};
+void Preparer::measure_memory(Prepared& out) const {
+  out.memory_bytes_.assign(kMemories, 0);
   for (const Step& step : out.steps_) {
     if (step.to.whose != Place::Whose::own) continue;
-    bytes[step.to.index] = std::max(bytes[step.to.index], elements_of(task_.src.shape) * step.to.element.bytes());
-  }
-  for (const std::int64_t size : bytes) {
-    out.memory_.push_back(size > 0 ? std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size)) : nullptr);
-    out.memory_bytes_ += size;
+    std::int64_t& bytes = out.memory_bytes_[step.to.index];
+    bytes = std::max(bytes, elements_of(task_.src.shape) * step.to.element.bytes());
   }
 }
 
@@ -393,7 +389,7 @@ void Preparer::prepare(Prepared& out) const {
     add(std::move(steps), out);
   }
   if (!task_.dst.element.is_native()) out.steps_.push_back({written_place(), destination(), Prepared::Copy{}});
-  allocate(out);
+  measure_memory(out);
 }
 
 }  // namespace mollify::python

@@ -51,7 +51,7 @@ class Preparer {
   [[nodiscard]] double largest_gain() const;
   [[nodiscard]] double unit_of_errors() const;
   [[nodiscard]] double allowed_error() const;
-  void allocate(Prepared& out) const;
+  void measure_memory(Prepared& out) const;
 
   const Task& task_;
   Axes axes_;                        // that the request blurs, in its order

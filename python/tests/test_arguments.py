@@ -131,6 +131,20 @@ def test_a_plan_says_how():
     assert volume.algorithm.count("+") == 1 and all(before > 2 for before, _ in volume.reach)
 
 
+@pytest.mark.parametrize("make, gain", [
+    (lambda: mollify.Blur.separable([[4, -4], [2, 2, 2]], max_error=0), 48),
+    (lambda: mollify.Blur.convolve([[1, -2], [3, 4]], max_error=0), 10),
+    (lambda: mollify.Blur.unsharp(1.0, 2.0, max_error=0), 5),
+    (lambda: mollify.Blur.box(2, max_error=0), 1),
+])
+def test_a_promise_for_integers_is_in_their_numbers(make, gain):
+    """They are converted to float32, whose errors are relative to the largest number that a result can be."""
+    relative = mollify.plan(make(), np.zeros((20, 30), np.float32)).error
+    assert mollify.plan(make(), np.zeros((20, 30), np.int16)).error == pytest.approx(relative * gain * 32768)
+    assert mollify.plan(make(), np.zeros((20, 30), np.int8)).error == pytest.approx(relative * gain * 128)
+    assert mollify.plan(make(), np.zeros((20, 30), bool)).error == pytest.approx(relative * gain)
+
+
 def test_devices_can_be_opened_by_name():
     names = [device.name for device in mollify.devices()]
     assert names[0] == "cpu"

@@ -89,7 +89,8 @@ def test_any_separable_blur(data):
     assert result.dtype == image.dtype and result.shape == image.shape
     promised = mollify.plan(blur, image).error
     assert reference.worst_error(result, exact, cval, gain, image) <= promised * (1 + 1e-9)
-    assert promised <= ALLOWED[image.dtype.type] * (1 + 1e-9)
+    if gain < 1 + 1e-9:  # else the best that there is may be worse, and the promise says so
+        assert promised <= ALLOWED[image.dtype.type] * (1 + 1e-9)
 
 
 @settings(max_examples=150, deadline=None)
