@@ -20,69 +20,74 @@ std::string rows_text(std::int64_t rows) {
   return std::to_string(rows) + (rows == 1 ? " row" : " rows");
 }
 
-/// Rows of the source that are still needed when the caller has their memory back. A row lies at its number modulo the rows that there is
-/// room for.
+/// Rows of the source that are needed again when the caller has their memory back. They lie together, anywhere in an image that has room
+/// for three times as many, so that there is a place for those of the next strip while these are still read.
 class KeptRows {
  public:
   KeptRows() = default;
   KeptRows(Span columns, PixelFormat format) : columns_(columns), format_(format) {}
 
-  /// The windows that the rows lie in, at most two.
-  struct Windows {
-    std::array<ConstWindow, 2> list;
-    std::size_t count = 0;
-  };
-  [[nodiscard]] Windows windows() const {
-    Windows windows;
-    for_pieces(ring_, rows_, [&](std::int64_t y, const Rect& piece) {
-      windows.list.at(windows.count++) = {crop(ring_.view(), piece), static_cast<std::int32_t>(columns_.begin),
-                                          static_cast<std::int32_t>(y)};
-    });
-    return windows;
+  [[nodiscard]] bool is_empty() const { return rows_.size() == 0; }
+  [[nodiscard]] ConstWindow window() {
+    return {part(image_.view(), first_, rows_.size()), static_cast<std::int32_t>(columns_.begin), static_cast<std::int32_t>(rows_.begin)};
   }
 
-  /// From now on these rows. Each of them is kept already or lies in the strip, which follows those that are.
-  [[nodiscard]] Status keep(Span rows, const ConstWindow& strip, StreamImpl& impl) {
+  /// What is kept after the next strip, and what must be copied for that.
+  struct Next {
+    Span rows;
+    std::int64_t first = 0;         ///< row of the image that they begin with
+    std::optional<Image> larger{};  ///< that image, where it has to grow
+    std::array<PixelCopy, 2> copies{};
+    std::size_t count = 0;  ///< of copies
+  };
+
+  /// Each of these rows is kept already or lies in the strip, which follows those that are.
+  [[nodiscard]] Result<Next> next(Span rows, const ConstWindow& strip) {
     const std::int64_t known = std::clamp(rows_.end, rows.begin, rows.end);  // from here on they lie in the strip
-    if (rows.size() > ring_.desc().height) {
-      Result<Image> larger = Image::create({static_cast<std::int32_t>(columns_.size()), static_cast<std::int32_t>(rows.size()), format_});
-      if (!larger) return larger.error();
-      const Windows old = windows();
-      for (std::size_t i = 0; i < old.count; ++i) copy(old.list.at(i), {rows.begin, known}, *larger, impl);
-      ring_ = std::move(*larger);
+    const std::int64_t stay = known - rows.begin, enter = rows.end - known;
+    const std::int64_t end = first_ + rows_.size();
+    const bool fits_in_front = rows.size() <= first_;
+    const bool fits_behind = end + enter <= image_.desc().height;
+    Next next{.rows = rows};
+    ImageView image = image_.view();
+    if (fits_behind && (stay > 0 || !fits_in_front)) {
+      next.first = end - stay;
+    } else {
+      if (!fits_in_front) {
+        constexpr std::int64_t kRoom = 3;
+        Result<Image> larger = Image::create({width(), static_cast<std::int32_t>(kRoom * rows.size()), format_});
+        if (!larger) return larger.error();
+        next.larger = std::move(*larger);
+        image = next.larger->view();
+      }
+      if (stay > 0) next.copies.at(next.count++) = {part(image_.view(), end - stay, stay), part(image, 0, stay)};
     }
-    copy(strip, {known, rows.end}, ring_, impl);
-    rows_ = rows;
-    return {};
+    if (enter > 0) {
+      const Rect place{static_cast<std::int32_t>(columns_.begin - strip.x), static_cast<std::int32_t>(known - strip.y), width(),
+                       static_cast<std::int32_t>(enter)};
+      next.copies.at(next.count++) = {crop(strip.pixels, place), part(image, next.first + stay, enter)};
+    }
+    return next;
+  }
+
+  /// When the copies have been made.
+  void become(Next next) {
+    if (next.larger) image_ = std::move(*next.larger);
+    rows_ = next.rows;
+    first_ = next.first;
   }
 
  private:
-  /// Calls body(y, place in the ring) for the pieces of these rows that lie together, of which y is the first row.
-  template <class Body>
-  static void for_pieces(const Image& ring, Span rows, const Body& body) {
-    const std::int64_t room = ring.desc().height;
-    for (std::int64_t y = rows.begin; y < rows.end;) {
-      const std::int64_t slot = y % room;
-      const std::int64_t count = std::min(rows.end - y, room - slot);
-      body(y, Rect{0, static_cast<std::int32_t>(slot), ring.desc().width, static_cast<std::int32_t>(count)});
-      y += count;
-    }
-  }
-
-  /// Those of the rows that lie in the window.
-  void copy(const ConstWindow& from, Span rows, Image& ring, StreamImpl& impl) const {
-    const std::int64_t first = from.y;
-    rows = {std::max(rows.begin, first), std::min(rows.end, first + from.pixels.desc.height)};
-    for_pieces(ring, rows, [&](std::int64_t y, const Rect& piece) {
-      const Rect place{static_cast<std::int32_t>(columns_.begin - from.x), static_cast<std::int32_t>(y - first), piece.width, piece.height};
-      impl.copy(crop(from.pixels, place), crop(ring.view(), piece));
-    });
+  [[nodiscard]] std::int32_t width() const { return static_cast<std::int32_t>(columns_.size()); }
+  [[nodiscard]] static ImageView part(const ImageView& image, std::int64_t first, std::int64_t rows) {
+    return crop(image, {0, static_cast<std::int32_t>(first), image.desc.width, static_cast<std::int32_t>(rows)});
   }
 
   Span columns_;  ///< of the source
   PixelFormat format_ = PixelFormat::rgba8;
-  Image ring_;
-  Span rows_;
+  Image image_;
+  std::int64_t first_ = 0;  ///< row of the image that they begin with
+  Span rows_;               ///< of the source
 };
 
 /// Why a plan that runs on windows cannot run on a stream.
@@ -138,13 +143,7 @@ class Stream::State {
   [[nodiscard]] Status advance(const ConstImageView& source, const ImageView& destination, const RunControl& control) {
     if (failed_) return *failed_;
     if (Status s = check(source, destination); !s) return s;
-    const ConstWindow strip{source, 0, static_cast<std::int32_t>(given_)};
-    Status status = make(strip, destination, control);
-    if (status) {
-      given_ += source.desc.height;
-      made_ += destination.desc.height;
-      status = keep(strip);
-    }
+    const Status status = make({source, 0, static_cast<std::int32_t>(given_)}, destination, control);
     if (!status) failed_ = status.error();
     return status;
   }
@@ -182,24 +181,33 @@ class Stream::State {
   }
 
   [[nodiscard]] Status make(const ConstWindow& strip, const ImageView& destination, const RunControl& control) {
-    if (destination.desc.height == 0) return {};
-    const KeptRows::Windows kept = kept_.windows();
-    std::array<ConstWindow, 3> windows;
-    std::size_t count = 0;
-    if (strip.pixels.desc.height > 0) windows.at(count++) = strip;
-    for (std::size_t i = 0; i < kept.count; ++i) windows.at(count++) = kept.list.at(i);
-    return impl_->run(std::span(windows).first(count), destination, control);
+    const std::int64_t given = given_ + strip.pixels.desc.height;
+    const std::int32_t made = made_ + destination.desc.height;
+    Result<KeptRows::Next> next = kept_.next(needed_again(given, made), strip);
+    if (!next) return next.error();
+    const std::span<const PixelCopy> copies = std::span(next->copies).first(next->count);
+    if (made > made_) {
+      std::array<ConstWindow, 2> windows;
+      std::size_t count = 0;
+      if (given > given_) windows.at(count++) = strip;
+      if (!kept_.is_empty()) windows.at(count++) = kept_.window();
+      if (Status s = impl_->run(std::span(windows).first(count), destination, copies, control); !s) return s;
+    } else {
+      impl_->copy(copies);
+    }
+    kept_.become(std::move(*next));
+    given_ = given;
+    made_ = made;
+    return {};
   }
 
-  /// Of the rows that have been given, those that are needed again or have not been needed yet.
-  [[nodiscard]] Status keep(const ConstWindow& strip) {
-    const std::int64_t height = plan().src.height;
-    const std::int64_t until = made_ < plan().dst.height ? impl_->reads(plan().dst.height).until : 0;
-    const std::int64_t from = made_ > 0 ? impl_->reads(made_).from : reads_begin();
-    if (from >= until) return {};
-    const AxisSpans rows = stored_spans(plan().spec.border.mode.y, {from, until}, height);
-    const std::int64_t begin = std::min(rows.begin()->begin, height - 1);
-    return kept_.keep({std::min(begin, given_), given_}, strip, *impl_);
+  /// Of the source rows before `given`, those that the destination rows from `made` on need.
+  [[nodiscard]] Span needed_again(std::int64_t given, std::int32_t made) const {
+    const std::int64_t until = made < plan().dst.height ? impl_->reads(plan().dst.height).until : 0;
+    const std::int64_t from = made > 0 ? impl_->reads(made).from : reads_begin();
+    if (from >= until) return {given, given};
+    const AxisSpans rows = stored_spans(plan().spec.border.mode.y, {from, until}, plan().src.height);
+    return {std::min({rows.begin()->begin, std::int64_t{plan().src.height} - 1, given}), given};
   }
 
   std::shared_ptr<const ExecutableImpl> executable_;

@@ -26,6 +26,12 @@ class WorkspaceImpl {
   virtual ~WorkspaceImpl() = default;
 };
 
+/// Pixels that are copied to an image of the same shape. They share no bytes.
+struct PixelCopy {
+  ConstImageView from;
+  ImageView to;
+};
+
 /// Makes the destination in full-width strips from top to bottom, and keeps what they share but for rows of the source.
 class StreamImpl {
  public:
@@ -36,10 +42,11 @@ class StreamImpl {
     std::int64_t from = 0;   ///< Rows from `end` on need none before this one, if those before `end` have been made.
   };
   [[nodiscard]] virtual Reads reads(std::int32_t end) const = 0;
-  /// Makes the rows that follow those of the last call. The windows hold the rows that are read.
-  [[nodiscard]] virtual Status run(std::span<const ConstWindow> src, const ImageView& dst, const RunControl& control) = 0;
-  /// Pixels of one image to another of the same shape.
-  virtual void copy(const ConstImageView& from, const ImageView& to) = 0;
+  /// Makes the rows that follow those of the last call. The windows hold the rows that are read. Then it makes the copies, of rows that may
+  /// still be in the caches.
+  [[nodiscard]] virtual Status run(std::span<const ConstWindow> src, const ImageView& dst, std::span<const PixelCopy> copies,
+                                   const RunControl& control) = 0;
+  virtual void copy(std::span<const PixelCopy> copies) = 0;
 };
 
 class ExecutableImpl {

@@ -1,8 +1,10 @@
 #include "backends/cpu/stream.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/memory.h"
@@ -59,35 +61,28 @@ class Columns {
 };
 
 /// The newest rows of a coarse grid.
-class CellRowsInMemory {
+class NewCells {
  public:
-  CellRowsInMemory() = default;
+  NewCells() = default;
   /// Of these columns of cells, from this row on.
-  CellRowsInMemory(Span columns, std::int64_t first_row, int channels)
+  NewCells(Span columns, std::int64_t first_row, int channels)
       : columns_(columns), stride_(row_stride(columns.size() * channels)), first_(first_row), rows_{first_row, first_row} {}
 
   [[nodiscard]] Span columns() const { return columns_; }
   [[nodiscard]] std::int64_t first() const { return first_; }
-  /// Rows before this one have been made.
-  [[nodiscard]] std::int64_t end() const { return rows_.end; }
+  [[nodiscard]] Span rows() const { return rows_; }
 
-  /// Makes room for the rows up to `end`. Of those that are stored the last one stays: it stands in for rows beyond the grid.
-  [[nodiscard]] Status grow(std::int64_t end) {
-    if (end <= rows_.end) return {};
-    const Span rows{std::max(rows_.end - 1, first_), end};
-    Scratch larger;
+  /// Makes room for the rows from the last ones on up to `end`. If there are none, the last ones stay: the last of them stands in for rows
+  /// beyond the grid.
+  [[nodiscard]] Status go_on(std::int64_t end) {
+    const Span rows{rows_.end, end};
     if (rows.size() > capacity_) {
       const std::int64_t bytes = rows.size() * stride_ * static_cast<std::int64_t>(sizeof(float));
-      larger = allocate_scratch(bytes);
-      if (!larger) return Error{ErrorCode::out_of_memory, "no memory for " + std::to_string(bytes) + " bytes of a coarse grid", {}};
-    }
-    float* to = reinterpret_cast<float*>(larger ? larger.get() : memory_.get());
-    if (rows.begin < rows_.end) std::copy_n(row(rows.begin), stride_, to);
-    if (larger) {
-      memory_ = std::move(larger);
+      memory_ = allocate_scratch(bytes);
+      if (!memory_) return Error{ErrorCode::out_of_memory, "no memory for " + std::to_string(bytes) + " bytes of a coarse grid", {}};
       capacity_ = rows.size();
     }
-    rows_ = rows;
+    if (rows.size() > 0) rows_ = rows;
     return {};
   }
 
@@ -96,10 +91,6 @@ class CellRowsInMemory {
   }
 
  private:
-  [[nodiscard]] const float* row(std::int64_t y) const {
-    return reinterpret_cast<const float*>(memory_.get()) + (y - rows_.begin) * stride_;
-  }
-
   Span columns_;
   std::int64_t stride_ = 0;
   std::int64_t first_ = 0;
@@ -108,6 +99,16 @@ class CellRowsInMemory {
   Scratch memory_;
 };
 
+/// The columns of a copy that make up one of `count` parts.
+void copy_part(const PixelCopy& pixels, std::int64_t index, std::int64_t count) {
+  const ImageDesc& desc = pixels.from.desc;
+  const std::int64_t pixel_bytes = info(desc.format).pixel_bytes();
+  const std::int64_t begin = desc.width * index / count * pixel_bytes, end = desc.width * (index + 1) / count * pixel_bytes;
+  for (std::int32_t y = 0; y < desc.height; ++y) {
+    std::memcpy(pixels.to.row(y) + begin, pixels.from.row(y) + begin, static_cast<std::size_t>(end - begin));
+  }
+}
+
 class CpuStream final : public StreamImpl {
  public:
   CpuStream(const Plan& plan, const std::vector<Pipeline>& pipelines, Workers& workers)
@@ -115,7 +116,7 @@ class CpuStream final : public StreamImpl {
     if (plan.spec.roi) origin_ = {plan.spec.roi->x, plan.spec.roi->y};
     if (const std::optional<CellNeeds>& cells = last().cells) {
       const Span columns = cells->x.of({origin_.x, origin_.x + plan.dst.width});
-      cells_ = CellRowsInMemory(columns, cell_rows(1).begin, info(plan.src.format).channels);
+      cells_ = NewCells(columns, cell_rows(1).begin, info(plan.src.format).channels);
     }
   }
 
@@ -133,26 +134,29 @@ class CpuStream final : public StreamImpl {
     return {reads.until, reads.from};
   }
 
-  [[nodiscard]] Status run(std::span<const ConstWindow> src, const ImageView& dst, const RunControl& control) override {
+  [[nodiscard]] Status run(std::span<const ConstWindow> src, const ImageView& dst, std::span<const PixelCopy> copies,
+                           const RunControl& control) override {
     const Source source(plan_.src, src, needs_);
     const bool streams = plan_.dst.payload_bytes() > plan_.cached_bytes;  // as the whole would be
     Tile tile{source, dst, {}, origin_.x, origin_.y + made_, nullptr, {}, streams};
     if (last().cells) {
-      const Span rows{cells_.end(), cell_rows(made_ + dst.desc.height).end};
-      if (Status s = cells_.grow(rows.end); !s) return s;
+      const Span rows{cells_.rows().end, cell_rows(made_ + dst.desc.height).end};
+      if (Status s = cells_.go_on(rows.end); !s) return s;
       tile.cells = cells_.stored();
       tile.rows_above = rows.begin - cells_.first();
       const Rect area{static_cast<std::int32_t>(cells_.columns().begin), static_cast<std::int32_t>(rows.begin), 0,
                       static_cast<std::int32_t>(rows.size())};
-      if (Status s = run_pass(0, area, tile, {control.stop, nullptr}); !s) return s;
+      if (Status s = run_pass(0, area, tile, std::exchange(copies, {}), {control.stop, nullptr}); !s) return s;
     }
     tile.rows_above = made_;
-    if (Status s = run_pass(pipelines_.size() - 1, {0, 0, 0, dst.desc.height}, tile, control); !s) return s;
+    if (Status s = run_pass(pipelines_.size() - 1, {0, 0, 0, dst.desc.height}, tile, copies, control); !s) return s;
     made_ += dst.desc.height;
     return {};
   }
 
-  void copy(const ConstImageView& from, const ImageView& to) override { workers_.copy(from, to); }
+  void copy(std::span<const PixelCopy> copies) override {
+    for (const PixelCopy& pixels : copies) workers_.copy(pixels.from, pixels.to);
+  }
 
  private:
   [[nodiscard]] ColumnNeeds needs_of(const Pipeline& pipeline) const {
@@ -170,18 +174,21 @@ class CpuStream final : public StreamImpl {
   /// That destination rows before `end` are expanded from.
   [[nodiscard]] Span cell_rows(std::int64_t end) const { return last().cells->y.of({origin_.y, origin_.y + end}); }
 
-  /// The tiles of all columns. The area says where the columns begin, and in which rows the tiles lie.
-  [[nodiscard]] Status run_pass(std::size_t pass, const Rect& area, const Tile& tile, const RunControl& control) {
+  /// Makes the tiles of all columns, and as large a part of the copies with each. The area says where the columns begin, and in which rows
+  /// the tiles lie.
+  [[nodiscard]] Status run_pass(std::size_t pass, const Rect& area, const Tile& tile, std::span<const PixelCopy> copies,
+                                const RunControl& control) {
     const auto is_stopped = [&] { return control.stop != nullptr && control.stop->load(std::memory_order_relaxed); };
     const Columns& columns = columns_[pass];
-    if (area.height == 0) return {};
+    if (area.height == 0 && copies.empty()) return {};
     workers_.for_each(columns.count(), [&](std::int64_t index, std::int64_t) {
       if (is_stopped()) return;
       Tile part = tile;
       part.out = columns.part(index, area.y, area.height);
       part.out.x += area.x;
       part.scratch = columns.scratch(index);
-      pipelines_[pass].run(part);
+      if (area.height > 0) pipelines_[pass].run(part);
+      for (const PixelCopy& pixels : copies) copy_part(pixels, index, columns.count());
       if (control.finished_pixels != nullptr) {
         control.finished_pixels->fetch_add(std::int64_t{part.out.width} * part.out.height, std::memory_order_relaxed);
       }
@@ -196,7 +203,7 @@ class CpuStream final : public StreamImpl {
   SourceNeeds needs_;
   PerAxis<std::int64_t> origin_;  ///< of the destination, in the source
   std::vector<Columns> columns_;  ///< of each pass
-  CellRowsInMemory cells_;        ///< what a first pass leaves for the last one
+  NewCells cells_;                ///< what a first pass leaves for the last one
   std::int64_t made_ = 0;         ///< rows of the destination
 };
 

@@ -45,7 +45,8 @@ class IntegerSums {
  public:
   static constexpr bool kGrouped = MOLLIFY_HAS_BLOCKS && kChannels == 4;
 
-  IntegerSums(const BoxColumns& columns, const BoxIntegerScratch& s)
+  /// Where the tile `goes_on`, the scratch memory holds all that never changes.
+  IntegerSums(const BoxColumns& columns, const BoxIntegerScratch& s, bool goes_on)
       : columns_(columns),
         stride_(s.stride),
         outside_(reinterpret_cast<S*>(s.outside)),
@@ -55,6 +56,7 @@ class IntegerSums {
     constexpr std::int64_t kLine = 64 / sizeof(Sum);
     rows_ += (kLine - columns.first * kChannels % kLine) % kLine;
     if (kGrouped) groups_ += (kLine - columns.first * kGroup % kLine) % kLine;
+    if (goes_on) return;
     for (std::int64_t i = 0; i < columns.pixels * kChannels; ++i) {
       outside_[i] = static_cast<S>(columns.box.rows.outside[static_cast<std::size_t>(i % kChannels)]);
     }
@@ -274,7 +276,7 @@ template <int kChannels, class S, class Sum>
 HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
   const BoxColumns columns(box, tile);
   const BoxIntegerScratch s(tile.scratch, tile.out.width, box.x.size(), kChannels);
-  const IntegerSums<kChannels, S, Sum> sums(columns, s);
+  const IntegerSums<kChannels, S, Sum> sums(columns, s, tile.rows_made() > 0);
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   const std::int64_t top = tile.origin_y + tile.out.y;
   if (tile.rows_made() == 0) sums.begin(top - 1);
