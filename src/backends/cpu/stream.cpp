@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -160,11 +161,11 @@ class CpuStream final : public StreamImpl {
  private:
   [[nodiscard]] ColumnNeeds needs_of(const Pipeline& pipeline) const {
     constexpr std::int32_t kLeastPixels = 256;
-    constexpr std::int32_t kPixels = 64;  // four of the widest vectors of any format, and whole lines of the destination
+    constexpr std::int32_t kComponents = 64;  // four of the widest vectors, and whole lines of the destination
     constexpr std::int32_t kLeastCells = 64;
     constexpr auto kCells = static_cast<std::int32_t>(kDecimateCells);
     if (&pipeline != &last()) return {static_cast<std::int32_t>(cells_.columns().size()), pipeline.tile.x, kLeastCells, kCells};
-    return {plan_.dst.width, pipeline.tile.x, kLeastPixels, kPixels};
+    return {plan_.dst.width, pipeline.tile.x, kLeastPixels, kComponents / std::gcd(kComponents, info(plan_.dst.format).channels)};
   }
 
   [[nodiscard]] const Pipeline& last() const { return pipelines_.back(); }
