@@ -7,6 +7,7 @@
 #include <string>
 
 #include "math/axis_target.h"
+#include "math/weights.h"
 #include "support.h"
 
 namespace mollify::test {
@@ -79,6 +80,32 @@ TEST(WideKernels, FoldedWeightsActAlike) {
       };
       for (std::int64_t offset = 0; offset <= kLength; offset += 7) {
         EXPECT_NEAR(seen(folded, 2 * folded.radius(), offset), seen(exact, exact.radius(), offset), 1e-10) << offset;
+      }
+    }
+  }
+}
+
+/// Weights that were made for another image, border or error are not taken.
+TEST(WideKernels, TapsAreThoseOfTheImageAndTheBorder) {
+  const double sigma = 3000.0;
+  const std::vector<double> exact = axis_weights(Gaussian{{sigma, sigma}, {}, {}}, Axis::x, 0.0)->taps.weights;
+  const AxisTaps whole{exact, static_cast<std::int32_t>(exact.size() / 2)};
+  PlanOptions options;
+  options.algorithm = AlgorithmChoice{"sep.fused", {{"accumulator", "f64"}}};
+  for (const std::int32_t length : {40, 90}) {
+    for (const BorderMode mode : kModes) {
+      const AxisTaps folded = fold(whole, mode, length);
+      for (const double max_error : {1e-3, 1e-9}) {
+        BlurSpec spec = spec_of(Gaussian{{1.0, sigma}, {}, {}}, mode);
+        spec.accuracy.max_error = max_error;
+        const ImageDesc desc{8, length, PixelFormat::rg32f};
+        const Result<Plan> plan = make_plan(spec, desc, desc, cpu().info(), options);
+        ASSERT_TRUE(plan) << plan.error().message;
+        const std::vector<double>& planned = plan->passes.front().taps.y.weights;
+        ASSERT_EQ(planned.size(), folded.weights.size());
+        double difference = 0.0;
+        for (std::size_t i = 0; i < planned.size(); ++i) difference += std::abs(planned[i] / total(planned) - folded.weights[i]);
+        EXPECT_LE(difference, max_error + 1e-7);
       }
     }
   }

@@ -25,9 +25,11 @@ AxisTaps centred(std::vector<double> weights) {
 
 std::vector<double> sampled_gaussian(double sigma, std::int64_t radius) {
   std::vector<double> weights(static_cast<std::size_t>(2 * radius + 1));
-  for (std::int64_t i = -radius; i <= radius; ++i) {
+  for (std::int64_t i = 0; i <= radius; ++i) {
     const double t = static_cast<double>(i) / sigma;
-    weights[static_cast<std::size_t>(i + radius)] = std::exp(-0.5 * t * t);
+    const double weight = std::exp(-0.5 * t * t);
+    weights[static_cast<std::size_t>(radius - i)] = weight;
+    weights[static_cast<std::size_t>(radius + i)] = weight;
   }
   divide_by_sum(weights);
   return weights;

@@ -1,12 +1,44 @@
 #include "algorithms/common/separable.h"
 
 #include <algorithm>
+#include <memory>
+#include <tuple>
 
+#include "math/remembered.h"
 #include "math/weights.h"
 
 namespace mollify {
 
 namespace {
+
+/// The taps of one axis, folded into the image.
+struct FoldedTaps {
+  AxisTaps taps;
+  double cut_error = 0.0;  ///< as AxisWeights has it
+  double magnitude = 1.0;  ///< of the weights before they were folded
+};
+
+std::optional<FoldedTaps> make_folded_taps(const Problem& p, Axis axis, double cut_budget) {
+  const std::optional<AxisWeights> whole = axis_weights(p.spec.kernel, axis, cut_budget);
+  if (!whole) return std::nullopt;
+  const std::int32_t length = axis == Axis::x ? p.src.width : p.src.height;
+  return FoldedTaps{fold(whole->taps, on(p.spec.border.mode, axis), length), whole->cut_error, magnitude(whole->taps.weights)};
+}
+
+/// The same, remembered where a Gaussian is so wide that making its weights takes long. Every algorithm asks for the same ones, for each of
+/// its variants.
+std::optional<FoldedTaps> folded_taps(const Problem& p, Axis axis, double cut_budget) {
+  constexpr double kWide = 1000.0;            // sigma
+  constexpr std::int32_t kLongest = 1 << 16;  // an image, of which so many taps are kept
+  constexpr std::size_t kKept = 16;
+  const std::int32_t length = axis == Axis::x ? p.src.width : p.src.height;
+  const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
+  if (gaussian == nullptr || on(gaussian->sigma, axis) < kWide || length > kLongest) return make_folded_taps(p, axis, cut_budget);
+  using Key = std::tuple<AxisGaussian, double, BorderMode, std::int32_t>;
+  static auto& known = *new Remembered<Key, std::shared_ptr<const FoldedTaps>>(kKept);
+  return *known.get({on_axis(*gaussian, axis), cut_budget, on(p.spec.border.mode, axis), length},
+                    [&] { return std::make_shared<const FoldedTaps>(*make_folded_taps(p, axis, cut_budget)); });
+}
 
 /// Makes what lies between the axes at most `most` times as large as the source.
 void balance(PerAxis<AxisTaps>& taps, double most) {
@@ -31,18 +63,17 @@ std::optional<SeparableTaps> separable_taps(const Problem& problem, double cut_s
   const double gain = colour_gain(problem.spec);
   const double per_axis = cut_share * problem.allowed_error / (2.0 * gain);
   const double budget = per_axis / kernel_distance_error(1.0, problem.src.format);
-  const std::optional<AxisWeights> x = axis_weights(problem.spec.kernel, Axis::x, budget);
-  const std::optional<AxisWeights> y = axis_weights(problem.spec.kernel, Axis::y, budget);
+  std::optional<FoldedTaps> x = folded_taps(problem, Axis::x, budget);
+  std::optional<FoldedTaps> y = folded_taps(problem, Axis::y, budget);
   if (!x || !y) return std::nullopt;
 
   SeparableTaps out;
-  out.taps.x = fold(x->taps, problem.spec.border.mode.x, problem.src.width);
-  out.taps.y = fold(y->taps, problem.spec.border.mode.y, problem.src.height);
+  out.taps = {std::move(x->taps), std::move(y->taps)};
   balance(out.taps, most_between(out.taps, problem.src.format));
   // A cut kernel still sums to one, so the other axis does not change the distance.
   out.cut_error =
       gain * (kernel_distance_error(x->cut_error, problem.src.format) + kernel_distance_error(y->cut_error, problem.src.format));
-  if (info(problem.src.format).is_unorm()) out.magnitude = magnitude(x->taps.weights) * magnitude(y->taps.weights);
+  if (info(problem.src.format).is_unorm()) out.magnitude = x->magnitude * y->magnitude;
   out.growth = {summation_growth(out.taps.x.weights), summation_growth(out.taps.y.weights)};
   return out;
 }
