@@ -73,7 +73,7 @@ class Cache {
     if (!executable) return executable.error();
     Result<Workspace> workspace = executable->make_workspace();
     if (!workspace) return workspace.error();
-    return Ready{request, std::move(*executable), std::move(*workspace)};
+    return Ready{request, *executable, std::move(*workspace)};
   }
 
   static const Result<Device>& shared_device() {

@@ -81,8 +81,8 @@ Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, cons
 }
 
 std::vector<TuningRow> shipped_tuning(const DeviceInfo& device) {
-  static const auto& kTables = *new std::vector<TuningTable>(parse_shipped());  // never destroyed: see blur.cpp
-  for (const TuningTable& table : kTables) {
+  static const auto& tables = *new std::vector<TuningTable>(parse_shipped());  // never destroyed: see blur.cpp
+  for (const TuningTable& table : tables) {
     if (is_for(table.device, device.name)) return table.rows;
   }
   return {};

@@ -170,7 +170,8 @@ Result<Proposal> propose_lerp(const Problem& p) {
 
   // A tap reads the pixels before and after it, also where it lies on one.
   const auto reach_of_stretched = [](const LerpTaps& fit) {
-    const double outermost = fit.spacing * (kLerpTaps / 2);
+    constexpr int kOnEachSide = kLerpTaps / 2;
+    const double outermost = fit.spacing * kOnEachSide;
     return Reach{static_cast<std::int32_t>(std::ceil(outermost)), static_cast<std::int32_t>(std::floor(outermost)) + 1};
   };
   out.reach = PerAxis<Reach>{reach_of_stretched(*x), reach_of_stretched(*y)};
