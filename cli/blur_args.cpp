@@ -159,7 +159,8 @@ void add_blur_options(Command& command, BlurArgs& args) {
   command.add_option("--jobs", args.jobs, "Files in flight, 1 to 1024; 0: as processors and memory allow [0]").type_name("N").group(many);
   command
       .add_option("--memory", args.memory,
-                  "That all files in flight may take, and the most that is read from a pipe, as in 512M or 2G [half of what is free]")
+                  "That all files in flight may take, and the most that is read from a pipe, as in 512M or 2G; larger files are streamed "
+                  "where their formats allow it [half of what is free]")
       .type_name("SIZE")
       .group(many);
   command.add_option("--max-pixels", args.max_pixels, "Refuse files with more pixels, as in 100M [no limit]").type_name("N").group(many);

@@ -19,6 +19,7 @@
 #include "files/orientation.h"
 #include "message.h"
 #include "page_blur.h"
+#include "page_stream.h"
 #include "parse.h"
 
 namespace mollify::cli {
@@ -102,14 +103,6 @@ FileFormat result_format(const BlurFiles& files) {
                    files.out));
 }
 
-/// The page of the source with the zeros around it.
-Page grown_page(const PageWork& work) {
-  Page page = work.from;
-  page.width += work.grow.x.before + work.grow.x.after;
-  page.height += work.grow.y.before + work.grow.y.after;
-  return page;
-}
-
 /// What a page takes while it is blurred: its pixels, those of the result, and what lies between.
 std::int64_t needed_bytes(const PageWork& work) {
   const std::int64_t turned = work.turns ? work.result.row_bytes() * work.result.height : 0;
@@ -130,17 +123,16 @@ void require_plausible(const Page& page, FileFormat format, std::int64_t file_by
       fmt::format("its header promises {}x{} pixels, which its {} bytes cannot hold", page.width, page.height, file_bytes));
 }
 
-void require_within_limits(const std::string& in, const PageWork& work, const BlurRequest& request) {
-  const Page& page = work.from;
-  for (const Page& each : {page, grown_page(work)}) {
+void require_few_pixels(const PageWork& work, const BlurRequest& request) {
+  for (const Page& each : {work.from, grown_page(work)}) {
     if (std::int64_t{each.width} * each.height > request.max_pixels) {
       throw files::FileError(fmt::format("has {}x{} pixels, more than --max-pixels {}", each.width, each.height, request.max_pixels));
     }
   }
-  if (const std::int64_t needed = needed_bytes(work); needed > request.memory_bytes) {
-    fail_for_memory(fmt::format("{}: needs {} of memory, more than the {} that it may use; --memory sets that", in, bytes_text(needed),
-                                bytes_text(request.memory_bytes)));
-  }
+}
+
+bool has_fewer_bytes(const files::CodecMemory& one, const files::CodecMemory& other) {
+  return one.bytes < other.bytes;
 }
 
 void describe_first(const Page& page, BlurReport& report) {
@@ -176,7 +168,9 @@ class FileBlur {
 
   BlurReport examine() {
     open();
-    for (const PageWork& work : plan_.pages) PageBlur(files_.in, blurrer_, request_, work, report_).plan(grown_page(work), work.blurred);
+    for (const PageWork& work : plan_.pages) {
+      if (fits(work)) PageBlur(files_.in, blurrer_, request_, work, report_).plan();
+    }
     report_.notes = messages_.all();
     return std::move(report_);
   }
@@ -187,7 +181,7 @@ class FileBlur {
     const files::ReadOptions options{blurrer_.threads(), std::min<std::int64_t>(request_.memory_bytes, std::int64_t{1} << 40)};
     const std::string path = files_.source >= 0 ? fmt::format("/proc/self/fd/{}", files_.source) : files_.in;
     std::unique_ptr<files::ByteSource> source = files::open_source(path, request_.memory_bytes);
-    const std::int64_t file_bytes = source->size();
+    file_bytes_ = source->size();
     format_ = result_format(files_);
     reader_ = files::with_masks_as_alpha(files::open_reader(std::move(source), options), format_, options.memory_bytes);
     const files::Document& document = reader_->document();
@@ -198,8 +192,9 @@ class FileBlur {
     if (request_.grow) result.grow = reach(document);
     plan_ = files::plan_result(document, result, messages_);
     for (const PageWork& work : plan_.pages) {
-      require_plausible(work.from, document.format, file_bytes);
-      require_within_limits(files_.in, work, request_);
+      require_plausible(work.from, document.format, file_bytes_);
+      require_few_pixels(work, request_);
+      if (!fits(work)) static_cast<void>(strip_plan(*strip_blur(work), work));  // which fails where that does not fit either
     }
     report_.source_format = files::name_of(document.format);
     report_.result_format = files::name_of(format_);
@@ -215,49 +210,108 @@ class FileBlur {
     return value_or_fail(blurrer_.plan({}, image, image), files_.in).reach;
   }
 
+  [[nodiscard]] bool fits(const PageWork& work) const { return needed_bytes(work) <= request_.memory_bytes && !must_stream(); }
+
   void run_pages() {
-    // The first page is blurred before the result is begun, so that most mistakes are found while there is none.
-    std::unique_ptr<files::Writer> writer;
-    for (std::size_t i = 0; i < plan_.pages.size(); ++i) {
-      const PixelBytes pixels = blurred_page(plan_.pages[i]);
-      if (!writer) writer = make_writer();
-      const Page& page = plan_.document.pages[i];
-      say(BlurStage::writing, page);
-      writer->write_rows(static_cast<int>(i), 0, page.height, pixels.get(), page.row_bytes());
-      report_.write_seconds += watch_.lap();
-    }
-    writer->finish();
+    for (std::size_t i = 0; i < plan_.pages.size(); ++i) fits(plan_.pages[i]) ? run_page(i) : stream_page(i);
+    writer_->finish();
     add(reader_->messages());  // what came to light while pixels were read
-    add(writer->messages());
+    add(writer_->messages());
     sink_->commit();
     report_.write_seconds += watch_.lap();
   }
 
-  std::unique_ptr<files::Writer> make_writer() {
+  // The first page is blurred before the result is begun, so that most mistakes are found while there is none.
+  void run_page(std::size_t index) {
+    const PixelBytes pixels = blurred_page(plan_.pages[index]);
+    begin_result();
+    const Page& page = plan_.document.pages[index];
+    say(BlurStage::writing, page.row_bytes() * page.height);
+    writer_->write_rows(static_cast<int>(index), 0, page.height, pixels.get(), page.row_bytes());
+    report_.write_seconds += watch_.lap();
+  }
+
+  void stream_page(std::size_t index) {
+    const PageWork& work = plan_.pages[index];
+    const Page& page = plan_.document.pages[index];
+    const std::unique_ptr<PageBlur> blur = strip_blur(work);
+    const StripPlan plan = strip_plan(*blur, work);
+    blur->reserve_strips(plan.rows());
+    SlidingRows source(*reader_, work, blur->source(), plan.source_rows());
+    files::Bytes result(static_cast<std::size_t>(plan.rows() * page.row_bytes()));
+    begin_result();
+    for (const StripPlan::Strip& strip : plan.strips()) {
+      say(BlurStage::reading, source.bytes_to_read(strip.source));
+      const files::PagePixels rows = source.rows(strip.source);
+      report_.read_seconds += watch_.lap();
+      say(BlurStage::blurring, strip.result.count() * page.row_bytes());
+      blur->run(rows, {&work.blurred, result.data(), page.row_bytes(), strip.result});
+      report_.blur_seconds += watch_.lap();
+      say(BlurStage::writing, strip.result.count() * page.row_bytes());
+      writer_->write_rows(static_cast<int>(index), strip.result.begin, strip.result.count(), result.data(), page.row_bytes());
+      report_.write_seconds += watch_.lap();
+    }
+    reader_->finish(work.source);
+    report_.read_seconds += watch_.lap();
+  }
+
+  /// Of a page that does not fit into memory.
+  [[nodiscard]] std::unique_ptr<PageBlur> strip_blur(const PageWork& work) {
+    if (work.turns) fail_to_stream(work, "it is turned upright");
+    // A few bytes can ask for a result that fills the disk: a window with hardly a pixel in it, tiles that are left out.
+    constexpr std::int64_t kMostForAByte = 20000;
+    if (work.blurred.row_bytes() / kMostForAByte * work.blurred.height > file_bytes_ && !must_stream())
+      fail_to_stream(work, fmt::format("its {} bytes are too few for so many pixels", file_bytes_));
+    auto blur = std::make_unique<PageBlur>(files_.in, blurrer_, request_, work, report_);
+    if (const Status ready = blur->prepare_strips(); !ready) fail_to_stream(work, one_line(ready.error()));
+    return blur;
+  }
+
+  [[nodiscard]] StripPlan strip_plan(const PageBlur& blur, const PageWork& work) const {
+    const auto reading = reader_->memory_of(work.source);
+    if (!reading) fail_to_stream(work, fmt::format("{} files are read as a whole", files::name_of(reader_->document().format)));
+    const auto writing = files::memory_of_writer(format_, work.result, write_options());
+    if (!writing) fail_to_stream(work, fmt::format("{} files are written as a whole", files::name_of(format_)));
+    const CodecNeeds codecs{reading->bytes + writing->bytes, std::string(std::max(*reading, *writing, has_fewer_bytes).what)};
+    return {files_.in, blur, work.result, codecs, request_.memory_bytes};
+  }
+
+  [[noreturn]] void fail_to_stream(const PageWork& work, const std::string& reason) const {
+    fail_for_memory(fmt::format("{}: needs {} of memory, more than the {} that it may use, since {}; --memory sets that", files_.in,
+                                bytes_text(needed_bytes(work)), bytes_text(request_.memory_bytes), reason));
+  }
+
+  [[nodiscard]] files::WriteOptions write_options() const {
+    files::WriteOptions options = request_.write;
+    options.threads = blurrer_.threads();
+    options.memory_bytes = request_.memory_bytes;
+    return options;
+  }
+
+  void begin_result() {
+    if (writer_) return;
     if (files_.result >= 0) {
       sink_ = std::make_unique<OpenFileSink>(files_.out, files_.result);
     } else {
       sink_ = std::make_unique<FileSink>(files_.out, request_.replaces);
     }
-    files::WriteOptions options = request_.write;
-    options.threads = blurrer_.threads();
-    options.memory_bytes = request_.memory_bytes;
-    return files::make_writer(format_, *sink_, plan_.document, options);
+    writer_ = files::make_writer(format_, *sink_, plan_.document, write_options());
   }
 
   PixelBytes blurred_page(const PageWork& work) {
     const Page& from = work.from;
     PixelBytes src = blurrer_.allocate(from.row_bytes() * from.height);
-    say(BlurStage::reading, from);
+    say(BlurStage::reading, from.row_bytes() * from.height);
     reader_->read_rows(work.source, 0, from.height, src.get(), from.row_bytes());
     report_.read_seconds += watch_.lap();
 
     const Page& to = work.blurred;
-    say(BlurStage::blurring, to);
-    const Page larger = grown_page(work);
+    say(BlurStage::blurring, to.row_bytes() * to.height);
+    PageBlur blur(files_.in, blurrer_, request_, work, report_);
+    const Page& larger = blur.source();
     if (!(work.grow == PerAxis<Reach>())) src = grown(blurrer_, from, larger, src, work.grow);
     PixelBytes dst = blurrer_.allocate(to.row_bytes() * to.height);
-    PageBlur(files_.in, blurrer_, request_, work, report_).run({&larger, src.get(), larger.row_bytes()}, {&to, dst.get(), to.row_bytes()});
+    blur.run({&larger, src.get(), larger.row_bytes(), {0, larger.height}}, {&to, dst.get(), to.row_bytes(), {0, to.height}});
     src.reset();
     if (work.turns) {
       PixelBytes upright = blurrer_.allocate(work.result.row_bytes() * work.result.height);
@@ -272,17 +326,19 @@ class FileBlur {
     for (const std::string& message : messages.all()) messages_.add(message);
   }
 
-  void say(BlurStage stage, const Page& page) const {
-    if (request_.on_stage) request_.on_stage(stage, page.row_bytes() * page.height);
+  void say(BlurStage stage, std::int64_t bytes) const {
+    if (request_.on_stage) request_.on_stage(stage, bytes);
   }
 
   const BlurFiles& files_;
   const BlurRequest& request_;
   ImageBlurrer& blurrer_;
   FileFormat format_ = FileFormat::png;  ///< of the result
+  std::int64_t file_bytes_ = 0;          ///< of the source
   std::unique_ptr<files::Reader> reader_;
   files::ResultPlan plan_;
   std::unique_ptr<ResultSink> sink_;
+  std::unique_ptr<files::Writer> writer_;
   BlurReport report_;
   Stopwatch watch_;
   files::Messages messages_;

@@ -50,6 +50,11 @@ BlurOutcome outcome_of(const Plan& plan) {
   return {to_string(plan.algorithm), plan.predicted_error, plan.reach};
 }
 
+std::ptrdiff_t work_row_bytes(const ImageDesc& desc) {
+  constexpr auto kAlignment = static_cast<std::ptrdiff_t>(kLine);
+  return (desc.row_payload_bytes() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 }  // namespace
 
 int DeviceBlurrer::threads() const {
@@ -91,10 +96,62 @@ Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& spec, const ConstImageVi
   return outcome_of(*plan);
 }
 
+Result<StripBlur> DeviceBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
+  const Result<Plan> plan = planned(spec, src, dst);
+  if (!plan) return plan.error();
+  if (!plan->halo) return Error{ErrorCode::unsupported, to_string(plan->algorithm) + " needs the whole image at once", {}};
+  const Result<Executable> executable = device_.prepare(*plan);
+  if (!executable) return executable.error();
+  return StripBlur(*executable);
+}
+
+BlurOutcome StripBlur::outcome() const {
+  return outcome_of(executable_.plan());
+}
+
+files::RowRange StripBlur::source_rows(files::RowRange rows) const {
+  const Plan& plan = executable_.plan();
+  const Result<std::vector<Rect>> region = plan.source_region({0, rows.begin, plan.dst.width, rows.count()});
+  files::RowRange all{plan.src.height, 0};
+  for (const Rect& each : region.value()) {
+    all.begin = std::min(all.begin, each.y);
+    all.end = std::max(all.end, each.y + each.height);
+  }
+  return all;
+}
+
+std::int64_t StripBlur::most_source_rows(std::int64_t rows) const {
+  const Plan& plan = executable_.plan();
+  // The first and the last rows of a wrapped image need each other.
+  if (plan.spec.border.mode.y == BorderMode::wrap) return plan.src.height;
+  const auto& [before, after] = plan.halo->y;
+  return std::min<std::int64_t>(rows + before.pixels + before.block - 1 + after.pixels + after.block - 1, plan.src.height);
+}
+
+std::int64_t StripBlur::scratch_bytes(std::int64_t rows) const {
+  const Plan& plan = executable_.plan();
+  // Intermediate images have a row for each block of the result's rows, and those of the halo.
+  const double share = static_cast<double>(most_source_rows(rows) + plan.halo->y.before.block) / plan.dst.height;
+  const auto intermediate = static_cast<double>(plan.intermediate_bytes);
+  return plan.scratch_bytes - plan.intermediate_bytes + static_cast<std::int64_t>(intermediate * std::min(share, 1.0));
+}
+
+Status StripBlur::reserve(std::int32_t rows) {
+  Result<Workspace> workspace = executable_.make_workspace(PerAxis<std::int32_t>{executable_.plan().dst.width, rows});
+  if (!workspace) return workspace.error();
+  workspace_ = *std::move(workspace);
+  return {};
+}
+
+Status StripBlur::run(const ConstWindow& src, const Window& dst) {
+  return executable_.run({&src, 1}, dst, *workspace_);
+}
+
 WorkImage::WorkImage(ImageBlurrer& blurrer, const ImageDesc& desc)
-    : desc_(desc),
-      row_bytes_((desc.width * info(desc.format).pixel_bytes() + static_cast<std::ptrdiff_t>(kLine) - 1) /
-                 static_cast<std::ptrdiff_t>(kLine) * static_cast<std::ptrdiff_t>(kLine)),
-      pixels_(blurrer.allocate(row_bytes_ * desc.height)) {}
+    : desc_(desc), row_bytes_(work_row_bytes(desc)), pixels_(blurrer.allocate(bytes(desc))) {}
+
+std::int64_t WorkImage::bytes(const ImageDesc& desc) {
+  return work_row_bytes(desc) * desc.height;
+}
 
 }  // namespace mollify::cli

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "files/document.h"
 #include "mollify/mollify.h"
 
 namespace mollify::cli {
@@ -33,6 +34,27 @@ struct BlurOutcome {
   PerAxis<Reach> reach{};  ///< of the kernel
 };
 
+/// Strips of one image's blur, from rows of its source.
+class StripBlur {
+ public:
+  explicit StripBlur(Executable executable) : executable_(std::move(executable)) {}
+
+  [[nodiscard]] BlurOutcome outcome() const;
+  /// The rows of the source that these rows of the result need.
+  [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
+  /// How many these are at most, for so many rows of the result.
+  [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const;
+  /// What run() takes beside source and result, at most.
+  [[nodiscard]] std::int64_t scratch_bytes(std::int64_t rows) const;
+  /// To be called before run(), which makes strips of so many rows at most.
+  [[nodiscard]] Status reserve(std::int32_t rows);
+  [[nodiscard]] Status run(const ConstWindow& src, const Window& dst);
+
+ private:
+  Executable executable_;
+  std::optional<Workspace> workspace_;
+};
+
 class ImageBlurrer {
  public:
   virtual ~ImageBlurrer() = default;
@@ -43,6 +65,8 @@ class ImageBlurrer {
   /// Decides what run() would do, and does nothing.
   [[nodiscard]] virtual Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) = 0;
   [[nodiscard]] virtual Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) = 0;
+  /// For images of which there are never more than some rows in memory.
+  [[nodiscard]] virtual Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) = 0;
 };
 
 /// By a device of this process. Any number of threads may call run().
@@ -56,6 +80,7 @@ class DeviceBlurrer final : public ImageBlurrer {
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
   [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
+  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
 
  private:
   [[nodiscard]] Result<Plan> planned(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
@@ -70,6 +95,8 @@ class WorkImage {
  public:
   WorkImage(ImageBlurrer& blurrer, const ImageDesc& desc);
   [[nodiscard]] ImageView view() const { return {desc_, pixels_.get(), row_bytes_}; }
+  /// Bytes of its pixels.
+  [[nodiscard]] static std::int64_t bytes(const ImageDesc& desc);
 
  private:
   ImageDesc desc_;

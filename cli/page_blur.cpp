@@ -20,6 +20,7 @@ using files::Grouping;
 using files::NumberType;
 using files::Page;
 using files::PagePixels;
+using files::RowRange;
 
 Grouping grouping_of(const files::PageWork& work) {
   if (work.alpha == AlphaMode::premultiply) return Grouping::colour_with_alpha;
@@ -34,15 +35,20 @@ bool has_one_type(const Page& page, std::span<const int> channels) {
   return std::ranges::all_of(channels, [&](int c) { return type_of(page, c) == type_of(page, channels.front()); });
 }
 
+/// So many rows of an image.
+ImageDesc rows_of(ImageDesc desc, RowRange rows) {
+  desc.height = rows.count();
+  return desc;
+}
+
 /// Pixels of 32-bit floats, interleaved.
 class Canvas {
  public:
-  Canvas(const Page& page, std::size_t channels)
-      : width_(page.width),
-        height_(page.height),
+  Canvas(std::int32_t width, std::int32_t height, std::size_t channels)
+      : width_(width),
+        height_(height),
         channels_(channels),
-        numbers_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(page.width) * static_cast<std::size_t>(page.height) *
-                                                         channels)) {}
+        numbers_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * channels)) {}
   [[nodiscard]] float* row(std::int32_t y) {
     return numbers_.get() + static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) * channels_;
   }
@@ -70,22 +76,47 @@ void change_numbers(const ImageView& image, int count, const Change& change) {
 
 }  // namespace
 
-/// Channels that go through the library together, and their places in the result.
-struct PageBlur::Group {
-  ChannelGroup of_source;
-  std::vector<int> of_result;  ///< of the channels that are stored; -1: not in the result
-};
+Page grown_page(const files::PageWork& work) {
+  Page page = work.from;
+  page.width += work.grow.x.before + work.grow.x.after;
+  page.height += work.grow.y.before + work.grow.y.after;
+  return page;
+}
 
 /// What the library is asked for.
 struct PageBlur::Request {
   ImageSpec spec;
-  ImageDesc src, dst;
+  ImageDesc src, dst;      ///< of the whole page
   bool is_direct = false;  ///< in the types that are stored
 };
 
+/// Channels that go through the library together, and their places in the result.
+struct PageBlur::Part {
+  ChannelGroup of_source;
+  std::vector<int> of_result;         ///< of the channels that are stored; -1: not in the result
+  Request request{};                  ///< set behind the others, which it follows from
+  std::optional<StripBlur> strips{};  ///< where the page is blurred in strips
+};
+
+PageBlur::PageBlur(std::string path, ImageBlurrer& blurrer, const BlurRequest& request, const files::PageWork& work, BlurReport& report)
+    : path_(std::move(path)), blurrer_(blurrer), request_(request), work_(work), report_(report), source_(grown_page(work)) {
+  add_parts();
+}
+
+PageBlur::~PageBlur() = default;
+
+void PageBlur::add_parts() {
+  for (ChannelGroup& channels : group_channels(source_, grouping_of(work_))) {
+    Part& part = parts_.emplace_back(Part{std::move(channels), {}});
+    for (int i = 0; i < part.of_source.stored; ++i)
+      part.of_result.push_back(result_channel(part.of_source.channels[static_cast<std::size_t>(i)]));
+    part.request = request_for(part);
+  }
+}
+
 std::int64_t PageBlur::scratch_bytes(const files::PageWork& work) {
   const std::int64_t pixels = std::int64_t{work.blurred.width} * work.blurred.height;
-  constexpr std::int64_t kFloats = 4 * 4;  // of one group
+  constexpr std::int64_t kFloats = 4 * 4;  // of one part
   const bool is_plain = !work.changes_colours() && has_one_type(work.from, std::vector<int>(1, 0));
   const auto channels = static_cast<std::int64_t>(work.from.channels.size());
   return is_plain ? pixels * kFloats : pixels * (2 * kFloats + 4 * channels);
@@ -98,32 +129,67 @@ int PageBlur::result_channel(int source_channel) const {
   return place == channels.end() ? -1 : static_cast<int>(place - channels.begin());
 }
 
-void PageBlur::run(const PagePixels& src, const PagePixels& dst) const {
+void PageBlur::run(const PagePixels& src, const PagePixels& dst) {
   copy_kept(src, dst);
   if (work_.changes_colours()) return run_by_floats(src, dst);
-  for (const Group& group : groups_of(*src.page)) run_group(group, src, dst);
+  for (Part& part : parts_) run_part(part, src, dst);
 }
 
-void PageBlur::plan(const Page& src, const Page& dst) const {
-  for (const Group& group : groups_of(src)) {
-    const Request request = request_for(group, src, dst);
-    take(blurrer_.plan(request.spec, request.src, request.dst));
-  }
+void PageBlur::plan() {
+  for (const Part& part : parts_) take(value_of(blurrer_.plan(part.request.spec, part.request.src, part.request.dst)));
 }
 
-std::vector<PageBlur::Group> PageBlur::groups_of(const Page& src) const {
-  std::vector<Group> groups;
-  for (ChannelGroup& channels : group_channels(src, grouping_of(work_))) {
-    Group& group = groups.emplace_back(Group{std::move(channels), {}});
-    for (int i = 0; i < group.of_source.stored; ++i)
-      group.of_result.push_back(result_channel(group.of_source.channels[static_cast<std::size_t>(i)]));
+Status PageBlur::prepare_strips() {
+  for (Part& part : parts_) {
+    Result<StripBlur> strips = blurrer_.prepare_strips(part.request.spec, part.request.src, part.request.dst);
+    if (!strips) return strips.error();
+    take(strips->outcome());
+    part.strips = *std::move(strips);
   }
-  return groups;
+  return {};
+}
+
+RowRange PageBlur::source_rows(RowRange rows) const {
+  const std::int32_t top = work_.region ? work_.region->y : 0;
+  RowRange all{rows.begin + top, rows.end + top};
+  for (const Part& part : parts_) {
+    const RowRange needed = part.strips->source_rows(rows);
+    all = {std::min(all.begin, needed.begin), std::max(all.end, needed.end)};
+  }
+  return all;
+}
+
+std::int64_t PageBlur::most_source_rows(std::int64_t rows) const {
+  // Kernels may be so far off their pixels that the rows in between are needed by none.
+  std::int64_t most = std::min<std::int64_t>(rows, source_.height);
+  for (const Part& part : parts_) most = std::max(most, part.strips->most_source_rows(rows));
+  return most;
+}
+
+std::int64_t PageBlur::strip_scratch_bytes(std::int64_t rows) const {
+  std::int64_t workspaces = 0, images = 0;
+  for (const Part& part : parts_) {
+    workspaces += part.strips->scratch_bytes(rows);
+    if (is_whole(part)) continue;
+    ImageDesc src = part.request.src, dst = part.request.dst;
+    src.height = static_cast<std::int32_t>(part.strips->most_source_rows(rows));
+    dst.height = static_cast<std::int32_t>(rows);
+    images = std::max(images, WorkImage::bytes(src) + WorkImage::bytes(dst));
+  }
+  if (!work_.changes_colours()) return workspaces + images;
+  const auto channels = static_cast<std::int64_t>(source_.channels.size());
+  const std::int64_t row = 4 * std::int64_t{work_.blurred.width};
+  return workspaces + images + row * (rows * channels + 8);
+}
+
+void PageBlur::reserve_strips(std::int32_t rows) {
+  for (Part& part : parts_) value_of(part.strips->reserve(rows));
 }
 
 void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
   const Rect region = work_.region.value_or(Rect{0, 0, dst.page->width, dst.page->height});
-  const PagePixels cut{src.page, src.data + region.y * src.row_bytes + region.x * src.page->pixel_bytes(), src.row_bytes};
+  const std::int32_t first = region.y + dst.rows.begin - src.rows.begin;
+  const PagePixels cut{src.page, src.data + first * src.row_bytes + region.x * src.page->pixel_bytes(), src.row_bytes, dst.rows};
   for (int c = 0; c < static_cast<int>(src.page->channels.size()); ++c) {
     if (src.page->channels[static_cast<std::size_t>(c)].role != ChannelRole::kept) continue;
     if (work_.repeated == c) {
@@ -134,19 +200,19 @@ void PageBlur::copy_kept(const PagePixels& src, const PagePixels& dst) const {
   }
 }
 
-ImageSpec PageBlur::spec_for(const Group& group, double unit) const {
+ImageSpec PageBlur::spec_for(const Part& part, double unit) const {
   ImageSpec spec;
   spec.region = work_.region;
   spec.kernel_scale = work_.kernel_scale;
-  spec.alpha = group.of_source.has_alpha ? work_.alpha : AlphaMode::ignore;
-  spec.transfer = group.of_source.is_colour && work_.light == files::Light::srgb ? TransferFunction::srgb : TransferFunction::none;
+  spec.alpha = part.of_source.has_alpha ? work_.alpha : AlphaMode::ignore;
+  spec.transfer = part.of_source.is_colour && work_.light == files::Light::srgb ? TransferFunction::srgb : TransferFunction::none;
   const std::vector<double>& values = request_.border_values;
   if (values.size() > 1) {
     if (values.size() != work_.from.channels.size()) {
       fail(fmt::format("{}: has {} channels, --border-value gives {} values", path_, work_.from.channels.size(), values.size()));
     }
-    for (std::size_t i = 0; i < group.of_source.channels.size(); ++i)
-      spec.border_value[i] = values[static_cast<std::size_t>(group.of_source.channels[i])];
+    for (std::size_t i = 0; i < part.of_source.channels.size(); ++i)
+      spec.border_value[i] = values[static_cast<std::size_t>(part.of_source.channels[i])];
   } else if (values.size() == 1) {
     spec.border_value.fill(values.front());
   }
@@ -154,62 +220,72 @@ ImageSpec PageBlur::spec_for(const Group& group, double unit) const {
   return spec;
 }
 
-PageBlur::Request PageBlur::request_for(const Group& group, const Page& src, const Page& dst) const {
-  const std::vector<int>& channels = group.of_source.channels;
+PageBlur::Request PageBlur::request_for(const Part& part) const {
+  const Page& src = source_;
+  const Page& dst = work_.blurred;
+  const std::vector<int>& channels = part.of_source.channels;
   const int count = static_cast<int>(channels.size());
   const auto shape = [](const Page& page, PixelFormat format) { return ImageDesc{page.width, page.height, format}; };
   const PixelFormat floats = *files::library_format(NumberType::f32, count);
-  if (work_.changes_colours()) return {spec_for(group, 1.0), shape(src, floats), shape(dst, floats)};
+  if (work_.changes_colours()) return {spec_for(part, 1.0), shape(src, floats), shape(dst, floats)};
   const NumberType src_type = type_of(src, channels.front());
-  const NumberType dst_type = type_of(dst, group.of_result.front());
+  const NumberType dst_type = type_of(dst, part.of_result.front());
   const bool is_colour_scale = src_type == dst_type || work_.factor == files::full_scale(dst_type) / files::full_scale(src_type);
   const auto src_format = files::library_format(src_type, count), dst_format = files::library_format(dst_type, count);
-  const bool is_direct = src_format && dst_format && is_colour_scale && has_one_type(src, channels) && has_one_type(dst, group.of_result);
-  ImageSpec spec = spec_for(group, is_direct ? 1.0 : files::full_scale(src_type));
+  const bool is_direct = src_format && dst_format && is_colour_scale && has_one_type(src, channels) && has_one_type(dst, part.of_result);
+  ImageSpec spec = spec_for(part, is_direct ? 1.0 : files::full_scale(src_type));
   // The error that is usual for 32-bit floats is more than a step of wide integers.
   spec.is_exact = !is_direct && !files::is_float(src_type);
   return {std::move(spec), shape(src, is_direct ? *src_format : floats), shape(dst, is_direct ? *dst_format : floats), is_direct};
 }
 
-void PageBlur::run_group(const Group& group, const PagePixels& src, const PagePixels& dst) const {
-  const std::vector<int>& channels = group.of_source.channels;
-  const std::span<const int> stored(group.of_result);
-  const Request request = request_for(group, *src.page, *dst.page);
-  const bool is_whole = request.is_direct && channels.size() == src.page->channels.size() && stored.size() == dst.page->channels.size() &&
-                        std::ranges::is_sorted(channels) && std::ranges::equal(channels, stored);
-  if (is_whole) return run_views(request.spec, {request.src, src.data, src.row_bytes}, {request.dst, dst.data, dst.row_bytes});
-  const WorkImage gathered(blurrer_, request.src);
-  const WorkImage blurred(blurrer_, request.dst);
-  files::gather(src, channels, gathered.view());
-  run_views(request.spec, gathered.view(), blurred.view());
-  files::scatter(blurred.view(), stored, request.is_direct ? 1.0 : work_.factor, dst);
+/// Whether the pixels are the library's as they are stored.
+bool PageBlur::is_whole(const Part& part) const {
+  const std::vector<int>& channels = part.of_source.channels;
+  return part.request.is_direct && channels.size() == source_.channels.size() && part.of_result.size() == work_.blurred.channels.size() &&
+         std::ranges::is_sorted(channels) && std::ranges::equal(channels, part.of_result);
+}
+
+void PageBlur::run_part(Part& part, const PagePixels& src, const PagePixels& dst) {
+  const Request& request = part.request;
+  const ImageDesc from = rows_of(request.src, src.rows), to = rows_of(request.dst, dst.rows);
+  if (is_whole(part)) return blur(part, {from, src.data, src.row_bytes}, src.rows.begin, {to, dst.data, dst.row_bytes}, dst.rows.begin);
+  const WorkImage gathered(blurrer_, from);
+  const WorkImage blurred(blurrer_, to);
+  files::gather(src, part.of_source.channels, gathered.view());
+  blur(part, gathered.view(), src.rows.begin, blurred.view(), dst.rows.begin);
+  files::scatter(blurred.view(), part.of_result, request.is_direct ? 1.0 : work_.factor, dst);
+}
+
+void PageBlur::blur(Part& part, const ImageView& src, std::int32_t src_row, const ImageView& dst, std::int32_t dst_row) {
+  if (part.strips) return value_of(part.strips->run({src, 0, src_row}, {dst, 0, dst_row}));
+  take(value_of(blurrer_.run(part.request.spec, src, dst)));
 }
 
 // All channels become 32-bit floats of full scale 1, and go back to their types when everything is done to them.
-void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const {
+void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) {
   const Page& from = *src.page;
-  Canvas canvas(*dst.page, from.channels.size());
+  Canvas canvas(dst.page->width, dst.rows.count(), from.channels.size());
   std::optional<files::ToneCurves> curves;
   if (work_.light == files::Light::curves) curves.emplace(*work_.space);
-  for (const Group& group : groups_of(from)) {
-    const int count = static_cast<int>(group.of_source.channels.size());
-    const int colours = group.of_source.is_colour ? count - (group.of_source.has_alpha ? 1 : 0) : 0;
-    const double unit = files::full_scale(type_of(from, group.of_source.channels.front()));
-    const Request request = request_for(group, from, *dst.page);
-    const WorkImage gathered(blurrer_, request.src);
-    const WorkImage blurred(blurrer_, request.dst);
-    files::gather(src, group.of_source.channels, gathered.view());
+  for (Part& part : parts_) {
+    const int count = static_cast<int>(part.of_source.channels.size());
+    const int colours = part.of_source.is_colour ? count - (part.of_source.has_alpha ? 1 : 0) : 0;
+    const double unit = files::full_scale(type_of(from, part.of_source.channels.front()));
+    const WorkImage gathered(blurrer_, rows_of(part.request.src, src.rows));
+    const WorkImage blurred(blurrer_, rows_of(part.request.dst, dst.rows));
+    files::gather(src, part.of_source.channels, gathered.view());
     const auto scale = static_cast<float>(1.0 / unit);
     change_numbers(gathered.view(), count, [&](int, float v) { return v * scale; });
     if (work_.negates) change_numbers(gathered.view(), colours, [](int, float v) { return 1.0F - v; });
     if (curves) change_numbers(gathered.view(), colours, [&](int c, float v) { return curves->decode(c, v); });
-    run_views(request.spec, gathered.view(), blurred.view());
+    blur(part, gathered.view(), src.rows.begin, blurred.view(), dst.rows.begin);
     if (curves) change_numbers(blurred.view(), colours, [&](int c, float v) { return curves->encode(c, v); });
     for (std::int32_t y = 0; y < canvas.height(); ++y) {
       const auto* in = reinterpret_cast<const float*>(blurred.view().row(y));
       float* out = canvas.row(y);
       for (std::int32_t x = 0; x < canvas.width(); ++x, in += count, out += canvas.channels()) {
-        for (int i = 0; i < group.of_source.stored; ++i) out[group.of_source.channels[static_cast<std::size_t>(i)]] = in[i];
+        for (int i = 0; i < part.of_source.stored; ++i) out[part.of_source.channels[static_cast<std::size_t>(i)]] = in[i];
       }
     }
   }
@@ -241,7 +317,7 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
   }
 
   std::vector<float> in(static_cast<std::size_t>(to.width) * 4), out(static_cast<std::size_t>(to.width) * 4);
-  for (std::int32_t y = 0; y < to.height; ++y) {
+  for (std::int32_t y = 0; y < canvas.height(); ++y) {
     float* row = canvas.row(y);
     for (std::int32_t x = 0; x < to.width; ++x) {
       const float* pixel = row + static_cast<std::size_t>(x) * canvas.channels();
@@ -276,16 +352,16 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) const
   }
 }
 
-void PageBlur::run_views(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) const {
-  take(blurrer_.run(spec, src, dst));
+void PageBlur::take(const BlurOutcome& outcome) {
+  report_.algorithms.insert(outcome.algorithm);
+  report_.predicted_error = std::max(report_.predicted_error, outcome.predicted_error);
 }
 
-void PageBlur::take(const Result<BlurOutcome>& outcome) const {
-  const bool lacks_memory = !outcome && outcome.error().code == ErrorCode::out_of_memory;
-  if (lacks_memory) fail_for_memory(fmt::format("{}: {}", path_, one_line(outcome.error())));
-  const BlurOutcome done = value_or_fail(outcome, path_);
-  report_.algorithms.insert(done.algorithm);
-  report_.predicted_error = std::max(report_.predicted_error, done.predicted_error);
+template <class T>
+T PageBlur::value_of(Result<T> result) const {
+  const bool lacks_memory = !result && result.error().code == ErrorCode::out_of_memory;
+  if (lacks_memory) fail_for_memory(fmt::format("{}: {}", path_, one_line(result.error())));
+  return value_or_fail(std::move(result), path_);
 }
 
 }  // namespace mollify::cli

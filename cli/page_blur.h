@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "blur_file.h"
 #include "files/numbers.h"
@@ -11,30 +12,51 @@
 
 namespace mollify::cli {
 
+/// The page of the source with the zeros around it.
+[[nodiscard]] files::Page grown_page(const files::PageWork& work);
+
 class PageBlur {
  public:
-  PageBlur(std::string path, ImageBlurrer& blurrer, const BlurRequest& request, const files::PageWork& work, BlurReport& report)
-      : path_(std::move(path)), blurrer_(blurrer), request_(request), work_(work), report_(report) {}
+  PageBlur(std::string path, ImageBlurrer& blurrer, const BlurRequest& request, const files::PageWork& work, BlurReport& report);
+  PageBlur(const PageBlur&) = delete;
+  PageBlur& operator=(const PageBlur&) = delete;
+  ~PageBlur();
 
-  /// `src` has the shape of work.from, or that grown as the result is; `dst` that of work.blurred.
-  void run(const files::PagePixels& src, const files::PagePixels& dst) const;
-  /// Asks only whether and how pages of these shapes would be blurred.
-  void plan(const files::Page& src, const files::Page& dst) const;
+  /// What is blurred: the page of the source, or that grown as the result is.
+  [[nodiscard]] const files::Page& source() const { return source_; }
+  /// All of the source to all of work.blurred; after prepare_strips() the rows that source_rows() names to some of its rows.
+  void run(const files::PagePixels& src, const files::PagePixels& dst);
+  /// Asks only whether and how the page would be blurred.
+  void plan();
 
-  /// Bytes beside source and result, at most.
+  /// Fails where the page cannot be blurred in strips.
+  [[nodiscard]] Status prepare_strips();
+  /// The rows of the source that these rows of the result need.
+  [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
+  /// How many these are at most, for so many rows of the result.
+  [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const;
+  /// What a strip of so many rows takes beside its source and its result, at most.
+  [[nodiscard]] std::int64_t strip_scratch_bytes(std::int64_t rows) const;
+  /// Allocates what strips of up to so many rows need.
+  void reserve_strips(std::int32_t rows);
+
+  /// Bytes beside source and result of a whole page, at most.
   [[nodiscard]] static std::int64_t scratch_bytes(const files::PageWork& work);
 
  private:
-  struct Group;
+  struct Part;
   struct Request;
-  void run_group(const Group& group, const files::PagePixels& src, const files::PagePixels& dst) const;
-  void run_by_floats(const files::PagePixels& src, const files::PagePixels& dst) const;
+  void run_part(Part& part, const files::PagePixels& src, const files::PagePixels& dst);
+  void run_by_floats(const files::PagePixels& src, const files::PagePixels& dst);
+  void blur(Part& part, const ImageView& src, std::int32_t src_row, const ImageView& dst, std::int32_t dst_row);
   void copy_kept(const files::PagePixels& src, const files::PagePixels& dst) const;
-  void run_views(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) const;
-  void take(const Result<BlurOutcome>& outcome) const;
-  [[nodiscard]] std::vector<Group> groups_of(const files::Page& src) const;
-  [[nodiscard]] Request request_for(const Group& group, const files::Page& src, const files::Page& dst) const;
-  [[nodiscard]] ImageSpec spec_for(const Group& group, double unit) const;
+  void take(const BlurOutcome& outcome);
+  template <class T>
+  T value_of(Result<T> result) const;
+  void add_parts();
+  [[nodiscard]] Request request_for(const Part& part) const;
+  [[nodiscard]] ImageSpec spec_for(const Part& part, double unit) const;
+  [[nodiscard]] bool is_whole(const Part& part) const;
   [[nodiscard]] int result_channel(int source_channel) const;
 
   std::string path_;
@@ -42,6 +64,8 @@ class PageBlur {
   const BlurRequest& request_;
   const files::PageWork& work_;
   BlurReport& report_;
+  files::Page source_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace mollify::cli

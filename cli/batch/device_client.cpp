@@ -70,4 +70,8 @@ Result<BlurOutcome> DeviceClient::run(const ImageSpec& spec, const ConstImageVie
   return outcome_of(answer);
 }
 
+Result<StripBlur> DeviceClient::prepare_strips(const ImageSpec& /*spec*/, const ImageDesc& /*src*/, const ImageDesc& /*dst*/) {
+  return Error{ErrorCode::unsupported, "a GPU blurs no images that do not fit into memory; --device cpu does", {}};
+}
+
 }  // namespace mollify::cli

@@ -24,6 +24,8 @@ class DeviceClient final : public ImageBlurrer {
   [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
   /// Both images lie in memory of allocate().
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
+  /// GPUs have whole images only so far.
+  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
 
  private:
   struct Block {

@@ -195,6 +195,23 @@ std::unique_ptr<Reader> open_reader(std::unique_ptr<ByteSource> source, const Re
   return open_jxl(std::move(source), options);
 }
 
+std::optional<CodecMemory> memory_of_writer(FileFormat format, const Page& page, const WriteOptions& options) {
+  switch (format) {
+    case FileFormat::png:
+      return memory_of_png_writer(page);
+    case FileFormat::jpeg:
+      return memory_of_jpeg_writer(page);
+    case FileFormat::tiff:
+      return memory_of_tiff_writer(page);
+    case FileFormat::exr:
+      return memory_of_exr_writer(page, options.threads);
+    case FileFormat::hdr:
+      return memory_of_hdr_writer(page);
+    default:
+      return std::nullopt;
+  }
+}
+
 std::unique_ptr<Writer> make_writer(FileFormat format, ByteSink& sink, const Document& document, const WriteOptions& options) {
   switch (format) {
     case FileFormat::png:

@@ -76,6 +76,12 @@ struct ReadOptions {
   std::int64_t memory_bytes = std::int64_t{1} << 30;
 };
 
+/// What a reader or a writer takes for itself while the rows of one page pass through it.
+struct CodecMemory {
+  std::int64_t bytes = 0;
+  std::string_view what;  ///< the largest part of it: "a row of tiles"
+};
+
 /// A file that is open. The constructor reads what describes the pictures and the items, and no pixels: it allocates nothing
 /// in proportion to what a header claims.
 class Reader {
@@ -87,6 +93,10 @@ class Reader {
   /// Rows [y, y + count) of a page, into rows that are `row_bytes` apart. Calls come page after page and from top to bottom.
   /// A file that is cut off is a FileError, never grey pixels.
   virtual void read_rows(int page, std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) = 0;
+  /// What read_rows() takes beside the rows of its caller, at most. Unset: it is not known, and pages are read as a whole.
+  [[nodiscard]] virtual std::optional<CodecMemory> memory_of(int /*page*/) const { return std::nullopt; }
+  /// After the last row that is wanted of a page: whether the rest of the file is whole, where rows were read one after the other.
+  virtual void finish(int /*page*/) {}
 };
 
 struct WriteOptions {
@@ -143,6 +153,15 @@ std::unique_ptr<Writer> make_tiff_writer(ByteSink& sink, const Document& documen
 std::unique_ptr<Writer> make_exr_writer(ByteSink& sink, const Document& document, const WriteOptions& options);
 std::unique_ptr<Writer> make_webp_writer(ByteSink& sink, const Document& document, const WriteOptions& options);
 std::unique_ptr<Writer> make_hdr_writer(ByteSink& sink, const Document& document, const WriteOptions& options);
+
+/// What a writer takes for itself while rows of this page of its document come, at most. Unset: it is not known, and pages are written as
+/// a whole.
+[[nodiscard]] std::optional<CodecMemory> memory_of_writer(FileFormat format, const Page& page, const WriteOptions& options);
+[[nodiscard]] CodecMemory memory_of_png_writer(const Page& page);
+[[nodiscard]] CodecMemory memory_of_jpeg_writer(const Page& page);
+[[nodiscard]] CodecMemory memory_of_tiff_writer(const Page& page);
+[[nodiscard]] CodecMemory memory_of_exr_writer(const Page& page, int threads);
+[[nodiscard]] CodecMemory memory_of_hdr_writer(const Page& page);
 
 /// By the first bytes: a format, or FileError that says what the file is ("a DPX file; mollify reads PNG, JPEG, TIFF, ...").
 [[nodiscard]] FileFormat format_of_bytes(ByteSource& source);

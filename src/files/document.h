@@ -232,6 +232,14 @@ struct Page {
   [[nodiscard]] std::int64_t row_bytes() const { return pixel_bytes() * width; }
 };
 
+/// Rows [begin, end) of a page.
+struct RowRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  [[nodiscard]] std::int32_t count() const { return end - begin; }
+  bool operator==(const RowRange&) const = default;
+};
+
 struct Document {
   FileFormat format = FileFormat::png;
   std::vector<Page> pages;

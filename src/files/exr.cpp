@@ -122,6 +122,12 @@ void throw_as_file_error(const std::exception& error) {
   throw FileError(reason.empty() ? "is damaged" : "is damaged; OpenEXR says: " + reason);
 }
 
+double chunk_memory(const Page& page, std::int32_t chunk_width, std::int32_t chunk_rows, bool tiled, int threads) {
+  const double chunk = static_cast<double>(page.pixel_bytes()) * chunk_width * chunk_rows;
+  const double band = tiled ? static_cast<double>(page.row_bytes()) * chunk_rows : 0.0;
+  return band + 3 * chunk * 2 * std::max(threads, 1);
+}
+
 void use_threads(int threads) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);

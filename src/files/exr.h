@@ -77,6 +77,9 @@ struct Headers {
 [[nodiscard]] Headers read_headers(ByteSource& source, std::int64_t most_bytes);
 /// How many rows a chunk of this compression holds; 0 for compressions that are unknown.
 [[nodiscard]] int rows_of_chunk(int compression);
+/// What the library takes to read or write a page in chunks of this size, and a row of tiles where the height of tiles is not 0. It holds a
+/// chunk for each thread twice, as it is stored and as numbers, and its codec may hold a third.
+[[nodiscard]] double chunk_memory(const Page& page, std::int32_t chunk_width, std::int32_t chunk_rows, bool tiled, int threads);
 [[nodiscard]] std::int64_t floor_divide(std::int64_t a, std::int64_t b);
 
 /// Where the last chunk ends.

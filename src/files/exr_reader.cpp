@@ -111,6 +111,14 @@ class ExrReader final : public Reader {
     convert_luminance_chroma(count, into, row_bytes);
   }
 
+  [[nodiscard]] std::optional<CodecMemory> memory_of(int page) const override {
+    const Part& part = headers_.parts[static_cast<std::size_t>(sources_[static_cast<std::size_t>(page)].part)];
+    constexpr double kPlace = 16.0, kOthers = 1 << 20, kMost = 9e18;
+    const double bytes =
+        needed_bytes(part, document_.pages[static_cast<std::size_t>(page)]) + kPlace * static_cast<double>(part.chunks) + kOthers;
+    return CodecMemory{static_cast<std::int64_t>(std::min(bytes, kMost)), part.tiled ? "a row of tiles" : "blocks of rows"};
+  }
+
  private:
   // What describes the pages.
 
@@ -253,13 +261,13 @@ class ExrReader final : public Reader {
     });
   }
 
-  /// The library holds a chunk for each thread twice, as it is stored and as numbers, and its decoder may hold a third.
+  [[nodiscard]] double needed_bytes(const Part& part, const Page& page) const {
+    if (part.tiled) return chunk_memory(page, part.tile_width, part.tile_height, true, options_.threads);
+    return chunk_memory(page, page.width, rows_of_chunk(part.compression), false, options_.threads);
+  }
+
   void check_memory(const Part& part, const Page& page) const {
-    const double pixel_bytes = static_cast<double>(page.pixel_bytes());
-    const double chunk =
-        part.tiled ? pixel_bytes * part.tile_width * part.tile_height : pixel_bytes * page.width * rows_of_chunk(part.compression);
-    const double band = part.tiled ? static_cast<double>(page.row_bytes()) * part.tile_height : 0.0;
-    const double needed = band + 3 * chunk * 2 * std::max(options_.threads, 1);
+    const double needed = needed_bytes(part, page);
     if (needed <= static_cast<double>(options_.memory_bytes)) return;
     constexpr double kMiB = 1 << 20;
     throw FileError("needs " + std::to_string(static_cast<std::int64_t>(needed / kMiB) + 1) +

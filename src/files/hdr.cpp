@@ -133,7 +133,8 @@ class HdrReader final : public Reader {
   void read_rows(int /*page*/, std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) override {
     const Page& page = document_.pages.front();
     row_.resize(static_cast<std::size_t>(page.width));
-    for (std::int32_t i = 0; i < count; ++i, into += row_bytes) {
+    skip_to(y);
+    for (std::int32_t i = 0; i < count; ++i, ++next_row_, into += row_bytes) {
       read_row();
       for (std::size_t x = 0; x < row_.size(); ++x) {
         const Pixel& pixel = row_[x];
@@ -143,13 +144,30 @@ class HdrReader final : public Reader {
         std::memcpy(into + x * sizeof numbers, numbers.data(), sizeof numbers);
       }
     }
-    if (y + count < page.height) return;
+    if (next_row_ == page.height) look_behind();
+  }
+
+  [[nodiscard]] std::optional<CodecMemory> memory_of(int /*page*/) const override {
+    return CodecMemory{document_.pages.front().row_bytes() + (1 << 20), "a row"};
+  }
+
+  void finish(int /*page*/) override {
+    if (next_row_ == document_.pages.front().height) return;
+    skip_to(document_.pages.front().height);
+    look_behind();
+  }
+
+ private:
+  void skip_to(std::int32_t y) {
+    for (; next_row_ < y; ++next_row_) read_row();
+  }
+
+  void look_behind() {
     if (const std::int64_t left = source_->size() - cursor_.position(); left > 0) {
       messages_.add(std::to_string(left) + " bytes after the end of the picture are left out");
     }
   }
 
- private:
   std::string line() {
     std::string text;
     for (;;) {
@@ -287,6 +305,7 @@ class HdrReader final : public Reader {
   Document document_;
   Messages messages_;
   std::vector<Pixel> row_;
+  std::int32_t next_row_ = 0;
 };
 
 class HdrWriter final : public Writer {
@@ -458,6 +477,10 @@ class HdrWriter final : public Writer {
 
 std::unique_ptr<Reader> open_hdr(std::unique_ptr<ByteSource> source, const ReadOptions& options) {
   return std::make_unique<HdrReader>(std::move(source), options);
+}
+CodecMemory memory_of_hdr_writer(const Page& page) {
+  constexpr std::int64_t kGathered = 1 << 18;
+  return {2 * page.row_bytes() + kGathered, "a row"};
 }
 std::unique_ptr<Writer> make_hdr_writer(ByteSink& sink, const Document& document, const WriteOptions& /*options*/) {
   return std::make_unique<HdrWriter>(sink, document);

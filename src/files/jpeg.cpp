@@ -7,6 +7,7 @@
 #include "files/jpeg_items.h"
 #include "files/jpeg_library.h"
 #include "files/jpeg_structure.h"
+#include "files/memory_limit.h"
 
 namespace mollify::files {
 namespace {
@@ -80,6 +81,15 @@ class JpegReader final : public Reader {
     if (info.output_scanline == info.output_height) jpeg_finish_decompress(&info);
   }
 
+  [[nodiscard]] std::optional<CodecMemory> memory_of(int /*page*/) const override { return memory_; }
+
+  void finish(int /*page*/) override {
+    jpeg_decompress_struct& info = decoder_.info();
+    if (!started_ || info.output_scanline == info.output_height) return;
+    skip_to(static_cast<std::int32_t>(info.output_height));
+    jpeg_finish_decompress(&info);
+  }
+
  private:
   static constexpr std::int32_t kRowsAtOnce = 16;
 
@@ -117,9 +127,12 @@ class JpegReader final : public Reader {
     if (least_bytes(info) > source_->size())
       throw FileError("is cut off: its pixels cannot be in " + std::to_string(source_->size()) + " bytes");
     const std::int64_t bytes = jpeg::coefficient_bytes(info.comp_info, info.num_components, info.image_width, info.image_height);
-    if (jpeg_has_multiple_scans(&decoder_.info()) == FALSE || bytes <= memory_bytes_) return;
-    throw FileError("is a progressive JPEG, which takes " + std::to_string(bytes) + " bytes to decode, more than the " +
-                    std::to_string(memory_bytes_) + " that may be used");
+    const bool is_progressive = jpeg_has_multiple_scans(&decoder_.info()) != FALSE;
+    const std::int64_t rows = jpeg::kRowsInWork * std::int64_t{info.image_width} * info.num_components;
+    memory_ = {rows + (is_progressive ? bytes : 0), is_progressive ? "the coefficients of the progressive JPEG" : "some rows"};
+    if (!is_progressive || bytes <= memory_bytes_) return;
+    throw MemoryError("is a progressive JPEG, which takes " + std::to_string(bytes) + " bytes to decode, more than the " +
+                      std::to_string(memory_bytes_) + " that may be used");
   }
 
   void skip_to(std::int32_t y) {
@@ -145,6 +158,7 @@ class JpegReader final : public Reader {
   Structure structure_;
   Decoder decoder_;
   std::int64_t memory_bytes_;
+  CodecMemory memory_;
   Document document_;
   bool started_ = false;
 };

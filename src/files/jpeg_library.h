@@ -69,6 +69,9 @@ class Encoder {
   jpeg_compress_struct info_{};
 };
 
+/// Rows that libjpeg holds of what it decodes or encodes, at most: blocks before and behind each step of its work.
+inline constexpr std::int64_t kRowsInWork = 128;
+
 /// What the coefficients of a picture take, which libjpeg holds all at once where a file has several scans.
 [[nodiscard]] std::int64_t coefficient_bytes(const jpeg_component_info* components, int count, std::int64_t width, std::int64_t height);
 

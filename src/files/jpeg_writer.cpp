@@ -7,6 +7,7 @@
 #include "files/codec.h"
 #include "files/jpeg_items.h"
 #include "files/jpeg_library.h"
+#include "files/memory_limit.h"
 
 namespace mollify::files {
 namespace {
@@ -148,8 +149,8 @@ class JpegWriter final : public Writer {
   void check_memory(std::int64_t memory_bytes) {
     const std::int64_t bytes = jpeg::coefficient_bytes(info().comp_info, info().num_components, page_.width, page_.height);
     if (bytes <= memory_bytes) return;
-    throw FileError("takes " + std::to_string(bytes) + " bytes to write as a progressive JPEG, more than the " +
-                    std::to_string(memory_bytes) + " that may be used");
+    throw MemoryError("takes " + std::to_string(bytes) + " bytes to write as a progressive JPEG, more than the " +
+                      std::to_string(memory_bytes) + " that may be used");
   }
 
   [[nodiscard]] bool has_rgb_ids() const {
@@ -201,6 +202,25 @@ class JpegWriter final : public Writer {
 };
 
 }  // namespace
+
+CodecMemory memory_of_jpeg_writer(const Page& page) {
+  const std::int64_t rows = jpeg::kRowsInWork * page.row_bytes();
+  const auto* coding = std::get_if<JpegCoding>(&page.coding);
+  if (coding == nullptr || coding->components.size() != page.channels.size()) return {rows, "some rows"};
+  std::vector<jpeg_component_info> components;
+  int blocks = 0;
+  for (const JpegCoding::Component& each : coding->components) {
+    jpeg_component_info info{};
+    info.h_samp_factor = each.h;
+    info.v_samp_factor = each.v;
+    components.push_back(info);
+    blocks += each.h * each.v;
+  }
+  const auto count = static_cast<int>(components.size());
+  const bool is_one_scan = !coding->progressive && (count == 1 || (count <= MAX_COMPS_IN_SCAN && blocks <= C_MAX_BLOCKS_IN_MCU));
+  if (is_one_scan) return {rows, "some rows"};
+  return {rows + jpeg::coefficient_bytes(components.data(), count, page.width, page.height), "the coefficients of the progressive JPEG"};
+}
 
 std::unique_ptr<Writer> make_jpeg_writer(ByteSink& sink, const Document& document, const WriteOptions& options) {
   check_page(document);

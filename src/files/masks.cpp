@@ -43,6 +43,17 @@ class MaskedReader final : public Reader {
     }
   }
 
+  [[nodiscard]] std::optional<CodecMemory> memory_of(int page) const override {
+    const Source& source = sources_[static_cast<std::size_t>(page)];
+    std::optional<CodecMemory> memory = inner_->memory_of(source.page);
+    if (!memory || source.mask < 0) return memory;
+    const Page& mask = inner_->document().pages[static_cast<std::size_t>(source.mask)];
+    const std::int64_t bytes = mask.row_bytes() * mask.height;
+    return CodecMemory{memory->bytes + bytes, bytes > memory->bytes ? "the transparency mask" : memory->what};
+  }
+
+  void finish(int page) override { inner_->finish(sources_[static_cast<std::size_t>(page)].page); }
+
  private:
   void join_pages() {
     const std::vector<Page>& pages = inner_->document().pages;

@@ -169,7 +169,7 @@ void scatter(const ConstImageView& from, std::span<const int> channels, double f
 void copy_channel(const PagePixels& from, int channel, const PagePixels& to, int to_channel) {
   const NumberType in = from.page->channels[static_cast<std::size_t>(channel)].type;
   const NumberType out = to.page->channels[static_cast<std::size_t>(to_channel)].type;
-  convert(in, plane_of(from, channel), out, plane_of(to, to_channel), to.page->width, to.page->height, 1.0);
+  convert(in, plane_of(from, channel), out, plane_of(to, to_channel), to.page->width, to.rows.count(), 1.0);
 }
 
 void store_number(NumberType type, double value, std::uint8_t* to) {

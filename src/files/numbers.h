@@ -26,11 +26,12 @@ enum class Scale : std::uint8_t {
 /// The library's format of so many channels, where it has the type.
 [[nodiscard]] std::optional<PixelFormat> library_format(NumberType type, int channels);
 
-/// Pixels of a page, interleaved, each channel in its own type.
+/// Rows of pixels of a page, all or some, interleaved, each channel in its own type.
 struct PagePixels {
   const Page* page = nullptr;
-  std::uint8_t* data = nullptr;
+  std::uint8_t* data = nullptr;  ///< the first pixel of the first of the rows
   std::ptrdiff_t row_bytes = 0;
+  RowRange rows;
 };
 /// Bytes from the beginning of a pixel to a channel.
 [[nodiscard]] std::ptrdiff_t channel_offset(const Page& page, int channel);
@@ -41,7 +42,7 @@ void gather(const PagePixels& from, std::span<const int> channels, const ImageVi
 /// Channel i of `from`, times `factor`, becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
 void scatter(const ConstImageView& from, std::span<const int> channels, double factor, const PagePixels& to);
 
-/// The pixels of one channel, of the size that the page of `to` has; where the types differ, integers are rounded and saturate.
+/// The pixels of one channel, of the size that `to` has; where the types differ, integers are rounded and saturate.
 void copy_channel(const PagePixels& from, int channel, const PagePixels& to, int to_channel);
 /// One number, rounded to the nearest and saturated where the type is one of integers.
 void store_number(NumberType type, double value, std::uint8_t* to);

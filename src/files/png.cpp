@@ -32,6 +32,21 @@ class PngReader final : public Reader {
     }
   }
 
+  [[nodiscard]] std::optional<CodecMemory> memory_of(int page) const override {
+    const Page& described = contents_.document.pages[static_cast<std::size_t>(page)];
+    const std::int64_t picture = described.row_bytes() * described.height;
+    const std::int64_t decoder = png::Decoder::memory_bytes(described.row_bytes()) + described.row_bytes();
+    constexpr std::int64_t kCanvases = 2;  // what is shown, and what a frame covers
+    if (described.kind == PageKind::frame)
+      return CodecMemory{(kCanvases + (contents_.header.interlaced ? 1 : 0)) * picture + decoder, "the frames of the animation"};
+    if (contents_.header.interlaced) return CodecMemory{picture + decoder, "the interlaced picture"};
+    return CodecMemory{decoder, "a row"};
+  }
+
+  void finish(int /*page*/) override {
+    while (decoder_ && decoder_->next_row() < contents_.document.pages.front().height) decoder_->read_row(row_.data());
+  }
+
  private:
   static void copy_rows(const Page& page, const std::uint8_t* from, std::int32_t y, std::int32_t count, std::uint8_t* into,
                         std::ptrdiff_t row_bytes) {

@@ -151,6 +151,15 @@ class PngWriter final : public Writer {
 
 }  // namespace
 
+CodecMemory memory_of_png_writer(const Page& page) {
+  constexpr std::int64_t kRows = 4, kDeflate = 1 << 20;
+  const std::int64_t encoder = kRows * page.row_bytes() + kDeflate;
+  const auto* coding = std::get_if<PngCoding>(&page.coding);
+  if (coding == nullptr || !coding->interlaced) return {encoder, "a row"};
+  constexpr std::int64_t kGrowth = 2;  // it is gathered in a buffer that doubles
+  return {encoder + kGrowth * page.row_bytes() * page.height, "the interlaced picture"};
+}
+
 std::unique_ptr<Writer> make_png_writer(ByteSink& sink, const Document& document, const WriteOptions& options) {
   return std::make_unique<PngWriter>(sink, document, options);
 }

@@ -1,9 +1,12 @@
 // How the directories of a file belong together: pages, levels, masks, planes behind one directory.
 #include "files/tiff_pages.h"
 
+#include <tiff.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -212,6 +215,16 @@ class InventoryTaker {
 };
 
 }  // namespace
+
+std::int64_t Layout::strile_row_bytes() const {
+  if (mixed_bits.empty()) return sample.row_bytes(std::int64_t{strile_width} * strile_samples());
+  const std::int64_t bits = std::accumulate(mixed_bits.begin(), mixed_bits.end(), std::int64_t{0});
+  return (bits * strile_width + 7) / 8;
+}
+
+bool Layout::reads_directly() const {
+  return compression == COMPRESSION_NONE && !tiled && !packs_blocks && !has_small_planes();
+}
 
 Inventory take_inventory(const StructureReader& file, std::int64_t memory_bytes, Messages& messages) {
   return InventoryTaker(file, memory_bytes, messages).take();

@@ -30,6 +30,14 @@ struct Layout {
 
   [[nodiscard]] NumberType stored_type() const { return number_type(sample); }
   [[nodiscard]] std::int64_t stored_pixel_bytes() const { return std::int64_t{samples} * bytes_of(stored_type()); }
+  [[nodiscard]] int planes() const { return planar ? samples : 1; }
+  [[nodiscard]] int strile_samples() const { return planar ? 1 : samples; }
+  /// Of a strip or a tile as libtiff decodes it.
+  [[nodiscard]] std::int64_t strile_row_bytes() const;
+  /// Planes of chrominances with fewer pixels.
+  [[nodiscard]] bool has_small_planes() const { return conversion == Conversion::ycbcr && planar && ycbcr.h * ycbcr.v > 1; }
+  /// Strips without compression are read without libtiff, which would hold whole strips.
+  [[nodiscard]] bool reads_directly() const;
 };
 
 struct PageOfFile {

@@ -1,7 +1,6 @@
 // Reads TIFF files: one row of strips or tiles at a time.
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "files/numbers.h"
@@ -14,20 +13,41 @@ namespace {
 
 using namespace tiff;
 
+/// Rows that are decoded at once.
+std::int64_t rows_of_band(const PageOfFile& page) {
+  constexpr std::int64_t kBytes = 1 << 20;
+  const Layout& layout = page.layout;
+  const std::int64_t rows =
+      layout.reads_directly() ? kBytes / std::max<std::int64_t>(1, layout.strile_row_bytes()) : std::int64_t{layout.strile_rows};
+  return std::clamp<std::int64_t>(rows, 1, page.page.height);
+}
+
+/// The band, a strip or tile as it is decoded and as it is stored, and where all of them are.
+CodecMemory memory_of_page(const PageOfFile& page) {
+  const Layout& layout = page.layout;
+  const auto columns = static_cast<double>(page.page.width) / layout.strile_width;
+  const auto rows = static_cast<double>(page.page.height) / layout.strile_rows;
+  constexpr double kPlace = 16.0, kDecoder = 1 << 18;
+  const std::int64_t band_rows = rows_of_band(page);
+  const double strile =
+      static_cast<double>(layout.strile_row_bytes()) * static_cast<double>(layout.reads_directly() ? band_rows : layout.strile_rows);
+  const double bytes = static_cast<double>(layout.stored_pixel_bytes() * page.page.width) * static_cast<double>(band_rows) + 2.0 * strile +
+                       kPlace * (columns + 1.0) * (rows + 1.0) * layout.planes() + kDecoder;
+  constexpr double kMost = 9e18;
+  return {static_cast<std::int64_t>(std::min(bytes, kMost)), layout.tiled ? "a row of tiles" : "a strip"};
+}
+
 // Decodes one page, top to bottom.
 class PageDecoder {
  public:
   PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes, Messages& messages)
       : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps), messages_(messages) {
     if (layout_.mixed_bits.empty()) prepare_library();
-    band_rows_ = reads_directly() ? direct_rows() : std::min<std::int64_t>(layout_.strile_rows, page_.height);
+    band_rows_ = rows_of_band(page);
     stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
-    std::int64_t most = 0;
-    const std::int64_t strile = reads_directly() ? band_rows_ * file_row_bytes() : static_cast<std::int64_t>(strile_bytes());
-    if (__builtin_mul_overflow(stored_row_bytes_, band_rows_, &most) || __builtin_add_overflow(most, strile, &most) ||
-        most > memory_bytes) {
-      throw FileError("has strips or tiles that need " + std::to_string(most >> 20) + " MB of memory, more than may be used");
-    }
+    const std::int64_t needed = memory_of_page(page).bytes;
+    if (needed > memory_bytes)
+      throw FileError("has strips or tiles that need " + std::to_string(needed >> 20) + " MB of memory, more than may be used");
   }
 
   void read(std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) {
@@ -49,26 +69,6 @@ class PageDecoder {
   std::int64_t band_begin_ = 0, band_count_ = 0;
   Bytes band_, strile_, samples_;
 
-  // Pixels without compression are read without libtiff, which would hold whole strips.
-  [[nodiscard]] bool reads_directly() const {
-    return layout_.compression == COMPRESSION_NONE && !layout_.tiled && !layout_.packs_blocks && !has_small_planes();
-  }
-  /// Planes of chrominances with fewer pixels.
-  [[nodiscard]] bool has_small_planes() const {
-    return layout_.conversion == Conversion::ycbcr && layout_.planar && layout_.ycbcr.h * layout_.ycbcr.v > 1;
-  }
-  [[nodiscard]] int strile_samples() const { return layout_.planar ? 1 : layout_.samples; }
-  [[nodiscard]] std::int64_t file_row_bytes() const {
-    if (!layout_.mixed_bits.empty()) {
-      const std::int64_t bits = std::accumulate(layout_.mixed_bits.begin(), layout_.mixed_bits.end(), std::int64_t{0});
-      return (bits * layout_.strile_width + 7) / 8;
-    }
-    return layout_.sample.row_bytes(std::int64_t{layout_.strile_width} * strile_samples());
-  }
-  [[nodiscard]] std::int64_t direct_rows() const {
-    constexpr std::int64_t kBytes = 1 << 20;
-    return std::clamp<std::int64_t>(kBytes / std::max<std::int64_t>(1, file_row_bytes()), 1, page_.height);
-  }
   [[nodiscard]] tmsize_t strile_bytes() const {
     const tmsize_t bytes = layout_.tiled ? TIFFTileSize(library_.handle()) : TIFFStripSize(library_.handle());
     library_.check(bytes > 0);
@@ -93,18 +93,17 @@ class PageDecoder {
     }
     // Where libtiff understands a page otherwise, its rows have another length.
     const tmsize_t row = layout_.tiled ? TIFFTileRowSize(handle) : TIFFScanlineSize(handle);
-    if (!layout_.packs_blocks && row != file_row_bytes()) throw FileError("has a page whose tags contradict each other");
+    if (!layout_.packs_blocks && row != layout_.strile_row_bytes()) throw FileError("has a page whose tags contradict each other");
   }
 
   void load_band(std::int64_t row) {
-    band_begin_ = row - row % (reads_directly() ? 1 : layout_.strile_rows);
+    band_begin_ = row - row % (layout_.reads_directly() ? 1 : layout_.strile_rows);
     band_count_ = std::min(band_rows_, page_.height - band_begin_);
-    if (reads_directly()) band_count_ = std::min(band_count_, layout_.strile_rows - row % layout_.strile_rows);
+    if (layout_.reads_directly()) band_count_ = std::min(band_count_, layout_.strile_rows - row % layout_.strile_rows);
     if (layout_.plane_offset) band_count_ = std::min(band_rows_, page_.height - band_begin_);
     band_.resize(static_cast<std::size_t>(band_rows_ * stored_row_bytes_));
-    const int planes = layout_.planar ? layout_.samples : 1;
-    for (int plane = 0; plane < planes; ++plane) {
-      if (reads_directly()) {
+    for (int plane = 0; plane < layout_.planes(); ++plane) {
+      if (layout_.reads_directly()) {
         load_direct(plane);
         continue;
       }
@@ -113,16 +112,16 @@ class PageDecoder {
   }
 
   void load_direct(int plane) {
-    const std::int64_t bytes = band_count_ * file_row_bytes();
+    const std::int64_t bytes = band_count_ * layout_.strile_row_bytes();
     std::int64_t offset = 0;
     if (layout_.plane_offset) {
-      offset = *layout_.plane_offset + band_begin_ * file_row_bytes();
+      offset = *layout_.plane_offset + band_begin_ * layout_.strile_row_bytes();
     } else {
       const auto down = (static_cast<std::uint32_t>(page_.height) + layout_.strile_rows - 1) / layout_.strile_rows;
       const auto strip = static_cast<std::uint32_t>(band_begin_ / layout_.strile_rows + std::int64_t{plane} * down);
       if (layout_.mixed_bits.empty() && is_left_out(strip)) return fill(0, page_.width, plane);
       const std::uint64_t begin = layout_.mixed_bits.empty() ? TIFFGetStrileOffset(library_.handle(), strip) : layout_.strip_offsets[strip];
-      offset = static_cast<std::int64_t>(begin) + band_begin_ % layout_.strile_rows * file_row_bytes();
+      offset = static_cast<std::int64_t>(begin) + band_begin_ % layout_.strile_rows * layout_.strile_row_bytes();
     }
     strile_ = read_exactly(source_, offset, bytes);
     if (layout_.reverses_bits) TIFFReverseBits(strile_.data(), static_cast<tmsize_t>(bytes));
@@ -145,13 +144,13 @@ class PageDecoder {
                                                : TIFFComputeStrip(handle, row, static_cast<std::uint16_t>(plane));
     if (is_left_out(strile)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
     const std::int64_t rows = layout_.tiled ? layout_.strile_rows : band_count_;
-    if (has_small_planes() && plane > 0) return load_small_plane(strile, x, plane, rows);
+    if (layout_.has_small_planes() && plane > 0) return load_small_plane(strile, x, plane, rows);
     const tmsize_t size = strile_bytes();
     strile_.resize(static_cast<std::size_t>(size));
     const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(handle, strile, strile_.data(), size)
                                        : TIFFReadEncodedStrip(handle, strile, strile_.data(), size);
     library_.check(got >= 0);
-    if (!layout_.packs_blocks && got < rows * file_row_bytes()) throw FileError("is damaged: a strip or tile is too short");
+    if (!layout_.packs_blocks && got < rows * layout_.strile_row_bytes()) throw FileError("is damaged: a strip or tile is too short");
     place_strile(x, plane);
   }
 
@@ -193,9 +192,9 @@ class PageDecoder {
     }
     const SampleScale scale = layout_.conversion == Conversion::palette ? SampleScale::none : SampleScale::full;
     const auto size = static_cast<std::size_t>(bytes_of(layout_.stored_type()));
-    const std::int64_t count = width * strile_samples();
+    const std::int64_t count = width * layout_.strile_samples();
     for (std::int64_t row = 0; row < band_count_; ++row) {
-      const std::uint8_t* from = strile_.data() + row * file_row_bytes();
+      const std::uint8_t* from = strile_.data() + row * layout_.strile_row_bytes();
       if (!layout_.mixed_bits.empty()) {
         unpack_mixed(layout_.mixed_bits, layout_.stored_type(), from, width, place(row, x, 0));
         continue;
@@ -217,7 +216,7 @@ class PageDecoder {
     std::array<std::uint8_t, 8> value{};
     store_number(type, layout_.fill, value.data());
     for (std::int64_t row = 0; row < band_count_; ++row) {
-      for (std::int64_t i = 0; i < width * strile_samples(); ++i) {
+      for (std::int64_t i = 0; i < width * layout_.strile_samples(); ++i) {
         std::uint8_t* to = layout_.planar ? place(row, x + i, plane) : place(row, x, 0) + i * bytes_of(type);
         std::memcpy(to, value.data(), static_cast<std::size_t>(bytes_of(type)));
       }
@@ -268,6 +267,10 @@ class TiffReader final : public Reader {
       decoded_page_ = page;
     }
     decoder_->read(y, count, into, row_bytes);
+  }
+
+  [[nodiscard]] std::optional<CodecMemory> memory_of(int page) const override {
+    return memory_of_page(pages_[static_cast<std::size_t>(page)]);
   }
 
  private:

@@ -235,6 +235,17 @@ class TiffWriter final : public Writer {
 
 }  // namespace
 
+CodecMemory memory_of_tiff_writer(const Page& page) {
+  Messages untold;
+  const PageLayout layout = layout_of(page, untold);
+  constexpr std::int64_t kPlace = 64, kEncoder = 1 << 19, kLzmaEncoder = 100 << 20;
+  const std::int64_t across = (page.width + std::int64_t{layout.strile_width} - 1) / layout.strile_width;
+  const std::int64_t down = (page.height + std::int64_t{layout.strile_rows} - 1) / layout.strile_rows;
+  const std::int64_t strile = layout.strile_row_bytes() * layout.strile_rows;
+  const std::int64_t encoder = layout.compression == COMPRESSION_LZMA ? kLzmaEncoder : kEncoder;
+  return {(across * strile + kPlace * across * down) * layout.planes() + 2 * strile + encoder, layout.tiled ? "a row of tiles" : "a strip"};
+}
+
 std::unique_ptr<Writer> make_tiff_writer(ByteSink& sink, const Document& document, const WriteOptions& options) {
   return std::make_unique<TiffWriter>(sink, document, options);
 }

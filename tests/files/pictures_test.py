@@ -283,7 +283,7 @@ class Windows(ToolTest):
         self.assertIn("display window", self.fails("a.exr", "b.tif"))
         struct.pack_into("<4i", data, at, 0, 0, 200000, 200000)
         self.path("a.exr").write_bytes(data)
-        self.assertIn("memory", self.fails("a.exr", "b.tif", "--memory", "1G"))
+        self.assertIn("are too few for so many pixels", self.fails("a.exr", "b.tif", "--memory", "1G"))
 
 
 if __name__ == "__main__":

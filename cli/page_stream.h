@@ -1,0 +1,67 @@
+// One page from its reader to its writer, some rows at a time: for pages that do not fit into memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blur_file.h"
+#include "files/codec.h"
+#include "page_blur.h"
+
+namespace mollify::cli {
+
+/// Whether a test asks for strips of pages that fit into memory.
+[[nodiscard]] bool must_stream();
+
+/// What reading and writing take beside the rows of a page.
+struct CodecNeeds {
+  std::int64_t bytes = 0;
+  std::string what;  ///< the largest part of it
+};
+
+/// Strips of a result, and the rows of the source that they need.
+class StripPlan {
+ public:
+  /// Strips that take `memory_bytes` at most with all that is needed for them. Throws Failure, with the name of the source, where there
+  /// are none.
+  StripPlan(const std::string& path, const PageBlur& blur, const files::Page& result, const CodecNeeds& codecs, std::int64_t memory_bytes);
+
+  [[nodiscard]] std::int32_t rows() const { return rows_; }
+  struct Strip {
+    files::RowRange result, source;
+  };
+  [[nodiscard]] const std::vector<Strip>& strips() const { return strips_; }
+  /// The most that a strip needs at once.
+  [[nodiscard]] std::int32_t source_rows() const { return source_rows_; }
+
+ private:
+  std::int32_t rows_ = 0;
+  std::int32_t source_rows_ = 0;
+  std::vector<Strip> strips_;
+};
+
+/// Rows of a page of a source, with the zeros around it, that slide down the page. Each row is read once.
+class SlidingRows {
+ public:
+  SlidingRows(files::Reader& reader, const files::PageWork& work, const files::Page& page, std::int32_t most_rows);
+
+  /// The rows of the page; calls come from top to bottom.
+  [[nodiscard]] files::PagePixels rows(files::RowRange wanted);
+  /// Bytes of rows that such a call reads.
+  [[nodiscard]] std::int64_t bytes_to_read(files::RowRange wanted) const;
+
+ private:
+  void read(files::RowRange rows);
+  [[nodiscard]] std::uint8_t* row(std::int32_t y) { return pixels_.data() + (y - held_.begin) * row_bytes_; }
+
+  files::Reader& reader_;
+  const files::PageWork& work_;
+  const files::Page& page_;
+  std::ptrdiff_t row_bytes_;
+  files::RowRange held_;
+  files::Bytes pixels_;
+};
+
+}  // namespace mollify::cli
