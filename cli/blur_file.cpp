@@ -250,6 +250,7 @@ class FileBlur {
       say(BlurStage::writing, strip.result.count() * page.row_bytes());
       writer_->write_rows(static_cast<int>(index), strip.result.begin, strip.result.count(), result.data(), page.row_bytes());
       report_.write_seconds += watch_.lap();
+      say_progress(index, strip.result.end);
     }
     reader_->finish(work.source);
     report_.read_seconds += watch_.lap();
@@ -324,6 +325,18 @@ class FileBlur {
 
   void add(const files::Messages& messages) {
     for (const std::string& message : messages.all()) messages_.add(message);
+  }
+
+  /// So many rows of a page are written, and the pages before it.
+  void say_progress(std::size_t index, std::int32_t rows) const {
+    if (!request_.on_progress) return;
+    std::int64_t done = 0, all = 0;
+    for (std::size_t i = 0; i < plan_.pages.size(); ++i) {
+      const Page& page = plan_.document.pages[i];
+      if (i <= index) done += std::int64_t{page.width} * (i < index ? page.height : rows);
+      all += std::int64_t{page.width} * page.height;
+    }
+    request_.on_progress(done, all);
   }
 
   void say(BlurStage stage, std::int64_t bytes) const {

@@ -29,6 +29,9 @@ enum class BlurStage : std::uint8_t { blurring, reading, writing };
 /// next call.
 using StageObserver = std::function<void(BlurStage stage, std::int64_t bytes)>;
 
+/// Called while a file is streamed: pixels of the result that are written, of all that it will have.
+using ProgressObserver = std::function<void(std::int64_t done, std::int64_t all)>;
+
 struct BlurRequest {
   BlurSpec spec;                      ///< alpha, transfer function, region and border values are set for each file
   std::vector<double> border_values;  ///< none, one for all channels, or one a channel
@@ -39,6 +42,7 @@ struct BlurRequest {
   bool replaces = false;                                                 ///< the result a file that has its name
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();  ///< that one file may take
   std::int64_t max_pixels = std::numeric_limits<std::int64_t>::max();    ///< of one page
+  ProgressObserver on_progress{};                                        ///< unset: nobody watches
   StageObserver on_stage{};                                              ///< unset: nobody watches
 };
 

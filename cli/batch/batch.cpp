@@ -164,6 +164,10 @@ class Batch {
     const std::optional<Json> message = slot.process->receive();
     if (!message) return take_end(slot);
     if (message->contains("stage")) return take_stage(slot, *message);
+    if (message->contains("progress")) {
+      if (slot.job != nullptr) reporter_.progress(*slot.job, (*message)["progress"], (*message)["of"]);
+      return;
+    }
     if (message->contains("ready")) return take_ready(slot, *message);
     if (slot.job == nullptr) throw Failure{message->value("exit_code", kExitFailure), message->value("failed", "a worker is out of order")};
     const FileJob& job = *std::exchange(slot.job, nullptr);

@@ -27,6 +27,14 @@ void Reporter::begin(const FileJob& job) {
   progress_.show(done_ + failures_, printable(job.in));
 }
 
+void Reporter::progress(const FileJob& job, std::int64_t done_pixels, std::int64_t all_pixels) {
+  constexpr std::int64_t kMegapixel = 1'000'000;
+  if (options_.is_batch) return;
+  const auto megapixels = [](std::int64_t pixels) { return static_cast<std::size_t>((pixels + kMegapixel - 1) / kMegapixel); };
+  if (!pixels_) pixels_.emplace(megapixels(all_pixels), !options_.quiet && !options_.json);
+  pixels_->show(megapixels(done_pixels), "megapixels of " + printable(job.in));
+}
+
 void Reporter::note(const std::string& message) {
   progress_.clear();
   complain(message);
@@ -34,6 +42,7 @@ void Reporter::note(const std::string& message) {
 
 void Reporter::done(const FileJob& job, BlurReport report) {
   ++done_;
+  pixels_.reset();
   if (!options_.note.empty()) report.notes.push_back(options_.note);
   progress_.clear();
   if (options_.json) {
@@ -60,6 +69,7 @@ void Reporter::print_dry(const FileJob& job, const BlurReport& report) {
 
 void Reporter::failed(const FileJob& job, const std::string& reason) {
   ++failures_;
+  pixels_.reset();
   progress_.clear();
   if (options_.json) print_json(job, nullptr, reason);
   if (options_.is_batch) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "batch/file_jobs.h"
@@ -26,6 +28,8 @@ class Reporter {
   Reporter(const ReporterOptions& options, std::size_t files);
 
   void begin(const FileJob& job);
+  /// Of a file that is streamed. In a batch the bar is that of its files.
+  void progress(const FileJob& job, std::int64_t done_pixels, std::int64_t all_pixels);
   void done(const FileJob& job, BlurReport report);
   void failed(const FileJob& job, const std::string& reason);
   /// In a dry run, a source that cannot be examined without losing it.
@@ -48,6 +52,7 @@ class Reporter {
   std::size_t files_;
   std::FILE* text_;
   ProgressBar progress_;
+  std::optional<ProgressBar> pixels_;  ///< of a single file that is streamed, in megapixels
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::size_t done_ = 0;
   std::size_t failures_ = 0;

@@ -127,6 +127,7 @@ Json blur_one(const Json& job, const std::vector<Descriptor>& open_files, const 
 
 void work(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, BlurRequest request, ImageBlurrer& blurrer) {
   request.memory_bytes = memory_for_pixels(settings["memory_bytes"]);
+  request.on_progress = [&wire](std::int64_t done, std::int64_t all) { wire.send({{"progress", done}, {"of", all}}); };
   request.on_stage = [&wire](BlurStage stage, std::int64_t bytes) { wire.send({{"stage", stage}, {"bytes", bytes}}); };
   limit_memory(settings["memory_bytes"]);
   while (true) {

@@ -3,6 +3,7 @@ import itertools
 import json
 import os
 import pathlib
+import pty
 import random
 import resource
 import signal
@@ -128,6 +129,20 @@ class TiffTest(LargeFilesTest):
         self.write(some_numbers((4000, 5000), "u1"), compression="lzw", rowsperstrip=4000)
         done = self.try_to_blur("a.tif", "out.tif", "--gaussian", 3, "--memory", "24M")
         self.assert_refused(done, "a strip", "--memory")
+
+    def test_progress_on_a_terminal(self):
+        self.write(some_numbers((3000, 1000), "u1"))
+        environment = {**os.environ, "MOLLIFY_TEST_STRIP_ROWS": "500"}
+        for options, is_drawn in [((), True), (("--quiet",), False), (("--json",), False)]:
+            ours, theirs = pty.openpty()
+            words = [TOOL, "blur", self.path("a.tif"), self.path("out.tif"), "--gaussian", "2", "--force", *options]
+            subprocess.run(words, stdout=subprocess.DEVNULL, stderr=theirs, check=True, timeout=100, env=environment)
+            os.write(theirs, b"end")
+            os.close(theirs)
+            bar = os.read(ours, 100000).decode()
+            os.close(ours)
+            for word in ("1/3", "2/3", "/s", "left", "megapixels of"):
+                self.assertEqual(word in bar, is_drawn, bar)
 
     def test_killed_in_the_middle(self):
         self.write(some_numbers((3000, 1500), "u1"), compression="adobe_deflate", rowsperstrip=16)
