@@ -1,11 +1,16 @@
 #include "windows_support.h"
 
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
+#include <random>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "fuzz/random_case.h"
 #include "support.h"
@@ -14,6 +19,62 @@ namespace mollify::test {
 
 using cases::Case;
 using cases::Random;
+
+namespace {
+
+/// Places that cut [0, length) into pieces.
+std::vector<std::int32_t> random_cuts(Random& random, std::int32_t length) {
+  std::vector<std::int32_t> cuts{0, length};
+  for (std::size_t i = random.below(4); i > 0; --i) cuts.push_back(random.between(0, length));
+  std::ranges::sort(cuts);
+  const auto same = std::ranges::unique(cuts);
+  cuts.erase(same.begin(), same.end());
+  return cuts;
+}
+
+/// Rectangles that make up an image, in any order.
+std::vector<Rect> random_pieces(Random& random, const ImageDesc& desc) {
+  const std::vector<std::int32_t> columns = random_cuts(random, desc.width), rows = random_cuts(random, desc.height);
+  std::vector<Rect> pieces;
+  for (std::size_t j = 0; j + 1 < rows.size(); ++j) {
+    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+      pieces.push_back({columns[i], rows[j], columns[i + 1] - columns[i], rows[j + 1] - rows[j]});
+      std::swap(pieces.back(), pieces[random.below(pieces.size())]);
+    }
+  }
+  return pieces;
+}
+
+/// The image that windows of it make up one after the other.
+Pixels in_windows(const Executable& executable, const ConstImageView& src, Random& random) {
+  const Plan& plan = executable.plan();
+  Pixels result = Pixels::constant(plan.dst, 0.0);
+  for (const Rect& piece : random_pieces(random, plan.dst)) {
+    SourceWindows source(src);
+    for (const Rect& needed : region_of(plan, piece)) source.add_stacked(needed, random);
+    Result<Workspace> workspace = executable.make_workspace(PerAxis<std::int32_t>{piece.width, piece.height});
+    if (!workspace) throw std::runtime_error(workspace.error().message);
+    const Status status = executable.run(source.windows(), {crop(result.view(), piece), piece.x, piece.y}, *workspace);
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+  return result;
+}
+
+/// Whether the algorithm can run the case, and then whether windows give its bits.
+bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, const Device& device, Random& random) {
+  const Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device.info(), {algorithm, Overlap::none});
+  if (!plan || !plan->halo) return false;
+  const Result<Executable> executable = device.prepare(*plan);
+  if (!executable) throw std::runtime_error(executable.error().message);
+  const Pixels src = Pixels::random(c.src, c.seed, c.spec);
+  Pixels whole(c.dst);
+  Result<Workspace> workspace = executable->make_workspace();
+  EXPECT_TRUE(workspace && executable->run(src.view(), whole.view(), *workspace));
+  EXPECT_EQ(in_windows(*executable, src.view(), random), whole) << cases::name(c) << " by " << to_string(plan->algorithm);
+  return true;
+}
+
+}  // namespace
 
 GuardedPixels::GuardedPixels(const ImageDesc& desc, Side side) : desc_(desc) {
   const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
@@ -36,6 +97,27 @@ GuardedPixels::~GuardedPixels() {
 void copy_rows(const ConstImageView& from, const ImageView& to) {
   const auto bytes = static_cast<std::size_t>(from.desc.row_payload_bytes());
   for (std::int32_t y = 0; y < from.desc.height; ++y) std::memcpy(to.row(y), from.row(y), bytes);
+}
+
+void SourceWindows::add(const Rect& place, GuardedPixels::Side side) {
+  const GuardedPixels& pixels = pixels_.emplace_back(ImageDesc{place.width, place.height, image_.desc.format}, side);
+  copy_rows(crop(image_, place), pixels.view());
+  windows_.push_back({pixels.view(), place.x, place.y});
+}
+
+void SourceWindows::add_stacked(const Rect& place, Random& random) {
+  for (std::int32_t y = 0; y < place.height;) {
+    const std::int32_t rows = random.one_in(2) ? place.height - y : random.between(1, place.height - y);
+    add({place.x, place.y + y, place.width, rows}, random.one_in(2) ? GuardedPixels::Side::begin : GuardedPixels::Side::end);
+    y += rows;
+    std::swap(windows_.back(), windows_[random.below(windows_.size())]);
+  }
+}
+
+std::vector<Rect> region_of(const Plan& plan, const Rect& destination) {
+  Result<std::vector<Rect>> region = plan.source_region(destination);
+  if (!region) throw std::runtime_error(region.error().message);
+  return std::move(*region);
 }
 
 std::vector<AlgorithmChoice> random_choices(Random& random) {
@@ -67,6 +149,19 @@ Case windowed_case(Random& random) {
   for (double& value : c.spec.border.value) value = random.uniform();
   c.dst = destination_desc(c.spec, c.src, c.src.format);
   return c;
+}
+
+void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  for (int tried = 0; cases > 0 && !testing::Test::HasFailure() && tried < 20'000; ++tried) {
+    const Case c = windowed_case(random);
+    for (const AlgorithmChoice& choice : random_choices(random)) {
+      if (choice.id == algorithm && expect_same_bits(c, choice, random.pick(devices), random)) --cases;
+    }
+  }
+  EXPECT_LE(cases, 0) << "too few cases were for " << algorithm;
 }
 
 }  // namespace mollify::test

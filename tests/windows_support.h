@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "cases/cases.h"
@@ -31,6 +34,29 @@ class GuardedPixels {
 };
 
 void copy_rows(const ConstImageView& from, const ImageView& to);
+
+/// Windows of an image that lie far from each other in memory, each as large as it is asked to be.
+class SourceWindows {
+ public:
+  explicit SourceWindows(const ConstImageView& image) : image_(image) {}
+
+  void add(const Rect& place, GuardedPixels::Side side);
+  /// The rectangle in a few windows, one above the other, in any order.
+  void add_stacked(const Rect& place, cases::Random& random);
+
+  [[nodiscard]] std::span<const ConstWindow> windows() const { return windows_; }
+
+ private:
+  ConstImageView image_;
+  std::deque<GuardedPixels> pixels_;
+  std::vector<ConstWindow> windows_;
+};
+
+[[nodiscard]] std::vector<Rect> region_of(const Plan& plan, const Rect& destination);
+
+/// On so many cases at random that the algorithm can run on windows, with options at random, on one of the devices each: windows give the
+/// bits of the whole.
+void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases);
 
 /// Every algorithm twice: with options at random, and without any.
 [[nodiscard]] std::vector<AlgorithmChoice> random_choices(cases::Random& random);

@@ -40,8 +40,10 @@ struct Proposal {
   std::int64_t moved_bytes = 0;
   /// See Plan::reach. Unset: what the taps, windows and matrices of the passes cover together, each pass after the other.
   std::optional<PerAxis<Reach>> reach;
-  /// See Plan::halo. Unset: as far as the taps, windows and matrices of the passes reach together. GPUs: not looked at.
+  /// See Plan::halo. Unset: as far as the taps, windows and matrices of the passes reach together.
   std::optional<PerAxis<Halo>> halo;
+  /// GPU: a part of the source that begins at multiples of these pixels gives its pixels the bits of the whole. Unset: that is not known.
+  std::optional<PerAxis<std::int32_t>> window_blocks{};
   std::vector<ImageDesc> intermediates;  ///< GPU: the planner counts their bytes, and those of a workspace
   std::int64_t scratch_bytes = 0;        ///< CPU: of one call in flight
   std::int64_t intermediate_bytes = 0;   ///< CPU: of that, what one pass leaves for the next

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "api/window_plans.h"
 #include "backends/backend.h"
 #include "base/source_region.h"
 #include "base/views.h"
@@ -23,13 +24,19 @@ Status check_window(std::string_view what, const ConstWindow& window, const Imag
 
 }  // namespace
 
-Result<std::unique_ptr<WorkspaceImpl>> ExecutableImpl::make_window_workspace(PerAxis<std::int32_t> /*largest*/) const {
+Result<std::shared_ptr<const ExecutableImpl>> ExecutableImpl::prepare_window(const Plan& /*plan*/) const {
   return Error{ErrorCode::internal, "the backend has no windows", {}};
 }
 
-Status ExecutableImpl::run_window(std::span<const ConstWindow> /*src*/, const SourceNeeds& /*needs*/, const Window& /*dst*/,
-                                  WorkspaceImpl& /*workspace*/, const RunControl& /*control*/) const {
-  return Error{ErrorCode::internal, "the backend has no windows", {}};
+Result<std::unique_ptr<WorkspaceImpl>> ExecutableImpl::make_window_workspace(PerAxis<std::int32_t> /*largest*/) const {
+  return std::unique_ptr<WorkspaceImpl>(std::make_unique<WindowPlans>(*this));
+}
+
+Status ExecutableImpl::run_window(std::span<const ConstWindow> src, const SourceNeeds& /*needs*/, const Window& dst,
+                                  WorkspaceImpl& workspace, const RunControl& control) const {
+  auto* plans = dynamic_cast<WindowPlans*>(&workspace);
+  if (plans == nullptr) return invalid("the workspace was made for whole images");
+  return plans->run(src, dst, control);
 }
 
 Workspace::Workspace(std::unique_ptr<WorkspaceImpl> impl, std::shared_ptr<const ExecutableImpl> owner)

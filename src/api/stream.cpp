@@ -106,7 +106,7 @@ Status check_order(const Plan& plan) {
 }  // namespace
 
 Result<std::unique_ptr<StreamImpl>> ExecutableImpl::make_stream() const {
-  return Error{ErrorCode::internal, "the backend has no streams", {}};
+  return Error{ErrorCode::unsupported, "the " + std::string(name(plan_.device.backend)) + " backend has no streams: run it on windows", {}};
 }
 
 class Stream::State {

@@ -58,7 +58,11 @@ class ExecutableImpl {
   /// The views have been checked against the plan; as many sources as destinations, of whatever the workspace is for.
   [[nodiscard]] virtual Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const = 0;
 
-  /// Of a plan that has a halo.
+  // Windows, of a plan that has a halo. A backend has windows of its own, or it makes an image of each: then it has only the first
+  // function, which the other two use.
+
+  /// Prepares the plan of a window, which was made for this device.
+  [[nodiscard]] virtual Result<std::shared_ptr<const ExecutableImpl>> prepare_window(const Plan& plan) const;
   [[nodiscard]] virtual Result<std::unique_ptr<WorkspaceImpl>> make_window_workspace(PerAxis<std::int32_t> largest) const;
   /// The windows have been checked against the plan: those of the source hold what is needed.
   [[nodiscard]] virtual Status run_window(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst,

@@ -221,11 +221,13 @@ PerAxis<Reach> reach_of(const Proposal& proposal, const ImageDesc& src) {
   return {longer({}, own.x.before, own.x.after, src.width), longer({}, own.y.before, own.y.after, src.height)};
 }
 
-/// Where the algorithm does not say so, it reads no more than what acts on a pixel.
-PerAxis<Halo> halo_of(const Proposal& proposal, const PerAxis<Reach>& reach) {
-  if (proposal.halo) return *proposal.halo;
-  const auto on_axis = [](const Reach& r) { return Halo{{.pixels = r.before}, {.pixels = r.after}}; };
-  return {on_axis(reach.x), on_axis(reach.y)};
+/// Where the algorithm does not say so, a CPU reads no more than what acts on a pixel.
+std::optional<PerAxis<Halo>> halo_of(const Proposal& proposal, const PerAxis<Reach>& reach, Backend backend) {
+  if (proposal.halo) return proposal.halo;
+  if (backend != Backend::cpu && !proposal.window_blocks) return std::nullopt;
+  const PerAxis<std::int32_t> blocks = proposal.window_blocks.value_or(PerAxis<std::int32_t>{1, 1});
+  const auto on_axis = [](const Reach& r, std::int32_t block) { return Halo{{r.before, block, 0}, {r.after, block, 0}}; };
+  return PerAxis<Halo>{on_axis(reach.x, blocks.x), on_axis(reach.y, blocks.y)};
 }
 
 Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
@@ -238,7 +240,7 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.algorithm = {std::string(winner.algorithm->info.id), std::move(winner.proposal.options)};
   plan.tuning = std::move(winner.row);
   plan.reach = reach_of(winner.proposal, problem.src);
-  if (plan.device.backend == Backend::cpu) plan.halo = halo_of(winner.proposal, plan.reach);
+  plan.halo = halo_of(winner.proposal, plan.reach, plan.device.backend);
   plan.passes = std::move(winner.proposal.passes);
   plan.intermediates = std::move(winner.proposal.intermediates);
   plan.predicted_error = winner.proposal.error;

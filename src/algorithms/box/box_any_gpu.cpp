@@ -42,7 +42,9 @@ BoxMeans box_means(const Problem& p, double window) {
   return brief.error <= p.allowed_error ? brief : usual;
 }
 
-Result<Proposal> propose_box_any_gpu(const Problem& p) {
+namespace {
+
+Result<Proposal> propose_form(const Problem& p) {
   constexpr std::array kPropose = {propose_box_columns, propose_box_four_corner, propose_box_row_segments, propose_box_subgroup};
   static_assert(kPropose.size() == kBoxAnyForms.size());
   if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
@@ -62,6 +64,17 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
   const bool suits_lanes = box && box->x.whole() <= kWide && info(p.src.format).bits == 8;
   if (suits_lanes && !p.device.gpu.is_software) consider(propose_box_subgroup(p));
   return best;
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_any_gpu(const Problem& p) {
+  Result<Proposal> out = propose_form(p);
+  // Sums of integers are exact, wherever they begin. Those of floats begin where the height of the whole source says.
+  if (out && is_integer(static_cast<BoxAnySums>(std::ranges::find(kBoxAnySums, out->options.at("sums")) - kBoxAnySums.begin()))) {
+    out->window_blocks = {1, 1};
+  }
+  return out;
 }
 
 }  // namespace mollify

@@ -137,6 +137,7 @@ Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
   const Result<NxnWish> w = wish(p, "nxn_direct");
   if (!w) return w.error();
   Proposal out = proposal(p, *w, make_pass("nxn_direct", {p.dst.width, p.dst.height}, w->group, w->group, w->storage));
+  out.window_blocks = {1, 1};
   const auto taps = static_cast<double>(w->matrix.matrix.weights.size());
   out.seconds = seconds(p.device, p.src.format,
                         {.pixels = static_cast<double>(p.dst.width) * p.dst.height,

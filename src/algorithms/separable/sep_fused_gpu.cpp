@@ -121,6 +121,7 @@ Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, Fused
   out.seconds = fused.seconds;
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * fused.reads) + p.dst.payload_bytes();
   fused.pass.origin = {s.region.x, s.region.y};
+  out.window_blocks = {1, 1};
   out.passes.push_back(std::move(fused.pass));
   return out;
 }

@@ -197,8 +197,14 @@ class VulkanExecutable final : public ExecutableImpl {
     return std::unique_ptr<WorkspaceImpl>(std::make_unique<VulkanWorkspace>(std::move(slots)));
   }
 
+  [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare_window(const Plan& plan) const override {
+    return make_executable(plan, prepared_->context(), workers_);
+  }
+
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
-    const auto& slots = static_cast<VulkanWorkspace&>(workspace).slots();
+    const auto* own = dynamic_cast<const VulkanWorkspace*>(&workspace);
+    if (own == nullptr) return Error{ErrorCode::invalid_argument, "the workspace was made for windows", {}};
+    const auto& slots = own->slots();
     const std::size_t in_flight = slots.size();
     Status status;
     std::size_t started = 0;

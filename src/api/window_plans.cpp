@@ -1,0 +1,131 @@
+#include "api/window_plans.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/source_region.h"
+
+namespace mollify {
+namespace {
+
+std::int64_t floor_to(std::int64_t value, const HaloEdge& edge) {
+  const std::int64_t within = value % edge.block;
+  return value - (within < 0 ? within + edge.block : within);
+}
+
+/// The part of an axis that is read for [first, first + length), from the beginning of a block on.
+Span part_of_axis(BorderMode mode, const Halo& halo, Span made, std::int64_t source_length) {
+  const Span read = span_with_halo(halo, made);
+  const Span whole{0, source_length};
+  if (mode == BorderMode::wrap) {
+    const Span part{floor_to(read.begin, halo.before), read.end};
+    return part.size() < source_length ? part : whole;
+  }
+  const Span stored = *stored_spans(mode, read, source_length).begin();
+  // A kernel that is wider than its image is folded, which rounds otherwise. So a part is no narrower than the kernel if the whole is not.
+  const std::int64_t least = std::min(halo.before.pixels + halo.after.pixels + 1, source_length);
+  const std::int64_t end = std::min(std::max(stored.end, stored.begin + least), source_length);
+  const std::int64_t begin = std::max<std::int64_t>(std::min(stored.begin, end - least), 0);
+  return {std::max<std::int64_t>(floor_to(begin, halo.before), 0), end};
+}
+
+/// Pixels of a row of the whole, whose columns may wrap.
+void copy_row(std::span<const ConstWindow> src, const ImageDesc& whole, Span columns, std::int64_t y, std::byte* out) {
+  const std::int64_t bytes = info(whole.format).pixel_bytes();
+  for (std::int64_t x = columns.begin; x < columns.end;) {
+    const std::int64_t inside = ((x % whole.width) + whole.width) % whole.width;
+    const Span wanted{inside, std::min<std::int64_t>(inside + columns.end - x, whole.width)};
+    const ConstWindow* best = nullptr;
+    for (const ConstWindow& window : src) {
+      const Span rows{window.y, std::int64_t{window.y} + window.pixels.desc.height};
+      const Span held{window.x, std::int64_t{window.x} + window.pixels.desc.width};
+      if (!rows.holds(y) || !held.holds(wanted.begin)) continue;
+      if (!best || held.end > std::int64_t{best->x} + best->pixels.desc.width) best = &window;
+    }
+    // A part begins with a block, of which the needed pixels may be the last ones. Nothing depends on the others.
+    std::int64_t count = 1;
+    if (best) {
+      count = std::min(wanted.end, std::int64_t{best->x} + best->pixels.desc.width) - wanted.begin;
+      const std::byte* row = best->pixels.row(static_cast<std::int32_t>(y - best->y));
+      std::memcpy(out, row + (wanted.begin - best->x) * bytes, static_cast<std::size_t>(count * bytes));
+    } else {
+      std::memset(out, 0, static_cast<std::size_t>(bytes));
+    }
+    out += count * bytes;
+    x += count;
+  }
+}
+
+}  // namespace
+
+WindowImage window_image(const Plan& whole, const Rect& destination) {
+  const Rect region = whole.spec.roi.value_or(Rect{0, 0, whole.src.width, whole.src.height});
+  const std::int64_t x = std::int64_t{region.x} + destination.x;
+  const std::int64_t y = std::int64_t{region.y} + destination.y;
+  const PerAxis<BorderMode>& mode = whole.spec.border.mode;
+  WindowImage out;
+  out.source = {part_of_axis(mode.x, whole.halo->x, {x, x + destination.width}, whole.src.width),
+                part_of_axis(mode.y, whole.halo->y, {y, y + destination.height}, whole.src.height)};
+  out.made = {static_cast<std::int32_t>(x - out.source.x.begin), static_cast<std::int32_t>(y - out.source.y.begin), destination.width,
+              destination.height};
+  return out;
+}
+
+Result<WindowPlans::Prepared> WindowPlans::prepare(const ImageDesc& src, const Rect& made) const {
+  const Plan& whole = whole_.plan();
+  BlurSpec spec = whole.spec;
+  spec.roi = made;
+  PlanOptions options;
+  options.algorithm = whole.algorithm;
+  const Result<Plan> plan = make_plan(spec, src, {made.width, made.height, whole.dst.format}, whole.device, options);
+  if (!plan) return plan.error();
+  Result<std::shared_ptr<const ExecutableImpl>> executable = whole_.prepare_window(*plan);
+  if (!executable) return executable.error();
+  Result<std::unique_ptr<WorkspaceImpl>> workspace = (*executable)->make_workspace(Batches::no);
+  if (!workspace) return workspace.error();
+  return Prepared{src, made, std::move(*executable), std::move(*workspace)};
+}
+
+ConstImageView WindowPlans::gathered(std::span<const ConstWindow> src, const WindowImage& image) {
+  const ImageDesc desc{static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()),
+                       whole_.plan().src.format};
+  for (const ConstWindow& window : src) {
+    const Span rows{window.y, std::int64_t{window.y} + window.pixels.desc.height};
+    if (!holds_columns(window, image.source.x) || rows.begin > image.source.y.begin || rows.end < image.source.y.end) continue;
+    const std::byte* first = window.pixels.row(static_cast<std::int32_t>(image.source.y.begin - window.y));
+    return {desc, first + (image.source.x.begin - window.x) * info(desc.format).pixel_bytes(), window.pixels.row_bytes};
+  }
+  pixels_.resize(static_cast<std::size_t>(desc.payload_bytes()));
+  const std::int64_t height = whole_.plan().src.height;
+  for (std::int32_t y = 0; y < desc.height; ++y) {
+    const std::int64_t inside = (((image.source.y.begin + y) % height) + height) % height;
+    copy_row(src, whole_.plan().src, image.source.x, inside, pixels_.data() + y * desc.row_payload_bytes());
+  }
+  return {desc, pixels_.data(), desc.row_payload_bytes()};
+}
+
+Status WindowPlans::run(std::span<const ConstWindow> src, const Window& dst, const RunControl& control) {
+  if (control.stop != nullptr && control.stop->load()) return Error{ErrorCode::stopped, "the run was stopped", {}};
+  const WindowImage image = window_image(whole_.plan(), dst.place());
+  const ConstImageView source = gathered(src, image);
+  const auto is_for = [&](const Prepared& p) { return p.src == source.desc && p.made == image.made; };
+  auto found = std::ranges::find_if(prepared_, is_for);
+  if (found == prepared_.end()) {
+    constexpr std::size_t kKept = 3;
+    if (prepared_.size() == kKept) prepared_.erase(prepared_.begin());
+    Result<Prepared> made = prepare(source.desc, image.made);
+    if (!made) return made.error();
+    prepared_.push_back(std::move(*made));
+  } else {
+    std::rotate(found, found + 1, prepared_.end());
+  }
+  const Prepared& last = prepared_.back();
+  if (Status s = last.executable->run(std::span(&source, 1), std::span(&dst.pixels, 1), *last.workspace); !s) return s;
+  if (control.finished_pixels != nullptr) {
+    control.finished_pixels->fetch_add(std::int64_t{image.made.width} * image.made.height, std::memory_order_relaxed);
+  }
+  return {};
+}
+
+}  // namespace mollify

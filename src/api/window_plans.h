@@ -1,0 +1,45 @@
+// Windows for backends whose kernels know only images: each window is an image with a plan of its own.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/source_needs.h"
+
+namespace mollify {
+
+/// A window of the destination as a blur of a part of the source. The part begins where blocks of the whole begin, so that its coarse
+/// grids, blocks and segments are those of the whole.
+struct WindowImage {
+  PerAxis<Span> source;  ///< The part, in pixels of the whole source. Where a border wraps, it may lie beyond the edges.
+  Rect made;             ///< The window, in pixels of the part.
+};
+
+/// The destination's rectangle lies in the plan's destination, and the plan has a halo.
+[[nodiscard]] WindowImage window_image(const Plan& whole, const Rect& destination);
+
+/// Makes windows one after the other. It keeps what was prepared for the last shapes, of which strips have three.
+class WindowPlans final : public WorkspaceImpl {
+ public:
+  explicit WindowPlans(const ExecutableImpl& whole) : whole_(whole) {}
+  [[nodiscard]] Status run(std::span<const ConstWindow> src, const Window& dst, const RunControl& control);
+
+ private:
+  struct Prepared {
+    ImageDesc src;
+    Rect made;
+    std::shared_ptr<const ExecutableImpl> executable;
+    std::unique_ptr<WorkspaceImpl> workspace;
+  };
+  [[nodiscard]] Result<Prepared> prepare(const ImageDesc& src, const Rect& made) const;
+  /// The source of a window as one image: a view of the window that holds it, or a copy.
+  [[nodiscard]] ConstImageView gathered(std::span<const ConstWindow> src, const WindowImage& image);
+
+  const ExecutableImpl& whole_;
+  std::vector<Prepared> prepared_;  ///< the one that was used last is the last
+  std::vector<std::byte> pixels_;   ///< of the copy
+};
+
+}  // namespace mollify
