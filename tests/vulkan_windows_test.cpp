@@ -34,5 +34,15 @@ TEST(VulkanWindows, NeedAWorkspaceOfTheirOwn) {
   EXPECT_EQ(made, run(executable, src));
 }
 
+TEST(VulkanWindows, AreProposedWithinTheBytes) {
+  const ImageDesc desc{3000, 2000, PixelFormat::rgba8};
+  const Result<Plan> plan = make_plan(spec_of(Gaussian{{9, 9}, {}, {}}), desc, desc, gpu().info(), with("gauss.decimate"));
+  ASSERT_TRUE(plan);
+  const Result<std::vector<Rect>> strips = windows(*plan, 8 << 20);
+  ASSERT_TRUE(strips) << strips.error().message;
+  EXPECT_GT(strips->size(), 3U);
+  EXPECT_LT(strips->size(), 30U);
+}
+
 }  // namespace
 }  // namespace mollify::test

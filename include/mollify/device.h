@@ -78,7 +78,8 @@ class Executable {
   /// Makes a window of the destination from windows of the source, with the bits that a run on the whole image gives these pixels. Windows
   /// may have any size and may be made in any order. Plan::source_region() says which source pixels are needed. Each row of each of its
   /// rectangles must lie in one of the source windows, so that windows may be stacked. No window of the source may share bytes with the
-  /// destination. On a CPU it allocates nothing of its own. On a GPU the first windows of each shape are planned and allocated in the run.
+  /// destination. On a CPU it allocates nothing of its own. On a GPU, a window of another shape than the last one is planned and allocated
+  /// in the run.
   [[nodiscard]] Status run(std::span<const ConstWindow> src, const Window& dst, Workspace& workspace, const RunControl& control = {}) const;
 
  private:

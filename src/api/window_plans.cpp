@@ -109,19 +109,14 @@ Status WindowPlans::run(std::span<const ConstWindow> src, const Window& dst, con
   if (control.stop != nullptr && control.stop->load()) return Error{ErrorCode::stopped, "the run was stopped", {}};
   const WindowImage image = window_image(whole_.plan(), dst.place());
   const ConstImageView source = gathered(src, image);
-  const auto is_for = [&](const Prepared& p) { return p.src == source.desc && p.made == image.made; };
-  auto found = std::ranges::find_if(prepared_, is_for);
-  if (found == prepared_.end()) {
-    constexpr std::size_t kKept = 3;
-    if (prepared_.size() == kKept) prepared_.erase(prepared_.begin());
+  if (!prepared_ || prepared_->src != source.desc || prepared_->made != image.made) {
+    prepared_.reset();  // its memory first
     Result<Prepared> made = prepare(source.desc, image.made);
     if (!made) return made.error();
-    prepared_.push_back(std::move(*made));
-  } else {
-    std::rotate(found, found + 1, prepared_.end());
+    prepared_ = std::move(*made);
   }
-  const Prepared& last = prepared_.back();
-  if (Status s = last.executable->run(std::span(&source, 1), std::span(&dst.pixels, 1), *last.workspace); !s) return s;
+  const Status status = prepared_->executable->run(std::span(&source, 1), std::span(&dst.pixels, 1), *prepared_->workspace);
+  if (!status) return status;
   if (control.finished_pixels != nullptr) {
     control.finished_pixels->fetch_add(std::int64_t{image.made.width} * image.made.height, std::memory_order_relaxed);
   }

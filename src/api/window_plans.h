@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct WindowImage {
 /// The destination's rectangle lies in the plan's destination, and the plan has a halo.
 [[nodiscard]] WindowImage window_image(const Plan& whole, const Rect& destination);
 
-/// Makes windows one after the other. It keeps what was prepared for the last shapes, of which strips have three.
+/// Makes windows one after the other. What was prepared for one serves the next if that has the same shape, as strips have.
 class WindowPlans final : public WorkspaceImpl {
  public:
   explicit WindowPlans(const ExecutableImpl& whole) : whole_(whole) {}
@@ -38,8 +39,8 @@ class WindowPlans final : public WorkspaceImpl {
   [[nodiscard]] ConstImageView gathered(std::span<const ConstWindow> src, const WindowImage& image);
 
   const ExecutableImpl& whole_;
-  std::vector<Prepared> prepared_;  ///< the one that was used last is the last
-  std::vector<std::byte> pixels_;   ///< of the copy
+  std::optional<Prepared> prepared_;  ///< of the last window
+  std::vector<std::byte> pixels_;     ///< of the copy
 };
 
 }  // namespace mollify

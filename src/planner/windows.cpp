@@ -52,7 +52,18 @@ class WindowCost {
   [[nodiscard]] std::int64_t halo_rows() const { return y_.halo_pixels(); }
 
  private:
+  /// About what the image of a window takes: the source and the destination lie on the device and in memory that the host sees.
+  [[nodiscard]] std::int64_t gpu_scratch_bytes(std::int64_t width, std::int64_t height) const {
+    constexpr std::int64_t kPadding = 16;  // pixels that a row may be longer on the device
+    const std::int64_t read = (x_.source_pixels(width) + kPadding) * y_.source_pixels(height);
+    const std::int64_t images =
+        read * info(plan_.src.format).pixel_bytes() + (width + kPadding) * height * info(plan_.dst.format).pixel_bytes();
+    const double share = static_cast<double>(read) / (static_cast<double>(plan_.src.width) * plan_.src.height);
+    return 2 * images + static_cast<std::int64_t>(share * static_cast<double>(plan_.intermediate_bytes));
+  }
+
   [[nodiscard]] std::int64_t scratch_bytes(std::int64_t width, std::int64_t height) const {
+    if (plan_.device.backend != Backend::cpu) return gpu_scratch_bytes(width, height);
     const std::int64_t aside = plan_.overlap == Overlap::in_place ? plan_.dst.payload_bytes() : 0;
     const std::int64_t of_workers = plan_.scratch_bytes - plan_.intermediate_bytes - aside;
     if (plan_.intermediate_bytes == 0) return of_workers;
