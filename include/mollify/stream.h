@@ -22,7 +22,9 @@ class Stream {
   /// with ErrorCode::unsupported if the plan cannot run on windows, or if its border wraps down the image: then the first rows of the
   /// destination need the last ones of the source.
   [[nodiscard]] static Result<Stream> create(const Executable& executable);
+  /// Moves the stream. The one moved from can only be destroyed or assigned to.
   Stream(Stream&&) noexcept;
+  /// Moves the stream. The one moved from can only be destroyed or assigned to.
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
 
