@@ -14,20 +14,35 @@ std::int64_t floor_to(std::int64_t value, const HaloEdge& edge) {
   return value - (within < 0 ? within + edge.block : within);
 }
 
-/// The part of an axis that is read for [first, first + length), from the beginning of a block on.
+/// The part of an axis that is read for `made`, from the beginning of a block on. A kernel that reaches over half of a periodic axis, or
+/// over all of another, is folded into it, which rounds otherwise. So a part is too long for that unless the whole is as short.
 Span part_of_axis(BorderMode mode, const Halo& halo, Span made, std::int64_t source_length) {
+  const std::int64_t least = std::min(2 * std::max(halo.before.pixels, halo.after.pixels) + 2, source_length);
   const Span read = span_with_halo(halo, made);
-  const Span whole{0, source_length};
-  if (mode == BorderMode::wrap) {
-    const Span part{floor_to(read.begin, halo.before), read.end};
-    return part.size() < source_length ? part : whole;
+  const Span stored = mode == BorderMode::wrap ? read : *stored_spans(mode, read, source_length).begin();
+  Span part{floor_to(stored.begin, halo.before), std::max(stored.end, stored.begin + least)};
+  if (mode == BorderMode::wrap) return part.size() < source_length ? part : Span{0, source_length};
+  part.end = std::min(part.end, source_length);
+  part.begin = std::max<std::int64_t>(std::min(part.begin, floor_to(part.end - least, halo.before)), 0);
+  return part;
+}
+
+bool have_same_shape(const AxisTaps& a, const AxisTaps& b) {
+  return a.anchor == b.anchor && a.weights.size() == b.weights.size();
+}
+
+/// Gives the plan of a window the weights of the whole. A planner that chooses among fits may choose others for an image of another size.
+Status take_weights(const Plan& whole, Plan& window) {
+  const auto are_alike = [](const Pass& a, const Pass& b) {
+    return a.kernel == b.kernel && a.parameters == b.parameters && a.matrix == b.matrix && have_same_shape(a.taps.x, b.taps.x) &&
+           have_same_shape(a.taps.y, b.taps.y);
+  };
+  if (!std::ranges::equal(whole.passes, window.passes, are_alike)) {
+    return Error{
+        ErrorCode::unsupported, whole.algorithm.id + " would blur a window of this size otherwise than the whole: make another", {}};
   }
-  const Span stored = *stored_spans(mode, read, source_length).begin();
-  // A kernel that is wider than its image is folded, which rounds otherwise. So a part is no narrower than the kernel if the whole is not.
-  const std::int64_t least = std::min(halo.before.pixels + halo.after.pixels + 1, source_length);
-  const std::int64_t end = std::min(std::max(stored.end, stored.begin + least), source_length);
-  const std::int64_t begin = std::max<std::int64_t>(std::min(stored.begin, end - least), 0);
-  return {std::max<std::int64_t>(floor_to(begin, halo.before), 0), end};
+  for (std::size_t i = 0; i < whole.passes.size(); ++i) window.passes[i].taps = whole.passes[i].taps;
+  return {};
 }
 
 /// Pixels of a row of the whole, whose columns may wrap.
@@ -78,8 +93,9 @@ Result<WindowPlans::Prepared> WindowPlans::prepare(const ImageDesc& src, const R
   spec.roi = made;
   PlanOptions options;
   options.algorithm = whole.algorithm;
-  const Result<Plan> plan = make_plan(spec, src, {made.width, made.height, whole.dst.format}, whole.device, options);
+  Result<Plan> plan = make_plan(spec, src, {made.width, made.height, whole.dst.format}, whole.device, options);
   if (!plan) return plan.error();
+  if (Status s = take_weights(whole, *plan); !s) return s.error();
   Result<std::shared_ptr<const ExecutableImpl>> executable = whole_.prepare_window(*plan);
   if (!executable) return executable.error();
   Result<std::unique_ptr<WorkspaceImpl>> workspace = (*executable)->make_workspace(Batches::no);

@@ -226,7 +226,7 @@ std::optional<PerAxis<Halo>> halo_of(const Proposal& proposal, const PerAxis<Rea
   if (proposal.halo) return proposal.halo;
   if (backend != Backend::cpu && !proposal.window_blocks) return std::nullopt;
   const PerAxis<std::int32_t> blocks = proposal.window_blocks.value_or(PerAxis<std::int32_t>{1, 1});
-  const auto on_axis = [](const Reach& r, std::int32_t block) { return Halo{{r.before, block, 0}, {r.after, block, 0}}; };
+  const auto on_axis = [](const Reach& r, std::int32_t block) { return Halo{{r.before, block, 0}, {r.after + block - 1, block, 0}}; };
   return PerAxis<Halo>{on_axis(reach.x, blocks.x), on_axis(reach.y, blocks.y)};
 }
 

@@ -312,8 +312,16 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   const bool is_summed = source.bits == 16 && !source.is_unorm() && source.channels < 3;
   if (is_summed && p.device.gpu.byte_matrices) out.seconds *= kSummed;
   out.intermediates.assign(intermediates.begin(), intermediates.begin() + static_cast<std::ptrdiff_t>(out.passes.size()) - 1);
-  // Whether products of matrices round the pixels of each coarse sample alike has not been tested on windows.
-  if (out.options.at("math") == "f32") out.halo = {x.halo(), y.halo()};
+  out.halo = {x.halo(), y.halo()};
+  if (out.options.at("math") == "coopmat") {
+    // Products of matrices sum the pixels of so many coarse samples, each in its own order.
+    constexpr std::int64_t kSamples = 16;
+    for (Halo* axis : {&out.halo->x, &out.halo->y}) {
+      axis->after.pixels += (kSamples - 1) * axis->after.block;
+      axis->before.block *= kSamples;
+      axis->after.block *= kSamples;
+    }
+  }
   out.options["write_pixels"] = std::to_string(span->written);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
   out.moved_bytes = moved_bytes(p, out.intermediates);

@@ -152,6 +152,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
                  {"threads", std::to_string(*threads)},
                  {"chunks", std::to_string(*chunks)}};
   if (!source.is_unorm()) out.assumption = kFinite;
+  out.window_blocks = kBlock;
   Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
   pass.taps = half.taps;
   out.reach = PerAxis<Reach>{reach_of_block(half.taps.x.anchor + lead, kSide, across * kSide),

@@ -118,6 +118,7 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
                  {"threads", std::to_string(*threads)},
                  {"chunks", std::to_string(*chunks)}};
   if (!source.is_unorm()) out.assumption = kFinite;
+  out.window_blocks = kBlock;
   Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
   pass.constants["subgroup_size"] = kLanes;
   pass.constants["blocks"] = *blocks;

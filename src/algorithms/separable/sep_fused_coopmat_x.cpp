@@ -132,6 +132,7 @@ Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p) {
                  {"rows_in_flight", std::to_string(*rows_in_flight)},
                  {"chunks", std::to_string(*chunks)}};
   if (!source.is_unorm()) out.assumption = kFinite;
+  out.window_blocks = block;
   Pass pass = make_pass_of_blocks(kKernel, s->region, block, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
   pass.taps = rows.taps;
   out.reach = PerAxis<Reach>{reach_of_block(rows.taps.x.anchor + lead, kPlaces, steps * kDeep), reach_of_taps(rows.taps.y)};
