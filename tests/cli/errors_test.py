@@ -270,7 +270,7 @@ class ErrorsTest(unittest.TestCase):
         os.close(theirs)
         bar = os.read(ours, 100000).decode()
         os.close(ours)
-        self.assertIn("2/4", bar)
+        self.assertRegex(bar, r"\b[1-4]/4\b")  # two files may end between two drawings
         self.assertIn("/s", bar)
         self.assertIn("left", bar)
 
