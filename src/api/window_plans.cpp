@@ -4,14 +4,15 @@
 #include <cstring>
 #include <utility>
 
+#include "base/border.h"
 #include "base/source_region.h"
+#include "math/decimation.h"
 
 namespace mollify {
 namespace {
 
 std::int64_t floor_to(std::int64_t value, const HaloEdge& edge) {
-  const std::int64_t within = value % edge.block;
-  return value - (within < 0 ? within + edge.block : within);
+  return floor_div(value, edge.block) * edge.block;
 }
 
 /// The part of an axis that is read for `made`, from the beginning of a block on. A kernel that reaches over half of a periodic axis, or
@@ -49,7 +50,7 @@ Status take_weights(const Plan& whole, Plan& window) {
 void copy_row(std::span<const ConstWindow> src, const ImageDesc& whole, Span columns, std::int64_t y, std::byte* out) {
   const std::int64_t bytes = info(whole.format).pixel_bytes();
   for (std::int64_t x = columns.begin; x < columns.end;) {
-    const std::int64_t inside = ((x % whole.width) + whole.width) % whole.width;
+    const std::int64_t inside = map_index(BorderMode::wrap, x, whole.width);
     const Span wanted{inside, std::min<std::int64_t>(inside + columns.end - x, whole.width)};
     const ConstWindow* best = nullptr;
     for (const ConstWindow& window : src) {
@@ -103,35 +104,40 @@ Result<WindowPlans::Prepared> WindowPlans::prepare(const ImageDesc& src, const R
   return Prepared{src, made, std::move(*executable), std::move(*workspace)};
 }
 
-ConstImageView WindowPlans::gathered(std::span<const ConstWindow> src, const WindowImage& image) {
-  const ImageDesc desc{static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()),
-                       whole_.plan().src.format};
+Result<ConstImageView> WindowPlans::gathered(std::span<const ConstWindow> src, const WindowImage& image) {
+  const ImageDesc& whole = whole_.plan().src;
+  const ImageDesc desc{static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()), whole.format};
   for (const ConstWindow& window : src) {
     const Span rows{window.y, std::int64_t{window.y} + window.pixels.desc.height};
     if (!holds_columns(window, image.source.x) || rows.begin > image.source.y.begin || rows.end < image.source.y.end) continue;
-    const std::byte* first = window.pixels.row(static_cast<std::int32_t>(image.source.y.begin - window.y));
-    return {desc, first + (image.source.x.begin - window.x) * info(desc.format).pixel_bytes(), window.pixels.row_bytes};
+    return crop(window.pixels, {static_cast<std::int32_t>(image.source.x.begin - window.x),
+                                static_cast<std::int32_t>(image.source.y.begin - window.y), desc.width, desc.height});
   }
-  pixels_.resize(static_cast<std::size_t>(desc.payload_bytes()));
-  const std::int64_t height = whole_.plan().src.height;
+  if (copy_.desc() != desc) {
+    copy_ = Image();  // its memory first
+    Result<Image> made = Image::create(desc);
+    if (!made) return made.error();
+    copy_ = std::move(*made);
+  }
   for (std::int32_t y = 0; y < desc.height; ++y) {
-    const std::int64_t inside = (((image.source.y.begin + y) % height) + height) % height;
-    copy_row(src, whole_.plan().src, image.source.x, inside, pixels_.data() + y * desc.row_payload_bytes());
+    const std::int64_t inside = map_index(BorderMode::wrap, image.source.y.begin + y, whole.height);
+    copy_row(src, whole, image.source.x, inside, copy_.view().row(y));
   }
-  return {desc, pixels_.data(), desc.row_payload_bytes()};
+  return ConstImageView(copy_.view());
 }
 
 Status WindowPlans::run(std::span<const ConstWindow> src, const Window& dst, const RunControl& control) {
   if (control.stop != nullptr && control.stop->load()) return Error{ErrorCode::stopped, "the run was stopped", {}};
   const WindowImage image = window_image(whole_.plan(), dst.place());
-  const ConstImageView source = gathered(src, image);
-  if (!prepared_ || prepared_->src != source.desc || prepared_->made != image.made) {
+  const Result<ConstImageView> source = gathered(src, image);
+  if (!source) return source.error();
+  if (!prepared_ || prepared_->src != source->desc || prepared_->made != image.made) {
     prepared_.reset();  // its memory first
-    Result<Prepared> made = prepare(source.desc, image.made);
+    Result<Prepared> made = prepare(source->desc, image.made);
     if (!made) return made.error();
     prepared_ = std::move(*made);
   }
-  const Status status = prepared_->executable->run(std::span(&source, 1), std::span(&dst.pixels, 1), *prepared_->workspace);
+  const Status status = prepared_->executable->run(std::span(&*source, 1), std::span(&dst.pixels, 1), *prepared_->workspace);
   if (!status) return status;
   if (control.finished_pixels != nullptr) {
     control.finished_pixels->fetch_add(std::int64_t{image.made.width} * image.made.height, std::memory_order_relaxed);

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "backends/backend.h"
 #include "base/source_needs.h"
@@ -36,11 +35,11 @@ class WindowPlans final : public WorkspaceImpl {
   };
   [[nodiscard]] Result<Prepared> prepare(const ImageDesc& src, const Rect& made) const;
   /// The source of a window as one image: a view of the window that holds it, or a copy.
-  [[nodiscard]] ConstImageView gathered(std::span<const ConstWindow> src, const WindowImage& image);
+  [[nodiscard]] Result<ConstImageView> gathered(std::span<const ConstWindow> src, const WindowImage& image);
 
   const ExecutableImpl& whole_;
   std::optional<Prepared> prepared_;  ///< of the last window
-  std::vector<std::byte> pixels_;     ///< of the copy
+  Image copy_;                        ///< a source that lies in several windows
 };
 
 }  // namespace mollify
