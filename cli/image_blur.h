@@ -44,7 +44,7 @@ class StripBlur {
   [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
   /// How many these are at most, for so many rows of the result.
   [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const;
-  /// What run() takes beside source and result, at most.
+  /// Bytes that run() takes in addition to its source and its result, at most.
   [[nodiscard]] std::int64_t scratch_bytes(std::int64_t rows) const;
   /// To be called before run(), which makes strips of so many rows at most.
   [[nodiscard]] Status reserve(std::int32_t rows);

@@ -35,12 +35,12 @@ class PageBlur {
   [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
   /// How many these are at most, for so many rows of the result.
   [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const;
-  /// What a strip of so many rows takes beside its source and its result, at most.
+  /// Bytes that a strip of so many rows takes in addition to its source and its result, at most.
   [[nodiscard]] std::int64_t strip_scratch_bytes(std::int64_t rows) const;
   /// Allocates what strips of up to so many rows need.
   void reserve_strips(std::int32_t rows);
 
-  /// Bytes beside source and result of a whole page, at most.
+  /// Bytes that a whole page takes in addition to its source and its result, at most.
   [[nodiscard]] static std::int64_t scratch_bytes(const files::PageWork& work);
 
  private:

@@ -15,7 +15,7 @@ namespace mollify::cli {
 /// Whether a test asks for strips of pages that fit into memory.
 [[nodiscard]] bool must_stream();
 
-/// What reading and writing take beside the rows of a page.
+/// Memory that reading and writing take in addition to the rows of a page.
 struct CodecNeeds {
   std::int64_t bytes = 0;
   std::string what;  ///< the largest part of it

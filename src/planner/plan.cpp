@@ -13,6 +13,7 @@
 #include "base/gpu_images.h"
 #include "base/text.h"
 #include "math/accuracy.h"
+#include "math/decimation.h"
 #include "model/rows.h"
 #include "model/tuning.h"
 #include "mollify/build.h"
@@ -221,13 +222,19 @@ PerAxis<Reach> reach_of(const Proposal& proposal, const ImageDesc& src) {
   return {longer({}, own.x.before, own.x.after, src.width), longer({}, own.y.before, own.y.after, src.height)};
 }
 
-/// Where the algorithm does not say so, a CPU reads no more than what acts on a pixel.
+/// Where the algorithm does not say so, a run reads no more than what acts on a pixel. On a GPU what it reads begins at a multiple of a
+/// block, because it becomes an image of its own.
 std::optional<PerAxis<Halo>> halo_of(const Proposal& proposal, const PerAxis<Reach>& reach, Backend backend) {
-  if (proposal.halo) return proposal.halo;
-  if (backend != Backend::cpu && !proposal.window_blocks) return std::nullopt;
+  const bool is_cpu = backend == Backend::cpu;
+  if (!is_cpu && !proposal.halo && !proposal.window_blocks) return std::nullopt;
   const PerAxis<std::int32_t> blocks = proposal.window_blocks.value_or(PerAxis<std::int32_t>{1, 1});
   const auto on_axis = [](const Reach& r, std::int32_t block) { return Halo{{r.before, block, 0}, {r.after + block - 1, block, 0}}; };
-  return PerAxis<Halo>{on_axis(reach.x, blocks.x), on_axis(reach.y, blocks.y)};
+  PerAxis<Halo> halo = proposal.halo.value_or(PerAxis<Halo>{on_axis(reach.x, blocks.x), on_axis(reach.y, blocks.y)});
+  if (is_cpu) return halo;
+  for (HaloEdge* edge : {&halo.x.before, &halo.y.before}) {
+    edge->pixels = edge->offset - floor_div(edge->offset - edge->pixels, edge->block) * edge->block;
+  }
+  return halo;
 }
 
 Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
