@@ -41,12 +41,12 @@ double distance(const AxisGaussian& target, const Decimation& d) {
   double worst = 0.0;
   for (std::int64_t phase = 0; phase < d.factor; ++phase) {
     std::vector<double> kernel(gaussian.size(), 0.0);
-    const std::int64_t cells = spline_support(d.spline.size(), d.factor);
-    for (std::int64_t cell = -cells; cell <= cells; ++cell) {
-      const std::int64_t at = phase - cell * d.factor + centre;
+    const std::int64_t support = spline_support(d.spline.size(), d.factor);
+    for (std::int64_t sample = -support; sample <= support; ++sample) {
+      const std::int64_t at = phase - sample * d.factor + centre;
       if (at < 0 || at >= taps) continue;
       for (std::size_t j = 0; j < d.coarse.weights.size(); ++j) {
-        const std::int64_t from = (cell + static_cast<std::int64_t>(j) - d.coarse.anchor) * d.factor - centre - phase + reach;
+        const std::int64_t from = (sample + static_cast<std::int64_t>(j) - d.coarse.anchor) * d.factor - centre - phase + reach;
         const double weight = d.factor * d.spline[static_cast<std::size_t>(at)] * d.coarse.weights[j];
         for (std::int64_t i = 0; i < taps; ++i) {
           kernel[static_cast<std::size_t>(from + i)] += weight * d.spline[static_cast<std::size_t>(i)];
@@ -76,7 +76,7 @@ TEST(Decimation, TheDeclaredDistanceIsAnUpperBoundAndTight) {
   struct Fit {
     AxisGaussian gaussian;
     int factor;
-    int size;  ///< of the spline: its boxes, or its cells
+    int size;  ///< of the spline: its boxes, or its support
   };
   for (const Fit& f :
        {Fit{{5}, 2, 4}, Fit{{6.5}, 4, 3}, Fit{{50}, 32, 4}, Fit{{100}, 64, 3}, Fit{{128}, 64, 5}, Fit{{170}, 112, 3}, Fit{{240}, 96, 4},
@@ -95,7 +95,7 @@ TEST(Decimation, TheDeclaredDistanceIsAnUpperBoundAndTight) {
   }
 }
 
-// What cells miss by the height of the jump, times how far they lie apart, they do not miss beside a window.
+// What the grid misses by the height of the jump, times its spacing, it does not miss where a window makes the jump.
 TEST(Decimation, AWindowMakesTheJump) {
   for (const auto& [gaussian, factor] :
        {std::pair{AxisGaussian{8, 24}, 2}, {AxisGaussian{32.0 / 3, 32}, 2}, {AxisGaussian{20, 50}, 4}, {AxisGaussian{40, 120}, 8}}) {
@@ -105,8 +105,8 @@ TEST(Decimation, AWindowMakesTheJump) {
     EXPECT_NEAR(fit->l1_distance, true_distance, 1e-12 + 0.03 * true_distance) << gaussian.sigma;
     EXPECT_GE(fit->l1_distance, true_distance - 1e-12) << gaussian.sigma;
     EXPECT_LT(fit->l1_distance, 0.3 * fit_decimation(gaussian, factor, kSpline)->l1_distance) << gaussian.sigma;
-    const double cells = std::accumulate(fit->coarse.weights.begin(), fit->coarse.weights.end(), 0.0);
-    EXPECT_NEAR(cells + fit->window * static_cast<double>(2 * *gaussian.radius + 1), 1.0, 1e-12) << gaussian.sigma;
+    const double support = std::accumulate(fit->coarse.weights.begin(), fit->coarse.weights.end(), 0.0);
+    EXPECT_NEAR(support + fit->window * static_cast<double>(2 * *gaussian.radius + 1), 1.0, 1e-12) << gaussian.sigma;
   }
 }
 
@@ -125,16 +125,16 @@ TEST(Decimation, FitsAreAsGoodAtEveryScale) {
   }
 }
 
-// Wherever a pixel lies in its cell, what it is expanded by sums to one, and so what is flat stays flat.
+// Wherever a pixel lies between coarse samples, what it is expanded by sums to one, and so what is flat stays flat.
 TEST(Decimation, SplinesOfLeastAliasesKeepWhatIsFlat) {
-  for (const auto& [sigma, factor, cells] :
+  for (const auto& [sigma, factor, support] :
        {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {8.0, 5, 2}, {100.0, 32, 4}, {300.0, 112, 8}, {64.0, 2, 8}}) {
-    const std::vector<double> taps = least_aliasing_spline(sigma, factor, cells);
-    ASSERT_EQ(taps.size(), static_cast<std::size_t>(factor * cells));
+    const std::vector<double> taps = least_aliasing_spline(sigma, factor, support);
+    ASSERT_EQ(taps.size(), static_cast<std::size_t>(factor * support));
     for (int phase = 0; phase < factor; ++phase) {
       double sum = 0.0;
       for (std::size_t i = static_cast<std::size_t>(phase); i < taps.size(); i += static_cast<std::size_t>(factor)) sum += factor * taps[i];
-      EXPECT_NEAR(sum, 1.0, 1e-12) << sigma << " " << factor << " " << cells;
+      EXPECT_NEAR(sum, 1.0, 1e-12) << sigma << " " << factor << " " << support;
     }
     for (std::size_t i = 0; i < taps.size(); ++i) EXPECT_NEAR(taps[i], taps[taps.size() - 1 - i], 1e-13) << i;
   }
@@ -166,9 +166,9 @@ TEST(Decimation, WeightsAreNotNegativeAndReachIsLimited) {
 
 // A grid's kernel need not be longer than the error asks for.
 TEST(Decimation, ShorterKernelsMissByNoMoreThanTheySay) {
-  for (const auto& [sigma, factor, cells] : {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {10.0, 6, 4}, {20.0, 8, 3}, {30.0, 10, 5}}) {
+  for (const auto& [sigma, factor, support] : {std::tuple{5.0, 2, 3}, {5.0, 3, 4}, {10.0, 6, 4}, {20.0, 8, 3}, {30.0, 10, 5}}) {
     const AxisGaussian gaussian{sigma};
-    const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, LeastAliasingSpline{cells});
+    const std::shared_ptr<const Decimation> fit = fit_decimation(gaussian, factor, LeastAliasingSpline{support});
     std::size_t taps = fit->coarse.weights.size();
     for (const double allowed : {1e-5, 1e-4, 1e-3}) {
       const Decimation shorter = shortened(*fit, allowed);
@@ -189,15 +189,15 @@ TEST(Decimation, SplinesOfLeastAliasesMissLeast) {
   struct Best {
     double sigma;
     int factor;
-    int cells;
+    int support;
     double distance;
   };
   for (const Best& best :
        {Best{5, 2, 3, 3.1e-5}, Best{5, 2, 4, 1.2e-6}, Best{5, 3, 4, 1.05e-4}, Best{5, 3, 5, 1.6e-5}, Best{8, 4, 3, 5.3e-4},
         Best{8, 4, 4, 3.9e-5}, Best{10, 5, 5, 5.5e-6}, Best{16, 8, 4, 5.6e-5}, Best{32, 16, 4, 6.6e-5}}) {
-    const double distance = fit_decimation({best.sigma}, best.factor, LeastAliasingSpline{best.cells})->l1_distance;
-    EXPECT_LT(distance, 1.1 * best.distance) << best.sigma << " " << best.factor << " " << best.cells;
-    EXPECT_LT(4.0 * distance, fit_decimation({best.sigma}, best.factor, BoxSpline{best.cells})->l1_distance) << best.sigma;
+    const double distance = fit_decimation({best.sigma}, best.factor, LeastAliasingSpline{best.support})->l1_distance;
+    EXPECT_LT(distance, 1.1 * best.distance) << best.sigma << " " << best.factor << " " << best.support;
+    EXPECT_LT(4.0 * distance, fit_decimation({best.sigma}, best.factor, BoxSpline{best.support})->l1_distance) << best.sigma;
   }
 }
 

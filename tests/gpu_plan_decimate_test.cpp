@@ -1,4 +1,4 @@
-// Planning gauss.decimate for GPUs that do not exist: how cells are made, blurred and expanded, and what is refused.
+// Planning gauss.decimate for GPUs that do not exist: how coarse samples are made, blurred and expanded, and what is refused.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST(VulkanPlan, SoftwareDecimatesTallImagesInMoreWalks) {
   EXPECT_GT(rows_of_walk(false), 65535);
 }
 
-/// As measured on an H200: where rows of cells are far apart or pixels large, and for bytes of small images, tiles are as fast.
+/// As measured on an H200: where rows of coarse samples are far apart or pixels large, and for bytes of small images, tiles are as fast.
 TEST(VulkanPlan, StripsAreForRowsOfCellsThatAreNear) {
   using enum PixelFormat;
   const DeviceInfo device = fake_h200();
@@ -116,7 +116,7 @@ TEST(VulkanPlan, GridsAreBlurredByTilesUnlessTheirMarginsAreMostOfWhatTheyRead) 
   EXPECT_EQ(blur_of_grid("gauss.decimate:blur=tiles,coarse_rows=2"),
             cannot + "the option coarse_rows is for blur=upsample and blur=strips");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=700,support=4,read_pixels=4"),
-            cannot + "so many cells of so many pixels reach further than 7 sigma");
+            cannot + "so many coarse samples of so many pixels reach further than 7 sigma");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=17x4"), cannot + "25 taps reach further than the tile of a group");
   EXPECT_EQ(blur_of_grid("gauss.decimate:factor=6,blur=tiles,group=64x12"),
             cannot + "it would need 62976 bytes of shared memory, the device has 32768");
@@ -167,9 +167,9 @@ TEST(VulkanPlan, LargeGaussiansTakeTheFastestFactors) {
   }
 }
 
-/// How gauss.decimate makes cells of an image, or why it does not.
-std::string cells_by(std::string_view algorithm, PixelFormat format = PixelFormat::rgba8, std::int32_t size = 4000,
-                     const DeviceInfo& device = fake_matrix_gpu()) {
+/// How gauss.decimate makes coarse samples of an image, or why it does not.
+std::string coarse_by(std::string_view algorithm, PixelFormat format = PixelFormat::rgba8, std::int32_t size = 4000,
+                      const DeviceInfo& device = fake_matrix_gpu()) {
   const ImageDesc desc{size, size, format};
   const Result<Plan> plan = make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device, with(algorithm));
   if (!plan) return message_of(plan);
@@ -180,22 +180,23 @@ std::string cells_by(std::string_view algorithm, PixelFormat format = PixelForma
 TEST(VulkanPlan, MatricesMakeCellsOfLargeImagesOfFourBytes) {
   const std::string matrix = "coopmat by gauss_decimate_coopmat";
   const std::string sums = "f32 by gauss_decimate_vec";
-  EXPECT_EQ(cells_by("gauss.decimate"), matrix);
-  EXPECT_EQ(cells_by("gauss.decimate:math=f32"), sums);
-  EXPECT_EQ(cells_by("gauss.decimate:read_pixels=2"), sums) << "an option of f32 alone";
-  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 500), sums) << "matrices of taps take their time to make";
-  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::r8), sums);
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::r8), matrix);
+  EXPECT_EQ(coarse_by("gauss.decimate"), matrix);
+  EXPECT_EQ(coarse_by("gauss.decimate:math=f32"), sums);
+  EXPECT_EQ(coarse_by("gauss.decimate:read_pixels=2"), sums) << "an option of f32 alone";
+  EXPECT_EQ(coarse_by("gauss.decimate", PixelFormat::rgba8, 500), sums) << "matrices of taps take their time to make";
+  EXPECT_EQ(coarse_by("gauss.decimate", PixelFormat::r8), sums);
+  EXPECT_EQ(coarse_by("gauss.decimate:math=coopmat", PixelFormat::r8), matrix);
   const std::string cannot = "gauss.decimate cannot do this: ";
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgba16f), cannot + "matrices multiply 8-bit integers");
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgb8), cannot + "a matrix has no whole number of cells of three channels");
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat,read_pixels=2"),
+  EXPECT_EQ(coarse_by("gauss.decimate:math=coopmat", PixelFormat::rgba16f), cannot + "matrices multiply 8-bit integers");
+  EXPECT_EQ(coarse_by("gauss.decimate:math=coopmat", PixelFormat::rgb8),
+            cannot + "a matrix has no whole number of coarse samples of three channels");
+  EXPECT_EQ(coarse_by("gauss.decimate:math=coopmat,read_pixels=2"),
             cannot + "matrices are made of 16 bytes at once, without the option read_pixels");
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat,storage=image"), cannot + "matrices need pixels in buffers that are only blurred");
+  EXPECT_EQ(coarse_by("gauss.decimate:math=coopmat,storage=image"), cannot + "matrices need pixels in buffers that are only blurred");
   DeviceInfo device = fake_matrix_gpu();
   device.gpu.byte_matrices = false;
-  EXPECT_EQ(cells_by("gauss.decimate", PixelFormat::rgba8, 4000, device), sums);
-  EXPECT_EQ(cells_by("gauss.decimate:math=coopmat", PixelFormat::rgba8, 4000, device),
+  EXPECT_EQ(coarse_by("gauss.decimate", PixelFormat::rgba8, 4000, device), sums);
+  EXPECT_EQ(coarse_by("gauss.decimate:math=coopmat", PixelFormat::rgba8, 4000, device),
             cannot + "the device has no cooperative matrices of 8-bit integers");
 }
 
@@ -254,7 +255,7 @@ TEST(VulkanPlan, PixelsAreWrittenInSpansThatDivideRows) {
   EXPECT_EQ(write_span_at(4095, PixelFormat::rgb8, 50), "4") << "the shortest of whole words";
 }
 
-/// On an H200 the cells of a single channel take 40 us.
+/// On an H200 the coarse samples of a single channel take 40 us.
 TEST(VulkanPlan, CellsOfOneChannelAreCheaperThanThoseOfFour) {
   const ImageDesc desc{4096, 4096, PixelFormat::r8};
   const DeviceInfo device = fake_h200();

@@ -37,7 +37,7 @@ TEST(VulkanPlan, BatchesLieInBuffersAndWalkInFewerPieces) {
   EXPECT_EQ(plan("sep.fused", narrow, 0).error().message, "a batch of 0 images");
 }
 
-/// One small image of this sigma is done sooner by its taps, many of them by cells.
+/// One small image of this sigma is done sooner by its taps, many of them by coarse samples.
 TEST(VulkanPlan, BatchesAreRankedAsOneLargeImage) {
   const ImageDesc small{128, 128, PixelFormat::rgba8};
   const auto chosen = [&](std::int32_t batch) {

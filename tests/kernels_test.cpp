@@ -61,7 +61,7 @@ enum class Match { same_bits, last_place };
 /// Runs both versions over a tile that begins inside the image, so that every border and no alignment is met.
 template <class Kernel>
 void expect_twins(const Formats& formats, Match match, std::int64_t scratch_bytes, const Kernel& kernel,
-                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&), const StoredCells& cells = {},
+                  void (*simd)(const Kernel&, const Tile&), void (*twin)(const Kernel&, const Tile&), const CoarseSamples& coarse = {},
                   std::int32_t width = 60) {
   std::uint64_t seed = 0;
   const Pixels src = fresh_source({width + 1, 23, formats.src}, seed);
@@ -72,7 +72,7 @@ void expect_twins(const Formats& formats, Match match, std::int64_t scratch_byte
   const std::vector<std::byte> memory(static_cast<std::size_t>(scratch_bytes) + 64, std::byte{0x7B});
   auto* scratch = const_cast<std::byte*>(memory.data());
   scratch += (64 - reinterpret_cast<std::uintptr_t>(scratch) % 64) % 64;
-  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch, cells};
+  const Tile tile{src.view(), a.view(), {0, 0, out.width, out.height}, 1, 1, scratch, coarse};
   simd(kernel, tile);
   Pixels streamed = Pixels::constant(out, 0.75);
   Tile other = tile;
@@ -213,7 +213,7 @@ TEST(Twins, BoxAnyMatches) {
 DecimatedAxis decimated_axis(int factor, int order) {
   const std::vector<double> spline = box_spline(factor, order);
   DecimatedAxis axis{factor, spline_centre(spline.size()), spline_support(spline.size(), factor), {spline.begin(), spline.end()}};
-  axis.spline.resize(static_cast<std::size_t>(axis.cells * factor), 0.0F);
+  axis.spline.resize(static_cast<std::size_t>(axis.support * factor), 0.0F);
   return axis;
 }
 
@@ -223,17 +223,17 @@ std::array<PerAxis<DecimatedAxis>, 2> decimated_axes() {
           PerAxis<DecimatedAxis>{decimated_axis(10, 3), decimated_axis(3, 4)}};
 }
 
-/// Cells that the 61x23 pixels of a source reach along an axis, and some beyond.
+/// Coarse samples that the 61x23 pixels of a source reach along an axis, and some beyond.
 CoarseGrid grid_around(const PerAxis<DecimatedAxis>& axis) {
   return {{-4, -2}, {61 / axis.x.factor + 7, 23 / axis.y.factor + 5}};
 }
 
-/// Room for all cells of a grid.
-class Cells {
+/// Room for all coarse samples of a grid.
+class CoarseImage {
  public:
-  Cells(const CoarseGrid& grid, int channels)
+  CoarseImage(const CoarseGrid& grid, int channels)
       : stride_(row_stride(grid.size.x * channels)), rows_(grid.size.y), numbers_(static_cast<std::size_t>(stride_ * rows_)) {}
-  [[nodiscard]] StoredCells stored() { return {numbers_.data(), stride_, {}, rows_}; }
+  [[nodiscard]] CoarseSamples stored() { return {numbers_.data(), stride_, {}, rows_}; }
 
  private:
   std::int64_t stride_, rows_;
@@ -252,26 +252,27 @@ TEST(Twins, GaussDecimateMatches) {
       const Pixels src = fresh_source({61, 23, formats.src}, seed);
       SCOPED_TRACE("seed " + std::to_string(seed));
       Pixels unused = Pixels::constant({1, 1, formats.dst}, 0.0);
-      const GaussDecimateScratch shape(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor, {axis.y.factor, axis.y.cells},
+      const GaussDecimateScratch shape(nullptr, grid.size.x, axis.x.factor, axis.x.support * axis.x.factor, {axis.y.factor, axis.y.support},
                                        channels);
       std::vector<float> scratch(static_cast<std::size_t>(shape.bytes) / 4 + 16);
       auto* aligned = reinterpret_cast<std::byte*>(scratch.data());
       aligned += (64 - reinterpret_cast<std::uintptr_t>(aligned) % 64) % 64;
-      Cells cells(grid, channels), expected(grid, channels);
+      CoarseImage coarse(grid, channels), expected(grid, channels);
       const Rect whole{0, 0, static_cast<std::int32_t>(grid.size.x), static_cast<std::int32_t>(grid.size.y)};
-      Tile tile{src.view(), unused.view(), whole, 0, 0, aligned, cells.stored()};
+      Tile tile{src.view(), unused.view(), whole, 0, 0, aligned, coarse.stored()};
       gauss_decimate(in, tile);
-      tile.cells = expected.stored();
+      tile.coarse = expected.stored();
       scalar::gauss_decimate(in, tile);
       for (std::int64_t y = 0; y < grid.size.y; ++y) {
         for (std::int64_t i = 0; i < grid.size.x * channels; ++i) {
           const float wanted = expected.stored().at(0, y, channels)[i];
-          ASSERT_NEAR(cells.stored().at(0, y, channels)[i], wanted, 2e-3F * std::max(1.0F, std::abs(wanted))) << "cell " << i << ", " << y;
+          ASSERT_NEAR(coarse.stored().at(0, y, channels)[i], wanted, 2e-3F * std::max(1.0F, std::abs(wanted)))
+              << "sample " << i << ", " << y;
         }
       }
 
-      const GaussExpandScratch back(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5}, channels);
-      expect_twins(formats, Match::last_place, back.bytes, out, gauss_upsample, scalar::gauss_upsample, cells.stored());
+      const GaussExpandScratch back(nullptr, 60, {axis.x.factor, axis.x.support, 3}, {axis.y.factor, axis.y.support, 5}, channels);
+      expect_twins(formats, Match::last_place, back.bytes, out, gauss_upsample, scalar::gauss_upsample, coarse.stored());
     }
   });
 }
@@ -290,11 +291,11 @@ TEST(Twins, OnePassOfADecimatedGaussianMatchesTwo) {
       const int channels = rows.source.channels;
       const CoarseGrid grid = grid_around(axis);
       const GaussOnePass both{{rows, axis, grid}, {rows, axis, grid, {{0.25F, 0.5F, 0.25F}, 1}, {{0.2F, 0.2F, 0.2F, 0.2F, 0.2F}, 2}}};
-      Cells cells(grid, channels);
-      const GaussOnePassScratch one(nullptr, 60, {axis.x.factor, axis.x.cells, 3}, {axis.y.factor, axis.y.cells, 5}, channels);
-      const GaussDecimateScratch two(nullptr, grid.size.x, axis.x.factor, axis.x.cells * axis.x.factor, {axis.y.factor, axis.y.cells},
+      CoarseImage coarse(grid, channels);
+      const GaussOnePassScratch one(nullptr, 60, {axis.x.factor, axis.x.support, 3}, {axis.y.factor, axis.y.support, 5}, channels);
+      const GaussDecimateScratch two(nullptr, grid.size.x, axis.x.factor, axis.x.support * axis.x.factor, {axis.y.factor, axis.y.support},
                                      channels);
-      expect_twins(formats, Match::same_bits, std::max(one.bytes, two.bytes), both, gauss_one_pass, in_two_passes, cells.stored());
+      expect_twins(formats, Match::same_bits, std::max(one.bytes, two.bytes), both, gauss_one_pass, in_two_passes, coarse.stored());
     }
   });
 }

@@ -228,8 +228,8 @@ TEST(Plan, DecimationLeavesTheFitWhatRoundingDoesNotNeed) {
   }
 }
 
-/// How far cells lie apart follows from the jump at which the kernel ends. That at 3 sigma is too high for floats; of 8 bits
-/// a window makes it, until cells that follow it themselves are far enough apart.
+/// How far coarse samples lie apart follows from the jump at which the kernel ends. That at 3 sigma is too high for floats; of 8 bits
+/// a window makes it, until coarse samples that follow it themselves are far enough apart.
 TEST(Plan, LargeCutGaussiansAreDecimated) {
   struct Cut {
     double sigma;

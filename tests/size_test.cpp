@@ -70,7 +70,7 @@ TEST(Radius, TheLargestOnASmallImage) {
   }
 }
 
-/// Sums of windows many times the image, which are cheaper than all its taps, and cells of sigmas that are larger than it.
+/// Sums of windows many times the image, which are cheaper than all its taps, and coarse samples of sigmas that are larger than it.
 TEST(Radius, ManyTimesTheImage) {
   for (const BorderModeInfo& border : border_modes()) {
     for (Case c : {padded_case(Box::of_radius(30000, 7000), 50, 40, PixelFormat::rgba8, border.mode),

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kReach = 8.5;            // sigmas of a Gaussian that matter
 constexpr double kEdge = 6.0;             // of them, beyond which a soft edge has ended
-constexpr double kSoftCells = 4.0;        // a soft edge's sigma
-constexpr double kLongestSplines = 16.0;  // cells of two splines, which reach further than the kernel between them
+constexpr double kSoftSpacings = 4.0;     // a soft edge's sigma
+constexpr double kLongestSplines = 16.0;  // grid spacings of two splines, which reach further than the kernel between them
 constexpr double kFlat = 1.3;             // periods a sigma, from which on repeated Gaussians are flat: what is left is exp(-2 (1.3 pi)^2)
 
 /// The share of a Gaussian below t sigmas.
@@ -19,7 +19,7 @@ double gaussian_share(double t) {
 }
 
 double softness_of(int factor) {
-  return kSoftCells * factor;
+  return kSoftSpacings * factor;
 }
 
 /// From the middle of a fold's window to that of its edge.

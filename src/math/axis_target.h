@@ -1,7 +1,7 @@
 // What a decimation is to make of one axis: a Gaussian or a tent, or, where these are wider than the image, a narrower kernel that acts
 // alike. A border that repeats shows a pixel again a period later, so only the sum of the weights a period apart matters: they are shared
 // out anew by a window whose copies a period apart add up to one. Of clamped and constant borders all pixels beyond are alike: the weights
-// that lie further out than the image is long become two bumps next to it. Both fall off smoothly, so that cells can follow.
+// that lie further out than the image is long become two bumps next to it. Both fall off smoothly, so that coarse samples can follow.
 #pragma once
 
 #include <compare>
@@ -36,15 +36,15 @@ struct AxisKernel {
   [[nodiscard]] bool is_cut() const;
 };
 
-/// The same kernel without its fold where, by cells of this factor, it is not shorter by that.
+/// The same kernel without its fold where, by coarse samples of this factor, it is not shorter by that.
 [[nodiscard]] AxisKernel folded_where_shorter(AxisKernel kernel, int factor);
 
-/// The most that Decimation::reach() may come to: of Gaussians 6 sigma and two cells, and no more than 7 sigma; of tents their end and two
-/// cells; less where a kernel is folded.
+/// The most that Decimation::reach() may come to: of Gaussians 6 sigma and two coarse samples, and no more than 7 sigma; of tents their end
+/// and two coarse samples; less where a kernel is folded.
 [[nodiscard]] std::int64_t most_reach(const AxisKernel& kernel, int factor);
 [[nodiscard]] std::int64_t most_reach(double sigma, int factor);
 
-/// The weights that cells are to have, less what a window beside them adds.
+/// The weights that coarse samples are to have, less what a window beside them adds.
 class AxisTarget {
  public:
   AxisTarget(const AxisKernel& kernel, int factor);
@@ -52,7 +52,7 @@ class AxisTarget {
   [[nodiscard]] double operator()(std::int64_t offset) const;
   void add_beside(double window) { window_ = window; }
   [[nodiscard]] double beside() const { return window_; }
-  [[nodiscard]] double left_to_cells() const { return 1.0 - window_ * static_cast<double>(2 * radius_ + 1); }
+  [[nodiscard]] double left_to_grid() const { return 1.0 - window_ * static_cast<double>(2 * radius_ + 1); }
   /// Pixels up to which there are weights that matter.
   [[nodiscard]] std::int64_t radius() const { return fold_.period > 0 || fold_.length > 0 ? folded_radius_ : radius_; }
   [[nodiscard]] bool is_cut() const { return is_cut_; }

@@ -15,17 +15,17 @@
 namespace mollify {
 namespace {
 
-constexpr std::int64_t kFittedPhases = 4;     // of a cell, evenly chosen: more do not move the fit
-constexpr std::int64_t kFittedSamples = 4;    // of the kernel, in a cell: the same
-constexpr std::int64_t kJumpPhases = 8;       // instead where the kernel jumps, whose place in its cell matters
+constexpr std::int64_t kFittedPhases = 4;     // of a grid spacing, evenly chosen: more do not move the fit
+constexpr std::int64_t kFittedSamples = 4;    // of the kernel, in a grid spacing: the same
+constexpr std::int64_t kJumpPhases = 8;       // instead where the kernel jumps, whose place in its grid spacing matters
 constexpr std::int64_t kJumpSamples = 32;     // the same
-constexpr std::int64_t kCheckedSamples = 32;  // in a cell, and phases, where the distance is taken; all of them up to here
+constexpr std::int64_t kCheckedSamples = 32;  // in a grid spacing, and phases, where the distance is taken; all of them up to here
 constexpr std::int64_t kCheckedOfMany = 8;    // the same where the kernel spans so many
-constexpr double kManyCells = 300.0;
+constexpr double kManySamples = 300.0;
 constexpr std::int64_t kCheckedJump = 128;  // the same where the kernel jumps
 constexpr double kCutShare = 0.02;          // of the distance, that cutting the coarse kernel may add
 constexpr double kCutLeast = 1e-8;
-constexpr double kMostSplineSpan = 9.0;  // cells a sigma, for which splines are fitted: of wider kernels next to nothing aliases
+constexpr double kMostSplineSpan = 9.0;  // grid spacings a sigma, for which splines are fitted: of wider kernels next to nothing aliases
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return floor_div(a + b - 1, b);
@@ -36,7 +36,7 @@ struct Samples {
   std::int64_t step;
   std::int64_t reach;
 
-  Samples(std::int64_t factor, std::int64_t per_cell, double pixels) : step(std::max<std::int64_t>(1, factor / per_cell)) {
+  Samples(std::int64_t factor, std::int64_t per_spacing, double pixels) : step(std::max<std::int64_t>(1, factor / per_spacing)) {
     while (factor % step != 0) --step;
     reach = static_cast<std::int64_t>(std::ceil(pixels / static_cast<double>(step)));
   }
@@ -56,7 +56,7 @@ class Steps {
   Steps(int factor, const std::vector<double>& spline)
       : factor_(factor), spline_(spline), taps_(static_cast<std::int64_t>(spline.size())), centre_(spline_centre(spline.size())) {}
 
-  /// What an output at `phase`, a multiple of the samples' step, sees where `decimated` tells the weight that a cell has
+  /// What an output at `phase`, a multiple of the samples' step, sees where `decimated` tells the weight that a coarse sample has
   /// of the pixel at an offset from its own.
   template <class Decimated>
   [[nodiscard]] std::vector<std::vector<double>> kernels(const std::vector<std::int64_t>& phases, const Samples& samples,
@@ -66,7 +66,7 @@ class Steps {
     std::vector<std::vector<double>> kernels;
     for (const std::int64_t phase : phases) {
       std::vector<double> kernel(static_cast<std::size_t>(2 * samples.reach + 1), 0.0);
-      for (std::int64_t i = (phase + centre_) % factor_; i < taps_; i += factor_) {  // taps of the cells that reach it
+      for (std::int64_t i = (phase + centre_) % factor_; i < taps_; i += factor_) {  // taps of the coarse samples that reach it
         const double w = static_cast<double>(factor_) * spline_[static_cast<std::size_t>(i)];
         const double* shifted = table.data() + beyond + (i - centre_) / samples.step;
         for (std::size_t s = 0; s < kernel.size(); ++s) kernel[s] += w * shifted[s];
@@ -78,7 +78,7 @@ class Steps {
 
   [[nodiscard]] std::int64_t taps() const { return taps_; }
 
-  /// Tap of the spline that lies `offset` pixels from the pixel of its cell.
+  /// Tap of the spline that lies `offset` pixels from the pixel of its coarse sample.
   [[nodiscard]] double tap(std::int64_t offset) const {
     const std::int64_t i = offset + centre_;
     return i >= 0 && i < taps_ ? spline_[static_cast<std::size_t>(i)] : 0.0;
@@ -88,7 +88,7 @@ class Steps {
   [[nodiscard]] double blurred_tap(const std::vector<double>& half, std::int64_t offset) const {
     const auto last = static_cast<std::int64_t>(half.size()) - 1;
     const std::int64_t i = offset + centre_;
-    const std::int64_t from = std::max(ceil_div(i - taps_ + 1, factor_), -last);  // cells whose spline covers the offset
+    const std::int64_t from = std::max(ceil_div(i - taps_ + 1, factor_), -last);  // coarse samples whose spline covers the offset
     const std::int64_t to = std::min(floor_div(i, factor_), last);
     double sum = 0.0;
     for (std::int64_t j = from; j <= to; ++j) {
@@ -123,15 +123,15 @@ void keep_constants(std::vector<double>& half_kernel, double whole) {
 std::vector<double> fitted(const Steps& steps, AxisTarget& target, int factor, std::int64_t radius, double reach, Jump jump) {
   const Samples samples(factor, target.is_cut() ? kJumpSamples : kFittedSamples, reach);
   const std::vector<std::int64_t> phases = some_phases(factor, samples, target.is_cut() ? kJumpPhases : kFittedPhases);
-  // What an output sees of one cell. All cells look alike, and those on either side of its own weigh the same.
-  const Samples of_cell(factor, target.is_cut() ? kJumpSamples : kFittedSamples, static_cast<double>(steps.taps()));
-  const std::vector<std::vector<double>> cell = steps.kernels(phases, of_cell, [&](std::int64_t x) { return steps.tap(x); });
-  const std::int64_t ends = of_cell.reach * of_cell.step;
+  // What an output sees of one coarse sample. All coarse samples look alike, and those on either side of its own weigh the same.
+  const Samples of_sample(factor, target.is_cut() ? kJumpSamples : kFittedSamples, static_cast<double>(steps.taps()));
+  const std::vector<std::vector<double>> sample = steps.kernels(phases, of_sample, [&](std::int64_t x) { return steps.tap(x); });
+  const std::int64_t ends = of_sample.reach * of_sample.step;
 
   const auto band = static_cast<std::size_t>(2 * ends / factor + 1);
   BandedLeastSquares unknowns(static_cast<std::size_t>(radius) + 1, band, 2);
   std::vector<double> row(band + 2);
-  double window_window = 0.0;  // products of what cells cannot make of the window and of the target
+  double window_window = 0.0;  // products of what coarse samples cannot make of the window and of the target
   double window_target = 0.0;
   const auto add = [&](std::size_t phase, std::int64_t x) {
     const std::int64_t from = ceil_div(x - ends, factor);
@@ -140,7 +140,7 @@ std::vector<double> fitted(const Steps& steps, AxisTarget& target, int factor, s
     std::ranges::fill(row, 0.0);
     for (std::int64_t j = std::max(from, -radius); j <= std::min(to, radius); ++j) {
       row[static_cast<std::size_t>(std::abs(j) - first)] +=
-          cell[phase][static_cast<std::size_t>((x - j * factor) / of_cell.step + of_cell.reach)];
+          sample[phase][static_cast<std::size_t>((x - j * factor) / of_sample.step + of_sample.reach)];
     }
     row[band] = target(x);
     row[band + 1] = std::abs(x) <= target.radius() ? 1.0 : 0.0;
@@ -162,7 +162,7 @@ std::vector<double> fitted(const Steps& steps, AxisTarget& target, int factor, s
     for (std::size_t j = 0; j < half.size(); ++j) half[j] -= weight * instead[j];
     target.add_beside(weight);
   }
-  keep_constants(half, target.left_to_cells());
+  keep_constants(half, target.left_to_grid());
   return half;
 }
 
@@ -171,9 +171,9 @@ std::vector<double> fitted(const Steps& steps, AxisTarget& target, int factor, s
 /// eighth of the curvature of their chord, and so is what lies between two phases. Where the kernel jumps in between,
 /// it is within half the jump, and distances may bend anywhere between two phases.
 double l1_distance(const Steps& steps, const AxisTarget& target, int factor, const std::vector<double>& half, double reach) {
-  // Of many cells, few samples each bound as well what lies between them.
-  const bool has_many_cells = reach > kManyCells * factor;
-  const Samples samples(factor, target.is_cut() ? kCheckedJump : has_many_cells ? kCheckedOfMany : kCheckedSamples, reach);
+  // Of many grid spacings, few samples each bound as well what lies between them.
+  const bool has_many_samples = reach > kManySamples * factor;
+  const Samples samples(factor, target.is_cut() ? kCheckedJump : has_many_samples ? kCheckedOfMany : kCheckedSamples, reach);
   const std::vector<std::int64_t> phases = some_phases(factor, samples, factor);
   // Twice an eighth, as the curvature itself is read off second differences of samples.
   const double curved = samples.step == 1 ? 0.0 : 0.25;
@@ -202,7 +202,7 @@ double l1_distance(const Steps& steps, const AxisTarget& target, int factor, con
 
 std::vector<double> taps_of(Spline spline, double sigma, int factor) {
   if (const auto* boxes = std::get_if<BoxSpline>(&spline)) return box_spline(factor, boxes->order);
-  return least_aliasing_spline(sigma, factor, std::get<LeastAliasingSpline>(spline).cells);
+  return least_aliasing_spline(sigma, factor, std::get<LeastAliasingSpline>(spline).support);
 }
 
 /// The square of its spread, pixels.
@@ -213,13 +213,13 @@ double variance_of(const std::vector<double>& spline) {
   return sum;
 }
 
-/// Cells from the middle of the grid's kernel to the last that matters.
-double outermost_cell(const AxisKernel& kernel, const AxisTarget& target, int factor, double variance_of_spline) {
+/// Coarse samples from the middle of the grid's kernel to the last that matters.
+double outermost_sample(const AxisKernel& kernel, const AxisTarget& target, int factor, double variance_of_spline) {
   const double all = static_cast<double>(target.radius()) / factor;
   if (kernel.fold != Fold{} || std::holds_alternative<AxisTent>(kernel.shape)) return all;
-  const double per_cell = kernel.sigma() / factor;
-  const double variance = std::max(per_cell * per_cell - 2.0 * variance_of_spline / std::pow(factor, 2), 0.02);
-  return std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_cell), all);
+  const double per_spacing = kernel.sigma() / factor;
+  const double variance = std::max(per_spacing * per_spacing - 2.0 * variance_of_spline / std::pow(factor, 2), 0.02);
+  return std::min(6.0 * std::max(std::sqrt(variance), 0.8 * per_spacing), all);
 }
 
 Decimation fit(const AxisKernel& kernel, int factor, Spline spline, Jump jump) {
@@ -236,8 +236,8 @@ Decimation fit(const AxisKernel& kernel, int factor, Spline spline, Jump jump) {
     return out;
   }
 
-  const double outermost = outermost_cell(kernel, target, factor, variance_of(out.spline));
-  // Beside a window hardly anything is left to cells beyond the cut.
+  const double outermost = outermost_sample(kernel, target, factor, variance_of(out.spline));
+  // Beside a window hardly anything is left to coarse samples beyond the cut.
   const auto wanted = static_cast<std::int64_t>(jump == Jump::window ? std::round(outermost) : std::ceil(outermost) + 2.0);
   const std::int64_t radius = std::min(wanted, left_to_coarse / factor);
   const auto reach = static_cast<double>(std::max(target.radius(), (radius + 2) * factor + 2 * taps));
@@ -250,7 +250,7 @@ Decimation fit(const AxisKernel& kernel, int factor, Spline spline, Jump jump) {
     tail += 2.0 * std::abs(g.back());
     g.pop_back();
   }
-  keep_constants(g, target.left_to_cells());
+  keep_constants(g, target.left_to_grid());
   out.l1_distance = l1_distance(steps, target, factor, g, reach);
 
   out.coarse.anchor = static_cast<std::int32_t>(g.size()) - 1;
@@ -271,7 +271,7 @@ std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, i
 }
 
 Decimation shortened(Decimation fit, double allowed) {
-  // What leaves a cell for its neighbour is missed by as much as splines of the two differ, times what a pixel is mixed of.
+  // What leaves a coarse sample for its neighbour is missed by as much as splines of the two differ, times what a pixel is mixed of.
   const std::vector<double>& spline = fit.spline;
   const auto factor = static_cast<std::size_t>(fit.factor);
   double difference = 0.0;
@@ -301,8 +301,8 @@ Decimation shortened(Decimation fit, double allowed) {
 }
 
 double least_distance_of_factor(const AxisGaussian& gaussian) {
-  // Of fits by two to eight cells and jumps at 1.5 to 5 sigma: 0.49 times the jump and the factor where a sigma spans 1.25 cells, 0.9
-  // at 12.
+  // Of fits by two to eight coarse samples and jumps at 1.5 to 5 sigma: 0.49 times the jump and the factor where a sigma spans 1.25 grid
+  // spacings, 0.9 at 12.
   constexpr double kBestSeen = 0.45;
   return gaussian.radius ? kBestSeen * AxisTarget({gaussian}, 1).jump() : 0.0;
 }

@@ -4,11 +4,11 @@
 //   expand    out[x] = sum_m factor * spline[x - m * factor + centre] * b[m]
 // The spline is either some box filters of width `factor` convolved, or the one that suits the Gaussian best. The coarse kernel is fitted
 // by least squares, so that the three steps together come as near to the Gaussian as they can, at every phase of an output pixel in its
-// cell. Neither spline nor coarse kernel has negative weights: sums only add, so results lie between the least and the largest pixel
-// that they are made of, but for rounding. And no pixel acts further than most_reach() says, whatever it holds.
-// A Gaussian that is cut at a radius ends in a jump, which cells cannot follow: the fit misses by about `factor` times
-// its height. A window as wide as the cut Gaussian, added beside the cells, makes the jump exactly; what the cells are then
-// fitted to falls to about nothing where it ends.
+// grid spacing. Neither spline nor coarse kernel has negative weights: sums only add, so results lie between the least and the largest
+// pixel that they are made of, but for rounding. And no pixel acts further than most_reach() says, whatever it holds. A Gaussian that is
+// cut at a radius ends in a jump, which coarse samples cannot follow: the fit misses by about `factor` times its height. A window as wide
+// as the cut Gaussian, added beside the coarse samples, makes the jump exactly; what the coarse samples are then fitted to falls to about
+// nothing where it ends.
 #pragma once
 
 #include <compare>
@@ -32,7 +32,7 @@ struct BoxSpline {
   auto operator<=>(const BoxSpline&) const = default;
 };
 struct LeastAliasingSpline {
-  int cells;  ///< that it spans
+  int support;  ///< coarse samples that one pixel is made of
   auto operator<=>(const LeastAliasingSpline&) const = default;
 };
 /// See math/splines.h.
@@ -42,7 +42,7 @@ struct Decimation {
   int factor = 1;
   std::vector<double> spline{1.0};
   AxisTaps coarse;           ///< symmetric
-  double window = 0.0;       ///< the weight of each pixel of the window beside the cells
+  double window = 0.0;       ///< the weight of each pixel of the window beside the coarse samples
   double l1_distance = 0.0;  ///< to the Gaussian that was asked for, at the worst phase
 
   /// Pixels on either side of an output pixel that the three steps can read for it, at the worst phase.
@@ -50,13 +50,14 @@ struct Decimation {
 };
 
 /// What makes the jump at which a cut Gaussian ends.
-enum class Jump : std::uint8_t { cells, window };
+enum class Jump : std::uint8_t { coarse_grid, window };
 
 /// Fits, or remembers an earlier fit. The sigma is above 0. A factor of one is the sampled kernel itself. The distance is infinite where
 /// the spline alone reaches too far.
-[[nodiscard]] std::shared_ptr<const Decimation> fit_kernel(const AxisKernel& kernel, int factor, Spline spline, Jump jump = Jump::cells);
+[[nodiscard]] std::shared_ptr<const Decimation> fit_kernel(const AxisKernel& kernel, int factor, Spline spline,
+                                                           Jump jump = Jump::coarse_grid);
 [[nodiscard]] std::shared_ptr<const Decimation> fit_decimation(const AxisGaussian& gaussian, int factor, Spline spline,
-                                                               Jump jump = Jump::cells);
+                                                               Jump jump = Jump::coarse_grid);
 
 /// The same with fewer taps of the grid's kernel: the outermost are added to those beside them while that adds no more than `allowed`
 /// to the distance.

@@ -18,7 +18,7 @@ namespace {
 constexpr float kLeastOffset = 0.25F;
 constexpr float kMostOffset = 2.0F;
 
-/// Weights of cells from (first, first) on, `size` on both axes.
+/// Weights of samples from (first, first) on, `size` on both axes.
 struct Grid {
   std::int64_t first = 0;
   std::int64_t size = 1;
@@ -46,7 +46,7 @@ Grid grid_of(std::int64_t first, std::int64_t last) {
   return {first, size, std::vector<double>(static_cast<std::size_t>(size * size), 0.0)};
 }
 
-/// What of the level below the cells of `grid` are made of.
+/// What of the level below the samples of `grid` are made of.
 Grid through_down(Grid& grid, float offset) {
   const auto margin = static_cast<std::int64_t>(std::ceil(offset));
   const std::int64_t last = grid.first + grid.size - 1;
@@ -64,7 +64,7 @@ Grid through_down(Grid& grid, float offset) {
   return out;
 }
 
-/// What of the level above the cells of `grid` are made of.
+/// What of the level above the samples of `grid` are made of.
 Grid through_up(Grid& grid, float offset) {
   const auto margin = static_cast<std::int64_t>(std::ceil(offset)) + 1;
   const std::int64_t last = grid.first + grid.size - 1;
@@ -87,7 +87,7 @@ Grid through_up(Grid& grid, float offset) {
   return out;
 }
 
-/// Of a linear interpolation, in cells; the same at x and -x.
+/// Of a linear interpolation, in samples; the same at x and -x.
 double interpolation_variance(double position) {
   const double f = position - std::floor(position);
   return f * (1.0 - f);
@@ -104,7 +104,7 @@ double variance(int levels, double offset) {
 }
 
 std::optional<float> offset_for(double sigma, int levels) {
-  constexpr int kSteps = 512;  // offsets that are tried, a cell
+  constexpr int kSteps = 512;  // offsets that are tried, a sample
   constexpr double kTolerance = 0.01;
   std::optional<float> best;
   double least = kTolerance * sigma * sigma;

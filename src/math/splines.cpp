@@ -29,11 +29,11 @@ struct Knots {
   double first = 0.0;  ///< the one next to the middle, or on it
   std::size_t count = 1;
 
-  /// Of the (cells - 1) * factor + 1 taps that a box is to make those of a spline of. More knots in a cell hardly change the fit.
-  Knots(int factor, int cells) {
-    constexpr int kInCell = 12;
-    const int length = (cells - 1) * std::min(factor, kInCell);  // knots on both sides
-    gap = std::max(1.0, static_cast<double>(factor) / kInCell);
+  /// Of the (support - 1) * factor + 1 taps that a box is to make those of a spline of. More knots in a grid spacing hardly change the fit.
+  Knots(int factor, int support) {
+    constexpr int kInSpacing = 12;
+    const int length = (support - 1) * std::min(factor, kInSpacing);  // knots on both sides
+    gap = std::max(1.0, static_cast<double>(factor) / kInSpacing);
     first = length % 2 / 2.0 * gap;
     count = static_cast<std::size_t>(length / 2 + 1);
   }
@@ -51,13 +51,13 @@ struct Knots {
 };
 
 /// How high the knots are for a spline that adds least, in proportion.
-std::vector<double> fitted_heights(double sigma, int factor, int cells) {
+std::vector<double> fitted_heights(double sigma, int factor, int support) {
   constexpr int kFrequencies = 20;      // of the grid
   constexpr int kMostAliases = 14;      // on either side: boxes pass little of others
   constexpr double kFloor = 1e-8;       // what the Gaussian does not pass counts next to nothing, so that the fit is not left free
   constexpr double kWeightOfSum = 1e3;  // beside aliases
-  const Knots knots(factor, cells);
-  const double half = (cells - 1) * factor / 2.0;
+  const Knots knots(factor, support);
+  const double half = (support - 1) * factor / 2.0;
   std::vector<std::vector<double>> columns(knots.count);
   std::vector<double> right;
   const auto add_row = [&](double frequency, double weight, double value) {
@@ -81,7 +81,7 @@ std::vector<double> fitted_heights(double sigma, int factor, int cells) {
   for (int i = 0; i < kFrequencies; ++i) {
     const double f = (i + 0.5) / kFrequencies * highest;
     const double gaussian = std::exp(-2.0 * std::pow(kPi * sigma * f, 2));
-    const double weight = gaussian / std::pow(sinc(kPi * f * factor), cells) + kFloor;
+    const double weight = gaussian / std::pow(sinc(kPi * f * factor), support) + kFloor;
     for (int m = -std::min(kMostAliases, (factor - 1) / 2); m <= std::min(kMostAliases, factor / 2); ++m) {
       const double alias = f + static_cast<double>(m) / factor;
       if (m != 0) add_row(alias, weight * passed_by_box(factor, alias), 0.0);
@@ -115,13 +115,13 @@ std::vector<double> box_spline(int factor, int order) {
   return with_unit_sum(std::move(taps), std::pow(factor, order));
 }
 
-std::vector<double> least_aliasing_spline(double sigma, int factor, int cells) {
+std::vector<double> least_aliasing_spline(double sigma, int factor, int support) {
   // Where factors are large, splines differ in nothing but their scale.
   constexpr int kLarge = 48;
   const int fitted_factor = std::min(factor, kLarge);
-  const std::vector<double> heights = fitted_heights(sigma * fitted_factor / factor, fitted_factor, cells);
-  const Knots knots(factor, cells);
-  const double half = (cells - 1) * factor / 2.0;
+  const std::vector<double> heights = fitted_heights(sigma * fitted_factor / factor, fitted_factor, support);
+  const Knots knots(factor, support);
+  const double half = (support - 1) * factor / 2.0;
   std::vector<double> taps;
   for (double x = -half; x <= half; x += 1.0) {
     const Knots::Place place = knots.place_of(std::abs(x));

@@ -19,7 +19,7 @@ struct AxisCost {
   [[nodiscard]] std::int64_t halo_pixels() const { return halo.before.pixels + halo.after.pixels + block() - 1; }
   [[nodiscard]] std::int64_t source_pixels(std::int64_t length) const { return std::min(length + halo_pixels(), source_length); }
   /// Of a coarse grid whose blocks are these.
-  [[nodiscard]] std::int64_t cells(std::int64_t length) const { return (length + halo_pixels()) / block() + 1; }
+  [[nodiscard]] std::int64_t samples(std::int64_t length) const { return (length + halo_pixels()) / block() + 1; }
 };
 
 class WindowCost {
@@ -67,9 +67,9 @@ class WindowCost {
     const std::int64_t aside = plan_.overlap == Overlap::in_place ? plan_.dst.payload_bytes() : 0;
     const std::int64_t of_workers = plan_.scratch_bytes - plan_.intermediate_bytes - aside;
     if (plan_.intermediate_bytes == 0) return of_workers;
-    const std::int64_t row = cpu::row_stride(x_.cells(width) * info(plan_.src.format).channels);
-    const std::int64_t cells = row * y_.cells(height) * static_cast<std::int64_t>(sizeof(float));
-    return of_workers + std::min(cells, plan_.intermediate_bytes);
+    const std::int64_t row = cpu::row_stride(x_.samples(width) * info(plan_.src.format).channels);
+    const std::int64_t coarse = row * y_.samples(height) * static_cast<std::int64_t>(sizeof(float));
+    return of_workers + std::min(coarse, plan_.intermediate_bytes);
   }
 
   const Plan& plan_;

@@ -57,7 +57,7 @@ CPU_MUTANTS = [
            "i / 3 * 4 + i % 3", "i / 3 * 4 + std::min<std::size_t>(i % 3, 1)"),
     Mutant("the middle one of a few taps is the outermost", KERNELS + "fixed_taps-inl.h",
            "hn::MulHigh(in(0), weights[kRadius]);", "hn::MulHigh(in(0), weights[0]);"),
-    Mutant("cells are expanded from the wrong rows", KERNELS + "gauss_upsample.cpp",
+    Mutant("coarse samples are expanded from the wrong rows", KERNELS + "gauss_upsample.cpp",
            "mix.rows[t] = expanded_row(from + t) + skip;", "mix.rows[t] = expanded_row(from + t + 1) + skip;"),
     Mutant("sums of rows do not move on to the next cell row", KERNELS + "gauss_decimate.cpp",
            "sum[t][v] = sum[t - 1][v];", "static_cast<void>(sum[t - 1][v]);"),

@@ -87,7 +87,7 @@ Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
 
 Status check_block_sums(std::int64_t words) {
   constexpr std::int64_t kMostWords = 1 << 30;
-  if (words > kMostWords) return refusal("sums of cells would take " + std::to_string(4 * words) + " bytes");
+  if (words > kMostWords) return refusal("sums of blocks would take " + std::to_string(4 * words) + " bytes");
   return {};
 }
 

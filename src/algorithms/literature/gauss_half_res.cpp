@@ -25,8 +25,8 @@ constexpr BoxSpline kTent{2};        // a tent is two boxes
 constexpr double kLargestSpan = 16;  // coarse samples in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr std::array kOptions = {
-    OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one cell to the next"}, kStorageOption,
-    float_intermediate_option("cells; channels as the source has")};
+    OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one coarse sample to the next"},
+    kStorageOption, float_intermediate_option("coarse samples; channels as the source has")};
 
 enum class Step : std::uint8_t { reduce, blur, expand };
 
@@ -74,7 +74,7 @@ Result<Proposal> propose(const Problem& p) {
   if (const auto given = p.options.find("factor"); given != p.options.end()) {
     factor = given->second[0] - '0';
     if (too_wide(factor)) {
-      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is more than 16 cells, where the fit takes too long");
+      return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is more than 16 coarse samples, where the fit takes too long");
     }
   } else {
     double least = 0.0;
@@ -90,8 +90,9 @@ Result<Proposal> propose(const Problem& p) {
   }
   const PerAxis<std::shared_ptr<const Decimation>> fit = fits(*gaussian, factor);
   for (const auto& axis : {fit.x, fit.y}) {
-    if (!std::isfinite(axis->l1_distance)) return refusal("cells of " + std::to_string(factor) + " pixels reach further than 7 sigma");
-    if (axis->coarse.weights.size() > 2048) return refusal("the blur of cells has too many taps");
+    if (!std::isfinite(axis->l1_distance))
+      return refusal("coarse samples of " + std::to_string(factor) + " pixels reach further than 7 sigma");
+    if (axis->coarse.weights.size() > 2048) return refusal("the blur of the coarse grid has too many taps");
     if (Status s = check_division(p, axis->coarse.weights); !s) return s.error();
   }
 

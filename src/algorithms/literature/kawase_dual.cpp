@@ -21,7 +21,7 @@ using namespace gpu;
 constexpr std::string_view kKernel = "kawase_dual";
 constexpr std::array<std::string_view, 5> kLevels = {"1", "2", "3", "4", "5"};
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
-constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "those whose taps lie about a cell apart", "halvings of the image"},
+constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "those whose taps lie about a sample apart", "halvings of the image"},
                                  kStorageOption, float_intermediate_option("levels of the pyramid; channels as the source has")};
 
 double error_of(const Problem& p, const DualFilter& filter, double l1_distance, Cache coarse) {
@@ -86,7 +86,7 @@ Result<Proposal> propose(const Problem& p) {
   const int wanted = given == p.options.end() ? 0 : given->second[0] - '0';
   const std::optional<DualFilter> filter = fit_dual_filter(gaussian->sigma.x, wanted);
   if (!filter) {
-    return refusal("no taps 0.25 to 2 cells apart make sigma " + number(gaussian->sigma.x) +
+    return refusal("no taps 0.25 to 2 samples apart make sigma " + number(gaussian->sigma.x) +
                    (wanted == 0 ? " on 1 to 5 levels" : " on " + given->second + " levels"));
   }
 

@@ -124,7 +124,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   const int channels = format.channels;
   TileNeeds needs;
   needs.halo = {x->halo(), y->halo()};
-  const std::int64_t rows = 2 * y->reach() + (cpu::kDownRows + cpu::kUpRows) * levels.y + 2 * cpu::kRowBatch;
+  const std::int64_t rows = 2 * y->reach() + (cpu::kDownRows + cpu::kUpRows) * levels.y + 2 * cpu::kRowGroup;
   const std::int64_t byte_rows = 2 * y->kernel.radius + (y->reach() << levels.y) / 2;
   needs.column_bytes = channels * (2 * rows + byte_rows);
   // In multiply-adds of floats, as measured.

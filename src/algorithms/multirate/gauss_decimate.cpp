@@ -381,7 +381,7 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const cpu::ExpandShape shape_y{y.factor, y.support(), static_cast<std::int64_t>(y.coarse.weights.size())};
   // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
   const std::int64_t sum_bytes = channels * 4 * (y.support() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
-  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowBatch) / x.factor + y.support() + 1);
+  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowGroup) / x.factor + y.support() + 1);
   const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.support()) + 6.0);  // a pixel
   const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.support()) + 6.0);
 
@@ -485,15 +485,15 @@ Result<Proposal> propose(const Problem& p) {
 
   const auto factor = option(p, "factor", kMaxFactor);
   if (!factor) return factor.error();
-  const auto support = option(p, "support", cpu::kMaxCells);
+  const auto support = option(p, "support", cpu::kMaxSupport);
   if (!support) return support.error();
   const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
   for (const Axis axis : {Axis::x, Axis::y}) {
     const int d = on(coarsest, axis);
     const std::int64_t reach = most_reach(folded_where_shorter(axis == Axis::x ? *of_x : *of_y, d), d);
     if (d > 1 && reach > kMostReach * d) {
-      return refusal("the kernel reaches " + std::to_string(reach) + " pixels, more than " + std::to_string(kMostReach) + " cells of " +
-                     std::to_string(d));
+      return refusal("the kernel reaches " + std::to_string(reach) + " pixels, more than " + std::to_string(kMostReach) +
+                     " coarse samples of " + std::to_string(d));
     }
   }
   const auto wish = [&](Axis axis) {
@@ -515,7 +515,7 @@ Result<Proposal> propose(const Problem& p) {
   }
   const AxisPlan& x = best.x;
   const AxisPlan& y = best.y;
-  if (!std::isfinite(best.error)) return refusal("so many cells of so many pixels reach further than 7 sigma");
+  if (!std::isfinite(best.error)) return refusal("so many coarse samples of so many pixels reach further than 7 sigma");
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) + " cannot be decimated within the error");
   }

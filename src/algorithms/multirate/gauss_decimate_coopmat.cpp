@@ -83,7 +83,7 @@ Result<Strip> strip_of(const Problem& p, const AxisPlan& x, std::int64_t first_s
   const auto taps = static_cast<std::int32_t>(x.spline.size());
   const std::int32_t reach = (strip.lead + (kSide / channels - 1) * x.factor + taps) * channels;  // bytes
   strip.steps = (reach + 2 * kUnit - 1) / (2 * kUnit);
-  if (strip.steps > kMostSteps) return refusal("the taps of a cell are more than matrices in registers hold");
+  if (strip.steps > kMostSteps) return refusal("the taps of a coarse sample are more than matrices in registers hold");
 
   constexpr std::int64_t kWorthIt = 11;  // tenths
   Strip best;
@@ -116,7 +116,7 @@ Status check(const Problem& p) {
     return refusal("matrices multiply pixels as they are stored");
   }
   if (!source.is_unorm() || source.bits != 8) return refusal("matrices multiply 8-bit integers");
-  if (kSide % source.channels != 0) return refusal("a matrix has no whole number of cells of three channels");
+  if (kSide % source.channels != 0) return refusal("a matrix has no whole number of coarse samples of three channels");
   if (p.device.gpu.subgroup_size % kSide != 0) return refusal("subgroups do not make whole matrices");
   if (!p.device.gpu.byte_matrices) return refusal("the device has no cooperative matrices of 8-bit integers");
   return {};

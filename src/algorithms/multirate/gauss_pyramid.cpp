@@ -63,7 +63,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
     return cpu::PyramidAxis(0, unit, levels, axis.radius()).down[0].count - unit;
   };
   const double small = 1.0 - 1.0 / (factor * factor / 4.0);  // what levels beyond the first add, three times
-  const double ring = static_cast<double>(2 * y.radius() + 2 * cpu::kRowBatch) / factor;
+  const double ring = static_cast<double>(2 * y.radius() + 2 * cpu::kRowGroup) / factor;
   constexpr double kRows = 10.0;      // of the first level, halved one way, that are read again
   constexpr double kUpperRows = 8.0;  // of the others, as wide
   TileNeeds needs;

@@ -100,7 +100,7 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   TileNeeds needs;
   needs.halo = {2 * (nx - 1), 2 * (ny - 1)};
   const std::int64_t pixel_bytes = channels * std::int64_t{sizeof(std::uint16_t)};
-  needs.column_bytes = (2 * ny + cpu::kRowBatch) * pixel_bytes;  // the ring, and the row that is filtered next
+  needs.column_bytes = (2 * ny + cpu::kRowGroup) * pixel_bytes;  // the ring, and the row that is filtered next
   needs.most_columns = kMostRowBytes / pixel_bytes;
   needs.pixel_operations = static_cast<double>(2 * (nx + ny) * channels) * kIntegerCost;
   Pass pass;
@@ -145,7 +145,7 @@ Result<Proposal> propose(const Problem& p) {
 
   TileNeeds needs;
   needs.halo = {nx - 1, ny - 1};
-  needs.column_bytes = (ny + 2 * cpu::kRowBatch) * channels * (wide ? 8 : 4);
+  needs.column_bytes = (ny + 2 * cpu::kRowGroup) * channels * (wide ? 8 : 4);
   needs.most_columns = kMostRowBytes / (channels * std::int64_t{sizeof(float)});
   needs.pixel_operations = static_cast<double>((nx + ny) * channels) * (wide ? 2.0 : 1.0);
   Pass pass;

@@ -13,15 +13,16 @@ namespace mollify::cpu {
 
 namespace {
 
-/// Scratch memory for each worker, cells that one pass leaves for the next, and room for a result that must not lie over its source yet.
+/// Scratch memory for each worker, coarse samples that one pass leaves for the next, and room for a result that must not lie over its
+/// source yet.
 class CpuWorkspace final : public WorkspaceImpl {
  public:
   struct Sizes {
     std::int64_t worker_bytes = 0;
     std::int64_t workers = 1;
-    std::int64_t cell_bytes = 0;
+    std::int64_t coarse_bytes = 0;
     std::int64_t aside_bytes = 0;
-    [[nodiscard]] std::int64_t all() const { return workers * worker_bytes + cell_bytes + aside_bytes; }
+    [[nodiscard]] std::int64_t all() const { return workers * worker_bytes + coarse_bytes + aside_bytes; }
   };
 
   [[nodiscard]] static Result<std::unique_ptr<WorkspaceImpl>> make(const Sizes& sizes) {
@@ -34,9 +35,9 @@ class CpuWorkspace final : public WorkspaceImpl {
 
   CpuWorkspace(Scratch memory, const Sizes& sizes) : memory_(std::move(memory)), sizes_(sizes) {}
   [[nodiscard]] std::byte* of_worker(std::int64_t worker) const { return memory_.get() + worker * sizes_.worker_bytes; }
-  [[nodiscard]] float* cells() const { return reinterpret_cast<float*>(of_worker(sizes_.workers)); }
-  [[nodiscard]] std::int64_t cell_bytes() const { return sizes_.cell_bytes; }
-  [[nodiscard]] std::byte* aside() const { return of_worker(sizes_.workers) + sizes_.cell_bytes; }
+  [[nodiscard]] float* coarse() const { return reinterpret_cast<float*>(of_worker(sizes_.workers)); }
+  [[nodiscard]] std::int64_t coarse_bytes() const { return sizes_.coarse_bytes; }
+  [[nodiscard]] std::byte* aside() const { return of_worker(sizes_.workers) + sizes_.coarse_bytes; }
   [[nodiscard]] std::int64_t aside_bytes() const { return sizes_.aside_bytes; }
 
  private:
@@ -67,8 +68,8 @@ Tiling shared_among(std::int32_t threads, Tiling tiling) {
   return tiling;
 }
 
-std::int64_t bytes_of_cells(PerAxis<std::int64_t> cells, int channels) {
-  return row_stride(cells.x * channels) * cells.y * static_cast<std::int64_t>(sizeof(float));
+std::int64_t bytes_of_samples(PerAxis<std::int64_t> coarse, int channels) {
+  return row_stride(coarse.x * channels) * coarse.y * static_cast<std::int64_t>(sizeof(float));
 }
 
 bool is_stopped(const RunControl& control) {
@@ -80,31 +81,31 @@ class CpuExecutable final : public ExecutableImpl {
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
       : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)), channels_(info(plan.src.format).channels) {
     sizes_.workers = workers_->threads();
-    sizes_.cell_bytes = plan.intermediate_bytes;
+    sizes_.coarse_bytes = plan.intermediate_bytes;
     sizes_.aside_bytes = plan.overlap == Overlap::in_place ? plan.dst.payload_bytes() : 0;
-    sizes_.worker_bytes = (plan.scratch_bytes - sizes_.cell_bytes - sizes_.aside_bytes) / sizes_.workers;
+    sizes_.worker_bytes = (plan.scratch_bytes - sizes_.coarse_bytes - sizes_.aside_bytes) / sizes_.workers;
     if (plan.spec.roi) origin_ = {plan.spec.roi->x, plan.spec.roi->y};
   }
 
-  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches /*batches*/) const override {
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches /*row groups*/) const override {
     return CpuWorkspace::make(sizes_);
   }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_window_workspace(PerAxis<std::int32_t> largest) const override {
     CpuWorkspace::Sizes sizes = sizes_;
     sizes.aside_bytes = 0;
-    if (const std::optional<CellNeeds>& needs = pipelines_.back().cells) {
-      sizes.cell_bytes = bytes_of_cells({needs->x.most(largest.x), needs->y.most(largest.y)}, channels_);
+    if (const std::optional<CoarseNeeds>& needs = pipelines_.back().coarse_needs) {
+      sizes.coarse_bytes = bytes_of_samples({needs->x.most(largest.x), needs->y.most(largest.y)}, channels_);
     }
     return CpuWorkspace::make(sizes);
   }
 
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
     const auto& own = static_cast<CpuWorkspace&>(workspace);
-    if (own.cell_bytes() < sizes_.cell_bytes || own.aside_bytes() < sizes_.aside_bytes) {
+    if (own.coarse_bytes() < sizes_.coarse_bytes || own.aside_bytes() < sizes_.aside_bytes) {
       return Error{ErrorCode::invalid_argument, "the workspace was made for windows of the image", {}};
     }
-    if (sizes_.cell_bytes == 0 && sizes_.aside_bytes == 0) {
+    if (sizes_.coarse_bytes == 0 && sizes_.aside_bytes == 0) {
       blur(src, dst, own);
       return {};
     }
@@ -123,18 +124,18 @@ class CpuExecutable final : public ExecutableImpl {
     const PerAxis<std::int64_t> origin{origin_.x + dst.x, origin_.y + dst.y};  // of the window, in the source
     const PerAxis<std::int32_t> size{dst.pixels.desc.width, dst.pixels.desc.height};
     const Source source(plan().src, src, needs);
-    Rect cells;
-    if (pipelines_.back().cells) cells = pipelines_.back().cells->of(origin.x, origin.y, size);
-    if (bytes_of_cells({cells.width, cells.height}, channels_) > own.cell_bytes()) {
+    Rect coarse;
+    if (pipelines_.back().coarse_needs) coarse = pipelines_.back().coarse_needs->of(origin.x, origin.y, size);
+    if (bytes_of_samples({coarse.width, coarse.height}, channels_) > own.coarse_bytes()) {
       return Error{ErrorCode::invalid_argument,
                    "the workspace was made for smaller windows than " + std::to_string(size.x) + "x" + std::to_string(size.y),
                    {}};
     }
-    const StoredCells stored{own.cells(), row_stride(std::int64_t{cells.width} * channels_), {cells.x, cells.y}, cells.height};
+    const CoarseSamples stored{own.coarse(), row_stride(std::int64_t{coarse.width} * channels_), {coarse.x, coarse.y}, coarse.height};
     const bool streams = dst.pixels.desc.payload_bytes() > plan().cached_bytes;
     for (const Pipeline& pipeline : pipelines_) {
       const bool is_last = &pipeline == &pipelines_.back();
-      const Tiling tiling = shared_among(workers_->threads(), {is_last ? Rect{0, 0, size.x, size.y} : cells, pipeline.tile});
+      const Tiling tiling = shared_among(workers_->threads(), {is_last ? Rect{0, 0, size.x, size.y} : coarse, pipeline.tile});
       workers_->for_each(tiling.count(), [&](std::int64_t index, std::int64_t worker) {
         if (is_stopped(control)) return;
         Tile tile{source, dst.pixels, tiling.at(index), origin.x, origin.y, own.of_worker(worker), stored, streams};
@@ -160,8 +161,8 @@ class CpuExecutable final : public ExecutableImpl {
       const std::int64_t each = tiling.count();
       workers_->for_each(each * static_cast<std::int64_t>(src.size()), [&](std::int64_t index, std::int64_t worker) {
         const auto image = static_cast<std::size_t>(index / each);
-        const PerAxis<std::int32_t>& cells = pipelines_.front().size;  // where there is a grid
-        const StoredCells stored{workspace.cells(), row_stride(std::int64_t{cells.x} * channels_), {}, cells.y};
+        const PerAxis<std::int32_t>& coarse = pipelines_.front().size;  // where there is a grid
+        const CoarseSamples stored{workspace.coarse(), row_stride(std::int64_t{coarse.x} * channels_), {}, coarse.y};
         pipeline.run({src[image], dst[image], tiling.at(index % each), origin_.x, origin_.y, workspace.of_worker(worker), stored, streams});
       });
     }

@@ -133,15 +133,15 @@ struct DecimationTaps {
   std::vector<double> spline;
 };
 
-DecimationTaps decimation_taps(const AxisTaps& taps, std::int64_t factor, std::int64_t cells) {
-  const auto spline = taps.weights.end() - factor * cells;
+DecimationTaps decimation_taps(const AxisTaps& taps, std::int64_t factor, std::int64_t support) {
+  const auto spline = taps.weights.end() - factor * support;
   return {{{taps.weights.begin(), spline}, taps.anchor}, {spline, taps.weights.end()}};
 }
 
-DecimatedAxis decimated_axis(const AxisTaps& taps, std::int64_t factor, std::int64_t cells, double scale = 1.0) {
-  std::vector<double> spline = decimation_taps(taps, factor, cells).spline;
+DecimatedAxis decimated_axis(const AxisTaps& taps, std::int64_t factor, std::int64_t support, double scale = 1.0) {
+  std::vector<double> spline = decimation_taps(taps, factor, support).spline;
   for (double& w : spline) w *= scale;
-  return {factor, spline_centre(spline.size()), cells, rounded<float>(spline)};
+  return {factor, spline_centre(spline.size()), support, rounded<float>(spline)};
 }
 
 /// What both passes of a decimated Gaussian share. The results of the pass are `scale` times as large as what it reads.
@@ -180,8 +180,8 @@ std::vector<TapsOf<float>> blocks_of(const TapsOf<float>& taps) {
 
 GaussExpand expansion(const Plan& plan, const Pass& pass) {
   auto k = decimated<GaussExpand>(plan, pass, 1.0 / scale_between_steps(plan.src.format));
-  k.x = taps_of<float>(decimation_taps(pass.taps.x, k.axis.x.factor, k.axis.x.cells).coarse);
-  k.y = taps_of<float>(decimation_taps(pass.taps.y, k.axis.y.factor, k.axis.y.cells).coarse);
+  k.x = taps_of<float>(decimation_taps(pass.taps.x, k.axis.x.factor, k.axis.x.support).coarse);
+  k.y = taps_of<float>(decimation_taps(pass.taps.y, k.axis.y.factor, k.axis.y.support).coarse);
   k.blocks_x = blocks_of(k.x);
   k.blocks_y = blocks_of(k.y);
   return k;
@@ -239,7 +239,7 @@ Result<std::vector<Pipeline>> make_pipelines(const Plan& plan) {
     if (!complete) return Error{ErrorCode::internal, "the pass does not set exactly the constants of " + pass.kernel, {}};
     Prepared kernel = row->make(plan, pass);
     Pipeline& pipeline = pipelines.emplace_back(Pipeline{std::move(kernel.run), pass.size, pass.tile, std::move(kernel.reads)});
-    if (pass.source.kind == Binding::Kind::intermediate) pipeline.cells.emplace(expansion(plan, pass));
+    if (pass.source.kind == Binding::Kind::intermediate) pipeline.coarse_needs.emplace(expansion(plan, pass));
   }
   return pipelines;
 }

@@ -20,7 +20,7 @@ struct Pipeline {
   /// The source rows that a column of tiles takes to make the rows that lie where source rows [first, end) do, with what earlier passes
   /// need for that. Unset where another pass follows.
   std::function<ColumnReads(std::int64_t first, std::int64_t end)> reads{};
-  std::optional<CellNeeds> cells{};  ///< of the coarse grid that the pass reads, which the pass before it makes
+  std::optional<CoarseNeeds> coarse_needs{};  ///< of the coarse grid that the pass reads, which the pass before it makes
 };
 
 /// The ids of the kernels that this backend has.

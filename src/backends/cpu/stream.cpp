@@ -61,11 +61,11 @@ class Columns {
 };
 
 /// The newest rows of a coarse grid.
-class NewCells {
+class NewCoarseRows {
  public:
-  NewCells() = default;
-  /// Of these columns of cells, from this row on.
-  NewCells(Span columns, std::int64_t first_row, int channels)
+  NewCoarseRows() = default;
+  /// Of these columns of coarse samples, from this row on.
+  NewCoarseRows(Span columns, std::int64_t first_row, int channels)
       : columns_(columns), stride_(row_stride(columns.size() * channels)), first_(first_row), rows_{first_row, first_row} {}
 
   [[nodiscard]] Span columns() const { return columns_; }
@@ -86,7 +86,7 @@ class NewCells {
     return {};
   }
 
-  [[nodiscard]] StoredCells stored() const {
+  [[nodiscard]] CoarseSamples stored() const {
     return {reinterpret_cast<float*>(memory_.get()), stride_, {columns_.begin, rows_.begin}, rows_.size()};
   }
 
@@ -114,9 +114,9 @@ class CpuStream final : public StreamImpl {
   CpuStream(const Plan& plan, const std::vector<Pipeline>& pipelines, Workers& workers)
       : plan_(plan), pipelines_(pipelines), workers_(workers), needs_(source_needs(plan, {0, 0, plan.dst.width, plan.dst.height})) {
     if (plan.spec.roi) origin_ = {plan.spec.roi->x, plan.spec.roi->y};
-    if (const std::optional<CellNeeds>& cells = last().cells) {
-      const Span columns = cells->x.of({origin_.x, origin_.x + plan.dst.width});
-      cells_ = NewCells(columns, cell_rows(1).begin, info(plan.src.format).channels);
+    if (const std::optional<CoarseNeeds>& needs = last().coarse_needs) {
+      const Span columns = needs->x.of({origin_.x, origin_.x + plan.dst.width});
+      samples_ = NewCoarseRows(columns, coarse_rows(1).begin, info(plan.src.format).channels);
     }
   }
 
@@ -139,12 +139,12 @@ class CpuStream final : public StreamImpl {
     const Source source(plan_.src, src, needs_);
     const bool streams = plan_.dst.payload_bytes() > plan_.cached_bytes;  // as the whole would be
     Tile tile{source, dst, {}, origin_.x, origin_.y + made_, nullptr, {}, streams};
-    if (last().cells) {
-      const Span rows{cells_.rows().end, cell_rows(made_ + dst.desc.height).end};
-      if (Status s = cells_.go_on(rows.end); !s) return s;
-      tile.cells = cells_.stored();
-      tile.rows_above = rows.begin - cells_.first();
-      const Rect area{static_cast<std::int32_t>(cells_.columns().begin), static_cast<std::int32_t>(rows.begin), 0,
+    if (last().coarse_needs) {
+      const Span rows{samples_.rows().end, coarse_rows(made_ + dst.desc.height).end};
+      if (Status s = samples_.go_on(rows.end); !s) return s;
+      tile.coarse = samples_.stored();
+      tile.rows_above = rows.begin - samples_.first();
+      const Rect area{static_cast<std::int32_t>(samples_.columns().begin), static_cast<std::int32_t>(rows.begin), 0,
                       static_cast<std::int32_t>(rows.size())};
       if (Status s = run_pass(0, area, tile, std::exchange(copies, {}), {control.stop, nullptr}); !s) return s;
     }
@@ -162,16 +162,16 @@ class CpuStream final : public StreamImpl {
   [[nodiscard]] ColumnNeeds needs_of(const Pipeline& pipeline) const {
     constexpr std::int32_t kLeastPixels = 256;
     constexpr std::int32_t kComponents = 64;  // four of the widest vectors, and whole lines of the destination
-    constexpr std::int32_t kLeastCells = 64;
-    constexpr auto kCells = static_cast<std::int32_t>(kDecimateCells);
-    if (&pipeline != &last()) return {static_cast<std::int32_t>(cells_.columns().size()), pipeline.tile.x, kLeastCells, kCells};
+    constexpr std::int32_t kLeastSamples = 64;
+    constexpr auto kAtOnce = static_cast<std::int32_t>(kDecimatedAtOnce);
+    if (&pipeline != &last()) return {static_cast<std::int32_t>(samples_.columns().size()), pipeline.tile.x, kLeastSamples, kAtOnce};
     return {plan_.dst.width, pipeline.tile.x, kLeastPixels, kComponents / std::gcd(kComponents, info(plan_.dst.format).channels)};
   }
 
   [[nodiscard]] const Pipeline& last() const { return pipelines_.back(); }
 
   /// That destination rows before `end` are expanded from.
-  [[nodiscard]] Span cell_rows(std::int64_t end) const { return last().cells->y.of({origin_.y, origin_.y + end}); }
+  [[nodiscard]] Span coarse_rows(std::int64_t end) const { return last().coarse_needs->y.of({origin_.y, origin_.y + end}); }
 
   /// Makes the tiles of all columns, and as large a part of the copies with each. The area says where the columns begin, and in which rows
   /// the tiles lie.
@@ -202,7 +202,7 @@ class CpuStream final : public StreamImpl {
   SourceNeeds needs_;
   PerAxis<std::int64_t> origin_;  ///< of the destination, in the source
   std::vector<Columns> columns_;  ///< of each pass
-  NewCells cells_;                ///< what a first pass leaves for the last one
+  NewCoarseRows samples_;         ///< what a first pass leaves for the last one
   std::int64_t made_ = 0;         ///< rows of the destination
 };
 

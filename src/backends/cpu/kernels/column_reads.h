@@ -47,7 +47,7 @@ template <class T>
 
 /// The end of the source rows that are in the ring when the rows before `end` are made.
 [[nodiscard]] inline std::int64_t cut_loads_until(const GaussCut& k, const PyramidAxis& axis, const LevelRows& rows, std::int64_t end) {
-  return std::max(rows.source_until(), LevelRows::batch_of(axis, end) + kRowBatch + k.y.radius);
+  return std::max(rows.source_until(), LevelRows::row_group_of(axis, end) + kRowGroup + k.y.radius);
 }
 
 [[nodiscard]] inline ColumnReads column_reads(const GaussCut& k, std::int64_t first, std::int64_t end) {
@@ -56,10 +56,10 @@ template <class T>
   return {until, until};
 }
 
-/// What the rows of cells take that pixels are expanded from.
+/// What the coarse rows take that pixels are expanded from.
 [[nodiscard]] inline ColumnReads column_reads(const GaussExpand& k, std::int64_t first, std::int64_t end) {
-  const std::int64_t cells = k.grid.first.y + CellNeeds(k).y.of({first, end}).end;
-  const std::int64_t until = (cells - 1 + k.axis.y.cells) * k.axis.y.factor - k.axis.y.centre;
+  const std::int64_t samples = k.grid.first.y + CoarseNeeds(k).y.of({first, end}).end;
+  const std::int64_t until = (samples - 1 + k.axis.y.support) * k.axis.y.factor - k.axis.y.centre;
   return {until, until};
 }
 

@@ -143,11 +143,11 @@ HWY_INLINE void add_pairs(std::uint16_t weight, VecU16 up0, VecU16 up1, VecU16 u
   sum2 = hn::Add(sum2, product_of_pair(up2, down2, w)), sum3 = hn::Add(sum3, product_of_pair(up3, down3, w));
 }
 
-/// The taps over rows[j] + i, rows[j + 1] + i, ... for kRowBatch rows j: a vector of each. Rows that a tap needs above and
+/// The taps over rows[j] + i, rows[j + 1] + i, ... for kRowGroup rows j: a vector of each. Rows that a tap needs above and
 /// below an output are those of the tap before at the next output, so each tap loads two.
 HWY_INLINE void sum_rows(const FixedTaps& taps, const std::uint16_t* const* rows, std::int64_t i, VecU16& sum0, VecU16& sum1, VecU16& sum2,
                          VecU16& sum3) {
-  static_assert(kRowBatch == 4);
+  static_assert(kRowGroup == 4);
   const U16 d;
   const std::int64_t radius = taps.radius();
   const std::uint16_t* w = taps.weights.data();
@@ -203,7 +203,7 @@ HWY_INLINE void store_sums(VecU16 rounding, VecU16 a, VecU16 b, std::uint8_t* ou
 #endif
 }
 
-/// kRowBatch rows of bytes, of which [from, to) belong to the tile and begin at its row `row`: what fills whole lines is
+/// kRowGroup rows of bytes, of which [from, to) belong to the tile and begin at its row `row`: what fills whole lines is
 /// written where it belongs as it is made, the rest by way of `made`, rows of which are `stride` bytes apart.
 /// make(store, first, last, out, stride) writes components [first, last) of all rows, and up to two vectors more.
 template <class Make>
@@ -221,7 +221,7 @@ HWY_INLINE void write_rows(const Tile& tile, const WholeLines& lines, std::int64
                   dst + (j - from) * tile.dst.row_bytes + first);
     }
   };
-  if (to - from < kRowBatch) return detour(0, count);
+  if (to - from < kRowGroup) return detour(0, count);
   detour(0, lines.first);
   auto* bytes = reinterpret_cast<std::uint8_t*>(dst);
   if (tile.streams) {

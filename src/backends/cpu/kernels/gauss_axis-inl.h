@@ -17,9 +17,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// Calls body(integral_constant) with `value`, 1 to kMaxCells, as a compile-time number.
+/// Calls body(integral_constant) with `value`, 1 to kMaxSupport, as a compile-time number.
 template <class Body>
-HWY_INLINE void with_cells(std::int64_t value, Body body) {
+HWY_INLINE void with_support(std::int64_t value, Body body) {
   switch (value) {
     case 1:
       return body(std::integral_constant<int, 1>{});
@@ -36,7 +36,7 @@ HWY_INLINE void with_cells(std::int64_t value, Body body) {
     case 7:
       return body(std::integral_constant<int, 7>{});
     default:
-      return body(std::integral_constant<int, kMaxCells>{});
+      return body(std::integral_constant<int, kMaxSupport>{});
   }
 }
 

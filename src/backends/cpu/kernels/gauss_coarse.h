@@ -1,4 +1,4 @@
-// How the rows of cells of a decimated Gaussian are made one after the other. Holds no vectors, so that a kernel compiled
+// How the coarse rows of a decimated Gaussian are made one after the other. Holds no vectors, so that a kernel compiled
 // for one instruction set may ask another kernel for the next row.
 #pragma once
 
@@ -60,38 +60,38 @@ struct DecimateColumns {
   }
 };
 
-/// Which cells pixels are expanded from, on one axis.
-struct CellAxis {
-  std::int64_t factor, centre, cells;
+/// Which coarse samples pixels are expanded from, on one axis.
+struct CoarseAxis {
+  std::int64_t factor, centre, support;
   std::int64_t taps_before, taps;  ///< of the grid's kernel
   std::int64_t first, size;        ///< of the grid
 
-  CellAxis(const DecimatedAxis& axis, const TapsOf<float>& kernel, std::int64_t first_cell, std::int64_t grid_size)
+  CoarseAxis(const DecimatedAxis& axis, const TapsOf<float>& kernel, std::int64_t first_sample, std::int64_t grid_size)
       : factor(axis.factor),
         centre(axis.centre),
-        cells(axis.cells),
+        support(axis.support),
         taps_before(kernel.before),
         taps(kernel.size()),
-        first(first_cell),
+        first(first_sample),
         size(grid_size) {}
 
-  /// Counted from the grid's first. Of cells beyond the grid, the nearest one.
+  /// Counted from the grid's first. A sample beyond the grid counts as the nearest one in it.
   [[nodiscard]] Span of(Span pixels) const {
-    const auto counted = [&](std::int64_t cell) { return std::clamp<std::int64_t>(cell - first, 0, size - 1); };
-    const std::int64_t begin = floor_div(pixels.begin + centre, factor) - (cells - 1) - taps_before;
+    const auto counted = [&](std::int64_t sample) { return std::clamp<std::int64_t>(sample - first, 0, size - 1); };
+    const std::int64_t begin = floor_div(pixels.begin + centre, factor) - (support - 1) - taps_before;
     const std::int64_t last = floor_div(pixels.end - 1 + centre, factor) + taps - 1 - taps_before;
     return {counted(begin), counted(last) + 1};
   }
 
   /// That so many pixels, wherever they lie, are expanded from.
-  [[nodiscard]] std::int64_t most(std::int64_t pixels) const { return std::min((pixels + factor - 2) / factor + cells + taps - 1, size); }
+  [[nodiscard]] std::int64_t most(std::int64_t pixels) const { return std::min((pixels + factor - 2) / factor + support + taps - 1, size); }
 };
 
-/// Which cells a rectangle of pixels is expanded from.
-struct CellNeeds {
-  CellAxis x, y;
+/// Which coarse samples a rectangle of pixels is expanded from.
+struct CoarseNeeds {
+  CoarseAxis x, y;
 
-  explicit CellNeeds(const GaussExpand& k)
+  explicit CoarseNeeds(const GaussExpand& k)
       : x(k.axis.x, k.x, k.grid.first.x, k.grid.size.x), y(k.axis.y, k.y, k.grid.first.y, k.grid.size.y) {}
 
   /// In the source, `from_x` and `from_y` are its first column and row.
@@ -103,47 +103,47 @@ struct CellNeeds {
   }
 };
 
-/// The rows of cells of one tile, from top to bottom: make_cell_row() makes the next. Source rows [m * factor - centre,
-/// + factor) are the first that cell row m reaches, and the t-th that m - t does: m begins as m - cells + 1 is finished.
-struct CellRows {
+/// The coarse rows of one tile, from top to bottom: make_coarse_row() makes the next. Source rows [m * factor - centre,
+/// + factor) are the first that coarse row m reaches, and the t-th that m - t does: m begins as m - support + 1 is finished.
+struct CoarseRowMaker {
   const GaussDecimate& k;
   Source src;
-  std::int64_t first_column, width;  ///< cells
+  std::int64_t first_column, width;  ///< coarse samples
   GaussDecimateScratch s;
   DecimateColumns columns;
-  std::int64_t first, last;           ///< cell rows wanted, [first, last)
-  std::int64_t begins;                ///< the cell row that the next source rows begin
-  float* sums[kMaxCells];             ///< of cell row begins - 1 - t, as far as it is summed
+  std::int64_t first, last;           ///< coarse rows wanted, [first, last)
+  std::int64_t begins;                ///< the coarse row that the next source rows begin
+  float* sums[kMaxSupport];           ///< of coarse row begins - 1 - t, as far as it is summed
   float* finished[kDecimateRows];     ///< finished sums
   std::int64_t ready = 0, taken = 0;  ///< of them
 
-  /// Tile::out in cells of the grid. The scratch has room for as many.
-  CellRows(const GaussDecimate& kernel, const Tile& tile)
+  /// Tile::out in coarse samples of the grid. The scratch has room for as many.
+  CoarseRowMaker(const GaussDecimate& kernel, const Tile& tile)
       : k(kernel),
         src(tile.src),
         first_column(k.grid.first.x + tile.out.x),
         width(tile.out.width),
-        s(tile.scratch, width, k.axis.x.factor, taps(), {k.axis.y.factor, k.axis.y.cells}, k.rows.source.channels),
+        s(tile.scratch, width, k.axis.x.factor, taps(), {k.axis.y.factor, k.axis.y.support}, k.rows.source.channels),
         columns(k, first_column * k.axis.x.factor - k.axis.x.centre, (width - 1) * k.axis.x.factor + taps(), src.desc.width),
         first(k.grid.first.y + tile.out.y - tile.rows_made()),
         last(k.grid.first.y + tile.out.y + tile.out.height),
-        begins(tile.rows_made() > 0 ? k.grid.first.y + tile.out.y + k.axis.y.cells - 1 : first) {
+        begins(tile.rows_made() > 0 ? k.grid.first.y + tile.out.y + k.axis.y.support - 1 : first) {
     const std::int64_t channels = k.rows.source.channels;
     for (std::int64_t i = 0; i < taps() * channels + kPadElements; ++i) {
       s.weights[i] = i < taps() * channels ? k.axis.x.spline[static_cast<std::size_t>(i / channels)] : 0.0F;
     }
-    const std::int64_t turns = s.slides ? 0 : begins - first;  // of the sums, one for each cell row that began
-    for (std::int64_t i = 0; i < k.axis.y.cells; ++i) sums[(i + turns) % k.axis.y.cells] = s.sums + i * s.stride;
-    if (tile.rows_made() == 0) std::fill_n(s.sums, k.axis.y.cells * s.stride, 0.0F);
+    const std::int64_t turns = s.slides ? 0 : begins - first;  // of the sums, one for each coarse row that began
+    for (std::int64_t i = 0; i < k.axis.y.support; ++i) sums[(i + turns) % k.axis.y.support] = s.sums + i * s.stride;
+    if (tile.rows_made() == 0) std::fill_n(s.sums, k.axis.y.support * s.stride, 0.0F);
     for (std::int64_t i = 0; i < s.groups; ++i) finished[i] = s.finished + i * s.stride;
   }
 
   [[nodiscard]] std::int64_t taps() const { return static_cast<std::int64_t>(k.axis.x.spline.size()); }
-  /// The next row of cells to be made.
-  [[nodiscard]] std::int64_t next() const { return std::max(first, begins - (k.axis.y.cells - 1)); }
+  /// The next coarse row to be made.
+  [[nodiscard]] std::int64_t next() const { return std::max(first, begins - (k.axis.y.support - 1)); }
 };
 
-/// Makes the next row of cells.
-void make_cell_row(CellRows& rows, float* out);
+/// Makes the next coarse row.
+void make_coarse_row(CoarseRowMaker& rows, float* out);
 
 }  // namespace mollify::cpu

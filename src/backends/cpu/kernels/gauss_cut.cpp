@@ -26,7 +26,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// The taps and the undershoot over rows[j], rows[j + 1], ... for kRowBatch rows j.
+/// The taps and the undershoot over rows[j], rows[j + 1], ... for kRowGroup rows j.
 HWY_NOINLINE void filter_level_rows(const CutAxis& axis, const std::uint16_t* const* rows, std::int64_t count, std::uint16_t* out,
                                     std::int64_t stride) {
   const U16 d;
@@ -56,7 +56,7 @@ HWY_NOINLINE void filter_level_columns(const CutAxis& axis, std::int64_t channel
   }
 }
 
-/// kRowBatch rows: those that double_rows() makes, and `height` times the window's sums, which take in a row of bytes and
+/// kRowGroup rows: those that double_rows() makes, and `height` times the window's sums, which take in a row of bytes and
 /// drop one for each.
 HWY_NOINLINE void double_rows_and_slide(const std::uint16_t* const* rows, const std::uint8_t* const* entering,
                                         const std::uint8_t* const* leaving, std::uint16_t height, std::uint16_t* sums, std::int64_t count,
@@ -163,7 +163,7 @@ HWY_NOINLINE void add_window(const std::uint16_t* smooth, const std::uint16_t* b
   for (std::int64_t i = first; i < last; i += 2 * lanes) store_sums<kStore>(half, at(i), at(i + lanes), out + i);
 }
 
-/// One tile, from top to bottom. Rows of a level are made when something asks for them, kRowBatch at a time.
+/// One tile, from top to bottom. Rows of a level are made when something asks for them, kRowGroup at a time.
 class Cut {
  public:
   Cut(const GaussCut& k, const Tile& tile, const GaussCutScratch& s)
@@ -195,12 +195,12 @@ class Cut {
     const std::int64_t count = tile_.out.width * channels_;
     const WholeLines lines = whole_lines(tile_, count);
     const bool goes_on = tile_.rows_made() > 0;
-    const std::int64_t made = goes_on ? LevelRows::batch_of(y_, top) + kRowBatch : y_.up[0].first;  // `vertical` before this row
+    const std::int64_t made = goes_on ? LevelRows::row_group_of(y_, top) + kRowGroup : y_.up[0].first;  // `vertical` before this row
     if (!goes_on) begin_sums(made);
-    for (std::int64_t y = top < made ? made - kRowBatch : made; y < top + tile_.out.height; y += kRowBatch) {
+    for (std::int64_t y = top < made ? made - kRowGroup : made; y < top + tile_.out.height; y += kRowGroup) {
       if (y >= made) blur_down(y);
       const std::int64_t from = std::max<std::int64_t>(top - y, 0);
-      const std::int64_t to = std::min(top + tile_.out.height - y, kRowBatch);
+      const std::int64_t to = std::min(top + tile_.out.height - y, kRowGroup);
       for (std::int64_t j = from; j < to; ++j) blur_along(j);
       if (from >= to) continue;
       write_rows(tile_, lines, y + from - top, from, to, count, s_.out, s_.stride,
@@ -271,7 +271,7 @@ class Cut {
   /// The next rows of a level on the way down.
   void make_down(std::size_t level) {
     const std::int64_t y = next_.down[level];
-    next_.down[level] += kRowBatch;
+    next_.down[level] += kRowGroup;
     std::uint16_t* out = level == top_ ? ring_row(y) : down_row(level, y);
     const std::int64_t below = 2 * y - 2;  // the first row that they are made from
     if (level == 1) {
@@ -287,36 +287,36 @@ class Cut {
     }
   }
 
-  /// The kRowBatch rows of a level on the way up from which rows 2 * (first + 1) and on of the level below are made.
+  /// The kRowGroup rows of a level on the way up from which rows 2 * (first + 1) and on of the level below are made.
   void up_rows(std::size_t level, std::int64_t first, const std::uint16_t** rows) {
-    while (next_.up[level] < first + kRowBatch) make_up(level);
-    for (std::int64_t i = 0; i < kRowBatch; ++i) rows[i] = up_row(level, first + i);
+    while (next_.up[level] < first + kRowGroup) make_up(level);
+    for (std::int64_t i = 0; i < kRowGroup; ++i) rows[i] = up_row(level, first + i);
   }
 
   void make_up(std::size_t level) {
     const std::int64_t y = next_.up[level];
-    next_.up[level] += kRowBatch;
+    next_.up[level] += kRowGroup;
     std::uint16_t* out = up_row(level, y);
     if (level < top_) {
-      const std::uint16_t* rows[kRowBatch];
+      const std::uint16_t* rows[kRowGroup];
       up_rows(level + 1, y / 2 - 1, rows);
       double_rows(rows, x_.count * channels_, out, s_.stride);
       return;
     }
     const std::int64_t reach = k_.y.reach();
-    while (next_.down[top_] < y + kRowBatch + reach) make_down(top_);
-    for (std::int64_t i = 0; i < 2 * reach + kRowBatch; ++i) s_.rows[i] = ring_row(y - reach + i);
+    while (next_.down[top_] < y + kRowGroup + reach) make_down(top_);
+    for (std::int64_t i = 0; i < 2 * reach + kRowGroup; ++i) s_.rows[i] = ring_row(y - reach + i);
     filter_level_rows(k_.y, s_.rows, x_.count * channels_, out, s_.stride);
   }
 
-  /// The kRowBatch rows of `vertical` that lie where source rows y, y + 1, ... do.
+  /// The kRowGroup rows of `vertical` that lie where source rows y, y + 1, ... do.
   void blur_down(std::int64_t y) {
-    const std::uint16_t* smooth[kRowBatch];
+    const std::uint16_t* smooth[kRowGroup];
     up_rows(1, y / 2 - 1, smooth);
-    load_until(y + kRowBatch + k_.y.radius);
-    const std::uint8_t* entering[kRowBatch];
-    const std::uint8_t* leaving[kRowBatch];
-    for (std::int64_t j = 0; j < kRowBatch; ++j) {
+    load_until(y + kRowGroup + k_.y.radius);
+    const std::uint8_t* entering[kRowGroup];
+    const std::uint8_t* leaving[kRowGroup];
+    for (std::int64_t j = 0; j < kRowGroup; ++j) {
       entering[j] = byte_row(y + j + k_.y.radius);
       leaving[j] = byte_row(y + j - k_.y.radius - 1);
     }

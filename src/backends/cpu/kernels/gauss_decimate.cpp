@@ -1,6 +1,6 @@
 // First pass of a decimated Gaussian (math/decimation.h): reads the image once. Blocks of source rows are added to the sums
-// of the cell rows that they reach; a finished row of sums is decimated horizontally into a row of cells. About `cells`
-// multiply-adds a component. Cells are anchored to source coordinates, so bits do not depend on tiles.
+// of the coarse rows that they reach; a finished row of sums is decimated horizontally into a coarse row. About `support`
+// multiply-adds a component. Coarse samples are anchored to source coordinates, so bits do not depend on tiles.
 #include "backends/cpu/kernels/gauss_coarse.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
@@ -18,8 +18,8 @@ namespace mollify::cpu::HWY_NAMESPACE {
 
 // ---- vertically: the functions that walk rows are not inlined, as each of their many forms is called from several places
 
-template <int kCells>
-constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3&& kCells <= 6 ? 4 : 2;  // as many as leave all sums in registers
+template <int kSupport>
+constexpr int kVectorsAtOnce = HWY_TARGET <= HWY_AVX3&& kSupport <= 6 ? 4 : 2;  // as many as leave all sums in registers
 
 /// Asks the memory for what rows hold some way behind `p`, where kElements are read now: a hardware prefetcher knows neither
 /// that many rows at once nor what follows on the next page.
@@ -31,7 +31,7 @@ HWY_INLINE void fetch_ahead(const S* p) {
   for (std::int64_t b = 0; b < kElements * static_cast<std::int64_t>(sizeof(S)); b += kLine) hwy::Prefetch(bytes + b);
 }
 
-/// Where a part of the rows that begin a cell row goes: row i times weights[t * factor + i] is added to sums[t].
+/// Where a part of the rows that begin a coarse row goes: row i times weights[t * factor + i] is added to sums[t].
 struct RowBlock {
   std::int64_t count = 0;  ///< of rows, at most kDecimateRows
   const float* weights = nullptr;
@@ -42,15 +42,15 @@ struct RowBlock {
 
 /// Elements [from, to) of a block, summed by themselves. S is what rows hold. Touches whole groups of vectors: rows and
 /// sums have room for that.
-template <int kCells, class S>
+template <int kSupport, class S>
 HWY_NOINLINE void add_rows(const RowBlock& block, const S* const* rows, std::int64_t from, std::int64_t to) {
-  constexpr int kVectors = kVectorsAtOnce<kCells>;
+  constexpr int kVectors = kVectorsAtOnce<kSupport>;
   const F32 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t i = from; i < to; i += kVectors * lanes) {
-    VecF32 sum[kCells][kVectors];
+    VecF32 sum[kSupport][kVectors];
     HWY_UNROLL(8)
-    for (int t = 0; t < kCells; ++t) {
+    for (int t = 0; t < kSupport; ++t) {
       HWY_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) sum[t][v] = hn::Zero(d);
     }
@@ -60,14 +60,14 @@ HWY_NOINLINE void add_rows(const RowBlock& block, const S* const* rows, std::int
       for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, rows[r] + i + v * lanes);
       fetch_ahead<kVectors* static_cast<int>(hn::MaxLanes(F32()))>(rows[r] + i);
       HWY_UNROLL(8)
-      for (int t = 0; t < kCells; ++t) {
+      for (int t = 0; t < kSupport; ++t) {
         const VecF32 w = hn::Set(d, block.weights[t * block.factor + r]);
         HWY_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) sum[t][v] = hn::MulAdd(pixels[v], w, sum[t][v]);
       }
     }
     HWY_UNROLL(8)
-    for (int t = 0; t < kCells; ++t) {
+    for (int t = 0; t < kSupport; ++t) {
       float* into = block.sums[t] + i;
       HWY_UNROLL(8)
       for (int v = 0; v < kVectors; ++v, into += lanes) {
@@ -77,35 +77,35 @@ HWY_NOINLINE void add_rows(const RowBlock& block, const S* const* rows, std::int
   }
 }
 
-/// Elements [from, to) of the rows that begin the next `groups` cell rows, added to `sums` one after the other: as many cell
-/// rows are finished. Sums stay in registers meanwhile, and move on as one cell row after another begins. Small factors
+/// Elements [from, to) of the rows that begin the next `groups` coarse rows, added to `sums` one after the other: as many coarse
+/// rows are finished. Sums stay in registers meanwhile, and move on as one coarse row after another begins. Small factors
 /// gain by that: their sums would be loaded and stored as often as rows are. Touches whole groups of vectors.
-template <int kCells, class S>
-HWY_NOINLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S* const* rows, std::int64_t from, std::int64_t to) {
-  constexpr int kVectors = kVectorsAtOnce<kCells>;
+template <int kSupport, class S>
+HWY_NOINLINE void slide_rows(const CoarseRowMaker& maker, std::int64_t groups, const S* const* rows, std::int64_t from, std::int64_t to) {
+  constexpr int kVectors = kVectorsAtOnce<kSupport>;
   const F32 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const std::int64_t factor = cells.k.axis.y.factor;
-  const std::int64_t offset = cells.columns.first * cells.k.rows.source.channels;
+  const std::int64_t factor = maker.k.axis.y.factor;
+  const std::int64_t offset = maker.columns.first * maker.k.rows.source.channels;
   for (std::int64_t i = from; i < to; i += kVectors * lanes) {
-    VecF32 sum[kCells][kVectors];  // of the cell row that begins, the one before, ...
+    VecF32 sum[kSupport][kVectors];  // of the coarse row that begins, the one before, ...
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) sum[0][v] = hn::Zero(d);
     HWY_UNROLL(8)
-    for (int t = 1; t < kCells; ++t) {
+    for (int t = 1; t < kSupport; ++t) {
       HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sum[t][v] = hn::LoadU(d, cells.sums[t - 1] + offset + i + v * lanes);
+      for (int v = 0; v < kVectors; ++v) sum[t][v] = hn::LoadU(d, maker.sums[t - 1] + offset + i + v * lanes);
     }
     const S* const* row = rows;
     for (std::int64_t g = 0; g < groups; ++g) {
-      const float* weights = cells.k.axis.y.spline.data();
+      const float* weights = maker.k.axis.y.spline.data();
       for (std::int64_t r = 0; r < factor; ++r, ++row, ++weights) {
         VecF32 pixels[kVectors];
         HWY_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) pixels[v] = load_f32(d, *row + i + v * lanes);
         fetch_ahead<kVectors* static_cast<int>(hn::MaxLanes(F32()))>(*row + i);
         HWY_UNROLL(8)
-        for (int t = 0; t < kCells; ++t) {
+        for (int t = 0; t < kSupport; ++t) {
           const VecF32 w = hn::Set(d, weights[t * factor]);
           HWY_UNROLL(8)
           for (int v = 0; v < kVectors; ++v) sum[t][v] = hn::MulAdd(pixels[v], w, sum[t][v]);
@@ -113,16 +113,16 @@ HWY_NOINLINE void slide_rows(const CellRows& cells, std::int64_t groups, const S
       }
       HWY_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
-        hn::StoreU(sum[kCells - 1][v], d, cells.finished[g] + offset + i + v * lanes);
+        hn::StoreU(sum[kSupport - 1][v], d, maker.finished[g] + offset + i + v * lanes);
         HWY_UNROLL(8)
-        for (int t = kCells - 1; t > 0; --t) sum[t][v] = sum[t - 1][v];
+        for (int t = kSupport - 1; t > 0; --t) sum[t][v] = sum[t - 1][v];
         sum[0][v] = hn::Zero(d);
       }
     }
     HWY_UNROLL(8)
-    for (int t = 1; t < kCells; ++t) {
+    for (int t = 1; t < kSupport; ++t) {
       HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[t][v], d, cells.sums[t - 1] + offset + i + v * lanes);
+      for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[t][v], d, maker.sums[t - 1] + offset + i + v * lanes);
     }
   }
 }
@@ -138,24 +138,24 @@ struct SourceRows {
   /// What is loaded of `count` rows, of which y is the first. As stored are, where that is what is summed, whole groups of as many
   /// elements from where the image lies; the last ones of a row, behind which there may be nothing, are a copy. Not inlined: forms
   /// of what sums them are many.
-  HWY_NOINLINE SourceRows(const CellRows& cells, std::int64_t y, std::int64_t count, std::int64_t group) {
-    const DecimateColumns& columns = cells.columns;
-    const GaussDecimateScratch& s = cells.s;
+  HWY_NOINLINE SourceRows(const CoarseRowMaker& maker, std::int64_t y, std::int64_t count, std::int64_t group) {
+    const DecimateColumns& columns = maker.columns;
+    const GaussDecimateScratch& s = maker.s;
     const RowPipeline& rows = columns.rows;
     const std::int64_t x = columns.x + columns.first;
     const std::int64_t pixels = columns.last - columns.first;
     elements = pixels * rows.source.channels;
     bool as_stored = columns.whole && rows.source.only_scaled() && rows.source.scale == 1.0;
     for (std::int64_t r = 0; r < count; ++r) {
-      as_stored = as_stored && map_index(rows.border.mode.y, y + r, cells.src.desc.height) != kOutside;
-      stored[r] = reinterpret_cast<const S*>(stored_row(rows, cells.src, y + r, x));
+      as_stored = as_stored && map_index(rows.border.mode.y, y + r, maker.src.desc.height) != kOutside;
+      stored[r] = reinterpret_cast<const S*>(stored_row(rows, maker.src, y + r, x));
       numbers[r] = s.rows + r * s.stride;
     }
     if (as_stored) whole = elements / group * group;
     for (std::int64_t r = 0; r < count; ++r) {
       float* out = s.rows + r * s.stride;
       if (!as_stored) {
-        load_row(rows, cells.src, y + r, x, pixels, out);
+        load_row(rows, maker.src, y + r, x, pixels, out);
       } else if (whole < elements) {
         decode_components(stored[r] + whole, elements - whole, 1.0F, out + whole);
       }
@@ -164,66 +164,67 @@ struct SourceRows {
 };
 
 /// Calls add(rows, from, to) for the elements that are loaded of `count` source rows, of which y is the first.
-template <int kCells, class S, class Add>
-HWY_INLINE void with_source_rows(const CellRows& cells, std::int64_t y, std::int64_t count, const Add& add) {
-  const SourceRows<S> rows(cells, y, count, kVectorsAtOnce<kCells> * static_cast<std::int64_t>(hn::Lanes(F32())));
+template <int kSupport, class S, class Add>
+HWY_INLINE void with_source_rows(const CoarseRowMaker& maker, std::int64_t y, std::int64_t count, const Add& add) {
+  const SourceRows<S> rows(maker, y, count, kVectorsAtOnce<kSupport> * static_cast<std::int64_t>(hn::Lanes(F32())));
   if (rows.whole > 0) add(rows.stored, 0, rows.whole);
   if (rows.whole < rows.elements) add(rows.numbers, rows.whole, rows.elements);
 }
 
-/// Calls body(cells, component) with both as compile-time values.
+/// Calls body(support, component) with both as compile-time values.
 template <class Body>
-HWY_INLINE void with_types(const CellRows& cells, const Body& body) {
-  with_component(cells.k.rows.source.component,
-                 [&](auto component) HWY_ATTR { with_cells(cells.k.axis.y.cells, [&](auto count) HWY_ATTR { body(count, component); }); });
-}
-
-/// The rows that begin the next `groups` cell rows, all at once.
-HWY_INLINE void slide(CellRows& cells, std::int64_t groups) {
-  const DecimatedAxis& axis = cells.k.axis.y;
-  const std::int64_t y = cells.begins * axis.factor - axis.centre;
-  with_types(cells, [&](auto count, auto component) HWY_ATTR {
-    constexpr int kCells = decltype(count)::value;
-    with_source_rows<kCells, decltype(component)>(cells, y, groups * axis.factor,
-                                                  [&](const auto* const* rows, std::int64_t from, std::int64_t to)
-                                                      HWY_ATTR { slide_rows<kCells>(cells, groups, rows, from, to); });
+HWY_INLINE void with_types(const CoarseRowMaker& maker, const Body& body) {
+  with_component(maker.k.rows.source.component, [&](auto component) HWY_ATTR {
+    with_support(maker.k.axis.y.support, [&](auto count) HWY_ATTR { body(count, component); });
   });
 }
 
-/// The rows that begin the next cell row, a block at a time.
-HWY_INLINE void add_blocks(CellRows& cells) {
-  const DecimatedAxis& axis = cells.k.axis.y;
-  const std::int64_t offset = cells.columns.first * cells.k.rows.source.channels;
-  float* sums[kMaxCells];
-  for (std::int64_t t = 0; t < axis.cells; ++t) sums[t] = cells.sums[t] + offset;
+/// The rows that begin the next `groups` coarse rows, all at once.
+HWY_INLINE void slide(CoarseRowMaker& maker, std::int64_t groups) {
+  const DecimatedAxis& axis = maker.k.axis.y;
+  const std::int64_t y = maker.begins * axis.factor - axis.centre;
+  with_types(maker, [&](auto count, auto component) HWY_ATTR {
+    constexpr int kSupport = decltype(count)::value;
+    with_source_rows<kSupport, decltype(component)>(maker, y, groups * axis.factor,
+                                                    [&](const auto* const* rows, std::int64_t from, std::int64_t to)
+                                                        HWY_ATTR { slide_rows<kSupport>(maker, groups, rows, from, to); });
+  });
+}
+
+/// The rows that begin the next coarse row, a block at a time.
+HWY_INLINE void add_blocks(CoarseRowMaker& maker) {
+  const DecimatedAxis& axis = maker.k.axis.y;
+  const std::int64_t offset = maker.columns.first * maker.k.rows.source.channels;
+  float* sums[kMaxSupport];
+  for (std::int64_t t = 0; t < axis.support; ++t) sums[t] = maker.sums[t] + offset;
   for (std::int64_t row = 0; row < axis.factor; row += kDecimateRows) {
     RowBlock block{std::min(kDecimateRows, axis.factor - row), axis.spline.data() + row, axis.factor, row == 0, sums};
-    with_types(cells, [&](auto count, auto component) HWY_ATTR {
-      constexpr int kCells = decltype(count)::value;
-      with_source_rows<kCells, decltype(component)>(cells, cells.begins * axis.factor - axis.centre + row, block.count,
-                                                    [&](const auto* const* rows, std::int64_t from, std::int64_t to)
-                                                        HWY_ATTR { add_rows<kCells>(block, rows, from, to); });
+    with_types(maker, [&](auto count, auto component) HWY_ATTR {
+      constexpr int kSupport = decltype(count)::value;
+      with_source_rows<kSupport, decltype(component)>(maker, maker.begins * axis.factor - axis.centre + row, block.count,
+                                                      [&](const auto* const* rows, std::int64_t from, std::int64_t to)
+                                                          HWY_ATTR { add_rows<kSupport>(block, rows, from, to); });
     });
   }
-  cells.finished[0] = cells.sums[axis.cells - 1];
-  std::rotate(cells.sums, cells.sums + axis.cells - 1, cells.sums + axis.cells);  // the next row's sums take its place
+  maker.finished[0] = maker.sums[axis.support - 1];
+  std::rotate(maker.sums, maker.sums + axis.support - 1, maker.sums + axis.support);  // the next row's sums take its place
 }
 
 /// The next finished row of sums.
-HWY_INLINE float* next_sums(CellRows& cells) {
-  while (cells.taken == cells.ready) {
-    const std::int64_t finishes = cells.begins - (cells.k.axis.y.cells - 1);
-    const std::int64_t groups = std::min(cells.s.groups, cells.last - finishes);
-    if (cells.s.slides) {
-      slide(cells, groups);
+HWY_INLINE float* next_sums(CoarseRowMaker& maker) {
+  while (maker.taken == maker.ready) {
+    const std::int64_t finishes = maker.begins - (maker.k.axis.y.support - 1);
+    const std::int64_t groups = std::min(maker.s.groups, maker.last - finishes);
+    if (maker.s.slides) {
+      slide(maker, groups);
     } else {
-      add_blocks(cells);
+      add_blocks(maker);
     }
-    cells.begins += groups;
-    cells.ready = groups;
-    cells.taken = std::clamp<std::int64_t>(cells.first - finishes, 0, groups);  // rows before the first are not wanted
+    maker.begins += groups;
+    maker.ready = groups;
+    maker.taken = std::clamp<std::int64_t>(maker.first - finishes, 0, groups);  // rows before the first are not wanted
   }
-  return cells.finished[cells.taken++];
+  return maker.finished[maker.taken++];
 }
 
 // ---- horizontally
@@ -241,10 +242,10 @@ HWY_INLINE void store_channel_sums(D d, hn::Vec<D> v, float* out) {
 }
 #endif
 
-/// One row of cells from a finished row of sums: out[m] = sum_i spline[i] * row[m * factor + i], for whole pixels.
+/// One coarse row from a finished row of sums: out[m] = sum_i spline[i] * row[m * factor + i], for whole pixels.
 template <int kChannels>
 HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, const DecimatedAxis& axis, const float* row,
-                             std::int64_t cells, float* out) {
+                             std::int64_t samples, float* out) {
   const std::int64_t step = axis.factor * kChannels;
   const auto taps = static_cast<std::int64_t>(axis.spline.size());
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
@@ -256,8 +257,8 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
     const std::int64_t count = taps * kChannels;
     const std::int64_t whole = count / lanes * lanes;
     const auto in_taps = hn::FirstN(d, static_cast<std::size_t>(count - whole));
-    for (std::int64_t m = 0; m < cells; m += kDecimateCells) {
-      VecF32 total[kDecimateCells], block[kDecimateCells];
+    for (std::int64_t m = 0; m < samples; m += kDecimatedAtOnce) {
+      VecF32 total[kDecimatedAtOnce], block[kDecimatedAtOnce];
       HWY_UNROLL(8)
       for (VecF32& v : total) v = hn::Zero(d);
       for (std::int64_t from = 0; from < count; from += kDecimateRows * lanes) {
@@ -268,31 +269,31 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
         for (std::int64_t i = from; i < std::min(to, whole); i += lanes) {
           const VecF32 w = hn::Load(d, s.weights + i);
           HWY_UNROLL(8)
-          for (int k = 0; k < kDecimateCells; ++k) block[k] = hn::MulAdd(hn::LoadU(d, p + i + k * step), w, block[k]);
+          for (int k = 0; k < kDecimatedAtOnce; ++k) block[k] = hn::MulAdd(hn::LoadU(d, p + i + k * step), w, block[k]);
         }
         if (whole < count && whole < to) {
           const VecF32 w = hn::Load(d, s.weights + whole);
           HWY_UNROLL(8)
-          for (int k = 0; k < kDecimateCells; ++k) {
+          for (int k = 0; k < kDecimatedAtOnce; ++k) {
             block[k] = hn::MulAdd(hn::IfThenElseZero(in_taps, hn::LoadU(d, p + whole + k * step)), w, block[k]);
           }
         }
         HWY_UNROLL(8)
-        for (int k = 0; k < kDecimateCells; ++k) total[k] = hn::Add(total[k], block[k]);
+        for (int k = 0; k < kDecimatedAtOnce; ++k) total[k] = hn::Add(total[k], block[k]);
       }
       HWY_UNROLL(4)
-      for (int k = 0; k < kDecimateCells; ++k) {
-        if (m + k < cells) store_channel_sums<kChannels>(d, total[k], out + (m + k) * kChannels);
+      for (int k = 0; k < kDecimatedAtOnce; ++k) {
+        if (m + k < samples) store_channel_sums<kChannels>(d, total[k], out + (m + k) * kChannels);
       }
     }
     return;
   }
-  if constexpr (kChannels == 3) {  // one cell a vector
+  if constexpr (kChannels == 3) {  // one coarse sample a vector
     const hn::Simd<float, 4, 0> d;
     using V = hn::Vec<decltype(d)>;
-    for (std::int64_t m = 0; m < cells; m += kDecimateCells) {
+    for (std::int64_t m = 0; m < samples; m += kDecimatedAtOnce) {
       const float* p = row + m * step;
-      V total[kDecimateCells], block[kDecimateCells];
+      V total[kDecimatedAtOnce], block[kDecimatedAtOnce];
       HWY_UNROLL(8)
       for (V& v : total) v = hn::Zero(d);
       for (std::int64_t from = 0; from < taps; from += kDecimateRows) {
@@ -301,14 +302,14 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
         for (std::int64_t i = from; i < std::min(from + kDecimateRows, taps); ++i) {
           const V weight = hn::Set(d, axis.spline[static_cast<std::size_t>(i)]);
           HWY_UNROLL(8)
-          for (int k = 0; k < kDecimateCells; ++k) block[k] = hn::MulAdd(hn::LoadU(d, p + i * kChannels + k * step), weight, block[k]);
+          for (int k = 0; k < kDecimatedAtOnce; ++k) block[k] = hn::MulAdd(hn::LoadU(d, p + i * kChannels + k * step), weight, block[k]);
         }
         HWY_UNROLL(8)
-        for (int k = 0; k < kDecimateCells; ++k) total[k] = hn::Add(total[k], block[k]);
+        for (int k = 0; k < kDecimatedAtOnce; ++k) total[k] = hn::Add(total[k], block[k]);
       }
       HWY_UNROLL(4)
-      for (int k = 0; k < kDecimateCells; ++k) {
-        if (m + k >= cells) continue;
+      for (int k = 0; k < kDecimatedAtOnce; ++k) {
+        if (m + k >= samples) continue;
         HWY_ALIGN float lanes[4];
         hn::Store(total[k], d, lanes);
         std::copy_n(lanes, kChannels, out + (m + k) * kChannels);
@@ -317,7 +318,7 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
     return;
   }
 #endif
-  for (std::int64_t m = 0; m < cells; ++m) {
+  for (std::int64_t m = 0; m < samples; ++m) {
     const float* p = row + m * step;
     for (int c = 0; c < kChannels; ++c) {
       float total = 0.0F;
@@ -333,31 +334,31 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
   }
 }
 
-HWY_INLINE void decimate_row(int channels, const GaussDecimateScratch& s, const DecimatedAxis& axis, const float* row, std::int64_t cells,
+HWY_INLINE void decimate_row(int channels, const GaussDecimateScratch& s, const DecimatedAxis& axis, const float* row, std::int64_t samples,
                              float* out) {
   switch (channels) {
     case 1:
-      return decimate_row<1>(s, axis, row, cells, out);
+      return decimate_row<1>(s, axis, row, samples, out);
     case 2:
-      return decimate_row<2>(s, axis, row, cells, out);
+      return decimate_row<2>(s, axis, row, samples, out);
     case 3:
-      return decimate_row<3>(s, axis, row, cells, out);
+      return decimate_row<3>(s, axis, row, samples, out);
     default:
-      return decimate_row<4>(s, axis, row, cells, out);
+      return decimate_row<4>(s, axis, row, samples, out);
   }
 }
 
-void make_cell_row(CellRows& cells, float* out) {
-  float* sums = next_sums(cells);
-  cells.columns.fill(sums);
-  decimate_row(cells.k.rows.source.channels, cells.s, cells.k.axis.x, sums, cells.width, out);
+void make_coarse_row(CoarseRowMaker& maker, float* out) {
+  float* sums = next_sums(maker);
+  maker.columns.fill(sums);
+  decimate_row(maker.k.rows.source.channels, maker.s, maker.k.axis.x, sums, maker.width, out);
 }
 
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
-  CellRows rows(k, tile);
-  const StoredCells& cells = tile.cells;
-  float* out = cells.at(tile.out.x, tile.out.y, k.rows.source.channels);
-  for (std::int64_t y = 0; y < tile.out.height; ++y, out += cells.stride) HWY_NAMESPACE::make_cell_row(rows, out);
+  CoarseRowMaker rows(k, tile);
+  const CoarseSamples& samples = tile.coarse;
+  float* out = samples.at(tile.out.x, tile.out.y, k.rows.source.channels);
+  for (std::int64_t y = 0; y < tile.out.height; ++y, out += samples.stride) HWY_NAMESPACE::make_coarse_row(rows, out);
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE
@@ -367,32 +368,32 @@ HWY_AFTER_NAMESPACE();
 namespace mollify::cpu {
 
 HWY_EXPORT(gauss_decimate);
-HWY_EXPORT(make_cell_row);
+HWY_EXPORT(make_coarse_row);
 
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
   HWY_DYNAMIC_DISPATCH(gauss_decimate)(k, tile);
 }
-void make_cell_row(CellRows& rows, float* out) {
-  HWY_DYNAMIC_DISPATCH(make_cell_row)(rows, out);
+void make_coarse_row(CoarseRowMaker& rows, float* out) {
+  HWY_DYNAMIC_DISPATCH(make_coarse_row)(rows, out);
 }
 
 namespace scalar {
 
 void gauss_decimate(const GaussDecimate& k, const Tile& tile) {
   const auto channels = static_cast<std::size_t>(k.rows.source.channels);
-  const auto first = [](const DecimatedAxis& axis, std::int64_t cell) { return cell * axis.factor - axis.centre; };
-  for (std::int64_t cell_y = tile.out.y; cell_y < tile.out.y + tile.out.height; ++cell_y) {
-    for (std::int64_t cell_x = tile.out.x; cell_x < tile.out.x + tile.out.width; ++cell_x) {
+  const auto first = [](const DecimatedAxis& axis, std::int64_t sample) { return sample * axis.factor - axis.centre; };
+  for (std::int64_t sample_y = tile.out.y; sample_y < tile.out.y + tile.out.height; ++sample_y) {
+    for (std::int64_t sample_x = tile.out.x; sample_x < tile.out.x + tile.out.width; ++sample_x) {
       std::array<float, 4> sum{};
       for (std::size_t i = 0; i < k.axis.y.spline.size(); ++i) {
         for (std::size_t j = 0; j < k.axis.x.spline.size(); ++j) {
           const std::array<float, 4> in =
-              read_pixel<float>(k.rows, tile.src, first(k.axis.x, k.grid.first.x + cell_x) + static_cast<std::int64_t>(j),
-                                first(k.axis.y, k.grid.first.y + cell_y) + static_cast<std::int64_t>(i));
+              read_pixel<float>(k.rows, tile.src, first(k.axis.x, k.grid.first.x + sample_x) + static_cast<std::int64_t>(j),
+                                first(k.axis.y, k.grid.first.y + sample_y) + static_cast<std::int64_t>(i));
           for (std::size_t c = 0; c < channels; ++c) sum[c] += k.axis.y.spline[i] * k.axis.x.spline[j] * in[c];
         }
       }
-      std::copy_n(sum.begin(), channels, tile.cells.at(cell_x, cell_y, k.rows.source.channels));
+      std::copy_n(sum.begin(), channels, tile.coarse.at(sample_x, sample_y, k.rows.source.channels));
     }
   }
 }

@@ -39,7 +39,7 @@ HWY_NOINLINE void double_rows_to_bytes(const std::uint16_t* const* rows, std::ui
   }
 }
 
-/// The levels of one tile, whose rows are made as they are asked for, kRowBatch at a time from top to bottom.
+/// The levels of one tile, whose rows are made as they are asked for, kRowGroup at a time from top to bottom.
 class Pyramid {
  public:
   Pyramid(const GaussPyramid& k, const Tile& tile, const GaussPyramidScratch& s)
@@ -64,10 +64,10 @@ class Pyramid {
   /// Components of rows of level 1, doubled, before those of the tile.
   [[nodiscard]] std::int64_t skip() const { return skip_; }
 
-  /// The kRowBatch rows of a level, doubled horizontally, from which rows 2 * (first + 1) and on of the level below are made.
+  /// The kRowGroup rows of a level, doubled horizontally, from which rows 2 * (first + 1) and on of the level below are made.
   HWY_INLINE void up_rows(std::size_t level, std::int64_t first, const std::uint16_t** rows) {
-    while (next_.up[level] < first + kRowBatch) make_up(level);
-    for (std::int64_t i = 0; i < kRowBatch; ++i) rows[i] = up_row(level, first + i);
+    while (next_.up[level] < first + kRowGroup) make_up(level);
+    for (std::int64_t i = 0; i < kRowGroup; ++i) rows[i] = up_row(level, first + i);
   }
 
  private:
@@ -84,11 +84,11 @@ class Pyramid {
     return s_.down[level] + (y - y_.down[level].first) % kDownRows * s_.down_stride[level];
   }
 
-  /// Where the i-th of the source rows lies that the next batch of the first level reads first: they are fetched while rows of
+  /// Where the i-th of the source rows lies that the next row group of the first level reads first: they are fetched while rows of
   /// that level are made, half of them on the way down and half on the way up, so that memory is never waited for alone.
   [[nodiscard]] const std::byte* ahead(std::size_t level, std::int64_t i, const std::uint16_t* nothing) const {
     if (level > 1) return reinterpret_cast<const std::byte*>(nothing);
-    return stored_row(k_.rows, src_, 2 * next_.down[1] - 2 + kHalvedRows - 2 * kRowBatch + i, x_.down[0].first);
+    return stored_row(k_.rows, src_, 2 * next_.down[1] - 2 + kHalvedRows - 2 * kRowGroup + i, x_.down[0].first);
   }
 
   /// Rows of the source, halved vertically: `half_`.
@@ -111,21 +111,21 @@ class Pyramid {
         const std::int64_t inside = map_index(k_.rows.border.mode.x, x + i, width);
         std::uint16_t* pixel = half_ + i * channels;
         if (inside == kOutside) {
-          for (std::int64_t j = 0; j < kRowBatch; ++j) {
+          for (std::int64_t j = 0; j < kRowGroup; ++j) {
             for (std::int64_t c = 0; c < channels; ++c) {
               pixel[j * s_.half_stride + c] = static_cast<std::uint16_t>(s_.outside[c] << 8);
             }
           }
         } else if (inside >= x + first && inside < x + last) {
           const std::uint16_t* from_pixel = half_ + (inside - x) * channels;
-          for (std::int64_t j = 0; j < kRowBatch; ++j) {
+          for (std::int64_t j = 0; j < kRowGroup; ++j) {
             copy_pixel(channels, from_pixel + j * s_.half_stride, pixel + j * s_.half_stride);
           }
         } else {
           find(inside);
-          std::uint16_t made[kRowBatch * kMaxLanes];
+          std::uint16_t made[kRowGroup * kMaxLanes];
           halve_rows(rows, channels, made, kMaxLanes);
-          for (std::int64_t j = 0; j < kRowBatch; ++j) std::copy_n(made + j * kMaxLanes, channels, pixel + j * s_.half_stride);
+          for (std::int64_t j = 0; j < kRowGroup; ++j) std::copy_n(made + j * kMaxLanes, channels, pixel + j * s_.half_stride);
         }
       }
     };
@@ -136,7 +136,7 @@ class Pyramid {
   /// The next rows of a level on the way down; those of the last are filtered horizontally.
   void make_down(std::size_t level) {
     const std::int64_t y = next_.down[level];
-    next_.down[level] += kRowBatch;
+    next_.down[level] += kRowGroup;
     const std::int64_t below = 2 * y - 2;  // the first row that they are made from
     if (level == 1) {
       halve_source(below);
@@ -146,7 +146,7 @@ class Pyramid {
       for (std::int64_t i = 0; i < kHalvedRows; ++i) rows[i] = down_row(level - 1, below + i);
       halve_rows(rows, x_.down[level - 1].count * s_.channels, half_, s_.half_stride);
     }
-    for (std::int64_t j = 0; j < kRowBatch; ++j) {
+    for (std::int64_t j = 0; j < kRowGroup; ++j) {
       const std::uint16_t* half = half_ + j * s_.half_stride;
       if (level == 1 && k_.rows.source.channels != s_.channels) {
         move_pixels<kToFour>(half, x_.down[0].count, s_.spread);
@@ -165,32 +165,32 @@ class Pyramid {
   /// The next rows of a level on the way up.
   void make_up(std::size_t level) {
     const std::int64_t y = next_.up[level];
-    next_.up[level] += kRowBatch;
+    next_.up[level] += kRowGroup;
     const std::int64_t count = x_.up[level].count * s_.channels;
     if (level == top_) {
       const std::int64_t radius = k_.y.radius();
-      while (next_.down[level] < y + kRowBatch + radius) make_down(level);
-      for (std::int64_t i = 0; i < 2 * radius + kRowBatch; ++i) {
+      while (next_.down[level] < y + kRowGroup + radius) make_down(level);
+      for (std::int64_t i = 0; i < 2 * radius + kRowGroup; ++i) {
         s_.rows[i] = s_.ring + (y - radius + i - y_.down[level].first) % s_.ring_rows * s_.ring_stride;
       }
       const U16 d;
       for (std::int64_t i = 0; i < count; i += static_cast<std::int64_t>(hn::Lanes(d))) {
         VecU16 sum0, sum1, sum2, sum3;
         sum_rows(k_.y, s_.rows, i, sum0, sum1, sum2, sum3);
-        hn::StoreU(sum0, d, s_.batch + i), hn::StoreU(sum1, d, s_.batch + s_.batch_stride + i);
-        hn::StoreU(sum2, d, s_.batch + 2 * s_.batch_stride + i), hn::StoreU(sum3, d, s_.batch + 3 * s_.batch_stride + i);
+        hn::StoreU(sum0, d, s_.group + i), hn::StoreU(sum1, d, s_.group + s_.group_stride + i);
+        hn::StoreU(sum2, d, s_.group + 2 * s_.group_stride + i), hn::StoreU(sum3, d, s_.group + 3 * s_.group_stride + i);
       }
     } else {
-      const std::uint16_t* rows[kRowBatch];
+      const std::uint16_t* rows[kRowGroup];
       up_rows(level + 1, y / 2 - 1, rows);
-      double_rows(rows, count, s_.batch, s_.batch_stride);
+      double_rows(rows, count, s_.group, s_.group_stride);
     }
-    for (std::int64_t j = 0; j < kRowBatch; ++j) {
-      const std::uint16_t* row = s_.batch + j * s_.batch_stride;
+    for (std::int64_t j = 0; j < kRowGroup; ++j) {
+      const std::uint16_t* row = s_.group + j * s_.group_stride;
       const bool packs = level == 1 && k_.rows.source.channels != s_.channels;
       std::uint16_t* out = packs ? s_.spread : up_row(level, y + j);
       with_pixel(s_.channels, [&](auto pixel) HWY_ATTR {
-        double_columns<decltype(pixel)>(row, x_.up[level].count, ahead(level, kRowBatch + j, row), out);
+        double_columns<decltype(pixel)>(row, x_.up[level].count, ahead(level, kRowGroup + j, row), out);
       });
       if (packs) move_pixels<kToThree>(s_.spread, x_.up[0].count, up_row(level, y + j));
     }
@@ -213,13 +213,13 @@ void gauss_pyramid(const GaussPyramid& k, const Tile& tile) {
   const std::int64_t top = tile.origin_y + tile.out.y;
   const std::int64_t count = tile.out.width * channels;
   const WholeLines lines = whole_lines(tile, count);
-  const std::int64_t begin = tile.rows_made() > 0 ? LevelRows::batch_of(pyramid.y(), top + 1) : pyramid.y().up[0].first;
-  for (std::int64_t y = begin; y < top + tile.out.height; y += kRowBatch) {
-    const std::uint16_t* rows[kRowBatch];
+  const std::int64_t begin = tile.rows_made() > 0 ? LevelRows::row_group_of(pyramid.y(), top + 1) : pyramid.y().up[0].first;
+  for (std::int64_t y = begin; y < top + tile.out.height; y += kRowGroup) {
+    const std::uint16_t* rows[kRowGroup];
     pyramid.up_rows(1, y / 2 - 1, rows);
     for (const std::uint16_t*& row : rows) row += pyramid.skip();
     const std::int64_t from = std::max<std::int64_t>(top - y, 0);
-    const std::int64_t to = std::min(top + tile.out.height - y, kRowBatch);
+    const std::int64_t to = std::min(top + tile.out.height - y, kRowGroup);
     if (from >= to) continue;
     write_rows(tile, lines, y + from - top, from, to, count, s.out, s.out_stride,
                [&](auto store, std::int64_t first, std::int64_t last, std::uint8_t* out, std::int64_t stride)

@@ -1,5 +1,5 @@
 // Second pass of a decimated Gaussian (math/decimation.h): blurs the coarse grid with a small kernel and expands each of its
-// rows horizontally; each row of pixels is then mixed from a few of those: one write of the image. About `cells`
+// rows horizontally; each row of pixels is then mixed from a few of those: one write of the image. About `support`
 // multiply-adds a component; the rest happens on a grid smaller by the factors.
 #include "backends/cpu/kernels/gauss_coarse.h"
 #include "backends/cpu/kernels/kernels.h"
@@ -21,17 +21,17 @@ namespace mollify::cpu::HWY_NAMESPACE {
 /// needed.
 class CoarseRows {
  public:
-  CoarseRows(const CoarseGrid& grid, const StoredCells& cells, int channels, float* padded)
-      : cells_{cells.data, cells.stride, {cells.first.x, 0}, cells.rows},
-        first_{grid.first.x, grid.first.y + cells.first.y},
-        size_{grid.size.x, cells.rows},
+  CoarseRows(const CoarseGrid& grid, const CoarseSamples& samples, int channels, float* padded)
+      : samples_{samples.data, samples.stride, {samples.first.x, 0}, samples.rows},
+        first_{grid.first.x, grid.first.y + samples.first.y},
+        size_{grid.size.x, samples.rows},
         next_(first_.y + size_.y),
         channels_(channels),
         padded_(padded) {}
 
-  CoarseRows(CellRows& maker, float* row, float* padded)
+  CoarseRows(CoarseRowMaker& maker, float* row, float* padded)
       : maker_(&maker),
-        cells_{row, 0, {}, 1},
+        samples_{row, 0, {}, 1},
         row_(row),
         first_{maker.first_column, maker.first},
         size_{maker.width, maker.last - maker.first},
@@ -39,11 +39,11 @@ class CoarseRows {
         channels_(maker.k.rows.source.channels),
         padded_(padded) {}
 
-  /// Columns [x, x + count) of row y; beyond the grid the outermost cells repeat.
+  /// Columns [x, x + count) of row y; beyond the grid the outermost coarse samples repeat.
   HWY_INLINE const float* at(std::int64_t y, std::int64_t x, std::int64_t count) {
     const std::int64_t row = std::clamp(y, first_.y, first_.y + size_.y - 1);
-    for (; next_ <= row; ++next_) make_cell_row(*maker_, row_);
-    const float* src = cells_.at(0, row - first_.y, channels_);
+    for (; next_ <= row; ++next_) make_coarse_row(*maker_, row_);
+    const float* src = samples_.at(0, row - first_.y, channels_);
     const std::int64_t from = x - first_.x;
     if (from >= 0 && from + count <= size_.x) return src + from * channels_;
     const std::int64_t first = std::clamp<std::int64_t>(-from, 0, count);
@@ -57,8 +57,8 @@ class CoarseRows {
   }
 
  private:
-  CellRows* maker_ = nullptr;
-  StoredCells cells_;  ///< counted from first_; rows that are made all lie in the same place
+  CoarseRowMaker* maker_ = nullptr;
+  CoarseSamples samples_;  ///< counted from first_; rows that are made all lie in the same place
   float* row_ = nullptr;
   PerAxis<std::int64_t> first_, size_;
   std::int64_t next_;  ///< row to make
@@ -66,11 +66,11 @@ class CoarseRows {
   float* padded_;
 };
 
-/// Rows of pixels that are mixed from the same `kCells` rows: pixel row r is the sum of rows[t] * weights[r * kCells + t].
-template <int kCells>
+/// Rows of pixels that are mixed from the same `kSupport` rows: pixel row r is the sum of rows[t] * weights[r * kSupport + t].
+template <int kSupport>
 struct RowMix {
-  const float* rows[kCells];
-  float weights[kMixRows * kCells];
+  const float* rows[kSupport];
+  float weights[kMixRows * kSupport];
 
   /// Elements [from, to) of pixel rows [first, last), stored as S from `out` on, the next row `stride` further. All of them
   /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors. Not inlined: each of its many
@@ -80,21 +80,21 @@ struct RowMix {
     const F32 d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (std::int64_t i = from; i < to; i += 4 * lanes, out += 4 * lanes) {
-      VecF32 in[kCells][4];
+      VecF32 in[kSupport][4];
       HWY_UNROLL(8)
-      for (int t = 0; t < kCells; ++t) {
+      for (int t = 0; t < kSupport; ++t) {
         HWY_UNROLL(4)
         for (int v = 0; v < 4; ++v) in[t][v] = hn::LoadU(d, rows[t] + i + v * lanes);
       }
       S* to_row = out;
-      const float* w = weights + first * kCells;
-      for (std::int64_t r = first; r < last; ++r, w += kCells, to_row += stride) {
+      const float* w = weights + first * kSupport;
+      for (std::int64_t r = first; r < last; ++r, w += kSupport, to_row += stride) {
         VecF32 sum[4];
         const VecF32 w0 = hn::Set(d, w[0]);
         HWY_UNROLL(4)
         for (int v = 0; v < 4; ++v) sum[v] = hn::Mul(in[0][v], w0);
         HWY_UNROLL(8)
-        for (int t = 1; t < kCells; ++t) {
+        for (int t = 1; t < kSupport; ++t) {
           const VecF32 wt = hn::Set(d, w[t]);
           HWY_UNROLL(4)
           for (int v = 0; v < 4; ++v) sum[v] = hn::MulAdd(in[t][v], wt, sum[v]);
@@ -108,8 +108,8 @@ struct RowMix {
 /// Elements [from, to) of mixed rows [first, last) to rows of stored S from `dst` on, `stride` apart, past the cache if the
 /// tile says so: whole vectors at once where they fill cache lines, the rest by way of `made`. Where they are to fill lines,
 /// lines begin at the same element of all rows.
-template <int kCells, bool kBounded, class S>
-HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to,
+template <int kSupport, bool kBounded, class S>
+HWY_INLINE void store_mix(const RowMix<kSupport>& mix, std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to,
                           const Tile& tile, S* made, S* dst, std::int64_t stride) {
   const auto group = 4 * static_cast<std::int64_t>(hn::Lanes(F32()));
   const auto put = [&](std::int64_t begin, std::int64_t end, const auto& copy) HWY_ATTR {
@@ -140,7 +140,7 @@ HWY_INLINE void store_mix(const RowMix<kCells>& mix, std::int64_t first, std::in
 }
 
 HWY_INLINE ExpandShape expand_shape(const DecimatedAxis& axis, const TapsOf<float>& coarse) {
-  return {axis.factor, axis.cells, coarse.size()};
+  return {axis.factor, axis.support, coarse.size()};
 }
 
 /// Horizontal expansion repeats after `period` output components, which read `period / factor` coarse ones. Within a period,
@@ -158,21 +158,21 @@ struct Expansion {
     in_reach = lanes <= kExpandLanes;
     for (std::int64_t i = 0; i < period; ++i) {
       const std::int64_t pixel = i / channels;
-      const std::int64_t cell = pixel / axis.factor * channels;
-      if (i % lanes == 0) s.bases[i / lanes] = cell;
-      const std::int64_t index = cell + i % channels - s.bases[i / lanes];
+      const std::int64_t sample = pixel / axis.factor * channels;
+      if (i % lanes == 0) s.bases[i / lanes] = sample;
+      const std::int64_t index = sample + i % channels - s.bases[i / lanes];
       in_reach = in_reach && index >= 0 && index < lanes;
       s.indices[i] = static_cast<std::int32_t>(index);
-      for (std::int64_t t = 0; t < axis.cells; ++t) {
+      for (std::int64_t t = 0; t < axis.support; ++t) {
         weight_vectors(i)[t * lanes + i % lanes] = axis.expand_weight(pixel % axis.factor, t);
       }
     }
   }
 
-  /// `cells` vectors for the vector that output component i is in.
-  [[nodiscard]] float* weight_vectors(std::int64_t i) const { return s.weights + i / lanes * lanes * axis.cells; }
+  /// `support` vectors for the vector that output component i is in.
+  [[nodiscard]] float* weight_vectors(std::int64_t i) const { return s.weights + i / lanes * lanes * axis.support; }
 
-  template <int kCells>
+  template <int kSupport>
   HWY_INLINE void run(const float* coarse, std::int64_t count, float* out) const {
     const F32 d;
     const hn::RebindToSigned<F32> di;
@@ -182,27 +182,27 @@ struct Expansion {
       const std::int64_t end = std::min(period, count - begin);
       const float* w = s.weights;
       const std::int64_t* base = s.bases;
-      for (std::int64_t i = 0; i < end; i += lanes, w += kCells * lanes) {
+      for (std::int64_t i = 0; i < end; i += lanes, w += kSupport * lanes) {
         const auto indices = hn::IndicesFromVec(d, hn::LoadU(di, s.indices + i));
         const float* p = coarse + *base++;
         VecF32 sum = hn::Mul(hn::TableLookupLanes(hn::LoadU(d, p), indices), hn::LoadU(d, w));
         HWY_UNROLL(8)
-        for (int t = 1; t < kCells; ++t) {
-          const VecF32 cell = hn::TableLookupLanes(hn::LoadU(d, p + t * channels), indices);
-          sum = hn::MulAdd(cell, hn::LoadU(d, w + t * lanes), sum);
+        for (int t = 1; t < kSupport; ++t) {
+          const VecF32 sample = hn::TableLookupLanes(hn::LoadU(d, p + t * channels), indices);
+          sum = hn::MulAdd(sample, hn::LoadU(d, w + t * lanes), sum);
         }
         hn::StoreU(sum, d, out + begin + i);
       }
     }
   }
 
-  /// For vectors too short to hold all cells that one of them reads.
+  /// For vectors too short to hold all coarse samples that one of them reads.
   HWY_INLINE void run_plain(const float* coarse, std::int64_t count, float* out) const {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t pixel = i / channels;
       const float* p = coarse + pixel / axis.factor * channels + i % channels;
       float sum = 0.0F;
-      for (std::int64_t t = 0; t < axis.cells; ++t) {
+      for (std::int64_t t = 0; t < axis.support; ++t) {
         sum += p[t * channels] * axis.expand_weight(pixel % axis.factor, t);
       }
       out[i] = sum;
@@ -210,12 +210,12 @@ struct Expansion {
   }
 };
 
-/// The cells that pixels [from, from + count) of the source are expanded from.
-struct CellSpan {
+/// The coarse samples that pixels [from, from + count) of the source are expanded from.
+struct CoarseSpan {
   std::int64_t first, count;
 
-  CellSpan(const DecimatedAxis& axis, std::int64_t from, std::int64_t pixels)
-      : first(floor_div(from + axis.centre, axis.factor) - (axis.cells - 1)),
+  CoarseSpan(const DecimatedAxis& axis, std::int64_t from, std::int64_t pixels)
+      : first(floor_div(from + axis.centre, axis.factor) - (axis.support - 1)),
         count(floor_div(from + pixels - 1 + axis.centre, axis.factor) - first + 1) {}
 };
 
@@ -239,15 +239,15 @@ HWY_NOINLINE void blur_columns(const GaussExpand& k, int channels, const float* 
   }
 }
 
-/// The same down s.rows, into s.batch.
+/// The same down s.rows, into s.group.
 HWY_NOINLINE void blur_rows(const GaussExpand& k, std::int64_t count, const GaussExpandScratch& s) {
-  if (k.blocks_y.empty()) return filter_rows(k.y, s.rows, count, s.batch, s.stride);
+  if (k.blocks_y.empty()) return filter_rows(k.y, s.rows, count, s.group, s.stride);
   const float* const* rows = s.rows;
-  filter_rows(k.blocks_y[0], rows, count, s.batch, s.stride);
+  filter_rows(k.blocks_y[0], rows, count, s.group, s.stride);
   for (std::size_t b = 1; b < k.blocks_y.size(); ++b) {
     rows += k.blocks_y[b - 1].size();
     filter_rows(k.blocks_y[b], rows, count, s.partial, s.stride);
-    for (std::int64_t j = 0; j < kRowBatch; ++j) add(s.partial + j * s.stride, count, s.batch + j * s.stride);
+    for (std::int64_t j = 0; j < kRowGroup; ++j) add(s.partial + j * s.stride, count, s.group + j * s.stride);
   }
 }
 
@@ -258,34 +258,34 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const DecimatedAxis& ay = k.axis.y;
   const Expansion expansion(s, ax, channels);
 
-  // Columns are expanded from the start of the cell that the tile begins in.
+  // Columns are expanded from the start of the coarse sample that the tile begins in.
   const std::int64_t x = tile.origin_x + tile.out.x;
-  const auto [first_column, columns] = CellSpan(ax, x, tile.out.width);
-  const std::int64_t skip = (x - ((first_column + ax.cells - 1) * ax.factor - ax.centre)) * channels;
+  const auto [first_column, columns] = CoarseSpan(ax, x, tile.out.width);
+  const std::int64_t skip = (x - ((first_column + ax.support - 1) * ax.factor - ax.centre)) * channels;
   const std::int64_t count = tile.out.width * channels;
 
   const std::int64_t top = tile.origin_y + tile.out.y;
   const bool goes_on = tile.rows_made() > 0;
-  const CellSpan above(ay, top - tile.rows_made(), std::max<std::int64_t>(tile.rows_made(), 1));
+  const CoarseSpan above(ay, top - tile.rows_made(), std::max<std::int64_t>(tile.rows_made(), 1));
   const std::int64_t first_row = above.first;
-  // Coarse rows in `expanded`, counted from first_row; those in `batch`; those in `ring`, counted from first_row - k.y.before. What lies
-  // beyond those that the rows above need may not have been there yet.
+  // Coarse rows in `expanded`, counted from first_row; those in `group`; those in `ring`, counted from first_row - k.y.before. What
+  // lies beyond those that the rows above need may not have been there yet.
   std::int64_t expanded = goes_on ? above.count : 0;
-  std::int64_t blurred = expanded / kRowBatch * kRowBatch;
+  std::int64_t blurred = expanded / kRowGroup * kRowGroup;
   std::int64_t loaded = goes_on ? expanded + k.y.size() - 1 : 0;
-  const auto blur_batch = [&]() HWY_ATTR {
-    for (; loaded < blurred + kRowBatch + k.y.size() - 1; ++loaded) {
+  const auto blur_row_group = [&]() HWY_ATTR {
+    for (; loaded < blurred + kRowGroup + k.y.size() - 1; ++loaded) {
       const float* row = coarse_rows.at(first_row - k.y.before + loaded, first_column - k.x.before, columns + k.x.size() - 1);
       blur_columns(k, channels, row, columns * channels, s, s.ring + loaded % s.ring_rows * s.stride);
     }
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (blurred + i) % s.ring_rows * s.stride;
     blur_rows(k, columns * channels, s);
-    blurred += kRowBatch;
+    blurred += kRowGroup;
   };
   // Where pixel 0 of the tile begins a cache line.
   const auto expanded_row = [&](std::int64_t row) {
     constexpr std::int64_t kLine = 16;
-    return s.expanded + row % ay.cells * s.expanded_stride + (kLine - skip % kLine) % kLine;
+    return s.expanded + row % ay.support * s.expanded_stride + (kLine - skip % kLine) % kLine;
   };
 
   const bool plain = format.only_scaled();
@@ -293,24 +293,25 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
   const auto dst_row = [&](std::int64_t row) { return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes; };
   std::int64_t rows = 0;
-  for (std::int64_t row = 0; row < tile.out.height; row += rows) {  // rows that are mixed from the same cells
-    const std::int64_t cell = floor_div(top + row + ay.centre, ay.factor);
-    const std::int64_t phase = top + row + ay.centre - cell * ay.factor;
-    const std::int64_t from = cell - (ay.cells - 1) - first_row;
+  for (std::int64_t row = 0; row < tile.out.height; row += rows) {  // rows that are mixed from the same coarse samples
+    const std::int64_t sample = floor_div(top + row + ay.centre, ay.factor);
+    const std::int64_t phase = top + row + ay.centre - sample * ay.factor;
+    const std::int64_t from = sample - (ay.support - 1) - first_row;
     rows = std::min({ay.factor - phase, tile.out.height - row, kMixRows});
-    for (; expanded < from + ay.cells; ++expanded) {
-      if (expanded >= blurred) blur_batch();
-      const float* coarse = s.batch + expanded % kRowBatch * s.stride;
-      with_cells(ax.cells, [&](auto cells)
-                               HWY_ATTR { expansion.template run<decltype(cells)::value>(coarse, skip + count, expanded_row(expanded)); });
+    for (; expanded < from + ay.support; ++expanded) {
+      if (expanded >= blurred) blur_row_group();
+      const float* coarse = s.group + expanded % kRowGroup * s.stride;
+      with_support(ax.support, [&](auto support) HWY_ATTR {
+        expansion.template run<decltype(support)::value>(coarse, skip + count, expanded_row(expanded));
+      });
     }
-    with_cells(ay.cells, [&](auto cells) HWY_ATTR {
-      constexpr int kCells = decltype(cells)::value;
+    with_support(ay.support, [&](auto support) HWY_ATTR {
+      constexpr int kSupport = decltype(support)::value;
       const float scale = plain ? static_cast<float>(format.scale) : 1.0F;
-      RowMix<kCells> mix;
-      for (int t = 0; t < kCells; ++t) mix.rows[t] = expanded_row(from + t) + skip;
+      RowMix<kSupport> mix;
+      for (int t = 0; t < kSupport; ++t) mix.rows[t] = expanded_row(from + t) + skip;
       for (std::int64_t r = 0; r < rows; ++r) {
-        for (int t = 0; t < kCells; ++t) mix.weights[r * kCells + t] = ay.expand_weight(phase + r, t) * scale;
+        for (int t = 0; t < kSupport; ++t) mix.weights[r * kSupport + t] = ay.expand_weight(phase + r, t) * scale;
       }
       if (!plain) {
         for (std::int64_t r = 0; r < rows; ++r) {
@@ -335,9 +336,9 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
             const std::int64_t end = std::min(piece + kMixElements + shift, count);
             constexpr bool kGainsByBounds = std::is_same_v<S, std::uint8_t>;
             if (kGainsByBounds && bounded) {
-              store_mix<kCells, kGainsByBounds>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
+              store_mix<kSupport, kGainsByBounds>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
             } else {
-              store_mix<kCells, false>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
+              store_mix<kSupport, false>(mix, r, r + at_once, begin, end, tile, made, dst, stride);
             }
           }
         }
@@ -350,7 +351,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
 void gauss_upsample(const GaussExpand& k, const Tile& tile) {
   const GaussExpandScratch s(tile.scratch, tile.out.width, expand_shape(k.axis.x, k.x), expand_shape(k.axis.y, k.y),
                              k.rows.destination.channels);
-  CoarseRows coarse_rows(k.grid, tile.cells, k.rows.destination.channels, s.loaded);
+  CoarseRows coarse_rows(k.grid, tile.coarse, k.rows.destination.channels, s.loaded);
   expand(k, tile, s, coarse_rows);
 }
 
@@ -358,19 +359,19 @@ void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
   const GaussExpand& out = k.expand;
   const GaussOnePassScratch s(tile.scratch, tile.out.width, expand_shape(out.axis.x, out.x), expand_shape(out.axis.y, out.y),
                               out.rows.destination.channels);
-  const CellNeeds cells(out);
+  const CoarseNeeds needs(out);
   Tile in = tile;
   in.scratch = s.decimate;
-  in.out = cells.of(tile.origin_x + tile.out.x, tile.origin_y + tile.out.y, {tile.out.width, tile.out.height});
+  in.out = needs.of(tile.origin_x + tile.out.x, tile.origin_y + tile.out.y, {tile.out.width, tile.out.height});
   if (const std::int64_t made = tile.rows_made(); made > 0) {
     const std::int64_t top = tile.origin_y + tile.out.y;
-    const Span above = cells.y.of({top - made, top});
+    const Span above = needs.y.of({top - made, top});
     in.rows_above = above.size();
-    in.out.height += in.out.y - static_cast<std::int32_t>(above.end);  // rows of cells that are new
+    in.out.height += in.out.y - static_cast<std::int32_t>(above.end);  // coarse rows that are new
     in.out.y = static_cast<std::int32_t>(above.end);
   }
-  CellRows maker(k.decimate, in);
-  CoarseRows coarse_rows(maker, s.cells, s.expand.loaded);
+  CoarseRowMaker maker(k.decimate, in);
+  CoarseRows coarse_rows(maker, s.coarse_row, s.expand.loaded);
   expand(out, tile, s.expand, coarse_rows);
 }
 
@@ -394,7 +395,7 @@ namespace scalar {
 
 void gauss_upsample(const GaussExpand& k, const Tile& tile) {
   const std::int64_t channels = k.rows.destination.channels;
-  /// The cell at (x, y) of the grid, blurred.
+  /// The coarse sample at (x, y) of the grid, blurred.
   const auto blurred = [&](std::int64_t x, std::int64_t y) {
     std::array<float, 4> sum{};
     for (std::int64_t i = 0; i < k.y.size(); ++i) {
@@ -402,20 +403,20 @@ void gauss_upsample(const GaussExpand& k, const Tile& tile) {
       for (std::int64_t j = 0; j < k.x.size(); ++j) {
         const std::int64_t column = std::clamp<std::int64_t>(x - k.x.before + j - k.grid.first.x, 0, k.grid.size.x - 1);
         const float weight = k.y.weights[static_cast<std::size_t>(i)] * k.x.weights[static_cast<std::size_t>(j)];
-        const float* cell = tile.cells.at(column, row, k.rows.source.channels);
-        for (std::int64_t c = 0; c < channels; ++c) sum[static_cast<std::size_t>(c)] += weight * cell[c];
+        const float* sample = tile.coarse.at(column, row, k.rows.source.channels);
+        for (std::int64_t c = 0; c < channels; ++c) sum[static_cast<std::size_t>(c)] += weight * sample[c];
       }
     }
     return sum;
   };
   for_each_pixel<float>(k.rows, tile, [&](std::int64_t x, std::int64_t y) {
-    const auto cell_of = [](const DecimatedAxis& axis, std::int64_t p) { return floor_div(p + axis.centre, axis.factor); };
-    const PerAxis<std::int64_t> cell{cell_of(k.axis.x, x), cell_of(k.axis.y, y)};
-    const PerAxis<std::int64_t> phase{x + k.axis.x.centre - cell.x * k.axis.x.factor, y + k.axis.y.centre - cell.y * k.axis.y.factor};
+    const auto sample_of = [](const DecimatedAxis& axis, std::int64_t p) { return floor_div(p + axis.centre, axis.factor); };
+    const PerAxis<std::int64_t> sample{sample_of(k.axis.x, x), sample_of(k.axis.y, y)};
+    const PerAxis<std::int64_t> phase{x + k.axis.x.centre - sample.x * k.axis.x.factor, y + k.axis.y.centre - sample.y * k.axis.y.factor};
     std::array<float, 4> out{};
-    for (std::int64_t s = 0; s < k.axis.y.cells; ++s) {
-      for (std::int64_t t = 0; t < k.axis.x.cells; ++t) {
-        const std::array<float, 4> in = blurred(cell.x - (k.axis.x.cells - 1) + t, cell.y - (k.axis.y.cells - 1) + s);
+    for (std::int64_t s = 0; s < k.axis.y.support; ++s) {
+      for (std::int64_t t = 0; t < k.axis.x.support; ++t) {
+        const std::array<float, 4> in = blurred(sample.x - (k.axis.x.support - 1) + t, sample.y - (k.axis.y.support - 1) + s);
         const float weight = k.axis.y.expand_weight(phase.y, s) * k.axis.x.expand_weight(phase.x, t);
         for (std::size_t c = 0; c < 4; ++c) out[c] += weight * in[c];
       }

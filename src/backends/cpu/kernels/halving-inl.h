@@ -46,7 +46,7 @@ HWY_INLINE VecU16 halved_bytes(VecU16 a, VecU16 b, VecU16 c, VecU16 d, VecU16 e)
   return hn::Add(hn::ShiftLeft<6>(four_times), hn::ShiftLeft<4>(once));
 }
 
-/// kRowBatch rows, `stride` apart, from kHalvedRows rows of stored S, of which nothing is read beyond `count` elements.
+/// kRowGroup rows, `stride` apart, from kHalvedRows rows of stored S, of which nothing is read beyond `count` elements.
 template <class S>
 HWY_NOINLINE void halve_rows(const S* const* rows, std::int64_t count, std::uint16_t* out, std::int64_t stride) {
   const U16 d;
@@ -70,7 +70,7 @@ HWY_NOINLINE void halve_rows(const S* const* rows, std::int64_t count, std::uint
   for_vectors(std::max(count, lanes), lanes, [&](std::int64_t i) HWY_ATTR {
     VecU16 a = load(rows[0] + i), b = load(rows[1] + i), c = load(rows[2] + i);
     HWY_UNROLL(4)
-    for (std::int64_t j = 0; j < kRowBatch; ++j) {
+    for (std::int64_t j = 0; j < kRowGroup; ++j) {
       const VecU16 next = load(rows[2 * j + 3] + i), after = load(rows[2 * j + 4] + i);
       const VecU16 made = sizeof(S) == 1 ? halved_bytes(a, b, c, next, after) : halved(a, b, c, next, after);
       hn::StoreU(made, d, out + j * stride + i);
@@ -201,7 +201,7 @@ HWY_INLINE void move_pixels(const std::uint16_t* in, std::int64_t pixels, std::u
   for (; i < pixels; ++i) std::memcpy(out + i * kTo, in + i * kFrom, 4 * sizeof *in);
 }
 
-/// kRowBatch rows of the level below from as many of a level, which begin one before them.
+/// kRowGroup rows of the level below from as many of a level, which begin one before them.
 inline HWY_NOINLINE void double_rows(const std::uint16_t* const* rows, std::int64_t count, std::uint16_t* out, std::int64_t stride) {
   const U16 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

@@ -42,11 +42,11 @@ struct RowPipeline {
 /// `unit` is the stored number that stands for 1.
 [[nodiscard]] std::array<double, 4> decode_pixel(const RowFormat& format, const std::array<double, 4>& value, double unit);
 
-/// The cells of a coarse grid that lie in memory.
-struct StoredCells {
+/// The samples of a coarse grid that lie in memory.
+struct CoarseSamples {
   float* data = nullptr;
   std::int64_t stride = 0;      ///< floats from row to row
-  PerAxis<std::int64_t> first;  ///< cell of the grid that `data` begins with
+  PerAxis<std::int64_t> first;  ///< sample of the grid that `data` begins with
   std::int64_t rows = 0;        ///< that are stored; kernels ask for some beyond, on which no result depends
 
   [[nodiscard]] float* at(std::int64_t x, std::int64_t y, int channels) const {
@@ -62,7 +62,7 @@ struct Tile {
   std::int64_t origin_x = 0;
   std::int64_t origin_y = 0;
   std::byte* scratch = nullptr;  ///< 64-byte aligned, as large as the kernel's layout says
-  StoredCells cells{};           ///< what one pass leaves for the next: the coarse grid of a decimated Gaussian
+  CoarseSamples coarse{};        ///< what one pass leaves for the next: the coarse grid of a decimated Gaussian
   bool streams = false;          ///< `dst` is too large to stay in the cache: it is written past it
   /// Set for a part of a column of tiles that are made from top to bottom in the same scratch memory: how many rows lie above this part.
   /// The kernel goes on where it stopped at their end. Nothing else may have used the scratch memory since.
@@ -183,27 +183,27 @@ struct BoxAny {
 struct DecimatedAxis {
   std::int64_t factor = 1;
   std::int64_t centre = 0;    ///< spline tap on pixel m * factor
-  std::int64_t cells = 1;     ///< that one output is expanded from
-  std::vector<float> spline;  ///< cells * factor taps
+  std::int64_t support = 1;   ///< coarse samples that one output is expanded from
+  std::vector<float> spline;  ///< support * factor taps
 
-  /// Of the t-th of the `cells` cells that reach an output `phase` pixels into its own, which is the last.
+  /// Of the t-th of the `support` coarse samples that reach an output `phase` pixels into its own, which is the last.
   [[nodiscard]] float expand_weight(std::int64_t phase, std::int64_t t) const {
-    return static_cast<float>(factor) * spline[static_cast<std::size_t>(phase + (cells - 1 - t) * factor)];
+    return static_cast<float>(factor) * spline[static_cast<std::size_t>(phase + (support - 1 - t) * factor)];
   }
 };
 
-/// Where the coarse grid lies: cells [first, first + size). Beyond it the outermost cells repeat.
+/// Where the coarse grid lies: samples [first, first + size). Beyond it the outermost samples repeat.
 struct CoarseGrid {
   PerAxis<std::int64_t> first;
   PerAxis<std::int64_t> size;
 };
 
-/// First pass: source to coarse grid. Tile::out is in cells.
+/// First pass: source to coarse grid. Tile::out is in coarse samples.
 struct GaussDecimate {
   RowPipeline rows;
   PerAxis<DecimatedAxis> axis;
   CoarseGrid grid;
-  double scale = 1.0;  ///< what the spline of y sums to: cells are so many times as large as pixels
+  double scale = 1.0;  ///< what the spline of y sums to: coarse samples are so many times as large as pixels
 };
 
 /// Second pass: blurs the coarse grid and expands it.
@@ -215,7 +215,7 @@ struct GaussExpand {
   std::vector<TapsOf<float>> blocks_x{}, blocks_y{};  ///< these taps again, where they are so many that parts are summed by themselves
 };
 
-/// Both at once: a tile makes the cells that it needs by itself.
+/// Both at once: a tile makes the coarse samples that it needs by itself.
 struct GaussOnePass {
   GaussDecimate decimate;
   GaussExpand expand;

@@ -9,7 +9,7 @@
 
 namespace mollify::cpu {
 
-inline constexpr std::int64_t kRowBatch = 4;      ///< rows that a vertical filter makes at once, from one load of each input
+inline constexpr std::int64_t kRowGroup = 4;      ///< rows that a vertical filter makes at once, from one load of each input
 inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that whole vectors may be stored at its end
 
 inline constexpr std::int64_t kBoxRows = 4;     ///< rows that a box makes at once
@@ -18,14 +18,14 @@ inline constexpr std::int64_t kBoxChunk = 128;  ///< pixels that floats take fro
 
 inline constexpr std::int64_t kDecimateRows = 16;    ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kCoarseBlock = 128;    ///< taps of the grid's kernel that are summed by themselves
-inline constexpr std::int64_t kSlideFactor = 8;      ///< up to which sums of several cell rows are kept in registers
-inline constexpr std::int64_t kSlideGroups = 4;      ///< cell rows at once then
-inline constexpr std::int64_t kDecimateCells = 4;    ///< that are made at once horizontally, the last of a row too
+inline constexpr std::int64_t kSlideFactor = 8;      ///< up to which sums of several coarse rows are kept in registers
+inline constexpr std::int64_t kSlideGroups = 4;      ///< coarse rows at once then
+inline constexpr std::int64_t kDecimatedAtOnce = 4;  ///< coarse samples that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kMixRows = 16;         ///< at most, that are mixed a piece at a time
 inline constexpr std::int64_t kMixElements = 1024;   ///< of such a piece
 inline constexpr std::int64_t kExpandLanes = 16;     ///< the widest vector that the expansion is laid out for
 inline constexpr std::int64_t kExpandPattern = 128;  ///< components: shorter patterns are repeated up to here
-inline constexpr int kMaxCells = 8;                  ///< that one output is expanded from on an axis
+inline constexpr int kMaxSupport = 8;                ///< coarse samples that one output is expanded from on an axis
 
 /// Hands out 64-byte aligned pieces; with a null base it only measures.
 class Carver {
@@ -55,17 +55,17 @@ struct SepFusedScratch {
   std::int64_t ring_rows;
   T* decoded;      ///< one source row with its halo
   T* ring;         ///< rows that are filtered horizontally
-  T* out;          ///< kRowBatch rows
+  T* out;          ///< kRowGroup rows
   const T** rows;  ///< ring_rows pointers, in image order
   std::int64_t bytes;
 
   SepFusedScratch(std::byte* base, std::int64_t tile_columns, std::int64_t taps_x, std::int64_t taps_y, int channels) {
     Carver carver(base);
     stride = row_stride(tile_columns * channels + kPadElements);  // a line that is skipped, too
-    ring_rows = taps_y + kRowBatch - 1;
+    ring_rows = taps_y + kRowGroup - 1;
     decoded = carver.take<T>(row_stride((tile_columns + taps_x - 1) * channels));
     ring = carver.take<T>(stride * ring_rows);
-    out = carver.take<T>(stride * kRowBatch);
+    out = carver.take<T>(stride * kRowGroup);
     rows = carver.take<const T*>(ring_rows);
     bytes = carver.used();
   }
@@ -84,10 +84,10 @@ struct SepFusedU8Scratch {
     constexpr std::int64_t kVectors = 2 * kPadElements;  // four of the widest, of 16 bits, and a line that is skipped
     Carver carver(base);
     stride = row_stride(tile_columns * channels + kVectors);
-    ring_rows = 2 * radius_y + kRowBatch;
+    ring_rows = 2 * radius_y + kRowGroup;
     wide = carver.take<std::uint16_t>(row_stride((tile_columns + 2 * radius_x) * channels + kVectors));
     ring = carver.take<std::uint16_t>(stride * ring_rows);
-    out = carver.take<std::uint8_t>(stride * kRowBatch);
+    out = carver.take<std::uint8_t>(stride * kRowGroup);
     rows = carver.take<const std::uint16_t*>(ring_rows);
     bytes = carver.used();
   }
@@ -117,9 +117,9 @@ struct PyramidAxis {
   }
 };
 
-inline constexpr std::int64_t kHalvedRows = 2 * kRowBatch + 3;  ///< that a batch of rows of a level is made from
+inline constexpr std::int64_t kHalvedRows = 2 * kRowGroup + 3;  ///< that a row group of a level is made from
 inline constexpr std::int64_t kDownRows = 16;                   ///< of a ring: kHalvedRows, and what is made beyond
-inline constexpr std::int64_t kUpRows = 8;                      ///< of a ring: kRowBatch that a batch is made from, and as many made beyond
+inline constexpr std::int64_t kUpRows = 8;  ///< of a ring: kRowGroup that a row group is made from, and as many made beyond
 
 /// Elements from one row of a level to the next: whole lines, with vectors skipped before a row and read beyond it.
 [[nodiscard]] constexpr std::int64_t level_stride(std::int64_t elements) {
@@ -130,7 +130,7 @@ inline constexpr std::int64_t kUpRows = 8;                      ///< of a ring: 
 struct GaussPyramidScratch {
   int channels;  ///< of a level's pixels: three take the room of four
   std::int64_t half_stride;
-  std::uint16_t* half;    ///< kRowBatch rows, halved vertically
+  std::uint16_t* half;    ///< kRowGroup rows, halved vertically
   std::uint16_t* spread;  ///< one row of three channels with the room of four, or the other way round
   std::uint8_t* outside;  ///< a source row of the border's constant
   std::array<std::int64_t, kMaxPyramidLevels + 1> down_stride{}, up_stride{};
@@ -139,11 +139,11 @@ struct GaussPyramidScratch {
   std::uint16_t* top;                                        ///< a row of the last level
   std::int64_t ring_stride, ring_rows;
   std::uint16_t* ring;         ///< such rows, filtered horizontally
-  const std::uint16_t** rows;  ///< 2 * radius_y + kRowBatch pointers, in order
-  std::int64_t batch_stride;
-  std::uint16_t* batch;  ///< kRowBatch rows of a level on the way up
+  const std::uint16_t** rows;  ///< 2 * radius_y + kRowGroup pointers, in order
+  std::int64_t group_stride;
+  std::uint16_t* group;  ///< kRowGroup rows of a level on the way up
   std::int64_t out_stride;
-  std::uint8_t* out;  ///< kRowBatch rows
+  std::uint8_t* out;  ///< kRowGroup rows
   std::int64_t bytes;
 
   GaussPyramidScratch(std::byte* base, std::int64_t tile_columns, int levels, std::int64_t radius_x, std::int64_t radius_y,
@@ -154,7 +154,7 @@ struct GaussPyramidScratch {
     Carver carver(base);
     const auto top_level = static_cast<std::size_t>(levels);
     half_stride = stride_of(x.down[0].count);
-    half = carver.take<std::uint16_t>(half_stride * kRowBatch);
+    half = carver.take<std::uint16_t>(half_stride * kRowGroup);
     spread = carver.take<std::uint16_t>(std::max(half_stride, stride_of(x.up[0].count)));
     outside = carver.take<std::uint8_t>(half_stride);
     for (std::size_t level = 1; level <= top_level; ++level) {
@@ -165,13 +165,13 @@ struct GaussPyramidScratch {
     }
     top = carver.take<std::uint16_t>(down_stride[top_level]);
     ring_stride = stride_of(x.up[top_level].count);
-    ring_rows = 2 * radius_y + 2 * kRowBatch;
+    ring_rows = 2 * radius_y + 2 * kRowGroup;
     ring = carver.take<std::uint16_t>(ring_stride * ring_rows);
-    rows = carver.take<const std::uint16_t*>(2 * radius_y + kRowBatch);
-    batch_stride = stride_of(x.up[1].count);
-    batch = carver.take<std::uint16_t>(batch_stride * kRowBatch);
+    rows = carver.take<const std::uint16_t*>(2 * radius_y + kRowGroup);
+    group_stride = stride_of(x.up[1].count);
+    group = carver.take<std::uint16_t>(group_stride * kRowGroup);
     out_stride = row_stride(tile_columns * channels) + 2 * kPadElements;
-    out = carver.take<std::uint8_t>(out_stride * kRowBatch);
+    out = carver.take<std::uint8_t>(out_stride * kRowGroup);
     bytes = carver.used();
   }
 };
@@ -205,15 +205,15 @@ struct GaussCutScratch {
   std::array<std::uint16_t*, kMaxPyramidLevels + 1> up{};    ///< rings of rows of a level on the way up
   std::int64_t ring_rows;
   std::uint16_t* ring;
-  const std::uint16_t** rows;                                   ///< 2 * reach + kRowBatch pointers, in order
-  std::uint16_t* vertical;                                      ///< kRowBatch rows, blurred vertically
+  const std::uint16_t** rows;                                   ///< 2 * reach + kRowGroup pointers, in order
+  std::uint16_t* vertical;                                      ///< kRowGroup rows, blurred vertically
   std::uint16_t* spread;                                        ///< a row of three channels with the room of four
   std::uint16_t* spread_sums;                                   ///< and its sums
   std::array<std::uint16_t*, kMaxPyramidLevels + 1> halved{};   ///< a row of each level on the way down
   std::array<std::uint16_t*, kMaxPyramidLevels + 1> doubled{};  ///< and up
-  std::uint16_t* smooth;                                        ///< kRowBatch rows, doubled to all columns
-  std::uint16_t* running;                                       ///< kRowBatch rows of sums of all columns before
-  std::uint8_t* out;                                            ///< kRowBatch rows
+  std::uint16_t* smooth;                                        ///< kRowGroup rows, doubled to all columns
+  std::uint16_t* running;                                       ///< kRowGroup rows of sums of all columns before
+  std::uint8_t* out;                                            ///< kRowGroup rows
   std::int64_t bytes;
 
   GaussCutScratch(std::byte* base, std::int64_t tile_columns, CutShape x, CutShape y, int image_channels)
@@ -225,8 +225,8 @@ struct GaussCutScratch {
     outside = carver.take<std::uint8_t>(stride);
     mapped = carver.take<std::int64_t>(columns.count);
     // From the row that leaves the window to the last that has entered it, or that a level is made from: each level is at
-    // most a batch ahead of what is asked of it.
-    byte_rows = std::max(y.radius + kRowBatch, (y.reach + 4 * kRowBatch) << y.levels) + y.radius + 1;
+    // most a row group ahead of what is asked of it.
+    byte_rows = std::max(y.radius + kRowGroup, (y.reach + 4 * kRowGroup) << y.levels) + y.radius + 1;
     byte_stride = level_stride(columns.count * image_channels);
     bytes_ring = carver.take<std::uint8_t>(byte_stride * byte_rows);
     sums = take_rows(1);
@@ -234,10 +234,10 @@ struct GaussCutScratch {
       up[level] = take_rows(kUpRows);
       if (level < static_cast<std::size_t>(y.levels)) down[level] = take_rows(kDownRows);
     }
-    ring_rows = (2 * y.reach + 3 * kRowBatch - 1) / kRowBatch * kRowBatch;  // batches never wrap
+    ring_rows = (2 * y.reach + 3 * kRowGroup - 1) / kRowGroup * kRowGroup;  // row groups never wrap
     ring = take_rows(ring_rows);
-    rows = carver.take<const std::uint16_t*>(2 * y.reach + kRowBatch);
-    vertical = take_rows(kRowBatch);
+    rows = carver.take<const std::uint16_t*>(2 * y.reach + kRowGroup);
+    vertical = take_rows(kRowGroup);
     spread = take_rows(1);
     spread_sums = take_rows(1);
     for (std::size_t level = 1; level <= static_cast<std::size_t>(x.levels); ++level) {
@@ -245,9 +245,9 @@ struct GaussCutScratch {
       halved[level] = take_row(columns.levels.down[level]);
       doubled[level] = take_row(columns.levels.up[level]);
     }
-    smooth = take_rows(kRowBatch);
-    running = take_rows(kRowBatch);
-    out = carver.take<std::uint8_t>(stride * kRowBatch);
+    smooth = take_rows(kRowGroup);
+    running = take_rows(kRowGroup);
+    out = carver.take<std::uint8_t>(stride * kRowGroup);
     bytes = carver.used();
   }
 };
@@ -340,27 +340,28 @@ struct BoxFloatScratch {
 };
 
 /// The axis of a decimated Gaussian along which rows follow each other.
-struct CellRowShape {
-  std::int64_t factor, cells;
+struct CoarseRowShape {
+  std::int64_t factor, support;
 };
 
 struct GaussDecimateScratch {
-  bool slides;          ///< the factor is so small that the source rows of several cell rows are added at once:
+  bool slides;          ///< the factor is so small that the source rows of several coarse rows are added at once:
   std::int64_t groups;  ///< of so many
   std::int64_t stride;
   float* rows;      ///< kDecimateRows decoded source rows
-  float* sums;      ///< `cells` rows, one for each cell row that the current source rows reach
+  float* sums;      ///< `support` rows, one for each coarse row that the current source rows reach
   float* finished;  ///< `groups` rows that are summed, where the factor is small; otherwise they are one of `sums`
   float* weights;   ///< horizontal ones, for each component, and zeros
   std::int64_t bytes;
 
-  GaussDecimateScratch(std::byte* base, std::int64_t tile_cells, std::int64_t factor_x, std::int64_t taps_x, CellRowShape y, int channels)
+  GaussDecimateScratch(std::byte* base, std::int64_t tile_samples, std::int64_t factor_x, std::int64_t taps_x, CoarseRowShape y,
+                       int channels)
       : slides(y.factor <= kSlideFactor), groups(slides ? std::min(kSlideGroups, kDecimateRows / y.factor) : 1) {
     Carver carver(base);
-    const std::int64_t whole = (tile_cells + kDecimateCells - 1) / kDecimateCells * kDecimateCells;
+    const std::int64_t whole = (tile_samples + kDecimatedAtOnce - 1) / kDecimatedAtOnce * kDecimatedAtOnce;
     stride = row_stride(((whole - 1) * factor_x + taps_x) * channels);
     rows = carver.take<float>(stride * kDecimateRows);
-    sums = carver.take<float>(stride * y.cells);
+    sums = carver.take<float>(stride * y.support);
     finished = carver.take<float>(slides ? stride * groups : 0);
     weights = carver.take<float>(taps_x * channels + kPadElements);
     bytes = carver.used();
@@ -369,7 +370,7 @@ struct GaussDecimateScratch {
 
 /// What GaussExpand needs to know of one axis to divide its scratch.
 struct ExpandShape {
-  std::int64_t factor, cells, coarse_taps;
+  std::int64_t factor, support, coarse_taps;
 };
 
 struct GaussExpandScratch {
@@ -381,33 +382,33 @@ struct GaussExpandScratch {
   float* loaded;                 ///< one coarse row with its halo
   float* ring;                   ///< coarse rows, blurred horizontally
   const float** rows;            ///< ring_rows pointers, in order
-  float* batch;                  ///< kRowBatch rows, blurred both ways
+  float* group;                  ///< kRowGroup rows, blurred both ways
   float* partial = nullptr;      ///< as many, of some of the taps; where these are summed in blocks
-  float* expanded;               ///< a ring of such rows, `cells` of them, expanded horizontally
+  float* expanded;               ///< a ring of such rows, `support` of them, expanded horizontally
   float* out;                    ///< one output row, stored pixels in the end
   std::int64_t* bases;           ///< of the expansion: the first coarse component that each vector of outputs reads
   std::int32_t* indices;         ///< which from there on each output component reads
-  float* weights;                ///< `cells` for each output component
+  float* weights;                ///< `support` for each output component
   std::int64_t bytes;
 
   GaussExpandScratch(std::byte* base, std::int64_t tile_columns, ExpandShape x, ExpandShape y, int channels) {
     Carver carver(base);
-    columns = (tile_columns + x.factor - 2) / x.factor + 1 + x.cells;
+    columns = (tile_columns + x.factor - 2) / x.factor + 1 + x.support;
     stride = row_stride((columns + x.coarse_taps - 1) * channels);
-    ring_rows = y.coarse_taps + kRowBatch - 1;
+    ring_rows = y.coarse_taps + kRowGroup - 1;
     pattern_lanes = std::lcm(x.factor * channels, kExpandLanes);
     if (pattern_lanes < kExpandPattern) pattern_lanes *= kExpandPattern / pattern_lanes;
     loaded = carver.take<float>(stride);
     ring = carver.take<float>(stride * ring_rows);
     rows = carver.take<const float*>(ring_rows);
-    batch = carver.take<float>(stride * kRowBatch);
-    if (std::max(x.coarse_taps, y.coarse_taps) > kCoarseBlock) partial = carver.take<float>(stride * kRowBatch);
+    group = carver.take<float>(stride * kRowGroup);
+    if (std::max(x.coarse_taps, y.coarse_taps) > kCoarseBlock) partial = carver.take<float>(stride * kRowGroup);
     expanded_stride = row_stride((tile_columns + x.factor) * channels + kPadElements);
-    expanded = carver.take<float>(expanded_stride * y.cells);
+    expanded = carver.take<float>(expanded_stride * y.support);
     out = carver.take<float>(row_stride(tile_columns * channels));
     bases = carver.take<std::int64_t>(pattern_lanes);
     indices = carver.take<std::int32_t>(pattern_lanes);
-    weights = carver.take<float>(pattern_lanes * x.cells);
+    weights = carver.take<float>(pattern_lanes * x.support);
     bytes = carver.used();
   }
 };
@@ -415,17 +416,17 @@ struct GaussExpandScratch {
 /// Of both passes at once.
 struct GaussOnePassScratch {
   GaussExpandScratch expand;
-  float* cells;         ///< the newest row of cells
+  float* coarse_row;    ///< the newest coarse row
   std::byte* decimate;  ///< GaussDecimateScratch
   std::int64_t bytes;
 
   GaussOnePassScratch(std::byte* base, std::int64_t tile_columns, ExpandShape x, ExpandShape y, int channels)
       : expand(base, tile_columns, x, y, channels) {
     const std::int64_t columns = expand.columns + x.coarse_taps - 1;
-    const GaussDecimateScratch in(nullptr, columns, x.factor, x.factor * x.cells, {y.factor, y.cells}, channels);
+    const GaussDecimateScratch in(nullptr, columns, x.factor, x.factor * x.support, {y.factor, y.support}, channels);
     Carver carver(base);
     carver.take<std::byte>(expand.bytes);
-    cells = carver.take<float>(row_stride(columns * channels));
+    coarse_row = carver.take<float>(row_stride(columns * channels));
     decimate = carver.take<std::byte>(in.bytes);
     bytes = carver.used();
   }

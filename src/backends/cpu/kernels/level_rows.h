@@ -1,5 +1,5 @@
 // How far the levels of a pyramid are made when a tile has made its rows down to some row. Kernels make rows of a level when others ask for
-// them, kRowBatch at a time, so this follows from the rows alone.
+// them, kRowGroup at a time, so this follows from the rows alone.
 #pragma once
 
 #include <array>
@@ -25,31 +25,31 @@ struct LevelRows {
   /// All rows of the image before `end` are made, at least one. `radius` is how far the last level is blurred.
   LevelRows(const PyramidAxis& axis, int levels, std::int64_t radius, std::int64_t end) : LevelRows(axis, levels) {
     const auto top = static_cast<std::size_t>(levels);
-    std::int64_t asks = batch_of(axis, end);  // where the last batch begins that asks for rows of the level above
+    std::int64_t asks = row_group_of(axis, end);  // where the last row group begins that asks for rows of the level above
     for (std::size_t level = 1; level <= top; ++level) {
-      make(up[level], asks / 2 - 1 + kRowBatch);
-      asks = up[level] - kRowBatch;
+      make(up[level], asks / 2 - 1 + kRowGroup);
+      asks = up[level] - kRowGroup;
     }
-    make(down[top], asks + kRowBatch + radius);
+    make(down[top], asks + kRowGroup + radius);
     for (std::size_t level = top; level > 1; --level) make(down[level - 1], below(level) + kHalvedRows);
   }
 
-  /// Where the batch of image rows begins that holds the last row before `end`.
-  [[nodiscard]] static std::int64_t batch_of(const PyramidAxis& axis, std::int64_t end) {
-    return axis.up[0].first + (end - 1 - axis.up[0].first) / kRowBatch * kRowBatch;
+  /// Where the row group of image rows begins that holds the last row before `end`.
+  [[nodiscard]] static std::int64_t row_group_of(const PyramidAxis& axis, std::int64_t end) {
+    return axis.up[0].first + (end - 1 - axis.up[0].first) / kRowGroup * kRowGroup;
   }
 
-  /// The end of the source rows that the first level is made from so far, and the first row that its next batch is made from.
+  /// The end of the source rows that the first level is made from so far, and the first row that its next row group is made from.
   [[nodiscard]] std::int64_t source_until() const { return below(1) + kHalvedRows; }
   [[nodiscard]] std::int64_t source_from() const { return 2 * down[1] - 2; }
 
  private:
-  /// The first row below a level that its last batch is made from.
-  [[nodiscard]] std::int64_t below(std::size_t level) const { return 2 * (down[level] - kRowBatch) - 2; }
+  /// The first row below a level that its last row group is made from.
+  [[nodiscard]] std::int64_t below(std::size_t level) const { return 2 * (down[level] - kRowGroup) - 2; }
 
-  /// Whole batches, until rows before `end` are made.
+  /// Whole row groups, until rows before `end` are made.
   static void make(std::int64_t& next, std::int64_t end) {
-    if (next < end) next += (end - next + kRowBatch - 1) / kRowBatch * kRowBatch;
+    if (next < end) next += (end - next + kRowGroup - 1) / kRowGroup * kRowGroup;
   }
 };
 

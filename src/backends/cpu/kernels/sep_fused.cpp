@@ -1,5 +1,5 @@
 // Separable taps, one read and one write of the image: each source row is decoded and filtered horizontally into a ring, and
-// kRowBatch output rows are filtered vertically out of it (each load feeds all of them), encoded in registers and written
+// kRowGroup output rows are filtered vertically out of it (each load feeds all of them), encoded in registers and written
 // at once. Per component 2R + 1 multiply-adds an axis. Every output sums its taps in the order of the kernel, wherever its
 // tile lies.
 #include "backends/cpu/kernels/kernels.h"
@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// kRowBatch filtered rows of numbers that are stored as they are: components [first, last) where they belong.
+/// kRowGroup filtered rows of numbers that are stored as they are: components [first, last) where they belong.
 template <bool kStreams>
 HWY_INLINE void write_floats(const TapsOf<float>& taps, const float* const* rows, WholeLines lines, float* out, std::int64_t row_bytes) {
   const F32 d;
@@ -30,9 +30,9 @@ HWY_INLINE void write_floats(const TapsOf<float>& taps, const float* const* rows
   });
 }
 
-/// What a batch of finished rows needs to be written: `rows` rows from `y` on, in destination pixels.
+/// What a row group of finished rows needs to be written: `rows` rows from `y` on, in destination pixels.
 template <class T>
-struct Batch {
+struct RowGroup {
   const SepFused<T>& k;
   const Tile& tile;
   const SepFusedScratch<T>& scratch;
@@ -42,56 +42,56 @@ struct Batch {
   [[nodiscard]] std::byte* row(std::int64_t j) const { return tile.dst.row(y + j) + tile.out.x * info(tile.dst.desc.format).pixel_bytes(); }
 };
 
-/// f32 to f32, nothing to encode. Components outside of `lines` take a detour, and so does a batch that is not full.
-HWY_INLINE void write_plain(const Batch<float>& batch, WholeLines lines) {
-  const SepFusedScratch<float>& s = batch.scratch;
+/// f32 to f32, nothing to encode. Components outside of `lines` take a detour, and so does a row group that is not full.
+HWY_INLINE void write_plain(const RowGroup<float>& group, WholeLines lines) {
+  const SepFusedScratch<float>& s = group.scratch;
   const auto detour = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
     if (from == to) return;
     const F32 d;
-    for_filtered_rows(batch.k.y, s.rows, from, to,
+    for_filtered_rows(group.k.y, s.rows, from, to,
                       [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { hn::StoreU(v, d, s.out + j * s.stride + i); });
-    for (std::int64_t j = 0; j < batch.rows; ++j) {
+    for (std::int64_t j = 0; j < group.rows; ++j) {
       constexpr auto kBytes = static_cast<std::int64_t>(sizeof(float));
-      store_bytes(batch.tile, reinterpret_cast<const std::byte*>(s.out + j * s.stride + from), (to - from) * kBytes,
-                  batch.row(j) + from * kBytes);
+      store_bytes(group.tile, reinterpret_cast<const std::byte*>(s.out + j * s.stride + from), (to - from) * kBytes,
+                  group.row(j) + from * kBytes);
     }
   };
-  if (batch.rows < kRowBatch) return detour(0, batch.count());
+  if (group.rows < kRowGroup) return detour(0, group.count());
   lines.last -= (lines.last - lines.first) % (2 * static_cast<std::int64_t>(hn::Lanes(F32())));  // made at once
   detour(0, lines.first);
-  const auto write = batch.tile.streams ? write_floats<true> : write_floats<false>;
-  write(batch.k.y, s.rows, lines, reinterpret_cast<float*>(batch.row(0)), batch.tile.dst.row_bytes);
-  detour(lines.last, batch.count());
+  const auto write = group.tile.streams ? write_floats<true> : write_floats<false>;
+  write(group.k.y, s.rows, lines, reinterpret_cast<float*>(group.row(0)), group.tile.dst.row_bytes);
+  detour(lines.last, group.count());
 }
 
 /// To components of another type, in registers.
 template <class D>
-HWY_INLINE void write_encoded(const Batch<float>& batch) {
-  const SepFusedScratch<float>& s = batch.scratch;
+HWY_INLINE void write_encoded(const RowGroup<float>& group) {
+  const SepFusedScratch<float>& s = group.scratch;
   const F32 d;
-  const VecF32 scale = hn::Set(d, static_cast<float>(batch.k.rows.destination.scale));
+  const VecF32 scale = hn::Set(d, static_cast<float>(group.k.rows.destination.scale));
   auto* made = reinterpret_cast<D*>(s.out);  // never larger than numbers
-  for_filtered_rows(batch.k.y, s.rows, 0, batch.count(),
+  for_filtered_rows(group.k.y, s.rows, 0, group.count(),
                     [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { store_f32(d, hn::Mul(v, scale), made + j * s.stride + i); });
-  for (std::int64_t j = 0; j < batch.rows; ++j) {
-    store_bytes(batch.tile, reinterpret_cast<const std::byte*>(made + j * s.stride), batch.count() * static_cast<std::int64_t>(sizeof(D)),
-                batch.row(j));
+  for (std::int64_t j = 0; j < group.rows; ++j) {
+    store_bytes(group.tile, reinterpret_cast<const std::byte*>(made + j * s.stride), group.count() * static_cast<std::int64_t>(sizeof(D)),
+                group.row(j));
   }
 }
 
 template <class T>
-HWY_INLINE void write_batch(const Batch<T>& batch, HWY_MAYBE_UNUSED WholeLines lines) {
-  const RowFormat& format = batch.k.rows.destination;
+HWY_INLINE void write_row_group(const RowGroup<T>& group, HWY_MAYBE_UNUSED WholeLines lines) {
+  const RowFormat& format = group.k.rows.destination;
   if constexpr (std::is_same_v<T, float>) {
-    if (format.is_plain_f32()) return write_plain(batch, lines);
+    if (format.is_plain_f32()) return write_plain(group, lines);
     if (format.only_scaled()) {
-      return with_component(format.component, [&](auto component) HWY_ATTR { write_encoded<decltype(component)>(batch); });
+      return with_component(format.component, [&](auto component) HWY_ATTR { write_encoded<decltype(component)>(group); });
     }
   }
-  const SepFusedScratch<T>& s = batch.scratch;
-  filter_rows(batch.k.y, s.rows, batch.count(), s.out, s.stride);
-  for (std::int64_t j = 0; j < batch.rows; ++j) {
-    store_pixels(format, batch.tile, s.out + j * s.stride, batch.tile.out.width, batch.tile.out.x, batch.y + j);
+  const SepFusedScratch<T>& s = group.scratch;
+  filter_rows(group.k.y, s.rows, group.count(), s.out, s.stride);
+  for (std::int64_t j = 0; j < group.rows; ++j) {
+    store_pixels(format, group.tile, s.out + j * s.stride, group.tile.out.width, group.tile.out.x, group.y + j);
   }
 }
 
@@ -128,7 +128,7 @@ template <class T>
 HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFusedScratch<T>& s, std::int64_t y, std::int64_t x, T* out) {
   const std::int64_t channels = k.rows.source.channels, pixels = tile.out.width;
   const std::int64_t pixel_bytes = info(tile.src.desc.format).pixel_bytes();
-  const std::byte* ahead = stored_row(k.rows, tile.src, y + kRowBatch, x);
+  const std::byte* ahead = stored_row(k.rows, tile.src, y + kRowGroup, x);
   const auto filter = [&](const T* in, std::int64_t first, std::int64_t components) HWY_ATTR {
     filter_pixels(k, in, components, pixel_bytes / channels, ahead + first * pixel_bytes, out + first * channels);
   };
@@ -163,14 +163,14 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
 
   std::int64_t loaded = made > 0 ? made + k.y.size() - 1 : 0;  // ring rows so far
   const std::int64_t end = made + tile.out.height;
-  for (std::int64_t row = made; row < end; row += kRowBatch) {
-    const std::int64_t batch = std::min(kRowBatch, end - row);
-    for (; loaded < row + batch + k.y.size() - 1; ++loaded) {
+  for (std::int64_t row = made; row < end; row += kRowGroup) {
+    const std::int64_t group = std::min(kRowGroup, end - row);
+    for (; loaded < row + group + k.y.size() - 1; ++loaded) {
       filter_row(k, tile, s, y + loaded, x, ring + loaded % s.ring_rows * s.stride);
     }
-    // Rows past the last batch hold old pixels; what is made of them is not written.
+    // Rows past the last row group hold old pixels; what is made of them is not written.
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
-    write_batch(Batch<T>{k, tile, s, tile.out.y + row - made, batch}, lines);
+    write_row_group(RowGroup<T>{k, tile, s, tile.out.y + row - made, group}, lines);
   }
   finish_stores(tile);
 }

@@ -55,7 +55,7 @@ HWY_INLINE void widen_row(const RowPipeline& rows, const Source& src, std::int64
   fill(last, pixels);
 }
 
-/// The taps over kRowBatch rows, rounded to 8 bits, written row by row to out + j * stride; components from `first` up to
+/// The taps over kRowGroup rows, rounded to 8 bits, written row by row to out + j * stride; components from `first` up to
 /// `last`, and up to two vectors more.
 template <Store kStore>
 HWY_NOINLINE void filter_rows_u16(const FixedTaps& taps, std::uint16_t rounding, const std::uint16_t* const* rows, std::int64_t first,
@@ -69,11 +69,11 @@ HWY_NOINLINE void filter_rows_u16(const FixedTaps& taps, std::uint16_t rounding,
     constexpr int kRadius = decltype(radius)::value;
     if constexpr (kRadius > 0) {
       const FewTaps<kRadius> few(taps);
-      const std::uint16_t* row[kRowBatch + 2 * kRadius];
-      std::copy_n(rows, kRowBatch + 2 * kRadius, row);
+      const std::uint16_t* row[kRowGroup + 2 * kRadius];
+      std::copy_n(rows, kRowGroup + 2 * kRadius, row);
       for (std::int64_t i = first; i < last; i += 2 * lanes) {
         HWY_UNROLL(4)
-        for (int j = 0; j < kRowBatch; ++j) {
+        for (int j = 0; j < kRowGroup; ++j) {
           const auto sum = [&](std::int64_t at) HWY_ATTR {
             return few.sum([&](int offset) HWY_ATTR { return hn::LoadU(d, row[j + kRadius + offset] + at); });
           };
@@ -107,16 +107,16 @@ void sep_fused_u8(const SepFusedU8& k, const Tile& tile) {
 
   std::int64_t loaded = made > 0 ? made + 2 * k.y.radius() : 0;  // ring rows so far
   const std::int64_t end = made + tile.out.height;
-  for (std::int64_t row = made; row < end; row += kRowBatch) {
-    const std::int64_t batch = std::min(kRowBatch, end - row);
-    for (; loaded < row + batch + 2 * k.y.radius(); ++loaded) {
-      const std::byte* ahead = stored_row(k.rows, tile.src, y + loaded + kRowBatch, x);
+  for (std::int64_t row = made; row < end; row += kRowGroup) {
+    const std::int64_t group = std::min(kRowGroup, end - row);
+    for (; loaded < row + group + 2 * k.y.radius(); ++loaded) {
+      const std::byte* ahead = stored_row(k.rows, tile.src, y + loaded + kRowGroup, x);
       widen_row(k.rows, tile.src, y + loaded, x, columns, s.wide);
       filter_columns_u16(k.x, channels, s.wide, count, ahead, ring + loaded % s.ring_rows * s.stride);
     }
-    // Rows past the last batch hold old pixels; what is made of them is not written.
+    // Rows past the last row group hold old pixels; what is made of them is not written.
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
-    write_rows(tile, lines, row - made, 0, batch, count, s.out, s.stride,
+    write_rows(tile, lines, row - made, 0, group, count, s.out, s.stride,
                [&](auto store, std::int64_t from, std::int64_t to, std::uint8_t* out, std::int64_t stride)
                    HWY_ATTR { filter_rows_u16<decltype(store)::value>(k.y, k.rounding, s.rows, from, to, out, stride); });
   }

@@ -30,11 +30,11 @@ HWY_INLINE void add_row(const T* row_a, const T* row_b, V w0, V w1, V w2, V w3, 
 template <int kIndex>
 inline constexpr std::integral_constant<int, kIndex> kOutput{};
 
-/// store(j, i, v): v = sum_k w[k] * (rows[j + k] + i), for the kRowBatch rows j and vectors i from `first` up to `last`, and
+/// store(j, i, v): v = sum_k w[k] * (rows[j + k] + i), for the kRowGroup rows j and vectors i from `first` up to `last`, and
 /// up to one vector more.
 template <class T, class Store>
 HWY_INLINE void for_filtered_rows(const TapsOf<T>& taps, const T* const* rows, std::int64_t first, std::int64_t last, const Store& store) {
-  static_assert(kRowBatch == 4);
+  static_assert(kRowGroup == 4);
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -42,7 +42,7 @@ HWY_INLINE void for_filtered_rows(const TapsOf<T>& taps, const T* const* rows, s
   const std::int64_t n = taps.size();
   if (n < 3) {  // outputs share too few rows
     for (std::int64_t i = first; i < last; i += lanes) {
-      for (std::int64_t j = 0; j < kRowBatch; ++j) {
+      for (std::int64_t j = 0; j < kRowGroup; ++j) {
         V sum = hn::Zero(d);
         for (std::int64_t k = 0; k < n; ++k) sum = hn::MulAdd(hn::LoadU(d, rows[j + k] + i), hn::Set(d, w[k]), sum);
         store(j, i, sum);
@@ -83,7 +83,7 @@ HWY_INLINE void for_filtered_rows(const TapsOf<T>& taps, const T* const* rows, s
   }
 }
 
-/// out[j][i] = sum_k w[k] * rows[j + k][i] for the kRowBatch rows j.
+/// out[j][i] = sum_k w[k] * rows[j + k][i] for the kRowGroup rows j.
 template <class T>
 HWY_INLINE void filter_rows(const TapsOf<T>& taps, const T* const* rows, std::int64_t count, T* out, std::int64_t stride) {
   const Tag<T> d;
