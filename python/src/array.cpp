@@ -9,7 +9,7 @@
 namespace mollify::python {
 namespace {
 
-constexpr std::string_view kSupported = "bool, int8, uint8, int16, uint16, float16 and float32 are";
+constexpr std::string_view kSupported = "bool, int8 to int32, uint8 to uint32, bfloat16 and float16 to float64 are";
 
 [[noreturn]] void refuse(const char* argument, const std::string& reason) {
   throw nb::type_error((std::string(argument) + ": " + reason).c_str());
@@ -18,9 +18,10 @@ constexpr std::string_view kSupported = "bool, int8, uint8, int16, uint16, float
 /// The element of this kind ('u', 'i', 'f', 'b', or another letter for what is no number) and size, if it is supported.
 Element element_of(char kind, std::int64_t bytes, const char* argument) {
   const auto bits = static_cast<int>(8 * bytes);
-  if (kind == 'u' && (bits == 8 || bits == 16)) return {NumberKind::unsigned_integer, bits};
-  if (kind == 'i' && (bits == 8 || bits == 16)) return {NumberKind::signed_integer, bits};
-  if (kind == 'f' && (bits == 16 || bits == 32)) return {NumberKind::floating, bits};
+  if (kind == 'u' && bits <= 32) return {NumberKind::unsigned_integer, bits};
+  if (kind == 'i' && bits <= 32) return {NumberKind::signed_integer, bits};
+  if (kind == 'f' && bits >= 16 && bits <= 64) return {NumberKind::floating, bits};
+  if (kind == 'B' && bits == 16) return {NumberKind::brain_floating, bits};
   if (kind == 'b' && bits == 8) return {NumberKind::boolean, bits};
   std::string name = "this kind";
   if (kind == 'b') name = "bool";
@@ -28,7 +29,6 @@ Element element_of(char kind, std::int64_t bytes, const char* argument) {
   if (kind == 'u') name = "uint" + std::to_string(bits);
   if (kind == 'f') name = "float" + std::to_string(bits);
   if (kind == 'c') name = "complex" + std::to_string(bits);
-  if (kind == 'B') name = "bfloat16";
   refuse(argument, "arrays of " + name + " are not supported; " + std::string(kSupported));
 }
 
@@ -83,6 +83,11 @@ struct NumPy {
   explicit NumPy(nb::module_ numpy) : array_type(numpy.attr("ndarray")), empty(numpy.attr("empty")), empty_like(numpy.attr("empty_like")) {}
 };
 
+/// Whether it is an array of NumPy with the numbers of ml_dtypes.
+bool is_of_bfloat16(nb::handle object) {
+  return nb::isinstance(object, NumPy::get().array_type) && nb::cast<std::string>(object.attr("dtype").attr("name")) == "bfloat16";
+}
+
 }  // namespace
 
 Array::Array(nb::handle object, const char* argument, Use use) {
@@ -91,26 +96,30 @@ Array::Array(nb::handle object, const char* argument, Use use) {
       full_name(object.type()).starts_with("numpy.ma.")) {
     refuse(argument, "masked arrays are not supported");
   }
-  if (PyObject_CheckBuffer(object.ptr()) != 0) {
-    buffer_.emplace();
-    if (PyObject_GetBuffer(object.ptr(), &*buffer_, use == Use::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) == 0) {
-      try {
-        take_buffer(argument);
-      } catch (...) {
-        PyBuffer_Release(&*buffer_);
-        throw;
-      }
-      return;
+  if (PyObject_CheckBuffer(object.ptr()) == 0) {
+    take_tensor(object, argument, use);
+  } else if (get_buffer(object, use)) {
+    take_buffer(argument);
+  } else {
+    nb::python_error error;  // NumPy gives no buffer of numbers that are not its own
+    if (!is_of_bfloat16(object) || !get_buffer(object.attr("view")("uint16"), use)) {
+      refuse(argument, nb::cast<std::string>(nb::str(error.value())));
     }
-    buffer_.reset();
-    nb::python_error error;
-    refuse(argument, nb::cast<std::string>(nb::str(error.value())));
+    take_buffer(argument);
+    geometry_.element.kind = NumberKind::brain_floating;
   }
-  take_tensor(object, argument, use);
 }
 
-Array::~Array() {
-  if (buffer_) PyBuffer_Release(&*buffer_);
+void Array::Release::operator()(Py_buffer* buffer) const {
+  PyBuffer_Release(buffer);
+  delete buffer;
+}
+
+bool Array::get_buffer(nb::handle object, Use use) {
+  auto buffer = std::make_unique<Py_buffer>();  // it may point into itself
+  if (PyObject_GetBuffer(object.ptr(), buffer.get(), use == Use::write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) return false;
+  buffer_.reset(buffer.release());
+  return true;
 }
 
 void Array::take_buffer(const char* argument) {
@@ -163,7 +172,9 @@ NewArray new_array_like(nb::handle image, const Geometry& geometry) {
   if (image.type().is(numpy.array_type)) return {numpy.empty_like(image), {}};
   if (nb::isinstance(image, numpy.array_type)) return {numpy.empty_like(image, nb::arg("subok") = false), {}};
   if (full_name(image.type()).starts_with("torch.")) return {nb::module_::import_("torch").attr("empty_like")(image), {}};
-  nb::object object = numpy.empty(nb::tuple(nb::cast(geometry.shape)), geometry.element.name());
+  nb::object numbers = nb::cast(geometry.element.name());
+  if (geometry.element.kind == NumberKind::brain_floating) numbers = nb::module_::import_("ml_dtypes").attr("bfloat16");
+  nb::object object = numpy.empty(nb::tuple(nb::cast(geometry.shape)), numbers);
   if (!nb::hasattr(image, "__array_namespace__")) return {object, {}};
   return {object, image.attr("__array_namespace__")().attr("from_dlpack")};
 }

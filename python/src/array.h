@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "element.h"
@@ -33,7 +33,7 @@ class Array {
   Array(nb::handle object, const char* argument, Use use);
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
-  ~Array();
+  ~Array() = default;
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] std::byte* data() const { return data_; }
@@ -41,12 +41,18 @@ class Array {
   [[nodiscard]] bool is_aligned() const;
 
  private:
+  struct Release {
+    void operator()(Py_buffer* buffer) const;
+  };
+
+  /// Fails with Python's error set.
+  bool get_buffer(nb::handle object, Use use);
   void take_buffer(const char* argument);
   void take_tensor(nb::handle object, const char* argument, Use use);
   template <class Tensor>
   void take_places(const Tensor& tensor, const char* argument);
 
-  std::optional<Py_buffer> buffer_;
+  std::unique_ptr<Py_buffer, Release> buffer_;
   nb::ndarray<nb::ro> tensor_;
   nb::ndarray<> writable_tensor_;
   Geometry geometry_;

@@ -38,6 +38,9 @@ using AxisKernel = std::variant<GaussianAxis, BoxExtent, TentAxis, TapsAxis>;
 [[nodiscard]] double gain(const AxisKernel& kernel);
 [[nodiscard]] double gain(const Matrix& matrix);
 
+/// Weights that the kernel is made of, to the last that float64 notices.
+[[nodiscard]] AxisTaps all_weights(const AxisKernel& kernel);
+
 /// Two kernels of one request, or one with nothing along the other axis.
 [[nodiscard]] KernelSpec combine(const AxisKernel* x, const AxisKernel* y);
 

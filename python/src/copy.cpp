@@ -1,13 +1,9 @@
 #include "copy.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "layout.h"
+#include "numbers.h"
 
 namespace mollify::python {
 namespace {
@@ -18,55 +14,47 @@ struct CopyAxis {
   std::ptrdiff_t dst_stride;
 };
 
-/// A number of an array of bool.
-enum class Truth : std::uint8_t { no, yes };
-
-template <class To, class From>
-To converted(From value) {
-  if constexpr (std::is_same_v<To, From> || std::is_same_v<To, float>) {
-    return static_cast<To>(value);
-  } else if constexpr (std::is_same_v<To, Truth>) {
-    return value >= 0.5F ? Truth::yes : Truth::no;
-  } else {
-    constexpr auto kSmallest = static_cast<float>(std::numeric_limits<To>::min());
-    constexpr auto kLargest = static_cast<float>(std::numeric_limits<To>::max());
-    return static_cast<To>(std::nearbyint(std::clamp(value, kSmallest, kLargest)));
-  }
-}
-
-/// Elements need not lie at multiples of their size.
 template <class To, class From>
 void copy_axes(std::span<const CopyAxis> axes, const std::byte* src, std::byte* dst) {
   const CopyAxis& axis = axes.front();
   for (std::int64_t i = 0; i < axis.extent; ++i, src += axis.src_stride, dst += axis.dst_stride) {
     if (axes.size() > 1) {
       copy_axes<To, From>(axes.subspan(1), src, dst);
-      continue;
+    } else {
+      store(converted<To>(load<From>(src)), dst);
     }
-    From from;
-    std::memcpy(&from, src, sizeof(From));
-    const To to = converted<To>(from);
-    std::memcpy(dst, &to, sizeof(To));
   }
 }
 
 using CopyFunction = void (*)(std::span<const CopyAxis>, const std::byte*, std::byte*);
 
-/// Between float32 and numbers that are not native.
-template <class Number>
-CopyFunction conversion_of(bool is_to_float) {
-  return is_to_float ? copy_axes<float, Number> : copy_axes<Number, float>;
+CopyFunction plain_copy(int bits) {
+  if (bits == 8) return copy_axes<std::uint8_t, std::uint8_t>;
+  if (bits == 16) return copy_axes<std::uint16_t, std::uint16_t>;
+  return bits == 32 ? copy_axes<std::uint32_t, std::uint32_t> : copy_axes<std::uint64_t, std::uint64_t>;
+}
+
+/// Between numbers and those that stand for them between runs.
+template <class Between, class Number>
+CopyFunction conversion_of(bool is_to_between) {
+  return is_to_between ? copy_axes<Between, Number> : copy_axes<Number, Between>;
 }
 
 CopyFunction function_for(Element src, Element dst) {
-  if (src == dst) {
-    if (src.bits == 8) return copy_axes<std::uint8_t, std::uint8_t>;
-    return src.bits == 16 ? copy_axes<std::uint16_t, std::uint16_t> : copy_axes<std::uint32_t, std::uint32_t>;
+  if (src == dst) return plain_copy(src.bits);
+  const bool is_to_between = dst == dst.between();
+  const Element other = is_to_between ? src : dst;
+  switch (other.kind) {
+    case NumberKind::boolean:
+      return conversion_of<float, Truth>(is_to_between);
+    case NumberKind::brain_floating:
+      return conversion_of<float, Brain>(is_to_between);
+    case NumberKind::unsigned_integer:
+      return conversion_of<double, std::uint32_t>(is_to_between);
+    default:
+      if (other.bits == 8) return conversion_of<float, std::int8_t>(is_to_between);
+      return other.bits == 16 ? conversion_of<float, std::int16_t>(is_to_between) : conversion_of<double, std::int32_t>(is_to_between);
   }
-  const bool is_to_float = dst.is_floating();
-  const Element other = is_to_float ? src : dst;
-  if (other.kind == NumberKind::boolean) return conversion_of<Truth>(is_to_float);
-  return other.bits == 8 ? conversion_of<std::int8_t>(is_to_float) : conversion_of<std::int16_t>(is_to_float);
 }
 
 }  // namespace

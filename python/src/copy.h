@@ -17,7 +17,7 @@ struct Elements {
   std::span<const std::ptrdiff_t> strides;  ///< in bytes, of each axis
 };
 
-/// Copies every element. The numbers are the same, or one of them is float32 and the other is not native. Integers are rounded to the
+/// Copies every element. The numbers are the same, or one of them lies between() runs of the other. Integers are rounded to the
 /// nearest and held within their range; a bool is true from 0.5 up.
 void copy_array(std::span<const std::int64_t> shape, const Elements<const std::byte>& src, const Elements<std::byte>& dst);
 

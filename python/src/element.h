@@ -9,7 +9,7 @@
 
 namespace mollify::python {
 
-enum class NumberKind : std::uint8_t { boolean, unsigned_integer, signed_integer, floating };
+enum class NumberKind : std::uint8_t { boolean, unsigned_integer, signed_integer, floating, brain_floating };
 
 /// A kind of number that can be blurred.
 struct Element {
@@ -17,9 +17,13 @@ struct Element {
   int bits = 32;
 
   [[nodiscard]] std::int64_t bytes() const { return bits / 8; }
-  [[nodiscard]] bool is_floating() const { return kind == NumberKind::floating; }
-  /// Whether the library has pixels of these numbers. Others are converted to float32 and back.
-  [[nodiscard]] bool is_native() const { return is_floating() || kind == NumberKind::unsigned_integer; }
+  [[nodiscard]] bool is_floating() const { return kind == NumberKind::floating || kind == NumberKind::brain_floating; }
+  /// Whether float32 cannot hold these numbers. They are summed in float64, without the library.
+  [[nodiscard]] bool is_wide() const { return bits == 64 || (bits == 32 && !is_floating()); }
+  /// Whether the library has pixels of these numbers. Others are converted to between() and back.
+  [[nodiscard]] bool is_native() const { return !is_wide() && (kind == NumberKind::floating || kind == NumberKind::unsigned_integer); }
+  /// What lies between two runs of a blur that takes several.
+  [[nodiscard]] Element between() const { return {NumberKind::floating, is_wide() ? 64 : 32}; }
   /// The smallest number that is no float.
   [[nodiscard]] double smallest() const { return kind == NumberKind::signed_integer ? -std::ldexp(1.0, bits - 1) : 0.0; }
   /// The largest number that is no float.
@@ -37,6 +41,7 @@ struct Element {
   /// As NumPy calls it, such as "uint8".
   [[nodiscard]] std::string name() const {
     if (kind == NumberKind::boolean) return "bool";
+    if (kind == NumberKind::brain_floating) return "bfloat16";
     const char* const prefix = is_floating() ? "float" : kind == NumberKind::signed_integer ? "int" : "uint";
     return prefix + std::to_string(bits);
   }
@@ -44,7 +49,7 @@ struct Element {
   bool operator==(const Element&) const = default;
 };
 
-/// What lies between two runs of a blur that takes several, and what numbers that are not native are converted to.
+/// What lies between two runs of the library.
 inline constexpr Element kBetweenRuns{NumberKind::floating, 32};
 
 }  // namespace mollify::python

@@ -78,27 +78,50 @@ Summary Prepared::summary() const {
   out.scratch = scratch_bytes();
   out.reach.resize(task_.src.shape.size());
   for (const Step& step : steps_) {
-    const auto* run = std::get_if<Run>(&step.work);
-    if (run == nullptr) {
+    if (const auto* run = std::get_if<Run>(&step.work)) {
+      add_to(out, *run);
+    } else if (const auto* sums = std::get_if<DirectSums>(&step.work)) {
+      add_to(out, *sums);
+    } else {
       const bool is_copy = std::holds_alternative<Copy>(step.work);
       out.explanation += is_copy ? "copy from " + step.from.element.name() + " to " + step.to.element.name() : "sum of image and blur";
       out.explanation += "\n";
-      continue;
     }
-    const Plan& plan = run->executable->plan();
-    std::int64_t images = 1;
-    for (const RunAxis& axis : run->layout.images) images *= axis.extent;
-    out.algorithm += (out.algorithm.empty() ? "" : " + ") + plan.algorithm.id;
-    out.bytes += plan.moved_bytes * images;
-    out.seconds += plan.predicted_seconds * static_cast<double>(images);
-    if (run->layout.x_axis) out.reach[*run->layout.x_axis] = plan.reach.x;
-    if (run->layout.y_axis) out.reach[*run->layout.y_axis] = plan.reach.y;
-    for (const Refusal& refusal : plan.refusals) out.refusals.emplace_back(refusal.algorithm, refusal.reason);
-    out.explanation += std::to_string(images) + (images == 1 ? " image" : " images") + " of " + std::to_string(plan.src.width) + "x" +
-                       std::to_string(plan.src.height) + " " + std::string(info(plan.src.format).name) + " to " +
-                       std::string(info(plan.dst.format).name) + ": " + explain(plan);
   }
   return out;
+}
+
+void Prepared::add_to(Summary& summary, const Run& run) {
+  const Plan& plan = run.executable->plan();
+  std::int64_t images = 1;
+  for (const RunAxis& axis : run.layout.images) images *= axis.extent;
+  summary.algorithm += (summary.algorithm.empty() ? "" : " + ") + plan.algorithm.id;
+  summary.bytes += plan.moved_bytes * images;
+  summary.seconds += plan.predicted_seconds * static_cast<double>(images);
+  if (run.layout.x_axis) summary.reach[*run.layout.x_axis] = plan.reach.x;
+  if (run.layout.y_axis) summary.reach[*run.layout.y_axis] = plan.reach.y;
+  for (const Refusal& refusal : plan.refusals) summary.refusals.emplace_back(refusal.algorithm, refusal.reason);
+  summary.explanation += std::to_string(images) + (images == 1 ? " image" : " images") + " of " + std::to_string(plan.src.width) + "x" +
+                         std::to_string(plan.src.height) + " " + std::string(info(plan.src.format).name) + " to " +
+                         std::string(info(plan.dst.format).name) + ": " + explain(plan);
+}
+
+void Prepared::add_to(Summary& summary, const DirectSums& sums) {
+  constexpr double kSumsPerSecond = 2e9;  // roughly, on one thread
+  const std::int64_t elements = sums.elements();
+  const auto weights = static_cast<std::int64_t>(sums.weights());
+  summary.algorithm += summary.algorithm.empty() ? "float64.taps" : " + float64.taps";
+  summary.bytes += 2 * elements * static_cast<std::int64_t>(sizeof(double));
+  summary.seconds += static_cast<double>(elements * weights) / kSumsPerSecond;
+  summary.explanation += "float64.taps: " + std::to_string(elements) + " sums in float64 of " + std::to_string(weights) +
+                         (weights == 1 ? " weight" : " weights") + " along ";
+  bool is_first = true;
+  for (const WindowAxis& axis : sums.window_axes()) {
+    summary.reach[axis.axis] = {static_cast<std::int32_t>(axis.anchor), static_cast<std::int32_t>(axis.extent - 1 - axis.anchor)};
+    summary.explanation += (is_first ? "axis " : " and ") + std::to_string(axis.axis);
+    is_first = false;
+  }
+  summary.explanation += "\n";
 }
 
 void Prepared::run(const std::byte* src, std::byte* dst) {
@@ -114,13 +137,26 @@ void Prepared::work(const Step& step, Copy /*copy*/, const std::byte* from, std:
   copy_array(task_.src.shape, {step.from.element, from, step.from.strides}, {step.to.element, to, step.to.strides});
 }
 
-void Prepared::work(const Step& /*step*/, const Sharpen& sharpen, const std::byte* from, std::byte* to) const {
-  const auto* blurred = reinterpret_cast<const float*>(from);
-  auto* image = reinterpret_cast<float*>(to);
+namespace {
+
+template <class Number>
+void sharpen_packed(double amount, const std::byte* from, std::byte* to, std::int64_t count) {
+  const auto* blurred = reinterpret_cast<const Number*>(from);
+  auto* image = reinterpret_cast<Number*>(to);
+  const auto factor = static_cast<Number>(amount);
+  for (std::int64_t i = 0; i < count; ++i) image[i] += factor * (image[i] - blurred[i]);
+}
+
+}  // namespace
+
+void Prepared::work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const {
   std::int64_t count = 1;
   for (const std::int64_t extent : task_.src.shape) count *= extent;
-  const auto amount = static_cast<float>(sharpen.amount);
-  for (std::int64_t i = 0; i < count; ++i) image[i] += amount * (image[i] - blurred[i]);
+  (step.to.element.is_wide() ? sharpen_packed<double> : sharpen_packed<float>)(sharpen.amount, from, to, count);
+}
+
+void Prepared::work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to) const {
+  sums.run(step.from.element, from, step.to.element, to, task_.request.manner.threads);
 }
 
 void Prepared::work(const Step& /*step*/, Run& run, const std::byte* from, std::byte* to) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "array.h"
+#include "direct_sums.h"
 #include "layout.h"
 #include "mollify/device.h"
 #include "request.h"
@@ -81,19 +82,22 @@ class Prepared {
     std::optional<Workspace> workspace{};
     bool is_batch = false;  ///< Whether images lie one after the other, so that the device may be given many at once.
   };
-  /// Adds `amount` times the difference of `to` and `from`, its blur, to `to`. Both are packed float32.
+  /// Adds `amount` times the difference of `to` and `from`, its blur, to `to`. Both are packed, and of the numbers between runs.
   struct Sharpen {
     double amount;
   };
   struct Step {
     Place from;
     Place to;
-    std::variant<Copy, Run, Sharpen> work;
+    std::variant<Copy, Run, DirectSums, Sharpen> work;
   };
 
+  static void add_to(Summary& summary, const Run& run);
+  static void add_to(Summary& summary, const DirectSums& sums);
   void allocate();
   void work(const Step& step, Copy, const std::byte* from, std::byte* to) const;
   void work(const Step& step, Run& run, const std::byte* from, std::byte* to) const;
+  void work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to) const;
   void work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const;
 
   Task task_;

@@ -8,19 +8,10 @@
 
 #include "devices.h"
 #include "error_budget.h"
+#include "numbers.h"
 
 namespace mollify::python {
 namespace {
-
-// Own memory of a Prepared, by index.
-constexpr std::size_t kPackedSource = 0;
-constexpr std::size_t kPackedResult = 1;
-constexpr std::size_t kBetween = 2;  // and the next one: runs take turns
-constexpr std::size_t kSharpened = 4;
-constexpr std::size_t kBlurred = 5;
-constexpr std::size_t kConvertedSource = 6;
-constexpr std::size_t kConvertedResult = 7;
-constexpr std::size_t kMemories = 8;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw std::invalid_argument(message);
@@ -147,6 +138,8 @@ void Preparer::check_border() const {
 double Preparer::border_value() const {
   const double cval = task_.request.manner.cval;
   const Element element = task_.src.element;
+  if (element.is_wide()) return cval;
+  if (element.kind == NumberKind::brain_floating) return widened(narrowed(static_cast<float>(cval)));
   return element.is_floating() && element.bits == 16 ? as_half(cval) : cval / element.unit();
 }
 
@@ -364,6 +357,7 @@ double Preparer::largest_gain() const {
 /// for integers have errors relative to the largest of these, times the gain.
 double Preparer::unit_of_errors() const {
   const Element element = task_.src.element;
+  if (element.is_floating()) return 1.0;
   return element.is_native() ? element.unit() : std::max(-element.smallest(), element.largest()) * largest_gain();
 }
 
@@ -371,12 +365,17 @@ double Preparer::unit_of_errors() const {
 double Preparer::allowed_error() const {
   const Element element = task_.src.element;
   if (const std::optional<double>& given = task_.request.manner.max_error) return *given;
-  if (element.kind == NumberKind::boolean) return default_max_error(kBetweenRuns.format(1));
+  if (element.kind == NumberKind::boolean || element.kind == NumberKind::brain_floating) return default_max_error(kBetweenRuns.format(1));
   const Element like{element.is_floating() ? NumberKind::floating : NumberKind::unsigned_integer, element.bits};
   return default_max_error(like.format(1)) * like.unit();
 }
 
 void Preparer::prepare(Prepared& out) const {
+  if (task_.src.element.is_wide()) {
+    prepare_wide(out);
+    measure_memory(out);
+    return;
+  }
   const double unit = unit_of_errors();
   const double allowed = allowed_error() / unit;
   if (!task_.src.element.is_native()) out.steps_.push_back({source(), read_place(), Prepared::Copy{}});

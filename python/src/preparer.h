@@ -10,6 +10,19 @@
 
 namespace mollify::python {
 
+/// Own memory of a Prepared, by index.
+enum Memory : std::size_t {
+  kPackedSource,
+  kPackedResult,
+  kBetween,  ///< and the next one: runs take turns
+  kBetween2,
+  kSharpened,
+  kBlurred,
+  kConvertedSource,
+  kConvertedResult,
+  kMemories
+};
+
 class Preparer {
  public:
   /// Throws std::invalid_argument.
@@ -52,6 +65,11 @@ class Preparer {
   [[nodiscard]] double unit_of_errors() const;
   [[nodiscard]] double allowed_error() const;
   void measure_memory(Prepared& out) const;
+
+  // Numbers that are summed in float64.
+  void prepare_wide(Prepared& out) const;
+  [[nodiscard]] std::vector<WeightWindow> windows() const;
+  [[nodiscard]] double add_sums(Place from, const Place& to, Prepared& out) const;
 
   const Task& task_;
   Axes axes_;                        // that the request blurs, in its order

@@ -53,6 +53,8 @@ def half_step(exact, dtype):
     """Half the distance of the numbers around the exact ones."""
     if np.issubdtype(dtype, np.integer):
         return 0.5
+    if dtype.name == "bfloat16":
+        return np.ldexp(1.0, np.frexp(exact)[1] - 9)
     return np.spacing(abs(exact).astype(dtype)).astype(float) / 2
 
 

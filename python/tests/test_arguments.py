@@ -145,6 +145,21 @@ def test_a_promise_for_integers_is_in_their_numbers(make, gain):
     assert mollify.plan(make(), np.zeros((20, 30), bool)).error == pytest.approx(relative * gain)
 
 
+def test_wide_numbers_are_summed_in_float64():
+    for dtype, scale in ((np.float64, 1.0), (np.int32, 2.0**31), (np.uint32, 2.0**32)):
+        plan = mollify.plan(mollify.Blur.gaussian((1.0, 0.0), radius=3), np.zeros((20, 30), dtype))
+        assert plan.algorithm == "float64.taps" and plan.reach == [(3, 3), (0, 0)] and "600 sums in float64 of 7 weights" in str(plan)
+        assert plan.error == pytest.approx(10 * 2.0**-53 * scale)
+    image = np.zeros((20, 30))
+    with pytest.raises(ValueError, match="max_error: "):
+        mollify.gaussian(image, 2.0, max_error=1e-17)
+    with pytest.raises(ValueError, match="device: arrays of float64"):
+        mollify.gaussian(image, 2.0, device="vulkan:0")
+    with pytest.raises(ValueError, match="sigma"):
+        mollify.gaussian(image, 2e6)
+    assert np.array_equal(mollify.gaussian(np.full((20, 30), 7, np.int32), 1e5), np.full((20, 30), 7))
+
+
 def test_devices_can_be_opened_by_name():
     names = [device.name for device in mollify.devices()]
     assert names[0] == "cpu"
