@@ -1,6 +1,8 @@
 // Executable::run() allocates nothing of its own: operator new of this program counts.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -13,13 +15,23 @@
 namespace {
 
 std::atomic<std::int64_t> allocations = 0;
+std::atomic<std::int64_t> held_bytes = 0;
+std::atomic<std::int64_t> most_held_bytes = 0;
 
 void* counted(std::size_t bytes, std::size_t alignment) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (memory == nullptr) throw std::bad_alloc();
+  const auto usable = static_cast<std::int64_t>(malloc_usable_size(memory));
+  const std::int64_t held = held_bytes.fetch_add(usable, std::memory_order_relaxed) + usable;
+  for (std::int64_t most = most_held_bytes; held > most && !most_held_bytes.compare_exchange_weak(most, held);) continue;
   return memory;
+}
+
+void released(void* memory) {
+  held_bytes.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  std::free(memory);
 }
 
 }  // namespace
@@ -31,16 +43,16 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  released(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  released(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
+  released(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  std::free(memory);
+  released(memory);
 }
 
 namespace mollify::test {
@@ -105,6 +117,37 @@ TEST(Allocation, AStreamAllocatesNothingOnceItKeepsWhatItNeeds) {
     const std::int64_t after = allocations;
     EXPECT_TRUE(ok);
     EXPECT_EQ(after - before, 0) << way;
+  }
+}
+
+/// Of a stream that makes the image in strips of so many rows, each as soon as its last row of the source is there.
+void expect_memory_as_said(const BlurSpec& spec, const ImageDesc& desc, const char* way, std::int32_t rows) {
+  const Executable executable = prepared(spec, desc, {desc.format, parse_algorithm(way).value(), 2});
+  const Pixels src = Pixels::random(desc);
+  Pixels dst(desc);
+  const std::int64_t before = held_bytes;
+  most_held_bytes = before;
+  Stream stream = Stream::create(executable).value();
+  const std::int64_t said = stream.memory_bytes(rows);
+  for (std::int32_t y = 0; y < desc.height; y += rows) {
+    const std::int32_t made = std::min(rows, desc.height - y);
+    const Rect taken{0, stream.next_source_row(), desc.width, stream.needed_source_rows(made)};
+    const ConstImageView strip = taken.height > 0 ? crop(src.view(), taken) : ConstImageView{{desc.width, 0, desc.format}, nullptr, 0};
+    ASSERT_TRUE(stream.advance(strip, crop(dst.view(), {0, y, desc.width, made})).ok());
+  }
+  constexpr std::int64_t kObjects = 20'000;
+  const std::int64_t taken = most_held_bytes - before;
+  EXPECT_LE(taken, said + kObjects) << way << " in strips of " << rows;
+  EXPECT_LE(said, 3 * taken + kObjects) << way << " in strips of " << rows;
+}
+
+TEST(Allocation, AStreamTakesTheMemoryThatItSays) {
+  const ImageDesc desc{700, 1300, PixelFormat::rgba8};
+  for (const char* way : {"sep.fused", "gauss.decimate:passes=1", "gauss.decimate:passes=2", "gauss.pyramid", "box.any"}) {
+    const KernelSpec kernel = std::string(way) == "box.any" ? KernelSpec(Box::of_radius(9, 50)) : KernelSpec(Gaussian{{20, 20}, {}, {}});
+    for (const std::int32_t rows : {1, 60, 700}) {
+      for (const BorderMode mode : {BorderMode::clamp, BorderMode::mirror}) expect_memory_as_said(spec_of(kernel, mode), desc, way, rows);
+    }
   }
 }
 

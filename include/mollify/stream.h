@@ -38,6 +38,10 @@ class Stream {
   /// How many more rows of the source must be given, so that so many more rows of the destination can be made.
   [[nodiscard]] std::int32_t needed_source_rows(std::int32_t rows) const;
 
+  /// The most bytes that the stream takes while strips of the destination have up to so many rows, and each comes with the rows of the
+  /// source that needed_source_rows() asks for and no others. The caller's strips are not among them.
+  [[nodiscard]] std::int64_t memory_bytes(std::int32_t rows) const;
+
   /// Takes the next rows of the source and makes the next rows of the destination, at most those that are ready. Either may have no rows.
   /// The strips must not share bytes: strips of the source that come later are not read yet, so results cannot take their place.
   ///

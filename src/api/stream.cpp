@@ -28,6 +28,15 @@ class KeptRows {
   KeptRows(Span columns, PixelFormat format) : columns_(columns), format_(format) {}
 
   [[nodiscard]] bool is_empty() const { return rows_.size() == 0; }
+  [[nodiscard]] std::int64_t bytes() { return image_.view().row_bytes * image_.desc().height; }
+  /// Makes room, so that it need not grow while it keeps no more rows.
+  [[nodiscard]] Status reserve(std::int64_t rows) {
+    if (rows == 0) return {};
+    Result<Image> image = room_for(rows);
+    if (!image) return image.error();
+    image_ = std::move(*image);
+    return {};
+  }
   [[nodiscard]] ConstWindow window() {
     return {part(image_.view(), first_, rows_.size()), static_cast<std::int32_t>(columns_.begin), static_cast<std::int32_t>(rows_.begin)};
   }
@@ -54,8 +63,7 @@ class KeptRows {
       next.first = end - stay;
     } else {
       if (!fits_in_front) {
-        constexpr std::int64_t kRoom = 3;
-        Result<Image> larger = Image::create({width(), static_cast<std::int32_t>(kRoom * rows.size()), format_});
+        Result<Image> larger = room_for(rows.size());
         if (!larger) return larger.error();
         next.larger = std::move(*larger);
         image = next.larger->view();
@@ -78,6 +86,10 @@ class KeptRows {
   }
 
  private:
+  [[nodiscard]] Result<Image> room_for(std::int64_t rows) const {
+    constexpr std::int64_t kRoom = 3;
+    return Image::create({width(), static_cast<std::int32_t>(kRoom * rows), format_});
+  }
   [[nodiscard]] std::int32_t width() const { return static_cast<std::int32_t>(columns_.size()); }
   [[nodiscard]] static ImageView part(const ImageView& image, std::int64_t first, std::int64_t rows) {
     return crop(image, {0, static_cast<std::int32_t>(first), image.desc.width, static_cast<std::int32_t>(rows)});
@@ -119,6 +131,8 @@ class Stream::State {
     kept_ = KeptRows({needs.columns.begin()->begin, (needs.columns.end() - 1)->end}, plan().src.format);
   }
 
+  [[nodiscard]] Status allocate() { return kept_.reserve(most_kept_rows()); }
+
   [[nodiscard]] const Plan& plan() const { return executable_->plan(); }
   [[nodiscard]] std::int64_t given() const { return given_; }
   [[nodiscard]] std::int32_t made() const { return made_; }
@@ -138,6 +152,10 @@ class Stream::State {
       (needed_until(middle) <= given ? ready : too_many) = middle;
     }
     return ready;
+  }
+
+  [[nodiscard]] std::int64_t memory_bytes(std::int32_t rows) {
+    return impl_->scratch_bytes(std::clamp(rows, 1, plan().dst.height)) + kept_.bytes();
   }
 
   [[nodiscard]] Status advance(const ConstImageView& source, const ImageView& destination, const RunControl& control) {
@@ -210,6 +228,19 @@ class Stream::State {
     return {std::min({rows.begin()->begin, std::int64_t{plan().src.height} - 1, given}), given};
   }
 
+  /// While no more is given than is needed. It looks at some thousand places down the image, and both ends of what is kept only move down.
+  [[nodiscard]] std::int64_t most_kept_rows() const {
+    constexpr std::int32_t kPlaces = 4096;
+    const std::int32_t height = plan().dst.height;
+    const std::int32_t step = std::max(height / kPlaces, 1);
+    std::int64_t most = 0;
+    for (std::int32_t made = 0, end = 0; made < height; made = end) {
+      end = std::min(height - made, step) + made;
+      most = std::max(most, needed_again(needed_until(end), made).size());
+    }
+    return most;
+  }
+
   std::shared_ptr<const ExecutableImpl> executable_;
   std::unique_ptr<StreamImpl> impl_;
   KeptRows kept_;
@@ -231,7 +262,9 @@ Result<Stream> Stream::create(const Executable& executable) {
   std::shared_ptr<const ExecutableImpl> shared = Access::share(executable);
   Result<std::unique_ptr<StreamImpl>> impl = shared->make_stream();
   if (!impl) return impl.error();
-  return Stream(std::make_unique<State>(std::move(shared), std::move(*impl)));
+  auto state = std::make_unique<State>(std::move(shared), std::move(*impl));
+  if (Status s = state->allocate(); !s) return s.error();
+  return Stream(std::move(state));
 }
 
 std::int32_t Stream::next_source_row() const {
@@ -249,6 +282,10 @@ std::int32_t Stream::ready_rows(std::int32_t source_rows) const {
 std::int32_t Stream::needed_source_rows(std::int32_t rows) const {
   const std::int32_t end = state_->made() + std::clamp(rows, 0, state_->plan().dst.height - state_->made());
   return static_cast<std::int32_t>(std::max<std::int64_t>(state_->needed_until(end) - state_->given(), 0));
+}
+
+std::int64_t Stream::memory_bytes(std::int32_t rows) const {
+  return state_->memory_bytes(rows);
 }
 
 Status Stream::advance(const ConstImageView& source, const ImageView& destination, const RunControl& control) {

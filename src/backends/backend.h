@@ -42,6 +42,8 @@ class StreamImpl {
     std::int64_t from = 0;   ///< Rows from `end` on need none before this one, if those before `end` have been made.
   };
   [[nodiscard]] virtual Reads reads(std::int32_t end) const = 0;
+  /// The most bytes of scratch memory while strips have up to so many rows.
+  [[nodiscard]] virtual std::int64_t scratch_bytes(std::int32_t rows) const = 0;
   /// Makes the rows that follow those of the last call. The windows hold the rows that are read. Then it makes the copies, of rows that may
   /// still be in the caches.
   [[nodiscard]] virtual Status run(std::span<const ConstWindow> src, const ImageView& dst, std::span<const PixelCopy> copies,

@@ -37,15 +37,15 @@ class Columns {
     columns.width_ = needs.width;
     columns.each_ = std::min(std::max(whole, needs.least), needs.most);
     columns.bytes_each_ = bytes_each;
-    columns.memory_ = allocate_scratch(columns.count() * bytes_each);
+    columns.memory_ = allocate_scratch(columns.bytes());
     if (!columns.memory_) {
-      return Error{
-          ErrorCode::out_of_memory, "no memory for " + std::to_string(columns.count() * bytes_each) + " bytes of scratch space", {}};
+      return Error{ErrorCode::out_of_memory, "no memory for " + std::to_string(columns.bytes()) + " bytes of scratch space", {}};
     }
     return columns;
   }
 
   [[nodiscard]] std::int64_t count() const { return (width_ + each_ - 1) / each_; }
+  [[nodiscard]] std::int64_t bytes() const { return count() * bytes_each_; }
   [[nodiscard]] std::byte* scratch(std::int64_t index) const { return memory_.get() + index * bytes_each_; }
   /// The part of a column in rows [y, y + height).
   [[nodiscard]] Rect part(std::int64_t index, std::int32_t y, std::int32_t height) const {
@@ -71,13 +71,14 @@ class NewCoarseRows {
   [[nodiscard]] Span columns() const { return columns_; }
   [[nodiscard]] std::int64_t first() const { return first_; }
   [[nodiscard]] Span rows() const { return rows_; }
+  [[nodiscard]] std::int64_t bytes_of(std::int64_t rows) const { return rows * stride_ * static_cast<std::int64_t>(sizeof(float)); }
 
   /// Makes room for the rows from the last ones on up to `end`. If there are none, the last ones stay: the last of them stands in for rows
   /// beyond the grid.
   [[nodiscard]] Status go_on(std::int64_t end) {
     const Span rows{rows_.end, end};
     if (rows.size() > capacity_) {
-      const std::int64_t bytes = rows.size() * stride_ * static_cast<std::int64_t>(sizeof(float));
+      const std::int64_t bytes = bytes_of(rows.size());
       memory_ = allocate_scratch(bytes);
       if (!memory_) return Error{ErrorCode::out_of_memory, "no memory for " + std::to_string(bytes) + " bytes of a coarse grid", {}};
       capacity_ = rows.size();
@@ -132,6 +133,13 @@ class CpuStream final : public StreamImpl {
   [[nodiscard]] Reads reads(std::int32_t end) const override {
     const ColumnReads reads = last().reads(origin_.y, origin_.y + end);
     return {reads.until, reads.from};
+  }
+
+  [[nodiscard]] std::int64_t scratch_bytes(std::int32_t rows) const override {
+    std::int64_t bytes = 0;
+    for (const Columns& columns : columns_) bytes += columns.bytes();
+    // The first strip makes the most coarse rows. Another strip may begin at a place that takes one more.
+    return last().coarse_needs ? bytes + samples_.bytes_of(coarse_rows(rows).size() + 1) : bytes;
   }
 
   [[nodiscard]] Status run(std::span<const ConstWindow> src, const ImageView& dst, std::span<const PixelCopy> copies,
