@@ -21,6 +21,7 @@
 #include "page_blur.h"
 #include "page_stream.h"
 #include "parse.h"
+#include "strip_pipeline.h"
 
 namespace mollify::cli {
 namespace {
@@ -237,21 +238,39 @@ class FileBlur {
     const std::unique_ptr<PageBlur> blur = strip_blur(work);
     const StripPlan plan = strip_plan(*blur, work);
     blur->reserve_strips(plan.rows());
-    SlidingRows source(*reader_, work, blur->source(), plan.source_rows());
-    files::Bytes result(static_cast<std::size_t>(plan.rows() * page.row_bytes()));
+    std::vector<SlidingRows> sources;
+    for (const std::int64_t rows : plan.source_buffers()) sources.emplace_back(*reader_, work, blur->source(), rows);
+    std::array<files::Bytes, StripPlan::kResultBuffers> results;
+    for (files::Bytes& each : results) each.resize(static_cast<std::size_t>(plan.rows() * page.row_bytes()));
+    std::vector<files::PagePixels> rows_read(sources.size());
     begin_result();
-    for (const StripPlan::Strip& strip : plan.strips()) {
-      say(BlurStage::reading, source.bytes_to_read(strip.source));
-      const files::PagePixels rows = source.rows(strip.source);
-      report_.read_seconds += watch_.lap();
-      say(BlurStage::blurring, strip.result.count() * page.row_bytes());
-      blur->run(rows, {&work.blurred, result.data(), page.row_bytes(), strip.result});
-      report_.blur_seconds += watch_.lap();
-      say(BlurStage::writing, strip.result.count() * page.row_bytes());
-      writer_->write_rows(static_cast<int>(index), strip.result.begin, strip.result.count(), result.data(), page.row_bytes());
-      report_.write_seconds += watch_.lap();
-      say_progress(index, strip.result.end);
-    }
+
+    const std::vector<StripPlan::Strip>& strips = plan.strips();
+    const auto read = [&](std::size_t i) {
+      Stopwatch watch;
+      rows_read[i % sources.size()] = sources[i % sources.size()].rows(strips[i].source);
+      report_.read_seconds += watch.lap();
+    };
+    const auto blur_strip = [&](std::size_t i) {
+      Stopwatch watch;
+      say(BlurStage::blurring, strips[i].result.count() * page.row_bytes());
+      std::uint8_t* into = results[i % results.size()].data();
+      blur->run(rows_read[i % sources.size()], {&work.blurred, into, page.row_bytes(), strips[i].result});
+      report_.blur_seconds += watch.lap();
+      say_progress(index, strips[i].result.end);
+      // From here on it waits for others.
+      const std::int64_t read_rows = i + 1 < strips.size() ? strips[i + 1].read_rows : 0;
+      say(BlurStage::writing, read_rows * blur->source().row_bytes() + 2 * plan.rows() * page.row_bytes());
+    };
+    const auto write = [&](std::size_t i) {
+      Stopwatch watch;
+      const files::RowRange rows = strips[i].result;
+      writer_->write_rows(static_cast<int>(index), rows.begin, rows.count(), results[i % results.size()].data(), page.row_bytes());
+      report_.write_seconds += watch.lap();
+    };
+    say(BlurStage::reading, strips.front().read_rows * blur->source().row_bytes());
+    StripPipeline(strips.size(), {sources.size(), results.size()}).run({read, blur_strip, write});
+    watch_.lap();
     reader_->finish(work.source);
     report_.read_seconds += watch_.lap();
   }
@@ -268,7 +287,7 @@ class FileBlur {
     return blur;
   }
 
-  [[nodiscard]] StripPlan strip_plan(const PageBlur& blur, const PageWork& work) const {
+  [[nodiscard]] StripPlan strip_plan(PageBlur& blur, const PageWork& work) const {
     const auto reading = reader_->memory_of(work.source);
     if (!reading) fail_to_stream(work, fmt::format("{} files are read as a whole", files::name_of(reader_->document().format)));
     const auto writing = files::memory_of_writer(format_, work.result, write_options());

@@ -29,7 +29,7 @@ enum class BlurStage : std::uint8_t { blurring, reading, writing };
 /// next call.
 using StageObserver = std::function<void(BlurStage stage, std::int64_t bytes)>;
 
-/// Called while a file is streamed: pixels of the result that are written, of all that it will have.
+/// Called while a file is streamed: pixels of the result that are blurred, of all that it will have.
 using ProgressObserver = std::function<void(std::int64_t done, std::int64_t all)>;
 
 struct BlurRequest {

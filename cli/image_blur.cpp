@@ -109,7 +109,22 @@ BlurOutcome StripBlur::outcome() const {
   return outcome_of(executable_.plan());
 }
 
+bool StripBlur::reads_as(const StripBlur& other) const {
+  const Plan &one = executable_.plan(), &two = other.executable_.plan();
+  return one.algorithm == two.algorithm && one.halo == two.halo;
+}
+
+bool StripBlur::open_stream() {
+  Result<Stream> stream = Stream::create(executable_);
+  if (stream) stream_ = *std::move(stream);
+  return stream.ok();
+}
+
 files::RowRange StripBlur::source_rows(files::RowRange rows) const {
+  if (stream_) {
+    const std::int32_t first = stream_->next_source_row();
+    return {first + stream_->needed_source_rows(rows.begin), first + stream_->needed_source_rows(rows.end)};
+  }
   const Plan& plan = executable_.plan();
   const Result<std::vector<Rect>> region = plan.source_region({0, rows.begin, plan.dst.width, rows.count()});
   files::RowRange all{plan.src.height, 0};
@@ -121,6 +136,7 @@ files::RowRange StripBlur::source_rows(files::RowRange rows) const {
 }
 
 std::int64_t StripBlur::most_source_rows(std::int64_t rows) const {
+  if (stream_) return source_rows({0, static_cast<std::int32_t>(rows)}).count();  // the first strip, which has no rows above
   const Plan& plan = executable_.plan();
   // The first and the last rows of a wrapped image need each other.
   if (plan.spec.border.mode.y == BorderMode::wrap) return plan.src.height;
@@ -128,7 +144,13 @@ std::int64_t StripBlur::most_source_rows(std::int64_t rows) const {
   return std::min<std::int64_t>(rows + before.pixels + before.block - 1 + after.pixels + after.block - 1, plan.src.height);
 }
 
+std::int64_t StripBlur::most_new_rows(std::int64_t rows) const {
+  const Plan& plan = executable_.plan();
+  return std::min<std::int64_t>(rows + plan.halo->y.after.block, plan.src.height);
+}
+
 std::int64_t StripBlur::scratch_bytes(std::int64_t rows) const {
+  if (stream_) return stream_->memory_bytes(static_cast<std::int32_t>(rows));
   const Plan& plan = executable_.plan();
   // Intermediate images have a row for each block of the result's rows, and those of the halo.
   const double share = static_cast<double>(most_source_rows(rows) + plan.halo->y.before.block) / plan.dst.height;
@@ -137,6 +159,7 @@ std::int64_t StripBlur::scratch_bytes(std::int64_t rows) const {
 }
 
 Status StripBlur::reserve(std::int32_t rows) {
+  if (stream_) return {};
   Result<Workspace> workspace = executable_.make_workspace(PerAxis<std::int32_t>{executable_.plan().dst.width, rows});
   if (!workspace) return workspace.error();
   workspace_ = *std::move(workspace);
@@ -144,6 +167,7 @@ Status StripBlur::reserve(std::int32_t rows) {
 }
 
 Status StripBlur::run(const ConstWindow& src, const Window& dst) {
+  if (stream_) return stream_->advance(src.pixels, dst.pixels);
   return executable_.run({&src, 1}, dst, *workspace_);
 }
 

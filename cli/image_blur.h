@@ -34,16 +34,25 @@ struct BlurOutcome {
   PerAxis<Reach> reach{};  ///< of the kernel
 };
 
-/// Strips of one image's blur, from rows of its source.
+/// Strips of one image's blur, from rows of its source. A stream makes them, which keeps what the next strip needs, or runs on windows do,
+/// which need all rows of the halo each time.
 class StripBlur {
  public:
   explicit StripBlur(Executable executable) : executable_(std::move(executable)) {}
 
   [[nodiscard]] BlurOutcome outcome() const;
-  /// The rows of the source that these rows of the result need.
+  /// Whether both need the same rows for each strip.
+  [[nodiscard]] bool reads_as(const StripBlur& other) const;
+  /// From here on a stream makes the strips, which have to come from top to bottom. False where there is none for this blur.
+  [[nodiscard]] bool open_stream();
+  void close_stream() { stream_.reset(); }
+
+  /// The rows of the source that these rows of the result need: of a stream that has not begun, in addition to those before.
   [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
   /// How many these are at most, for so many rows of the result.
   [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const;
+  /// How many of these the strips before it did not need, at most; of a stream.
+  [[nodiscard]] std::int64_t most_new_rows(std::int64_t rows) const;
   /// Bytes that run() takes in addition to its source and its result, at most.
   [[nodiscard]] std::int64_t scratch_bytes(std::int64_t rows) const;
   /// To be called before run(), which makes strips of so many rows at most.
@@ -52,7 +61,8 @@ class StripBlur {
 
  private:
   Executable executable_;
-  std::optional<Workspace> workspace_;
+  std::optional<Workspace> workspace_;  ///< of windows
+  std::optional<Stream> stream_;
 };
 
 class ImageBlurrer {

@@ -146,10 +146,27 @@ Status PageBlur::prepare_strips() {
     take(strips->outcome());
     part.strips = *std::move(strips);
   }
+  is_stream_ = open_streams();
   return {};
 }
 
+// All parts get the same rows. Channels that are kept need rows that are long gone when those of the result are made.
+bool PageBlur::open_streams() {
+  const auto is_kept = [](const files::Channel& channel) { return channel.role == ChannelRole::kept; };
+  if (std::ranges::any_of(source_.channels, is_kept)) return false;
+  if (!std::ranges::all_of(parts_, [&](const Part& part) { return part.strips->reads_as(*parts_.front().strips); })) return false;
+  if (std::ranges::all_of(parts_, [](Part& part) { return part.strips->open_stream(); })) return true;
+  close_streams();
+  return false;
+}
+
+void PageBlur::close_streams() {
+  for (Part& part : parts_) part.strips->close_stream();
+  is_stream_ = false;
+}
+
 RowRange PageBlur::source_rows(RowRange rows) const {
+  if (is_stream_) return parts_.front().strips->source_rows(rows);
   const std::int32_t top = work_.region ? work_.region->y : 0;
   RowRange all{rows.begin + top, rows.end + top};
   for (const Part& part : parts_) {
@@ -164,6 +181,13 @@ std::int64_t PageBlur::most_source_rows(std::int64_t rows) const {
   std::int64_t most = std::min<std::int64_t>(rows, source_.height);
   for (const Part& part : parts_) most = std::max(most, part.strips->most_source_rows(rows));
   return most;
+}
+
+std::vector<std::int64_t> PageBlur::source_buffers(std::int64_t rows) const {
+  const std::int64_t first = most_source_rows(rows);
+  if (!is_stream_) return {first};
+  const std::int64_t others = parts_.front().strips->most_new_rows(rows);
+  return {std::max(first, others), others};
 }
 
 std::int64_t PageBlur::strip_scratch_bytes(std::int64_t rows) const {

@@ -24,17 +24,25 @@ class PageBlur {
 
   /// What is blurred: the page of the source, or that grown as the result is.
   [[nodiscard]] const files::Page& source() const { return source_; }
-  /// All of the source to all of work.blurred; after prepare_strips() the rows that source_rows() names to some of its rows.
+  /// All of the source to all of work.blurred; after prepare_strips() the rows that source_rows() names to some of its rows, and where
+  /// is_stream() from top to bottom.
   void run(const files::PagePixels& src, const files::PagePixels& dst);
   /// Asks only whether and how the page would be blurred.
   void plan();
 
   /// Fails where the page cannot be blurred in strips.
   [[nodiscard]] Status prepare_strips();
+  /// Whether strips need only the rows of the source that those before them did not need.
+  [[nodiscard]] bool is_stream() const { return is_stream_; }
+  /// From here on strips are windows, which take longer. They need less memory where strips are low.
+  void close_streams();
   /// The rows of the source that these rows of the result need.
   [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;
   /// How many these are at most, for so many rows of the result.
   [[nodiscard]] std::int64_t most_source_rows(std::int64_t rows) const;
+  /// The most rows of each buffer for strips of the source, while strips of the result have up to so many rows. Windows share rows, and so
+  /// they share one buffer. The strips of a stream take turns with two, so that one can be read meanwhile.
+  [[nodiscard]] std::vector<std::int64_t> source_buffers(std::int64_t rows) const;
   /// Bytes that a strip of so many rows takes in addition to its source and its result, at most.
   [[nodiscard]] std::int64_t strip_scratch_bytes(std::int64_t rows) const;
   /// Allocates what strips of up to so many rows need.
@@ -54,6 +62,7 @@ class PageBlur {
   template <class T>
   T value_of(Result<T> result) const;
   void add_parts();
+  [[nodiscard]] bool open_streams();
   [[nodiscard]] Request request_for(const Part& part) const;
   [[nodiscard]] ImageSpec spec_for(const Part& part, double unit) const;
   [[nodiscard]] bool is_whole(const Part& part) const;
@@ -66,6 +75,7 @@ class PageBlur {
   BlurReport& report_;
   files::Page source_;
   std::vector<Part> parts_;
+  bool is_stream_ = false;
 };
 
 }  // namespace mollify::cli

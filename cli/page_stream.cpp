@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "failure.h"
 #include "message.h"
@@ -14,11 +15,18 @@ namespace {
 
 using files::RowRange;
 
-/// Strips this high share little with each other; more rows would only take memory.
+/// More rows would only take memory. Strips of windows share their halos. Those of a stream share nothing, but they are decoded and encoded
+/// by whole rows of tiles.
 std::int64_t rows_that_suffice(const PageBlur& blur) {
-  constexpr std::int64_t kBytes = std::int64_t{32} << 20, kHalos = 8;
-  const std::int64_t halo = blur.most_source_rows(1) - 1;
-  return std::max(kHalos * halo, kBytes / std::max<std::int64_t>(blur.source().row_bytes(), 1));
+  constexpr std::int64_t kWindowBytes = std::int64_t{32} << 20, kStreamBytes = std::int64_t{8} << 20, kHalos = 8;
+  const std::int64_t row_bytes = std::max<std::int64_t>(blur.source().row_bytes(), 1);
+  if (blur.is_stream()) return std::max<std::int64_t>(kStreamBytes / row_bytes, blur.source().tile_height);
+  return std::max(kHalos * (blur.most_source_rows(1) - 1), kWindowBytes / row_bytes);
+}
+
+/// So many rows, or somewhat fewer that are whole tiles.
+std::int64_t whole_tiles(std::int64_t rows, std::int32_t tile_height) {
+  return tile_height > 0 && rows > tile_height ? rows - rows % tile_height : rows;
 }
 
 #ifdef MOLLIFY_TEST_HOOKS
@@ -39,42 +47,52 @@ bool must_stream() {
   return rows_as_asked() > 0;
 }
 
-StripPlan::StripPlan(const std::string& path, const PageBlur& blur, const files::Page& result, const CodecNeeds& codecs,
+StripPlan::StripPlan(const std::string& path, PageBlur& blur, const files::Page& result, const CodecNeeds& codecs,
                      std::int64_t memory_bytes) {
-  const auto bytes = [&](std::int64_t rows, std::int64_t source_rows) {
-    return codecs.bytes + source_rows * blur.source().row_bytes() + rows * result.row_bytes() + blur.strip_scratch_bytes(rows);
+  const auto bytes = [&](std::int64_t rows) {
+    const std::vector<std::int64_t> buffers = blur.source_buffers(rows);
+    const std::int64_t source_rows = std::accumulate(buffers.begin(), buffers.end(), std::int64_t{0});
+    return codecs.bytes + source_rows * blur.source().row_bytes() + static_cast<std::int64_t>(kResultBuffers) * rows * result.row_bytes() +
+           blur.strip_scratch_bytes(rows);
   };
   const auto require = [&](std::int64_t needed) {
     if (needed <= memory_bytes) return;
     fail_for_memory(fmt::format("{}: needs {} of memory, {} of it for {}, more than the {} that it may use; --memory sets that", path,
                                 bytes_text(needed), bytes_text(codecs.bytes), codecs.what, bytes_text(memory_bytes)));
   };
-  require(bytes(1, blur.most_source_rows(1)));
+  if (bytes(1) > memory_bytes) blur.close_streams();
+  require(bytes(1));
   std::int64_t fits = 1;
   for (std::int64_t above = std::min<std::int64_t>(rows_that_suffice(blur), result.height) + 1; above - fits > 1;) {
     const std::int64_t middle = (fits + above) / 2;
-    (bytes(middle, blur.most_source_rows(middle)) <= memory_bytes ? fits : above) = middle;
+    (bytes(middle) <= memory_bytes ? fits : above) = middle;
   }
+  fits = whole_tiles(fits, result.tile_height);
   rows_ = rows_as_asked() > 0 ? std::min(rows_as_asked(), result.height) : static_cast<std::int32_t>(fits);
-
-  // Where the border mirrors, a strip may need rows above those of the strip before it, or fewer below. They are kept until then.
-  std::int32_t last = 0;
-  for (std::int32_t y = 0; y < result.height; y += rows_) {
-    const RowRange strip{y, std::min(y + rows_, result.height)};
-    RowRange source = blur.source_rows(strip);
-    source.end = last = std::max(last, source.end);
-    strips_.push_back({strip, source});
-  }
-  std::int32_t first = blur.source().height;
-  for (auto strip = strips_.rbegin(); strip != strips_.rend(); ++strip) {
-    first = std::min(first, strip->source.begin);
-    strip->source.begin = first;
-    source_rows_ = std::max(source_rows_, strip->source.count());
-  }
-  require(bytes(rows_, source_rows_));
+  source_buffers_ = blur.source_buffers(rows_);
+  add_strips(blur, result.height);
 }
 
-SlidingRows::SlidingRows(files::Reader& reader, const files::PageWork& work, const files::Page& page, std::int32_t most_rows)
+void StripPlan::add_strips(const PageBlur& blur, std::int32_t height) {
+  // Where the border mirrors, a window may need rows above those of the one before it, or fewer below. They are kept until then.
+  std::int32_t last = 0;
+  for (std::int32_t y = 0; y < height; y += rows_) {
+    const RowRange strip{y, std::min(y + rows_, height)};
+    RowRange source = blur.source_rows(strip);
+    source.end = std::max(last, source.end);
+    strips_.push_back({strip, source, source.end - (y == 0 ? source.begin : last)});
+    last = source.end;
+  }
+  std::int32_t first = blur.source().height;
+  for (std::size_t i = strips_.size(); i-- > 0;) {
+    RowRange& source = strips_[i].source;
+    source.begin = first = std::min(first, source.begin);
+    std::int64_t& buffer = source_buffers_[i % source_buffers_.size()];
+    buffer = std::max<std::int64_t>(buffer, source.count());
+  }
+}
+
+SlidingRows::SlidingRows(files::Reader& reader, const files::PageWork& work, const files::Page& page, std::int64_t most_rows)
     : reader_(reader), work_(work), page_(page), row_bytes_(page.row_bytes()), pixels_(static_cast<std::size_t>(row_bytes_ * most_rows)) {}
 
 files::PagePixels SlidingRows::rows(RowRange wanted) {
@@ -87,10 +105,6 @@ files::PagePixels SlidingRows::rows(RowRange wanted) {
   held_ = wanted;
   if (missing.count() > 0) read(missing);
   return {&page_, pixels_.data(), row_bytes_, held_};
-}
-
-std::int64_t SlidingRows::bytes_to_read(RowRange wanted) const {
-  return std::max<std::int64_t>(wanted.end - std::max(wanted.begin, held_.end), 0) * row_bytes_;
 }
 
 // Columns of zeros are never written.

@@ -21,36 +21,39 @@ struct CodecNeeds {
   std::string what;  ///< the largest part of it
 };
 
-/// Strips of a result, and the rows of the source that they need.
+/// Strips of a result, the rows of the source that they need, and the buffers that they pass through while others are read and written.
 class StripPlan {
  public:
-  /// Strips that take `memory_bytes` at most with all that is needed for them. Throws Failure, with the name of the source, where there
-  /// are none.
-  StripPlan(const std::string& path, const PageBlur& blur, const files::Page& result, const CodecNeeds& codecs, std::int64_t memory_bytes);
+  /// Strips that take `memory_bytes` at most with all that is needed for them. Where streams need more, it closes them. Throws Failure,
+  /// with the name of the source, where there are none.
+  StripPlan(const std::string& path, PageBlur& blur, const files::Page& result, const CodecNeeds& codecs, std::int64_t memory_bytes);
 
-  [[nodiscard]] std::int32_t rows() const { return rows_; }
   struct Strip {
     files::RowRange result, source;
+    std::int32_t read_rows = 0;  ///< of the source, those that no strip before it needs
   };
   [[nodiscard]] const std::vector<Strip>& strips() const { return strips_; }
-  /// The most that a strip needs at once.
-  [[nodiscard]] std::int32_t source_rows() const { return source_rows_; }
+  /// Rows of each buffer for strips of the source.
+  [[nodiscard]] const std::vector<std::int64_t>& source_buffers() const { return source_buffers_; }
+  static constexpr std::size_t kResultBuffers = 2;
+  /// Rows of each buffer for strips of the result.
+  [[nodiscard]] std::int32_t rows() const { return rows_; }
 
  private:
+  void add_strips(const PageBlur& blur, std::int32_t height);
+
   std::int32_t rows_ = 0;
-  std::int32_t source_rows_ = 0;
+  std::vector<std::int64_t> source_buffers_;
   std::vector<Strip> strips_;
 };
 
 /// Rows of a page of a source, with the zeros around it, that slide down the page. Each row is read once.
 class SlidingRows {
  public:
-  SlidingRows(files::Reader& reader, const files::PageWork& work, const files::Page& page, std::int32_t most_rows);
+  SlidingRows(files::Reader& reader, const files::PageWork& work, const files::Page& page, std::int64_t most_rows);
 
   /// The rows of the page; calls come from top to bottom.
   [[nodiscard]] files::PagePixels rows(files::RowRange wanted);
-  /// Bytes of rows that such a call reads.
-  [[nodiscard]] std::int64_t bytes_to_read(files::RowRange wanted) const;
 
  private:
   void read(files::RowRange rows);

@@ -144,6 +144,18 @@ class TiffTest(LargeFilesTest):
             for word in ("1/3", "2/3", "/s", "left", "megapixels of"):
                 self.assertEqual(word in bar, is_drawn, bar)
 
+    def test_a_disk_that_is_full(self):
+        """While strips are read and blurred."""
+        self.write(some_numbers((1000, 1000), "u1"), tile=(64, 64))
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+        for options in ((), ("--border", "wrap")):
+            environment = {**os.environ, "MOLLIFY_TEST_STRIP_ROWS": "20"}
+            words = [TOOL, "blur", self.path("a.tif"), self.path("out.tif"), "--gaussian", "2", *options]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=environment, preexec_fn=limit, restore_signals=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn("cannot be written", done.stderr)
+            self.assertEqual([each.name for each in self.folder.iterdir()], ["a.tif"])
+
     def test_killed_in_the_middle(self):
         self.write(some_numbers((3000, 1500), "u1"), compression="adobe_deflate", rowsperstrip=16)
         before = b"what was there"

@@ -1,0 +1,59 @@
+#include "strip_pipeline.h"
+
+#include <thread>
+#include <utility>
+
+namespace mollify::cli {
+
+// A stage waits for the stage before it, and for the buffer that it fills.
+bool StripPipeline::may_begin(StageIndex stage, std::size_t strip) const {
+  switch (stage) {
+    case kRead:
+      return strip < done_[kBlur] + buffers_.source;
+    case kBlur:
+      return strip < done_[kRead] && strip < done_[kWrite] + buffers_.result;
+    case kWrite:
+      return strip < done_[kBlur];
+  }
+  return false;
+}
+
+void StripPipeline::run_stage(StageIndex stage, const Stage& function) {
+  try {
+    for (std::size_t strip = 0; strip < strips_; ++strip) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return failure_ || may_begin(stage, strip); });
+        if (failure_) return;
+      }
+      function(strip);
+      const std::lock_guard lock(mutex_);
+      ++done_[stage];
+      changed_.notify_all();
+    }
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+void StripPipeline::fail(std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  changed_.notify_all();
+}
+
+void StripPipeline::run(const Stages& stages) {
+  {
+    std::jthread reader, writer;
+    try {
+      reader = std::jthread([&] { run_stage(kRead, stages.read); });
+      writer = std::jthread([&] { run_stage(kWrite, stages.write); });
+    } catch (...) {  // The system has no more threads.
+      fail(std::current_exception());
+    }
+    run_stage(kBlur, stages.blur);
+  }
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+}  // namespace mollify::cli
