@@ -105,15 +105,22 @@ void for_each_setting(Body body) {
 
 TEST(Twins, SepFusedMatches) {
   const Match match = fuses() ? Match::same_bits : Match::last_place;
-  for_each_setting([&](const Formats& formats, const RowPipeline& rows) {
+  const auto match_at = [&](const Formats& formats, const RowPipeline& rows) {
     const SepFused<float> narrow{rows, {{0.1F, 0.4F, 0.3F, 0.2F}, 2}, {{0.25F, 0.5F, 0.25F, 0.125F, -0.125F}, 1}};
     const SepFused<double> wide{rows, {{0.1, 0.4, 0.3, 0.2}, 2}, {{0.5, 0.5}, 0}};
     const int channels = rows.source.channels;
     for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
-      expect_twins(formats, match, SepFusedScratch<float>(nullptr, width, 4, 5, channels).bytes, narrow, sep_fused_f32,
-                   scalar::sep_fused_f32, {}, width);
+      const SepFusedScratch<float> shape(nullptr, width, {4, rows.step.x}, {5, rows.step.y}, channels);
+      expect_twins(formats, match, shape.bytes, narrow, sep_fused_f32, scalar::sep_fused_f32, {}, width);
     }
-    expect_twins(formats, match, SepFusedScratch<double>(nullptr, 60, 4, 2, channels).bytes, wide, sep_fused_f64, scalar::sep_fused_f64);
+    const SepFusedScratch<double> shape(nullptr, 60, {4, rows.step.x}, {2, rows.step.y}, channels);
+    expect_twins(formats, match, shape.bytes, wide, sep_fused_f64, scalar::sep_fused_f64);
+  };
+  for_each_setting([&](const Formats& formats, RowPipeline rows) {
+    for (const PerAxis<std::int64_t>& step : {PerAxis<std::int64_t>{1, 1}, {2, 3}, {5, 1}, {1, 7}}) {
+      rows.step = step;
+      match_at(formats, rows);
+    }
   });
 }
 

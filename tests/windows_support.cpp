@@ -173,6 +173,8 @@ Case windowed_case(Random& random) {
   c.spec.alpha = AlphaMode::ignore;
   c.spec.transfer = TransferFunction::none;
   for (double& value : c.spec.border.value) value = random.uniform();
+  c.spec.stride = {};
+  if (!std::holds_alternative<Matrix>(c.spec.kernel) && random.one_in(3)) c.spec.stride = cases::random_stride(random, c.spec.kernel);
   c.dst = destination_desc(c.spec, c.src, c.src.format);
   return c;
 }

@@ -152,6 +152,22 @@ enum class TransferFunction : std::uint8_t {
   srgb,  ///< Colours are decoded from sRGB to linear light, blurred, and encoded again. Alpha is linear already.
 };
 
+/// Which pixels of a blur are made along one axis: every `step`-th one. Destination pixel i is the blur centred on the source coordinate
+/// first + i * step + phase_halves / 2, where `first` is the first pixel of the region, or 0. A phase of step - 1 halves puts it in the
+/// middle of its block of `step` pixels, where the levels of image pyramids have their pixels.
+///
+/// Where the phase is odd, the kernel is centred between two pixels. A Gaussian or a tent then has the weights that its formula gives at
+/// half pixels; a radius lets it have taps up to half a pixel beyond that radius, and a sigma of 0 makes it the mean of two pixels. A box
+/// weighs a pixel by the part of it that lies in the window. Taps and matrices have no weights between pixels, so their phases are even.
+struct Stride {
+  std::int32_t step = 1;                        ///< Source pixels from one destination pixel to the next, 1 to max_step.
+  std::int32_t phase_halves = 0;                ///< Half pixels from the first pixel of the source to the first centre, 0 to 2 * step - 1.
+  static constexpr std::int32_t max_step = 16;  ///< The largest step.
+  /// Each destination pixel is centred on its block of `step` pixels.
+  static constexpr Stride of_blocks(std::int32_t step) { return {step, step - 1}; }
+  bool operator==(const Stride&) const = default;
+};
+
 /// What to blur: the definition of the result. Nothing here says how it is computed.
 struct BlurSpec {
   KernelSpec kernel = Gaussian{};                      ///< The weights.
@@ -159,13 +175,17 @@ struct BlurSpec {
   Accuracy accuracy{};                                 ///< How exact the result must be.
   AlphaMode alpha = AlphaMode::ignore;                 ///< Whether the last channel is alpha.
   TransferFunction transfer = TransferFunction::none;  ///< Whether colours are blurred in linear light.
-  /// The part of the source to blur, in its coordinates; all of it where this is not set. The destination has the size of this region, and
-  /// its pixels are those that a blur of the whole source would have there.
+  /// The part of the source to blur, in its coordinates; all of it where this is not set. The destination has the size of this region,
+  /// unless there is a stride, and its pixels are those that a blur of the whole source would have there.
   std::optional<Rect> roi{};
+  /// Which pixels of the blur are made. The destination then has the size of the region divided by the step, rounded up: it has a pixel for
+  /// each block of `step` pixels, also where the last block is cut by the region's edge.
+  PerAxis<Stride> stride{};
   bool operator==(const BlurSpec&) const = default;
 };
 
-/// The shape of the destination for a blur of `src` by `spec`: the size of the region, or of the source, with format `format`.
+/// The shape of the destination for a blur of `src` by `spec`: the size of the region, or of the source, divided by the stride and rounded
+/// up, with format `format`.
 [[nodiscard]] ImageDesc destination_desc(const BlurSpec& spec, const ImageDesc& src, PixelFormat format);
 
 /// Checks everything about a request that can be wrong whatever runs it, such as NaN, negative sizes or a region outside the image. The

@@ -1,6 +1,7 @@
 // What an algorithm is to the planner: a descriptor with one function that proposes a plan or refuses with a reason.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -49,9 +50,13 @@ struct Proposal {
   std::int64_t intermediate_bytes = 0;   ///< CPU: of that, what one pass leaves for the next
 };
 
+/// Where an algorithm takes BlurSpec::stride.
+enum class Strides : std::uint8_t { nowhere, on_cpus, everywhere };
+
 struct Algorithm {
   AlgorithmInfo info;
   Result<Proposal> (*propose)(const Problem&);
+  Strides strides = Strides::nowhere;
 };
 
 /// In order of preference where costs tie.

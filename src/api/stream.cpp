@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/backend.h"
+#include "base/places.h"
 #include "base/source_region.h"
 #include "base/views.h"
 
@@ -105,8 +106,7 @@ class KeptRows {
 /// Why a plan that runs on windows cannot run on a stream.
 Status check_order(const Plan& plan) {
   if (plan.spec.border.mode.y != BorderMode::wrap) return {};
-  const std::int64_t top = plan.spec.roi ? plan.spec.roi->y : 0;
-  const Span read = span_with_halo(plan.halo->y, {top, top + plan.dst.height});
+  const Span read = span_with_halo(plan.halo->y, places_of(plan.spec).y.of({0, plan.dst.height}));
   if (read.begin >= 0 && read.end <= plan.src.height) return {};
   return Error{
       ErrorCode::unsupported,
@@ -167,10 +167,7 @@ class Stream::State {
   }
 
  private:
-  [[nodiscard]] std::int64_t reads_begin() const {
-    const std::int64_t top = plan().spec.roi ? plan().spec.roi->y : 0;
-    return span_with_halo(plan().halo->y, {top, top + 1}).begin;
-  }
+  [[nodiscard]] std::int64_t reads_begin() const { return span_with_halo(plan().halo->y, places_of(plan().spec).y.of({0, 1})).begin; }
 
   [[nodiscard]] static Status check_strip(std::string_view what, const ConstImageView& strip, const ImageDesc& whole, std::int64_t first) {
     const std::int32_t rows = strip.desc.height;

@@ -34,7 +34,7 @@ class AxisSpans {
   std::ptrdiff_t count_ = 0;
 };
 
-/// The pixels that `read` comes to on an axis of `length` pixels, of which some may lie outside. At least one lies inside.
+/// The pixels that `read` comes to on an axis of `length` pixels. Some or all may lie outside, but they do not all lie before pixel 0.
 [[nodiscard]] AxisSpans stored_spans(BorderMode mode, Span read, std::int64_t length);
 
 /// Every pair of a column span and a row span is a rectangle.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/places.h"
+
 namespace mollify {
 namespace {
 
@@ -35,10 +37,6 @@ Error lacks(Span columns, Span rows) {
           {}};
 }
 
-Span source_span(const Halo& halo, std::int64_t origin, std::int64_t first, std::int64_t length) {
-  return span_with_halo(halo, {origin + first, origin + first + length});
-}
-
 }  // namespace
 
 AxisSpans::AxisSpans(Span first, Span second) : AxisSpans(first) {
@@ -52,6 +50,7 @@ AxisSpans::AxisSpans(Span first, Span second) : AxisSpans(first) {
 }
 
 AxisSpans stored_spans(BorderMode mode, Span read, std::int64_t length) {
+  read.begin = std::min(read.begin, length - 1);  // the places of a stride may lie behind the last pixel
   const Span inside{std::max<std::int64_t>(read.begin, 0), std::min(read.end, length)};
   const std::int64_t before = std::max<std::int64_t>(-read.begin, 0);
   const std::int64_t after = std::max<std::int64_t>(read.end - length, 0);
@@ -80,10 +79,10 @@ Span span_with_halo(const Halo& halo, Span made) {
 }
 
 SourceNeeds source_needs(const Plan& plan, const Rect& destination) {
-  const Rect region = plan.spec.roi.value_or(Rect{0, 0, plan.src.width, plan.src.height});
+  const PerAxis<AxisPlaces> places = places_of(plan.spec);
   const PerAxis<BorderMode>& mode = plan.spec.border.mode;
-  const Span columns = source_span(plan.halo->x, region.x, destination.x, destination.width);
-  const Span rows = source_span(plan.halo->y, region.y, destination.y, destination.height);
+  const Span columns = span_with_halo(plan.halo->x, places.x.of({destination.x, std::int64_t{destination.x} + destination.width}));
+  const Span rows = span_with_halo(plan.halo->y, places.y.of({destination.y, std::int64_t{destination.y} + destination.height}));
   return {stored_spans(mode.x, columns, plan.src.width), stored_spans(mode.y, rows, plan.src.height)};
 }
 

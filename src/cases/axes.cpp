@@ -151,6 +151,26 @@ std::vector<std::size_t> candidates(const Axes& axes, const Choice& choice, Axis
   return all;
 }
 
+/// The algorithms that take a stride on the device, of kernels that some algorithm is for each.
+std::vector<std::string> algorithms_with_stride(const DeviceInfo& device) {
+  std::vector<std::string> found;
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    for (const KernelSpec& kernel :
+         {KernelSpec(Box::of_radius(4, 4)), KernelSpec(Gaussian{{2, 2}, {}, {}}), KernelSpec(Gaussian{{20, 20}, {}, {}})}) {
+      Case c;
+      c.algorithm.id = algorithm.id;
+      c.spec.kernel = kernel;
+      c.spec.stride = {{2, 0}, {2, 0}};
+      c.src = {64, 64, PixelFormat::rgba8};
+      c.dst = destination_desc(c.spec, c.src, c.src.format);
+      if (!plan_of(c, device)) continue;
+      found.emplace_back(algorithm.id);
+      break;
+    }
+  }
+  return found;
+}
+
 bool contradicts(const Axes& axes, const Choice& choice) {
   const FormatInfo& source = info(axes.sources[choice[kSource]]);
   if (source.channels % 2 != 0 && axes.colours[choice[kColour]].alpha != AlphaMode::ignore) return true;
@@ -182,6 +202,8 @@ Axes axes(const DeviceInfo& device) {
   a.border_values = {{0, 0, 0, 0}, {0.25, 0.8, 0.1, 0.6}, {-0.5, 1.75, 0.3, 1}};
   a.layouts = {Layout::packed, Layout::padded, Layout::in_place};
   a.insets = {{}, 0, 1, 13};
+  a.with_stride = algorithms_with_stride(device);
+  a.strides = {{}, {{2, 1}, {2, 1}}, {{3, 2}, {1, 0}}, {{2, 0}, {5, 4}}, {{16, 15}, {7, 13}}};
   a.colours = {{AlphaMode::ignore, TransferFunction::none},
                {AlphaMode::ignore, TransferFunction::srgb},
                {AlphaMode::premultiply, TransferFunction::none},
@@ -192,8 +214,9 @@ Axes axes(const DeviceInfo& device) {
 }
 
 Choice Axes::counts() const {
-  return {kernels.size(),       sizes.size(),   sources.size(), destinations.size(), border_modes.size(), border_modes.size(),
-          border_values.size(), layouts.size(), insets.size(),  colours.size(),      max_errors.size(),   contents.size()};
+  return {kernels.size(),      sizes.size(),         sources.size(), destinations.size(), border_modes.size(),
+          border_modes.size(), border_values.size(), layouts.size(), insets.size(),       strides.size(),
+          colours.size(),      max_errors.size(),    contents.size()};
 }
 
 Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const {
@@ -209,6 +232,7 @@ Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint6
   c.spec.alpha = colours[choice[kColour]].alpha;
   c.spec.transfer = colours[choice[kColour]].transfer;
   if (const auto inset = insets[choice[kInset]]) c.spec.roi = inset_region(size, *inset);
+  c.spec.stride = strides[choice[kStride]];
   c.src = {size.x, size.y, source};
   c.dst = destination_desc(c.spec, c.src, find_format(destination.component_class, destination.bits, info(source).channels).value());
   c.content = contents[choice[kContent]];
@@ -230,11 +254,16 @@ bool is_held_to(const DeviceInfo& device, const Plan& plan, Content content) {
 
 bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice) {
   constexpr double kMostSeconds = 0.3;
+  // To ask for everything else would take long.
+  const bool has_stride = choice[kStride] != kOpen && choice[kStride] != 0;
+  const bool takes_stride =
+      algorithm.id.empty() ? !axes.with_stride.empty() : std::ranges::find(axes.with_stride, algorithm.id) != axes.with_stride.end();
+  if (has_stride && !takes_stride) return false;
   const auto runs = [&](const Choice& full) {
     if (contradicts(axes, full)) return false;
-    // The CPU backend promises a plan for everything, and a test holds it to that.
+    // The CPU backend promises a plan for everything without a stride, and a test holds it to that.
     const Content content = axes.contents[full[kContent]];
-    if (algorithm.id.empty() && axes.device.backend == Backend::cpu && content == Content::ordinary) return true;
+    if (algorithm.id.empty() && axes.device.backend == Backend::cpu && content == Content::ordinary && !has_stride) return true;
     const Result<Plan> plan = plan_of(axes.at(algorithm, full, 1), axes.device);
     return plan && is_held_to(axes.device, *plan, content) && !(axes.is_slow && plan->predicted_seconds > kMostSeconds);
   };

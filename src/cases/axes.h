@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cases/cases.h"
@@ -22,6 +23,7 @@ enum Axis : std::size_t {
   kBorderValue,
   kLayout,
   kInset,
+  kStride,
   kColour,
   kMaxError,
   kContent,
@@ -53,6 +55,8 @@ struct Axes {
   std::vector<std::array<double, 4>> border_values;
   std::vector<Layout> layouts;
   std::vector<std::optional<std::int32_t>> insets;  ///< of the region of interest; unset: no region
+  std::vector<PerAxis<Stride>> strides;
+  std::vector<std::string> with_stride;  ///< algorithms that take one
   std::vector<Colour> colours;
   std::vector<std::optional<double>> max_errors;  ///< the last is the largest
   std::vector<Content> contents;

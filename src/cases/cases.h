@@ -31,7 +31,7 @@ enum class Content : std::uint8_t {
 
 /// One blur: what, on which shapes, by which algorithm. `name()` and `parse_case()` are inverses.
 ///
-///   ALGORITHM/WIDTHxHEIGHT/FORMAT[-FORMAT]/KERNEL/BORDER[/roi=WxH+X+Y][/dst=WxH][/max_error=E][/premultiply][/srgb]
+///   ALGORITHM/WIDTHxHEIGHT/FORMAT[-FORMAT]/KERNEL/BORDER[/roi=WxH+X+Y][/stride=STRIDE][/dst=WxH][/max_error=E][/premultiply][/srgb]
 ///     [/outliers|bad][/layout=padded|in_place][/seed=N]
 ///
 /// needs no quotes in a shell:
@@ -43,6 +43,7 @@ enum class Content : std::uint8_t {
 ///               matrix:size=WxH,anchor=XxY,weights=W_W_...[,normalization=unit_sum]
 ///               S, R, B and A are one number for both axes or two as in 1.5x2
 ///   BORDER      MODE or MODE_X+MODE_Y, then [:value=V_V_V_V]
+///   STRIDE      STEP[@PHASE] with the phase in halves of a pixel, for both axes or two as in 2@1x4
 ///
 /// as in auto/127x33/rgba8-rgba16f/gaussian:sigma=1.5x2/clamp+wrap/premultiply. Numbers are printed as the shortest
 /// text that reads back as the same bits.

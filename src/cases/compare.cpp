@@ -143,6 +143,14 @@ std::vector<Rect> rects(const ImageDesc& dst, int threads) {
   return result;
 }
 
+/// The region that a part of the destination is made of.
+Rect source_of(const BlurSpec& spec, const Rect& part) {
+  const Rect origin = spec.roi.value_or(Rect{});
+  const std::int32_t across = spec.stride.x.step;
+  const std::int32_t down = spec.stride.y.step;
+  return {origin.x + part.x * across, origin.y + part.y * down, (part.width - 1) * across + 1, (part.height - 1) * down + 1};
+}
+
 }  // namespace
 
 Result<ExactAnswer> ExactAnswer::create(const BlurSpec& spec, const ConstImageView& src, const ImageDesc& dst, int threads) {
@@ -151,11 +159,7 @@ Result<ExactAnswer> ExactAnswer::create(const BlurSpec& spec, const ConstImageVi
   std::vector<Status> statuses(parts.size());
   side_by_side(parts.size(), static_cast<std::size_t>(std::max(threads, 1)), [&](std::size_t i) {
     BlurSpec part = spec;
-    part.roi = parts[i].rect;
-    if (spec.roi) {
-      part.roi->x += spec.roi->x;
-      part.roi->y += spec.roi->y;
-    }
+    part.roi = source_of(spec, parts[i].rect);
     Result<std::vector<double>> exact = reference_blur(part, src);
     if (exact) {
       parts[i].exact = std::move(*exact);

@@ -275,6 +275,23 @@ Rect parse_rect(std::string_view given) {
   return {parse_number<std::int32_t>(parts[1]), parse_number<std::int32_t>(parts[2]), size.x, size.y};
 }
 
+/// "2@1", or "2" for a phase of 0; "2@1x3" where the axes differ.
+std::string stride_text(const PerAxis<Stride>& stride) {
+  const auto axis = [](const Stride& s) { return text(s.step) + (s.phase_halves != 0 ? "@" + text(s.phase_halves) : ""); };
+  return axis(stride.x) + (stride.x == stride.y ? "" : "x" + axis(stride.y));
+}
+
+PerAxis<Stride> parse_stride(std::string_view given) {
+  const auto axis = [&](std::string_view part) {
+    const auto parts = split(part, '@');
+    if (parts.size() > 2) reject("stride", given, "STEP[@PHASE] or two such with an x between them");
+    return Stride{parse_number<std::int32_t>(parts.front()), parts.size() == 2 ? parse_number<std::int32_t>(parts.back()) : 0};
+  };
+  const auto axes = split(given, 'x');
+  if (axes.size() > 2) reject("stride", given, "STEP[@PHASE] or two such with an x between them");
+  return {axis(axes.front()), axis(axes.back())};
+}
+
 Layout parse_layout(std::string_view given) {
   for (const Layout layout : {Layout::packed, Layout::padded, Layout::in_place}) {
     if (given == layout_name(layout)) return layout;
@@ -305,6 +322,8 @@ Case parse_or_throw(std::string_view given) {
     const auto value = equals == std::string_view::npos ? std::string_view{} : parts[i].substr(equals + 1);
     if (key == "roi") {
       c.spec.roi = parse_rect(value);
+    } else if (key == "stride") {
+      c.spec.stride = parse_stride(value);
     } else if (key == "dst") {
       dst_size = parse_size<std::int32_t>(value);
     } else if (key == "max_error") {
@@ -322,11 +341,14 @@ Case parse_or_throw(std::string_view given) {
     } else if (key == "seed") {
       c.seed = parse_number<std::uint64_t>(value);
     } else {
-      reject("part", parts[i], "roi=, dst=, max_error=, premultiply, srgb, outliers, bad, layout= or seed=");
+      reject("part", parts[i], "roi=, stride=, dst=, max_error=, premultiply, srgb, outliers, bad, layout= or seed=");
     }
   }
   if (c.content != Content::ordinary && info(c.src.format).is_unorm()) {
     reject("content", content_name(c.content), "for integers: they have no such pixels");
+  }
+  for (const Stride& stride : {c.spec.stride.x, c.spec.stride.y}) {
+    if (stride.step < 1) reject("stride", text(stride.step), "at least 1");
   }
   c.dst = destination_desc(c.spec, c.src, parse_pixel_format(pixel_formats.back()));
   if (dst_size) c.dst = {dst_size->x, dst_size->y, c.dst.format};
@@ -343,6 +365,7 @@ std::string name(const Case& c) {
   result += "/" + std::visit(KernelText{}, c.spec.kernel);
   result += "/" + border_text(c.spec.border);
   if (c.spec.roi) result += "/roi=" + rect_text(*c.spec.roi);
+  if (c.spec.stride != PerAxis<Stride>{}) result += "/stride=" + stride_text(c.spec.stride);
   if (c.dst != destination_desc(c.spec, c.src, c.dst.format)) {
     result += "/dst=" + size_text(c.dst.width, c.dst.height);
   }

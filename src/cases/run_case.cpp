@@ -51,7 +51,9 @@ class Trial {
     if (!in_place_) return;
     // The region's own pixels where the formats allow it.
     ImageView pixels = canvas_.view();
-    if (c.spec.roi && info(c.src.format).pixel_bytes() == info(c.dst.format).pixel_bytes()) pixels = crop(pixels, *c.spec.roi);
+    if (c.spec.roi && info(c.src.format).pixel_bytes() == info(c.dst.format).pixel_bytes()) {
+      pixels = crop(pixels, {c.spec.roi->x, c.spec.roi->y, c.dst.width, c.dst.height});
+    }
     destination_ = {c.dst, static_cast<std::byte*>(pixels.data), canvas_.view().row_bytes};
   }
 

@@ -144,6 +144,25 @@ Status check_roi(const Rect& roi, const ImageDesc& src) {
                  " image");
 }
 
+Status check_stride(const BlurSpec& spec) {
+  for (const Stride& stride : {spec.stride.x, spec.stride.y}) {
+    if (stride.step < 1 || stride.step > Stride::max_step) {
+      return invalid("a stride takes steps of 1 to " + std::to_string(Stride::max_step) + " pixels, not " + std::to_string(stride.step));
+    }
+    const std::int32_t last = 2 * stride.step - 1;
+    if (stride.phase_halves < 0 || stride.phase_halves > last) {
+      return invalid("the phase of a stride of " + std::to_string(stride.step) + " is 0 to " + std::to_string(last) +
+                     " halves of a pixel, not " + std::to_string(stride.phase_halves));
+    }
+    const bool has_formula = !std::holds_alternative<Taps>(spec.kernel) && !std::holds_alternative<Matrix>(spec.kernel);
+    if (stride.phase_halves % 2 != 0 && !has_formula) {
+      return invalid("taps and matrices have no weights between pixels, so a phase of " + std::to_string(stride.phase_halves) +
+                     " halves is not for them");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Box Box::of_radius(double radius_x, double radius_y) {
@@ -183,8 +202,9 @@ double exact_max_error(PixelFormat destination) {
 }
 
 ImageDesc destination_desc(const BlurSpec& spec, const ImageDesc& src, PixelFormat format) {
-  if (spec.roi) return {spec.roi->width, spec.roi->height, format};
-  return {src.width, src.height, format};
+  const Rect region = spec.roi.value_or(Rect{0, 0, src.width, src.height});
+  const auto count = [](std::int64_t length, std::int64_t step) { return static_cast<std::int32_t>((length + step - 1) / step); };
+  return {count(region.width, spec.stride.x.step), count(region.height, spec.stride.y.step), format};
 }
 
 Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
@@ -206,6 +226,7 @@ Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst
   if (spec.roi) {
     if (Status s = check_roi(*spec.roi, src); !s) return s;
   }
+  if (Status s = check_stride(spec); !s) return s;
   const ImageDesc expected = destination_desc(spec, src, dst.format);
   if (expected != dst) {
     return invalid("the destination is " + std::to_string(dst.width) + "x" + std::to_string(dst.height) + ", the blur writes " +

@@ -18,8 +18,9 @@ void divide_by_sum(std::vector<double>& weights) {
   for (double& w : weights) w /= whole;
 }
 
+/// Taps on both sides of the output's place, or of the middle between it and the next.
 AxisTaps centred(std::vector<double> weights) {
-  const auto anchor = static_cast<std::int32_t>(weights.size() / 2);
+  const auto anchor = static_cast<std::int32_t>((weights.size() - 1) / 2);
   return {std::move(weights), anchor};
 }
 
@@ -31,6 +32,43 @@ std::vector<double> sampled_gaussian(double sigma, std::int64_t radius) {
     weights[static_cast<std::size_t>(radius - i)] = weight;
     weights[static_cast<std::size_t>(radius + i)] = weight;
   }
+  divide_by_sum(weights);
+  return weights;
+}
+
+/// At half pixels. All are divided by the largest, or those of the smallest sigmas would all be 0.
+std::vector<double> gaussian_between(double sigma, std::int64_t radius) {
+  const auto count = static_cast<std::size_t>(radius) + 1;  // on each side
+  std::vector<double> weights(2 * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto distance = static_cast<double>(i);  // beyond the nearest
+    const double weight = i == 0 ? 1.0 : std::exp(-0.5 * (distance / sigma) * ((distance + 1.0) / sigma));
+    weights[count - 1 - i] = weight;
+    weights[count + i] = weight;
+  }
+  divide_by_sum(weights);
+  return weights;
+}
+
+/// Of a window around the middle between two pixels: the part of each pixel that lies in it.
+AxisTaps box_between(const BoxExtent& extent) {
+  std::vector<double> weights;
+  const auto add_side = [&](double reach) {
+    for (double covered = reach; covered > 0.0; covered -= 1.0) weights.push_back(std::min(covered, 1.0));
+  };
+  add_side(extent.before + 0.5);
+  std::ranges::reverse(weights);
+  const auto anchor = static_cast<std::int32_t>(weights.size()) - 1;
+  add_side(extent.after + 0.5);
+  for (double& w : weights) w /= extent.before + 1.0 + extent.after;
+  return {std::move(weights), anchor};
+}
+
+std::vector<double> tent_between(double radius) {
+  std::vector<double> side;
+  for (double weight = radius + 0.5; weight > 0.0; weight -= 1.0) side.push_back(weight);
+  std::vector<double> weights(side.rbegin(), side.rend());
+  weights.insert(weights.end(), side.begin(), side.end());
   divide_by_sum(weights);
   return weights;
 }
@@ -76,16 +114,19 @@ std::optional<PerAxis<std::vector<double>>> factors(const Matrix& m) {
 struct WeightsOf {
   Axis axis;
   double cut_budget;
+  bool between;
 
   std::optional<AxisWeights> operator()(const Gaussian& g) const {
     const auto [sigma, radius] = on_axis(g, axis);
-    if (sigma == 0.0) return AxisWeights{};
-    if (radius) return AxisWeights{centred(sampled_gaussian(sigma, *radius)), 0.0};
-    return cut(sampled_gaussian(sigma, static_cast<std::int64_t>(std::ceil(kGaussianReach * sigma))), cut_budget);
+    if (sigma == 0.0) return AxisWeights{between ? AxisTaps{{0.5, 0.5}, 0} : AxisTaps{}, 0.0};
+    const auto sampled = between ? gaussian_between : sampled_gaussian;
+    if (radius) return AxisWeights{centred(sampled(sigma, *radius)), 0.0};
+    return cut(sampled(sigma, static_cast<std::int64_t>(std::ceil(kGaussianReach * sigma))), cut_budget);
   }
 
   std::optional<AxisWeights> operator()(const Box& b) const {
     const BoxExtent extent = on(b.extent, axis);
+    if (between) return AxisWeights{box_between(extent), 0.0};
     const auto before = static_cast<std::size_t>(std::ceil(extent.before));
     const auto after = static_cast<std::size_t>(std::ceil(extent.after));
     std::vector<double> weights(before + 1 + after, 1.0);
@@ -98,6 +139,7 @@ struct WeightsOf {
 
   std::optional<AxisWeights> operator()(const Tent& t) const {
     const double radius = on(t.radius, axis);
+    if (between) return AxisWeights{centred(tent_between(radius)), 0.0};
     const auto reach = static_cast<std::int64_t>(std::ceil(radius));
     std::vector<double> weights;
     for (std::int64_t i = -reach; i <= reach; ++i) {
@@ -130,8 +172,8 @@ AxisGaussian on_axis(const Gaussian& gaussian, Axis axis) {
   return {sigma, std::nullopt};
 }
 
-std::optional<AxisWeights> axis_weights(const KernelSpec& kernel, Axis axis, double cut_budget) {
-  return std::visit(WeightsOf{axis, cut_budget}, kernel);
+std::optional<AxisWeights> axis_weights(const KernelSpec& kernel, Axis axis, double cut_budget, bool between) {
+  return std::visit(WeightsOf{axis, cut_budget, between}, kernel);
 }
 
 Matrix normalized(const Matrix& matrix) {

@@ -31,8 +31,9 @@ struct AxisWeights {
 };
 
 /// The taps of a separable kernel on one axis. An endless kernel is cut where the L1 distance stays below
-/// `cut_budget`. Nothing for a matrix that is no product of two 1-D kernels.
-[[nodiscard]] std::optional<AxisWeights> axis_weights(const KernelSpec& kernel, Axis axis, double cut_budget);
+/// `cut_budget`. Nothing for a matrix that is no product of two 1-D kernels. With `between`, the kernel is centred half a pixel behind the
+/// output's place, see Stride; taps and matrices have no such weights.
+[[nodiscard]] std::optional<AxisWeights> axis_weights(const KernelSpec& kernel, Axis axis, double cut_budget, bool between = false);
 
 /// The weights of a matrix with its normalisation applied.
 [[nodiscard]] Matrix normalized(const Matrix& matrix);

@@ -11,6 +11,7 @@
 
 #include "algorithms/registry.h"
 #include "base/gpu_images.h"
+#include "base/places.h"
 #include "base/text.h"
 #include "math/accuracy.h"
 #include "math/decimation.h"
@@ -82,6 +83,11 @@ bool has_too_many_groups(const Pass& pass, const DeviceInfo& device) {
 
 /// A proposal, or the reason why there is none for this device and accuracy.
 Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
+  const bool takes_strides =
+      algorithm.strides == Strides::everywhere || (algorithm.strides == Strides::on_cpus && problem.device.backend == Backend::cpu);
+  if (has_stride(problem.spec) && !takes_strides) {
+    return Error{ErrorCode::unsupported, "it does not take a stride on the " + std::string(name(problem.device.backend)) + " backend", {}};
+  }
   Result<Proposal> proposal = algorithm.propose(problem);
   if (!proposal) return proposal;
   for (const Pass& pass : proposal->passes) {
@@ -201,25 +207,25 @@ Reach longer(const Reach& reach, std::int64_t before, std::int64_t after, std::i
 }
 
 /// What the passes cover, one after the other.
-PerAxis<Reach> reach_of(const std::vector<Pass>& passes, const ImageDesc& src) {
+PerAxis<Reach> reach_of(const std::vector<Pass>& passes, const PerAxis<std::int64_t>& length) {
   PerAxis<Reach> reach;
-  const auto add_axis = [](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t length) {
-    to = longer(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, length);
-    to = longer(to, static_cast<std::int64_t>(std::ceil(extent.before)), static_cast<std::int64_t>(std::ceil(extent.after)), length);
+  const auto add_axis = [](Reach& to, const AxisTaps& taps, const BoxExtent& extent, std::int64_t along) {
+    to = longer(to, taps.anchor, static_cast<std::int64_t>(taps.weights.size()) - 1 - taps.anchor, along);
+    to = longer(to, static_cast<std::int64_t>(std::ceil(extent.before)), static_cast<std::int64_t>(std::ceil(extent.after)), along);
   };
   for (const Pass& pass : passes) {
-    add_axis(reach.x, pass.taps.x, pass.extent.x, src.width);
-    add_axis(reach.y, pass.taps.y, pass.extent.y, src.height);
-    reach.x = longer(reach.x, pass.matrix.anchor.x, pass.matrix.width - 1 - pass.matrix.anchor.x, src.width);
-    reach.y = longer(reach.y, pass.matrix.anchor.y, pass.matrix.height - 1 - pass.matrix.anchor.y, src.height);
+    add_axis(reach.x, pass.taps.x, pass.extent.x, length.x);
+    add_axis(reach.y, pass.taps.y, pass.extent.y, length.y);
+    reach.x = longer(reach.x, pass.matrix.anchor.x, pass.matrix.width - 1 - pass.matrix.anchor.x, length.x);
+    reach.y = longer(reach.y, pass.matrix.anchor.y, pass.matrix.height - 1 - pass.matrix.anchor.y, length.y);
   }
   return reach;
 }
 
-PerAxis<Reach> reach_of(const Proposal& proposal, const ImageDesc& src) {
-  if (!proposal.reach) return reach_of(proposal.passes, src);
+PerAxis<Reach> reach_of(const Proposal& proposal, const PerAxis<std::int64_t>& length) {
+  if (!proposal.reach) return reach_of(proposal.passes, length);
   const PerAxis<Reach>& own = *proposal.reach;
-  return {longer({}, own.x.before, own.x.after, src.width), longer({}, own.y.before, own.y.after, src.height)};
+  return {longer({}, own.x.before, own.x.after, length.x), longer({}, own.y.before, own.y.after, length.y)};
 }
 
 /// Where the algorithm does not say so, a run reads no more than what acts on a pixel. On a GPU what it reads begins at a multiple of a
@@ -246,7 +252,9 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.overlap = overlap;
   plan.algorithm = {std::string(winner.algorithm->info.id), std::move(winner.proposal.options)};
   plan.tuning = std::move(winner.row);
-  plan.reach = reach_of(winner.proposal, problem.src);
+  // Up to the last places that a stride can have.
+  const PerAxis<std::int64_t> length{problem.src.width + plan.spec.stride.x.step - 1, problem.src.height + plan.spec.stride.y.step - 1};
+  plan.reach = reach_of(winner.proposal, length);
   plan.halo = halo_of(winner.proposal, plan.reach, plan.device.backend);
   plan.passes = std::move(winner.proposal.passes);
   plan.intermediates = std::move(winner.proposal.intermediates);
@@ -259,8 +267,8 @@ Plan assemble(const Problem& problem, Candidate winner, Overlap overlap) {
   plan.moved_bytes = winner.proposal.moved_bytes;
   plan.scratch_bytes = winner.proposal.scratch_bytes;
   plan.intermediate_bytes = winner.proposal.intermediate_bytes;
-  const std::int64_t pixels = std::int64_t{problem.dst.width} * problem.dst.height;
-  plan.min_bytes = pixels * (info(problem.src.format).pixel_bytes() + info(problem.dst.format).pixel_bytes());
+  const Rect region = problem.spec.roi.value_or(Rect{0, 0, problem.src.width, problem.src.height});
+  plan.min_bytes = std::int64_t{region.width} * region.height * info(problem.src.format).pixel_bytes() + problem.dst.payload_bytes();
   plan.cached_bytes = cached_bytes(problem.device);
   if (problem.device.backend != Backend::cpu) {
     plan.intermediate_bytes = gpu_intermediate_bytes(plan);
@@ -373,7 +381,9 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   if (Status s = validate(spec, src, dst); !s) return s.error();
   if (options.batch < 1) return Error{ErrorCode::invalid_argument, "a batch of " + std::to_string(options.batch) + " images", {}};
   Problem problem{spec, src, dst, device, {}, allowed_error(spec.accuracy, dst.format), options.batch};
-  const TuningRows rows = options.tuning == Tuning::measured ? TuningRows(spec, src, device) : TuningRows();
+  // Rows were measured without a stride.
+  const bool is_measured = options.tuning == Tuning::measured && !has_stride(spec);
+  const TuningRows rows = is_measured ? TuningRows(spec, src, device) : TuningRows();
 
   if (options.algorithm) {
     const Result<const Algorithm*> forced = find_algorithm(options.algorithm->id);

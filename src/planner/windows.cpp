@@ -1,9 +1,11 @@
 // Windows of a destination that keep a run within so many bytes.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 
 #include "backends/cpu/kernels/layout.h"
+#include "base/places.h"
 #include "base/source_region.h"
 #include "mollify/plan.h"
 
@@ -13,18 +15,24 @@ namespace {
 /// What one axis of windows of some length takes, wherever they lie.
 struct AxisCost {
   const Halo& halo;
+  AxisPlaces places;
   std::int64_t source_length;
 
   [[nodiscard]] std::int64_t block() const { return std::max(halo.before.block, halo.after.block); }
   [[nodiscard]] std::int64_t halo_pixels() const { return halo.before.pixels + halo.after.pixels + block() - 1; }
-  [[nodiscard]] std::int64_t source_pixels(std::int64_t length) const { return std::min(length + halo_pixels(), source_length); }
+  [[nodiscard]] std::int64_t source_pixels(std::int64_t length) const {
+    return std::min(places.length(length) + halo_pixels(), source_length);
+  }
   /// Of a coarse grid whose blocks are these.
-  [[nodiscard]] std::int64_t samples(std::int64_t length) const { return (length + halo_pixels()) / block() + 1; }
+  [[nodiscard]] std::int64_t samples(std::int64_t length) const { return (places.length(length) + halo_pixels()) / block() + 1; }
+  /// Destination pixels whose places take up whole blocks.
+  [[nodiscard]] std::int64_t whole_blocks() const { return block() / std::gcd(block(), places.step); }
 };
 
 class WindowCost {
  public:
-  explicit WindowCost(const Plan& plan) : plan_(plan), x_{plan.halo->x, plan.src.width}, y_{plan.halo->y, plan.src.height} {}
+  explicit WindowCost(const Plan& plan)
+      : plan_(plan), x_{plan.halo->x, places_of(plan.spec).x, plan.src.width}, y_{plan.halo->y, places_of(plan.spec).y, plan.src.height} {}
 
   /// Source, destination and scratch memory of the largest of such windows.
   [[nodiscard]] std::int64_t bytes(std::int64_t width, std::int64_t height) const {
@@ -34,8 +42,8 @@ class WindowCost {
 
   /// The part of what is read that windows do not share.
   [[nodiscard]] double efficiency(std::int64_t width, std::int64_t height) const {
-    return static_cast<double>(width) / static_cast<double>(x_.source_pixels(width)) * static_cast<double>(height) /
-           static_cast<double>(y_.source_pixels(height));
+    return static_cast<double>(x_.places.length(width)) / static_cast<double>(x_.source_pixels(width)) *
+           static_cast<double>(y_.places.length(height)) / static_cast<double>(y_.source_pixels(height));
   }
 
   /// The most rows that windows of this width have within so many bytes, whole blocks if there is one; 0 where there is no room for any.
@@ -45,11 +53,12 @@ class WindowCost {
       const std::int64_t middle = (fits + above) / 2;
       (bytes(width, middle) <= most_bytes ? fits : above) = middle;
     }
-    if (fits == plan_.dst.height || fits < y_.block()) return fits;
-    return fits / y_.block() * y_.block();
+    if (fits == plan_.dst.height || fits < y_.whole_blocks()) return fits;
+    return fits / y_.whole_blocks() * y_.whole_blocks();
   }
 
-  [[nodiscard]] std::int64_t halo_rows() const { return y_.halo_pixels(); }
+  /// In rows of the destination.
+  [[nodiscard]] std::int64_t halo_rows() const { return (y_.halo_pixels() + y_.places.step - 1) / y_.places.step; }
 
  private:
   /// About what the image of a window takes: the source and the destination lie on the device and in memory that the host sees.
@@ -93,10 +102,10 @@ std::optional<PerAxis<std::int64_t>> best_size(const Plan& plan, const WindowCos
   return best;
 }
 
-/// Windows begin where blocks of the source do, but for the first.
-std::int64_t first_end(const HaloEdge& edge, std::int64_t origin, std::int64_t length) {
-  if (length % edge.block != 0) return length;
-  const std::int64_t within = (origin - edge.offset) % edge.block;
+/// Windows begin where blocks of the source do, but for the first, where a stride lets them.
+std::int64_t first_end(const HaloEdge& edge, const AxisPlaces& places, std::int64_t length) {
+  if (places.step > 1 || length % edge.block != 0) return length;
+  const std::int64_t within = (places.first - edge.offset) % edge.block;
   return length - (within < 0 ? within + edge.block : within);
 }
 
@@ -112,10 +121,10 @@ Result<std::vector<Rect>> windows(const Plan& plan, std::int64_t bytes) {
                  {}};
   }
   std::vector<Rect> out;
-  const std::int64_t top = plan.spec.roi ? plan.spec.roi->y : 0;
+  const AxisPlaces rows = places_of(plan.spec).y;
   std::int64_t y = 0;
   const bool is_one = size->y == plan.dst.height;
-  for (std::int64_t end = is_one ? size->y : first_end(plan.halo->y.before, top, size->y); y < plan.dst.height; end += size->y) {
+  for (std::int64_t end = is_one ? size->y : first_end(plan.halo->y.before, rows, size->y); y < plan.dst.height; end += size->y) {
     const std::int64_t bottom = std::min<std::int64_t>(end, plan.dst.height);
     for (std::int64_t x = 0; x < plan.dst.width; x += size->x) {
       out.push_back({static_cast<std::int32_t>(x), static_cast<std::int32_t>(y),

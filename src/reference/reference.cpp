@@ -20,9 +20,20 @@ using reference::Tap;
 /// The taps of every output along one axis.
 using AxisTapTable = std::vector<std::vector<Tap>>;
 
-AxisTapTable tap_table(const AxisKernel& kernel, BorderMode mode, std::int64_t begin, std::int64_t count, std::int64_t extent) {
+/// The pixels that outputs are centred on along one axis, or on the middle between each and the next.
+struct Positions {
+  std::int64_t begin = 0;
+  std::int64_t step = 1;
+  std::int64_t count = 0;
+
+  Positions(std::int64_t region, std::int64_t length, const Stride& stride)
+      : begin(region + stride.phase_halves / 2), step(stride.step), count((length + stride.step - 1) / stride.step) {}
+  [[nodiscard]] std::int64_t at(std::int64_t i) const { return begin + i * step; }
+};
+
+AxisTapTable tap_table(const AxisKernel& kernel, BorderMode mode, const Positions& positions, std::int64_t extent) {
   AxisTapTable table;
-  for (std::int64_t i = 0; i < count; ++i) table.push_back(reference::taps_at(kernel, mode, begin + i, extent));
+  for (std::int64_t i = 0; i < positions.count; ++i) table.push_back(reference::taps_at(kernel, mode, positions.at(i), extent));
   return table;
 }
 
@@ -149,12 +160,11 @@ std::vector<Pixel> blur_by_matrix(const Window& window, const Matrix& matrix, co
 }
 
 /// The same number of taps as the matrix has, each with weight 1: only the indices count.
-AxisTapTable index_table(std::int64_t taps, std::int64_t anchor, BorderMode mode, std::int64_t begin, std::int64_t count,
-                         std::int64_t extent) {
-  AxisTapTable table(count);
-  for (std::int64_t position = 0; position < count; ++position) {
-    for (std::int64_t i = 0; i < taps; ++i) {
-      table[position].push_back({reference::source_index(mode, begin + position + i - anchor, extent), 1.0});
+AxisTapTable index_table(std::int64_t taps, std::int64_t anchor, BorderMode mode, const Positions& positions, std::int64_t extent) {
+  AxisTapTable table(positions.count);
+  for (std::int64_t i = 0; i < positions.count; ++i) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      table[i].push_back({reference::source_index(mode, positions.at(i) + tap - anchor, extent), 1.0});
     }
   }
   return table;
@@ -169,6 +179,9 @@ Status check(const BlurSpec& spec, const ConstImageView& src, const Rect& region
       region.y > height - region.height) {
     return wrong("reference: the region is not inside the source image");
   }
+  for (const Stride& stride : {spec.stride.x, spec.stride.y}) {
+    if (stride.step < 1 || stride.phase_halves < 0) return wrong("reference: the stride is no stride");
+  }
   if (spec.alpha == AlphaMode::premultiply && info(src.desc.format).channels % 2 != 0) {
     return wrong("reference: the source has no alpha channel to premultiply by");
   }
@@ -181,17 +194,19 @@ Result<std::vector<Pixel>> blur_region(const BlurSpec& spec, const ConstImageVie
   const reference::ColourModel colour{format.channels, spec.alpha, spec.transfer};
   const Pixel border = colour.decode(reference::border_pixel(format, spec.border.value));
   const PerAxis<BorderMode> mode = spec.border.mode;
-  const reference::Kernel kernel = reference::kernel_of(spec.kernel);
+  const reference::Kernel kernel = reference::kernel_of(spec.kernel, spec.stride);
+  const Positions across(region.x, region.width, spec.stride.x);
+  const Positions down(region.y, region.height, spec.stride.y);
 
   std::vector<Pixel> result;
   if (const auto* separable = std::get_if<Separable>(&kernel)) {
-    const AxisTapTable columns = tap_table(separable->x, mode.x, region.x, region.width, src.desc.width);
-    const AxisTapTable rows = tap_table(separable->y, mode.y, region.y, region.height, src.desc.height);
+    const AxisTapTable columns = tap_table(separable->x, mode.x, across, src.desc.width);
+    const AxisTapTable rows = tap_table(separable->y, mode.y, down, src.desc.height);
     result = blur_rows_then_columns(Window(src, colour, border, columns, rows), columns, rows);
   } else {
     const auto& m = std::get<Matrix>(kernel);
-    const AxisTapTable columns = index_table(m.width, m.anchor.x, mode.x, region.x, region.width, src.desc.width);
-    const AxisTapTable rows = index_table(m.height, m.anchor.y, mode.y, region.y, region.height, src.desc.height);
+    const AxisTapTable columns = index_table(m.width, m.anchor.x, mode.x, across, src.desc.width);
+    const AxisTapTable rows = index_table(m.height, m.anchor.y, mode.y, down, src.desc.height);
     result = blur_by_matrix(Window(src, colour, border, columns, rows), m, columns, rows);
   }
   for (Pixel& pixel : result) pixel = colour.encode(pixel);
@@ -216,7 +231,8 @@ Result<std::vector<double>> reference_blur(const BlurSpec& spec, const ConstImag
 
 Result<std::array<double, 4>> reference_at(const BlurSpec& spec, const ConstImageView& src, std::int32_t x, std::int32_t y) {
   const Rect region = region_of(spec, src.desc);
-  const Result<std::vector<Pixel>> pixels = blur_region(spec, src, Rect{region.x + x, region.y + y, 1, 1});
+  const Result<std::vector<Pixel>> pixels =
+      blur_region(spec, src, Rect{region.x + x * spec.stride.x.step, region.y + y * spec.stride.y.step, 1, 1});
   if (!pixels) return pixels.error();
   return pixels->front();
 }

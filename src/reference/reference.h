@@ -12,7 +12,7 @@
 namespace mollify {
 
 /// The exact result: channels interleaved, full scale 1 for unorm sources, before rounding and clamping to an output
-/// format. width * height * channels numbers, the size of the region of interest.
+/// format. width * height * channels numbers, the size of the destination.
 [[nodiscard]] Result<std::vector<double>> reference_blur(const BlurSpec& spec, const ConstImageView& src);
 
 /// One pixel of the same, at (x, y) of the destination. For images too large for the whole.

@@ -14,43 +14,47 @@ void divide_by_sum(std::vector<double>& weights) {
   for (double& weight : weights) weight /= sum;
 }
 
-AxisKernel gaussian_axis(double sigma, std::int64_t radius) {
-  if (sigma == 0.0) return {0, {1.0}};
+/// `shift` is 0, or a half where the kernel is centred behind the output's position. Weights are divided by the largest before they are
+/// added up, or those between pixels would all be 0 for the smallest sigmas.
+AxisKernel gaussian_axis(double sigma, std::int64_t radius, double shift) {
   AxisKernel kernel{-radius, {}};
-  for (std::int64_t i = -radius; i <= radius; ++i) {
-    const double t = static_cast<double>(i) / sigma;
-    kernel.weights.push_back(std::exp(-0.5 * t * t));
+  const std::int64_t last = radius + (shift > 0.0 ? 1 : 0);
+  for (std::int64_t i = -radius; i <= last; ++i) {
+    const double distance = std::abs(static_cast<double>(i) - shift);
+    const bool is_nearest = distance <= shift;
+    kernel.weights.push_back(is_nearest ? 1.0 : std::exp(-0.5 * (distance - shift) / sigma * ((distance + shift) / sigma)));
   }
   divide_by_sum(kernel.weights);
   return kernel;
 }
 
 std::int64_t gaussian_radius(double sigma, const std::optional<std::int32_t>& radius, const std::optional<double>& truncate) {
+  if (sigma == 0.0) return 0;
   if (radius) return *radius;
   if (truncate) return static_cast<std::int64_t>(std::floor(*truncate * sigma + 0.5));
   return static_cast<std::int64_t>(std::ceil(kGaussianCut * sigma));
 }
 
-AxisKernel box_axis(const BoxExtent& extent) {
-  const double before = std::floor(extent.before);
-  const double after = std::floor(extent.after);
+/// The part of each pixel that lies in the window.
+AxisKernel box_axis(const BoxExtent& extent, double shift) {
+  const double begin = shift - extent.before - 0.5;
+  const double end = shift + extent.after + 0.5;
   AxisKernel kernel;
-  kernel.first = -static_cast<std::int64_t>(before);
-  kernel.weights.assign(static_cast<std::size_t>(before + after + 1.0), 1.0);
-  if (extent.before > before) {
-    --kernel.first;
-    kernel.weights.insert(kernel.weights.begin(), extent.before - before);
+  kernel.first = static_cast<std::int64_t>(std::floor(begin + 0.5));
+  for (std::int64_t i = kernel.first; static_cast<double>(i) - 0.5 < end; ++i) {
+    const auto middle = static_cast<double>(i);
+    kernel.weights.push_back(std::min(end, middle + 0.5) - std::max(begin, middle - 0.5));
   }
-  if (extent.after > after) kernel.weights.push_back(extent.after - after);
   divide_by_sum(kernel.weights);
   return kernel;
 }
 
-AxisKernel tent_axis(double radius) {
+AxisKernel tent_axis(double radius, double shift) {
   const auto reach = static_cast<std::int64_t>(std::ceil(radius));
+  const std::int64_t last = reach + (shift > 0.0 ? 1 : 0);
   AxisKernel kernel{-reach, {}};
-  for (std::int64_t i = -reach; i <= reach; ++i) {
-    kernel.weights.push_back(std::max(0.0, radius + 1.0 - static_cast<double>(std::abs(i))));
+  for (std::int64_t i = -reach; i <= last; ++i) {
+    kernel.weights.push_back(std::max(0.0, radius + 1.0 - std::abs(static_cast<double>(i) - shift)));
   }
   divide_by_sum(kernel.weights);
   return kernel;
@@ -63,6 +67,8 @@ AxisKernel taps_axis(const AxisTaps& taps, Normalization normalization) {
 }
 
 struct KernelOf {
+  PerAxis<double> shift;
+
   Kernel operator()(const Gaussian& g) const {
     std::optional<std::int32_t> radius_x;
     std::optional<std::int32_t> radius_y;
@@ -70,11 +76,11 @@ struct KernelOf {
       radius_x = g.radius->x;
       radius_y = g.radius->y;
     }
-    return Separable{gaussian_axis(g.sigma.x, gaussian_radius(g.sigma.x, radius_x, g.truncate)),
-                     gaussian_axis(g.sigma.y, gaussian_radius(g.sigma.y, radius_y, g.truncate))};
+    return Separable{gaussian_axis(g.sigma.x, gaussian_radius(g.sigma.x, radius_x, g.truncate), shift.x),
+                     gaussian_axis(g.sigma.y, gaussian_radius(g.sigma.y, radius_y, g.truncate), shift.y)};
   }
-  Kernel operator()(const Box& b) const { return Separable{box_axis(b.extent.x), box_axis(b.extent.y)}; }
-  Kernel operator()(const Tent& t) const { return Separable{tent_axis(t.radius.x), tent_axis(t.radius.y)}; }
+  Kernel operator()(const Box& b) const { return Separable{box_axis(b.extent.x, shift.x), box_axis(b.extent.y, shift.y)}; }
+  Kernel operator()(const Tent& t) const { return Separable{tent_axis(t.radius.x, shift.x), tent_axis(t.radius.y, shift.y)}; }
   Kernel operator()(const Taps& t) const { return Separable{taps_axis(t.x, t.normalization), taps_axis(t.y, t.normalization)}; }
   Kernel operator()(const Matrix& m) const {
     Matrix matrix = m;
@@ -90,8 +96,9 @@ std::int64_t modulo(std::int64_t p, std::int64_t period) {
 
 }  // namespace
 
-Kernel kernel_of(const KernelSpec& spec) {
-  return std::visit(KernelOf{}, spec);
+Kernel kernel_of(const KernelSpec& spec, const PerAxis<Stride>& stride) {
+  const auto shift = [](const Stride& s) { return s.phase_halves % 2 != 0 ? 0.5 : 0.0; };
+  return std::visit(KernelOf{{shift(stride.x), shift(stride.y)}}, spec);
 }
 
 std::int64_t source_index(BorderMode mode, std::int64_t p, std::int64_t extent) {

@@ -19,7 +19,8 @@ using Separable = PerAxis<AxisKernel>;
 /// A Matrix in here is already normalised where that was asked for.
 using Kernel = std::variant<Separable, Matrix>;
 
-[[nodiscard]] Kernel kernel_of(const KernelSpec& spec);
+/// Where a stride has an odd phase, the kernel is centred half a pixel behind the output's position.
+[[nodiscard]] Kernel kernel_of(const KernelSpec& spec, const PerAxis<Stride>& stride = {});
 
 /// `outside` where the border is constant and p is not in [0, extent).
 inline constexpr std::int64_t kOutside = -1;

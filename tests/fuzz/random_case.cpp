@@ -73,6 +73,16 @@ Rect random_region(Random& random, const ImageDesc& src) {
 
 }  // namespace
 
+PerAxis<Stride> random_stride(Random& random, const KernelSpec& kernel) {
+  const bool has_formula = !std::holds_alternative<Taps>(kernel) && !std::holds_alternative<Matrix>(kernel);
+  const auto axis = [&] {
+    const std::int32_t step = random.one_in(2) ? random.between(1, 3) : random.between(2, Stride::max_step);
+    const std::int32_t phase = random.one_in(2) ? step - 1 : random.between(0, 2 * step - 1);
+    return Stride{step, has_formula ? phase : phase / 2 * 2};
+  };
+  return {axis(), axis()};
+}
+
 Case random_case(Random& random) {
   const FormatInfo& source = random.pick(formats());
   const bool only_blurs = random.one_in(2);  // the fastest kernels do nothing else
@@ -86,6 +96,8 @@ Case random_case(Random& random) {
   if (!only_blurs && source.channels % 2 == 0 && random.one_in(3)) c.spec.alpha = AlphaMode::premultiply;
   if (!only_blurs && random.one_in(4)) c.spec.transfer = TransferFunction::srgb;
   if (random.one_in(3)) c.spec.roi = random_region(random, c.src);
+  // Of matrices no algorithm takes a stride, unless they are separable.
+  if (!std::holds_alternative<Matrix>(c.spec.kernel) && random.one_in(4)) c.spec.stride = random_stride(random, c.spec.kernel);
   c.dst = destination_desc(c.spec, c.src, *find_format(kind.component_class, kind.bits, source.channels));
   if (!source.is_unorm() && random.one_in(3)) c.content = random.pick(std::array{Content::outliers, Content::bad});
   if (c.content == Content::outliers && c.spec.transfer != TransferFunction::none) c.content = Content::bad;  // curves bend them too far

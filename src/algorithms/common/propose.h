@@ -84,15 +84,16 @@ template <class ErrorOf>
   return error(Accumulator::f32) <= problem.allowed_error ? Accumulator::f32 : Accumulator::f64;
 }
 
-/// Source bytes read by tiles with this halo + destination bytes written.
+/// Source bytes read by tiles with this halo, counted in destination pixels, + destination bytes written.
 [[nodiscard]] inline std::int64_t moved_bytes(const Problem& problem, PerAxis<std::int32_t> tile, PerAxis<std::int64_t> halo) {
   // A tile reads no more than there is, however far it reaches beyond the image.
-  const auto read_along = [](std::int64_t size, std::int64_t source, std::int64_t tile_size, std::int64_t halo_size) {
+  const auto read_along = [](std::int64_t size, std::int64_t source, std::int64_t tile_size, std::int64_t halo_size, std::int64_t step) {
     const std::int64_t tiles = (size + tile_size - 1) / tile_size;
-    return std::min(size + tiles * halo_size, tiles * source);
+    return std::min((size + tiles * halo_size) * step, tiles * source);
   };
-  const std::int64_t read =
-      read_along(problem.dst.width, problem.src.width, tile.x, halo.x) * read_along(problem.dst.height, problem.src.height, tile.y, halo.y);
+  const PerAxis<Stride>& stride = problem.spec.stride;
+  const std::int64_t read = read_along(problem.dst.width, problem.src.width, tile.x, halo.x, stride.x.step) *
+                            read_along(problem.dst.height, problem.src.height, tile.y, halo.y, stride.y.step);
   return read * info(problem.src.format).pixel_bytes() + problem.dst.payload_bytes();
 }
 

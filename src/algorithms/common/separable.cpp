@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <tuple>
+#include <utility>
 
+#include "base/places.h"
 #include "math/remembered.h"
 #include "math/weights.h"
 
@@ -19,10 +21,12 @@ struct FoldedTaps {
 };
 
 std::optional<FoldedTaps> make_folded_taps(const Problem& p, Axis axis, double cut_budget) {
-  const std::optional<AxisWeights> whole = axis_weights(p.spec.kernel, axis, cut_budget);
+  const Stride stride = on(p.spec.stride, axis);
+  const std::optional<AxisWeights> whole = axis_weights(p.spec.kernel, axis, cut_budget, places_on_axis(0, stride).between);
   if (!whole) return std::nullopt;
-  const std::int32_t length = axis == Axis::x ? p.src.width : p.src.height;
-  return FoldedTaps{fold(whole->taps, on(p.spec.border.mode, axis), length), whole->cut_error, magnitude(whole->taps.weights)};
+  const BorderMode mode = on(p.spec.border.mode, axis);
+  const std::int64_t length = folded_length(mode, axis == Axis::x ? p.src.width : p.src.height, stride);
+  return FoldedTaps{fold(whole->taps, mode, length), whole->cut_error, magnitude(whole->taps.weights)};
 }
 
 /// The same, remembered where a Gaussian is so wide that making its weights takes long. Every algorithm asks for the same ones, for each of
@@ -34,9 +38,11 @@ std::optional<FoldedTaps> folded_taps(const Problem& p, Axis axis, double cut_bu
   const std::int32_t length = axis == Axis::x ? p.src.width : p.src.height;
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (gaussian == nullptr || on(gaussian->sigma, axis) < kWide || length > kLongest) return make_folded_taps(p, axis, cut_budget);
-  using Key = std::tuple<AxisGaussian, double, BorderMode, std::int32_t>;
+  using Key = std::tuple<AxisGaussian, double, BorderMode, std::int32_t, std::pair<std::int32_t, bool>>;
   static auto& known = *new Remembered<Key, std::shared_ptr<const FoldedTaps>>(kKept);
-  return *known.get({on_axis(*gaussian, axis), cut_budget, on(p.spec.border.mode, axis), length},
+  const Stride stride = on(p.spec.stride, axis);
+  const std::pair<std::int32_t, bool> places{stride.step, places_on_axis(0, stride).between};
+  return *known.get({on_axis(*gaussian, axis), cut_budget, on(p.spec.border.mode, axis), length, places},
                     [&] { return std::make_shared<const FoldedTaps>(*make_folded_taps(p, axis, cut_budget)); });
 }
 

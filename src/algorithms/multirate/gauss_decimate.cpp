@@ -17,6 +17,7 @@
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/multirate/gauss_grid.h"
 #include "backends/cpu/kernels/layout.h"
+#include "base/places.h"
 #include "base/text.h"
 #include "math/decimation.h"
 #include "math/weights.h"
@@ -149,6 +150,10 @@ std::int64_t length_of(const Problem& p, Axis direction) {
   return direction == Axis::x ? p.src.width : p.src.height;
 }
 
+std::int64_t folded_length_of(const Problem& p, Axis direction) {
+  return folded_length(on(p.spec.border.mode, direction), length_of(p, direction), on(p.spec.stride, direction));
+}
+
 /// Whether all pixels that a kernel sees are one.
 bool is_one_pixel(const Problem& p, Axis direction) {
   return length_of(p, direction) == 1 && on(p.spec.border.mode, direction) != BorderMode::constant;
@@ -161,7 +166,7 @@ AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
     return axis;
   }
   const AxisWeights weights = *axis_weights(p.spec.kernel, direction, l1_budget);
-  axis.coarse = fold(weights.taps, on(p.spec.border.mode, direction), length_of(p, direction));
+  axis.coarse = fold(weights.taps, on(p.spec.border.mode, direction), folded_length_of(p, direction));
   axis.l1_distance = weights.cut_error;
   axis.cost = cost_of(p, direction, axis);
   return axis;
@@ -328,7 +333,7 @@ Result<std::optional<PerAxis<int>>> option(const Problem& p, std::string_view na
 
 /// What is to be made of an axis, of a kernel that can be decimated.
 std::optional<AxisKernel> kernel_of(const Problem& p, Axis direction) {
-  const Fold fold = fold_of(on(p.spec.border.mode, direction), length_of(p, direction));
+  const Fold fold = fold_of(on(p.spec.border.mode, direction), folded_length_of(p, direction));
   if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) return AxisKernel{on_axis(*gaussian, direction), fold};
   if (const auto* tent = std::get_if<Tent>(&p.spec.kernel)) return AxisKernel{AxisTent{on(tent->radius, direction) + 1.0}, fold};
   return std::nullopt;
@@ -373,12 +378,13 @@ AxisTaps coarse_and_spline(const AxisPlan& axis) {
 
 /// The passes of CPUs, added to what is known of the proposal already.
 Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
-  const Rect region = p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
-  const CoarseRange columns = coarse_range(x, p.spec.border.mode.x, p.src.width, region.x, region.width);
-  const CoarseRange rows = coarse_range(y, p.spec.border.mode.y, p.src.height, region.y, region.height);
+  const PerAxis<AxisPlaces> places = places_of(p.spec);
+  const PerAxis<std::int64_t> span{places.x.length(p.dst.width), places.y.length(p.dst.height)};
+  const CoarseRange columns = coarse_range(x, p.spec.border.mode.x, p.src.width, places.x.first, span.x);
+  const CoarseRange rows = coarse_range(y, p.spec.border.mode.y, p.src.height, places.y.first, span.y);
   const int channels = info(p.src.format).channels;
-  const cpu::ExpandShape shape_x{x.factor, x.support(), static_cast<std::int64_t>(x.coarse.weights.size())};
-  const cpu::ExpandShape shape_y{y.factor, y.support(), static_cast<std::int64_t>(y.coarse.weights.size())};
+  const cpu::ExpandShape shape_x{x.factor, x.support(), static_cast<std::int64_t>(x.coarse.weights.size()), places.x.step};
+  const cpu::ExpandShape shape_y{y.factor, y.support(), static_cast<std::int64_t>(y.coarse.weights.size()), places.y.step};
   // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
   const std::int64_t sum_bytes = channels * 4 * (y.support() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
   const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowGroup) / x.factor + y.support() + 1);
@@ -396,9 +402,10 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   one.kernel = kOnePassKernel;
   one.size = {p.dst.width, p.dst.height};
   TileNeeds needs;
-  needs.halo = {(shape_x.coarse_taps + 2 * x.support()) * x.factor, (shape_y.coarse_taps + 2 * y.support()) * y.factor};
-  needs.column_bytes = std::max(sum_bytes, mix_bytes);  // they take turns
-  needs.pixel_operations = decimate_operations + expand_operations;
+  needs.halo = {(shape_x.coarse_taps + 2 * x.support()) * x.factor / places.x.step,
+                (shape_y.coarse_taps + 2 * y.support()) * y.factor / places.y.step};
+  needs.column_bytes = std::max(places.x.step * sum_bytes, mix_bytes);  // they take turns
+  needs.pixel_operations = static_cast<double>(places.x.step * places.y.step) * decimate_operations + expand_operations;
   one.tile = cpu_tile(p.device, one.size, needs);
 
   const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
@@ -428,7 +435,8 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
     expand.source = intermediate();
     needs = {};
     constexpr std::int64_t kCheap = 4;  // a halo is rows of few coarse samples
-    needs.halo = {(shape_x.coarse_taps + x.support()) * x.factor / kCheap, (shape_y.coarse_taps + y.support()) * y.factor / kCheap};
+    needs.halo = {(shape_x.coarse_taps + x.support()) * x.factor / kCheap / places.x.step,
+                  (shape_y.coarse_taps + y.support()) * y.factor / kCheap / places.y.step};
     needs.column_bytes = mix_bytes;
     needs.pixel_operations = expand_operations;
     expand.tile = cpu_tile(p.device, expand.size, needs);
@@ -481,6 +489,8 @@ Result<Proposal> propose(const Problem& p) {
   if (!known) return known.error();
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
+  const PerAxis<AxisPlaces> places = places_of(p.spec);
+  if (places.x.between || places.y.between) return refusal("kernels are centred between pixels");
   if (!is_cpu && std::holds_alternative<Tent>(p.spec.kernel)) return refusal("tents are decimated on CPUs only");
 
   const auto factor = option(p, "factor", kMaxFactor);
@@ -542,6 +552,7 @@ CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t sou
     // Coarse samples wholly outside the image are all alike: the kernel repeats the nearest.
     begin = std::max(begin, floor_div(centre - taps, d));
     end = std::min(end, floor_div(source_length + centre + d - 1, d) + 1);
+    begin = std::min(begin, end - 1);  // the places of a stride may lie behind the last pixel
   }
   return {begin, end - begin};
 }
@@ -549,6 +560,7 @@ CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t sou
 constinit const Algorithm kGaussDecimate = {
     {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand",
      "this project, after Unser et al. 1993", kOptions},
-    propose};
+    propose,
+    Strides::on_cpus};
 
 }  // namespace mollify

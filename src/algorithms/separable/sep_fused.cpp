@@ -13,6 +13,7 @@
 #include "algorithms/common/separable.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "base/places.h"
 #include "math/weights.h"
 #include "model/tuning.h"
 
@@ -84,6 +85,7 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   const FormatInfo& source = info(p.src.format);
   if (!p.device.has_kernel(kIntegerKernel)) return refusal_without_kernel(p, kIntegerKernel);
   if (Status s = check_16_bit_sums(p); !s) return s.error();
+  if (has_stride(p.spec)) return refusal("16-bit sums do not take a stride");
   std::optional<SeparableTaps> s = separable_taps(p, cut_share);
   if (!s) return refusal("the matrix is no product of a column and a row");
   const std::optional<FixedWeights> x = rounded_to_fixed(s->taps.x, halvings);
@@ -143,19 +145,24 @@ Result<Proposal> propose(const Problem& p) {
   const auto ny = static_cast<std::int64_t>(s->taps.y.weights.size());
   const double error = s->cut_error + rounding_error(p, *s, wide ? Accumulator::f64 : accumulator);
 
+  const std::int64_t across = p.spec.stride.x.step;
+  const std::int64_t down = p.spec.stride.y.step;
   TileNeeds needs;
-  needs.halo = {nx - 1, ny - 1};
-  needs.column_bytes = (ny + 2 * cpu::kRowGroup) * channels * (wide ? 8 : 4);
-  needs.most_columns = kMostRowBytes / (channels * std::int64_t{sizeof(float)});
-  needs.pixel_operations = static_cast<double>((nx + ny) * channels) * (wide ? 2.0 : 1.0);
+  needs.halo = {(nx - 1) / across, (ny - 1) / down};
+  needs.column_bytes = (ny + 2 * cpu::kRowGroup * down) * channels * (wide ? 8 : 4);
+  needs.most_columns = std::max<std::int64_t>(kMostRowBytes / (channels * std::int64_t{sizeof(float)} * across), 1);
+  needs.pixel_operations = static_cast<double>((nx * std::min(down, ny) + ny) * channels) * (wide ? 2.0 : 1.0);
   Pass pass;
   pass.kernel = kKernel;
   pass.constants = {{"wide", wide ? 1 : 0}};
   pass.taps = std::move(s->taps);
-  constexpr double kRowCost = 6.0;  // decoding, storing and encoding a component, in multiply-adds
-  Proposal out = finish(p, std::move(pass), needs, kRowCost, [&](std::int32_t columns) {
-    return wide ? cpu::SepFusedScratch<double>(nullptr, columns, nx, ny, channels).bytes
-                : cpu::SepFusedScratch<float>(nullptr, columns, nx, ny, channels).bytes;
+  // Decoding, storing and encoding a component, in multiply-adds; all but half of it for each source pixel.
+  constexpr double kRowCost = 6.0;
+  const double row_cost = kRowCost / 2.0 * (1.0 + static_cast<double>(across * std::min(down, ny)));
+  Proposal out = finish(p, std::move(pass), needs, row_cost, [&](std::int32_t columns) {
+    const cpu::TapsShape x{nx, across}, y{ny, down};
+    return wide ? cpu::SepFusedScratch<double>(nullptr, columns, x, y, channels).bytes
+                : cpu::SepFusedScratch<float>(nullptr, columns, x, y, channels).bytes;
   });
   out.options = {{"accumulator", wide ? "f64" : "f32"}};
   out.error = error;
@@ -164,7 +171,7 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-constinit const Algorithm kSepFused = {{"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions},
-                                       propose};
+constinit const Algorithm kSepFused = {
+    {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions}, propose, Strides::on_cpus};
 
 }  // namespace mollify

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/memory.h"
 #include "backends/cpu/stream.h"
+#include "base/places.h"
 #include "base/source_region.h"
 #include "base/views.h"
 
@@ -79,12 +80,15 @@ bool is_stopped(const RunControl& control) {
 class CpuExecutable final : public ExecutableImpl {
  public:
   CpuExecutable(const Plan& plan, std::vector<Pipeline> pipelines, std::shared_ptr<Workers> workers)
-      : ExecutableImpl(plan), pipelines_(std::move(pipelines)), workers_(std::move(workers)), channels_(info(plan.src.format).channels) {
+      : ExecutableImpl(plan),
+        pipelines_(std::move(pipelines)),
+        workers_(std::move(workers)),
+        channels_(info(plan.src.format).channels),
+        places_(places_of(plan.spec)) {
     sizes_.workers = workers_->threads();
     sizes_.coarse_bytes = plan.intermediate_bytes;
     sizes_.aside_bytes = plan.overlap == Overlap::in_place ? plan.dst.payload_bytes() : 0;
     sizes_.worker_bytes = (plan.scratch_bytes - sizes_.coarse_bytes - sizes_.aside_bytes) / sizes_.workers;
-    if (plan.spec.roi) origin_ = {plan.spec.roi->x, plan.spec.roi->y};
   }
 
   [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches /*row groups*/) const override {
@@ -95,7 +99,8 @@ class CpuExecutable final : public ExecutableImpl {
     CpuWorkspace::Sizes sizes = sizes_;
     sizes.aside_bytes = 0;
     if (const std::optional<CoarseNeeds>& needs = pipelines_.back().coarse_needs) {
-      sizes.coarse_bytes = bytes_of_samples({needs->x.most(largest.x), needs->y.most(largest.y)}, channels_);
+      sizes.coarse_bytes =
+          bytes_of_samples({needs->x.most(places_.x.length(largest.x)), needs->y.most(places_.y.length(largest.y))}, channels_);
     }
     return CpuWorkspace::make(sizes);
   }
@@ -121,11 +126,13 @@ class CpuExecutable final : public ExecutableImpl {
   [[nodiscard]] Status run_window(std::span<const ConstWindow> src, const SourceNeeds& needs, const Window& dst, WorkspaceImpl& workspace,
                                   const RunControl& control) const override {
     const auto& own = static_cast<CpuWorkspace&>(workspace);
-    const PerAxis<std::int64_t> origin{origin_.x + dst.x, origin_.y + dst.y};  // of the window, in the source
+    const PerAxis<std::int64_t> origin{places_.x.at(dst.x), places_.y.at(dst.y)};  // of the window, in the source
     const PerAxis<std::int32_t> size{dst.pixels.desc.width, dst.pixels.desc.height};
     const Source source(plan().src, src, needs);
     Rect coarse;
-    if (pipelines_.back().coarse_needs) coarse = pipelines_.back().coarse_needs->of(origin.x, origin.y, size);
+    if (const std::optional<CoarseNeeds>& reads = pipelines_.back().coarse_needs) {
+      coarse = reads->of(places_.x.of({dst.x, std::int64_t{dst.x} + size.x}), places_.y.of({dst.y, std::int64_t{dst.y} + size.y}));
+    }
     if (bytes_of_samples({coarse.width, coarse.height}, channels_) > own.coarse_bytes()) {
       return Error{ErrorCode::invalid_argument,
                    "the workspace was made for smaller windows than " + std::to_string(size.x) + "x" + std::to_string(size.y),
@@ -163,7 +170,8 @@ class CpuExecutable final : public ExecutableImpl {
         const auto image = static_cast<std::size_t>(index / each);
         const PerAxis<std::int32_t>& coarse = pipelines_.front().size;  // where there is a grid
         const CoarseSamples stored{workspace.coarse(), row_stride(std::int64_t{coarse.x} * channels_), {}, coarse.y};
-        pipeline.run({src[image], dst[image], tiling.at(index % each), origin_.x, origin_.y, workspace.of_worker(worker), stored, streams});
+        pipeline.run({src[image], dst[image], tiling.at(index % each), places_.x.first, places_.y.first, workspace.of_worker(worker),
+                      stored, streams});
       });
     }
   }
@@ -172,7 +180,7 @@ class CpuExecutable final : public ExecutableImpl {
   std::shared_ptr<Workers> workers_;
   CpuWorkspace::Sizes sizes_;
   int channels_;
-  PerAxis<std::int64_t> origin_;  ///< of the destination, in the source
+  PerAxis<AxisPlaces> places_;  ///< of the destination, in the source
 };
 
 }  // namespace

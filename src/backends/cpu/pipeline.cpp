@@ -27,6 +27,7 @@ RowPipeline row_pipeline(const Plan& plan) {
   rows.source = {component_of(from), from.channels, plan.spec.alpha, plan.spec.transfer, colour ? 1.0 / from.unit() : 1.0};
   rows.destination = {component_of(to), to.channels, plan.spec.alpha, plan.spec.transfer, colour ? to.unit() : to.unit() / from.unit()};
   rows.border = plan.spec.border;
+  rows.step = {plan.spec.stride.x.step, plan.spec.stride.y.step};
   rows.outside = decode_pixel(rows.source, plan.spec.border.value, from.unit());
   return rows;
 }

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/memory.h"
+#include "base/places.h"
 #include "base/source_region.h"
 
 namespace mollify::cpu {
@@ -113,10 +114,13 @@ void copy_part(const PixelCopy& pixels, std::int64_t index, std::int64_t count) 
 class CpuStream final : public StreamImpl {
  public:
   CpuStream(const Plan& plan, const std::vector<Pipeline>& pipelines, Workers& workers)
-      : plan_(plan), pipelines_(pipelines), workers_(workers), needs_(source_needs(plan, {0, 0, plan.dst.width, plan.dst.height})) {
-    if (plan.spec.roi) origin_ = {plan.spec.roi->x, plan.spec.roi->y};
+      : plan_(plan),
+        pipelines_(pipelines),
+        workers_(workers),
+        needs_(source_needs(plan, {0, 0, plan.dst.width, plan.dst.height})),
+        places_(places_of(plan.spec)) {
     if (const std::optional<CoarseNeeds>& needs = last().coarse_needs) {
-      const Span columns = needs->x.of({origin_.x, origin_.x + plan.dst.width});
+      const Span columns = needs->x.of(places_.x.of({0, plan.dst.width}));
       samples_ = NewCoarseRows(columns, coarse_rows(1).begin, info(plan.src.format).channels);
     }
   }
@@ -131,7 +135,8 @@ class CpuStream final : public StreamImpl {
   }
 
   [[nodiscard]] Reads reads(std::int32_t end) const override {
-    const ColumnReads reads = last().reads(origin_.y, origin_.y + end);
+    const Span made = places_.y.of({0, end});
+    const ColumnReads reads = last().reads(made.begin, made.end);
     return {reads.until, reads.from};
   }
 
@@ -146,7 +151,7 @@ class CpuStream final : public StreamImpl {
                            const RunControl& control) override {
     const Source source(plan_.src, src, needs_);
     const bool streams = plan_.dst.payload_bytes() > plan_.cached_bytes;  // as the whole would be
-    Tile tile{source, dst, {}, origin_.x, origin_.y + made_, nullptr, {}, streams};
+    Tile tile{source, dst, {}, places_.x.first, places_.y.at(made_), nullptr, {}, streams};
     if (last().coarse_needs) {
       const Span rows{samples_.rows().end, coarse_rows(made_ + dst.desc.height).end};
       if (Status s = samples_.go_on(rows.end); !s) return s;
@@ -179,7 +184,7 @@ class CpuStream final : public StreamImpl {
   [[nodiscard]] const Pipeline& last() const { return pipelines_.back(); }
 
   /// That destination rows before `end` are expanded from.
-  [[nodiscard]] Span coarse_rows(std::int64_t end) const { return last().coarse_needs->y.of({origin_.y, origin_.y + end}); }
+  [[nodiscard]] Span coarse_rows(std::int64_t end) const { return last().coarse_needs->y.of(places_.y.of({0, end})); }
 
   /// Makes the tiles of all columns, and as large a part of the copies with each. The area says where the columns begin, and in which rows
   /// the tiles lie.
@@ -208,7 +213,7 @@ class CpuStream final : public StreamImpl {
   const std::vector<Pipeline>& pipelines_;
   Workers& workers_;
   SourceNeeds needs_;
-  PerAxis<std::int64_t> origin_;  ///< of the destination, in the source
+  PerAxis<AxisPlaces> places_;    ///< of the destination, in the source
   std::vector<Columns> columns_;  ///< of each pass
   NewCoarseRows samples_;         ///< what a first pass leaves for the last one
   std::int64_t made_ = 0;         ///< rows of the destination

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "backends/cpu/kernels/kernels.h"
 #include "base/border.h"
@@ -103,20 +102,5 @@ struct BoxColumns {
     return true;
   }
 };
-
-/// Calls body(std::integral_constant<int, channels>).
-template <class Body>
-void with_channels(int channels, const Body& body) {
-  switch (channels) {
-    case 1:
-      return body(std::integral_constant<int, 1>{});
-    case 2:
-      return body(std::integral_constant<int, 2>{});
-    case 3:
-      return body(std::integral_constant<int, 3>{});
-    default:
-      return body(std::integral_constant<int, 4>{});
-  }
-}
 
 }  // namespace mollify::cpu

@@ -21,7 +21,7 @@ struct ColumnReads {
 template <class T>
 [[nodiscard]] ColumnReads column_reads(const SepFused<T>& k, std::int64_t /*first*/, std::int64_t end) {
   const std::int64_t until = end + k.y.size() - 1 - k.y.before;
-  return {until, until};
+  return {until, std::max(until, end - 1 + k.rows.step.y - k.y.before)};
 }
 
 [[nodiscard]] inline ColumnReads column_reads(const SepFusedU8& k, std::int64_t /*first*/, std::int64_t end) {

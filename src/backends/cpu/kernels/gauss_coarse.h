@@ -94,10 +94,10 @@ struct CoarseNeeds {
   explicit CoarseNeeds(const GaussExpand& k)
       : x(k.axis.x, k.x, k.grid.first.x, k.grid.size.x), y(k.axis.y, k.y, k.grid.first.y, k.grid.size.y) {}
 
-  /// In the source, `from_x` and `from_y` are its first column and row.
-  [[nodiscard]] Rect of(std::int64_t from_x, std::int64_t from_y, PerAxis<std::int32_t> pixels) const {
-    const Span columns = x.of({from_x, from_x + pixels.x});
-    const Span rows = y.of({from_y, from_y + pixels.y});
+  /// Of pixels of the source.
+  [[nodiscard]] Rect of(Span pixels_across, Span pixels_down) const {
+    const Span columns = x.of(pixels_across);
+    const Span rows = y.of(pixels_down);
     return {static_cast<std::int32_t>(columns.begin), static_cast<std::int32_t>(rows.begin), static_cast<std::int32_t>(columns.size()),
             static_cast<std::int32_t>(rows.size())};
   }

@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/pixel.h"
+#include "base/places.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_upsample.cpp"
@@ -139,25 +140,36 @@ HWY_INLINE void store_mix(const RowMix<kSupport>& mix, std::int64_t first, std::
   });
 }
 
-HWY_INLINE ExpandShape expand_shape(const DecimatedAxis& axis, const TapsOf<float>& coarse) {
-  return {axis.factor, axis.support, coarse.size()};
+HWY_INLINE PerAxis<ExpandShape> expand_shape(const GaussExpand& k) {
+  const auto shape = [](const DecimatedAxis& axis, const TapsOf<float>& coarse, std::int64_t step) {
+    return ExpandShape{axis.factor, axis.support, coarse.size(), step};
+  };
+  return {shape(k.axis.x, k.x, k.rows.step.x), shape(k.axis.y, k.y, k.rows.step.y)};
 }
 
-/// Horizontal expansion repeats after `period` output components, which read `period / factor` coarse ones. Within a period,
-/// each vector of outputs reads its coarse components within one vector's width of its base, through `indices`.
+/// Horizontal expansion repeats after `period` output components, which read `period * step / factor` coarse ones. Within a period,
+/// each vector of outputs reads its coarse components within one vector's width of its base, through `indices`. The first output lies
+/// `phase` pixels behind the first one of its coarse sample, the others `step` pixels apart.
 struct Expansion {
   const GaussExpandScratch& s;
   const DecimatedAxis& axis;
   std::int64_t channels;
+  std::int64_t phase, step;
   std::int64_t lanes;
   std::int64_t period;
   bool in_reach = true;  ///< every index lies within a vector
 
-  Expansion(const GaussExpandScratch& scratch, const DecimatedAxis& a, int c)
-      : s(scratch), axis(a), channels(c), lanes(static_cast<std::int64_t>(hn::Lanes(F32()))), period(scratch.pattern_lanes) {
+  Expansion(const GaussExpandScratch& scratch, const DecimatedAxis& a, int c, std::int64_t first_phase, std::int64_t step_of_pixels)
+      : s(scratch),
+        axis(a),
+        channels(c),
+        phase(first_phase),
+        step(step_of_pixels),
+        lanes(static_cast<std::int64_t>(hn::Lanes(F32()))),
+        period(scratch.pattern_lanes) {
     in_reach = lanes <= kExpandLanes;
     for (std::int64_t i = 0; i < period; ++i) {
-      const std::int64_t pixel = i / channels;
+      const std::int64_t pixel = phase + i / channels * step;
       const std::int64_t sample = pixel / axis.factor * channels;
       if (i % lanes == 0) s.bases[i / lanes] = sample;
       const std::int64_t index = sample + i % channels - s.bases[i / lanes];
@@ -177,8 +189,8 @@ struct Expansion {
     const F32 d;
     const hn::RebindToSigned<F32> di;
     if (!in_reach) return run_plain(coarse, count, out);
-    const std::int64_t step = period / axis.factor;
-    for (std::int64_t begin = 0; begin < count; begin += period, coarse += step) {
+    const std::int64_t read = period * step / axis.factor;
+    for (std::int64_t begin = 0; begin < count; begin += period, coarse += read) {
       const std::int64_t end = std::min(period, count - begin);
       const float* w = s.weights;
       const std::int64_t* base = s.bases;
@@ -196,16 +208,17 @@ struct Expansion {
     }
   }
 
-  /// For vectors too short to hold all coarse samples that one of them reads.
+  /// For vectors too short to hold all coarse samples that one of them reads. The same bits: with a step, that depends on where a tile
+  /// begins.
   HWY_INLINE void run_plain(const float* coarse, std::int64_t count, float* out) const {
+    const hn::CappedTag<float, 1> d;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t pixel = i / channels;
+      const std::int64_t pixel = phase + i / channels * step;
       const float* p = coarse + pixel / axis.factor * channels + i % channels;
-      float sum = 0.0F;
-      for (std::int64_t t = 0; t < axis.support; ++t) {
-        sum += p[t * channels] * axis.expand_weight(pixel % axis.factor, t);
-      }
-      out[i] = sum;
+      const auto weight = [&](std::int64_t t) HWY_ATTR { return hn::Set(d, axis.expand_weight(pixel % axis.factor, t)); };
+      auto sum = hn::Mul(hn::Set(d, p[0]), weight(0));
+      for (std::int64_t t = 1; t < axis.support; ++t) sum = hn::MulAdd(hn::Set(d, p[t * channels]), weight(t), sum);
+      out[i] = hn::GetLane(sum);
     }
   }
 };
@@ -256,17 +269,20 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const int channels = format.channels;
   const DecimatedAxis& ax = k.axis.x;
   const DecimatedAxis& ay = k.axis.y;
-  const Expansion expansion(s, ax, channels);
+  const PerAxis<std::int64_t> step = k.rows.step;
 
-  // Columns are expanded from the start of the coarse sample that the tile begins in.
-  const std::int64_t x = tile.origin_x + tile.out.x;
-  const auto [first_column, columns] = CoarseSpan(ax, x, tile.out.width);
-  const std::int64_t skip = (x - ((first_column + ax.support - 1) * ax.factor - ax.centre)) * channels;
+  // Without a step, columns are expanded from the start of the coarse sample that the tile begins in.
+  const std::int64_t x = tile.origin_x + tile.out.x * step.x;
+  const auto [first_column, columns] = CoarseSpan(ax, x, (tile.out.width - 1) * step.x + 1);
+  const std::int64_t phase_x = x - ((first_column + ax.support - 1) * ax.factor - ax.centre);
+  const std::int64_t skip = step.x > 1 ? 0 : phase_x * channels;
   const std::int64_t count = tile.out.width * channels;
+  const Expansion expansion(s, ax, channels, step.x > 1 ? phase_x : 0, step.x);
 
-  const std::int64_t top = tile.origin_y + tile.out.y;
+  const std::int64_t top = tile.origin_y + tile.out.y * step.y;
   const bool goes_on = tile.rows_made() > 0;
-  const CoarseSpan above(ay, top - tile.rows_made(), std::max<std::int64_t>(tile.rows_made(), 1));
+  const std::int64_t rows_above = std::max<std::int64_t>(tile.rows_made(), 1);
+  const CoarseSpan above(ay, top - tile.rows_made() * step.y, (rows_above - 1) * step.y + 1);
   const std::int64_t first_row = above.first;
   // Coarse rows in `expanded`, counted from first_row; those in `group`; those in `ring`, counted from first_row - k.y.before. What
   // lies beyond those that the rows above need may not have been there yet.
@@ -294,12 +310,14 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const auto dst_row = [&](std::int64_t row) { return tile.dst.row(tile.out.y + row) + tile.out.x * pixel_bytes; };
   std::int64_t rows = 0;
   for (std::int64_t row = 0; row < tile.out.height; row += rows) {  // rows that are mixed from the same coarse samples
-    const std::int64_t sample = floor_div(top + row + ay.centre, ay.factor);
-    const std::int64_t phase = top + row + ay.centre - sample * ay.factor;
+    const std::int64_t pixel = top + row * step.y + ay.centre;
+    const std::int64_t sample = floor_div(pixel, ay.factor);
+    const std::int64_t phase = pixel - sample * ay.factor;
     const std::int64_t from = sample - (ay.support - 1) - first_row;
-    rows = std::min({ay.factor - phase, tile.out.height - row, kMixRows});
+    rows = std::min({(ay.factor - phase + step.y - 1) / step.y, tile.out.height - row, kMixRows});
     for (; expanded < from + ay.support; ++expanded) {
       if (expanded >= blurred) blur_row_group();
+      if (expanded < from) continue;  // between the rows of two outputs
       const float* coarse = s.group + expanded % kRowGroup * s.stride;
       with_support(ax.support, [&](auto support) HWY_ATTR {
         expansion.template run<decltype(support)::value>(coarse, skip + count, expanded_row(expanded));
@@ -311,7 +329,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
       RowMix<kSupport> mix;
       for (int t = 0; t < kSupport; ++t) mix.rows[t] = expanded_row(from + t) + skip;
       for (std::int64_t r = 0; r < rows; ++r) {
-        for (int t = 0; t < kSupport; ++t) mix.weights[r * kSupport + t] = ay.expand_weight(phase + r, t) * scale;
+        for (int t = 0; t < kSupport; ++t) mix.weights[r * kSupport + t] = ay.expand_weight(phase + r * step.y, t) * scale;
       }
       if (!plain) {
         for (std::int64_t r = 0; r < rows; ++r) {
@@ -349,23 +367,24 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
 }
 
 void gauss_upsample(const GaussExpand& k, const Tile& tile) {
-  const GaussExpandScratch s(tile.scratch, tile.out.width, expand_shape(k.axis.x, k.x), expand_shape(k.axis.y, k.y),
-                             k.rows.destination.channels);
+  const PerAxis<ExpandShape> shape = expand_shape(k);
+  const GaussExpandScratch s(tile.scratch, tile.out.width, shape.x, shape.y, k.rows.destination.channels);
   CoarseRows coarse_rows(k.grid, tile.coarse, k.rows.destination.channels, s.loaded);
   expand(k, tile, s, coarse_rows);
 }
 
 void gauss_one_pass(const GaussOnePass& k, const Tile& tile) {
   const GaussExpand& out = k.expand;
-  const GaussOnePassScratch s(tile.scratch, tile.out.width, expand_shape(out.axis.x, out.x), expand_shape(out.axis.y, out.y),
-                              out.rows.destination.channels);
+  const PerAxis<ExpandShape> shape = expand_shape(out);
+  const GaussOnePassScratch s(tile.scratch, tile.out.width, shape.x, shape.y, out.rows.destination.channels);
   const CoarseNeeds needs(out);
   Tile in = tile;
   in.scratch = s.decimate;
-  in.out = needs.of(tile.origin_x + tile.out.x, tile.origin_y + tile.out.y, {tile.out.width, tile.out.height});
+  const AxisPlaces across{tile.origin_x, out.rows.step.x}, down{tile.origin_y, out.rows.step.y};
+  const std::int64_t top = tile.out.y;
+  in.out = needs.of(across.of({tile.out.x, std::int64_t{tile.out.x} + tile.out.width}), down.of({top, top + tile.out.height}));
   if (const std::int64_t made = tile.rows_made(); made > 0) {
-    const std::int64_t top = tile.origin_y + tile.out.y;
-    const Span above = needs.y.of({top - made, top});
+    const Span above = needs.y.of(down.of({top - made, top}));
     in.rows_above = above.size();
     in.out.height += in.out.y - static_cast<std::int32_t>(above.end);  // coarse rows that are new
     in.out.y = static_cast<std::int32_t>(above.end);

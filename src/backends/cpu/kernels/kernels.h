@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "backends/cpu/kernels/source.h"
@@ -30,12 +31,28 @@ struct RowFormat {
   [[nodiscard]] bool is_plain_f32() const { return component == Component::f32 && scale == 1.0 && only_scaled(); }
 };
 
+/// Calls body(std::integral_constant<int, channels>).
+template <class Body>
+void with_channels(int channels, const Body& body) {
+  switch (channels) {
+    case 1:
+      return body(std::integral_constant<int, 1>{});
+    case 2:
+      return body(std::integral_constant<int, 2>{});
+    case 3:
+      return body(std::integral_constant<int, 3>{});
+    default:
+      return body(std::integral_constant<int, 4>{});
+  }
+}
+
 /// What every kernel needs to know of its source and destination.
 struct RowPipeline {
   RowFormat source;
   RowFormat destination;
   Border border;
-  std::array<double, 4> outside{};  ///< a pixel beyond a constant border, read and decoded
+  std::array<double, 4> outside{};   ///< a pixel beyond a constant border, read and decoded
+  PerAxis<std::int64_t> step{1, 1};  ///< source pixels from one destination pixel to the next
 };
 
 /// A pixel given in full-scale units, rounded to the source's format, read and decoded as a kernel would.
@@ -54,7 +71,8 @@ struct CoarseSamples {
   }
 };
 
-/// One tile of one image. `out` is in destination pixels; (origin_x, origin_y) is where destination (0, 0) lies in the source.
+/// One tile of one image. `out` is in destination pixels; (origin_x, origin_y) is where destination (0, 0) lies in the source, and
+/// RowPipeline::step says how far apart others lie.
 struct Tile {
   Source src;
   ImageView dst;

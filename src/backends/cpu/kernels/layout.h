@@ -49,21 +49,36 @@ class Carver {
   return (elements + 15) / 16 * 16 + kPadElements;
 }
 
+/// Taps of an axis, and pixels from one output to the next.
+struct TapsShape {
+  std::int64_t taps;
+  std::int64_t step = 1;
+};
+
 template <class T>
 struct SepFusedScratch {
   std::int64_t stride;  ///< elements between rows of `ring` and of `out`
   std::int64_t ring_rows;
-  T* decoded;      ///< one source row with its halo
-  T* ring;         ///< rows that are filtered horizontally
-  T* out;          ///< kRowGroup rows
-  const T** rows;  ///< ring_rows pointers, in image order
+  std::int64_t part_stride;    ///< elements between the parts of `parts`
+  T* decoded;                  ///< one source row with its halo
+  T* parts = nullptr;          ///< where there is a step along rows: the same, every step-th pixel together
+  const T** inputs = nullptr;  ///< and where each tap begins in them
+  T* ring;                     ///< rows that are filtered horizontally
+  T* out;                      ///< kRowGroup rows
+  const T** rows;              ///< ring_rows pointers, in image order
   std::int64_t bytes;
 
-  SepFusedScratch(std::byte* base, std::int64_t tile_columns, std::int64_t taps_x, std::int64_t taps_y, int channels) {
+  SepFusedScratch(std::byte* base, std::int64_t tile_columns, TapsShape x, TapsShape y, int channels) {
     Carver carver(base);
     stride = row_stride(tile_columns * channels + kPadElements);  // a line that is skipped, too
-    ring_rows = taps_y + kRowGroup - 1;
-    decoded = carver.take<T>(row_stride((tile_columns + taps_x - 1) * channels));
+    ring_rows = y.taps + (kRowGroup - 1) * y.step;
+    const std::int64_t columns = (tile_columns - 1) * x.step + x.taps;
+    decoded = carver.take<T>(row_stride(columns * channels));
+    part_stride = row_stride((columns + x.step - 1) / x.step * channels);
+    if (x.step > 1) {
+      parts = carver.take<T>(part_stride * x.step);
+      inputs = carver.take<const T*>(x.taps);
+    }
     ring = carver.take<T>(stride * ring_rows);
     out = carver.take<T>(stride * kRowGroup);
     rows = carver.take<const T*>(ring_rows);
@@ -371,6 +386,7 @@ struct GaussDecimateScratch {
 /// What GaussExpand needs to know of one axis to divide its scratch.
 struct ExpandShape {
   std::int64_t factor, support, coarse_taps;
+  std::int64_t step = 1;  ///< pixels from one output to the next
 };
 
 struct GaussExpandScratch {
@@ -393,10 +409,10 @@ struct GaussExpandScratch {
 
   GaussExpandScratch(std::byte* base, std::int64_t tile_columns, ExpandShape x, ExpandShape y, int channels) {
     Carver carver(base);
-    columns = (tile_columns + x.factor - 2) / x.factor + 1 + x.support;
+    columns = ((tile_columns - 1) * x.step + x.factor - 1) / x.factor + 1 + x.support;
     stride = row_stride((columns + x.coarse_taps - 1) * channels);
     ring_rows = y.coarse_taps + kRowGroup - 1;
-    pattern_lanes = std::lcm(x.factor * channels, kExpandLanes);
+    pattern_lanes = std::lcm(x.factor / std::gcd(x.factor, x.step) * channels, kExpandLanes);
     if (pattern_lanes < kExpandPattern) pattern_lanes *= kExpandPattern / pattern_lanes;
     loaded = carver.take<float>(stride);
     ring = carver.take<float>(stride * ring_rows);

@@ -105,7 +105,7 @@ template <class T, class Pixel>
 void for_each_pixel(const RowPipeline& rows, const Tile& tile, const Pixel& pixel) {
   for (std::int64_t y = tile.out.y; y < tile.out.y + tile.out.height; ++y) {
     for (std::int64_t x = tile.out.x; x < tile.out.x + tile.out.width; ++x) {
-      const std::array<T, 4> value = pixel(tile.origin_x + x, tile.origin_y + y);
+      const std::array<T, 4> value = pixel(tile.origin_x + x * rows.step.x, tile.origin_y + y * rows.step.y);
       write_pixel<T>(rows.destination, value, tile.dst, x, y);
     }
   }

@@ -16,12 +16,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
+/// for_filtered_rows() of the vertical taps, also where outputs lie some rows apart.
+template <class T, class Store>
+HWY_INLINE void for_outputs(const SepFused<T>& k, const T* const* rows, std::int64_t first, std::int64_t last, const Store& store) {
+  if (k.rows.step.y > 1) return for_rows_apart(k.y, k.rows.step.y, rows, first, last, store);
+  for_filtered_rows(k.y, rows, first, last, store);
+}
+
 /// kRowGroup filtered rows of numbers that are stored as they are: components [first, last) where they belong.
 template <bool kStreams>
-HWY_INLINE void write_floats(const TapsOf<float>& taps, const float* const* rows, WholeLines lines, float* out, std::int64_t row_bytes) {
+HWY_INLINE void write_floats(const SepFused<float>& k, const float* const* rows, WholeLines lines, float* out, std::int64_t row_bytes) {
   const F32 d;
   const std::int64_t stride = row_bytes / static_cast<std::int64_t>(sizeof(float));
-  for_filtered_rows(taps, rows, lines.first, lines.last, [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
+  for_outputs(k, rows, lines.first, lines.last, [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR {
     if constexpr (kStreams) {
       hn::Stream(v, d, out + j * stride + i);
     } else {
@@ -48,8 +55,8 @@ HWY_INLINE void write_plain(const RowGroup<float>& group, WholeLines lines) {
   const auto detour = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
     if (from == to) return;
     const F32 d;
-    for_filtered_rows(group.k.y, s.rows, from, to,
-                      [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { hn::StoreU(v, d, s.out + j * s.stride + i); });
+    for_outputs(group.k, s.rows, from, to,
+                [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { hn::StoreU(v, d, s.out + j * s.stride + i); });
     for (std::int64_t j = 0; j < group.rows; ++j) {
       constexpr auto kBytes = static_cast<std::int64_t>(sizeof(float));
       store_bytes(group.tile, reinterpret_cast<const std::byte*>(s.out + j * s.stride + from), (to - from) * kBytes,
@@ -60,7 +67,7 @@ HWY_INLINE void write_plain(const RowGroup<float>& group, WholeLines lines) {
   lines.last -= (lines.last - lines.first) % (2 * static_cast<std::int64_t>(hn::Lanes(F32())));  // made at once
   detour(0, lines.first);
   const auto write = group.tile.streams ? write_floats<true> : write_floats<false>;
-  write(group.k.y, s.rows, lines, reinterpret_cast<float*>(group.row(0)), group.tile.dst.row_bytes);
+  write(group.k, s.rows, lines, reinterpret_cast<float*>(group.row(0)), group.tile.dst.row_bytes);
   detour(lines.last, group.count());
 }
 
@@ -71,8 +78,8 @@ HWY_INLINE void write_encoded(const RowGroup<float>& group) {
   const F32 d;
   const VecF32 scale = hn::Set(d, static_cast<float>(group.k.rows.destination.scale));
   auto* made = reinterpret_cast<D*>(s.out);  // never larger than numbers
-  for_filtered_rows(group.k.y, s.rows, 0, group.count(),
-                    [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { store_f32(d, hn::Mul(v, scale), made + j * s.stride + i); });
+  for_outputs(group.k, s.rows, 0, group.count(),
+              [&](std::int64_t j, std::int64_t i, VecF32 v) HWY_ATTR { store_f32(d, hn::Mul(v, scale), made + j * s.stride + i); });
   for (std::int64_t j = 0; j < group.rows; ++j) {
     store_bytes(group.tile, reinterpret_cast<const std::byte*>(made + j * s.stride), group.count() * static_cast<std::int64_t>(sizeof(D)),
                 group.row(j));
@@ -89,7 +96,8 @@ HWY_INLINE void write_row_group(const RowGroup<T>& group, HWY_MAYBE_UNUSED Whole
     }
   }
   const SepFusedScratch<T>& s = group.scratch;
-  filter_rows(group.k.y, s.rows, group.count(), s.out, s.stride);
+  for_outputs(group.k, s.rows, 0, group.count(),
+              [&](std::int64_t j, std::int64_t i, auto v) HWY_ATTR { hn::StoreU(v, Tag<T>(), s.out + j * s.stride + i); });
   for (std::int64_t j = 0; j < group.rows; ++j) {
     store_pixels(format, group.tile, s.out + j * s.stride, group.tile.out.width, group.tile.out.x, group.y + j);
   }
@@ -123,9 +131,23 @@ HWY_NOINLINE void filter_pixels(const SepFused<T>& k, const T* in, std::int64_t 
   });
 }
 
+/// The outputs of source row y, some pixels apart, which need its columns from x on.
+template <class T>
+HWY_NOINLINE void filter_row_apart(const SepFused<T>& k, const Tile& tile, const SepFusedScratch<T>& s, std::int64_t y, std::int64_t x,
+                                   T* out) {
+  const std::int64_t channels = k.rows.source.channels, step = k.rows.step.x;
+  const std::int64_t pixels = (tile.out.width - 1) * step + k.x.size();
+  load_row(k.rows, tile.src, y, x, pixels, s.decoded);
+  with_channels(static_cast<int>(channels),
+                [&](auto count) HWY_ATTR { split_row<decltype(count)::value>(s.decoded, pixels, step, s.parts, s.part_stride); });
+  for (std::int64_t i = 0; i < k.x.size(); ++i) s.inputs[i] = s.parts + i % step * s.part_stride + i / step * channels;
+  filter_inputs(k.x, s.inputs, tile.out.width * channels, out);
+}
+
 /// The outputs of source row y, which need its columns from x on.
 template <class T>
 HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFusedScratch<T>& s, std::int64_t y, std::int64_t x, T* out) {
+  if (k.rows.step.x > 1) return filter_row_apart(k, tile, s, y, x, out);
   const std::int64_t channels = k.rows.source.channels, pixels = tile.out.width;
   const std::int64_t pixel_bytes = info(tile.src.desc.format).pixel_bytes();
   const std::byte* ahead = stored_row(k.rows, tile.src, y + kRowGroup, x);
@@ -151,25 +173,27 @@ HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFuse
 template <class T>
 HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   const int channels = k.rows.source.channels;
-  const SepFusedScratch<T> s(tile.scratch, tile.out.width, k.x.size(), k.y.size(), channels);
+  const PerAxis<std::int64_t> step = k.rows.step;
+  const SepFusedScratch<T> s(tile.scratch, tile.out.width, {k.x.size(), step.x}, {k.y.size(), step.y}, channels);
   const std::int64_t count = std::int64_t{tile.out.width} * channels;
-  const std::int64_t x = tile.origin_x + tile.out.x - k.x.before;
+  const std::int64_t x = tile.origin_x + tile.out.x * step.x - k.x.before;
   const std::int64_t made = tile.rows_made();
-  const std::int64_t y = tile.origin_y + tile.out.y - made - k.y.before;  // source row of ring row 0
+  const std::int64_t y = tile.origin_y + (tile.out.y - made) * step.y - k.y.before;  // source row of ring row 0
   constexpr std::int64_t kLine = 64;
   const WholeLines lines = whole_lines(tile, count);
   // Vectors that are written to whole lines are read from whole ones. In a column of tiles the ring stays where it is.
   T* ring = tile.rows_above ? s.ring : s.ring + (kLine - lines.first) % kLine;
 
-  std::int64_t loaded = made > 0 ? made + k.y.size() - 1 : 0;  // ring rows so far
+  std::int64_t loaded = made > 0 ? (made - 1) * step.y + k.y.size() : 0;  // ring rows so far
   const std::int64_t end = made + tile.out.height;
   for (std::int64_t row = made; row < end; row += kRowGroup) {
     const std::int64_t group = std::min(kRowGroup, end - row);
-    for (; loaded < row + group + k.y.size() - 1; ++loaded) {
+    for (; loaded < (row + group - 1) * step.y + k.y.size(); ++loaded) {
+      if (loaded % step.y >= k.y.size()) continue;  // between the rows of two outputs
       filter_row(k, tile, s, y + loaded, x, ring + loaded % s.ring_rows * s.stride);
     }
     // Rows past the last row group hold old pixels; what is made of them is not written.
-    for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row + i) % s.ring_rows * s.stride;
+    for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = ring + (row * step.y + i) % s.ring_rows * s.stride;
     write_row_group(RowGroup<T>{k, tile, s, tile.out.y + row - made, group}, lines);
   }
   finish_stores(tile);

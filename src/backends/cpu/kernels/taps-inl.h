@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cstring>
 
 #include "backends/cpu/kernels/layout.h"
 #include "backends/cpu/kernels/row_io-inl.h"
@@ -29,6 +30,33 @@ HWY_INLINE void add_row(const T* row_a, const T* row_b, V w0, V w1, V w2, V w3, 
 
 template <int kIndex>
 inline constexpr std::integral_constant<int, kIndex> kOutput{};
+
+/// for_filtered_rows() where outputs lie `step` rows apart, and so share few inputs: output j begins with rows[j * step].
+template <class T, class Store>
+HWY_INLINE void for_rows_apart(const TapsOf<T>& taps, std::int64_t step, const T* const* rows, std::int64_t first, std::int64_t last,
+                               const Store& store) {
+  static_assert(kRowGroup == 4);
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const T* w = taps.weights.data();
+  const std::int64_t n = taps.size();
+  for (std::int64_t i = first; i < last; i += 2 * lanes) {
+    V a0 = hn::Zero(d), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const V weight = hn::Set(d, w[k]);
+      const auto at = [&](std::int64_t j, std::int64_t v) HWY_ATTR { return hn::LoadU(d, rows[j * step + k] + i + v); };
+      a0 = hn::MulAdd(at(0, 0), weight, a0), b0 = hn::MulAdd(at(0, lanes), weight, b0);
+      a1 = hn::MulAdd(at(1, 0), weight, a1), b1 = hn::MulAdd(at(1, lanes), weight, b1);
+      a2 = hn::MulAdd(at(2, 0), weight, a2), b2 = hn::MulAdd(at(2, lanes), weight, b2);
+      a3 = hn::MulAdd(at(3, 0), weight, a3), b3 = hn::MulAdd(at(3, lanes), weight, b3);
+    }
+    store(0, i, a0), store(0, i + lanes, b0);
+    store(1, i, a1), store(1, i + lanes, b1);
+    store(2, i, a2), store(2, i + lanes, b2);
+    store(3, i, a3), store(3, i + lanes, b3);
+  }
+}
 
 /// store(j, i, v): v = sum_k w[k] * (rows[j + k] + i), for the kRowGroup rows j and vectors i from `first` up to `last`, and
 /// up to one vector more.
@@ -194,6 +222,58 @@ HWY_INLINE void filter_columns(const TapsOf<T>& taps, int channels, const T* row
     const T* p = row + i;
     for (std::int64_t k = 0; k < n; ++k, p += channels) a = hn::MulAdd(hn::LoadU(d, p), hn::Set(d, w[k]), a);
     hn::StoreU(a, d, out + i);
+  }
+}
+
+/// out[i] = sum_k w[k] * inputs[k][i]. Touches whole vectors.
+template <class T>
+HWY_INLINE void filter_inputs(const TapsOf<T>& taps, const T* const* inputs, std::int64_t count, T* out) {
+  const Tag<T> d;
+  using V = hn::Vec<Tag<T>>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const T* w = taps.weights.data();
+  const std::int64_t n = taps.size();
+  std::int64_t i = 0;
+  for (; i + 8 * lanes <= count; i += 8 * lanes) {  // sums enough to hide the latency of a multiply-add
+    V s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const V weight = hn::Set(d, w[k]);
+      const T* p = inputs[k] + i;
+      const auto at = [&](std::int64_t v) HWY_ATTR { return hn::LoadU(d, p + v * lanes); };
+      s0 = hn::MulAdd(at(0), weight, s0), s1 = hn::MulAdd(at(1), weight, s1);
+      s2 = hn::MulAdd(at(2), weight, s2), s3 = hn::MulAdd(at(3), weight, s3);
+      s4 = hn::MulAdd(at(4), weight, s4), s5 = hn::MulAdd(at(5), weight, s5);
+      s6 = hn::MulAdd(at(6), weight, s6), s7 = hn::MulAdd(at(7), weight, s7);
+    }
+    T* o = out + i;
+    hn::StoreU(s0, d, o), hn::StoreU(s1, d, o + lanes), hn::StoreU(s2, d, o + 2 * lanes), hn::StoreU(s3, d, o + 3 * lanes);
+    o += 4 * lanes;
+    hn::StoreU(s4, d, o), hn::StoreU(s5, d, o + lanes), hn::StoreU(s6, d, o + 2 * lanes), hn::StoreU(s7, d, o + 3 * lanes);
+  }
+  for (; i < count; i += lanes) {  // what is left
+    V sum = hn::Zero(d);
+    for (std::int64_t k = 0; k < n; ++k) sum = hn::MulAdd(hn::LoadU(d, inputs[k] + i), hn::Set(d, w[k]), sum);
+    hn::StoreU(sum, d, out + i);
+  }
+}
+
+/// Pixels of a row, every `step`-th one together: pixel i is the (i / step)-th of part i % step. Parts lie `stride` numbers apart.
+template <int kChannels, class T>
+HWY_INLINE void split_row(const T* row, std::int64_t pixels, std::int64_t step, T* parts, std::int64_t stride) {
+  std::int64_t done = 0;
+  if constexpr (kChannels == 1 && HWY_TARGET != HWY_SCALAR) {
+    const Tag<T> d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    for (; step == 2 && done + 2 * lanes <= pixels; done += 2 * lanes) {
+      hn::Vec<Tag<T>> even, odd;
+      hn::LoadInterleaved2(d, row + done, even, odd);
+      hn::StoreU(even, d, parts + done / 2), hn::StoreU(odd, d, parts + stride + done / 2);
+    }
+  }
+  for (std::int64_t part = 0; part < step; ++part) {
+    T* out = parts + part * stride + done / step * kChannels;
+    for (std::int64_t i = done + part; i < pixels; i += step, out += kChannels)
+      std::memcpy(out, row + i * kChannels, kChannels * sizeof(T));
   }
 }
 
