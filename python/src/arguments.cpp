@@ -142,6 +142,35 @@ Kernel matrix_of(nb::handle weights, Normalization normalization) {
   return MatrixKernel{std::move(matrix)};
 }
 
+/// Adds the weights of lists within lists. All of one depth must have the same length.
+void add_weights(nb::handle value, std::size_t depth, BlockKernel& out) {
+  if (depth == out.extent.size()) {
+    out.weights.push_back(number(value, "weights"));
+    return;
+  }
+  if (!is_list(value) || PySequence_Size(value.ptr()) != out.extent[depth]) refuse("weights", "the rows have different lengths");
+  for (const nb::handle item : value) add_weights(item, depth + 1, out);
+}
+
+Kernel block_of(nb::handle weights, int depth, Normalization normalization) {
+  BlockKernel out{{}, {}, normalization};
+  nb::object first = nb::borrow(weights);
+  for (int i = 0; i < depth; ++i) {
+    out.extent.push_back(PySequence_Size(first.ptr()));
+    first = nb::object(first[0]);
+  }
+  add_weights(weights, 0, out);
+  return out;
+}
+
+/// Lists within lists, from the weight at `next` on.
+nb::object nested(const BlockKernel& kernel, std::size_t depth, std::size_t& next) {
+  if (depth == kernel.extent.size()) return nb::float_(kernel.weights[next++]);
+  nb::list out;
+  for (std::int64_t i = 0; i < kernel.extent[depth]; ++i) out.append(nested(kernel, depth + 1, next));
+  return out;
+}
+
 /// How deep lists lie in the value.
 int depth_of(nb::handle value) {
   if (!is_list(value)) return 0;
@@ -196,6 +225,11 @@ struct KernelArguments {
     }
     out["weights"] = rows;
     if (matrix.normalization == Normalization::unit_sum) out["normalize"] = true;
+  }
+  void operator()(const BlockKernel& kernel) const {
+    std::size_t next = 0;
+    out["weights"] = nested(kernel, 0, next);
+    if (kernel.normalization == Normalization::unit_sum) out["normalize"] = true;
   }
 };
 
@@ -269,7 +303,8 @@ Kernel convolve_of(nb::handle weights, nb::handle normalize) {
   const int depth = depth_of(weights);
   if (depth == 1) return SeparableKernel{{taps_of(weights, "weights")}, normalization, true};
   if (depth == 2) return matrix_of(weights, normalization);
-  refuse("weights", "a list of numbers, or of lists of numbers, is needed; for more than two axes see separable()");
+  if (depth > 2) return block_of(weights, depth, normalization);
+  refuse("weights", "a list of numbers, or of lists of numbers, is needed");
 }
 
 Kernel separable_of(nb::handle weights, nb::handle normalize) {
@@ -284,7 +319,7 @@ Kernel separable_of(nb::handle weights, nb::handle normalize) {
 }
 
 const char* function_name(const Kernel& kernel) {
-  constexpr std::array<const char*, 5> kNames{"gaussian", "box", "tent", "separable", "convolve"};
+  constexpr std::array<const char*, 6> kNames{"gaussian", "box", "tent", "separable", "convolve", "convolve"};
   const auto* gaussian = std::get_if<GaussianKernel>(&kernel);
   if (gaussian != nullptr && gaussian->amount) return "unsharp";
   const auto* separable = std::get_if<SeparableKernel>(&kernel);

@@ -86,6 +86,7 @@ struct KernelsOfAxes {
     return out;
   }
   std::vector<AxisKernel> operator()(const MatrixKernel&) const { throw std::logic_error("a matrix has no kernels of axes"); }
+  std::vector<AxisKernel> operator()(const BlockKernel&) const { throw std::logic_error("a block has no kernels of axes"); }
 };
 
 /// The same kind of kernel, for an axis that stays as it is.
@@ -151,6 +152,10 @@ double gain(const AxisKernel& kernel) {
 
 double gain(const Matrix& matrix) {
   return gain(matrix.weights, matrix.normalization);
+}
+
+double gain(const BlockKernel& block) {
+  return gain(block.weights, block.normalization);
 }
 
 AxisTaps all_weights(const AxisKernel& kernel) {

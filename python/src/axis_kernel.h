@@ -26,8 +26,8 @@ struct TapsAxis {
 };
 using AxisKernel = std::variant<GaussianAxis, BoxExtent, TentAxis, TapsAxis>;
 
-/// The kernels of so many axes. Not for a MatrixKernel, which has none of its own for each axis. Throws std::invalid_argument where a list
-/// of the request has another length.
+/// The kernels of so many axes. Not for a MatrixKernel or BlockKernel, which have none for each axis. Throws std::invalid_argument where a
+/// list of the request has another length.
 [[nodiscard]] std::vector<AxisKernel> axis_kernels(const Kernel& kernel, std::size_t axes);
 
 /// Whether the axis stays as it is.
@@ -37,6 +37,7 @@ using AxisKernel = std::variant<GaussianAxis, BoxExtent, TentAxis, TapsAxis>;
 /// How many times larger than the largest source a result can be.
 [[nodiscard]] double gain(const AxisKernel& kernel);
 [[nodiscard]] double gain(const Matrix& matrix);
+[[nodiscard]] double gain(const BlockKernel& block);
 
 /// Weights that the kernel is made of, to the last that float64 notices.
 [[nodiscard]] AxisTaps all_weights(const AxisKernel& kernel);

@@ -98,6 +98,12 @@ Preparer::Preparer(const Task& task) : task_(task) {
     changed_ = axes_;
     return;
   }
+  if (const auto* block = std::get_if<BlockKernel>(&task.request.kernel)) {
+    const std::string weights = "weights: a block of " + std::to_string(block->extent.size()) + " axes is for ";
+    if (!task.src.element.is_wide()) refuse(weights + "arrays of float64, int32 and uint32; others have separable()");
+    if (count != block->extent.size()) refuse(weights + "as many, not " + std::to_string(count));
+    return;
+  }
   kernels_ = axis_kernels(task.request.kernel, count);
   for (std::size_t i = 0; i < count; ++i) {
     if (!is_identity(kernels_[i])) changed_.push_back(axes_[i]);
@@ -347,6 +353,7 @@ Preparer::Place Preparer::written_place() const {
 /// How many times larger than its source a result can be.
 double Preparer::largest_gain() const {
   if (const auto* kernel = std::get_if<MatrixKernel>(&task_.request.kernel)) return gain(kernel->matrix);
+  if (const auto* kernel = std::get_if<BlockKernel>(&task_.request.kernel)) return gain(*kernel);
   double out = 1.0;
   for (const AxisKernel& kernel : kernels_) out *= gain(kernel);
   const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);

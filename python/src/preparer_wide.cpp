@@ -15,16 +15,30 @@ void check(const KernelSpec& kernel) {
   if (!status) throw std::invalid_argument(status.error().message);
 }
 
+WeightWindow normalized(WeightWindow window, Normalization normalization) {
+  if (normalization == Normalization::none) return window;
+  double sum = 0.0;
+  for (const double weight : window.weights) sum += weight;
+  if (sum == 0.0) throw std::invalid_argument("weights: they sum to zero");
+  for (double& weight : window.weights) weight /= sum;
+  return window;
+}
+
 /// The matrix has rows along the second axis.
 WeightWindow window_of(const Matrix& matrix, std::span<const std::size_t> axes, std::span<const BorderMode> modes, double border_value) {
-  WeightWindow out{{{axes[0], matrix.height, matrix.anchor.y, modes[0]}, {axes[1], matrix.width, matrix.anchor.x, modes[1]}},
-                   matrix.weights,
-                   border_value};
-  if (matrix.normalization == Normalization::none) return out;
-  double sum = 0.0;
-  for (const double weight : matrix.weights) sum += weight;
-  for (double& weight : out.weights) weight /= sum;
-  return out;
+  const WindowAxis y{axes[0], matrix.height, matrix.anchor.y, modes[0]};
+  const WindowAxis x{axes[1], matrix.width, matrix.anchor.x, modes[1]};
+  return normalized({{y, x}, matrix.weights, border_value}, matrix.normalization);
+}
+
+WeightWindow window_of(const BlockKernel& block, std::span<const std::size_t> axes, std::span<const BorderMode> modes,
+                       double border_value) {
+  WeightWindow out{{}, {block.weights.rbegin(), block.weights.rend()}, border_value};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t extent = block.extent[i];
+    out.axes.push_back({axes[i], extent, extent - 1 - extent / 2, modes[i]});
+  }
+  return normalized(std::move(out), block.normalization);
 }
 
 }  // namespace
@@ -33,9 +47,9 @@ WeightWindow window_of(const Matrix& matrix, std::span<const std::size_t> axes, 
 std::vector<WeightWindow> Preparer::windows() const {
   double border = border_value();
   if (const auto* kernel = std::get_if<MatrixKernel>(&task_.request.kernel)) {
-    check(kernel->matrix);
     return {window_of(kernel->matrix, axes_, modes_, border)};
   }
+  if (const auto* kernel = std::get_if<BlockKernel>(&task_.request.kernel)) return {window_of(*kernel, axes_, modes_, border)};
   std::vector<WeightWindow> out;
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     check(combine(&kernels_[i], nullptr));

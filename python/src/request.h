@@ -48,7 +48,15 @@ struct MatrixKernel {
   bool operator==(const MatrixKernel&) const = default;
 };
 
-using Kernel = std::variant<GaussianKernel, BoxKernel, TentKernel, SeparableKernel, MatrixKernel>;
+/// Weights for three axes or more at once, as they are given: those of a convolution. Its last axis runs along the last of them.
+struct BlockKernel {
+  std::vector<std::int64_t> extent;
+  std::vector<double> weights;
+  Normalization normalization = Normalization::none;
+  bool operator==(const BlockKernel&) const = default;
+};
+
+using Kernel = std::variant<GaussianKernel, BoxKernel, TentKernel, SeparableKernel, MatrixKernel, BlockKernel>;
 
 /// How a kernel is applied: what all functions have in common.
 struct Manner {

@@ -109,7 +109,7 @@ BLURS = [
     mollify.Blur.gaussian(3, order=(0, 1)), mollify.Blur.unsharp(3, 0.5, radius=9),
     mollify.Blur.box(2.5), mollify.Blur.box(size=4), mollify.Blur.box(size=(4, 5), origin=(1, -2)), mollify.Blur.tent((1, 2)),
     mollify.Blur.convolve([1, 2, 3], axes=0), mollify.Blur.convolve([[1, 2, 3], [4, 5, 6]], normalize=True),
-    mollify.Blur.separable([[1, 2, 3], [4, 5]]), mollify.Blur.separable([1, 2], normalize=True, channel_axis=None),
+    mollify.Blur.convolve([[[1, 2], [3, 4]]], normalize=True, axes=(0, 1, 2)), mollify.Blur.separable([[1, 2, 3], [4, 5]]), mollify.Blur.separable([1, 2], normalize=True, channel_axis=None),
 ]
 
 
@@ -119,7 +119,8 @@ def test_blurs_can_be_pickled_and_read(blur):
     assert eval(repr(blur), {"Blur": mollify.Blur}) == blur
     assert [other == blur for other in BLURS].count(True) == 1
     assert blur != "blur"
-    assert np.array_equal(pickle.loads(pickle.dumps(blur))(IMAGE), blur(IMAGE))
+    image = COLOURS.astype(float) if "(0, 1, 2)" in repr(blur) else IMAGE
+    assert np.array_equal(pickle.loads(pickle.dumps(blur))(image), blur(image))
 
 
 def test_a_plan_says_how():
@@ -151,6 +152,10 @@ def test_wide_numbers_are_summed_in_float64():
         assert plan.algorithm == "float64.taps" and plan.reach == [(3, 3), (0, 0)] and "600 sums in float64 of 7 weights" in str(plan)
         assert plan.error == pytest.approx(10 * 2.0**-53 * scale)
     image = np.zeros((20, 30))
+    with pytest.raises(ValueError, match="weights: a block of 3 axes is for as many, not 2"):
+        mollify.convolve(image, np.ones((3, 3, 3)))
+    with pytest.raises(ValueError, match="weights: they sum to zero"):
+        mollify.convolve(image, [[1, -1]], normalize=True)
     with pytest.raises(ValueError, match="max_error: "):
         mollify.gaussian(image, 2.0, max_error=1e-17)
     with pytest.raises(ValueError, match="device: arrays of float64"):

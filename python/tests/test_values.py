@@ -120,6 +120,20 @@ def test_matrices(data):
     assert reference.worst_error(result, exact, 0.0, abs(weights).sum(), image) <= promised * (1 + 1e-9)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_blocks_of_weights(data):
+    from scipy import ndimage
+    image = data.draw(arrays().filter(lambda a: a.ndim >= 3 and a.dtype.itemsize >= 4 and a.dtype != np.float32))
+    shape = data.draw(st.lists(st.integers(1, 4), min_size=3, max_size=3))
+    weights = np.random.default_rng(data.draw(st.integers(0, 99))).standard_normal(shape)
+    axes = sorted(data.draw(st.permutations(range(image.ndim)))[:3])
+    mode = data.draw(st.sampled_from(MODES))
+    blur = mollify.Blur.convolve(weights, axes=axes, mode=mode)
+    exact = ndimage.convolve(image.astype(float), weights, mode=mode, axes=axes)
+    assert reference.worst_error(blur(image), exact, 0.0, abs(weights).sum(), image) <= mollify.plan(blur, image).error * 2
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape, arguments", [
     ((300, 270), {}),
