@@ -233,6 +233,12 @@ struct KernelArguments {
   }
 };
 
+bool skips_nan(nb::handle value) {
+  const std::string name = PyUnicode_Check(value.ptr()) != 0 ? nb::cast<std::string>(value) : "";
+  if (name != "skip" && name != "propagate") refuse("nan", "\"propagate\" or \"skip\" is needed");
+  return name == "skip";
+}
+
 }  // namespace
 
 Manner manner_of(const MannerArguments& arguments) {
@@ -241,6 +247,9 @@ Manner manner_of(const MannerArguments& arguments) {
   if (!arguments.channel_axis.is_none()) out.channel_axis = integer(arguments.channel_axis, "channel_axis");
   out.mode = list_of(arguments.mode, "mode", mode_of);
   out.cval = number(arguments.cval, "cval");
+  out.skips_nan = skips_nan(arguments.nan);
+  out.has_alpha = truth(arguments.alpha, "alpha");
+  out.is_srgb = truth(arguments.srgb, "srgb");
   if (!arguments.max_error.is_none()) out.max_error = number_from_0(arguments.max_error, "max_error");
   if (!arguments.device.is_none()) {
     if (PyUnicode_Check(arguments.device.ptr()) == 0) refuse_type("device", "the name of a device", arguments.device);
@@ -339,6 +348,9 @@ nb::dict arguments_of(const Request& request) {
     out["mode"] = as_python(names);
   }
   if (manner.cval != usual.cval) out["cval"] = manner.cval;
+  if (manner.skips_nan) out["nan"] = "skip";
+  if (manner.has_alpha) out["alpha"] = true;
+  if (manner.is_srgb) out["srgb"] = true;
   if (manner.max_error) out["max_error"] = *manner.max_error;
   if (manner.device != usual.device) out["device"] = manner.device;
   if (manner.threads != usual.threads) out["threads"] = manner.threads;

@@ -15,6 +15,9 @@ struct MannerArguments {
   nb::handle channel_axis;
   nb::handle mode;
   nb::handle cval;
+  nb::handle nan;
+  nb::handle alpha;
+  nb::handle srgb;
   nb::handle max_error;
   nb::handle device;
   nb::handle threads;

@@ -51,23 +51,44 @@ bool is_empty(const Geometry& geometry) {
   return std::ranges::find(geometry.shape, 0) != geometry.shape.end();
 }
 
+/// A mask has the shape of the image, or that of one of its channels.
+Geometry mask_geometry(const Array& mask, const Geometry& image, const Manner& manner) {
+  Geometry out = mask.geometry();
+  if (out.element.kind != NumberKind::boolean && out.element != kBetweenRuns) {
+    throw nb::type_error(("mask: an array of bool or float32 is needed, not of " + out.element.name()).c_str());
+  }
+  if (manner.channel_axis && out.shape.size() + 1 == image.shape.size()) {  // the same for all channels
+    const auto count = static_cast<int>(image.shape.size());
+    const int axis = *manner.channel_axis < 0 ? *manner.channel_axis + count : *manner.channel_axis;
+    if (axis >= 0 && axis < count) {
+      out.shape.insert(out.shape.begin() + axis, image.shape[static_cast<std::size_t>(axis)]);
+      out.strides.insert(out.strides.begin() + axis, 0);
+    }
+  }
+  if (out.shape == image.shape) return out;
+  throw std::invalid_argument("mask: its shape is " + text_of(mask.geometry().shape) + ", that of image " + text_of(image.shape));
+}
+
 Task task_of(Request request, const Array& src, const Array& dst) {
-  return {std::move(request), src.geometry(), dst.geometry(), sharing_of(src, dst), src.is_aligned() && dst.is_aligned()};
+  return {std::move(request), src.geometry(), dst.geometry(), sharing_of(src, dst), src.is_aligned() && dst.is_aligned(), {}};
 }
 
 }  // namespace
 
-nb::object apply(Request request, nb::handle image, nb::handle out) {
+nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out) {
   const Array src(image, "image", Use::read);
   NewArray made;
   if (out.is_none()) made = new_array_like(image, src.geometry());
   const Array dst(out.is_none() ? made.object : out, "out", Use::write);
   check_out(src.geometry(), dst.geometry());
+  std::optional<Array> known;
+  if (!mask.is_none()) known.emplace(mask, "mask", Use::read);
   if (!is_empty(src.geometry())) {
-    const Task task = task_of(std::move(request), src, dst);
+    Task task = task_of(std::move(request), src, dst);
+    if (known) task.mask = mask_geometry(*known, src.geometry(), task.request.manner);
     const nb::gil_scoped_release release;
     std::unique_ptr<Prepared> prepared = take(task);
-    prepared->run(src.data(), dst.data());
+    prepared->run(src.data(), known ? known->data() : nullptr, dst.data());
     put_back(std::move(prepared));
   }
   return out.is_none() ? made.finished() : nb::borrow(out);

@@ -11,7 +11,7 @@
 namespace mollify::python {
 
 /// Blurs `image` into `out`, or into a new array of the same kind where that is None, and returns it.
-[[nodiscard]] nb::object apply(Request request, nb::handle image, nb::handle out);
+[[nodiscard]] nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out);
 /// How a blur of `image` into a new array would run.
 [[nodiscard]] Summary summary_of(const Request& request, nb::handle image);
 /// As Python would write it, such as "Blur.gaussian(sigma=3.0)".

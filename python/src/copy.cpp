@@ -42,6 +42,8 @@ CopyFunction conversion_of(bool is_to_between) {
 
 CopyFunction function_for(Element src, Element dst) {
   if (src == dst) return plain_copy(src.bits);
+  if (dst.bits == 64 && src.kind == NumberKind::boolean) return copy_axes<double, Truth>;
+  if (dst.bits == 64 && src == kBetweenRuns) return copy_axes<double, float>;
   const bool is_to_between = dst == dst.between();
   const Element other = is_to_between ? src : dst;
   switch (other.kind) {

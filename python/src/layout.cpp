@@ -12,8 +12,8 @@ constexpr std::int64_t kMostPixels = std::numeric_limits<std::int32_t>::max();  
 
 class Seer {
  public:
-  Seer(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element, bool wants_both)
-      : axes_(axes), src_element_(src_element), dst_element_(dst_element), is_used_(axes.size(), false) {
+  Seer(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element, bool wants_both, bool can_interleave)
+      : axes_(axes), src_element_(src_element), dst_element_(dst_element), can_interleave_(can_interleave), is_used_(axes.size(), false) {
     const auto is_single = [](const RunAxis& axis) { return !axis.is_blurred || axis.extent == 1; };
     prefers_single_ = wants_both && std::ranges::all_of(axes, is_single);
   }
@@ -55,7 +55,7 @@ class Seer {
       return;
     }
     const std::int64_t channels = axes_[nearest].extent;
-    if (channels <= 4) {
+    if (channels <= 4 && can_interleave_) {
       is_used_[nearest] = true;
       const std::optional<std::size_t> next = axis_at_distance(channels);
       if (next && axes_[*next].is_blurred && fits_row(axes_[*next].extent)) {
@@ -156,6 +156,7 @@ class Seer {
   std::span<const RunAxis> axes_;
   std::int64_t src_element_;
   std::int64_t dst_element_;
+  bool can_interleave_;
   std::vector<bool> is_used_;
   bool prefers_single_ = false;
   ImageLayout layout_;
@@ -163,9 +164,9 @@ class Seer {
 
 }  // namespace
 
-std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element,
-                                         bool wants_both) {
-  return Seer(axes, src_element, dst_element, wants_both).see();
+std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element, bool wants_both,
+                                         bool can_interleave) {
+  return Seer(axes, src_element, dst_element, wants_both, can_interleave).see();
 }
 
 std::vector<std::ptrdiff_t> packed_strides(std::span<const std::int64_t> shape, std::span<const std::size_t> order, std::int64_t element) {

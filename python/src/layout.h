@@ -32,9 +32,9 @@ struct ImageLayout {
 
 /// Sees the array as images that a run can blur along one or two of its axes, as many as it can; along none if no axis is blurred.
 /// Nothing where no axis has neighbouring elements in both the source and the destination. Sizes of elements are in bytes. `wants_both`
-/// says that one run must blur two axes, even if that makes many images of one element.
+/// says that one run must blur two axes, even if that makes many images of one element. Without `can_interleave` an image has one channel.
 [[nodiscard]] std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int64_t src_element, std::int64_t dst_element,
-                                                       bool wants_both);
+                                                       bool wants_both, bool can_interleave = true);
 
 /// Strides of an array without gaps whose axes lie in this order, the one of neighbouring elements first.
 [[nodiscard]] std::vector<std::ptrdiff_t> packed_strides(std::span<const std::int64_t> shape, std::span<const std::size_t> order,

@@ -28,6 +28,7 @@ struct Blur {
 constexpr const char* kMannerArguments =
     "axes: int | collections.abc.Sequence[int] | None = None, channel_axis: int | None = None, "
     "mode: pymollify._types.Mode | collections.abc.Sequence[pymollify._types.Mode] = 'nearest', cval: float = 0.0, "
+    "nan: typing.Literal['propagate', 'skip'] = 'propagate', alpha: bool = False, srgb: bool = False, "
     "max_error: float | None = None, device: str | None = None, threads: int | None = None";
 
 /// What is different from function to function. `Own` are its arguments beside the image and those that all have in common.
@@ -43,28 +44,32 @@ struct Function {
 template <class... Own, class... Annotations>
 void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>& function, const Annotations&... own) {
   const auto kernel = function.kernel;
-  const std::string call = std::string("def ") + function.name + "(image: pymollify._types.ArrayT, " + function.arguments + ", " +
-                           kMannerArguments + ", out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT";
+  const std::string call =
+      std::string("def ") + function.name + "(image: pymollify._types.ArrayT, " + function.arguments + ", " + kMannerArguments +
+      ", mask: pymollify._types.Array | None = None, out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT";
   const std::string make = std::string("def ") + function.name + "(" + function.arguments + ", " + kMannerArguments + ") -> Blur";
   const std::string make_summary =
       std::string("Prepares ") + function.name + "() for many calls. It takes the same arguments, without image and out.";
   module.def(
       function.name,
       [kernel](nb::handle image, Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval,
-               nb::handle max_error, nb::handle device, nb::handle threads, nb::handle out) {
-        return apply({kernel(arguments...), manner_of({axes, channel_axis, mode, cval, max_error, device, threads})}, image, out);
+               nb::handle nan, nb::handle alpha, nb::handle srgb, nb::handle max_error, nb::handle device, nb::handle threads,
+               nb::handle mask, nb::handle out) {
+        return apply({kernel(arguments...), manner_of({axes, channel_axis, mode, cval, nan, alpha, srgb, max_error, device, threads})},
+                     image, mask, out);
       },
       nb::sig(call.c_str()), function.summary, "image"_a, own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(),
-      "mode"_a = "nearest", "cval"_a = 0.0, "max_error"_a = nb::none(), "device"_a = nb::none(), "threads"_a = nb::none(),
-      "out"_a = nb::none());
+      "mode"_a = "nearest", "cval"_a = 0.0, "nan"_a = "propagate", "alpha"_a = false, "srgb"_a = false, "max_error"_a = nb::none(),
+      "device"_a = nb::none(), "threads"_a = nb::none(), "mask"_a = nb::none(), "out"_a = nb::none());
   blur.def_static(
       function.name,
-      [kernel](Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval, nb::handle max_error,
-               nb::handle device, nb::handle threads) {
-        return Blur{{kernel(arguments...), manner_of({axes, channel_axis, mode, cval, max_error, device, threads})}};
+      [kernel](Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval, nb::handle nan,
+               nb::handle alpha, nb::handle srgb, nb::handle max_error, nb::handle device, nb::handle threads) {
+        return Blur{{kernel(arguments...), manner_of({axes, channel_axis, mode, cval, nan, alpha, srgb, max_error, device, threads})}};
       },
       nb::sig(make.c_str()), make_summary.c_str(), own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(), "mode"_a = "nearest",
-      "cval"_a = 0.0, "max_error"_a = nb::none(), "device"_a = nb::none(), "threads"_a = nb::none());
+      "cval"_a = 0.0, "nan"_a = "propagate", "alpha"_a = false, "srgb"_a = false, "max_error"_a = nb::none(), "device"_a = nb::none(),
+      "threads"_a = nb::none());
 }
 
 void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
@@ -109,10 +114,11 @@ void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
 
 void define_blur(nb::class_<Blur>& blur) {
   blur.def(
-          "__call__", [](const Blur& self, nb::handle image, nb::handle out) { return apply(self.request, image, out); },
-          nb::sig("def __call__(self, image: pymollify._types.ArrayT, *, out: pymollify._types.ArrayT | None = None) -> "
-                  "pymollify._types.ArrayT"),
-          "image"_a, nb::kw_only(), "out"_a = nb::none())
+          "__call__",
+          [](const Blur& self, nb::handle image, nb::handle mask, nb::handle out) { return apply(self.request, image, mask, out); },
+          nb::sig("def __call__(self, image: pymollify._types.ArrayT, *, mask: pymollify._types.Array | None = None, "
+                  "out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT"),
+          "image"_a, nb::kw_only(), "mask"_a = nb::none(), "out"_a = nb::none())
       .def("__repr__", [](const Blur& self) { return text_of(self.request); })
       .def(
           "__eq__", [](const Blur& self, nb::handle other) { return nb::isinstance<Blur>(other) && self == nb::cast<const Blur&>(other); },

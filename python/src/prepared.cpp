@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <list>
 #include <mutex>
 #include <numeric>
@@ -83,12 +84,17 @@ Summary Prepared::summary() const {
     } else if (const auto* sums = std::get_if<DirectSums>(&step.work)) {
       add_to(out, *sums);
     } else {
-      const bool is_copy = std::holds_alternative<Copy>(step.work);
-      out.explanation += is_copy ? "copy from " + step.from.element.name() + " to " + step.to.element.name() : "sum of image and blur";
-      out.explanation += "\n";
+      out.explanation += name_of(step) + "\n";
     }
   }
   return out;
+}
+
+std::string Prepared::name_of(const Step& step) {
+  if (std::holds_alternative<Copy>(step.work)) return "copy from " + step.from.element.name() + " to " + step.to.element.name();
+  if (std::holds_alternative<Fill>(step.work)) return "mask of ones";
+  if (std::holds_alternative<Weigh>(step.work)) return "product of image and mask";
+  return std::holds_alternative<Divide>(step.work) ? "quotient of the blurs of image and mask" : "sum of image and blur";
 }
 
 void Prepared::add_to(Summary& summary, const Run& run) {
@@ -124,12 +130,23 @@ void Prepared::add_to(Summary& summary, const DirectSums& sums) {
   summary.explanation += "\n";
 }
 
-void Prepared::run(const std::byte* src, std::byte* dst) {
+void Prepared::run(const std::byte* src, const std::byte* mask, std::byte* dst) {
   allocate();
+  const auto memory_of = [&](const Place& place) -> std::byte* {
+    switch (place.whose) {
+      case Place::Whose::source:
+        return const_cast<std::byte*>(src);  // no step writes there
+      case Place::Whose::mask:
+        return const_cast<std::byte*>(mask);
+      case Place::Whose::destination:
+        return dst;
+      case Place::Whose::own:
+        break;
+    }
+    return memory_[place.index].get();
+  };
   for (Step& step : steps_) {
-    const std::byte* from = step.from.whose == Place::Whose::source ? src : memory_[step.from.index].get();
-    std::byte* to = step.to.whose == Place::Whose::destination ? dst : memory_[step.to.index].get();
-    std::visit([&](auto& todo) { work(step, todo, from, to); }, step.work);
+    std::visit([&](auto& todo) { work(step, todo, memory_of(step.from), memory_of(step.to)); }, step.work);
   }
 }
 
@@ -147,12 +164,53 @@ void sharpen_packed(double amount, const std::byte* from, std::byte* to, std::in
   for (std::int64_t i = 0; i < count; ++i) image[i] += factor * (image[i] - blurred[i]);
 }
 
+template <class Number>
+void fill_packed(double value, std::byte* to, std::int64_t count) {
+  std::fill_n(reinterpret_cast<Number*>(to), count, static_cast<Number>(value));
+}
+
+template <class Number>
+void weigh_packed(bool skips_nan, std::byte* from, std::byte* to, std::int64_t count) {
+  auto* weight = reinterpret_cast<Number*>(from);
+  auto* image = reinterpret_cast<Number*>(to);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (weight[i] == Number(0) || (skips_nan && std::isnan(image[i]))) {
+      weight[i] = image[i] = Number(0);
+    } else {
+      image[i] *= weight[i];
+    }
+  }
+}
+
+template <class Number>
+void divide_packed(double least, double otherwise, const std::byte* from, std::byte* to, std::int64_t count) {
+  const auto* weight = reinterpret_cast<const Number*>(from);
+  auto* image = reinterpret_cast<Number*>(to);
+  for (std::int64_t i = 0; i < count; ++i) image[i] = weight[i] > Number(least) ? image[i] / weight[i] : Number(otherwise);
+}
+
 }  // namespace
 
 void Prepared::work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : task_.src.shape) count *= extent;
-  (step.to.element.is_wide() ? sharpen_packed<double> : sharpen_packed<float>)(sharpen.amount, from, to, count);
+  (step.to.element.is_wide() ? sharpen_packed<double> : sharpen_packed<float>)(sharpen.amount, from, to, elements());
+}
+
+void Prepared::work(const Step& step, const Fill& fill, const std::byte* /*from*/, std::byte* to) const {
+  (step.to.element.is_wide() ? fill_packed<double> : fill_packed<float>)(fill.value, to, elements());
+}
+
+void Prepared::work(const Step& step, const Weigh& weigh, std::byte* from, std::byte* to) const {
+  (step.to.element.is_wide() ? weigh_packed<double> : weigh_packed<float>)(weigh.skips_nan, from, to, elements());
+}
+
+void Prepared::work(const Step& step, const Divide& divide, const std::byte* from, std::byte* to) const {
+  (step.to.element.is_wide() ? divide_packed<double> : divide_packed<float>)(divide.least, divide.otherwise, from, to, elements());
+}
+
+std::int64_t Prepared::elements() const {
+  std::int64_t out = 1;
+  for (const std::int64_t extent : task_.src.shape) out *= extent;
+  return out;
 }
 
 void Prepared::work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to) const {

@@ -28,7 +28,8 @@ struct Task {
   Geometry src;
   Geometry dst;
   Sharing sharing = Sharing::none;
-  bool is_aligned = true;  ///< Whether every element of both lies at a multiple of its size.
+  bool is_aligned = true;        ///< Whether every element of both lies at a multiple of its size.
+  std::optional<Geometry> mask;  ///< what says how far an element is known, of bool or float32
   bool operator==(const Task&) const = default;
 };
 
@@ -61,14 +62,14 @@ class Prepared {
   void release_memory();
   [[nodiscard]] Summary summary() const;
   /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error and std::bad_alloc.
-  void run(const std::byte* src, std::byte* dst);
+  void run(const std::byte* src, const std::byte* mask, std::byte* dst);
 
  private:
   friend class Preparer;
 
   /// An array that a step reads or writes: the caller's, or one in between.
   struct Place {
-    enum class Whose : std::uint8_t { source, destination, own } whose;
+    enum class Whose : std::uint8_t { source, mask, destination, own } whose;
     std::size_t index = 0;  ///< of own memory
     Element element;
     std::vector<std::ptrdiff_t> strides;
@@ -86,12 +87,26 @@ class Prepared {
   struct Sharpen {
     double amount;
   };
+  /// Sets all packed numbers of `to` to one value.
+  struct Fill {
+    double value;
+  };
+  /// Multiplies `to`, an image, by `from`, how far its elements are known. Both are packed, and of the numbers between runs.
+  struct Weigh {
+    bool skips_nan;  ///< whether both become 0 where the image is NaN
+  };
+  /// Divides `to` by `from`, both blurred. Where `from` is not above `least`, the result is `otherwise`.
+  struct Divide {
+    double least;
+    double otherwise;
+  };
   struct Step {
     Place from;
     Place to;
-    std::variant<Copy, Run, DirectSums, Sharpen> work;
+    std::variant<Copy, Run, DirectSums, Sharpen, Fill, Weigh, Divide> work;
   };
 
+  [[nodiscard]] static std::string name_of(const Step& step);
   static void add_to(Summary& summary, const Run& run);
   static void add_to(Summary& summary, const DirectSums& sums);
   void allocate();
@@ -99,6 +114,10 @@ class Prepared {
   void work(const Step& step, Run& run, const std::byte* from, std::byte* to) const;
   void work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to) const;
   void work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const;
+  void work(const Step& step, const Fill& fill, const std::byte* from, std::byte* to) const;
+  void work(const Step& step, const Weigh& weigh, std::byte* from, std::byte* to) const;
+  void work(const Step& step, const Divide& divide, const std::byte* from, std::byte* to) const;
+  [[nodiscard]] std::int64_t elements() const;
 
   Task task_;
   std::vector<Step> steps_;

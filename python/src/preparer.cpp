@@ -5,6 +5,7 @@
 #include <iterator>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "devices.h"
 #include "error_budget.h"
@@ -93,6 +94,8 @@ Preparer::Preparer(const Task& task) : task_(task) {
   const std::size_t count = axes_.size();
   modes_ = spread(task.request.manner.mode, count, "mode");
   check_border();
+  check_alpha();
+  if (is_masked()) check_mask();
   if (is_matrix()) {
     if (count != 2) refuse("weights: a matrix is for 2 axes, not " + std::to_string(count));
     changed_ = axes_;
@@ -113,18 +116,17 @@ Preparer::Preparer(const Task& task) : task_(task) {
 void Preparer::find_axes() {
   const Manner& manner = task_.request.manner;
   const std::size_t dimensions = task_.src.shape.size();
-  std::optional<std::size_t> channel;
-  if (manner.channel_axis) channel = axis_number(*manner.channel_axis, dimensions, "channel_axis");
+  if (manner.channel_axis) channel_axis_ = axis_number(*manner.channel_axis, dimensions, "channel_axis");
   if (!manner.axes) {
     for (std::size_t axis = 0; axis < dimensions; ++axis) {
-      if (axis != channel) axes_.push_back(axis);
+      if (axis != channel_axis_) axes_.push_back(axis);
     }
     return;
   }
   for (const int given : *manner.axes) {
     const std::size_t axis = axis_number(given, dimensions, "axes");
     if (contains(axes_, axis)) refuse("axes: axis " + std::to_string(axis) + " is named twice");
-    if (axis == channel) refuse("axes: axis " + std::to_string(axis) + " is the channel_axis");
+    if (axis == channel_axis_) refuse("axes: axis " + std::to_string(axis) + " is the channel_axis");
     axes_.push_back(axis);
   }
 }
@@ -139,6 +141,22 @@ void Preparer::check_border() const {
   if (!element.is_floating() && (cval != std::floor(cval) || cval < element.smallest() || cval > element.largest())) {
     refuse("cval: an array of " + element.name() + " cannot hold " + std::to_string(cval));
   }
+}
+
+void Preparer::check_alpha() const {
+  const Manner& manner = task_.request.manner;
+  if (!manner.has_alpha && !manner.is_srgb) return;
+  const std::string argument = manner.has_alpha ? "alpha: " : "srgb: ";
+  const Element element = task_.src.element;
+  if (!element.is_native() && element.kind != NumberKind::brain_floating) {
+    refuse(argument + "arrays of uint8, uint16 and floats of up to 32 bits are needed, not of " + element.name());
+  }
+  const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
+  if (gaussian != nullptr && gaussian->amount) refuse(argument + "unsharp() takes numbers as they are");
+  if (!manner.has_alpha) return;
+  if (!channel_axis_) refuse("alpha: channel_axis must say which axis has alpha last");
+  const std::int64_t channels = task_.src.shape[*channel_axis_];
+  if (channels != 2 && channels != 4) refuse("alpha: 2 or 4 channels are needed, not " + std::to_string(channels));
 }
 
 double Preparer::border_value() const {
@@ -158,7 +176,14 @@ std::optional<ImageLayout> Preparer::layout_of(const Place& from, const Place& t
   for (std::size_t i = 0; i < task_.src.shape.size(); ++i) {
     axes.push_back({task_.src.shape[i], from.strides[i], to.strides[i], contains(blurred, i)});
   }
-  return see_as_images(axes, from.element.bytes(), to.element.bytes(), is_matrix());
+  if (!task_.request.manner.has_alpha) return see_as_images(axes, from.element.bytes(), to.element.bytes(), is_matrix());
+  // The channels of a pixel stay together.
+  RunAxis& pixel = axes[*channel_axis_];
+  if (pixel.src_stride != from.element.bytes() || pixel.dst_stride != to.element.bytes()) return std::nullopt;
+  const std::int64_t channels = std::exchange(pixel.extent, 1);
+  std::optional<ImageLayout> out = see_as_images(axes, channels * from.element.bytes(), channels * to.element.bytes(), is_matrix(), false);
+  if (out) out->channels = static_cast<int>(channels);
+  return out;
 }
 
 /// The runs that lead from one place to the other; nothing if it takes an array in another order.
@@ -212,7 +237,9 @@ Preparer::Steps Preparer::find_steps(const Place& source, const Place& destinati
       return std::move(*steps);
     }
   }
-  Axes order(changed.rbegin(), changed.rend());
+  Axes order;
+  if (task_.request.manner.has_alpha) order.push_back(*channel_axis_);
+  order.insert(order.end(), changed.rbegin(), changed.rend());
   for (const std::size_t axis : order_of(destination.strides)) {
     if (!contains(order, axis)) order.push_back(axis);
   }
@@ -260,6 +287,8 @@ BlurSpec Preparer::spec_of(const ImageLayout& layout, double border_value) const
   if (layout.x_axis) spec.border.mode.x = modes_[number_of(*layout.x_axis)];
   if (layout.y_axis) spec.border.mode.y = modes_[number_of(*layout.y_axis)];
   spec.border.value.fill(border_value);
+  if (task_.request.manner.has_alpha) spec.alpha = AlphaMode::premultiply;
+  if (task_.request.manner.is_srgb) spec.transfer = TransferFunction::srgb;
   return spec;
 }
 
@@ -282,7 +311,7 @@ double Preparer::make_run(Step& step, const BlurSpec& spec, const Device& device
 
 /// Makes the runs of steps that follow one another. Returns the error of their result, where `allowed` is the largest, in the library's
 /// units.
-double Preparer::make_runs(Steps& steps, double allowed) const {
+double Preparer::make_runs(Steps& steps, double allowed, double border_value) const {
   const Manner& manner = task_.request.manner;
   const Device device = open_device(manner.device, manner.threads);
   std::vector<std::pair<Step*, const ImageLayout*>> runs;
@@ -294,7 +323,7 @@ double Preparer::make_runs(Steps& steps, double allowed) const {
     gains.push_back(gain_of(run->layout));
   }
   const ErrorBudget budget(allowed, gains, reads_integers());
-  double border = border_value();  // blurred by the runs before
+  double border = border_value;  // blurred by the runs before
   double error = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& [step, layout] = runs[i];
@@ -389,6 +418,8 @@ void Preparer::prepare(Prepared& out) const {
   const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
   if (gaussian != nullptr && gaussian->amount) {
     out.error_ = prepare_sharpening(*gaussian->amount, allowed, out) * unit;
+  } else if (is_masked()) {
+    out.error_ = prepare_masked(allowed, out) * unit;
   } else {
     Steps steps = find_steps(read_place(), written_place(), changed_);
     out.error_ = make_runs(steps, allowed) * unit;

@@ -20,6 +20,8 @@ enum Memory : std::size_t {
   kBlurred,
   kConvertedSource,
   kConvertedResult,
+  kWeights,
+  kBlurredWeights,
   kMemories
 };
 
@@ -39,6 +41,7 @@ class Preparer {
   [[nodiscard]] bool is_matrix() const { return std::holds_alternative<MatrixKernel>(task_.request.kernel); }
   void find_axes();
   void check_border() const;
+  void check_alpha() const;
   [[nodiscard]] double border_value() const;
 
   [[nodiscard]] Place source() const { return {Place::Whose::source, 0, task_.src.element, task_.src.strides}; }
@@ -58,9 +61,18 @@ class Preparer {
   [[nodiscard]] double sum_of(const ImageLayout& layout) const;
   [[nodiscard]] BlurSpec spec_of(const ImageLayout& layout, double border_value) const;
   [[nodiscard]] double make_run(Step& step, const BlurSpec& spec, const Device& device) const;
-  [[nodiscard]] double make_runs(Steps& steps, double allowed) const;
+  [[nodiscard]] double make_runs(Steps& steps, double allowed) const { return make_runs(steps, allowed, border_value()); }
+  [[nodiscard]] double make_runs(Steps& steps, double allowed, double border_value) const;
   static void add(Steps steps, Prepared& out);
   [[nodiscard]] double prepare_sharpening(double amount, double allowed, Prepared& out) const;
+  // Known and unknown elements.
+  [[nodiscard]] bool is_masked() const { return task_.mask || task_.request.manner.skips_nan; }
+  void check_mask() const;
+  void add_weights(const Place& weights, Prepared& out) const;
+  [[nodiscard]] Step division(const Place& weights, const Place& image, double error) const;
+  [[nodiscard]] double prepare_masked(double allowed, Prepared& out) const;
+  [[nodiscard]] double prepare_wide_masked(Prepared& out) const;
+
   [[nodiscard]] double largest_gain() const;
   [[nodiscard]] double unit_of_errors() const;
   [[nodiscard]] double allowed_error() const;
@@ -68,14 +80,16 @@ class Preparer {
 
   // Numbers that are summed in float64.
   void prepare_wide(Prepared& out) const;
-  [[nodiscard]] std::vector<WeightWindow> windows() const;
-  [[nodiscard]] double add_sums(Place from, const Place& to, Prepared& out) const;
+  [[nodiscard]] double prepare_wide_sharpening(double amount, Prepared& out) const;
+  [[nodiscard]] std::vector<WeightWindow> windows(double border_value) const;
+  [[nodiscard]] double add_sums(Place from, const Place& to, double border_value, Prepared& out) const;
 
   const Task& task_;
   Axes axes_;                        // that the request blurs, in its order
   std::vector<AxisKernel> kernels_;  // of these axes; none for a matrix
   std::vector<BorderMode> modes_;    // of these axes
   Axes changed_;                     // those axes that do not stay as they are
+  std::optional<std::size_t> channel_axis_;
 };
 
 }  // namespace mollify::python

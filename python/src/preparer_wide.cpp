@@ -44,8 +44,8 @@ WeightWindow window_of(const BlockKernel& block, std::span<const std::size_t> ax
 }  // namespace
 
 /// What is summed in each run. Beyond a constant border is its value, blurred by the runs before.
-std::vector<WeightWindow> Preparer::windows() const {
-  double border = border_value();
+std::vector<WeightWindow> Preparer::windows(double border_value) const {
+  double border = border_value;
   if (const auto* kernel = std::get_if<MatrixKernel>(&task_.request.kernel)) {
     return {window_of(kernel->matrix, axes_, modes_, border)};
   }
@@ -61,8 +61,8 @@ std::vector<WeightWindow> Preparer::windows() const {
 }
 
 /// A run for each window, and copies where the caller's arrays share memory. Returns a bound of the relative error.
-double Preparer::add_sums(Place from, const Place& to, Prepared& out) const {
-  const std::vector<WeightWindow> todo = windows();
+double Preparer::add_sums(Place from, const Place& to, double border_value, Prepared& out) const {
+  const std::vector<WeightWindow> todo = windows(border_value);
   const Element between = task_.src.element.between();
   const std::vector<std::size_t> order = order_of(to.strides);
   const bool is_direct = from.whose == Place::Whose::source && to.whose == Place::Whose::destination;
@@ -85,6 +85,18 @@ double Preparer::add_sums(Place from, const Place& to, Prepared& out) const {
   return error;
 }
 
+double Preparer::prepare_wide_sharpening(double amount, Prepared& out) const {
+  const Element between = task_.src.element.between();
+  const std::vector<std::size_t> order = order_of(task_.dst.strides);
+  const Place image = own_place(kSharpened, between, order);
+  const Place blurred = own_place(kBlurred, between, order);
+  out.steps_.push_back({source(), image, Prepared::Copy{}});
+  const double error = add_sums(image, blurred, border_value(), out) + std::ldexp(3.0, -53);
+  out.steps_.push_back({blurred, image, Prepared::Sharpen{amount}});
+  out.steps_.push_back({image, destination(), Prepared::Copy{}});
+  return error;
+}
+
 void Preparer::prepare_wide(Prepared& out) const {
   const Element element = task_.src.element;
   const Manner& manner = task_.request.manner;
@@ -94,15 +106,11 @@ void Preparer::prepare_wide(Prepared& out) const {
   double error = 0.0;
   const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
   if (gaussian != nullptr && gaussian->amount) {
-    const std::vector<std::size_t> order = order_of(task_.dst.strides);
-    const Place image = own_place(kSharpened, element.between(), order);
-    const Place blurred = own_place(kBlurred, element.between(), order);
-    out.steps_.push_back({source(), image, Prepared::Copy{}});
-    error = add_sums(image, blurred, out) + std::ldexp(3.0, -53);
-    out.steps_.push_back({blurred, image, Prepared::Sharpen{*gaussian->amount}});
-    out.steps_.push_back({image, destination(), Prepared::Copy{}});
+    error = prepare_wide_sharpening(*gaussian->amount, out);
+  } else if (is_masked()) {
+    error = prepare_wide_masked(out);
   } else {
-    error = add_sums(source(), destination(), out);
+    error = add_sums(source(), destination(), border_value(), out);
   }
   out.error_ = error * unit_of_errors();
   if (manner.max_error.value_or(0.0) > 0.0 && out.error_ > *manner.max_error) {

@@ -64,6 +64,9 @@ struct Manner {
   std::optional<int> channel_axis;
   PerArrayAxis<BorderMode> mode{BorderMode::clamp};
   double cval = 0.0;
+  bool skips_nan = false;  ///< whether NaN is left out of the mean, instead of making it NaN
+  bool has_alpha = false;  ///< whether the last number along channel_axis says how much of the others there is
+  bool is_srgb = false;    ///< whether numbers are decoded to linear light
   std::optional<double> max_error;
   std::string device = "cpu";
   std::int32_t threads = 0;  ///< 0: one for each hardware thread
