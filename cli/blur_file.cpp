@@ -1,19 +1,14 @@
 #include "blur_file.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <new>
 #include <utility>
 
-#include "atomic_file.h"
-#include "failure.h"
+#include "file_failure.h"
 #include "files/masks.h"
 #include "files/memory_limit.h"
 #include "files/orientation.h"
@@ -21,6 +16,7 @@
 #include "page_blur.h"
 #include "page_stream.h"
 #include "parse.h"
+#include "result_sink.h"
 #include "strip_pipeline.h"
 
 namespace mollify::cli {
@@ -40,61 +36,6 @@ class Stopwatch {
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-class ResultSink : public files::ByteSink {
- public:
-  virtual void commit() {}
-};
-
-/// A file that appears under its name when it is complete.
-class FileSink final : public ResultSink {
- public:
-  FileSink(const std::string& path, bool replaces) : file_(path, replaces) {}
-  [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(file_.size()); }
-  void write_at(std::int64_t offset, std::span<const std::uint8_t> bytes) override {
-    file_.write(bytes.data(), bytes.size(), offset);
-    file_.check();
-  }
-  [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override {
-    return file_.read(into.data(), into.size(), offset);
-  }
-  void commit() override { file_.commit(); }
-
- private:
-  AtomicFile file_;
-};
-
-/// A file that is open.
-class OpenFileSink final : public ResultSink {
- public:
-  OpenFileSink(std::string name, int descriptor) : name_(std::move(name)), descriptor_(descriptor) {}
-  [[nodiscard]] std::int64_t size() const override {
-    struct stat status {};
-    return ::fstat(descriptor_, &status) == 0 ? status.st_size : 0;
-  }
-  void write_at(std::int64_t offset, std::span<const std::uint8_t> bytes) override {
-    for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t n = ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, offset + static_cast<std::int64_t>(done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail(fmt::format("{}: cannot be written: {}", name_, std::strerror(errno)));
-      done += static_cast<std::size_t>(n);
-    }
-  }
-  [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<std::uint8_t> into) override {
-    std::size_t done = 0;
-    while (done < into.size()) {
-      const ssize_t n = ::pread(descriptor_, into.data() + done, into.size() - done, offset + static_cast<std::int64_t>(done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) break;
-      done += static_cast<std::size_t>(n);
-    }
-    return done;
-  }
-
- private:
-  std::string name_;
-  int descriptor_;
 };
 
 FileFormat result_format(const BlurFiles& files) {
@@ -211,7 +152,7 @@ class FileBlur {
     return value_or_fail(blurrer_.plan({}, image, image), files_.in).reach;
   }
 
-  [[nodiscard]] bool fits(const PageWork& work) const { return needed_bytes(work) <= request_.memory_bytes && !must_stream(); }
+  [[nodiscard]] bool fits(const PageWork& work) const { return needed_bytes(work) <= request_.memory_bytes && strip_rows_as_asked() == 0; }
 
   void run_pages() {
     for (std::size_t i = 0; i < plan_.pages.size(); ++i) fits(plan_.pages[i]) ? run_page(i) : stream_page(i);
@@ -280,7 +221,7 @@ class FileBlur {
     if (work.turns) fail_to_stream(work, "it is turned upright");
     // A few bytes can ask for a result that fills the disk: a window with hardly a pixel in it, tiles that are left out.
     constexpr std::int64_t kMostForAByte = 20000;
-    if (work.blurred.row_bytes() / kMostForAByte * work.blurred.height > file_bytes_ && !must_stream())
+    if (work.blurred.row_bytes() / kMostForAByte * work.blurred.height > file_bytes_ && strip_rows_as_asked() == 0)
       fail_to_stream(work, fmt::format("its {} bytes are too few for so many pixels", file_bytes_));
     auto blur = std::make_unique<PageBlur>(files_.in, blurrer_, request_, work, report_);
     if (const Status ready = blur->prepare_strips(); !ready) fail_to_stream(work, one_line(ready.error()));
@@ -399,29 +340,12 @@ ComponentType parse_component_type(const std::string& text) {
   return {row.bits == 16 ? files::NumberType::f16 : files::NumberType::f32, row.channels};
 }
 
-namespace {
-
-template <class Work>
-BlurReport with_name(const std::string& in, const Work& work) {
-  try {
-    return work();
-  } catch (const files::MemoryError& error) {
-    fail_for_memory(fmt::format("{}: {}; --memory sets how much", in, error.what()));
-  } catch (const files::FileError& error) {
-    fail(fmt::format("{}: {}", in, error.what()));
-  } catch (const std::bad_alloc&) {
-    fail_for_memory(fmt::format("{}: not enough memory", in));
-  }
-}
-
-}  // namespace
-
 BlurReport examine_file(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer) {
-  return with_name(files.in, [&] { return FileBlur(files, request, blurrer).examine(); });
+  return with_name_of_file(files.in, [&] { return FileBlur(files, request, blurrer).examine(); });
 }
 
 BlurReport blur_file(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer) {
-  return with_name(files.in, [&] { return FileBlur(files, request, blurrer).run(); });
+  return with_name_of_file(files.in, [&] { return FileBlur(files, request, blurrer).run(); });
 }
 
 }  // namespace mollify::cli

@@ -11,6 +11,7 @@ namespace mollify::cli {
 // one that throws Failure ends the tool with that line and exit code. Results go to stdout, complaints to stderr.
 // Option structs live in a std::shared_ptr that the callback captures, since they must outlive the registration.
 void add_blur(Command& app);
+void add_pyramid(Command& app);
 void add_plan(Command& app);
 void add_list(Command& app);
 void add_verify(Command& app);

@@ -46,6 +46,7 @@ class StripBlur {
   /// From here on a stream makes the strips, which have to come from top to bottom. False where there is none for this blur.
   [[nodiscard]] bool open_stream();
   void close_stream() { stream_.reset(); }
+  [[nodiscard]] const Stream& stream() const { return *stream_; }
 
   /// The rows of the source that these rows of the result need: of a stream that has not begun, in addition to those before.
   [[nodiscard]] files::RowRange source_rows(files::RowRange rows) const;

@@ -24,6 +24,7 @@ constexpr const char* kExamples =
 #ifdef MOLLIFY_IMAGE_FILES
     R"(  mollify blur photo.jpg soft.jpg --gaussian 3        blur one image
   mollify blur *.png -o blurred --box 5               blur many into a folder
+  mollify pyramid scan.tif slide.ome.tif              a picture and its smaller copies
 )"
 #endif
     R"(  mollify plan 3840x2160 rgba8 --gaussian 12          how it would run, and why so
@@ -60,6 +61,7 @@ int run(int argc, char** argv) {
   CommandLine tool("mollify", "mollify blurs images, fast and within an error that you set.", "mollify " + std::string(mollify::version()));
 #ifdef MOLLIFY_IMAGE_FILES
   add_blur(tool);
+  add_pyramid(tool);
 #endif
   add_plan(tool);
   add_list(tool);

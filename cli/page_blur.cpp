@@ -160,6 +160,10 @@ bool PageBlur::open_streams() {
   return false;
 }
 
+const Stream& PageBlur::stream() const {
+  return parts_.front().strips->stream();
+}
+
 void PageBlur::close_streams() {
   for (Part& part : parts_) part.strips->close_stream();
   is_stream_ = false;

@@ -34,6 +34,8 @@ class PageBlur {
   [[nodiscard]] Status prepare_strips();
   /// Whether strips need only the rows of the source that those before them did not need.
   [[nodiscard]] bool is_stream() const { return is_stream_; }
+  /// How far it is, where it is one. All parts of the page are as far as each other.
+  [[nodiscard]] const Stream& stream() const;
   /// From here on strips are windows, which take longer. They need less memory where strips are low.
   void close_streams();
   /// The rows of the source that these rows of the result need.

@@ -29,23 +29,19 @@ std::int64_t whole_tiles(std::int64_t rows, std::int32_t tile_height) {
   return tile_height > 0 && rows > tile_height ? rows - rows % tile_height : rows;
 }
 
+}  // namespace
+
 #ifdef MOLLIFY_TEST_HOOKS
-/// MOLLIFY_TEST_STRIP_ROWS=7: pages are streamed in strips of so many rows, so that small pictures have many of them. 0: not set.
-std::int32_t rows_as_asked() {
+// MOLLIFY_TEST_STRIP_ROWS=7, so that small pictures have many strips.
+std::int32_t strip_rows_as_asked() {
   const char* rows = std::getenv("MOLLIFY_TEST_STRIP_ROWS");
   return rows == nullptr ? 0 : std::max(std::atoi(rows), 1);
 }
 #else
-constexpr std::int32_t rows_as_asked() {
+std::int32_t strip_rows_as_asked() {
   return 0;
 }
 #endif
-
-}  // namespace
-
-bool must_stream() {
-  return rows_as_asked() > 0;
-}
 
 StripPlan::StripPlan(const std::string& path, PageBlur& blur, const files::Page& result, const CodecNeeds& codecs,
                      std::int64_t memory_bytes) {
@@ -68,7 +64,7 @@ StripPlan::StripPlan(const std::string& path, PageBlur& blur, const files::Page&
     (bytes(middle) <= memory_bytes ? fits : above) = middle;
   }
   fits = whole_tiles(fits, result.tile_height);
-  rows_ = rows_as_asked() > 0 ? std::min(rows_as_asked(), result.height) : static_cast<std::int32_t>(fits);
+  rows_ = strip_rows_as_asked() > 0 ? std::min(strip_rows_as_asked(), result.height) : static_cast<std::int32_t>(fits);
   source_buffers_ = blur.source_buffers(rows_);
   add_strips(blur, result.height);
 }

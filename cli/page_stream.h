@@ -12,8 +12,8 @@
 
 namespace mollify::cli {
 
-/// Whether a test asks for strips of pages that fit into memory.
-[[nodiscard]] bool must_stream();
+/// Rows of strips, where a test asks for strips of pages that fit into memory. 0: it does not.
+[[nodiscard]] std::int32_t strip_rows_as_asked();
 
 /// Memory that reading and writing take in addition to the rows of a page.
 struct CodecNeeds {

@@ -112,7 +112,8 @@ struct WriteOptions {
 class Writer {
  public:
   virtual ~Writer() = default;
-  /// Rows [y, y + count) of a page. Calls come page after page and from top to bottom, and cover all rows.
+  /// Rows [y, y + count) of a page. Calls come page after page and from top to bottom, and cover all rows. TIFF takes the rows of other
+  /// pages in between.
   virtual void write_rows(int page, std::int32_t y, std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) = 0;
   /// After the last row. The sink holds a complete file then.
   virtual void finish() = 0;

@@ -16,6 +16,9 @@ class PageEncoder {
 
   void write(std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes);
 
+  /// Whether all rows are written.
+  [[nodiscard]] bool is_complete() const { return row_ == page_.height; }
+
   struct Places {
     std::vector<std::uint64_t> offsets, counts;
   };

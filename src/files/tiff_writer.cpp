@@ -23,6 +23,7 @@ class TiffWriter final : public Writer {
     if (document.pages.empty()) throw FileError("has no pages");
     for (const Page& page : document.pages) layouts_.push_back(layout_of(page, messages_));
     directories_.resize(document.pages.size());
+    encoders_.resize(document.pages.size());
     for (std::size_t i = 0; i < directories_.size(); ++i) describe(i);
     is_stack_ = is_stack();
     encoding_ = {.big_endian = document.big_endian, .big_offsets = document.big_offsets};
@@ -35,18 +36,18 @@ class TiffWriter final : public Writer {
 
   void write_rows(int page, std::int32_t, std::int32_t count, const std::uint8_t* from, std::ptrdiff_t row_bytes) override {
     if (is_stack_) return write_plane_rows(count, from, row_bytes);
-    if (page != encoded_page_) {
-      finish_page();
-      const auto index = static_cast<std::size_t>(page);
-      encoder_ = std::make_unique<PageEncoder>(sink_, document_.pages[index], layouts_[index], document_.big_endian, options_);
-      encoded_page_ = page;
-    }
-    encoder_->write(count, from, row_bytes);
+    const auto index = static_cast<std::size_t>(page);
+    std::unique_ptr<PageEncoder>& encoder = encoders_[index];
+    if (!encoder) encoder = std::make_unique<PageEncoder>(sink_, document_.pages[index], layouts_[index], document_.big_endian, options_);
+    encoder->write(count, from, row_bytes);
+    if (!encoder->is_complete()) return;
+    const PageEncoder::Places places = encoder->places();
+    encoder.reset();
+    add_places(index, places.offsets, places.counts);
   }
 
   void finish() override {
     if (is_stack_) return;
-    finish_page();
     std::int64_t end = sink_.size();
     for (const Directory& each : directories_) end += directory_bytes(each);
     if (!encoding_.big_offsets && end > std::numeric_limits<std::uint32_t>::max()) {
@@ -67,8 +68,7 @@ class TiffWriter final : public Writer {
   std::vector<Directory> directories_;
   Encoding encoding_;
   bool is_stack_ = false;
-  std::unique_ptr<PageEncoder> encoder_;
-  int encoded_page_ = -1;
+  std::vector<std::unique_ptr<PageEncoder>> encoders_;  ///< of the pages that are being written
 
   [[nodiscard]] bool swaps() const { return document_.big_endian != (std::endian::native == std::endian::big); }
 
@@ -87,14 +87,6 @@ class TiffWriter final : public Writer {
     }
     remove_repeated(directory.fields);
     page.items.clear();
-  }
-
-  void finish_page() {
-    if (!encoder_) return;
-    const auto index = static_cast<std::size_t>(encoded_page_);
-    const PageEncoder::Places places = encoder_->places();
-    encoder_.reset();
-    add_places(index, places.offsets, places.counts);
   }
 
   void add_places(std::size_t index, const std::vector<std::uint64_t>& offsets, const std::vector<std::uint64_t>& counts) {

@@ -49,7 +49,7 @@ class ErrorsTest(unittest.TestCase):
         self.refuses(code, words, "blur", self.image, self.out, *options)
 
     def test_wrong_usage(self):
-        self.refuses(2, ["blur, plan", "'mollify --help'"])
+        self.refuses(2, ["blur, pyramid, plan", "'mollify --help'"])
         self.refuses(2, ["algorithms, formats", "'mollify list --help'"], "list", "nonsense")
         self.refuses(2, ["nonsense"], "nonsense")
         self.refuses(2, ["no kernel"], "blur", self.image, self.out)
