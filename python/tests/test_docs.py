@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["docs/python.md", "python/README.md", "README.md"]
+PAGES = ["docs/python.md", "docs/coming-from.md", "python/README.md", "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
