@@ -40,6 +40,9 @@ TEST(CaseName, ReadsAsDocumented) {
   c.src = {127, 33, PixelFormat::rgba8};
   c.dst = {127, 33, PixelFormat::rgba16f};
   EXPECT_EQ(name(c), "auto/127x33/rgba8-rgba16f/gaussian:sigma=1.5x2/clamp+wrap/premultiply");
+  c.spec.stride = {{2, 1}, {3, 0}};
+  c.dst = {64, 11, PixelFormat::rgba16f};
+  EXPECT_EQ(name(c), "auto/127x33/rgba8-rgba16f/gaussian:sigma=1.5x2/clamp+wrap/stride=2@1x3/premultiply");
 }
 
 TEST(CaseName, BenchCasesRoundTrip) {
@@ -85,6 +88,7 @@ TEST(CaseName, AnyNumbersRoundTrip) {
     if (random.one_in(2)) c.spec.alpha = AlphaMode::premultiply;
     if (random.one_in(2)) c.spec.transfer = TransferFunction::srgb;
     if (random.one_in(2)) c.spec.roi = Rect{random.between(-9, 9), random.between(-9, 9), random.between(0, 9), 1};
+    if (random.one_in(2)) c.spec.stride = {{random.between(1, 20), random.between(-3, 40)}, {random.between(1, 20), random.between(0, 2)}};
     if (random.one_in(2)) c.algorithm = {"box.any", {{"accumulator", "f64"}, {"segment", "3"}}};
     c.src = {random.between(-3, 100000), random.between(0, 100000), random.pick(formats()).format};
     c.dst = {random.between(-3, 10), 5, random.pick(formats()).format};
@@ -108,6 +112,8 @@ TEST(CaseName, MistakesAreNamed) {
   EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clump").find("clump"), std::string::npos);
   EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clamp/fast").find("fast"), std::string::npos);
   EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clamp/outliers").find("outliers"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clamp/stride=2@1@1").find("2@1@1"), std::string::npos);
+  EXPECT_NE(message("auto/8x8/rgba8/box:radius=1/clamp/stride=0").find("\"0\""), std::string::npos);
   EXPECT_NE(message("auto/8by8/rgba8/box:radius=1/clamp").find("8by8"), std::string::npos);
   EXPECT_NE(message("auto/8x8/rgba8").find("auto/8x8/rgba8"), std::string::npos);
   EXPECT_NE(message("").find("\"\""), std::string::npos);

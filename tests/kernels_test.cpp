@@ -192,19 +192,21 @@ template <class P>
 void expect_box_twins(const Formats& formats, const BoxAny& box, void (*simd)(const BoxAny&, const Tile&),
                       void (*twin)(const BoxAny&, const Tile&)) {
   for (const std::int32_t width : {60, 191, 192}) {  // less than a chunk, three of them, and without the last pixel
-    const BoxFloatScratch<P> shape(nullptr, width, box.x.size(), box.x.halo(), box.rows.source.channels);
+    const BoxFloatScratch<P> shape(nullptr, box.windows_across(width), box.x.size(), box.x.halo(), box.rows.step.y,
+                                   box.rows.source.channels);
     expect_twins(formats, Match::last_place, shape.bytes, box, simd, twin, {}, width);
   }
 }
 
 TEST(Twins, BoxAnyMatches) {
-  for_each_setting([](const Formats& formats, const RowPipeline& rows) {
+  const auto match_at = [](const Formats& formats, const RowPipeline& rows) {
     const int channels = rows.source.channels;
     BoxAny box{rows, box_window({2, 3}), box_window({4, 1}), {}, {}, 1.0 / 36.0, 8};
     if (info(formats.src).is_unorm()) {
       BoxAny integer = box;
       integer.rows.destination.scale *= box.scale;
-      expect_twins(formats, Match::same_bits, BoxIntegerScratch(nullptr, 60, 6, channels).bytes, integer, box_any_i32, scalar::box_any_i32);
+      const BoxIntegerScratch shape(nullptr, box.windows_across(60), 6, channels);
+      expect_twins(formats, Match::same_bits, shape.bytes, integer, box_any_i32, scalar::box_any_i32);
     }
     const BoxExtent ends[][2] = {{{2, 3}, {4, 1}}, {{1.5, 2.25}, {0.5, 3.0}}, {{0, 70}, {1, 1.75}}};
     for (const auto& [x, y] : ends) {
@@ -213,6 +215,12 @@ TEST(Twins, BoxAnyMatches) {
       box.scale = 1.0 / ((x.before + 1.0 + x.after) * (y.before + 1.0 + y.after));
       expect_box_twins<float>(formats, box, box_any_f64, scalar::box_any_f64);
       expect_box_twins<double>(formats, box, box_any_wide, scalar::box_any_wide);
+    }
+  };
+  for_each_setting([&](const Formats& formats, RowPipeline rows) {
+    for (const PerAxis<std::int64_t>& step : {PerAxis<std::int64_t>{1, 1}, {2, 3}, {5, 8}}) {
+      rows.step = step;
+      match_at(formats, rows);
     }
   });
 }

@@ -79,6 +79,42 @@ TEST(Reference, GaussianIsTheSampledNormalisedOne) {
   expect_near(x_weights(Gaussian{{0, 1}, {{4, 4}}, {}}), {1});
 }
 
+TEST(Reference, StrideByHand) {
+  const Pixels image = row_image({1, 2, 4, 8, 16});
+  const auto blur = [&](const KernelSpec& kernel, Stride stride, std::optional<Rect> roi = {}) {
+    BlurSpec spec = spec_of(kernel, BorderMode::clamp);
+    spec.stride.x = stride;
+    spec.roi = roi;
+    return reference_of(spec, image);
+  };
+  const Taps itself;
+  expect_near(blur(itself, {2, 0}), {1, 4, 16});
+  expect_near(blur(itself, {2, 2}), {2, 8, 16});
+  expect_near(blur(itself, {3, 4}), {4, 16});
+  expect_near(blur(itself, {2, 0}, Rect{1, 0, 3, 1}), {2, 8});
+  const Gaussian point{{0, 0}, {}, {}};
+  expect_near(blur(point, Stride::of_blocks(2)), {1.5, 6, 16}, 0);  // the last block is cut by the edge
+  expect_near(blur(Box::of_radius(0, 0), {2, 3}), {3, 12, 16});
+  expect_near(blur(Box::of_size({2, 1}, {0, 0}), {2, 0}), {1.5, 6, 16});
+  expect_near(blur(Box::of_radius(1, 0), {4, 3}), {(1 * 0.5 + 2 + 4 + 8 * 0.5) / 3, 16});
+}
+
+TEST(Reference, KernelsBetweenPixelsByHand) {
+  const auto weights = [](const KernelSpec& kernel) { return std::get<Separable>(reference::kernel_of(kernel, {{2, 1}, {}})).x; };
+  EXPECT_EQ(weights(Gaussian{{0, 0}, {}, {}}).first, 0);
+  expect_near(weights(Gaussian{{0, 0}, {}, {}}).weights, {0.5, 0.5});
+  expect_near(weights(Gaussian{{1e-3, 1}, {{1, 1}}, {}}).weights, {0, 0.5, 0.5, 0});
+  const double far = std::exp(-0.5 * (1.5 * 1.5 - 0.5 * 0.5) / 4.0);  // beside the nearest
+  expect_near(weights(Gaussian{{2, 1}, {{1, 1}}, {}}).weights,
+              {far / (2 + 2 * far), 1 / (2 + 2 * far), 1 / (2 + 2 * far), far / (2 + 2 * far)});
+  EXPECT_EQ(weights(Gaussian{{2, 1}, {{1, 1}}, {}}).first, -1);
+  expect_near(weights(Tent{{1, 0}}).weights, {0.5 / 4, 1.5 / 4, 1.5 / 4, 0.5 / 4});
+  EXPECT_EQ(weights(Tent{{1, 0}}).first, -1);
+  expect_near(weights(Box{{{1, 0.25}, {0, 0}}}).weights, {0.5 / 2.25, 1 / 2.25, 0.75 / 2.25});
+  EXPECT_EQ(weights(Box{{{1, 0.25}, {0, 0}}}).first, -1);
+  expect_near(weights(Box{{{0.5, 0.5}, {0, 0}}}).weights, {0.5, 0.5});
+}
+
 TEST(Reference, GaussianHasItsVariance) {
   const std::vector<double> weights = x_weights(Gaussian{{5, 5}, {}, {}});
   const auto radius = static_cast<double>(weights.size() / 2);

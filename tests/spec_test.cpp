@@ -38,6 +38,12 @@ BlurSpec with_roi(Rect roi) {
   return spec;
 }
 
+BlurSpec with_stride(Stride x, Stride y, KernelSpec kernel = Gaussian{}) {
+  BlurSpec spec = spec_of(std::move(kernel));
+  spec.stride = {x, y};
+  return spec;
+}
+
 std::vector<Bad> bad_requests() {
   using enum Normalization;
   const auto kernel = [](KernelSpec k) { return spec_of(k); };
@@ -57,6 +63,12 @@ std::vector<Bad> bad_requests() {
       {"negative box", "radius", kernel(Box::of_radius(-0.5, 1))},
       {"NaN box", "radius", kernel(Box{{{1, kNan}, {1, 1}}})},
       {"box above the limit", "radius", kernel(Box::of_radius(1, 1048577))},
+      {"stride of nothing", "step", with_stride({0, 0}, {})},
+      {"stride above the limit", "17", with_stride({}, {17, 0})},
+      {"negative phase", "phase", with_stride({2, -1}, {})},
+      {"phase of the next pixel", "phase", with_stride({}, {3, 6})},
+      {"half a pixel of taps", "taps", with_stride({2, 3}, {}, Taps{})},
+      {"half a pixel of a matrix", "matrices", with_stride({}, {2, 1}, Matrix{})},
       {"box anchor outside", "box", kernel(Box::of_size({3, 3}, {3, 0}))},
       {"empty box", "box", kernel(Box::of_size({0, 3}, {0, 0}))},
       {"negative tent", "radius", kernel(Tent{{-1, 1}})},
@@ -159,6 +171,32 @@ TEST(Spec, DestinationHasTheSizeOfTheRegion) {
   EXPECT_EQ(destination_desc(spec, src, PixelFormat::rgba16), (ImageDesc{16, 12, PixelFormat::rgba16}));
   spec.roi = Rect{1, 2, 3, 4};
   EXPECT_EQ(destination_desc(spec, src, PixelFormat::rgba16), (ImageDesc{3, 4, PixelFormat::rgba16}));
+}
+
+TEST(Spec, AStrideDividesTheSizeAndRoundsUp) {
+  const auto size = [](const BlurSpec& spec, std::int32_t width, std::int32_t height) {
+    const ImageDesc desc = destination_desc(spec, {width, height, PixelFormat::r8}, PixelFormat::r8);
+    return PerAxis<std::int32_t>{desc.width, desc.height};
+  };
+  const BlurSpec spec = with_stride(Stride::of_blocks(2), {5, 0});
+  EXPECT_EQ(size(spec, 8, 10), (PerAxis<std::int32_t>{4, 2}));
+  EXPECT_EQ(size(spec, 7, 11), (PerAxis<std::int32_t>{4, 3}));
+  EXPECT_EQ(size(spec, 1, 1), (PerAxis<std::int32_t>{1, 1}));
+  BlurSpec region = spec;
+  region.roi = Rect{1, 1, 6, 5};
+  EXPECT_EQ(size(region, 8, 10), (PerAxis<std::int32_t>{3, 1}));
+  EXPECT_TRUE(validate(region, {8, 10, PixelFormat::r8}, {3, 1, PixelFormat::r8}));
+}
+
+TEST(Spec, PhasesOfHalvesAreForKernelsWithAFormula) {
+  const ImageDesc src{8, 8, PixelFormat::r8}, dst{4, 8, PixelFormat::r8};
+  for (const KernelSpec& kernel : {KernelSpec(Gaussian{}), KernelSpec(Box{}), KernelSpec(Tent{})}) {
+    EXPECT_TRUE(validate(with_stride({2, 1}, {}, kernel), src, dst));
+  }
+  for (const KernelSpec& kernel : {KernelSpec(Taps{}), KernelSpec(Matrix{})}) {
+    EXPECT_TRUE(validate(with_stride({2, 2}, {}, kernel), src, dst));
+    EXPECT_FALSE(validate(with_stride({2, 1}, {}, kernel), src, dst));
+  }
 }
 
 TEST(Spec, BoxOfSizePutsTheAnchor) {

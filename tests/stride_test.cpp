@@ -57,7 +57,7 @@ TEST_P(AlgorithmWithStride, KeepsItsPromise) {
   EXPECT_GE(passed, 150) << "too few cases were for " << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(Strides, AlgorithmWithStride, testing::Values("sep.fused", "gauss.decimate"), [](const auto& tested) {
+INSTANTIATE_TEST_SUITE_P(Strides, AlgorithmWithStride, testing::Values("sep.fused", "box.any", "gauss.decimate"), [](const auto& tested) {
   std::string name = tested.param;
   std::ranges::replace(name, '.', '_');
   return name;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/half.h"
+#include "reference/weights.h"
 
 namespace mollify::test {
 namespace {
@@ -78,6 +79,43 @@ std::vector<Rounded> samples() {
     out.push_back({"random weights " + std::to_string(i), weights});
   }
   return out;
+}
+
+// The reference has its own formulas.
+TEST(Weights, BetweenPixelsAreThoseOfTheReference) {
+  const std::vector<KernelSpec> kernels{Gaussian{{0, 0}, {}, {}},
+                                        Gaussian{{1e-3, 1}, {}, {}},
+                                        Gaussian{{0.7, 1}, {}, {}},
+                                        Gaussian{{3, 1}, {{4, 1}}, {}},
+                                        Gaussian{{5, 1}, {}, 2.5},
+                                        Box::of_radius(0, 0),
+                                        Box::of_radius(3, 0),
+                                        Box{{{0.25, 1.75}, {0, 0}}},
+                                        Box{{{4, 0}, {0, 0}}},
+                                        Tent{{0, 0}},
+                                        Tent{{2.75, 0}},
+                                        Tent{{3, 0}}};
+  for (const KernelSpec& kernel : kernels) {
+    const AxisTaps taps = axis_weights(kernel, Axis::x, 0.0, true)->taps;
+    const auto expected = std::get<reference::Separable>(reference::kernel_of(kernel, {{2, 1}, {}})).x;
+    // Both may have weights of 0 at their ends.
+    for (std::int64_t at = -60; at <= 60; ++at) {
+      const auto weight = [&](const Weights& weights, std::int64_t first) {
+        const std::int64_t i = at - first;
+        return i >= 0 && i < static_cast<std::int64_t>(weights.size()) ? weights[static_cast<std::size_t>(i)] : 0.0;
+      };
+      EXPECT_NEAR(weight(taps.weights, -taps.anchor), weight(expected.weights, expected.first), 1e-14) << kernel.index() << " at " << at;
+    }
+  }
+}
+
+TEST(Weights, BetweenPixelsAreCutOnBothSides) {
+  const AxisWeights cut = *axis_weights(Gaussian{{4, 4}, {}, {}}, Axis::x, 1e-3, true);
+  EXPECT_EQ(cut.taps.weights.size() % 2, 0U);
+  EXPECT_EQ(static_cast<std::size_t>(cut.taps.anchor), cut.taps.weights.size() / 2 - 1);
+  EXPECT_LT(cut.taps.weights.size(), 40U);
+  EXPECT_GT(cut.cut_error, 0.0);
+  EXPECT_LE(cut.cut_error, 1e-3);
 }
 
 TEST(WeightsAsHalves, SayHowFarTheyAre) {

@@ -203,7 +203,9 @@ double exact_max_error(PixelFormat destination) {
 
 ImageDesc destination_desc(const BlurSpec& spec, const ImageDesc& src, PixelFormat format) {
   const Rect region = spec.roi.value_or(Rect{0, 0, src.width, src.height});
-  const auto count = [](std::int64_t length, std::int64_t step) { return static_cast<std::int32_t>((length + step - 1) / step); };
+  const auto count = [](std::int64_t length, std::int64_t step) {
+    return step < 1 ? 0 : static_cast<std::int32_t>((length + step - 1) / step);
+  };
   return {count(region.width, spec.stride.x.step), count(region.height, spec.stride.y.step), format};
 }
 

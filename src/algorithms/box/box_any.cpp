@@ -6,9 +6,11 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
+#include "base/places.h"
 #include "model/tuning.h"
 
 namespace mollify {
@@ -56,15 +58,24 @@ std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cp
   return {};
 }
 
+/// Of a window that is centred between a place and the next pixel, what lies around the place. Nothing where it does not hold the whole
+/// pixel.
+std::optional<BoxExtent> around_place(const BoxExtent& extent, bool between) {
+  if (!between) return extent;
+  if (extent.before < 0.5) return std::nullopt;
+  return BoxExtent{extent.before - 0.5, extent.after + 0.5};
+}
+
 /// Of windows whose sums begin anew with each pixel.
 Halo halo_of(const BoxExtent& extent) {
   return {{.pixels = static_cast<std::int64_t>(std::ceil(extent.before))}, {.pixels = static_cast<std::int64_t>(std::ceil(extent.after))}};
 }
 
 /// Of one thread.
-std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, int channels) {
-  if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, pass.tile.x, x.size(), channels).bytes;
-  const auto of = [&]<class P>(P) { return cpu::BoxFloatScratch<P>(nullptr, pass.tile.x, x.size(), x.halo(), channels).bytes; };
+std::int64_t scratch_bytes(const Pass& pass, const cpu::BoxWindow& x, const PerAxis<AxisPlaces>& places, int channels) {
+  const std::int64_t columns = places.x.length(pass.tile.x);
+  if (pass.constants.at("integer") != 0) return cpu::BoxIntegerScratch(nullptr, columns, x.size(), channels).bytes;
+  const auto of = [&]<class P>(P) { return cpu::BoxFloatScratch<P>(nullptr, columns, x.size(), x.halo(), places.y.step, channels).bytes; };
   return pass.constants.at("wide_pixels") != 0 ? of(double{}) : of(float{});
 }
 
@@ -87,8 +98,12 @@ Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   const auto* box = std::get_if<Box>(&p.spec.kernel);
   if (!box) return refusal("the kernel is no box");
-  const cpu::BoxWindow asked_x = cpu::box_window(box->extent.x);
-  const cpu::BoxWindow asked_y = cpu::box_window(box->extent.y);
+  const PerAxis<AxisPlaces> places = places_of(p.spec);
+  const std::optional<BoxExtent> extent_x = around_place(box->extent.x, places.x.between);
+  const std::optional<BoxExtent> extent_y = around_place(box->extent.y, places.y.between);
+  if (!extent_x || !extent_y) return refusal("a window centred between pixels reaches at least half a pixel before its centre");
+  const cpu::BoxWindow asked_x = cpu::box_window(*extent_x);
+  const cpu::BoxWindow asked_y = cpu::box_window(*extent_y);
   const std::string obstacle = integer_obstacle(p, asked_x, asked_y);
   const auto given = p.options.find("accumulator");
   if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
@@ -96,8 +111,11 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_folded = !cpu::fold_window(asked_x, p.spec.border.mode.x, 4 * std::int64_t{p.src.width}).fold.is_empty() ||
                          !cpu::fold_window(asked_y, p.spec.border.mode.y, 4 * std::int64_t{p.src.height}).fold.is_empty();
   const bool integer = obstacle.empty() && (given == p.options.end() ? !is_folded : given->second == "i32");
-  const cpu::BoxWindow x = integer ? asked_x : cpu::fold_window(asked_x, p.spec.border.mode.x, p.src.width).window;
-  const cpu::BoxWindow y = integer ? asked_y : cpu::fold_window(asked_y, p.spec.border.mode.y, p.src.height).window;
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  const std::int64_t length_x = folded_length(mode.x, p.src.width, p.spec.stride.x);
+  const std::int64_t length_y = folded_length(mode.y, p.src.height, p.spec.stride.y);
+  const cpu::BoxWindow x = integer ? asked_x : cpu::fold_window(asked_x, mode.x, length_x).window;
+  const cpu::BoxWindow y = integer ? asked_y : cpu::fold_window(asked_y, mode.y, length_y).window;
 
   // Pixels are held in f32 unless their decoding alone would cost too much. What is held is rounded: pixels, means of columns,
   // pairs of them, sums of pairs and windows.
@@ -115,25 +133,27 @@ Result<Proposal> propose(const Problem& p) {
   // The taller the window, the longer a segment must be to pay for its first sums.
   const std::int64_t segment = std::int64_t{1} << std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(64, 4 * y.size()) - 1));
   TileNeeds needs;
-  needs.halo = {x.halo(), y.halo()};
-  needs.column_bytes = channels * (integer ? 12 : 64);
-  needs.pixel_operations = channels * (integer ? 8.0 : wide_pixels ? 100.0 : 40.0);
-  needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::min<std::int64_t>(segment, 1 << 30));
+  const std::int64_t across = places.x.step, down = places.y.step;
+  needs.halo = {x.halo() / across, y.halo() / down};
+  needs.column_bytes = channels * (integer ? 12 : 64) * across;
+  const double of_pixel = channels * (integer ? 8.0 : wide_pixels ? 100.0 : 40.0);  // half of it down, for each source row
+  needs.pixel_operations = of_pixel / 2.0 * static_cast<double>(across * down + across);
+  needs.row_multiple = integer ? 1 : static_cast<std::int32_t>(std::clamp<std::int64_t>(segment / down, 1, 1 << 30));
   Pass pass;
   pass.kernel = kKernel;
   pass.constants = {{"integer", integer ? 1 : 0}, {"segment_rows", segment}, {"wide_pixels", wide_pixels ? 1 : 0}};
-  pass.extent = box->extent;
+  pass.extent = {*extent_x, *extent_y};
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = tile_for(p, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
-  out.scratch_bytes = p.device.threads * scratch_bytes(pass, x, channels);
+  out.scratch_bytes = p.device.threads * scratch_bytes(pass, x, places, channels);
   constexpr double kOfFirstSums = 0.4;  // a row of a segment's first sums, of what a row of pixels takes, as measured
-  const double first_sums = kOfFirstSums * static_cast<double>(y.size()) / pass.tile.y + 1.0;
+  const double first_sums = kOfFirstSums * static_cast<double>(y.size()) / static_cast<double>(pass.tile.y * down) + 1.0;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) + copy_seconds(p.device, out.moved_bytes);
   out.passes.push_back(std::move(pass));
   if (!integer) {  // sums of columns begin with a segment
-    out.halo = {halo_of(box->extent.x), halo_of(box->extent.y)};
+    out.halo = {halo_of(*extent_x), halo_of(*extent_y)};
     out.halo->y.before.block = segment;
   }
   return out;
@@ -142,6 +162,8 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kBoxAny = {
-    {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions}, propose};
+    {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
+    propose,
+    Strides::on_cpus};
 
 }  // namespace mollify

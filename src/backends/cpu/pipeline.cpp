@@ -6,6 +6,7 @@
 #include <span>
 
 #include "backends/cpu/kernels/layout.h"
+#include "base/places.h"
 #include "math/accuracy.h"
 #include "math/splines.h"
 #include "math/weights.h"
@@ -121,8 +122,9 @@ Prepared make_box_any(const Plan& plan, const Pass& pass) {
       window = folded.window;
       rest = folded.fold;
     };
-    fold(k.x, k.fold_x, plan.spec.border.mode.x, plan.src.width);
-    fold(k.y, k.fold_y, plan.spec.border.mode.y, plan.src.height);
+    const PerAxis<BorderMode>& mode = plan.spec.border.mode;
+    fold(k.x, k.fold_x, mode.x, folded_length(mode.x, plan.src.width, plan.spec.stride.x));
+    fold(k.y, k.fold_y, mode.y, folded_length(mode.y, plan.src.height, plan.spec.stride.y));
   }
   const auto kernel = integer ? box_any_i32 : pass.constants.at("wide_pixels") != 0 ? box_any_wide : box_any_f64;
   return prepared(std::move(k), kernel);

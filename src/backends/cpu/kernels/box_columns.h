@@ -22,8 +22,8 @@ struct BoxColumns {
   BoxColumns(const BoxAny& b, const Tile& tile)
       : box(b),
         src(tile.src),
-        x(tile.origin_x + tile.out.x - b.x.reach_before()),
-        pixels(tile.out.width + b.x.reach_before() + b.x.reach_after()),
+        x(tile.origin_x + tile.out.x * b.rows.step.x - b.x.reach_before()),
+        pixels(b.windows_across(tile.out.width) + b.x.reach_before() + b.x.reach_after()),
         first(std::clamp<std::int64_t>(-x, 0, pixels)),
         last(std::clamp<std::int64_t>(src.desc.width - x, first, pixels)),
         left_repeats(repeats(0, first)),

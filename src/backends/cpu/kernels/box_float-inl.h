@@ -40,6 +40,7 @@ class FloatWindows {
         s_(sums.scratch()),
         y_(y),
         rows_(rows),
+        width_(box.windows_across(tile.out.width)),
         first_(box.x.reach_before() - box.x.before),
         covered_(box_pairs(box.x.size())),
         block_(std::max<std::int64_t>(covered_, 1)),
@@ -50,7 +51,7 @@ class FloatWindows {
     if (!box_.fold_x.is_empty()) add_folded();
     const auto make = choose_make();
     begin();
-    const std::int64_t end = (tile_.out.width - made_ + 1) / 2;  // of the pairs that windows begin before or with
+    const std::int64_t end = (width_ - made_ + 1) / 2;  // of the pairs that windows begin before or with
     std::int64_t done = 0;
     for (std::int64_t j = 0; j < end;) {
       const std::int64_t to = std::min({end, j + block_ - in_block_, j + (kBoxChunk - made_ + 1) / 2});
@@ -58,9 +59,9 @@ class FloatWindows {
       (this->*make)(j, to);
       made_ += 2 * (to - j), in_block_ += to - j, j = to;
       if (in_block_ == block_ && j < end) next_block(pair_ + 2 * j);
-      while (made_ >= kBoxChunk || (j == end && done < tile_.out.width)) {
-        const std::int64_t count = std::min({made_, kBoxChunk, tile_.out.width - done});
-        store(done, done + count);
+      while (made_ >= kBoxChunk || (j == end && done < width_)) {
+        const std::int64_t count = std::min({made_, kBoxChunk, width_ - done});
+        box_.rows.step.x > 1 ? store_picked(done, done + count) : store(done, done + count);
         std::copy_n(s_.windows + count * kGroup, kGroup, s_.windows);
         made_ -= count, done += count;
       }
@@ -215,6 +216,17 @@ class FloatWindows {
     });
   }
 
+  /// Of the chunk of windows [from, to), those of the destination.
+  HWY_NOINLINE void store_picked(std::int64_t from, std::int64_t to) const {
+    const std::int64_t apart = box_.rows.step.x;
+    const std::int64_t begin = (from + apart - 1) / apart, end = (to + apart - 1) / apart;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const P* group = s_.windows + (i * apart - from) * kGroup;
+      std::copy_n(group, kGroup, s_.windows + (i - begin) * kGroup);
+    }
+    store(begin, end);
+  }
+
   /// The chunk of pixels [from, to) of the destination.
   HWY_INLINE void store(std::int64_t from, std::int64_t to) const {
     const P* windows = s_.windows;
@@ -271,6 +283,7 @@ class FloatWindows {
   BoxFloatSums<P>& sums_;
   const BoxFloatScratch<P>& s_;
   std::int64_t y_, rows_;
+  std::int64_t width_;    ///< windows from the first that is stored to the last
   std::int64_t first_;    ///< pixel that the first window begins at
   std::int64_t covered_;  ///< pairs that both of two windows cover
   std::int64_t block_;    ///< pairs of a block
@@ -286,19 +299,23 @@ class FloatWindows {
 template <class P>
 HWY_INLINE void box_float(const BoxAny& box, const Tile& tile) {
   BoxFloatSums<P> sums(box, tile);
-  const std::int64_t top = tile.origin_y + tile.out.y;
-  const std::int64_t bottom = top + tile.out.height;
-  for (std::int64_t y = tile.rows_made() > 0 ? top : top - top % box.segment_rows; y < bottom;) {
+  const std::int64_t apart = box.rows.step.y;
+  const std::int64_t top = tile.origin_y + tile.out.y * apart;
+  const std::int64_t bottom = top + (tile.out.height - 1) * apart + 1;
+  const std::int64_t most = box_stepped_rows(box.rows.source.channels, apart);
+  for (std::int64_t y = tile.rows_made() > 0 ? top - apart + 1 : top - top % box.segment_rows; y < bottom;) {
     const bool begins = y % box.segment_rows == 0;
     const std::int64_t segment_end = y - y % box.segment_rows + box.segment_rows;
     const std::int64_t end = y < top ? std::min(top, segment_end) : std::min(bottom, segment_end);
-    const std::int64_t rows = std::min(box_float_rows(box.rows.source.channels), end - y);
+    const std::int64_t rows = std::min(most, end - y);
+    const std::int64_t kept = (apart - (y - top) % apart) % apart;  // from y to the next row of the destination
     if (begins) sums.begin(y);
-    sums.aim(y, rows, begins);
-    if (y < top) {
+    sums.aim(y, rows, y < top ? rows : kept, begins);
+    if (y < top || kept >= rows) {
       sums.need(sums.columns().pixels);
     } else {
-      FloatWindows<P>(box, tile, sums, y - tile.origin_y, rows).run();
+      const std::int64_t row = tile.out.y + (y + kept - top) / apart;
+      FloatWindows<P>(box, tile, sums, row, (rows - kept + apart - 1) / apart).run();
     }
     y += rows;
   }

@@ -140,6 +140,19 @@ struct MeanGroups {
   HWY_INLINE void store(VecSum mean, std::int64_t row, std::int64_t i) const { store_quads(SumTag(), mean, at(row, i)); }
 };
 
+/// The means of some of kBoxRows rows: `slots` says which row each becomes, or -1.
+template <class Means>
+struct KeptMeans {
+  Means means;
+  std::array<std::int64_t, kBoxRows> slots;
+
+  [[nodiscard]] KeptMeans from(std::int64_t i) const { return {means.from(i), slots}; }
+  HWY_INLINE void store(VecSum mean, std::int64_t row, std::int64_t i) const {
+    const std::int64_t slot = slots[static_cast<std::size_t>(row)];
+    if (slot >= 0) means.store(mean, slot, i);
+  }
+};
+
 /// The sums of columns, and the largest magnitude that each had since it was last added up from its rows alone.
 struct ColumnSums {
   double* sums;
@@ -286,7 +299,7 @@ class BoxFloatSums {
         tile_(tile),
         columns_(box, tile),
         channels_(box.rows.source.channels),
-        s_(tile.scratch, tile.out.width, box.x.size(), box.x.halo(), channels_),
+        s_(tile.scratch, box.windows_across(tile.out.width), box.x.size(), box.x.halo(), box.rows.step.y, channels_),
         direct_(std::is_same_v<P, float> && box.rows.source.only_scaled() && columns_.left_repeats && columns_.right_repeats),
         first_(direct_ ? columns_.first : 0),
         last_(direct_ ? columns_.last : columns_.pixels),
@@ -318,10 +331,10 @@ class BoxFloatSums {
     std::transform(s_.sums + i, s_.sums + i + count, s_.largest + i, [](double sum) { return std::isfinite(sum) ? std::abs(sum) : 0.0; });
   }
 
-  /// From now on groups are those of rows y to y + rows - 1. The sums come from those around row y - 1, or around y if a
-  /// segment `begins` there.
-  void aim(std::int64_t y, std::int64_t rows, bool begins) {
-    y_ = y, rows_ = rows, begins_ = begins, made_ = first_;
+  /// From now on groups are those of rows y to y + rows - 1, or where rows lie a step apart, of row y + kept and those that follow it. The
+  /// sums come from those around row y - 1, or around y if a segment `begins` there.
+  void aim(std::int64_t y, std::int64_t rows, std::int64_t kept, bool begins) {
+    y_ = y, rows_ = rows, kept_ = kept, begins_ = begins, made_ = first_;
     left_repeated_ = right_repeated_ = !direct_;
     for (std::int64_t k = 0; k <= rows; ++k) {
       const bool needed = k < rows || box_.y.after_fraction > 0.0;
@@ -381,8 +394,9 @@ class BoxFloatSums {
       m.leaves[j] = either(steps, leaves_[k + j]);
       m.above[j] = either(made && box_.y.before_fraction > 0.0, leaves_[k + j]);
       m.below[j] = either(made && box_.y.after_fraction > 0.0, enters_[k + j + 1]);
-      m.ahead[2 * j] = either(direct_, ahead_[2 * (k + j)]);
-      m.ahead[2 * j + 1] = either(direct_, ahead_[2 * (k + j) + 1]);
+      const bool is_ahead = direct_ && k + j < box_float_rows(channels_);
+      m.ahead[2 * j] = is_ahead ? reinterpret_cast<const S*>(ahead_[2 * (k + j)]) : zeros;
+      m.ahead[2 * j + 1] = is_ahead ? reinterpret_cast<const S*>(ahead_[2 * (k + j) + 1]) : zeros;
     }
     return m;
   }
@@ -395,6 +409,7 @@ class BoxFloatSums {
 
   template <class S>
   HWY_INLINE void make_groups(std::int64_t from, std::int64_t to) {
+    if (box_.rows.step.y > 1) return make_kept_groups<S>(from, to);
     if (channels_ == kQuad) return step<S>(0, from, to, MeanGroups<P>{s_.groups + from * kGroup});
     for (std::int64_t k = 0; k < rows_; k += kBoxRows) {
       step<S>(k, from, to, MeanRows<P>{s_.means, s_.chunk_stride});
@@ -402,6 +417,34 @@ class BoxFloatSums {
         constexpr int kChannels = decltype(channels)::value;
         if constexpr (kChannels != kQuad) {
           rows_to_groups<kChannels>(s_.means, s_.chunk_stride, to - from, k * kRowLanes<kChannels>, s_.groups + from * kGroup);
+        }
+      });
+    }
+  }
+
+  /// The same of rows that lie a step apart.
+  template <class S>
+  HWY_NOINLINE void make_kept_groups(std::int64_t from, std::int64_t to) {
+    const std::int64_t apart = box_.rows.step.y;
+    const auto step_all = [&](const auto& means) HWY_ATTR {
+      for (std::int64_t k = 0; k < rows_; k += kBoxRows) {
+        KeptMeans<std::remove_cvref_t<decltype(means)>> kept{means, {}};
+        for (std::int64_t j = 0; j < kBoxRows; ++j) {
+          const std::int64_t behind = k + j - kept_;
+          kept.slots[static_cast<std::size_t>(j)] = k + j < rows_ && behind >= 0 && behind % apart == 0 ? behind / apart : -1;
+        }
+        step<S>(k, from, to, kept);
+      }
+    };
+    if (channels_ == kQuad) return step_all(MeanGroups<P>{s_.groups + from * kGroup});
+    step_all(MeanRows<P>{s_.means, s_.chunk_stride});
+    const std::int64_t rows = kept_ < rows_ ? (rows_ - kept_ + apart - 1) / apart : 0;
+    for (std::int64_t k = 0; k < rows; k += kBoxRows) {
+      with_channels(channels_, [&](auto channels) HWY_ATTR {
+        constexpr int kChannels = decltype(channels)::value;
+        if constexpr (kChannels != kQuad) {
+          rows_to_groups<kChannels>(s_.means + k * s_.chunk_stride, s_.chunk_stride, to - from, k * kRowLanes<kChannels>,
+                                    s_.groups + from * kGroup);
         }
       });
     }
@@ -450,7 +493,7 @@ class BoxFloatSums {
   /// Row y from component `first` on, `count` of them at least.
   [[nodiscard]] const std::byte* part(std::int64_t y, std::int64_t first, std::int64_t count) const {
     if (direct_) return row(y, 0) + first * info(tile_.src.desc.format).component_bytes();
-    P* decoded = s_.decoded + (2 * box_float_rows(channels_) + 1) * s_.stride;
+    P* decoded = s_.decoded + (2 * box_stepped_rows(channels_, box_.rows.step.y) + 1) * s_.stride;
     const std::int64_t from = first / channels_;
     load_row(box_.rows, tile_.src, y, columns_.x + from, (first + count + channels_ - 1) / channels_ - from, decoded);
     return reinterpret_cast<const std::byte*>(decoded + (first - from * channels_));
@@ -477,10 +520,10 @@ class BoxFloatSums {
   std::int64_t first_, last_;  ///< pixels that have sums of their own
   std::int64_t left_end_;      ///< of the pixels that those left of the image repeat
 
-  std::int64_t y_ = 0, rows_ = 0;
+  std::int64_t y_ = 0, rows_ = 0, kept_ = 0;
   bool begins_ = false;
-  const std::byte* enters_[kBoxGroup + kBoxRows + 1] = {};
-  const std::byte* leaves_[kBoxGroup + kBoxRows + 1] = {};
+  const std::byte* enters_[kBoxSteppedRows + kBoxRows + 1] = {};
+  const std::byte* leaves_[kBoxSteppedRows + kBoxRows + 1] = {};
   const std::byte* ahead_[2 * kBoxGroup] = {};  ///< source rows of the next steps, from component 0 on
   std::int64_t made_ = 0;                       ///< groups of pixels before this one
   bool left_repeated_ = false, right_repeated_ = false;

@@ -10,6 +10,8 @@
 #define MOLLIFY_BOX_INTEGER_INL_H_
 #endif
 
+#include <cstring>
+
 #include "backends/cpu/kernels/box_columns.h"
 #include "backends/cpu/kernels/box_windows-inl.h"
 #include "backends/cpu/kernels/kernels.h"
@@ -97,7 +99,7 @@ class IntegerSums {
     });
   }
 
-  /// After step(y): goes back to the sums around row y + rows - 1, for step() to start from.
+  /// After step(): goes back to the sums around the last of so many rows, for step() to start from.
   void go_back(std::int64_t rows) const {
     if (rows == kBoxRows) return;
     for (std::int64_t i = 0; i < columns_.pixels; ++i) {
@@ -105,8 +107,9 @@ class IntegerSums {
     }
   }
 
-  /// The sums around rows y to y + kBoxRows - 1, from those around row y - 1.
+  /// The sums around kBoxRows rows from y on, which lie a step apart, from those around the row a step above.
   HWY_INLINE void step(std::int64_t y) const {
+    if (columns_.box.rows.step.y > 1) return step_apart(y, columns_.box.rows.step.y);
     const std::int64_t enters = y + columns_.box.y.after;
     const std::int64_t leaves = y - 1 - columns_.box.y.before;
     const Moves moves{components(enters), components(enters + 1), components(enters + 2), components(enters + 3),
@@ -131,6 +134,43 @@ class IntegerSums {
   }
 
  private:
+  HWY_NOINLINE void step_apart(std::int64_t y, std::int64_t apart) const {
+    const std::int64_t enters = y - apart + 1 + columns_.box.y.after;
+    const std::int64_t leaves = y - apart - columns_.box.y.before;
+    const S* in[kBoxRows * Stride::max_step];
+    const S* out[kBoxRows * Stride::max_step];
+    for (std::int64_t r = 0; r < kBoxRows * apart; ++r) {
+      in[r] = components(enters + r);
+      out[r] = components(leaves + r);
+    }
+    Sum* const last = last_row();
+    for_inside([&](auto d, std::int64_t i) HWY_ATTR {
+      auto sum = hn::LoadU(d, last + i);
+      decltype(sum) sums[kBoxRows];
+      for (std::int64_t k = 0; k < kBoxRows; ++k) {
+        for (std::int64_t r = k * apart; r < (k + 1) * apart; ++r) sum = hn::Add(sum, hn::Sub(load(d, in[r] + i), load(d, out[r] + i)));
+        sums[k] = sum;
+      }
+      hn::StoreU(sum, d, last + i);
+      if constexpr (kGrouped) {
+        store_groups(d, sums[0], sums[1], sums[2], sums[3], groups_ + i * kBoxRows);
+      } else {
+        for (std::int64_t k = 0; k < kBoxRows; ++k) hn::StoreU(sums[k], d, row(k) + i);
+      }
+    });
+    columns_.for_strays([&](std::int64_t pixel, std::int64_t column) {
+      for (std::int64_t c = 0; c < kChannels; ++c) {
+        Sum sum = last[pixel * kChannels + c];
+        for (std::int64_t r = 0; r < kBoxRows * apart; ++r) {
+          sum = static_cast<Sum>(sum + component(enters + r, column, c) - component(leaves + r, column, c));
+          if (r % apart == apart - 1) at(r / apart, pixel, c) = sum;
+        }
+        last[pixel * kChannels + c] = sum;
+      }
+    });
+    repeat_border();
+  }
+
   [[nodiscard]] Sum* row(std::int64_t k) const { return rows_ + k * stride_; }
   [[nodiscard]] Sum* last_row() const { return kGrouped ? row(0) : row(kBoxRows - 1); }
   [[nodiscard]] Sum& at(std::int64_t k, std::int64_t pixel, std::int64_t c) const {
@@ -221,15 +261,32 @@ struct FinishedRows {
   std::int64_t y;     ///< of the first, in the destination
   std::int64_t rows;  ///< that the tile has
   std::int64_t pixel_bytes;
-  std::int64_t done = 0;  ///< bytes of each row
+  std::int64_t step = 1;    ///< of the pixels that are made, every so many is one of the destination
+  std::int64_t done = 0;    ///< bytes of each row
+  std::int64_t picked = 0;  ///< pixels of each row, which lie next to each other
 
-  /// Stores what is made of each row so far, `bytes`; whole cache lines but at the end.
+  /// Stores what is made of each row so far, `bytes`; whole cache lines but at the end, and where there is a step.
   HWY_INLINE void store(std::int64_t bytes) {
+    if (step > 1) bytes = pick(bytes);
     for (std::int64_t k = 0; k < rows; ++k) {
       std::byte* to = tile.dst.row(y + k) + tile.out.x * pixel_bytes;
       store_bytes(tile, reinterpret_cast<const std::byte*>(s.out + k * s.stride) + done, bytes - done, to + done);
     }
     done = bytes;
+  }
+
+ private:
+  /// Moves the destination's pixels to the beginning of the rows: how many bytes of them there are now.
+  std::int64_t pick(std::int64_t bytes) {
+    const std::int64_t end = (bytes / pixel_bytes + step - 1) / step;
+    for (std::int64_t k = 0; k < rows; ++k) {
+      auto* row = reinterpret_cast<std::byte*>(s.out + k * s.stride);
+      for (std::int64_t i = picked; i < end; ++i) {
+        std::memmove(row + i * pixel_bytes, row + i * step * pixel_bytes, static_cast<std::size_t>(pixel_bytes));
+      }
+    }
+    picked = end;
+    return end * pixel_bytes;
   }
 };
 
@@ -237,7 +294,7 @@ struct FinishedRows {
 template <int kChannels, class S, class Sum>
 HWY_INLINE void finish_rows(const BoxAny& box, const BoxIntegerScratch& s, const IntegerSums<kChannels, S, Sum>& sums, const Ahead& ahead,
                             FinishedRows rows) {
-  const std::int64_t pixels = rows.tile.out.width;
+  const std::int64_t pixels = box.windows_across(rows.tile.out.width);
   const std::int64_t count = pixels * kChannels;
 #if MOLLIFY_HAS_BLOCKS
   auto windows = [&] {
@@ -275,21 +332,22 @@ HWY_INLINE void finish_rows(const BoxAny& box, const BoxIntegerScratch& s, const
 template <int kChannels, class S, class Sum>
 HWY_INLINE void box_integer(const BoxAny& box, const Tile& tile) {
   const BoxColumns columns(box, tile);
-  const BoxIntegerScratch s(tile.scratch, tile.out.width, box.x.size(), kChannels);
+  const BoxIntegerScratch s(tile.scratch, box.windows_across(tile.out.width), box.x.size(), kChannels);
   const IntegerSums<kChannels, S, Sum> sums(columns, s, tile.rows_made() > 0);
   const std::int64_t pixel_bytes = info(tile.dst.desc.format).pixel_bytes();
-  const std::int64_t top = tile.origin_y + tile.out.y;
-  if (tile.rows_made() == 0) sums.begin(top - 1);
+  const PerAxis<std::int64_t> apart = box.rows.step;
+  const std::int64_t top = tile.origin_y + tile.out.y * apart.y;
+  if (tile.rows_made() == 0) sums.begin(top - apart.y);
   for (std::int64_t row = 0; row < tile.out.height; row += kBoxRows) {
-    sums.step(top + row);
+    sums.step(top + row * apart.y);
     Ahead ahead{};
     for (std::int64_t k = 0; k < kBoxRows; ++k) {
-      const std::int64_t next = top + row + kBoxRows + k;
+      const std::int64_t next = top + (row + kBoxRows - 1) * apart.y + 1 + k;
       ahead.rows[k] = stored_row(box.rows, tile.src, next + box.y.after, columns.x);
       ahead.rows[kBoxRows + k] = stored_row(box.rows, tile.src, next - 1 - box.y.before, columns.x);
     }
     const std::int64_t rows = std::min<std::int64_t>(kBoxRows, tile.out.height - row);
-    finish_rows(box, s, sums, ahead, FinishedRows{tile, s, tile.out.y + row, rows, pixel_bytes});
+    finish_rows(box, s, sums, ahead, FinishedRows{tile, s, tile.out.y + row, rows, pixel_bytes, apart.x});
     sums.go_back(rows);
   }
   finish_stores(tile);

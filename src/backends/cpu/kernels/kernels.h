@@ -195,6 +195,9 @@ struct BoxAny {
   BoxFold fold_x, fold_y;
   double scale = 1.0;              ///< one over the window's size; the i32 kernel has it in rows.destination.scale
   std::int64_t segment_rows = 64;  ///< sums start anew at multiples of this many source rows
+
+  /// From the window of the first of so many destination pixels to that of the last. All of them are made.
+  [[nodiscard]] std::int64_t windows_across(std::int64_t columns) const { return (columns - 1) * rows.step.x + 1; }
 };
 
 /// One axis of a decimated Gaussian, see math/decimation.h.

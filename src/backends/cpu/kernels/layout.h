@@ -12,9 +12,10 @@ namespace mollify::cpu {
 inline constexpr std::int64_t kRowGroup = 4;      ///< rows that a vertical filter makes at once, from one load of each input
 inline constexpr std::int64_t kPadElements = 64;  ///< after every row, so that whole vectors may be stored at its end
 
-inline constexpr std::int64_t kBoxRows = 4;     ///< rows that a box makes at once
-inline constexpr std::int64_t kBoxGroup = 16;   ///< floats of neighbouring rows that windows are summed of together
-inline constexpr std::int64_t kBoxChunk = 128;  ///< pixels that floats take from stage to stage
+inline constexpr std::int64_t kBoxRows = 4;          ///< rows that a box makes at once
+inline constexpr std::int64_t kBoxGroup = 16;        ///< floats of neighbouring rows that windows are summed of together
+inline constexpr std::int64_t kBoxChunk = 128;       ///< pixels that floats take from stage to stage
+inline constexpr std::int64_t kBoxSteppedRows = 64;  ///< source rows at most between windows of floats, where rows lie a step apart
 
 inline constexpr std::int64_t kDecimateRows = 16;    ///< source rows that are added to the sums at once
 inline constexpr std::int64_t kCoarseBlock = 128;    ///< taps of the grid's kernel that are summed by themselves
@@ -309,6 +310,11 @@ struct BoxIntegerScratch {
   return channels == 1 ? kBoxGroup : channels == 2 ? kBoxGroup / 2 : kBoxGroup / 4;
 }
 
+/// Source rows that sums step down at most before windows are made of the means of some of them, `step` rows apart.
+[[nodiscard]] constexpr std::int64_t box_stepped_rows(int channels, std::int64_t step) {
+  return step == 1 ? box_float_rows(channels) : std::min(box_float_rows(channels) * step, kBoxSteppedRows);
+}
+
 /// Pairs of pixels that every window along a row covers whole, wherever it begins, see FloatWindows.
 [[nodiscard]] constexpr std::int64_t box_pairs(std::int64_t window) {
   return (window - 1) / 2;
@@ -321,7 +327,7 @@ struct BoxFloatScratch {
   std::int64_t chunk_stride;  ///< between rows of `means` and of `out`
   double* sums;               ///< vertical sums
   double* largest;            ///< magnitudes that they had since they began anew
-  P* means;                   ///< kBoxRows rows of a chunk
+  P* means;                   ///< kBoxRows rows of a chunk; where rows lie a step apart, all that windows are made of at once
   P* groups;                  ///< one pixel of each row that is made at once, then the next of each; two more may be read before them
   double* rests;              ///< sums from a pair of groups to the end of its block
   P* windows;                 ///< groups of a chunk, with room for one more before them and two behind
@@ -332,19 +338,19 @@ struct BoxFloatScratch {
   std::int64_t bytes;
 
   /// Windows of `size_x` whole pixels, of which those of a row need `halo_x` pixels more than they are.
-  BoxFloatScratch(std::byte* base, std::int64_t tile_columns, std::int64_t size_x, std::int64_t halo_x, int channels) {
+  BoxFloatScratch(std::byte* base, std::int64_t tile_columns, std::int64_t size_x, std::int64_t halo_x, std::int64_t step_y, int channels) {
     Carver carver(base);
     const std::int64_t rows = box_float_rows(channels);
     stride = row_stride((tile_columns + halo_x) * channels);
     chunk_stride = row_stride(kBoxChunk * channels);
     sums = carver.take<double>(stride);
     largest = carver.take<double>(stride);
-    means = carver.take<P>(chunk_stride * kBoxRows);
+    means = carver.take<P>(chunk_stride * (step_y > 1 ? rows : kBoxRows));
     groups = carver.take<P>((2 + tile_columns + halo_x + kPadElements) * kBoxGroup) + 2 * kBoxGroup;
     rests = carver.take<double>(std::max<std::int64_t>(box_pairs(size_x), 1) * kBoxGroup);
     windows = carver.take<P>((1 + kBoxChunk + 2) * kBoxGroup) + kBoxGroup;
     out = carver.take<P>(chunk_stride * rows);
-    decoded = carver.take<P>(stride * box_decoded_rows(rows));
+    decoded = carver.take<P>(stride * box_decoded_rows(box_stepped_rows(channels, step_y)));
     outside = carver.take<P>(stride);
     zeros = carver.take<P>(stride);
     bytes = carver.used();
