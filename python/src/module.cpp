@@ -3,15 +3,18 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <tuple>
 
 #include "arguments.h"
 #include "blur.h"
 #include "mollify/device.h"
 #include "mollify/mollify.h"
 #include "prepared.h"
+#include "windows.h"
 
 namespace mollify::python {
 namespace {
@@ -158,6 +161,39 @@ void define_plan(nb::module_& module) {
       nb::sig("def plan(blur: Blur, image: pymollify._types.Array) -> Plan"), "blur"_a, "image"_a, "How a blur of this array would run.");
 }
 
+void define_windows(nb::module_& module) {
+  using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  using Source = std::tuple<nb::object, std::int64_t, std::int64_t>;
+  nb::class_<Windows>(module, "Windows",
+                      "Makes parts of the result for an image that is never in memory as a whole, with the bits of the whole. The shape is "
+                      "(rows, columns) or (rows, columns, channels).")
+      .def(
+          "__init__",
+          [](Windows* self, const Blur& blur, const std::vector<std::int64_t>& shape, const std::string& dtype) {
+            new (self) Windows(blur.request, shape, dtype);
+          },
+          "blur"_a, "shape"_a, "dtype"_a)
+      .def(
+          "source",
+          [](const Windows& self, std::int64_t y, std::int64_t x, std::int64_t height, std::int64_t width) {
+            std::vector<Place> out;
+            for (const WindowPlace& place : self.source({y, x, height, width}))
+              out.emplace_back(place.y, place.x, place.height, place.width);
+            return out;
+          },
+          "y"_a, "x"_a, "height"_a, "width"_a, "The parts (y, x, height, width) of the source that this part of the result is made from.")
+      .def(
+          "run",
+          [](const Windows& self, const std::vector<Source>& sources, std::int64_t y, std::int64_t x, const nb::object& out) {
+            std::vector<SourceWindow> windows;
+            for (const auto& [array, first_y, first_x] : sources) windows.push_back({array, first_y, first_x});
+            self.run(windows, y, x, out);
+          },
+          nb::sig("def run(self, sources: collections.abc.Sequence[tuple[pymollify._types.Array, int, int]], y: int, x: int, "
+                  "out: pymollify._types.Array) -> None"),
+          "sources"_a, "y"_a, "x"_a, "out"_a, "Makes the part at (y, x), of the shape of out, from parts (array, y, x) of the source.");
+}
+
 void define_devices(nb::module_& module) {
   nb::class_<DeviceEntry>(module, "Device", "A CPU or GPU that blurs can run on.")
       .def_ro("name", &DeviceEntry::open_name, "The name for the argument device.")
@@ -185,6 +221,7 @@ NB_MODULE(_core, module) {
   define_blur(blur);
   define_functions(module, blur);
   define_plan(module);
+  define_windows(module);
   define_devices(module);
   module.def("version", &mollify::version, "The version of the library.");
   module.def("clear_cache", &clear_cache, "Frees the prepared blurs and the memory that are kept for the next calls.");

@@ -62,6 +62,12 @@ std::int64_t Prepared::scratch_bytes() const {
   return out;
 }
 
+std::optional<Prepared::SingleRun> Prepared::single_run() const {
+  const auto* run = steps_.size() == 1 ? std::get_if<Run>(&steps_.front().work) : nullptr;
+  if (run == nullptr || !run->layout.images.empty()) return std::nullopt;
+  return SingleRun{&*run->executable, &run->layout};
+}
+
 void Prepared::allocate() {
   if (!memory_.empty()) return;
   for (const std::int64_t bytes : memory_bytes_) {

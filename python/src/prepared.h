@@ -61,6 +61,12 @@ class Prepared {
   [[nodiscard]] std::int64_t scratch_bytes() const;
   void release_memory();
   [[nodiscard]] Summary summary() const;
+  /// The only step, where it is a run on a single image. It lives as long as this.
+  struct SingleRun {
+    const Executable* executable;
+    const ImageLayout* layout;
+  };
+  [[nodiscard]] std::optional<SingleRun> single_run() const;
   /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error and std::bad_alloc.
   void run(const std::byte* src, const std::byte* mask, std::byte* dst);
 
