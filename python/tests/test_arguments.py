@@ -109,7 +109,8 @@ BLURS = [
     mollify.Blur.gaussian(3, order=(0, 1)), mollify.Blur.unsharp(3, 0.5, radius=9),
     mollify.Blur.box(2.5), mollify.Blur.box(size=4), mollify.Blur.box(size=(4, 5), origin=(1, -2)), mollify.Blur.tent((1, 2)),
     mollify.Blur.convolve([1, 2, 3], axes=0), mollify.Blur.convolve([[1, 2, 3], [4, 5, 6]], normalize=True),
-    mollify.Blur.convolve([[[1, 2], [3, 4]]], normalize=True, axes=(0, 1, 2)), mollify.Blur.separable([[1, 2, 3], [4, 5]]), mollify.Blur.separable([1, 2], normalize=True, channel_axis=None),
+    mollify.Blur.convolve([[[1, 2], [3, 4]]], normalize=True, axes=(0, 1, 2)), mollify.Blur.separable([[1, 2, 3], [4, 5]]),
+    mollify.Blur.separable([1, 2], normalize=True, channel_axis=None),
 ]
 
 
