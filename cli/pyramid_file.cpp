@@ -4,6 +4,7 @@
 #include <tiff.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -13,7 +14,7 @@
 #include "file_failure.h"
 #include "message.h"
 #include "page_stream.h"
-#include "pyramid_level.h"
+#include "pyramid_image.h"
 #include "result_sink.h"
 #include "strip_pipeline.h"
 
@@ -28,14 +29,15 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Strips of the source, whose last column and row are repeated.
+/// Strips of the source with a margin, in which the pixels of its edges are repeated.
 class PaddedStrips {
  public:
-  /// A strip is read while another one is blurred and two of which the result is waiting are written or kept for that.
+  /// A strip is read while another one is blurred, and one or two wait until they are written.
   static constexpr std::size_t kBuffers = 4;
 
-  PaddedStrips(files::Reader& reader, int page_of_source, const Page& page, const Page& padded, std::int32_t rows)
-      : reader_(reader), source_(page_of_source), page_(page), padded_(padded), rows_(rows) {
+  /// `padded` is the page with its margins, and `picture` where the page lies in it.
+  PaddedStrips(files::Reader& reader, int page_of_source, const Page& padded, const Rect& picture, std::int32_t rows)
+      : reader_(reader), source_(page_of_source), padded_(padded), picture_(picture), rows_(rows) {
     for (files::Bytes& each : buffers_) each.resize(static_cast<std::size_t>(rows * padded.row_bytes()));
     last_row_.resize(static_cast<std::size_t>(padded.row_bytes()));
   }
@@ -43,34 +45,79 @@ class PaddedStrips {
   [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>((padded_.height + rows_ - 1) / rows_); }
   [[nodiscard]] PagePixels strip(std::size_t index) {
     const std::int32_t first = static_cast<std::int32_t>(index) * rows_;
-    return {&padded_, buffers_[index % kBuffers].data(), row_bytes(), {first, std::min(first + rows_, padded_.height)}};
+    return {&padded_,
+            buffers_[index % kBuffers].data(),
+            static_cast<std::ptrdiff_t>(padded_.row_bytes()),
+            {first, std::min(first + rows_, padded_.height)}};
+  }
+  /// Its rows of the page itself, without margins.
+  [[nodiscard]] PagePixels without_margin(std::size_t index) {
+    const PagePixels all = strip(index);
+    const RowRange rows = stored_rows(all.rows);
+    return {&padded_,
+            picture_in(all.data + (rows.begin - all.rows.begin) * all.row_bytes),
+            all.row_bytes,
+            {rows.begin - picture_.y, rows.end - picture_.y}};
   }
 
   void read(std::size_t index) {
-    const PagePixels into = strip(index);
-    const std::int32_t stored = std::clamp(page_.height - into.rows.begin, 0, into.rows.count());
-    if (stored > 0) reader_.read_rows(source_, into.rows.begin, stored, into.data, into.row_bytes);
-    for (std::int32_t y = 0; y < stored; ++y) pad(into.data + y * into.row_bytes);
-    if (stored > 0) std::memcpy(last_row_.data(), into.data + (stored - 1) * into.row_bytes, last_row_.size());
-    for (std::int32_t y = stored; y < into.rows.count(); ++y)
-      std::memcpy(into.data + y * into.row_bytes, last_row_.data(), last_row_.size());
+    if (index == 0) read_first_row();
+    const PagePixels all = strip(index);
+    const RowRange stored = stored_rows(all.rows);
+    const auto row = [&](std::int32_t y) { return all.data + (y - all.rows.begin) * all.row_bytes; };
+    const auto repeat = [&](RowRange rows) {
+      for (std::int32_t y = rows.begin; y < rows.end; ++y) std::memcpy(row(y), last_row_.data(), last_row_.size());
+    };
+    repeat({all.rows.begin, stored.begin});
+    if (stored.count() > 0) {
+      read_stored(without_margin(index));
+      for (std::int32_t y = stored.begin; y < stored.end; ++y) pad(row(y));
+      std::memcpy(last_row_.data(), row(stored.end - 1), last_row_.size());
+    }
+    repeat({stored.end, all.rows.end});
   }
 
  private:
-  [[nodiscard]] std::ptrdiff_t row_bytes() const { return static_cast<std::ptrdiff_t>(padded_.row_bytes()); }
+  /// Of these rows those that are the page's.
+  [[nodiscard]] RowRange stored_rows(RowRange rows) const {
+    const auto stored = [&](std::int32_t y) {
+      return std::clamp(std::clamp(y, picture_.y, picture_.y + picture_.height), rows.begin, rows.end);
+    };
+    return {stored(rows.begin), stored(rows.end)};
+  }
+
+  /// The margin above repeats it.
+  void read_first_row() {
+    reader_.read_rows(source_, 0, 1, picture_in(last_row_.data()), static_cast<std::ptrdiff_t>(last_row_.size()));
+    pad(last_row_.data());
+  }
+
+  void read_stored(const PagePixels& into) {
+    const std::int32_t known = into.rows.begin == 0 ? 1 : 0;
+    if (known > 0) std::memcpy(into.data, picture_in(last_row_.data()), static_cast<std::size_t>(picture_.width * padded_.pixel_bytes()));
+    const std::int32_t count = into.rows.count() - known;
+    if (count > 0) reader_.read_rows(source_, into.rows.begin + known, count, into.data + known * into.row_bytes, into.row_bytes);
+  }
+
+  [[nodiscard]] std::uint8_t* picture_in(std::uint8_t* row) const { return row + picture_.x * padded_.pixel_bytes(); }
+
   void pad(std::uint8_t* row) const {
-    const auto pixel = static_cast<std::ptrdiff_t>(page_.pixel_bytes());
-    for (std::ptrdiff_t x = page_.width; x < padded_.width; ++x)
-      std::memcpy(row + x * pixel, row + (page_.width - 1) * pixel, static_cast<std::size_t>(pixel));
+    const auto bytes = static_cast<std::ptrdiff_t>(padded_.pixel_bytes());
+    const auto repeat = [&](std::ptrdiff_t pixel, std::ptrdiff_t from, std::ptrdiff_t to) {
+      for (std::ptrdiff_t x = from; x < to; ++x) std::memcpy(row + x * bytes, row + pixel * bytes, static_cast<std::size_t>(bytes));
+    };
+    const std::ptrdiff_t end = picture_.x + std::ptrdiff_t{picture_.width};
+    repeat(picture_.x, 0, picture_.x);
+    repeat(end - 1, end, padded_.width);
   }
 
   files::Reader& reader_;
   int source_;
-  const Page& page_;
   const Page& padded_;
+  Rect picture_;
   std::int32_t rows_;
   std::array<files::Bytes, kBuffers> buffers_;
-  files::Bytes last_row_;
+  files::Bytes last_row_;  ///< of those that were read
 };
 
 /// How often a picture can be halved before its larger side has this many pixels.
@@ -132,22 +179,47 @@ class PyramidMaker {
 
   void add_levels() {
     const int count = levels();
-    Page& base = plan_.document.pages.front();
-    plan_.document.big_offsets = true;
-    base.tile_width = base.tile_height = request_.tile;
-    base.coding = coding_of(base);
-    const std::int32_t block = 1 << count;
-    padded_ = work_.from;
-    padded_.width = (padded_.width + block - 1) / block * block;
-    padded_.height = (padded_.height + block - 1) / block * block;
-    work_.result = base;
-    for (int level = 1; level <= count; ++level) {
-      levels_.emplace_back(in_, device_, level, request_.sigma, work_, padded_, report_.blur);
-      plan_.document.pages.push_back(page_of_level(levels_.back().page()));
+    describe_base();
+    steps_ = pyramid_steps(count, request_.sigma);
+    put_margins(1 << count, pyramid_margin(steps_));
+    for (const PyramidStep& step : steps_) {
+      images_.emplace_back(in_, device_, step, step.parent < 0 ? work_ : images_[static_cast<std::size_t>(step.parent)].copy());
+      if (!step.is_level) continue;
+      Page level = plan_.document.pages.front();
+      level.width = images_.back().page().width;
+      level.height = images_.back().page().height;
+      plan_.document.pages.push_back(page_of_level(level));
     }
     report_.levels = count;
     report_.top_width = plan_.document.pages.back().width;
     report_.top_height = plan_.document.pages.back().height;
+    report_.blur.predicted_error = largest_error();
+  }
+
+  void describe_base() {
+    Page& base = plan_.document.pages.front();
+    base.tile_width = base.tile_height = request_.tile;
+    base.coding = coding_of(base);
+    plan_.document.big_offsets = true;
+  }
+
+  /// The source becomes larger than the picture, which is a region of it then.
+  void put_margins(std::int32_t block, std::int32_t margin) {
+    const auto padded = [&](std::int32_t pixels) { return (pixels + block - 1) / block * block + 2 * margin; };
+    work_.region = Rect{margin, margin, report_.width, report_.height};
+    work_.from.width = padded(report_.width);
+    work_.from.height = padded(report_.height);
+  }
+
+  /// Errors of the images that one is made from add up.
+  [[nodiscard]] double largest_error() const {
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const int parent = steps_[i].parent;
+      errors.push_back(images_[i].report().predicted_error + steps_[i].alias +
+                       (parent < 0 ? 0.0 : errors[static_cast<std::size_t>(parent)]));
+    }
+    return errors.empty() ? 0.0 : *std::ranges::max_element(errors);
   }
 
   /// As the source is stored, where it is TIFF.
@@ -180,11 +252,11 @@ class PyramidMaker {
 
   /// Whole tiles, where they fit into memory.
   [[nodiscard]] std::int32_t rows_of_strips() const {
-    if (const std::int32_t rows = strip_rows_as_asked(); rows > 0) return std::min(rows, padded_.height);
+    if (const std::int32_t rows = strip_rows_as_asked(); rows > 0) return std::min(rows, padded().height);
     constexpr std::int64_t kSuffice = std::int64_t{8} << 20;
-    const std::int64_t row_bytes = padded_.row_bytes();
+    const std::int64_t row_bytes = padded().row_bytes();
     const std::int64_t wanted = std::max<std::int64_t>(kSuffice / row_bytes / request_.tile, 1) * request_.tile;
-    std::int64_t rows = std::min<std::int64_t>(wanted, padded_.height);
+    std::int64_t rows = std::min<std::int64_t>(wanted, padded().height);
     while (rows > 1 && needed_bytes(static_cast<std::int32_t>(rows)) > request_.memory_bytes) rows = (rows + 1) / 2;
     if (const std::int64_t needed = needed_bytes(static_cast<std::int32_t>(rows)); needed > request_.memory_bytes) {
       fail_for_memory(fmt::format("{}: needs {} of memory, more than the {} that it may use; --memory sets that", in_, bytes_text(needed),
@@ -195,14 +267,22 @@ class PyramidMaker {
 
   [[nodiscard]] std::int64_t needed_bytes(std::int32_t rows) const {
     const auto reading = reader_->memory_of(work_.source);
-    std::int64_t bytes = reading ? reading->bytes : work_.from.row_bytes() * work_.from.height;
+    std::int64_t bytes = reading ? reading->bytes : padded().row_bytes() * report_.height;
     for (const Page& page : plan_.document.pages) bytes += files::memory_of_tiff_writer(page).bytes;
-    for (const PyramidLevel& level : levels_) bytes += level.memory_bytes(rows);
-    return bytes + static_cast<std::int64_t>(PaddedStrips::kBuffers) * rows * padded_.row_bytes();
+    std::vector<std::int32_t> most_rows;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const std::int32_t finer = steps_[i].parent < 0 ? rows : most_rows[static_cast<std::size_t>(steps_[i].parent)];
+      bytes += images_[i].memory_bytes(finer);
+      most_rows.push_back(images_[i].most_rows(finer));
+    }
+    return bytes + static_cast<std::int64_t>(PaddedStrips::kBuffers) * rows * padded().row_bytes();
   }
 
+  /// The source with its margins.
+  [[nodiscard]] const Page& padded() const { return work_.from; }
+
   void write(std::int32_t rows) {
-    PaddedStrips source(*reader_, work_.source, work_.from, padded_, rows);
+    PaddedStrips source(*reader_, work_.source, padded(), *work_.region, rows);
     FileSink sink(out_, request_.replaces);
     const std::unique_ptr<files::Writer> writer = files::make_writer(files::FileFormat::tiff, sink, plan_.document, write_options());
     ProgressBar bar(source.count(), request_.shows_progress);
@@ -215,12 +295,12 @@ class PyramidMaker {
     };
     const auto read = [&](std::size_t i) { source.read(i); };
     const auto blur = [&](std::size_t i) {
-      for (PyramidLevel& level : levels_) level.advance(source.strip(i), i % PyramidLevel::kBuffers);
+      advance(source.strip(i), i % PyramidImage::kBuffers);
       bar.show(i + 1, out_);
     };
-    const auto write = [&](std::size_t i) { write_strip(*writer, source.strip(i), i % PyramidLevel::kBuffers); };
+    const auto write = [&](std::size_t i) { write_strip(*writer, source.without_margin(i), i % PyramidImage::kBuffers); };
     BlurReport& times = report_.blur;
-    StripPipeline(source.count(), {2, PyramidLevel::kBuffers})
+    StripPipeline(source.count(), {2, PyramidImage::kBuffers})
         .run({timed(times.read_seconds, read), timed(times.blur_seconds, blur), timed(times.write_seconds, write)});
     reader_->finish(work_.source);
     writer->finish();
@@ -229,13 +309,23 @@ class PyramidMaker {
     sink.commit();
   }
 
+  void advance(const PagePixels& strip, std::size_t buffer) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const int parent = steps_[i].parent;
+      images_[i].advance(parent < 0 ? strip : images_[static_cast<std::size_t>(parent)].rows(buffer), buffer);
+    }
+  }
+
   void write_strip(files::Writer& writer, const PagePixels& strip, std::size_t buffer) {
-    const auto write_rows = [&](int page, RowRange rows, const PagePixels& from) {
-      if (rows.count() > 0) writer.write_rows(page, rows.begin, rows.count(), from.data, from.row_bytes);
+    int page = 0;
+    const auto write_rows = [&](const PagePixels& from) {
+      if (from.rows.count() > 0) writer.write_rows(page, from.rows.begin, from.rows.count(), from.data, from.row_bytes);
+      ++page;
     };
-    write_rows(0, {strip.rows.begin, std::min(strip.rows.end, work_.from.height)}, strip);
-    int page = 1;
-    for (const PyramidLevel& level : levels_) write_rows(page++, level.rows(buffer).rows, level.rows(buffer));
+    write_rows(strip);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].is_level) write_rows(images_[i].rows(buffer));
+    }
   }
 
   [[nodiscard]] int threads() const { return std::max(1, device_.info().threads); }
@@ -253,9 +343,9 @@ class PyramidMaker {
   const Device& device_;
   std::unique_ptr<files::Reader> reader_;
   files::ResultPlan plan_;
-  files::PageWork work_;  ///< of a copy of the picture
-  Page padded_;
-  std::deque<PyramidLevel> levels_;
+  files::PageWork work_;  ///< of a copy of the picture, with margins around its source
+  std::vector<PyramidStep> steps_;
+  std::deque<PyramidImage> images_;  ///< of each step
   files::Messages messages_;
   PyramidReport report_;
 };
