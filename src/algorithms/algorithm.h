@@ -20,8 +20,9 @@ struct Problem {
   ImageDesc dst;
   const DeviceInfo& device;
   Options options;
-  double allowed_error;    ///< full-scale units, see Accuracy
-  std::int32_t batch = 1;  ///< GPU: images that each dispatch is to make
+  double allowed_error;     ///< full-scale units, see Accuracy
+  std::int32_t batch = 1;   ///< GPU: images that each dispatch is to make
+  bool in_windows = false;  ///< GPU: images pass by in windows, so they may be larger than what one binding of a buffer sees
 };
 
 /// What a promise takes for granted of the pixels.

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 
+#include "api/divided_images.h"
 #include "api/window_plans.h"
 #include "backends/backend.h"
+#include "base/gpu_images.h"
 #include "base/source_region.h"
 #include "base/views.h"
 
@@ -20,6 +22,18 @@ Status check_window(std::string_view what, const ConstWindow& window, const Imag
   const ImageDesc& desc = window.pixels.desc;
   if (Status s = check_within(what, window.place(), planned); !s) return s;
   return check_view(what, window.pixels, {desc.width, desc.height, planned.format});
+}
+
+/// A GPU that cannot see an image by one binding, or has no room for it, makes it window by window.
+Result<std::unique_ptr<WorkspaceImpl>> make_image_workspace(const ExecutableImpl& impl, Batches batches) {
+  const Plan& plan = impl.plan();
+  const bool is_gpu = plan.device.backend != Backend::cpu;
+  if (is_gpu && exceed_bindings(plan.passes, plan.src, plan.dst, plan.intermediates, plan.device.gpu)) {
+    return DividedImages::create(impl, plan.scratch_bytes);
+  }
+  Result<std::unique_ptr<WorkspaceImpl>> whole = impl.make_workspace(batches);
+  if (whole || !is_gpu || !plan.halo || whole.error().code != ErrorCode::out_of_memory) return whole;
+  return DividedImages::create(impl, plan.scratch_bytes / 2);
 }
 
 }  // namespace
@@ -52,7 +66,7 @@ const Plan& Executable::plan() const {
 }
 
 Result<Workspace> Executable::make_workspace(Batches batches) const {
-  Result<std::unique_ptr<WorkspaceImpl>> workspace = impl_->make_workspace(batches);
+  Result<std::unique_ptr<WorkspaceImpl>> workspace = make_image_workspace(*impl_, batches);
   if (!workspace) return workspace.error();
   return Workspace(std::move(*workspace), impl_);
 }
@@ -76,7 +90,12 @@ Status Executable::run(std::span<const ConstImageView> src, std::span<const Imag
   if (src.size() > 1 && disturb_each_other(src, dst)) {
     return invalid("a destination of the batch overlaps another image's source or destination");
   }
-  return impl_->run(src, dst, workspace.impl());
+  auto* divided = dynamic_cast<DividedImages*>(&workspace.impl());
+  if (divided == nullptr) return impl_->run(src, dst, workspace.impl());
+  for (std::size_t i = 0; i < src.size(); ++i) {
+    if (Status s = divided->run(src[i], dst[i]); !s) return s;
+  }
+  return {};
 }
 
 Result<Workspace> Executable::make_workspace(PerAxis<std::int32_t> largest_window) const {

@@ -104,9 +104,13 @@ Result<WindowPlans::Prepared> WindowPlans::prepare(const ImageDesc& src, const R
   return Prepared{src, made, std::move(*executable), std::move(*workspace)};
 }
 
+ImageDesc WindowPlans::image_desc(const WindowImage& image) const {
+  return {static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()), whole_.plan().src.format};
+}
+
 Result<ConstImageView> WindowPlans::gathered(std::span<const ConstWindow> src, const WindowImage& image) {
   const ImageDesc& whole = whole_.plan().src;
-  const ImageDesc desc{static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()), whole.format};
+  const ImageDesc desc = image_desc(image);
   for (const ConstWindow& window : src) {
     const Span rows{window.y, std::int64_t{window.y} + window.pixels.desc.height};
     if (!holds_columns(window, image.source.x) || rows.begin > image.source.y.begin || rows.end < image.source.y.end) continue;
@@ -126,17 +130,26 @@ Result<ConstImageView> WindowPlans::gathered(std::span<const ConstWindow> src, c
   return ConstImageView(copy_.view());
 }
 
+Status WindowPlans::be_prepared(const ImageDesc& src, const Rect& made) {
+  if (prepared_ && prepared_->src == src && prepared_->made == made) return {};
+  prepared_.reset();  // its memory first
+  Result<Prepared> prepared = prepare(src, made);
+  if (!prepared) return prepared.error();
+  prepared_ = std::move(*prepared);
+  return {};
+}
+
+Status WindowPlans::reserve(const Rect& destination) {
+  const WindowImage image = window_image(whole_.plan(), destination);
+  return be_prepared(image_desc(image), image.made);
+}
+
 Status WindowPlans::run(std::span<const ConstWindow> src, const Window& dst, const RunControl& control) {
   if (control.stop != nullptr && control.stop->load()) return Error{ErrorCode::stopped, "the run was stopped", {}};
   const WindowImage image = window_image(whole_.plan(), dst.place());
   const Result<ConstImageView> source = gathered(src, image);
   if (!source) return source.error();
-  if (!prepared_ || prepared_->src != source->desc || prepared_->made != image.made) {
-    prepared_.reset();  // its memory first
-    Result<Prepared> made = prepare(source->desc, image.made);
-    if (!made) return made.error();
-    prepared_ = std::move(*made);
-  }
+  if (Status s = be_prepared(source->desc, image.made); !s) return s;
   const Status status = prepared_->executable->run(std::span(&*source, 1), std::span(&dst.pixels, 1), *prepared_->workspace);
   if (!status) return status;
   if (control.finished_pixels != nullptr) {

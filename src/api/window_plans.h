@@ -24,6 +24,8 @@ struct WindowImage {
 class WindowPlans final : public WorkspaceImpl {
  public:
   explicit WindowPlans(const ExecutableImpl& whole) : whole_(whole) {}
+  /// Prepares what a run that makes this window would prepare.
+  [[nodiscard]] Status reserve(const Rect& destination);
   [[nodiscard]] Status run(std::span<const ConstWindow> src, const Window& dst, const RunControl& control);
 
  private:
@@ -34,6 +36,8 @@ class WindowPlans final : public WorkspaceImpl {
     std::unique_ptr<WorkspaceImpl> workspace;
   };
   [[nodiscard]] Result<Prepared> prepare(const ImageDesc& src, const Rect& made) const;
+  [[nodiscard]] Status be_prepared(const ImageDesc& src, const Rect& made);
+  [[nodiscard]] ImageDesc image_desc(const WindowImage& image) const;
   /// The source of a window as one image: a view of the window that holds it, or a copy.
   [[nodiscard]] Result<ConstImageView> gathered(std::span<const ConstWindow> src, const WindowImage& image);
 

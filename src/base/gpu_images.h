@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "mollify/plan.h"
 
@@ -11,10 +12,14 @@ namespace mollify {
 /// Where the pixels of sources, destinations and intermediates lie on a GPU: the constant "storage" of a pass.
 enum class Storage : std::uint8_t { buffer, image };
 
+/// Whether an image of these passes is larger than what one binding of a buffer can see. Then the passes run on windows.
+[[nodiscard]] bool exceed_bindings(std::span<const Pass> passes, const ImageDesc& src, const ImageDesc& dst,
+                                   std::span<const ImageDesc> intermediates, const GpuInfo& gpu);
+
 /// Bytes of the images that passes of a plan for a GPU leave for later ones, for one image in flight.
 [[nodiscard]] std::int64_t gpu_intermediate_bytes(const Plan& plan);
 /// Bytes of one Workspace of a plan for a GPU, whose min_bytes and passes are set. For each image in flight, the source and the destination
-/// lie on the device and once more in memory that the host sees; there they may overlap.
+/// lie on the device and once more in memory that the host sees; there they may overlap. Windows take as many bytes as one binding sees.
 [[nodiscard]] std::int64_t gpu_workspace_bytes(const Plan& plan);
 
 /// In a batch, the host copies one image while another is on the device. Large images are not worth two slots.

@@ -94,6 +94,12 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
     if (!has_too_many_groups(pass, problem.device)) continue;
     return Error{ErrorCode::unsupported, "it would need more work groups than the device takes in one dispatch", {}};
   }
+  if (problem.in_windows && !proposal->halo && !proposal->window_blocks) {
+    return Error{ErrorCode::unsupported,
+                 "an image is larger than the " + std::to_string(problem.device.gpu.max_buffer_bytes) +
+                     " bytes that one binding of the device can see, and windows are not known to have the bits of the whole",
+                 {}};
+  }
   if (largest_border_value(problem.spec) > proposal->assumption.largest) {
     return Error{ErrorCode::unsupported, "the border is beyond what it is for: " + std::string(proposal->assumption.text), {}};
   }
@@ -111,7 +117,7 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
 class WholeProblem {
  public:
   explicit WholeProblem(const Problem& p)
-      : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error} {
+      : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error, 1, p.in_windows} {
     spec_.roi.reset();
     device_.threads = 1;
     // Images of a batch fill a device as rows of one image would; many more than fill it change nothing.
@@ -337,6 +343,60 @@ std::string least_error(Problem problem) {
   return "";
 }
 
+/// Whether an image, or what passes leave of it, may be larger than what one binding of a GPU sees.
+bool may_exceed_bindings(const Problem& problem) {
+  constexpr std::int64_t kMostPixelBytes = 16;
+  const std::int64_t pixels =
+      std::max(std::int64_t{problem.src.width} * problem.src.height, std::int64_t{problem.dst.width} * problem.dst.height);
+  return problem.device.backend != Backend::cpu && pixels > problem.device.gpu.max_buffer_bytes / kMostPixelBytes;
+}
+
+/// The plan of one algorithm.
+Result<Plan> plan_of(const Algorithm& algorithm, const Problem& problem, const TuningRows& rows, Overlap overlap) {
+  Result<Candidate> candidate = ask_candidate(algorithm, problem, WholeProblem(problem), rows);
+  if (!candidate) {
+    Error error = candidate.error();
+    error.message = std::string(algorithm.info.id) + " cannot do this: " + error.message;
+    return error;
+  }
+  return assemble(problem, std::move(*candidate), overlap);
+}
+
+/// The plan that is predicted to be the fastest.
+Result<Plan> best_plan(const Problem& problem, const TuningRows& rows, Overlap overlap) {
+  const WholeProblem whole(problem);
+  std::vector<Candidate> candidates;
+  std::vector<Refusal> refusals;
+  for (const Algorithm* algorithm : registry()) {
+    Result<Candidate> candidate = ask_candidate(*algorithm, problem, whole, rows);
+    if (!candidate) {
+      const bool gpu_only = problem.device.backend == Backend::cpu && is_gpu_only(*algorithm);
+      refusals.push_back({std::string(algorithm->info.id), candidate.error().message, gpu_only});
+      continue;
+    }
+    candidates.push_back(std::move(*candidate));
+  }
+  if (candidates.empty()) {
+    Error error{ErrorCode::unsupported,
+                "no algorithm of the " + std::string(name(problem.device.backend)) + " backend can do this blur" + least_error(problem),
+                {}};
+    error.reasons = lines_of(refusals);
+    return error;
+  }
+  // What is left to those who ask for it comes after all else.
+  const auto order = [](const Candidate& candidate) { return std::pair(!candidate.proposal.only_on_request.empty(), candidate.rank); };
+  const auto best = std::ranges::min_element(candidates, {}, order);
+  for (const Candidate& other : candidates) {
+    if (&other == &*best) continue;
+    const bool is_passed_over = !other.proposal.only_on_request.empty() && best->proposal.only_on_request.empty();
+    refusals.push_back({std::string(other.algorithm->info.id),
+                        is_passed_over ? std::string(other.proposal.only_on_request) : slower_by(other.rank / best->rank)});
+  }
+  Plan plan = assemble(problem, std::move(*best), overlap);
+  plan.refusals = std::move(refusals);
+  return plan;
+}
+
 }  // namespace
 
 std::string_view name(Backend backend) {
@@ -384,52 +444,19 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   // Rows were measured without a stride.
   const bool is_measured = options.tuning == Tuning::measured && !has_stride(spec);
   const TuningRows rows = is_measured ? TuningRows(spec, src, device) : TuningRows();
-
+  const Algorithm* forced = nullptr;
   if (options.algorithm) {
-    const Result<const Algorithm*> forced = find_algorithm(options.algorithm->id);
-    if (!forced) return forced.error();
+    const Result<const Algorithm*> found = find_algorithm(options.algorithm->id);
+    if (!found) return found.error();
+    forced = *found;
     problem.options = with_current_names(options.algorithm->id, options.algorithm->options);
-    if (Status s = check_options((*forced)->info, problem.options); !s) return s.error();
-    Result<Candidate> candidate = ask_candidate(**forced, problem, WholeProblem(problem), rows);
-    if (!candidate) {
-      Error error = candidate.error();
-      error.message = options.algorithm->id + " cannot do this: " + error.message;
-      return error;
-    }
-    return assemble(problem, std::move(*candidate), options.overlap);
+    if (Status s = check_options(forced->info, problem.options); !s) return s.error();
   }
-
-  const WholeProblem whole(problem);
-  std::vector<Candidate> candidates;
-  std::vector<Refusal> refusals;
-  for (const Algorithm* algorithm : registry()) {
-    Result<Candidate> candidate = ask_candidate(*algorithm, problem, whole, rows);
-    if (!candidate) {
-      const bool gpu_only = device.backend == Backend::cpu && is_gpu_only(*algorithm);
-      refusals.push_back({std::string(algorithm->info.id), candidate.error().message, gpu_only});
-      continue;
-    }
-    candidates.push_back(std::move(*candidate));
-  }
-  if (candidates.empty()) {
-    Error error{ErrorCode::unsupported,
-                "no algorithm of the " + std::string(name(device.backend)) + " backend can do this blur" + least_error(problem),
-                {}};
-    error.reasons = lines_of(refusals);
-    return error;
-  }
-  // What is left to those who ask for it comes after all else.
-  const auto order = [](const Candidate& candidate) { return std::pair(!candidate.proposal.only_on_request.empty(), candidate.rank); };
-  const auto best = std::ranges::min_element(candidates, {}, order);
-  for (const Candidate& other : candidates) {
-    if (&other == &*best) continue;
-    const bool is_passed_over = !other.proposal.only_on_request.empty() && best->proposal.only_on_request.empty();
-    refusals.push_back({std::string(other.algorithm->info.id),
-                        is_passed_over ? std::string(other.proposal.only_on_request) : slower_by(other.rank / best->rank)});
-  }
-  Plan plan = assemble(problem, std::move(*best), options.overlap);
-  plan.refusals = std::move(refusals);
-  return plan;
+  const auto plan = [&] { return forced ? plan_of(*forced, problem, rows, options.overlap) : best_plan(problem, rows, options.overlap); };
+  Result<Plan> whole = plan();
+  if (whole || !may_exceed_bindings(problem)) return whole;
+  problem.in_windows = true;
+  return plan();
 }
 
 std::string explain(const Plan& plan) {
@@ -449,6 +476,10 @@ std::string explain(const Plan& plan) {
   }
   text += "  bytes    moves " + std::to_string(plan.moved_bytes) + ", at least " + std::to_string(plan.min_bytes) + ", scratch " +
           std::to_string(plan.scratch_bytes) + "\n";
+  if (plan.device.backend != Backend::cpu && exceed_bindings(plan.passes, plan.src, plan.dst, plan.intermediates, plan.device.gpu)) {
+    text += "           in windows, because one binding of the device sees no more than " +
+            std::to_string(plan.device.gpu.max_buffer_bytes) + " bytes\n";
+  }
   text += "  error    at most " + number(plan.predicted_error, 2) + " of full scale";
   if (info(plan.dst.format).is_unorm()) {
     text += " (" + number(plan.predicted_error * info(plan.dst.format).unit(), 2) + " of a step)";

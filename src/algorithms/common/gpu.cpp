@@ -28,7 +28,7 @@ Status can_be_buffers(const Problem& p, std::span<const ImageDesc> intermediates
     return refusal("an image is longer than " + std::to_string(kLongest) + " pixels");
   }
   const auto fits = [&](const ImageDesc& desc) { return desc.payload_bytes() <= gpu.max_buffer_bytes; };
-  if (!fits(p.src) || !fits(p.dst) || !std::ranges::all_of(intermediates, fits)) {
+  if (!p.in_windows && (!fits(p.src) || !fits(p.dst) || !std::ranges::all_of(intermediates, fits))) {
     return refusal("an image is larger than the " + std::to_string(gpu.max_buffer_bytes) + " bytes that one binding of the device can see");
   }
   return {};
