@@ -84,6 +84,10 @@ std::vector<PreparedPeer> prepare_peers(const cases::Case& c, const DeviceInfo& 
     report(options, "verifying peers", done++, options.peers.size());
     if (peer.on_gpu == (device.backend == Backend::cpu) || device.gpu.is_software) continue;
     const auto leave_out = [&](const Error& why) { notes.push_back(peer.name + " left out: " + why.message); };
+    if (c.spec.stride != PerAxis<Stride>{}) {
+      leave_out({ErrorCode::unsupported, "other libraries are asked for every pixel of a blur", {}});
+      continue;
+    }
     Result<PeerRun> run = peer.prepare(c, device.threads);
     if (!run) {
       leave_out(run.error());

@@ -96,6 +96,28 @@ TEST(Decimation, TheDeclaredDistanceIsAnUpperBoundAndTight) {
 }
 
 // What the grid misses by the height of the jump, times its spacing, it does not miss where a window makes the jump.
+TEST(Decimation, TheMeanOfTwoGaussiansIsAsNearToOneBetweenThemAsItSays) {
+  const auto sampled = [](double sigma, double shift, std::int64_t reach) {
+    std::vector<double> weights;
+    for (std::int64_t i = -reach; i <= reach + 1; ++i)
+      weights.push_back(std::exp(-0.5 * std::pow((static_cast<double>(i) - shift) / sigma, 2)));
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (double& w : weights) w /= sum;
+    return weights;
+  };
+  EXPECT_EQ(halved_gaussian(0.5).sigma, 0.0);
+  for (const double sigma : {0.6, 1.0, 3.0, 8.0, 63.0, 64.5, 200.0}) {
+    const HalvedGaussian halved = halved_gaussian(sigma);
+    const auto reach = static_cast<std::int64_t>(10.0 * sigma) + 2;
+    const std::vector<double> here = sampled(halved.sigma, 0.0, reach), next = sampled(halved.sigma, 1.0, reach);
+    const std::vector<double> between = sampled(sigma, 0.5, reach);
+    double distance = 0.0;
+    for (std::size_t i = 0; i < between.size(); ++i) distance += std::abs(0.5 * (here[i] + next[i]) - between[i]);
+    EXPECT_GE(halved.l1_distance, distance - 1e-12) << sigma;
+    EXPECT_LE(halved.l1_distance, 2.0 * distance + 1e-12) << sigma;
+  }
+}
+
 TEST(Decimation, AWindowMakesTheJump) {
   for (const auto& [gaussian, factor] :
        {std::pair{AxisGaussian{8, 24}, 2}, {AxisGaussian{32.0 / 3, 32}, 2}, {AxisGaussian{20, 50}, 4}, {AxisGaussian{40, 120}, 8}}) {

@@ -135,7 +135,7 @@ double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
   const bool in_blocks = p.device.backend == Backend::cpu && taps.size() > cpu::kCoarseBlock;
   const double of_grid = in_blocks ? blocked_summation_growth(taps, cpu::kCoarseBlock) : summation_growth(taps);
   return decimating_growth(p, axis, direction) +
-         magnitude(axis.coarse.weights) * (of_grid + static_cast<double>(axis.support()) + kExpanding);
+         magnitude(axis.coarse.weights) * (of_grid + static_cast<double>(axis.expanding_support()) + kExpanding);
 }
 
 double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
@@ -154,6 +154,11 @@ std::int64_t folded_length_of(const Problem& p, Axis direction) {
   return folded_length(on(p.spec.border.mode, direction), length_of(p, direction), on(p.spec.stride, direction));
 }
 
+/// Whether kernels are centred between pixels.
+bool is_between(const Problem& p, Axis direction) {
+  return places_on_axis(0, on(p.spec.stride, direction)).between;
+}
+
 /// Whether all pixels that a kernel sees are one.
 bool is_one_pixel(const Problem& p, Axis direction) {
   return length_of(p, direction) == 1 && on(p.spec.border.mode, direction) != BorderMode::constant;
@@ -165,7 +170,12 @@ AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
     axis.cost = cost_of(p, direction, axis);
     return axis;
   }
-  const AxisWeights weights = *axis_weights(p.spec.kernel, direction, l1_budget);
+  AxisWeights weights = *axis_weights(p.spec.kernel, direction, l1_budget, is_between(p, direction));
+  // The grid's kernel reaches as far on either side.
+  if (is_between(p, direction)) {
+    weights.taps.weights.insert(weights.taps.weights.begin(), 0.0);
+    ++weights.taps.anchor;
+  }
   axis.coarse = fold(weights.taps, on(p.spec.border.mode, direction), folded_length_of(p, direction));
   axis.l1_distance = weights.cut_error;
   axis.cost = cost_of(p, direction, axis);
@@ -181,15 +191,17 @@ double growth_by_margins(const Problem& p, Axis direction, double reach) {
 AxisPlan decimated(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int support) {
   const AxisKernel folded = folded_where_shorter(kernel, factor);
   const std::shared_ptr<const Decimation> fit = fit_kernel(folded, factor, LeastAliasingSpline{support});
-  AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0};
+  AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0, is_between(p, direction)};
+  if (axis.is_mean) axis.l1_distance += halved_gaussian(on(std::get<Gaussian>(p.spec.kernel).sigma, direction)).l1_distance;
   axis.cost = cost_of(p, direction, axis);
   axis.cost *= growth_by_margins(p, direction, static_cast<double>(axis.reach()));
   return axis;
 }
 
-/// GPUs blur grids with a kernel of limited reach, and a group of theirs spans whole splines.
+/// CPUs expand a pixel from so many coarse samples at most. GPUs blur grids with a kernel of limited reach, and a group of theirs spans
+/// whole splines.
 bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
-  if (p.device.backend == Backend::cpu) return true;
+  if (p.device.backend == Backend::cpu) return axis.expanding_support() <= cpu::kMaxSupport;
   return axis.coarse.weights.size() <= kMostGridTaps && axis.support() * axis.factor <= p.device.gpu.max_group_invocations;
 }
 
@@ -334,7 +346,11 @@ Result<std::optional<PerAxis<int>>> option(const Problem& p, std::string_view na
 /// What is to be made of an axis, of a kernel that can be decimated.
 std::optional<AxisKernel> kernel_of(const Problem& p, Axis direction) {
   const Fold fold = fold_of(on(p.spec.border.mode, direction), folded_length_of(p, direction));
-  if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) return AxisKernel{on_axis(*gaussian, direction), fold};
+  if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) {
+    AxisGaussian on_this_axis = on_axis(*gaussian, direction);
+    if (is_between(p, direction)) on_this_axis.sigma = halved_gaussian(on_this_axis.sigma).sigma;
+    return AxisKernel{on_this_axis, fold};
+  }
   if (const auto* tent = std::get_if<Tent>(&p.spec.kernel)) return AxisKernel{AxisTent{on(tent->radius, direction) + 1.0}, fold};
   return std::nullopt;
 }
@@ -383,8 +399,8 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const CoarseRange columns = coarse_range(x, p.spec.border.mode.x, p.src.width, places.x.first, span.x);
   const CoarseRange rows = coarse_range(y, p.spec.border.mode.y, p.src.height, places.y.first, span.y);
   const int channels = info(p.src.format).channels;
-  const cpu::ExpandShape shape_x{x.factor, x.support(), static_cast<std::int64_t>(x.coarse.weights.size()), places.x.step};
-  const cpu::ExpandShape shape_y{y.factor, y.support(), static_cast<std::int64_t>(y.coarse.weights.size()), places.y.step};
+  const cpu::ExpandShape shape_x{x.factor, x.expanding_support(), static_cast<std::int64_t>(x.coarse.weights.size()), places.x.step};
+  const cpu::ExpandShape shape_y{y.factor, y.expanding_support(), static_cast<std::int64_t>(y.coarse.weights.size()), places.y.step};
   // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
   const std::int64_t sum_bytes = channels * 4 * (y.support() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
   const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowGroup) / x.factor + y.support() + 1);
@@ -489,8 +505,11 @@ Result<Proposal> propose(const Problem& p) {
   if (!known) return known.error();
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
-  const PerAxis<AxisPlaces> places = places_of(p.spec);
-  if (places.x.between || places.y.between) return refusal("kernels are centred between pixels");
+  for (const Axis axis : {Axis::x, Axis::y}) {
+    const AxisKernel& kernel = axis == Axis::x ? *of_x : *of_y;
+    const bool is_endless = std::holds_alternative<AxisGaussian>(kernel.shape) && !kernel.is_cut();
+    if (is_between(p, axis) && !is_endless) return refusal("between pixels only endless Gaussians are decimated");
+  }
   if (!is_cpu && std::holds_alternative<Tent>(p.spec.kernel)) return refusal("tents are decimated on CPUs only");
 
   const auto factor = option(p, "factor", kMaxFactor);
@@ -525,6 +544,10 @@ Result<Proposal> propose(const Problem& p) {
   }
   const AxisPlan& x = best.x;
   const AxisPlan& y = best.y;
+  if (is_cpu && std::max(x.expanding_support(), y.expanding_support()) > cpu::kMaxSupport) {
+    return refusal("between pixels a pixel is made of one coarse sample more, so " + std::to_string(cpu::kMaxSupport - 1) +
+                   " are the most");
+  }
   if (!std::isfinite(best.error)) return refusal("so many coarse samples of so many pixels reach further than 7 sigma");
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) + " cannot be decimated within the error");
@@ -546,8 +569,9 @@ CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t sou
   const auto taps = static_cast<std::int64_t>(axis.spline.size());
   const std::int64_t centre = spline_centre(axis.spline.size());
   const std::int64_t reach = axis.coarse.anchor;
-  std::int64_t begin = floor_div(first + centre, d) - (axis.support() - 1) - reach;
-  std::int64_t end = floor_div(first + length - 1 + centre, d) + reach + 1;
+  const std::int64_t behind = centre + (axis.is_mean ? 1 : 0);
+  std::int64_t begin = floor_div(first + behind, d) - (axis.expanding_support() - 1) - reach;
+  std::int64_t end = floor_div(first + length - 1 + behind, d) + reach + 1;
   if (mode == BorderMode::clamp || mode == BorderMode::constant) {
     // Coarse samples wholly outside the image are all alike: the kernel repeats the nearest.
     begin = std::max(begin, floor_div(centre - taps, d));

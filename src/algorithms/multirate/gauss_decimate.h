@@ -16,18 +16,24 @@ struct AxisPlan {
   std::vector<double> spline{1.0};
   AxisTaps coarse;
   double l1_distance = 0.0;
-  double cost = 0.0;  ///< multiply-adds a component
+  double cost = 0.0;     ///< multiply-adds a component
+  bool is_mean = false;  ///< an output is the mean of what is expanded at its place and at the next pixel
 
   [[nodiscard]] std::int64_t support() const { return spline_support(spline.size(), factor); }
-  /// See Decimation::reach().
-  [[nodiscard]] std::int64_t reach() const { return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1; }
+  /// Of the spline that pixels are expanded by: where an output is a mean, that is the mean of two, a pixel apart.
+  [[nodiscard]] std::int64_t expanding_support() const { return support() + (is_mean ? 1 : 0); }
+  /// See Decimation::reach(). Of a mean some samples are read with a weight of 0.
+  [[nodiscard]] std::int64_t reach() const {
+    return std::int64_t{coarse.anchor} * factor + static_cast<std::int64_t>(spline.size()) - 1 + (is_mean ? factor : 0);
+  }
   /// What an output's coarse samples are made of. Where the axis is decimated, its spline is `support()` factors long.
   [[nodiscard]] Halo halo() const {
     const auto taps = static_cast<std::int64_t>(spline.size());
     const auto coarse_taps = static_cast<std::int64_t>(coarse.weights.size());
-    const std::int64_t offset = -spline_centre(spline.size());
-    const std::int64_t before = (support() - 1 + coarse.anchor) * factor;
-    const std::int64_t after = (coarse_taps - 1 - coarse.anchor) * factor + taps - 1;
+    const std::int64_t next = is_mean ? 1 : 0;
+    const std::int64_t offset = -spline_centre(spline.size()) - next;
+    const std::int64_t before = (expanding_support() - 1 + coarse.anchor) * factor - next;
+    const std::int64_t after = (coarse_taps - 1 - coarse.anchor) * factor + taps - 1 + next;
     return {{before, factor, offset}, {after, factor, offset}};
   }
 };

@@ -181,10 +181,23 @@ std::vector<TapsOf<float>> blocks_of(const TapsOf<float>& taps) {
   return blocks;
 }
 
+/// Where kernels are centred between pixels, these are means of two. Taps that are not decimated by lie between them as they are.
+DecimatedAxis expanding_axis(DecimatedAxis axis, const AxisPlaces& places) {
+  if (!places.between || axis.factor == 1) return axis;
+  std::vector<float> mean(axis.spline.size() + static_cast<std::size_t>(axis.factor), 0.0F);
+  for (std::size_t i = 0; i < axis.spline.size(); ++i) {
+    mean[i] += 0.5F * axis.spline[i];
+    mean[i + 1] += 0.5F * axis.spline[i];
+  }
+  return {axis.factor, axis.centre + 1, axis.support + 1, std::move(mean), 1};
+}
+
 GaussExpand expansion(const Plan& plan, const Pass& pass) {
   auto k = decimated<GaussExpand>(plan, pass, 1.0 / scale_between_steps(plan.src.format));
   k.x = taps_of<float>(decimation_taps(pass.taps.x, k.axis.x.factor, k.axis.x.support).coarse);
   k.y = taps_of<float>(decimation_taps(pass.taps.y, k.axis.y.factor, k.axis.y.support).coarse);
+  const PerAxis<AxisPlaces> places = places_of(plan.spec);
+  k.axis = {expanding_axis(std::move(k.axis.x), places.x), expanding_axis(std::move(k.axis.y), places.y)};
   k.blocks_x = blocks_of(k.x);
   k.blocks_y = blocks_of(k.y);
   return k;

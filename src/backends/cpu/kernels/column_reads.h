@@ -59,7 +59,8 @@ template <class T>
 /// What the coarse rows take that pixels are expanded from.
 [[nodiscard]] inline ColumnReads column_reads(const GaussExpand& k, std::int64_t first, std::int64_t end) {
   const std::int64_t samples = k.grid.first.y + CoarseNeeds(k).y.of({first, end}).end;
-  const std::int64_t until = (samples - 1 + k.axis.y.support) * k.axis.y.factor - k.axis.y.centre;
+  const DecimatedAxis& axis = k.axis.y;
+  const std::int64_t until = (samples - 1 + axis.support - axis.added) * axis.factor - (axis.centre - axis.added);
   return {until, until};
 }
 

@@ -206,6 +206,8 @@ struct DecimatedAxis {
   std::int64_t centre = 0;    ///< spline tap on pixel m * factor
   std::int64_t support = 1;   ///< coarse samples that one output is expanded from
   std::vector<float> spline;  ///< support * factor taps
+  std::int64_t added =
+      0;  ///< 1 where pixels are expanded by the mean of two splines, a pixel apart: so many more are `centre` and `support`
 
   /// Of the t-th of the `support` coarse samples that reach an output `phase` pixels into its own, which is the last.
   [[nodiscard]] float expand_weight(std::int64_t phase, std::int64_t t) const {
