@@ -104,7 +104,7 @@ WeightWindow window_along(std::size_t axis, std::int64_t extent, const AxisTaps&
     first = std::min(first, distance(i));
     last = std::max(last, distance(i));
   }
-  WeightWindow out{{{axis, last - first + 1, -first, border}}, {}, border_value};
+  WeightWindow out{{{axis, last - first + 1, -first, border}}, {}, border_value, taps.weights.size()};
   out.weights.assign(static_cast<std::size_t>(last - first + 1), 0.0);
   for (std::size_t i = 0; i < taps.weights.size(); ++i) out.weights[static_cast<std::size_t>(distance(i) - first)] += taps.weights[i];
   return out;
@@ -112,7 +112,7 @@ WeightWindow window_along(std::size_t axis, std::int64_t extent, const AxisTaps&
 
 DirectSums::DirectSums(std::span<const std::int64_t> shape, std::span<const std::ptrdiff_t> src_strides,
                        std::span<const std::ptrdiff_t> dst_strides, const WeightWindow& window)
-    : border_value_(window.border_value), window_axes_(window.axes) {
+    : border_value_(window.border_value), sums_of_weights_(window.sums), window_axes_(window.axes) {
   std::vector<const WindowAxis*> window_axis(shape.size(), nullptr);
   for (const WindowAxis& axis : window.axes) window_axis[axis.axis] = &axis;
   for (const std::size_t axis : order_of(src_strides)) {
@@ -198,7 +198,7 @@ std::int64_t DirectSums::elements() const {
 
 double DirectSums::error() const {
   // Each addition rounds, and so does each weight, their sum and the division by it.
-  return (static_cast<double>(offsets_.size()) + 3.0) * std::ldexp(1.0, -53);
+  return (static_cast<double>(std::max(offsets_.size(), sums_of_weights_)) + 3.0) * std::ldexp(1.0, -53);
 }
 
 /// Elements of the array that one task makes, and their sources.

@@ -25,6 +25,7 @@ struct WeightWindow {
   std::vector<WindowAxis> axes;
   std::vector<double> weights;
   double border_value = 0.0;  ///< beyond the edges of BorderMode::constant
+  std::size_t sums = 0;       ///< weights that were added up to make these, each with a rounding
 };
 
 /// A window of one axis of `extent` numbers. Weights beyond the edges are added to those that fall on the same numbers, so that there are
@@ -72,6 +73,7 @@ class DirectSums {
   std::size_t run_axis_ = 0;  ///< sums along the axes up to this one lie without gaps in a tile
   std::vector<OffsetWeight> offsets_;
   double border_value_ = 0.0;
+  std::size_t sums_of_weights_ = 0;
   std::vector<WindowAxis> window_axes_;
 };
 

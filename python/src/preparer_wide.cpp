@@ -28,12 +28,12 @@ WeightWindow normalized(WeightWindow window, Normalization normalization) {
 WeightWindow window_of(const Matrix& matrix, std::span<const std::size_t> axes, std::span<const BorderMode> modes, double border_value) {
   const WindowAxis y{axes[0], matrix.height, matrix.anchor.y, modes[0]};
   const WindowAxis x{axes[1], matrix.width, matrix.anchor.x, modes[1]};
-  return normalized({{y, x}, matrix.weights, border_value}, matrix.normalization);
+  return normalized({{y, x}, matrix.weights, border_value, matrix.weights.size()}, matrix.normalization);
 }
 
 WeightWindow window_of(const BlockKernel& block, std::span<const std::size_t> axes, std::span<const BorderMode> modes,
                        double border_value) {
-  WeightWindow out{{}, {block.weights.rbegin(), block.weights.rend()}, border_value};
+  WeightWindow out{{}, {block.weights.rbegin(), block.weights.rend()}, border_value, block.weights.size()};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t extent = block.extent[i];
     out.axes.push_back({axes[i], extent, extent - 1 - extent / 2, modes[i]});
