@@ -108,13 +108,14 @@ TEST(VulkanDivided, WhatHasNoRoomForAWindowIsOutOfMemory) {
   EXPECT_EQ(workspace.error().code, ErrorCode::out_of_memory);
 }
 
-TEST(VulkanDivided, AlgorithmsWithoutWindowsRefuse) {
+/// Sums of floats begin where the height of the whole says.
+TEST(VulkanDivided, PlansWithoutWindowsAreRefused) {
   Engine engine;
   const Spy spy(engine);
   Spy::limits.maxStorageBufferRange = kSeen;
   const Device limited = must(vulkan::adopt(engine.lent));
-  const Request request = requests()[0];
-  const Result<Plan> plan = make_plan(request.spec, request.src, request.src, limited.info(), with("sep.sliding:storage=buffer"));
+  const ImageDesc desc{900, 1100, PixelFormat::r32f};
+  const Result<Plan> plan = make_plan(spec_of(Box::of_radius(6.0, 9.0)), desc, desc, limited.info(), with("box.any:storage=buffer"));
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("one binding"), std::string::npos) << plan.error().message;
 }

@@ -179,12 +179,14 @@ Case windowed_case(Random& random) {
   return c;
 }
 
-void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases) {
+void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,
+                                 std::optional<double> max_error) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   for (int tried = 0; cases > 0 && !testing::Test::HasFailure() && tried < 20'000; ++tried) {
-    const Case c = windowed_case(random);
+    Case c = windowed_case(random);
+    if (max_error) c.spec.accuracy.max_error = *max_error;
     for (const AlgorithmChoice& choice : random_choices(random)) {
       if (choice.id == algorithm && expect_same_bits(c, choice, random.pick(devices), random)) --cases;
     }

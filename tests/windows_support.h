@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -55,8 +56,9 @@ class SourceWindows {
 [[nodiscard]] std::vector<Rect> region_of(const Plan& plan, const Rect& destination);
 
 /// On so many cases at random that the algorithm can run on windows, with options at random, on one of the devices each: windows give the
-/// bits of the whole.
-void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases);
+/// bits of the whole. The error that a case allows may be given, for algorithms that err by more than most cases allow.
+void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,
+                                 std::optional<double> max_error = {});
 
 /// Every algorithm twice: with options at random, and without any.
 [[nodiscard]] std::vector<AlgorithmChoice> random_choices(cases::Random& random);

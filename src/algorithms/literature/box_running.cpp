@@ -242,6 +242,7 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
     second.parameters.erase("out_scale");
   }
 
+  out.window_blocks = {w.segment, w.segment};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   const std::int64_t between_bytes = passes.between.payload_bytes();
   const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes, bool scans) {

@@ -101,6 +101,7 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
                      {"scale_y", 1.0 / box->y.length()}};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   out.passes.push_back(std::move(pass));
+  if (!linear) out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, {});
   const double taps = static_cast<double>(box->x.taps()) * box->y.taps();
   const double fetches = linear ? (box->x.taps() + 1) / 2.0 * ((box->y.taps() + 1) / 2.0) : taps;
@@ -170,6 +171,7 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   first.constants["is_vertical"] = 0;
   first.linear = second.linear = linear;
 
+  if (!linear) out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   const std::int64_t between_bytes = passes.between.payload_bytes();
   const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes) {

@@ -151,6 +151,7 @@ Result<Proposal> propose(const Problem& p) {
   for (const Range& range : lines) add(true, {{r.x, r.width}, range});
   out.options["boxes"] = std::to_string(n);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.window_blocks = {kSegment, kSegment};
   return out;
 }
 

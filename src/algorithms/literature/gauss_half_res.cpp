@@ -151,6 +151,7 @@ Result<Proposal> propose(const Problem& p) {
                 cost(out.passes[1], static_cast<double>(fit.x->coarse.weights.size()), bytes[0] + bytes[1]) +
                 cost(out.passes[2], static_cast<double>(fit.y->coarse.weights.size()), bytes[1] + bytes[2]) +
                 cost(out.passes[3], 4.0, bytes[2] + p.dst.payload_bytes());
+  out.window_blocks = {factor, factor};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }

@@ -209,6 +209,7 @@ Result<Proposal> propose_lerp(const Problem& p) {
                     .bytes = static_cast<double>(bytes)});
   };
   out.seconds = cost(out.passes[0], source_bytes(p) + middle_bytes) + cost(out.passes[1], p.dst.payload_bytes() + middle_bytes);
+  out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }

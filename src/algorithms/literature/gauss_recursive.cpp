@@ -103,6 +103,7 @@ Result<Proposal> propose(const Problem& p) {
                     .bytes = static_cast<double>(bytes)});
   };
   out.seconds = cost(out.passes[0], *x, source_bytes(p) + middle_bytes) + cost(out.passes[1], *y, p.dst.payload_bytes() + middle_bytes);
+  out.window_blocks = {kSegment, kSegment};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }

@@ -135,6 +135,7 @@ Result<Proposal> propose(const Problem& p) {
   for (std::size_t i = x.up.size(); i-- > 0;) add(true, x.up[i], y.up[i]);
   out.options["levels"] = std::to_string(filter->levels);
   out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.window_blocks = {1 << filter->levels, 1 << filter->levels};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }

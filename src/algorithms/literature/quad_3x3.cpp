@@ -73,6 +73,7 @@ Result<Proposal> propose(const Problem& p) {
   pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order);
   pass.taps.x = {std::move(nxn->matrix.weights), 0};  // row after row
   out.passes.push_back(std::move(pass));
+  out.window_blocks = {2, 2};
   out.moved_bytes = moved_bytes(p, {});
   out.seconds = seconds(p.device, p.src.format,
                         {.pixels = static_cast<double>(p.dst.width) * p.dst.height,

@@ -90,6 +90,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   if (form.loads == Loads::shared) work.shared_loads *= cache == Cache::f32 ? 5.0 : 2.5;
   work.operations = s->ny() + rows * s->nx();
   work.barriers = form.rows == Rows::sliding ? 2.0 : 1.0 + (form.loads == Loads::shared ? 1.0 : 0.0);
+  out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, {});
   work.bytes = static_cast<double>(out.moved_bytes);
   out.seconds = seconds(p.device, p.src.format, work);

@@ -157,6 +157,7 @@ class TwoPasses {
   }
 
   void fill_in(Proposal& out) const {
+    out.window_blocks = {1, 1};
     out.error = error(cache_);
     const bool half = (method_ != Method::direct && cache_ == Cache::f16) || between_.name == "rgba16f";
     out.assumption = half_assumption(p_, half);

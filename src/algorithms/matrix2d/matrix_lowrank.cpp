@@ -140,6 +140,7 @@ Result<Proposal> propose(const Problem& p) {
                  {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
                  {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
                  {"group", to_text(*shape)}};
+  out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, {});
   const double apron = (shape->y + matrix.height - 1.0) / shape->y;
   const double rows = rank * apron * matrix.width;

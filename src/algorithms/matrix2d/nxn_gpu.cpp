@@ -77,6 +77,7 @@ Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
   pass.constants["samples"] = static_cast<std::int64_t>(w.samples);
   pass.constants["lane_order"] = static_cast<std::int64_t>(w.lane_order);
   out.passes.push_back(std::move(pass));
+  out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, {});
   return out;
 }
@@ -137,7 +138,6 @@ Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
   const Result<NxnWish> w = wish(p, "nxn_direct");
   if (!w) return w.error();
   Proposal out = proposal(p, *w, make_pass("nxn_direct", {p.dst.width, p.dst.height}, w->group, w->group, w->storage));
-  out.window_blocks = {1, 1};
   const auto taps = static_cast<double>(w->matrix.matrix.weights.size());
   out.seconds = seconds(p.device, p.src.format,
                         {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
