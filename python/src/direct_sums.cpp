@@ -1,6 +1,6 @@
 #include "direct_sums.h"
 
-#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -201,11 +201,22 @@ double DirectSums::error() const {
   return (static_cast<double>(std::max(offsets_.size(), sums_of_weights_)) + 3.0) * std::ldexp(1.0, -53);
 }
 
+/// Memory of a thread, for one tile after the other.
+struct DirectSums::Memory {
+  explicit Memory(const DirectSums& sums) {
+    const Axis& last = sums.axes_.back();
+    const Axis& run = sums.axes_[sums.run_axis_];
+    numbers = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>((last.tile + last.reach()) * last.distance));
+    results = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(run.tile * run.distance));
+  }
+  std::unique_ptr<double[]> numbers;
+  std::unique_ptr<double[]> results;
+};
+
 /// Elements of the array that one task makes, and their sources.
 class DirectSums::Tile {
  public:
-  Tile(const DirectSums& sums, std::int64_t number) : sums_(sums) {
-    std::ptrdiff_t elements = 1;
+  Tile(const DirectSums& sums, std::int64_t number, Memory& memory) : sums_(sums), memory_(memory) {
     for (const Axis& axis : sums.axes_) {
       const std::int64_t first = number % axis.tiles() * axis.tile;
       number /= axis.tiles();
@@ -213,20 +224,17 @@ class DirectSums::Tile {
       for (std::int64_t i = -axis.before; i < part.extent + axis.after; ++i) {
         part.sources.push_back(element_at(first + i, axis.extent, axis.border));
       }
-      elements *= axis.tile + axis.reach();
       parts_.push_back(std::move(part));
     }
-    memory_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(elements));
   }
 
-  void read(LoadRow load, const std::byte* src) { read_axis(parts_.size() - 1, load, src, memory_.get()); }
+  void read(LoadRow load, const std::byte* src) { read_axis(parts_.size() - 1, load, src, memory_.numbers.get()); }
 
   void write(StoreRow store, std::byte* dst) {
     for (std::size_t i = 0; i < parts_.size(); ++i) dst += parts_[i].first * sums_.axes_[i].dst_stride;
     const Axis& axis = sums_.axes_[sums_.run_axis_];
     const std::size_t run = static_cast<std::size_t>(parts_[sums_.run_axis_].extent * axis.distance);
-    results_ = std::make_unique_for_overwrite<double[]>(run);
-    write_axis(parts_.size() - 1, run, store, memory_.get(), dst);
+    write_axis(parts_.size() - 1, run, store, memory_.numbers.get(), dst);
   }
 
  private:
@@ -277,8 +285,8 @@ class DirectSums::Tile {
   void write_axis(std::size_t number, std::size_t run, StoreRow store, const double* in, std::byte* dst) const {
     const Axis& axis = sums_.axes_[number];
     if (number == sums_.run_axis_) {
-      weighted_sums(sums_.offsets_, in, results_.get(), run);
-      store_axis(number, store, results_.get(), dst);
+      weighted_sums(sums_.offsets_, in, memory_.results.get(), run);
+      store_axis(number, store, memory_.results.get(), dst);
       return;
     }
     for (std::int64_t i = 0; i < parts_[number].extent; ++i, in += axis.distance, dst += axis.dst_stride) {
@@ -299,24 +307,25 @@ class DirectSums::Tile {
 
   const DirectSums& sums_;
   std::vector<Part> parts_;
-  std::unique_ptr<double[]> memory_;
-  std::unique_ptr<double[]> results_;
+  Memory& memory_;
 };
 
 void DirectSums::run(Element src_element, const std::byte* src, Element dst_element, std::byte* dst, std::int32_t threads) const {
   std::int64_t tiles = 1;
   for (const Axis& axis : axes_) tiles *= axis.tiles();
-  const auto work = [&](std::int64_t number) {
-    Tile tile(*this, number);
+  const auto work = [&](std::int64_t number, Memory& memory) {
+    Tile tile(*this, number, memory);
     tile.read(loader_of(src_element), src);
     tile.write(storer_of(dst_element), dst);
   };
   if (tiles == 1) {
-    work(0);
+    Memory memory(*this);
+    work(0, memory);
     return;
   }
+  tbb::enumerable_thread_specific<Memory> memories([this] { return Memory(*this); });
   tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
-  arena.execute([&] { tbb::parallel_for(std::int64_t{0}, tiles, work); });
+  arena.execute([&] { tbb::parallel_for(std::int64_t{0}, tiles, [&](std::int64_t number) { work(number, memories.local()); }); });
 }
 
 }  // namespace mollify::python

@@ -63,6 +63,7 @@ class DirectSums {
     [[nodiscard]] std::int64_t reach() const { return before + after; }
     [[nodiscard]] std::int64_t tiles() const { return (extent + tile - 1) / tile; }
   };
+  struct Memory;
   class Tile;
 
   void merge_axes();
