@@ -9,7 +9,6 @@
 #include "machine.h"
 #include "message.h"
 #include "pyramid_file.h"
-#include "pyramid_image.h"
 #include "temporary_files.h"
 
 namespace mollify::cli {
@@ -34,9 +33,8 @@ struct PyramidArgs {
 };
 
 PyramidRequest request_of(const PyramidArgs& args) {
-  constexpr double kMost = 100.0;
-  if (!(args.sigma >= kLeastPyramidSigma && args.sigma <= kMost))
-    fail(fmt::format("--gaussian {}: is {} to {}", args.sigma, kLeastPyramidSigma, kMost));
+  constexpr double kLeast = 0.1, kMost = 100.0;
+  if (!(args.sigma >= kLeast && args.sigma <= kMost)) fail(fmt::format("--gaussian {}: is {} to {}", args.sigma, kLeast, kMost));
   if (args.tile % 16 != 0) fail(fmt::format("--tile {}: is a multiple of 16", args.tile));
   PyramidRequest request;
   request.levels = args.levels;

@@ -180,7 +180,7 @@ class PyramidMaker {
   void add_levels() {
     const int count = levels();
     describe_base();
-    steps_ = pyramid_steps(count, request_.sigma);
+    steps_ = pyramid_steps(count, request_.sigma, most_alias());
     put_margins(1 << count, pyramid_margin(steps_));
     for (const PyramidStep& step : steps_) {
       images_.emplace_back(in_, device_, step, step.parent < 0 ? work_ : images_[static_cast<std::size_t>(step.parent)].copy());
@@ -194,6 +194,13 @@ class PyramidMaker {
     report_.top_width = plan_.document.pages.back().width;
     report_.top_height = plan_.document.pages.back().height;
     report_.blur.predicted_error = largest_error();
+  }
+
+  /// Far below what is allowed by default.
+  [[nodiscard]] double most_alias() const {
+    constexpr double kOfIntegers = 5e-5, kOfOthers = 1e-6;
+    const files::NumberType type = work_.from.channels.front().type;
+    return !files::is_float(type) && files::bytes_of(type) <= 2 ? kOfIntegers : kOfOthers;
   }
 
   void describe_base() {

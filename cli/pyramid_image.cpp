@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numbers>
 
 #include "failure.h"
@@ -17,11 +18,8 @@ using files::Page;
 using files::PagePixels;
 using files::RowRange;
 
-// Images of floats take time, but they make the kernels of all further levels small.
-constexpr int kDirectLevels = 5;    ///< are made from the picture itself
-constexpr int kFirstFloats = 3;     ///< level of the first image of floats; each has a sigma of one of its own pixels
-constexpr int kHalvings = 2;        ///< from an image of floats to the next one
-constexpr int kLevelsOfFloats = 4;  ///< beyond that of an image of floats, the last level that is made from it
+// Levels of the images of floats: the first of them, and how many lie between two. Each has a sigma of one of its own pixels.
+constexpr int kFirstFloats = 1, kFloatsApart = 2;
 
 double variance_of_level(int level, double sigma) {
   return sigma * sigma * (std::pow(4.0, level) - 1.0) / 3.0;
@@ -36,15 +34,24 @@ double alias_of(double variance) {
   return kAxes * kMultiples * 2.0 * std::exp(-2.0 * std::numbers::pi * std::numbers::pi * between);
 }
 
-/// From the image of floats of this level on, to a variance in the pixels of the picture.
-PyramidStep step_from(int floats, int parent, int level, double variance) {
-  const double own = floats == 0 ? 0.0 : 1.0;
-  const double between = variance / std::pow(4.0, floats) - own;
-  return {.parent = parent,
-          .level = level,
-          .halvings = level - floats,
-          .sigma = std::sqrt(between),
-          .alias = floats == 0 ? 0.0 : alias_of(between)};
+/// From the image of floats of this level, 0 for the picture, to a variance in the pixels of the picture. Unset: the image is blurred
+/// further than that, or its grid matters too much.
+std::optional<PyramidStep> step_from(int floats, int level, double variance, double most_alias) {
+  if (floats == 0) return PyramidStep{.level = level, .halvings = level, .sigma = std::sqrt(variance)};
+  const double between = variance / std::pow(4.0, floats) - 1.0;
+  if (between <= 0.0 || alias_of(between) > most_alias) return std::nullopt;
+  PyramidStep step{.level = level, .halvings = level - floats, .sigma = std::sqrt(between)};
+  step.alias = alias_of(between);
+  return step;
+}
+
+/// The level of the coarsest image of floats that this level can be made from; 0: the picture.
+int floats_for(int level, double sigma, double most_alias) {
+  int best = 0;
+  for (int floats = kFirstFloats; floats < level; floats += kFloatsApart) {
+    if (step_from(floats, level, variance_of_level(level, sigma), most_alias)) best = floats;
+  }
+  return best;
 }
 
 /// Where the pixels have their centres, on one axis.
@@ -63,7 +70,7 @@ std::int32_t stride_of(const PyramidStep& step) {
 }
 
 BlurRequest request_of(const PyramidStep& step) {
-  constexpr double kFloatError = 2e-6;
+  constexpr double kFloatError = 1e-5;  // which sums of f32 keep
   BlurRequest request;
   request.spec.kernel = Gaussian{.sigma = {step.sigma, step.sigma}};
   request.spec.stride = {Stride::of_blocks(stride_of(step)), Stride::of_blocks(stride_of(step))};
@@ -90,19 +97,23 @@ void become_floats(files::PageWork& work) {
 
 }  // namespace
 
-std::vector<PyramidStep> pyramid_steps(int levels, double sigma) {
+std::vector<PyramidStep> pyramid_steps(int levels, double sigma, double most_alias) {
   std::vector<PyramidStep> steps;
-  int floats = 0, parent = -1;
+  std::map<int, int> places{{0, -1}};  // of images of floats in the list, by their levels
+  const auto add = [&](int floats, int level, double variance, bool is_level) {
+    PyramidStep step = step_from(floats, level, variance, most_alias).value();
+    step.parent = places.at(floats);
+    step.is_level = is_level;
+    steps.push_back(step);
+  };
   for (int level = 1; level <= levels; ++level) {
-    if (level > (floats == 0 ? kDirectLevels : floats + kLevelsOfFloats)) {
-      const int next = floats == 0 ? kFirstFloats : floats + kHalvings;
-      PyramidStep step = step_from(floats, parent, next, std::pow(4.0, next));
-      step.is_level = false;
-      parent = static_cast<int>(steps.size());
-      floats = next;
-      steps.push_back(step);
+    const int floats = floats_for(level, sigma, most_alias);
+    for (int last = places.rbegin()->first; last < floats; last = places.rbegin()->first) {
+      const int next = last == 0 ? kFirstFloats : last + kFloatsApart;
+      add(last, next, std::pow(4.0, next), false);
+      places[next] = static_cast<int>(steps.size()) - 1;
     }
-    steps.push_back(step_from(floats, parent, level, variance_of_level(level, sigma)));
+    add(floats, level, variance_of_level(level, sigma), true);
   }
   return steps;
 }

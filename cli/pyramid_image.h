@@ -27,14 +27,11 @@ struct PyramidStep {
 };
 
 /// What is made for so many levels. Level n is the Gaussian of sigma * sqrt((4^n - 1) / 3) of the picture: what n blurs by `sigma` add up
-/// to, each in the pixels of the level that it is of. From level 6 on they are made from images of floats that are an 8th, a 32nd, ... as
-/// wide as the picture, and blurred so far that their grids do not matter. Finer images come first.
-[[nodiscard]] std::vector<PyramidStep> pyramid_steps(int levels, double sigma);
+/// to, each in the pixels of the level that it is of. High levels are made from images of floats that are a half, an 8th, a 32nd, ... as
+/// wide as the picture, and blurred so far that their grids add `most_alias` at most to the error. Finer images come first.
+[[nodiscard]] std::vector<PyramidStep> pyramid_steps(int levels, double sigma, double most_alias);
 /// Pixels that the picture needs around it, whose edge is repeated there: as far as the images of floats are blurred.
 [[nodiscard]] std::int32_t pyramid_margin(const std::vector<PyramidStep>& steps);
-/// The least sigma with which images of floats are fine enough.
-inline constexpr double kLeastPyramidSigma = 0.35;
-
 /// Makes such an image, in strips that follow those of the finer one.
 class PyramidImage {
  public:

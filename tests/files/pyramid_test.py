@@ -97,7 +97,7 @@ class PyramidTest(FolderTest):
             dtype = CHOICE.choice(["u1", "u1", "u2", "i2", "f4", "f2"])
             samples = CHOICE.choice([(), (3,), (5,)])
             shape = (CHOICE.randint(1, 300), CHOICE.randint(1, 300), *samples)
-            sigma = CHOICE.choice([0.7, 0.7, 0.35, 1.3])
+            sigma = CHOICE.choice([0.7, 0.7, 0.7, 0.1, 0.35, 0.5, 1.3])
             rows = CHOICE.choice([None, CHOICE.randint(1, 70)])
             stored = CHOICE.choice([{}, {"tile": (32, 48)}, {"byteorder": ">"}, {"compression": "lzw", "predictor": dtype != "f2"}])
             count = max(shape[0] - 1, shape[1] - 1).bit_length()
