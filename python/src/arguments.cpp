@@ -20,7 +20,8 @@ namespace {
 
 [[noreturn]] void refuse_type(const char* argument, const char* wanted, nb::handle value) {
   PyErr_Clear();
-  throw nb::type_error((std::string(argument) + ": " + wanted + " is needed, not " + Py_TYPE(value.ptr())->tp_name).c_str());
+  const auto name = nb::cast<std::string>(value.type().attr("__name__"));
+  throw nb::type_error((std::string(argument) + ": " + wanted + " is needed, not " + name).c_str());
 }
 
 double number(nb::handle value, const char* argument) {
