@@ -279,14 +279,29 @@ struct FinishedRows {
   /// Moves the destination's pixels to the beginning of the rows: how many bytes of them there are now.
   std::int64_t pick(std::int64_t bytes) {
     const std::int64_t end = (bytes / pixel_bytes + step - 1) / step;
-    for (std::int64_t k = 0; k < rows; ++k) {
-      auto* row = reinterpret_cast<std::byte*>(s.out + k * s.stride);
-      for (std::int64_t i = picked; i < end; ++i) {
-        std::memmove(row + i * pixel_bytes, row + i * step * pixel_bytes, static_cast<std::size_t>(pixel_bytes));
-      }
+    if (pixel_bytes == 1) {
+      move<1>(end);
+    } else if (pixel_bytes == 3) {
+      move<3>(end);
+    } else if (pixel_bytes == 4) {
+      move<4>(end);
+    } else {
+      move<0>(end);
     }
     picked = end;
     return end * pixel_bytes;
+  }
+
+  /// Pixels up to this one. Moves of a known number of bytes, unless it is 0, are no calls.
+  template <std::int64_t kBytes>
+  void move(std::int64_t end) const {
+    const std::int64_t size = kBytes > 0 ? kBytes : pixel_bytes;
+    for (std::int64_t k = 0; k < rows; ++k) {
+      auto* row = reinterpret_cast<std::byte*>(s.out + k * s.stride);
+      for (std::int64_t i = picked; i < end; ++i) {
+        std::memmove(row + i * size, row + i * step * size, static_cast<std::size_t>(kBytes > 0 ? kBytes : size));
+      }
+    }
   }
 };
 
