@@ -173,6 +173,14 @@ def test_bfloat16_arrays_come_back():
         mollify.gaussian(IMAGE.astype(np.float16), 2.0, out=out)
 
 
+def test_bfloat16_rounds_ties_to_even():
+    import ml_dtypes
+    ulp = 2.0**-7
+    image = np.array([1.0, 1.0 + ulp, 1.0 + 2 * ulp, 1.0 + 3 * ulp], ml_dtypes.bfloat16)
+    means = mollify.convolve(image, np.array([0.5, 0.5]), axes=0)[:3].astype(float)
+    assert means.tolist() == [1.0, 1.0 + 2 * ulp, 1.0 + 2 * ulp]
+
+
 def test_complex_numbers_are_refused():
     with pytest.raises(TypeError, match="image: arrays of "):
         mollify.gaussian(np.zeros((4, 4), np.complex64), 1.0)

@@ -91,6 +91,17 @@ def test_nothing_is_known_far_from_what_is(dtype):
     assert (far == 0).all() if dtype == np.uint8 else np.isnan(far).all()
 
 
+def test_shares_below_the_error_count_as_unknown():
+    """Their quotient would be noise."""
+    image = random_array(8, (60, 400), np.float32)
+    mask = np.zeros(image.shape, bool)
+    mask[:, :30] = True
+    result = mollify.gaussian(image, 12.0, mask=mask)
+    _, share = known_mean(image, mask, "gaussian", 12.0, (0, 1), ("nearest", "nearest"), 0.0)
+    below = (share > 1e-9) & (share < 1e-7)
+    assert below.any() and np.isnan(result[below]).all()
+
+
 def test_a_mask_of_one_channel_is_for_all():
     image = random_array(5, (40, 50, 3), np.uint8)
     mask = np.random.default_rng(6).random((40, 50)) < 0.5
