@@ -73,8 +73,15 @@ TEST(VulkanPlan, LongImagesAreBuffers) {
   device.gpu.max_image_length = 60;
   EXPECT_EQ(storage_of(device), "buffer");
   EXPECT_EQ(refusal(device, kStorages[0]), "nxn.direct cannot do this: an image is longer than the 60 pixels of the device");
+}
+
+/// Images that one binding cannot see are images where they can be, and else buffers, of which windows pass by.
+TEST(VulkanPlan, ImagesLargerThanABindingAreImagesOrRunInWindows) {
+  DeviceInfo device = fake_gpu(false);
   device.gpu.max_buffer_bytes = 1000;
-  EXPECT_EQ(storage_of(device), "nxn.direct cannot do this: an image is larger than the 1000 bytes that one binding of the device can see");
+  EXPECT_EQ(storage_of(device), "image");
+  device.gpu.max_image_length = 60;
+  EXPECT_EQ(storage_of(device), "buffer");
 }
 
 TEST(VulkanPlan, GroupsFitTheDevice) {
