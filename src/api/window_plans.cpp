@@ -130,18 +130,19 @@ Result<ConstImageView> WindowPlans::gathered(std::span<const ConstWindow> src, c
   return ConstImageView(copy_.view());
 }
 
-Status WindowPlans::be_prepared(const ImageDesc& src, const Rect& made) {
-  if (prepared_ && prepared_->src == src && prepared_->made == made) return {};
-  prepared_.reset();  // its memory first
+Result<const WindowPlans::Prepared*> WindowPlans::prepared_for(const ImageDesc& src, const Rect& made) {
+  const auto has_shape = [&](const Prepared& one) { return one.src == src && one.made == made; };
+  if (const auto found = std::ranges::find_if(prepared_, has_shape); found != prepared_.end()) return &*found;
+  if (prepared_.size() == most_shapes_) prepared_.pop_front();  // its memory first
   Result<Prepared> prepared = prepare(src, made);
   if (!prepared) return prepared.error();
-  prepared_ = std::move(*prepared);
-  return {};
+  return &prepared_.emplace_back(std::move(*prepared));
 }
 
 Status WindowPlans::reserve(const Rect& destination) {
   const WindowImage image = window_image(whole_.plan(), destination);
-  return be_prepared(image_desc(image), image.made);
+  const Result<const Prepared*> prepared = prepared_for(image_desc(image), image.made);
+  return prepared ? Status() : Status(prepared.error());
 }
 
 Status WindowPlans::run(std::span<const ConstWindow> src, const Window& dst, const RunControl& control) {
@@ -149,8 +150,9 @@ Status WindowPlans::run(std::span<const ConstWindow> src, const Window& dst, con
   const WindowImage image = window_image(whole_.plan(), dst.place());
   const Result<ConstImageView> source = gathered(src, image);
   if (!source) return source.error();
-  if (Status s = be_prepared(source->desc, image.made); !s) return s;
-  const Status status = prepared_->executable->run(std::span(&*source, 1), std::span(&dst.pixels, 1), *prepared_->workspace);
+  const Result<const Prepared*> prepared = prepared_for(source->desc, image.made);
+  if (!prepared) return prepared.error();
+  const Status status = (*prepared)->executable->run(std::span(&*source, 1), std::span(&dst.pixels, 1), *(*prepared)->workspace);
   if (!status) return status;
   if (control.finished_pixels != nullptr) {
     control.finished_pixels->fetch_add(std::int64_t{image.made.width} * image.made.height, std::memory_order_relaxed);

@@ -1,8 +1,9 @@
 // Windows for backends whose kernels know only images: each window is an image with a plan of its own.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "backends/backend.h"
@@ -20,10 +21,12 @@ struct WindowImage {
 /// The destination's rectangle lies in the plan's destination, and the plan has a halo.
 [[nodiscard]] WindowImage window_image(const Plan& whole, const Rect& destination);
 
-/// Makes windows one after the other. What was prepared for one serves the next if that has the same shape, as strips have.
+/// Makes windows one after the other. What was prepared for one serves later ones of the same shape. Strips have three: the first, those in
+/// the middle, and the last.
 class WindowPlans final : public WorkspaceImpl {
  public:
-  explicit WindowPlans(const ExecutableImpl& whole) : whole_(whole) {}
+  /// Keeps what was prepared for so many shapes.
+  explicit WindowPlans(const ExecutableImpl& whole, std::size_t most_shapes = 1) : whole_(whole), most_shapes_(most_shapes) {}
   /// Prepares what a run that makes this window would prepare.
   [[nodiscard]] Status reserve(const Rect& destination);
   [[nodiscard]] Status run(std::span<const ConstWindow> src, const Window& dst, const RunControl& control);
@@ -36,14 +39,15 @@ class WindowPlans final : public WorkspaceImpl {
     std::unique_ptr<WorkspaceImpl> workspace;
   };
   [[nodiscard]] Result<Prepared> prepare(const ImageDesc& src, const Rect& made) const;
-  [[nodiscard]] Status be_prepared(const ImageDesc& src, const Rect& made);
+  [[nodiscard]] Result<const Prepared*> prepared_for(const ImageDesc& src, const Rect& made);
   [[nodiscard]] ImageDesc image_desc(const WindowImage& image) const;
   /// The source of a window as one image: a view of the window that holds it, or a copy.
   [[nodiscard]] Result<ConstImageView> gathered(std::span<const ConstWindow> src, const WindowImage& image);
 
   const ExecutableImpl& whole_;
-  std::optional<Prepared> prepared_;  ///< of the last window
-  Image copy_;                        ///< a source that lies in several windows
+  std::size_t most_shapes_;
+  std::deque<Prepared> prepared_;  ///< The last one is the newest.
+  Image copy_;                     ///< a source that lies in several windows
 };
 
 }  // namespace mollify
