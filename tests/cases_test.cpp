@@ -294,7 +294,11 @@ TEST(Reached, IsWhatSomePlaceWithinReachStandsFor) {
                   {random.between(0, plan.src.height), random.between(0, plan.src.height)}};
     const PerAxis<std::int32_t> planted{random.between(0, plan.src.width - 1), random.between(0, plan.src.height - 1)};
     bool expected = false;
-    const PerAxis<std::int32_t> at = i % 2 == 0 ? PerAxis<std::int32_t>{region.x, region.y} : PerAxis<std::int32_t>{0, 0};
+    const std::int32_t step = random.between(1, 3);
+    plan.spec.stride = {{step, random.between(0, 2 * step - 1)}, {1, 0}};
+    plan.dst = destination_desc(plan.spec, plan.src, PixelFormat::r32f);
+    PerAxis<std::int32_t> at = i % 2 == 0 ? PerAxis<std::int32_t>{region.x, region.y} : PerAxis<std::int32_t>{0, 0};
+    at.x += plan.spec.stride.x.phase_halves / 2;
     for (std::int32_t y = at.y - plan.reach.y.before; y <= at.y + plan.reach.y.after; ++y) {
       for (std::int32_t x = at.x - plan.reach.x.before; x <= at.x + plan.reach.x.after; ++x) {
         expected |= reference::source_index(plan.spec.border.mode.x, x, plan.src.width) == planted.x &&
