@@ -64,11 +64,12 @@ class Executable {
   [[nodiscard]] const Plan& plan() const;
   /// Allocates plan().scratch_bytes for one call in flight. On a GPU, `Batches::no` halves that if images are below 128 MiB. An image that
   /// a GPU has no room for, or cannot see by one binding, is blurred window by window, with the same bits, if the plan can run on windows.
-  /// Then the workspace takes less, and runs plan the windows. Fails with ErrorCode::out_of_memory.
+  /// Then the workspace takes less. Fails with ErrorCode::out_of_memory.
   [[nodiscard]] Result<Workspace> make_workspace(Batches batches = Batches::yes) const;
   /// Blurs an image in host memory. The views must have the shapes that were planned for, and the workspace must be of this executable.
-  /// It allocates nothing of its own, unless the workspace is for windows: those in place take a copy of the source. It is an error if the
-  /// views share bytes, unless the plan was made with Overlap::in_place.
+  /// It allocates nothing of its own. There are two exceptions where an image is blurred window by window: a blur in place copies the
+  /// source, and windows of more than three shapes are planned and allocated in the run. It is an error if the views share bytes, unless
+  /// the plan was made with Overlap::in_place.
   [[nodiscard]] Status run(const ConstImageView& src, const ImageView& dst, Workspace& workspace) const;
   /// Blurs a batch of images of the planned shape in host memory, src[i] to dst[i]. It is an error if a destination shares bytes with
   /// another destination or with another image's source.

@@ -58,8 +58,8 @@ def _blur(source: Any, destination: Any, blur: mollify.Blur, axes: Sequence[int]
         destination[region] = _region(source, windows, order, region)
 
     with ThreadPoolExecutor(workers) as pool:
-        todo = _regions(source.shape, shard)
-        for some in iter(lambda: list(itertools.islice(todo, 64 * workers)), []):  # a store may have millions of shards
+        regions = _regions(source.shape, shard)
+        for some in iter(lambda: list(itertools.islice(regions, 64 * workers)), []):  # a store may have millions of shards
             for done in [pool.submit(make, region) for region in some]:
                 done.result()
 

@@ -1,4 +1,4 @@
-"""pymollify.compat beside the libraries whose functions it has: random cases, with the installed library as oracle."""
+"""pymollify.compat compared with the libraries whose functions it has: random cases, with the installed library as oracle."""
 import os
 import subprocess
 from pathlib import Path

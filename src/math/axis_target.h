@@ -44,7 +44,7 @@ struct AxisKernel {
 [[nodiscard]] std::int64_t most_reach(const AxisKernel& kernel, int factor);
 [[nodiscard]] std::int64_t most_reach(double sigma, int factor);
 
-/// The weights that coarse samples are to have, less what a window beside them adds.
+/// The weights that coarse samples are to have, less what the window adds.
 class AxisTarget {
  public:
   AxisTarget(const AxisKernel& kernel, int factor);

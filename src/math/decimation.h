@@ -7,8 +7,8 @@
 // grid spacing. Neither spline nor coarse kernel has negative weights: sums only add, so results lie between the least and the largest
 // pixel that they are made of, but for rounding. And no pixel acts further than most_reach() says, whatever it holds. A Gaussian that is
 // cut at a radius ends in a jump, which coarse samples cannot follow: the fit misses by about `factor` times its height. A window as wide
-// as the cut Gaussian, added beside the coarse samples, makes the jump exactly; what the coarse samples are then fitted to falls to about
-// nothing where it ends.
+// as the cut Gaussian, added to what the coarse grid makes, makes the jump exactly; what the coarse samples are then fitted to falls to
+// about nothing where it ends.
 #pragma once
 
 #include <compare>
@@ -42,7 +42,7 @@ struct Decimation {
   int factor = 1;
   std::vector<double> spline{1.0};
   AxisTaps coarse;           ///< symmetric
-  double window = 0.0;       ///< the weight of each pixel of the window beside the coarse samples
+  double window = 0.0;       ///< the weight of each pixel of the window that makes the jump
   double l1_distance = 0.0;  ///< to the Gaussian that was asked for, at the worst phase
 
   /// Pixels on either side of an output pixel that the three steps can read for it, at the worst phase.

@@ -30,14 +30,14 @@ def gaussian_filter(input: ArrayLike, sigma: float | Sequence[float], order: int
     image = np.asarray(input)
     places = _axes(axes, image.ndim)
     lists = zip(places, _per_axis(sigma, places), _per_axis(order, places), _per_axis(mode, places), _per_axis(radius, places))
-    todo = [(axis, float(s), n, _mode(m), _radius(s, truncate, r)) for axis, s, n, m, r in lists if s > 1e-15]
+    wanted = [(axis, float(s), n, _mode(m), _radius(s, truncate, r)) for axis, s, n, m, r in lists if s > 1e-15]
     result = _output(output, image)
-    if not todo:
+    if not wanted:
         result[...] = image
         return result
     # A constant border stays what it is after each axis, which a derivative would make 0.
-    is_split = cval != 0 and any(n > 0 for _, _, n, _, _ in todo) and any(m == "constant" for *_, m, _ in todo)
-    for some in ([[one] for one in todo] if is_split else [todo]):
+    is_split = cval != 0 and any(n > 0 for _, _, n, _, _ in wanted) and any(m == "constant" for *_, m, _ in wanted)
+    for some in ([[one] for one in wanted] if is_split else [wanted]):
         _apply(image, result, cval, [one[3] for one in some], _gaussian(some, exact))
         image = result
     return result
@@ -55,15 +55,15 @@ def uniform_filter(input: ArrayLike, size: int | Sequence[int] = 3, output: Outp
     image = np.asarray(input)
     places = _axes(axes, image.ndim)
     lists = zip(places, _per_axis(size, places), _per_axis(origin, places), _per_axis(mode, places))
-    todo = [(axis, int(n), o, _mode(m)) for axis, n, o, m in lists if n > 1]
-    for _, n, o, _ in todo:
+    wanted = [(axis, int(n), o, _mode(m)) for axis, n, o, m in lists if n > 1]
+    for _, n, o, _ in wanted:
         if not 0 <= n // 2 + o < n:
             raise ValueError("invalid origin")
     result = _output(output, image)
-    if not todo:
+    if not wanted:
         result[...] = image
         return result
-    some, sizes, origins, modes = zip(*todo)
+    some, sizes, origins, modes = zip(*wanted)
     _apply(image, result, cval, modes, lambda x, out, v: mollify.box(x, size=sizes, origin=origins, axes=some, mode=modes, cval=v, out=out))
     return result
 
@@ -173,10 +173,10 @@ def _output(output: Output, image: AnyArray, is_complex: bool = False) -> AnyArr
     return np.empty(image.shape, dtype)
 
 
-def _gaussian(todo: Sequence[tuple[int, float, int, str, int]], exact: bool) -> Callable[[AnyArray, AnyArray | None, float], AnyArray]:
-    axes, sigmas, orders, modes, radii = zip(*todo)
+def _gaussian(wanted: Sequence[tuple[int, float, int, str, int]], exact: bool) -> Callable[[AnyArray, AnyArray | None, float], AnyArray]:
+    axes, sigmas, orders, modes, radii = zip(*wanted)
     radius = None if exact else radii
-    max_error = 0.0 if any(orders) else None  # derivatives are small beside the image that errors are relative to
+    max_error = 0.0 if any(orders) else None  # errors are relative to the image, and derivatives are much smaller
     return lambda x, out, v: mollify.gaussian(x, sigmas, order=orders, radius=radius, axes=axes, mode=modes, cval=v, max_error=max_error,
                                               out=out)
 
