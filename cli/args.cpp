@@ -158,18 +158,19 @@ void add_border_options(Command& command, BorderArgs& args) {
   command
       .add_option("--border", args.modes,
                   "Pixels outside: clamp mirror reflect wrap constant; a,b is x then y. SciPy: nearest mirror reflect wrap constant; "
-                  "OpenCV: REPLICATE REFLECT_101 REFLECT WRAP CONSTANT")
-      .type_name("MODE[,MODE_Y]")
-      .show_default();
+                  "OpenCV: REPLICATE REFLECT_101 REFLECT WRAP CONSTANT [clamp]")
+      .type_name("MODE[,MODE_Y]");
   command.add_option("--border-value", args.values, "For constant: one value, or one a channel; 1 is full scale [0]").type_name("V[,V...]");
 }
 
-Border make_border(const BorderArgs& args) {
-  Border border;
-  const std::string_view modes = args.modes;
-  const std::size_t comma = modes.find(',');
-  border.mode.x = parse_border_name(modes.substr(0, comma));
-  border.mode.y = comma == std::string_view::npos ? border.mode.x : parse_border_name(modes.substr(comma + 1));
+Border make_border(const BorderArgs& args, BorderMode usual) {
+  Border border{.mode = {usual, usual}};
+  if (args.modes) {
+    const std::string_view modes = *args.modes;
+    const std::size_t comma = modes.find(',');
+    border.mode.x = parse_border_name(modes.substr(0, comma));
+    border.mode.y = comma == std::string_view::npos ? border.mode.x : parse_border_name(modes.substr(comma + 1));
+  }
 
   const std::vector<double> values = border_values(args);
   if (values.empty()) return border;

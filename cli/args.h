@@ -37,12 +37,12 @@ void refuse_stray_options(const KernelArgs& args);
 
 // --border --border-value
 struct BorderArgs {
-  std::string modes = "clamp";
+  std::optional<std::string> modes;
   std::optional<std::string> values;
 };
 void add_border_options(Command& command, BorderArgs& args);
-/// One value stands for every channel.
-[[nodiscard]] Border make_border(const BorderArgs& args);
+/// One value stands for every channel. `usual` is the mode where none was asked for.
+[[nodiscard]] Border make_border(const BorderArgs& args, BorderMode usual = BorderMode::clamp);
 /// The border values as given, for images of any number of channels; empty when none were.
 [[nodiscard]] std::vector<double> border_values(const BorderArgs& args);
 /// They are none, one for all channels, or one a channel.

@@ -38,6 +38,12 @@ std::array<double, 3> parse_colour(const std::string& text) {
           static_cast<double>(number & 255) / 255.0};
 }
 
+std::vector<std::string> names_of_peers() {
+  std::vector<std::string> names;
+  for (const conventions::Convention& each : conventions::all()) names.emplace_back(each.name);
+  return names;
+}
+
 }  // namespace
 
 BlurRequest make_request(const BlurArgs& args) {
@@ -45,15 +51,16 @@ BlurRequest make_request(const BlurArgs& args) {
   KernelArgs kernel = args.kernel;
   if (const int file = worker_descriptors(args.worker).kernel_file; file >= 0) kernel.kernel_file = fmt::format("/proc/self/fd/{}", file);
   request.spec.kernel = make_kernel(kernel);
+  request.like = args.like ? conventions::parse_peer(*args.like) : std::nullopt;
   if (args.max_pixels) request.max_pixels = parse_count(*args.max_pixels, "--max-pixels");
-  request.spec.border = make_border(args.border);
+  request.spec.border = request.like ? make_border(args.border, conventions::convention(*request.like).border) : make_border(args.border);
   request.spec.accuracy = make_accuracy(args.plan);
   files::ResultRequest& result = request.result;
   result.page = args.page;
   if (args.roi) result.region = parse_rect(*args.roi, "--roi");
   request.border_values = border_values(args.border);
   request.plan = make_plan_options(args.plan);
-  result.alpha = parse_alpha(args.alpha);
+  result.alpha = parse_alpha(args.alpha.value_or(request.like ? "ignore" : "auto"));
   result.linear = args.linear;
   if (args.scale) result.scale = *args.scale == "data" ? files::Scale::data : files::Scale::colour;
   if (args.flatten) result.flatten = parse_colour(*args.flatten);
@@ -84,6 +91,7 @@ void check_request(const BlurRequest& request) {
     }
   }
   value_or_fail(validate(spec, image, destination_desc(spec, image, image.format)));
+  if (request.like) value_or_fail(conventions::kernels_like(*request.like, spec.kernel, false));
   // Whether an algorithm can do it is for each image to say; whether there is one of that name and with these options, is not.
   if (!request.plan.algorithm) return;
   const ImageDesc small{.width = 64, .height = 64, .format = image.format};
@@ -170,6 +178,11 @@ void add_blur_options(Command& command, BlurArgs& args) {
       .group(many);
   command.add_option(kWorkerOption, args.worker).group("");
   add_kernel_options(command, args.kernel);
+  command
+      .add_option("--like", args.like,
+                  "Mean --gaussian and --box as this library does: its border, where it ends a Gaussian, and alpha as a channel like any")
+      .one_of(names_of_peers())
+      .type_name("LIBRARY");
   add_border_options(command, args.border);
   command.add_option("--roi", args.roi, "Blur only this region of the pixels as stored; the output is the region").type_name("WxH+X+Y");
   command.add_option("--page", args.page, "Blur only this page, frame, plane or part; the first is 1 [all that the result's format holds]")
@@ -191,9 +204,8 @@ void add_blur_options(Command& command, BlurArgs& args) {
       .type_name("N");
   command.add_flag("--keep-unknown", args.keep_unknown,
                    "Keep blocks that mollify does not know, whatever their size and whatever is inside");
-  command.add_option("--alpha", args.alpha, "auto: as the file says; ignore: a channel like any; premultiply")
-      .one_of({"auto", "ignore", "premultiply"})
-      .show_default();
+  command.add_option("--alpha", args.alpha, "auto: as the file says; ignore: a channel like any; premultiply [auto; with --like: ignore]")
+      .one_of({"auto", "ignore", "premultiply"});
   command.add_flag("--linear", args.linear, "Blur light: decode the file's tone curve around the blur");
   add_plan_options(command, args.plan);
   add_device_options(command, args.device);

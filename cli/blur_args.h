@@ -16,13 +16,14 @@ namespace mollify::cli {
 struct BlurArgs {
   FileArgs files;
   KernelArgs kernel;
+  std::optional<std::string> like;
   BorderArgs border;
   DeviceArgs device;
   PlanArgs plan;
   std::optional<int> page;
   std::optional<std::string> roi;
   std::optional<std::string> format;
-  std::string alpha = "auto";
+  std::optional<std::string> alpha;
   std::optional<std::string> scale;
   std::optional<std::string> flatten;
   std::vector<std::string> channels;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "conventions/conventions.h"
 #include "files/result.h"
 #include "image_blur.h"
 #include "mollify/mollify.h"
@@ -33,8 +34,9 @@ using StageObserver = std::function<void(BlurStage stage, std::int64_t bytes)>;
 using ProgressObserver = std::function<void(std::int64_t done, std::int64_t all)>;
 
 struct BlurRequest {
-  BlurSpec spec;                      ///< alpha, transfer function, region and border values are set for each file
-  std::vector<double> border_values;  ///< none, one for all channels, or one a channel
+  BlurSpec spec;                            ///< alpha, transfer function, region and border values are set for each file
+  std::optional<conventions::Peer> like{};  ///< set: the kernel is meant as this library means it
+  std::vector<double> border_values;        ///< none, one for all channels, or one a channel
   PlanOptions plan;
   files::ResultRequest result;  ///< its format is set for each file
   bool grow = false;            ///< the data window of OpenEXR files grows by what the kernel reaches

@@ -31,6 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   mollify blur plate.exr out.exr --gaussian 40 --max-error 1e-3
   mollify blur in.tif part.tif --tent 4 --roi 512x512+100+50
   mollify blur in.png sharp.png --kernel sharpen.txt       rows of numbers
+  mollify blur in.png out.png --like opencv --gaussian 5   as cv2.GaussianBlur(image, (0, 0), 5)
   mollify blur *.png photos -o blurred --gaussian 2        files and folders into a folder
   mollify blur in.png in.png --gaussian 2 --force          in place
   mollify blur photos -o soft --recursive --gaussian 2     a tree of folders
@@ -108,7 +109,7 @@ void run(const BlurArgs& args, const Command& command) {
                                   .is_batch = args.files.folder.has_value(),
                                   .is_dry_run = args.dry_run,
                                   .pipes_picture = !args.files.folder && args.files.paths.back() == kPipe,
-                                  .kernel = describe(request.spec.kernel),
+                                  .kernel = describe(request.spec.kernel) + (args.like ? " like " + *args.like : ""),
                                   .note = note_on_kernel(request.spec.kernel)};
   if (args.dry_run) return dry_run(args, all, options, reporting);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -50,6 +51,19 @@ BlurOutcome outcome_of(const Plan& plan) {
   return {to_string(plan.algorithm), plan.predicted_error, plan.reach};
 }
 
+/// Of runs one after the other, whose errors and reaches add up.
+BlurOutcome outcome_of(std::span<const Plan> plans) {
+  BlurOutcome all = outcome_of(plans.front());
+  for (const Plan& plan : plans.subspan(1)) {
+    const std::string algorithm = to_string(plan.algorithm);
+    if (all.algorithm.find(algorithm) == std::string::npos) all.algorithm += " + " + algorithm;
+    all.predicted_error += plan.predicted_error;
+    all.reach.x = {all.reach.x.before + plan.reach.x.before, all.reach.x.after + plan.reach.x.after};
+    all.reach.y = {all.reach.y.before + plan.reach.y.before, all.reach.y.after + plan.reach.y.after};
+  }
+  return all;
+}
+
 std::ptrdiff_t work_row_bytes(const ImageDesc& desc) {
   constexpr auto kAlignment = static_cast<std::ptrdiff_t>(kLine);
   return (desc.row_payload_bytes() + kAlignment - 1) / kAlignment * kAlignment;
@@ -66,41 +80,74 @@ PixelBytes DeviceBlurrer::allocate(std::int64_t bytes) {
   return {pixels, [](std::uint8_t* p) { ::operator delete[](p, std::align_val_t{kLine}); }};
 }
 
-Result<Plan> DeviceBlurrer::planned(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
+Result<std::vector<KernelSpec>> DeviceBlurrer::kernels_for(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
+  if (!like_) return std::vector{request_.kernel};
+  Result<std::vector<KernelSpec>> kernels = conventions::kernels_like(*like_, request_.kernel, image.are_bytes);
+  if (!kernels || kernels->size() == 1) return kernels;
+  const auto has_bytes = [](const ImageDesc& desc) { return info(desc.format).is_unorm() && info(desc.format).bits == 8; };
+  if (!has_bytes(src) || !has_bytes(dst)) return Error{ErrorCode::unsupported, "--like pillow blurs integers of 8 bits only", {}};
+  if (image.region) return Error{ErrorCode::unsupported, "--like pillow blurs no regions", {}};
+  return kernels;
+}
+
+Result<std::vector<Plan>> DeviceBlurrer::planned(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
+  const Result<std::vector<KernelSpec>> kernels = kernels_for(image, src, dst);
+  if (!kernels) return kernels.error();
+  std::vector<Plan> plans;
+  for (const KernelSpec& each : *kernels) {
+    Result<Plan> plan =
+        plans.empty() ? planned(each, image, src, dst, options_.overlap) : planned(each, image, dst, dst, Overlap::in_place);
+    if (!plan) return plan.error();
+    plans.push_back(*std::move(plan));
+  }
+  return plans;
+}
+
+Result<Plan> DeviceBlurrer::planned(const KernelSpec& meant, const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst,
+                                    Overlap overlap) const {
   BlurSpec spec = request_;
-  std::optional<KernelSpec> kernel = scaled_kernel(request_.kernel, image.kernel_scale);
-  if (!kernel) return Error{ErrorCode::unsupported, "has mip levels, to which the weights of --kernel cannot be scaled", {}};
+  std::optional<KernelSpec> kernel = scaled_kernel(meant, image.kernel_scale);
+  if (!kernel) return Error{ErrorCode::unsupported, "has mip levels, to which the weights of a kernel cannot be scaled", {}};
   spec.kernel = *std::move(kernel);
   spec.roi = image.region;
   spec.alpha = image.alpha;
   spec.transfer = image.transfer;
   spec.border.value = image.border_value;
-  if (image.is_exact && !spec.accuracy.max_error) spec.accuracy.max_error = 0.0;
-  return make_plan(spec, src, dst, device_.info(), options_);
+  const bool is_exact = image.is_exact || (std::holds_alternative<Box>(meant) && like_ && conventions::convention(*like_).has_exact_boxes);
+  if (is_exact && !spec.accuracy.max_error) spec.accuracy.max_error = 0.0;
+  PlanOptions options = options_;
+  options.overlap = overlap;
+  return make_plan(spec, src, dst, device_.info(), options);
 }
 
 Result<BlurOutcome> DeviceBlurrer::plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
-  const Result<Plan> plan = planned(spec, src, dst);
-  if (!plan) return plan.error();
-  return outcome_of(*plan);
+  const Result<std::vector<Plan>> plans = planned(spec, src, dst);
+  if (!plans) return plans.error();
+  return outcome_of(*plans);
 }
 
 Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) {
-  const Result<Plan> plan = planned(spec, src.desc, dst.desc);
-  if (!plan) return plan.error();
-  const Result<Executable> executable = device_.prepare(*plan);
-  if (!executable) return executable.error();
-  Result<Workspace> workspace = executable->make_workspace(Batches::no);
-  if (!workspace) return workspace.error();
-  if (const Status done = executable->run(src, dst, *workspace); !done) return done.error();
-  return outcome_of(*plan);
+  const Result<std::vector<Plan>> plans = planned(spec, src.desc, dst.desc);
+  if (!plans) return plans.error();
+  ConstImageView from = src;
+  for (const Plan& plan : *plans) {
+    const Result<Executable> executable = device_.prepare(plan);
+    if (!executable) return executable.error();
+    Result<Workspace> workspace = executable->make_workspace(Batches::no);
+    if (!workspace) return workspace.error();
+    if (const Status done = executable->run(from, dst, *workspace); !done) return done.error();
+    from = dst;
+  }
+  return outcome_of(*plans);
 }
 
 Result<StripBlur> DeviceBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
-  const Result<Plan> plan = planned(spec, src, dst);
-  if (!plan) return plan.error();
-  if (!plan->halo) return Error{ErrorCode::unsupported, to_string(plan->algorithm) + " needs the whole image at once", {}};
-  const Result<Executable> executable = device_.prepare(*plan);
+  const Result<std::vector<Plan>> plans = planned(spec, src, dst);
+  if (!plans) return plans.error();
+  if (plans->size() > 1) return Error{ErrorCode::unsupported, "several blurs one after the other need the whole image at once", {}};
+  const Plan& plan = plans->front();
+  if (!plan.halo) return Error{ErrorCode::unsupported, to_string(plan.algorithm) + " needs the whole image at once", {}};
+  const Result<Executable> executable = device_.prepare(plan);
   if (!executable) return executable.error();
   return StripBlur(*executable);
 }

@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "conventions/conventions.h"
 #include "files/document.h"
 #include "mollify/mollify.h"
 
@@ -24,7 +26,8 @@ struct ImageSpec {
   AlphaMode alpha = AlphaMode::ignore;
   TransferFunction transfer = TransferFunction::none;
   std::array<double, 4> border_value{};
-  bool is_exact = false;  ///< where the request names no error: the least there is instead of the usual one
+  bool are_bytes = false;  ///< whether the picture has unsigned integers of 8 bits, whose Gaussians some libraries cut sooner
+  bool is_exact = false;   ///< where the request names no error: the least there is instead of the usual one
 };
 
 /// What the planner decides for one image.
@@ -83,9 +86,9 @@ class ImageBlurrer {
 /// By a device of this process. Any number of threads may call run().
 class DeviceBlurrer final : public ImageBlurrer {
  public:
-  /// `request` is what all images have in common.
-  DeviceBlurrer(Device device, BlurSpec request, PlanOptions options)
-      : device_(std::move(device)), request_(std::move(request)), options_(std::move(options)) {}
+  /// `request` is what all images have in common. Its kernel is meant as the library `like` means it.
+  DeviceBlurrer(Device device, BlurSpec request, PlanOptions options, std::optional<conventions::Peer> like = {})
+      : device_(std::move(device)), request_(std::move(request)), options_(std::move(options)), like_(like) {}
 
   [[nodiscard]] int threads() const override;
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
@@ -94,11 +97,16 @@ class DeviceBlurrer final : public ImageBlurrer {
   [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
 
  private:
-  [[nodiscard]] Result<Plan> planned(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
+  /// The runs that make the result, of which there are several where a library rounds in between: all but the first are in place.
+  [[nodiscard]] Result<std::vector<Plan>> planned(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
+  [[nodiscard]] Result<Plan> planned(const KernelSpec& meant, const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                     Overlap overlap) const;
+  [[nodiscard]] Result<std::vector<KernelSpec>> kernels_for(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
 
   Device device_;
   BlurSpec request_;
   PlanOptions options_;
+  std::optional<conventions::Peer> like_;
 };
 
 /// An image whose pixels an ImageBlurrer can read and write. Its rows start at multiples of 64 bytes.

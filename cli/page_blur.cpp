@@ -232,6 +232,7 @@ ImageSpec PageBlur::spec_for(const Part& part, double unit) const {
   ImageSpec spec;
   spec.region = work_.region;
   spec.kernel_scale = work_.kernel_scale;
+  spec.are_bytes = type_of(source_, part.of_source.channels.front()) == NumberType::u8;
   spec.alpha = part.of_source.has_alpha ? work_.alpha : AlphaMode::ignore;
   spec.transfer = part.of_source.is_colour && work_.light == files::Light::srgb ? TransferFunction::srgb : TransferFunction::none;
   const std::vector<double>& values = request_.border_values;

@@ -25,8 +25,8 @@ SharedImage shared_image_of(const Json& message) {
 }
 
 Json to_json(const ImageSpec& spec) {
-  Json message{{"scale_x", spec.kernel_scale.x}, {"scale_y", spec.kernel_scale.y}, {"alpha", spec.alpha},
-               {"transfer", spec.transfer},      {"border", spec.border_value},    {"is_exact", spec.is_exact}};
+  Json message{{"scale_x", spec.kernel_scale.x}, {"scale_y", spec.kernel_scale.y}, {"alpha", spec.alpha},      {"transfer", spec.transfer},
+               {"border", spec.border_value},    {"are_bytes", spec.are_bytes},    {"is_exact", spec.is_exact}};
   if (const std::optional<Rect>& r = spec.region) message["region"] = {r->x, r->y, r->width, r->height};
   return message;
 }
@@ -41,6 +41,7 @@ ImageSpec image_spec_of(const Json& message) {
   spec.alpha = message["alpha"].get<AlphaMode>();
   spec.transfer = message["transfer"].get<TransferFunction>();
   spec.border_value = message["border"].get<std::array<double, 4>>();
+  spec.are_bytes = message["are_bytes"];
   spec.is_exact = message["is_exact"];
   return spec;
 }

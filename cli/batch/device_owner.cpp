@@ -121,7 +121,7 @@ void run_device_owner(Wire& batch, const BlurRequest& request, const DeviceArgs&
   const auto tuning = stored_tuning(cache_folder(), device.info());
   batch.send({{"ready", tuning ? "" : one_line(tuning.error())}});
 
-  DeviceOwner owner(DeviceBlurrer(device, request.spec, request.plan));
+  DeviceOwner owner(DeviceBlurrer(device, request.spec, request.plan, request.like));
   std::vector<std::jthread> workers;
   while (true) {
     std::vector<Descriptor> ends;

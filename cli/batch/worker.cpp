@@ -154,7 +154,7 @@ void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const Json& s
   const Device device = open_device_quietly(args);
   const auto tuning = stored_tuning(cache_folder(), device.info());
   wire.send({{"ready", tuning ? "" : one_line(tuning.error())}});
-  DeviceBlurrer blurrer(device, request.spec, request.plan);
+  DeviceBlurrer blurrer(device, request.spec, request.plan, request.like);
   work(wire, descriptors, settings, request, blurrer);
   std::_Exit(0);  // what the system takes back by itself needs no order
 }

@@ -103,10 +103,6 @@ BorderMode mode_of(nb::handle value, const char* argument) {
   refuse(argument, message);
 }
 
-std::string_view name_of(BorderMode mode) {
-  return std::ranges::find(kModes, mode, &Mode::mode)->name;
-}
-
 /// Weights of a convolution as those of a correlation. The weight in the middle, or after the middle, falls on the output pixel.
 AxisTaps taps_of(nb::handle value, const char* argument) {
   if (!is_list(value)) refuse_type(argument, "a list of numbers", value);
@@ -241,6 +237,10 @@ bool skips_nan(nb::handle value) {
 }
 
 }  // namespace
+
+std::string_view name_of(BorderMode mode) {
+  return std::ranges::find(kModes, mode, &Mode::mode)->name;
+}
 
 Manner manner_of(const MannerArguments& arguments) {
   Manner out;

@@ -32,6 +32,8 @@ struct MannerArguments {
 [[nodiscard]] Kernel convolve_of(nb::handle weights, nb::handle normalize);
 [[nodiscard]] Kernel separable_of(nb::handle weights, nb::handle normalize);
 
+/// The name that Python has for this mode.
+[[nodiscard]] std::string_view name_of(BorderMode mode);
 /// The name of the function that makes this kernel.
 [[nodiscard]] const char* function_name(const Kernel& kernel);
 /// The arguments that make this request, by name. Those that have their default value are left out.

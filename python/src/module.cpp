@@ -11,6 +11,7 @@
 
 #include "arguments.h"
 #include "blur.h"
+#include "conventions.h"
 #include "mollify/device.h"
 #include "mollify/mollify.h"
 #include "prepared.h"
@@ -223,6 +224,7 @@ NB_MODULE(_core, module) {
   define_plan(module);
   define_windows(module);
   define_devices(module);
+  define_conventions(module);
   module.def("version", &mollify::version, "The version of the library.");
   module.def("clear_cache", &clear_cache, "Frees the prepared blurs and the memory that are kept for the next calls.");
 }

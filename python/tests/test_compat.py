@@ -10,6 +10,7 @@ import skimage.filters
 from PIL import Image, ImageFilter
 from scipy import ndimage
 
+from pymollify._core import box_radius
 from pymollify.compat import PIL as our_pil
 from pymollify.compat import cv2 as our_cv2
 from pymollify.compat import scipy as our_scipy
@@ -76,6 +77,18 @@ def test_opencv(dtype):
             limits = np.iinfo(dtype)
             exact = np.clip(getattr(cv2, name)(image.astype(float), *arguments, **named), limits.min, limits.max)
             assert abs(mine - exact).max() <= FROM_EXACT[dtype], case
+
+
+@pytest.mark.parametrize("dtype, sigmas_on_both_sides", [(np.uint8, 6), (np.uint16, 8), (np.float32, 8)])
+def test_opencv_ends_gaussians_of_bytes_sooner(dtype, sigmas_on_both_sides):
+    """Blocks of random brightness have all distances from an edge, where the end of the Gaussian shows."""
+    blocks = np.random.default_rng(12).integers(0, 256, (6, 8)).astype(float) * (1 if dtype == np.uint8 else 257)
+    image = np.kron(blocks, np.ones((50, 50))).astype(dtype)
+    for sigma in (2.0, 5.0, 11.3):
+        size = round(sigmas_on_both_sides * sigma + 1) | 1
+        assert np.array_equal(cv2.GaussianBlur(image, (0, 0), sigma), cv2.GaussianBlur(image, (size, size), sigma))
+        exact = cv2.GaussianBlur(image.astype(float), (size, size), sigma)
+        assert abs(our_cv2.GaussianBlur(image, (0, 0), sigma) - exact).max() <= FROM_EXACT.get(dtype, 2e-5 * 65535), sigma
 
 
 @pytest.mark.parametrize("source, ddepth",
@@ -157,6 +170,22 @@ def test_pillow(mode):
             mine = image.filter(getattr(our_pil, name)(radius))
             assert (mine.mode, mine.size) == (theirs.mode, theirs.size)
             assert abs(np.asarray(mine).astype(int) - np.asarray(theirs)).max() <= 2, (name, radius, size)
+
+
+@pytest.mark.parametrize("radius", [2.7, 5.3, 11.0])
+def test_gaussians_of_pillow_are_as_wide_as_there(radius):
+    """Of these radii hardly any number lies halfway between two bytes, so nearly all are equal."""
+    image = Image.fromarray(random_image(np.random.default_rng(14), np.uint8, (90, 100)))
+    theirs = np.asarray(image.filter(ImageFilter.GaussianBlur(radius)))
+    assert (np.asarray(image.filter(our_pil.GaussianBlur(radius))) != theirs).mean() < 0.02
+
+
+def test_three_boxes_of_pillow_have_the_variance_of_the_gaussian():
+    for sigma in np.random.default_rng(13).uniform(0.05, 60.0, 200):
+        radius = box_radius(float(sigma), 3)
+        whole, fraction = int(radius), radius - int(radius)
+        squares = 2 * sum(i * i for i in range(whole + 1)) + 2 * fraction * (whole + 1) ** 2
+        assert abs(3 * squares / (2 * radius + 1) / sigma**2 - 1) < 1e-9, sigma
 
 
 def test_pillow_refuses_the_same():

@@ -2,7 +2,6 @@
 
 As in Pillow, a GaussianBlur is three boxes along each axis, and bytes are rounded after each. With `exact=True` it is the true Gaussian.
 """
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +9,12 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 import pymollify as mollify
+from pymollify._core import box_radius, convention
 
 __all__ = ["BoxBlur", "GaussianBlur"]
 
+_PILLOW = convention("pillow")
+_ERROR_OF_BOXES = 0.0 if _PILLOW.has_exact_boxes else None
 _MODES = ("L", "LA", "La", "RGB", "RGBA", "RGBa", "RGBX", "CMYK")
 
 
@@ -61,24 +63,14 @@ class GaussianBlur(_Blur):
 
     def _blur(self, pixels: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
         if self.exact:
-            mollify.gaussian(pixels, self._radii[::-1], axes=(0, 1), out=pixels)
+            mollify.gaussian(pixels, self._radii[::-1], axes=(0, 1), mode=_PILLOW.mode, out=pixels)
         else:
-            _boxes(pixels, [_box_radius(sigma, _PASSES) for sigma in self._radii], _PASSES)
-
-
-_PASSES = 3
-
-
-def _box_radius(sigma: float, passes: int) -> float:
-    """The radius of the box that has the variance of the Gaussian after so many passes, its outermost pixels weighed by a fraction."""
-    variance = sigma * sigma / passes
-    whole = math.floor((math.sqrt(12.0 * variance + 1.0) - 1.0) / 2.0)
-    fraction = (2 * whole + 1) * (whole * (whole + 1) - 3.0 * variance) / (6.0 * (variance - (whole + 1) ** 2))
-    return whole + fraction
+            passes = _PILLOW.gaussian_boxes
+            _boxes(pixels, [box_radius(sigma, passes) for sigma in self._radii], passes)
 
 
 def _boxes(pixels: np.ndarray[Any, np.dtype[np.uint8]], radii: Sequence[float], passes: int) -> None:
     """In place: so many boxes along x, then along y."""
     for axis, radius in zip((1, 0), radii):
         for _ in range(passes if radius > 0 else 0):
-            mollify.box(pixels, radius, axes=axis, max_error=0, out=pixels)
+            mollify.box(pixels, radius, axes=axis, mode=_PILLOW.mode, max_error=_ERROR_OF_BOXES, out=pixels)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 import pymollify as mollify
+from pymollify._core import convention, opencv_gaussian
 from pymollify._types import Mode
 
 from ._numbers import AnyArray, store, sums_in_float64
@@ -16,30 +17,30 @@ from ._numbers import AnyArray, store, sums_in_float64
 __all__ = ["GaussianBlur", "blur", "boxFilter", "sepFilter2D", "filter2D"]
 
 BORDER_CONSTANT, BORDER_REPLICATE, BORDER_REFLECT, BORDER_REFLECT_101, BORDER_ISOLATED = 0, 1, 2, 4, 16
-BORDER_DEFAULT = BORDER_REFLECT_101
 _MODES: dict[int, Mode] = {BORDER_CONSTANT: "constant", BORDER_REPLICATE: "nearest", BORDER_REFLECT: "reflect",
                            BORDER_REFLECT_101: "mirror"}
 _DEPTHS = (np.uint8, np.int8, np.uint16, np.int16, np.int32, np.float32, np.float64)  # by OpenCV's numbers: CV_8U is 0
 _SOURCES = ("uint8", "uint16", "int16", "float32", "float64")
 
-# The weights of small kernels whose sigma is not given, up to and including the middle one, in 256ths.
-_SMALL = {1: (256,), 3: (64, 128), 5: (16, 64, 96), 7: (8, 28, 56, 72), 9: (4, 13, 30, 51, 60)}
+_OPENCV = convention("opencv")
+BORDER_DEFAULT = next(border for border, mode in _MODES.items() if mode == _OPENCV.mode)
+_ERROR_OF_BOXES = 0.0 if _OPENCV.has_exact_boxes else None
 
 
 def GaussianBlur(src: AnyArray, ksize: Sequence[int], sigmaX: float, dst: AnyArray | None = None, sigmaY: float = 0,
                  borderType: int = BORDER_DEFAULT, hint: int = 0, *, exact: bool = False) -> AnyArray:
     """cv2.GaussianBlur. `hint` says how exact OpenCV's result must be; this one is more exact than any."""
     image = _source(src)
-    sigmas = (float(sigmaX), float(sigmaY) if sigmaY > 0 else float(sigmaX))
-    sizes = [_size(int(size), sigma, image.dtype) for size, sigma in zip(ksize, sigmas)]
+    ksize_of_x, ksize_of_y = (int(size) for size in ksize)
+    sigmas, radii, weights = opencv_gaussian((ksize_of_x, ksize_of_y), (float(sigmaX), float(sigmaY)), image.dtype == np.uint8)
     result = _destination(image, image.dtype, dst)
     arguments: dict[str, Any] = {"axes": (0, 1), "mode": _mode(borderType), "out": result}
     if exact:
-        mollify.gaussian(image, [_sigma(n, s) for n, s in zip(sizes, sigmas)][::-1], **arguments)
-    elif any(s <= 0 and n in _SMALL for n, s in zip(sizes, sigmas)):
-        mollify.separable(image, [_weights(n, s) for n, s in zip(sizes, sigmas)][::-1], **arguments)
+        mollify.gaussian(image, sigmas[::-1], **arguments)
+    elif weights:
+        mollify.separable(image, weights[::-1], **arguments)
     else:
-        mollify.gaussian(image, [_sigma(n, s) for n, s in zip(sizes, sigmas)][::-1], radius=[n // 2 for n in sizes][::-1], **arguments)
+        mollify.gaussian(image, sigmas[::-1], radius=radii[::-1], **arguments)
     return result
 
 
@@ -59,7 +60,8 @@ def boxFilter(src: AnyArray, ddepth: int, ksize: Sequence[int], dst: AnyArray | 
     result = _destination(image, dtype, dst)
     if normalize and dtype == image.dtype:
         origins = [before - size // 2 for before, size in zip(befores, (rows, columns))]
-        mollify.box(image, size=(rows, columns), origin=origins, axes=(0, 1), mode=_mode(borderType), max_error=0, out=result)
+        mollify.box(image, size=(rows, columns), origin=origins, axes=(0, 1), mode=_mode(borderType),
+                    max_error=_ERROR_OF_BOXES, out=result)
         return result
     sums = _separable(image, np.ones(rows), np.ones(columns), befores, borderType)
     store(sums / (rows * columns) if normalize else sums, result)
@@ -119,27 +121,6 @@ def _befores(sizes: tuple[int, int], anchor: Sequence[int]) -> list[int]:
     if any(not 0 <= before < size for before, size in zip(out, sizes)):
         raise ValueError(f"anchor: {tuple(anchor)} lies outside the kernel")
     return out
-
-
-def _size(size: int, sigma: float, dtype: np.dtype[Any]) -> int:
-    if size <= 0 and sigma > 0:
-        return round(sigma * (3 if dtype == np.uint8 else 4) * 2 + 1) | 1
-    if size <= 0 or size % 2 == 0:
-        raise ValueError("ksize: odd numbers are needed, or 0 and a sigma")
-    return size
-
-
-def _sigma(size: int, sigma: float) -> float:
-    return sigma if sigma > 0 else 0.3 * ((size - 1) * 0.5 - 1) + 0.8
-
-
-def _weights(size: int, sigma: float) -> list[float]:
-    if sigma <= 0 and size in _SMALL:
-        half = [weight / 256 for weight in _SMALL[size]]
-        return half + half[-2::-1]
-    x = np.arange(size) - size // 2
-    weights = np.exp(-x * x / (2.0 * _sigma(size, sigma) ** 2))
-    return [float(weight) for weight in weights / weights.sum()]
 
 
 def _separable(image: AnyArray, rows: AnyArray, columns: AnyArray, befores: Sequence[int], border: int) -> AnyArray:

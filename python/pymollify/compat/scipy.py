@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 import pymollify as mollify
+from pymollify._core import convention, truncated_radius
 
 from ._numbers import AnyArray, blur_into, cut_off, sums_in_float64
 
+_SCIPY = convention("scipy")
 Output = Union[AnyArray, DTypeLike, None]
 Mode = Union[str, Sequence[str]]
 
@@ -24,7 +26,7 @@ __all__ = ["gaussian_filter", "gaussian_filter1d", "uniform_filter", "uniform_fi
 
 
 def gaussian_filter(input: ArrayLike, sigma: float | Sequence[float], order: int | Sequence[int] = 0, output: Output = None,
-                    mode: Mode = "reflect", cval: complex = 0.0, truncate: float = 4.0, *,
+                    mode: Mode = _SCIPY.mode, cval: complex = 0.0, truncate: float = _SCIPY.truncate, *,
                     radius: int | Sequence[int] | None = None, axes: int | Sequence[int] | None = None, exact: bool = False) -> AnyArray:
     """scipy.ndimage.gaussian_filter."""
     image = np.asarray(input)
@@ -43,13 +45,14 @@ def gaussian_filter(input: ArrayLike, sigma: float | Sequence[float], order: int
     return result
 
 
-def gaussian_filter1d(input: ArrayLike, sigma: float, axis: int = -1, order: int = 0, output: Output = None, mode: str = "reflect",
-                      cval: complex = 0.0, truncate: float = 4.0, *, radius: int | None = None, exact: bool = False) -> AnyArray:
+def gaussian_filter1d(input: ArrayLike, sigma: float, axis: int = -1, order: int = 0, output: Output = None, mode: str = _SCIPY.mode,
+                      cval: complex = 0.0, truncate: float = _SCIPY.truncate, *, radius: int | None = None, exact: bool = False
+                      ) -> AnyArray:
     """scipy.ndimage.gaussian_filter1d."""
     return gaussian_filter(input, sigma, order, output, mode, cval, truncate, radius=radius, axes=axis, exact=exact)
 
 
-def uniform_filter(input: ArrayLike, size: int | Sequence[int] = 3, output: Output = None, mode: Mode = "reflect", cval: complex = 0.0,
+def uniform_filter(input: ArrayLike, size: int | Sequence[int] = 3, output: Output = None, mode: Mode = _SCIPY.mode, cval: complex = 0.0,
                    origin: int | Sequence[int] = 0, *, axes: int | Sequence[int] | None = None) -> AnyArray:
     """scipy.ndimage.uniform_filter."""
     image = np.asarray(input)
@@ -68,7 +71,7 @@ def uniform_filter(input: ArrayLike, size: int | Sequence[int] = 3, output: Outp
     return result
 
 
-def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = "reflect", cval: complex = 0.0,
+def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Output = None, mode: str = _SCIPY.mode, cval: complex = 0.0,
                      origin: int = 0) -> AnyArray:
     """scipy.ndimage.uniform_filter1d."""
     if size < 1:
@@ -76,27 +79,27 @@ def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Output
     return uniform_filter(input, size, output, mode, cval, origin, axes=axis)
 
 
-def correlate1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect", cval: complex = 0.0,
+def correlate1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = _SCIPY.mode, cval: complex = 0.0,
                 origin: int = 0) -> AnyArray:
     """scipy.ndimage.correlate1d."""
     return _correlate(np.asarray(input), np.asarray(weights).conj(), (origin,), _axes(axis, np.ndim(input)), output, mode, cval)
 
 
-def convolve1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = "reflect", cval: complex = 0.0,
+def convolve1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Output = None, mode: str = _SCIPY.mode, cval: complex = 0.0,
                origin: int = 0) -> AnyArray:
     """scipy.ndimage.convolve1d."""
     taps = np.asarray(weights)
     return _correlate(np.asarray(input), *_flipped(taps, (origin,)), _axes(axis, np.ndim(input)), output, mode, cval)
 
 
-def correlate(input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: complex = 0.0,
+def correlate(input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = _SCIPY.mode, cval: complex = 0.0,
               origin: int | Sequence[int] = 0, *, axes: int | Sequence[int] | None = None) -> AnyArray:
     """scipy.ndimage.correlate."""
     places, origins = _sorted(axes, origin, np.ndim(input))
     return _correlate(np.asarray(input), np.asarray(weights).conj(), origins, places, output, mode, cval)
 
 
-def convolve(input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = "reflect", cval: complex = 0.0,
+def convolve(input: ArrayLike, weights: ArrayLike, output: Output = None, mode: str = _SCIPY.mode, cval: complex = 0.0,
              origin: int | Sequence[int] = 0, *, axes: int | Sequence[int] | None = None) -> AnyArray:
     """scipy.ndimage.convolve."""
     places, given = _sorted(axes, origin, np.ndim(input))
@@ -142,7 +145,7 @@ def _mode(mode: str) -> str:
 
 def _radius(sigma: float, truncate: float, radius: int | None) -> int:
     if radius is None:
-        return int(truncate * float(sigma) + 0.5)
+        return truncated_radius(float(sigma), truncate)
     if not isinstance(radius, numbers.Integral) or radius < 0:
         raise ValueError("Radius must be a nonnegative integer.")
     return int(radius)

@@ -5,14 +5,18 @@ from typing import Any
 import numpy as np
 
 import pymollify as mollify
+from pymollify._core import convention
 
 from ._numbers import AnyArray
 
 __all__ = ["gaussian"]
 
+_SKIMAGE = convention("skimage")
 
-def gaussian(image: Any, sigma: float | Sequence[float] = 1.0, *, mode: str = "nearest", cval: float = 0, preserve_range: bool = False,
-             truncate: float = 4.0, channel_axis: int | None = None, out: AnyArray | None = None, exact: bool = False) -> AnyArray:
+
+def gaussian(image: Any, sigma: float | Sequence[float] = 1.0, *, mode: str = _SKIMAGE.mode, cval: float = 0, preserve_range: bool = False,
+             truncate: float = _SKIMAGE.truncate, channel_axis: int | None = None, out: AnyArray | None = None, exact: bool = False
+             ) -> AnyArray:
     """skimage.filters.gaussian. The result is float32 for float16 and float32, else float64."""
     if np.any(np.asarray(sigma) < 0.0):
         raise ValueError("Sigma values less than zero are not valid")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import pymollify as mollify
+from pymollify._core import sigma_of_size
 from pymollify._types import Array
 
 ArrayT = TypeVar("ArrayT", bound=Array)
@@ -20,7 +21,7 @@ def gaussian_blur(img: ArrayT, kernel_size: int | Sequence[int], sigma: float | 
     for size in sizes:
         if size % 2 == 0 or size < 0:
             raise ValueError(f"kernel_size should have odd and positive integers. Got {kernel_size}")
-    sigmas = [0.15 * size + 0.35 for size in sizes] if sigma is None else _pair(sigma, "sigma", (1, 2))
+    sigmas = [sigma_of_size(size) for size in sizes] if sigma is None else _pair(sigma, "sigma", (1, 2))
     for s in sigmas:
         if s <= 0.0:
             raise ValueError(f"sigma should have positive values. Got {sigma}")
