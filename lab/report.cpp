@@ -10,6 +10,7 @@
 
 #include "lab/page_files.h"
 #include "mollify/image.h"
+#include "mollify/spec.h"
 
 namespace mollify::lab {
 namespace {
@@ -43,6 +44,11 @@ Json environment_of(const Json& record) {
   return environment;
 }
 
+bool has_time(const Json& record) {
+  const Json* time = record.find("time_ns");
+  return time != nullptr && time->is_object() && time->value("median", 0.0) > 0.0;
+}
+
 Json page_record(const Json& record, Shared& environments) {
   Json kept = Json::object();
   for (const char* field : kFields) {
@@ -53,6 +59,7 @@ Json page_record(const Json& record, Shared& environments) {
     kept["pixel_bits"] = info(*format).pixel_bytes() * 8;
     kept["channels"] = info(*format).channels;
   }
+  if (const auto format = parse_format(record.value("dst_format", "")); format) kept["default_error"] = default_max_error(*format);
   if (const Json* plan = record.find("plan"); plan != nullptr && plan->is_object()) {
     Json kernels = Json::array();
     for (const Json& pass : plan->value("passes", Json::array())) kernels.push_back(pass.value("kernel", ""));
@@ -160,7 +167,8 @@ std::string report_page(std::span<const Json> records) {
   std::vector<Json> kept;
   std::map<std::string, int> left_out;
   for (const Json& record : records) {
-    const std::string outcome = record.value("outcome", "timed");
+    std::string outcome = record.value("outcome", "timed");
+    if (outcome == "timed" && !has_time(record)) outcome = "without a time";
     if (outcome == "timed") {
       kept.push_back(page_record(record, environments));
     } else {

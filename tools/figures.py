@@ -4,7 +4,7 @@
     tools/figures.py REPORT/index.html FOLDER [CHART...] [FILTER=VALUE...]
 
 Charts are width, share, error and size; all by default. Filters are the page's: device, family ("gaussian cut", "gaussian", "box"),
-size, format, variants (best, default, all), and kernel for the charts of one kernel. Needs Chromium.
+size, format, variants (best, default, all), loose=true for runs beyond the default accuracy, and kernel for the charts of one kernel. Needs Chromium.
 """
 import json
 import sys

@@ -25,6 +25,13 @@
     return element;
   }
 
+  function hint(text) {
+    const element = document.createElement("p");
+    element.className = "hint";
+    element.textContent = text;
+    return element;
+  }
+
   // The value of most points where the current one does not occur.
   function settle(current, list, key) {
     const counts = new Map();
@@ -32,17 +39,30 @@
     return counts.has(current) ? current : [...counts].sort((a, b) => b[1] - a[1]).map(([value]) => value)[0];
   }
 
+  // The first view is the one with most points on curves of three or more. Later choices stay where they occur.
   function settleFilters() {
-    const wanted = {};
-    for (const key of ["device", "family", "size", "format"]) {
+    const keys = ["device", "family", "size", "format"];
+    filters.variants = filters.variants || "best";
+    if (filters.device === undefined) {
+      const groups = new Map();
+      for (const point of model.matching({})) {
+        const key = keys.map(name => point[name]).join("|");
+        if (!groups.has(key)) groups.set(key, []);
+        groups.get(key).push(point);
+      }
+      const rank = list => [model.pointsOnCurves(list), list.length];
+      const best = [...groups.values()].sort((a, b) => rank(b)[0] - rank(a)[0] || rank(b)[1] - rank(a)[1])[0];
+      if (best) for (const key of keys) filters[key] = best[0][key];
+    }
+    const wanted = {loose: true};
+    for (const key of keys) {
       filters[key] = settle(filters[key], model.matching(wanted), key);
       wanted[key] = filters[key];
     }
-    filters.variants = filters.variants || "best";
   }
 
   function showFilters() {
-    const wanted = {};
+    const wanted = {loose: true};
     const choice = (key, label, compare, name = value => value) => {
       const values = model.distinct(model.matching(wanted), point => point[key], compare).map(value => [value, name(value)]);
       wanted[key] = filters[key];
@@ -54,7 +74,8 @@
       choice("size", "Size", model.bySize),
       choice("format", "Format"),
       select("Variants", filters.variants, [["best", "the fastest of each technique"], ["default", "as they are by default"],
-        ["all", "all options"]], value => { filters.variants = value; refresh(); }));
+        ["all", "all options"]], value => { filters.variants = value; refresh(); }),
+      checkbox("also beyond the default accuracy", filters.loose, value => { filters.loose = value; refresh(); }));
   }
 
   function kernelSelect(section, list) {
@@ -71,7 +92,7 @@
     width() {
       const own = controls.width;
       const set = key => value => { own[key] = value; draw("width"); };
-      const known = model.matching({device: filters.device});
+      const known = model.matching({device: filters.device, loose: true});
       const clocks = Object.entries(charts.clocks).filter(([, clock]) => known.some(point => clock.of(point) !== undefined));
       const elements = [
         select("Axis", own.unit || "ms", [["ms", "milliseconds"], ["copies", "times a copy"]], set("unit")),
@@ -79,31 +100,33 @@
       if (clocks.length > 1) {
         elements.push(select("Clock", own.clock || "ms", clocks.map(([key, clock]) => [key, clock.name]), set("clock")));
       }
-      elements.push(checkbox("published times", own.published, set("published")));
+      const published = charts.publishedSeries(filters).length;
+      elements.push(published ? checkbox("published times", own.published, set("published"))
+        : hint(`no published times for ${filters.size} ${filters.format} ${filters.family}`));
+      elements.push(hint("Times a copy: the time divided by that of a copy of the same bytes in the same run."));
       setControls("width", ...elements);
     },
-    share() { setControls("share", kernelSelect("share", model.matching(pick("device", "size", "format", "family")))); },
-    winners() {
-      setControls("winners", checkbox("approximations beyond the default accuracy, too", controls.winners.loose,
-        value => { controls.winners.loose = value; draw("winners"); }));
-    },
+    share() { setControls("share", kernelSelect("share", model.matching(pick("device", "size", "format", "family", "loose")))); },
+    winners() {},  // the filters alone choose
     error() {
-      const list = model.matching(pick("device", "size", "format"));
+      const list = model.matching({...pick("device", "size", "format"), loose: true});
       const gaussians = list.filter(point => point.family === "gaussian");
       setControls("error", kernelSelect("error", gaussians.length ? gaussians : list));
     },
     size() {
-      const list = model.matching(pick("device", "format", "family"));
+      const list = model.matching(pick("device", "format", "family", "loose"));
       const sizes = kernel => model.distinct(list.filter(point => point.kernel === kernel), point => point.size).length;
       const many = list.filter(point => sizes(point.kernel) > 1);
-      setControls("size", kernelSelect("size", many.length ? many : list));
+      $("#size").hidden = many.length === 0;  // one size is no curve
+      if (many.length) setControls("size", kernelSelect("size", many));
     },
     records() {
       if ($("#records input")) return;
       const label = document.createElement("label");
-      label.innerHTML = '<span>Words</span><input type="search" placeholder="sep. rgba8 4096 unstable">';
+      label.innerHTML = '<span>Search</span><input type="search" placeholder="sep. rgba8 4096 unstable">';
       label.querySelector("input").addEventListener("input", event => { tables.search(event.target.value); draw("records"); });
-      setControls("records", label);
+      setControls("records", label, hint("Rows that have all of these words in their case, technique or device, or as a mark: unstable, " +
+        "outdated, beyond (the default accuracy)."));
     },
   };
 
@@ -113,6 +136,7 @@
 
   function drawChart(section) {
     const box = $(`#${section} .chart`);
+    if ($(`#${section}`).hidden) return;
     const option = charts[section](filters, controls[section], box.clientWidth);
     box.classList.toggle("empty", option.series.every(line => line.data.length === 0));
     box.style.height = `${option.height}px`;
@@ -145,7 +169,8 @@
     const left = Object.entries(data.left_out).map(([outcome, number]) => `${number} ${outcome}`).join(", ");
     const devices = model.distinct(points, point => point.device);
     const measured = points.length > 0 ? `${points.length} measurements on ${devices.join(" and ")}` : "There are no measurements in these results";
-    const parts = [measured, ...count(point => point.unstable, "unstable"), ...count(point => point.outdated, "outdated")];
+    const parts = [measured, ...count(point => point.loose, "beyond the default accuracy"),
+      ...count(point => point.unstable, "unstable"), ...count(point => point.outdated, "outdated")];
     $("#summary").textContent = parts.join(", ") + (left ? `; not timed: ${left}` : "");
   }
 

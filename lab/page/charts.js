@@ -56,6 +56,7 @@ const charts = (() => {
       ["copies", look.number(point.ratio)],
       ["error", look.error(point.error)],
     ];
+    if (point.loose) rows.push(["accuracy", `beyond the default, ${look.number(point.record.default_error)}`]);
     if (point.unstable) rows.push(["unstable", "runs differed by more than 15 %"]);
     return `<b>${look.escape(point.variant)}</b><br>${look.escape(`${point.size} ${point.format} ${point.kernel}`)}` +
       rows.map(([name, value]) => `<br><span class="muted">${name}</span> ${look.escape(value)}`).join("");
@@ -72,17 +73,20 @@ const charts = (() => {
       groups.get(name).push({value: [x(point), value], point});
     }
     return [...groups.keys()].sort().map(name => {
-      const style = look.of(name);
-      return {name, type: "line", data: groups.get(name).sort((a, b) => a.value[0] - b.value[0]), symbol: style.symbol,
+      const data = groups.get(name).sort((a, b) => a.value[0] - b.value[0]);
+      const style = look.of(name.replace(model.beyond, ""));
+      const isLoose = data[0].point.loose;
+      return {name, type: "line", data, symbol: isLoose && !style.dashed ? look.hollow(style.symbol) : style.symbol,
         symbolSize: (value, item) => item.data.point.unstable ? 5 : 8, itemStyle: {color: style.color},
-        lineStyle: {color: style.color, width: 2, type: style.dashed ? "dashed" : "solid"},
+        lineStyle: {color: style.color, width: isLoose ? 1.2 : 2, type: isLoose ? "dotted" : style.dashed ? "dashed" : "solid"},
         emphasis: {focus: "series"}, ...extra};
     });
   }
 
   function publishedSeries(filters) {
+    if (!model.families[filters.family].hasWidth) return [];
     const [width, height] = filters.size.split("x").map(Number);
-    const bits = (model.matching({format: filters.format})[0] || {}).bits;
+    const bits = (model.matching({format: filters.format, loose: true})[0] || {}).bits;
     const rows = model.data.published.filter(row => row.kernel_width && row.width === width && row.height === height &&
       row.bits_per_pixel === bits && row.technique.startsWith("box.") === (filters.family === "box"));
     const groups = new Map();
@@ -125,13 +129,13 @@ const charts = (() => {
   }
 
   function width(filters, controls, room) {
-    const {device, size, format, family, variants} = filters;
-    const all = model.matching({device, size, format, family});
+    const {device, size, format, family, variants, loose} = filters;
+    const all = model.matching({device, size, format, family, loose});
     const list = model.represent(all, variants, point => point.x);
     const clock = clocks[controls.clock] || clocks.ms;
     const inCopies = controls.unit === "copies";
     const lines = series(list, variants, point => point.x, inCopies ? point => point.ratio : clock.of);
-    if (controls.published && !inCopies && model.families[family].hasWidth) lines.push(...publishedSeries(filters));
+    if (controls.published && !inCopies) lines.push(...publishedSeries(filters));
     const xs = lines.flatMap(line => line.data.map(item => item.value[0]));
     const onGpu = all.some(point => point.record.backend !== "cpu");
     const unit = inCopies ? "times a copy" : `${onGpu ? clock.name : "time"}, ms`;
@@ -140,28 +144,52 @@ const charts = (() => {
   }
 
   function share(filters, controls, room) {
-    const {device, size, format, family, variants} = filters;
-    const list = model.represent(model.matching({device, size, format, family, kernel: controls.kernel}), variants, () => 0)
+    const {device, size, format, family, variants, loose} = filters;
+    const list = model.represent(model.matching({device, size, format, family, loose, kernel: controls.kernel}), variants, () => 0)
       .filter(point => point.share !== undefined).sort((a, b) => b.share - a.share).slice(0, 30).reverse();
     const most = Math.max(1, ...list.map(point => point.share));
-    return {...base(), legend: undefined, height: Math.max(160, 26 * list.length + 70),
+    const labels = barLabels(list.map(point => model.seriesName(point, variants)), room);
+    return {...base(), legend: undefined, height: Math.max(160, labels.row * list.length + 70),
       grid: {left: 8, right: 52, top: 6, bottom: 40, containLabel: true},
       xAxis: axis("share of copy speed", "value", {min: 0, max: Math.ceil(most * 10) / 10, splitNumber: room < 600 ? 2 : 5,
         axisLabel: {color: look.css("--muted"), hideOverlap: true,
           formatter: value => `${Math.round(value * 100)} %`}}),
-      yAxis: axis("", "category", {data: list.map(point => model.seriesName(point, variants)), splitLine: {show: false},
-        axisLabel: {color: look.css("--text"), width: room < 600 ? 130 : 260, overflow: "truncate"}}),
+      yAxis: axis("", "category", {data: labels.texts, splitLine: {show: false}, axisTick: {show: false}, z: 5, axisLabel: labels.style}),
       series: [{name: "share", type: "bar", barMaxWidth: 18,
-        data: list.map(point => ({value: point.share, point, itemStyle: {color: look.of(point.variant).color, borderRadius: 2}})),
+        data: list.map(point => ({value: point.share, point, itemStyle: {color: look.of(point.variant).color, borderRadius: 2,
+          opacity: point.loose ? 0.5 : 1}})),
         label: {show: true, position: "right", color: look.css("--text"),
           formatter: item => `${look.number(item.value * 100, 2)} %`},
         markLine: {silent: true, symbol: "none", data: [{xAxis: 1}], label: {show: false},
           lineStyle: {color: look.css("--accent"), type: "solid", width: 2}}}]};
   }
 
+  // The names of bars are whole: beside the bars where there is room, else above them, in lines that end after a comma.
+  function barLabels(names, room) {
+    const pixelsOfLetter = 6.8;
+    const longest = Math.max(0, ...names.map(name => name.length));
+    const color = look.css("--text");
+    if (longest * pixelsOfLetter < 0.4 * room) return {texts: names, row: 26, style: {color, formatter: name => name}};
+    const letters = Math.floor((room - 40) / pixelsOfLetter);
+    const texts = names.map(name => inLines(name, letters));
+    const lines = Math.max(1, ...texts.map(text => text.split("\n").length));
+    const height = 16 * lines;
+    return {texts, row: height + 28, style: {color, inside: true, align: "left", verticalAlign: "bottom", lineHeight: 16, margin: 2,
+      padding: [0, 0, 11, 0], formatter: name => name}};
+  }
+
+  function inLines(name, letters) {
+    const lines = [""];
+    for (const part of name.split(/(?<=[,:])/)) {
+      if (lines[lines.length - 1] && lines[lines.length - 1].length + part.length > letters) lines.push("");
+      lines[lines.length - 1] += part;
+    }
+    return lines.join("\n");
+  }
+
   function error(filters, controls, room) {
     const {device, size, format} = filters;
-    const list = model.matching({device, size, format, kernel: controls.kernel}).filter(point => point.error !== undefined);
+    const list = model.matching({device, size, format, kernel: controls.kernel, loose: true}).filter(point => point.error !== undefined);
     const x = point => Math.max(point.error, errorFloor);
     const dots = series(list, "best", x, point => point.ms, {type: "scatter", lineStyle: undefined, symbolSize: 12});
     const front = model.front(list).map(point => [x(point), point.ms]);
@@ -176,12 +204,21 @@ const charts = (() => {
         formatter: decade}}),
       yAxis: logAxis("ms", list.map(point => point.ms)),
       series: [{name: "fastest within the error", type: "line", step: "end", data: front, symbol: "none", silent: true, z: 1,
-        lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")}}, ...dots, ...unseen]};
+        lineStyle: {color: look.css("--accent"), width: 2}, itemStyle: {color: look.css("--accent")},
+        markLine: defaultAccuracy(list)}, ...dots, ...unseen]};
+  }
+
+  // A line at the error that is allowed by default.
+  function defaultAccuracy(list) {
+    const {default_error: allowed} = (list[0] || {record: {}}).record;
+    if (allowed === undefined) return undefined;
+    return {silent: true, symbol: "none", data: [{xAxis: allowed}], lineStyle: {color: look.css("--muted"), type: "dashed", width: 1},
+      label: {formatter: "allowed by default", position: "insideEndTop", color: look.css("--muted")}};
   }
 
   function size(filters, controls, room) {
-    const {device, format, family, variants} = filters;
-    const all = model.matching({device, format, family, kernel: controls.kernel});
+    const {device, format, family, variants, loose} = filters;
+    const all = model.matching({device, format, family, loose, kernel: controls.kernel});
     const list = model.represent(all, variants, point => point.size);
     const lines = series(list, variants, point => point.pixels, point => point.nsPerPixel);
     return {...base(names(lines), room), series: lines,
@@ -195,5 +232,5 @@ const charts = (() => {
     return value >= 1e6 ? `${look.number(value / 1e6)} M` : value >= 1e3 ? `${look.number(value / 1e3)} k` : String(value);
   }
 
-  return {clocks, width, share, error, size};
+  return {clocks, width, share, error, size, publishedSeries};
 })();

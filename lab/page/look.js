@@ -2,40 +2,47 @@
 "use strict";
 
 const look = (() => {
-  // A hue for each family, shades and symbols within it: neighbours in a chart can be told apart, relatives recognised.
-  const kinds = [
-    ["nxn.", 350, ["nxn.direct", "nxn.shared"]],
-    ["quad.", 52, ["quad.3x3"]],
-    ["sep.", 210, ["sep.direct", "sep.shared", "sep.inline", "sep.inline_shared", "sep.sliding", "sep.inline_sliding",
-      "sep.inline_sliding_shared", "sep.fused"]],
-    ["box.", 25, ["box.nxn", "box.nxn_linear", "box.sep", "box.sep_linear", "box.running", "box.scan", "box.any"]],
-    ["gauss.", 280, ["gauss.linear", "gauss.lerp_taps", "gauss.half_res", "gauss.recursive", "gauss.boxes",
-      "gauss.decimate", "gauss.pyramid", "gauss.cut"]],
-    ["kawase.", 318, ["kawase.dual"]],
-    ["matrix.", 90, ["matrix.lowrank", "matrix.fft"]],
+  // A symbol for each family, and colours within it that a person tells apart. The first of a pair is for light pages, the second for dark
+  // ones. A test measures how far they are from each other and from the page.
+  const palette = [
+    ["#1668d6", "#4d94ff"], ["#e06c00", "#ff9d3c"], ["#12813c", "#22b868"], ["#d023b5", "#ff8fe0"], ["#6b4300", "#a8783a"],
+    ["#00a0b0", "#4de3f0"], ["#c8102e", "#ff4d4d"], ["#3d1f9e", "#b9a6ff"], ["#7f9400", "#d4ee5a"], ["#66707d", "#8d98a8"],
   ];
-  const symbols = ["circle", "rect", "triangle", "diamond", "emptyCircle", "emptyRect", "emptyTriangle", "emptyDiamond", "pin"];
-  const greys = ["#5f6b7a", "#8a6d3b", "#3b7a72", "#7a3b5f", "#6d7a3b", "#3b4f7a", "#94755a"];
+  // The prefix, the symbol, the place of the first colour, and the techniques.
+  const families = [
+    ["sep.", "circle", 0, ["sep.fused", "sep.direct", "sep.shared", "sep.inline", "sep.inline_shared", "sep.sliding", "sep.inline_sliding",
+      "sep.inline_sliding_shared"]],
+    ["gauss.", "rect", 3, ["gauss.decimate", "gauss.linear", "gauss.lerp_taps", "gauss.half_res", "gauss.recursive", "gauss.boxes",
+      "gauss.pyramid", "gauss.cut"]],
+    ["box.", "triangle", 6, ["box.any", "box.nxn", "box.nxn_linear", "box.sep", "box.sep_linear", "box.running", "box.scan"]],
+    ["nxn.", "diamond", 8, ["nxn.direct", "nxn.shared"]],
+    ["quad.", "pin", 4, ["quad.3x3"]],
+    ["kawase.", "arrow", 1, ["kawase.dual"]],
+    ["matrix.", "roundRect", 2, ["matrix.lowrank", "matrix.fft"]],
+  ];
+  const hollow = symbol => `empty${symbol[0].toUpperCase()}${symbol.slice(1)}`;
 
   const isDark = () => document.documentElement.dataset.theme
     ? document.documentElement.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;
 
-  const known = new Map();
+  const colour = nth => palette[nth % palette.length][isDark() ? 1 : 0];
+
+  const known = new Map();  // techniques that no family names, and peers, in the order in which they are met
+  const nthOfOthers = name => {
+    if (!known.has(name)) known.set(name, known.size);
+    return known.get(name);
+  };
+
+  // Of a technique, with options or without: peers are dashed and drawn as hollow squares.
   function of(name) {
-    const technique = name.split(":")[0];
-    const kind = kinds.find(([prefix]) => technique.startsWith(prefix));
-    if (!kind) {  // a peer
-      if (!known.has(technique)) known.set(technique, known.size);
-      const nth = known.get(technique);
-      return {color: greys[nth % greys.length], symbol: symbols[(nth + 4) % symbols.length], dashed: true};
-    }
-    const nth = Math.max(0, kind[2].indexOf(technique));
-    const count = kind[2].length;
-    const turn = count === 1 ? 0 : (nth / (count - 1) - 0.5) * Math.min(90, 16 * count);
-    const light = (isDark() ? 66 : 42) + (nth % 2 ? 8 : 0);
-    return {color: `hsl(${(kind[1] + turn + 360) % 360} ${isDark() ? 75 : 70}% ${light}%)`,
-      symbol: symbols[nth % symbols.length], dashed: false};
+    const technique = name.split(/[:,]/)[0];
+    const family = families.find(([prefix]) => technique.startsWith(prefix));
+    if (!family) return {color: colour(nthOfOthers(technique) + 1), symbol: hollow("rect"), dashed: true};
+    const [, symbol, first, members] = family;
+    // Options of one technique share its symbol, and each has its own colour.
+    const isPlain = technique === name && members.includes(technique);
+    return {color: colour(isPlain ? first + members.indexOf(technique) : nthOfOthers(name)), symbol, dashed: false};
   }
 
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -63,5 +70,5 @@ const look = (() => {
 
   const error = value => value === undefined ? "–" : `${number(value)} of full scale (${number(value * 255)} 8-bit steps)`;
 
-  return {of, css, number, time, error, escape, isDark};
+  return {of, palette, hollow, css, number, time, error, escape, isDark};
 })();

@@ -6,14 +6,15 @@ const model = (() => {
   // Rows under one head; null stands for a field that a record lacks.
   const {fields, rows} = data.records;
   const records = rows.map(row => Object.fromEntries(fields.map((field, i) => [field, row[i]]).filter(([, value]) => value !== null)));
+  const maxErrorOf = name => (/\/max_error=([^/]+)/.exec(name) || [])[1];
   const first = value => Array.isArray(value) ? value[0] : value;
 
   // "sep.shared:cache=f16/64x64/rgba8/gaussian:sigma=1/clamp": the algorithm as it was asked for, and the kernel.
   const parts = name => name.split("/");
 
   const families = {
-    "gaussian cut": {name: "Gaussian, 2r+1 pixels", axis: "kernel width, pixels", hasWidth: true},
-    "gaussian": {name: "Gaussian, whole", axis: "sigma, pixels", hasWidth: false},
+    "gaussian cut": {name: "Gaussian cut at a radius", axis: "kernel width, pixels", hasWidth: true},
+    "gaussian": {name: "Gaussian, not cut", axis: "sigma, pixels", hasWidth: false},
     "box": {name: "box", axis: "kernel width, pixels", hasWidth: true},
     "tent": {name: "tent", axis: "kernel width, pixels", hasWidth: true},
     "taps": {name: "1-D taps", axis: "kernel width, pixels", hasWidth: true},
@@ -44,6 +45,7 @@ const model = (() => {
     const [asked, , , kernelText] = parts(record.case);
     const median = record.time_ns.median;
     const pixels = record.width * record.height;
+    const error = record.max_error !== undefined ? record.max_error : record.predicted_error;
     const batch = record.batch || 1;  // images that one run makes
     return {
       record, index, family,
@@ -51,7 +53,10 @@ const model = (() => {
       peer: record.peer,
       technique: record.peer ? `${record.peer} ${record.algorithm}` : record.algorithm,
       variant: record.peer ? `${record.peer} ${record.algorithm}` : asked === "auto" ? record.algorithm : asked,
-      loose: /\/max_error=/.test(record.case),
+      // Whether its error is larger than what the library allows by default. Where no error is known, what was asked for decides.
+      loose: error === undefined ? maxErrorOf(record.case) !== undefined : error > record.default_error,
+      options: record.peer || !asked.includes(":") ? "" : asked.slice(asked.indexOf(":") + 1),
+      allowed: maxErrorOf(record.case) === undefined ? record.default_error : Number(maxErrorOf(record.case)),
       device: record.device + (record.threads > 1 ? `, ${record.threads} threads` : "") + otherTarget(record),
       size: `${record.width}x${record.height}` + (batch > 1 ? ` x${batch}` : ""),
       pixels,
@@ -89,24 +94,41 @@ const model = (() => {
   const pixelsOf = size => size.split("x").reduce((product, length) => product * Number(length), 1);
   const bySize = (a, b) => pixelsOf(a) - pixelsOf(b);
 
-  function matching(wanted) {
-    return current.filter(point => Object.entries(wanted).every(([key, value]) => value === undefined || point[key] === value));
+  // `loose: true` also lets in what is beyond the default accuracy.
+  function matching({loose, ...wanted}) {
+    return current.filter(point => (loose || !point.loose) &&
+      Object.entries(wanted).every(([key, value]) => value === undefined || point[key] === value));
   }
 
-  // Which of a technique's variants speak for it at one place of a chart.
+  // Which of a technique's variants speak for it at one place of a chart. Those within the default accuracy and others speak for themselves.
   function represent(list, variants, place) {
     if (variants === "all") return list;
     const chosen = new Map();
     for (const point of list) {
-      if (variants === "default" && !point.peer && point.variant.includes(":")) continue;
-      const key = `${point.technique}|${place(point)}`;
+      if (variants === "default" && !point.peer && point.options) continue;
+      const key = `${seriesName(point, variants)}|${place(point)}`;
       const other = chosen.get(key);
       if (!other || point.ms < other.ms) chosen.set(key, point);
     }
     return [...chosen.values()];
   }
 
-  const seriesName = (point, variants) => variants === "all" ? point.variant : point.technique;
+  // A line joins points of one accuracy only: within the default or not, and, where all options are shown, of one allowed error.
+  const beyond = ", beyond the default accuracy";
+  function seriesName(point, variants) {
+    const allowed = variants === "all" && maxErrorOf(point.record.case) !== undefined ? `, max_error ${look.number(point.allowed)}` : "";
+    return (variants === "all" ? point.variant : point.technique) + allowed + (point.loose ? beyond : "");
+  }
+
+  // How many points lie on curves of at least three: what a first view should have many of.
+  function pointsOnCurves(list) {
+    const xs = new Map();
+    for (const point of list) {
+      if (!xs.has(point.technique)) xs.set(point.technique, new Set());
+      xs.get(point.technique).add(point.x);
+    }
+    return [...xs.values()].reduce((sum, {size}) => sum + (size > 2 ? size : 0), 0);
+  }
 
   // Points that no other beats in both time and error, by growing error.
   function front(list) {
@@ -118,5 +140,5 @@ const model = (() => {
     return best;
   }
 
-  return {data, points, families, distinct, byNumber, bySize, matching, represent, seriesName, front};
+  return {data, points, families, distinct, byNumber, bySize, matching, represent, seriesName, beyond, pointsOnCurves, front};
 })();

@@ -13,9 +13,9 @@ const tables = (() => {
     return bits(a) - bits(b) || a.localeCompare(b);
   }
 
-  function winners(box, filters, controls) {
-    const {device, family} = filters;
-    const list = model.matching({device, family}).filter(point => !point.peer && (controls.loose || !point.loose));
+  function winners(box, filters) {
+    const {device, family, loose} = filters;
+    const list = model.matching({device, family, loose}).filter(point => !point.peer);
     const columns = model.distinct(list, point => point.x, model.byNumber);
     const rows = model.distinct(list, point => point.size, model.bySize).flatMap(size =>
       model.distinct(list.filter(point => point.size === size), point => point.format, byBits).map(format => ({size, format})));
@@ -45,22 +45,26 @@ const tables = (() => {
     }));
   }
 
+  // The time stands beside the name, so that a phone shows the column that the rows are sorted by.
   const headings = [
-    ["variant", "technique", point => point.variant, true],
+    ["technique", "technique", point => point.technique, true],
+    ["ms", "ms", point => point.ms],
+    ["ratio", "times a copy", point => point.ratio],
+    ["error", "error", point => point.error],
+    ["allowed", "max_error", point => point.allowed],
     ["size", "size", point => point.pixels],
     ["format", "format", point => point.format, true],
     ["kernel", "kernel", point => point.kernel, true],
-    ["ms", "ms", point => point.ms],
+    ["options", "options", point => point.options, true],
     ["spread", "spread", point => (point.high - point.low) / point.ms],
-    ["ratio", "copies", point => point.ratio],
-    ["error", "error", point => point.error],
     ["device", "device", point => point.device, true],
   ];
 
   const shown = {
     size: point => point.size,
     spread: point => `${Math.round((point.high - point.low) / point.ms * 100)} %${point.unstable ? " !" : ""}`,
-    ms: point => look.number(point.ms), ratio: point => look.number(point.ratio), error: point => look.number(point.error),
+    error: point => `${look.number(point.error)}${point.loose ? " !" : ""}`,
+    ms: point => look.number(point.ms), ratio: point => look.number(point.ratio), allowed: point => look.number(point.allowed),
   };
 
   const state = {sort: "ms", descending: false, text: "", all: false};
@@ -79,7 +83,7 @@ const tables = (() => {
     const list = model.points.filter(point => {
       if (point.device !== filters.device) return false;
       const text = `${point.record.case} ${point.technique} ${point.device} ${point.unstable ? "unstable" : ""} ${
-        point.outdated ? "outdated" : ""}`.toLowerCase();
+        point.outdated ? "outdated" : ""} ${point.loose ? "beyond" : ""}`.toLowerCase();
       return words.every(word => text.includes(word));
     }).sort(compare);
     const visible = state.all ? list : list.slice(0, most);
