@@ -163,8 +163,9 @@ bool StripBlur::reads_as(const StripBlur& other) const {
 
 bool StripBlur::open_stream() {
   Result<Stream> stream = Stream::create(executable_);
-  if (stream) stream_ = *std::move(stream);
-  return stream.ok();
+  if (!stream) return false;
+  stream_ = *std::move(stream);
+  return true;
 }
 
 files::RowRange StripBlur::source_rows(files::RowRange rows) const {

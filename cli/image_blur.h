@@ -41,7 +41,7 @@ struct BlurOutcome {
 /// which need all rows of the halo each time.
 class StripBlur {
  public:
-  explicit StripBlur(Executable executable) : executable_(std::move(executable)) {}
+  explicit StripBlur(const Executable& executable) : executable_(executable) {}
 
   [[nodiscard]] BlurOutcome outcome() const;
   /// Whether both need the same rows for each strip.
@@ -87,8 +87,8 @@ class ImageBlurrer {
 class DeviceBlurrer final : public ImageBlurrer {
  public:
   /// `request` is what all images have in common. Its kernel is meant as the library `like` means it.
-  DeviceBlurrer(Device device, BlurSpec request, PlanOptions options, std::optional<conventions::Peer> like = {})
-      : device_(std::move(device)), request_(std::move(request)), options_(std::move(options)), like_(like) {}
+  DeviceBlurrer(const Device& device, BlurSpec request, PlanOptions options, std::optional<conventions::Peer> like = {})
+      : device_(device), request_(std::move(request)), options_(std::move(options)), like_(like) {}
 
   [[nodiscard]] int threads() const override;
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;

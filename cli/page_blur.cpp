@@ -265,7 +265,7 @@ PageBlur::Request PageBlur::request_for(const Part& part) const {
   ImageSpec spec = spec_for(part, is_direct ? 1.0 : files::full_scale(src_type));
   // The error that is usual for 32-bit floats is more than a step of wide integers.
   spec.is_exact = !is_direct && !files::is_float(src_type);
-  return {std::move(spec), shape(src, is_direct ? *src_format : floats), shape(dst, is_direct ? *dst_format : floats), is_direct};
+  return {spec, shape(src, is_direct ? *src_format : floats), shape(dst, is_direct ? *dst_format : floats), is_direct};
 }
 
 /// Whether the pixels are the library's as they are stored.

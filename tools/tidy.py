@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("src/api", "src/base", "src/json", "src/math", "src/model", "src/planner")
+FOLDERS = ("cli", "src")
 FINDING = re.compile(r"^(?P<where>\S+:\d+:\d+): (?:warning|error): .* \[(?!clang-diagnostic)[\w.,-]+\]$")
 
 

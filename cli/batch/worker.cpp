@@ -180,7 +180,7 @@ void run_worker(std::string_view text, const BlurRequest& request, const DeviceA
   if (!settings) return;
   const bool owns_device = (*settings)["owns_device"];
   ::prctl(PR_SET_NAME, owns_device ? "mollify-gpu" : "mollify-worker");  // for ps and top
-  DeviceArgs device = device_args;
+  DeviceArgs device = device_args;  // NOLINT(performance-unnecessary-copy-initialization): the next line changes it
   device.threads = (*settings)["threads"];
   try {
     if (owns_device) return run_device_owner(wire, request, device);

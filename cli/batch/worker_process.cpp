@@ -69,6 +69,7 @@ WorkerProcess::WorkerProcess(const WorkerSettings& settings) : wire_(-1) {
   const WorkerDescriptors descriptors{theirs.descriptor(), settings.journal, settings.kernel_file, settings.device};
   std::vector<std::string> texts = worker_arguments(descriptors);
   std::vector<char*> arguments;
+  arguments.reserve(texts.size() + 1);
   for (std::string& text : texts) arguments.push_back(text.data());
   arguments.push_back(nullptr);
   const pid_t parent = ::getpid();

@@ -13,25 +13,27 @@
 namespace mollify::cases {
 
 /// The axes, in the order of a Choice.
-enum Axis : std::size_t {
-  kKernel,
-  kSize,
-  kSource,       ///< source format
-  kDestination,  ///< component class and bits of the destination
-  kBorderX,
-  kBorderY,
-  kBorderValue,
-  kLayout,
-  kInset,
-  kStride,
-  kColour,
-  kMaxError,
-  kContent,
-  kAxisCount,
+struct Axis {
+  enum Index : std::size_t {
+    kernel,
+    size,
+    source,       ///< source format
+    destination,  ///< component class and bits of the destination
+    border_x,
+    border_y,
+    border_value,
+    layout,
+    inset,
+    stride,
+    colour,
+    max_error,
+    content,
+    count,
+  };
 };
 
 /// An index into each axis, or kOpen.
-using Choice = std::array<std::size_t, kAxisCount>;
+using Choice = std::array<std::size_t, Axis::count>;
 
 struct ComponentType {
   ComponentClass component_class;

@@ -65,7 +65,7 @@ class Rows {
   }
   [[nodiscard]] static Choice choice(std::span<const std::size_t> row) {
     Choice out{};
-    std::copy(row.end() - kAxisCount, row.end(), out.begin());
+    std::copy(row.end() - Axis::count, row.end(), out.begin());
     return out;
   }
 
@@ -132,15 +132,15 @@ std::vector<Case> all_cases(const DeviceInfo& device) {
   for (const AlgorithmChoice& algorithm : algorithm_choices(device)) {
     Choice choice;
     choice.fill(kOpen);
-    for (choice[kKernel] = 0; choice[kKernel] < counts[kKernel]; ++choice[kKernel]) {
-      choice[kSize] = choice[kSource] = kOpen;
+    for (choice[Axis::kernel] = 0; choice[Axis::kernel] < counts[Axis::kernel]; ++choice[Axis::kernel]) {
+      choice[Axis::size] = choice[Axis::source] = kOpen;
       if (!can_run(a, algorithm, choice)) continue;
-      for (choice[kSize] = 0; choice[kSize] < counts[kSize]; ++choice[kSize]) {
-        for (choice[kSource] = 0; choice[kSource] < counts[kSource]; ++choice[kSource]) {
+      for (choice[Axis::size] = 0; choice[Axis::size] < counts[Axis::size]; ++choice[Axis::size]) {
+        for (choice[Axis::source] = 0; choice[Axis::source] < counts[Axis::source]; ++choice[Axis::source]) {
           if (!can_run(a, algorithm, choice)) continue;
           Choice full = choice;
           for (int attempt = 0; attempt < 20; ++attempt) {  // of those that can run
-            for (std::size_t axis = kSource + 1; axis < kAxisCount; ++axis) full[axis] = random.below(counts[axis]);
+            for (std::size_t axis = Axis::source + 1; axis < Axis::count; ++axis) full[axis] = random.below(counts[axis]);
             if (!can_run(a, algorithm, full)) continue;
             cases.push_back(a.at(algorithm, full, cases.size() + 1));
             break;

@@ -230,11 +230,11 @@ KernelSpec parse_matrix(Fields& fields) {
 
 KernelSpec parse_kernel(std::string_view given) {
   using Parse = KernelSpec (*)(Fields&);
-  static const std::map<std::string_view, Parse> kParsers{
+  static const std::map<std::string_view, Parse> parsers{
       {"gaussian", parse_gaussian}, {"box", parse_box}, {"tent", parse_tent}, {"taps", parse_taps}, {"matrix", parse_matrix}};
   Fields fields(given);
-  const auto parser = kParsers.find(fields.head());
-  if (parser == kParsers.end()) reject("kernel", fields.head(), "gaussian, box, tent, taps or matrix");
+  const auto parser = parsers.find(fields.head());
+  if (parser == parsers.end()) reject("kernel", fields.head(), "gaussian, box, tent, taps or matrix");
   KernelSpec kernel = parser->second(fields);
   fields.finish();
   return kernel;

@@ -119,8 +119,8 @@ class Writer {
   virtual void finish() = 0;
   /// What the writer had to change: "3 numbers below zero became zero", "JPEG inside became deflate". Complete after finish().
   [[nodiscard]] virtual const Messages& messages() const {
-    static const Messages kNone;
-    return kNone;
+    static const Messages none;
+    return none;
   }
 };
 

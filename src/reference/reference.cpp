@@ -143,6 +143,7 @@ std::vector<Pixel> blur_by_matrix(const Window& window, const Matrix& matrix, co
   std::vector<Pixel> result;
   for (const auto& row_taps : rows) {
     std::vector<const std::vector<Pixel>*> source_rows;
+    source_rows.reserve(row_taps.size());
     for (const Tap& tap : row_taps) source_rows.push_back(window.row(tap.index));
     for (const auto& column_taps : columns) {
       Pixel sum{};

@@ -292,7 +292,10 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, 
       continue;
     }
     if (found.cost >= below) continue;
-    if (!has_kernel_for(p, found)) found = shortened(std::move(found), l1_budget - found.l1_distance);
+    if (!has_kernel_for(p, found)) {
+      const double left = l1_budget - found.l1_distance;
+      found = shortened(std::move(found), left);
+    }
     if (has_kernel_for(p, found)) {
       below = found.cost;
       best = std::move(found);

@@ -148,8 +148,8 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / gpu_tuning(p.device).bytes_per_second;
   // Where an image does not fill the device: fitted to 256x256 and 512x512 pixels on an H100.
   constexpr double kStep = 0.7e-6;
-  constexpr double kBand = 6e-8;  // making a matrix of taps
-  const double steps = chunk_rows / kRows + 1.0;
+  constexpr double kBand = 6e-8;                                // making a matrix of taps
+  const double steps = std::int32_t{chunk_rows / kRows} + 1.0;  // whole steps
   // Where taps of two halves are kept beside many rows, registers do not hold all of it: `rgba16f` at radius 12.
   constexpr std::int32_t kManyRows = 3;
   const double slowness = kept >= kManyRows && half.split.x + half.split.y > 2 ? 1.2 : 1.0;
