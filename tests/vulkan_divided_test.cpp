@@ -21,8 +21,11 @@ struct Request {
 std::vector<Request> requests() {
   BlurSpec part = spec_of(Gaussian{{1.5, 1.5}, {}, {}}, BorderMode::wrap);
   part.roi = Rect{11, 23, 901, 777};
+  BlurSpec some = spec_of(Gaussian{{2.0, 2.0}, {}, {}});
+  some.stride = {{2, 1}, {3, 4}};
   return {{"sep.fused:storage=buffer", spec_of(Gaussian{{2.0, 1.0}, {}, {}}), {1001, 997, PixelFormat::rgba8}},
           {"sep.fused:storage=buffer", part, {1001, 997, PixelFormat::rgba8}},
+          {"sep.fused:storage=buffer", some, {1001, 997, PixelFormat::rgba8}},
           {"gauss.decimate:storage=buffer", spec_of(Gaussian{{20.0, 20.0}, {}, {}}, BorderMode::mirror), {1200, 900, PixelFormat::rgba16f}},
           {"box.any:storage=buffer", spec_of(Box::of_radius(6.0, 9.0), BorderMode::reflect), {1203, 1011, PixelFormat::rg16}},
           {"nxn.direct:storage=buffer",

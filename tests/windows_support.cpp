@@ -83,23 +83,6 @@ std::string first_difference(const Pixels& made, const Pixels& whole) {
   return first + "; " + std::to_string(count) + " numbers differ";
 }
 
-/// Whether the algorithm can run the case, and then whether windows give its bits.
-bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, const Device& device, Random& random) {
-  const Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device.info(), {algorithm, Overlap::none});
-  if (!plan || !plan->halo) return false;
-  const Result<Executable> executable = device.prepare(*plan);
-  if (!executable) throw std::runtime_error(executable.error().message);
-  const Pixels src = Pixels::random(c.src, c.seed, c.spec);
-  Pixels whole(c.dst);
-  Result<Workspace> workspace = executable->make_workspace();
-  EXPECT_TRUE(workspace && executable->run(src.view(), whole.view(), *workspace));
-  const std::optional<Pixels> made = in_windows(*executable, src.view(), random);
-  if (!made) return false;
-  const std::string difference = first_difference(*made, whole);
-  EXPECT_EQ(difference, "") << cases::name(c) << " by " << to_string(plan->algorithm);
-  return true;
-}
-
 }  // namespace
 
 GuardedPixels::GuardedPixels(const ImageDesc& desc, Side side) : desc_(desc) {
@@ -177,6 +160,22 @@ Case windowed_case(Random& random) {
   if (!std::holds_alternative<Matrix>(c.spec.kernel) && random.one_in(3)) c.spec.stride = cases::random_stride(random, c.spec.kernel);
   c.dst = destination_desc(c.spec, c.src, c.src.format);
   return c;
+}
+
+bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, const Device& device, Random& random) {
+  const Result<Plan> plan = make_plan(c.spec, c.src, c.dst, device.info(), {algorithm, Overlap::none});
+  if (!plan || !plan->halo) return false;
+  const Result<Executable> executable = device.prepare(*plan);
+  if (!executable) throw std::runtime_error(executable.error().message);
+  const Pixels src = Pixels::random(c.src, c.seed, c.spec);
+  Pixels whole(c.dst);
+  Result<Workspace> workspace = executable->make_workspace();
+  EXPECT_TRUE(workspace && executable->run(src.view(), whole.view(), *workspace));
+  const std::optional<Pixels> made = in_windows(*executable, src.view(), random);
+  if (!made) return false;
+  const std::string difference = first_difference(*made, whole);
+  EXPECT_EQ(difference, "") << cases::name(c) << " by " << to_string(plan->algorithm);
+  return true;
 }
 
 void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,

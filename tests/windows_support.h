@@ -55,6 +55,9 @@ class SourceWindows {
 
 [[nodiscard]] std::vector<Rect> region_of(const Plan& plan, const Rect& destination);
 
+/// Whether the algorithm can run the case by windows, and then that windows give the bits of the whole.
+bool expect_same_bits(const cases::Case& c, const AlgorithmChoice& algorithm, const Device& device, cases::Random& random);
+
 /// On so many cases at random that the algorithm can run on windows, with options at random, on one of the devices each: windows give the
 /// bits of the whole. The error that a case allows may be given, for algorithms that err by more than most cases allow.
 void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,

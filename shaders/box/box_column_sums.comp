@@ -18,6 +18,7 @@
   float gain;                                       /* of f32, from sums along rows to means */ \
   int strip; int chunk_rows; int columns_per_lane;  /* columns and rows of a group; columns of a lane that slides along a row */
 #include "io/pixel.glsl"
+#include "io/places.glsl"
 #include "io/numbers.glsl"
 
 layout(constant_id = 20) const int rows_in_flight = 1;  // rows from one step to the next
@@ -216,7 +217,7 @@ void main() {
       [[unroll]] for (int row = 0; row < rows_in_flight; ++row) {
         ivec2 p = corner + ivec2(thread, (step - 1) * rows_in_flight + row);
         bool is_made = thread < strip && p.x < size.x && p.y < end;
-        if (is_made && p.x >= skip.x && p.y >= skip.y) store_means(p - skip, row, thread);
+        if (is_made && p.x >= skip.x && p.y >= skip.y && is_kept(p - skip)) store_means(kept_place(p - skip), row, thread);
       }
     }
   }

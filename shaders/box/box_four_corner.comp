@@ -21,6 +21,7 @@
   float scale;     /* from sums to means; of f32, of each pixel */ \
   float gain;      /* of f32, from sums to means */
 #include "io/pixel.glsl"
+#include "io/places.glsl"
 #include "io/numbers.glsl"
 #include "box/block_sums.glsl"
 
@@ -54,6 +55,13 @@ const int kDestinationBytes = destination_bits / 8 * destination_channels;
 
 // The lane's pixels of a row, of which those from `from` to before `to` are made.
 void store_row(ivec2 p, int from, int to, NUMBERS sums[pixels]) {
+  if (step_x > 1 || step_y > 1) {
+    [[unroll]] for (int i = 0; i < pixels; ++i) {
+      ivec2 q = p + ivec2(i, 0);
+      if (i >= from && i < to && is_kept(q)) put_stored(destination_index(kept_place(q)), codes_of(sum_of_window(sums[i])));
+    }
+    return;
+  }
   uint index = destination_index(p);
   bool is_whole = from <= 0 && to >= pixels && (index * uint(kDestinationBytes) & 15u) == 0u;
   if (kDestinationBytes * pixels == 16 && is_whole) {

@@ -1,7 +1,7 @@
 //@ axis STORAGE buffer image
 //@ skip STORAGE=image
 // box.any of floats, last step: pixels whose running sums are no longer finite are summed anew. A sum that has held a NaN, an
-// infinity, or so large a number that it overflows stays so to the end of its band, so the last row of a band tells where. A
+// infinity, or so large a number that it overflows stays so to the end of its band, so the last row that is kept of a band tells where. A
 // group owns some columns of a band. Where they are all finite there, which is nearly always, it reads one row and ends. Else it
 // sums each row's windows from their pixels, down columns first, and stores those that were not finite.
 #version 460
@@ -14,6 +14,7 @@
   int height;                                 /* rows of a band */ \
   float scale;
 #include "io/pixel.glsl"
+#include "io/places.glsl"
 
 // The same memory as the destination, which is read here.
 layout(std430, binding = 1) readonly buffer Made16 { uint16_t made16[]; };
@@ -35,8 +36,8 @@ bool is_finite(uint index) {
 }
 
 bool is_spoiled(ivec2 p) {
-  if (p.x >= size.x) return false;
-  uint index = destination_index(p) * uint(destination_channels);
+  if (p.x >= size.x || !is_kept_column(p.x)) return false;
+  uint index = destination_index(kept_place(p)) * uint(destination_channels);
   bool is_sound = true;
   [[unroll]] for (int c = 0; c < destination_channels; ++c) is_sound = is_sound && is_finite(index + uint(c));
   return !is_sound;
@@ -119,13 +120,14 @@ void main() {
   int lane = int(gl_LocalInvocationIndex);
   int x = int(gl_WorkGroupID.x) * kThreads + lane;
   int band = int(gl_WorkGroupID.y) * height;
+  int begin = (max(band - skip, 0) + step_y - 1) / step_y * step_y;
   int end = min(band + height, size.y) - skip;
   if (!any_of_group(is_spoiled(ivec2(x, end - 1)))) return;
-  for (int y = max(band - skip, 0); y < end; ++y) {
+  for (int y = begin; y < end; y += step_y) {
     ivec2 p = ivec2(x, y);
     bool is_mended = is_spoiled(p);
     if (!any_of_group(is_mended)) continue;
     vec4 v = window_of_lane(lane, origin + p);
-    if (is_mended) put(p, encode(v));
+    if (is_mended) put(kept_place(p), encode(v));
   }
 }

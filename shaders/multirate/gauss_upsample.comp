@@ -1,7 +1,7 @@
 //@ axis STORAGE buffer image
 // gauss.decimate, last step: pixels from blurred coarse samples by the same splines,
 //   out[x] = sum of factor * spline[x - m * factor + centre] * b[m].
-// A lane moves down one column of pixels. It expands each row of coarse samples across once, keeps those that the next rows of
+// A lane moves down one column of the destination. It expands each row of coarse samples across once, keeps those that the next rows of
 // pixels need, and mixes them.
 #version 460
 #extension GL_GOOGLE_include_directive : require
@@ -12,6 +12,7 @@
   ivec2 corner;               /* where (0, 0) of the destination lies in the image that was decimated */ \
   int chunk_rows;             /* rows of pixels that one group makes */
 #include "io/pixel.glsl"
+#include "io/places.glsl"
 
 layout(constant_id = 20) const int factor_x = 2;
 layout(constant_id = 21) const int factor_y = 2;
@@ -29,7 +30,7 @@ void main() {
   int start = int(gl_WorkGroupID.y) * chunk_rows;
   int end = min(start + chunk_rows, size.y);
   // Never before the first coarse sample that any pixel needs, so that divisions are of positive numbers.
-  int x = corner.x + min(column, size.x - 1) + centre.x - first.x * factor_x;
+  int x = corner.x + min(column, size.x - 1) * step_x + centre.x - first.x * factor_x;
   int y = corner.y + start + centre.y - first.y * factor_y;
   int coarse_x = x / factor_x;
   int coarse_y = y / factor_y;
@@ -48,10 +49,12 @@ void main() {
     if (coarse >= coarse_y) {
       for (int phase = 0; phase < factor_y; phase += unrolled_rows) {
         [[unroll]] for (int i = 0; i < unrolled_rows; ++i) {
-          vec4 v = vec4(0.0);
-          [[unroll]] for (int j = 0; j < support_y; ++j) v = fma(vec4(weights[kTaps + phase + i + factor_y * j]), rows[j], v);
           int at = top + phase + i;
-          if (at >= start && at < end) store_pixel(ivec2(column, at), v);
+          if (at >= start && at < end && is_kept_row(at)) {
+            vec4 v = vec4(0.0);
+            [[unroll]] for (int j = 0; j < support_y; ++j) v = fma(vec4(weights[kTaps + phase + i + factor_y * j]), rows[j], v);
+            if (column < size.x) put(ivec2(column, at / step_y), encode(v));
+          }
         }
       }
       top += factor_y;

@@ -9,6 +9,7 @@
 #extension GL_EXT_scalar_block_layout : require
 #define KERNEL_PARAMETERS ivec2 before; int chunk_rows;  // rows that one group makes
 #include "io/pixel.glsl"
+#include "io/places.glsl"
 
 layout(constant_id = 20) const int taps_x = 1;
 layout(constant_id = 21) const int taps_y = 1;
@@ -106,7 +107,7 @@ void main() {
         if (row < rows_in_flight && x < kWidth && y >= start && y < end) {
           vec4 v = vec4(0.0);
           [[unroll]] for (int c = 0; c < source_channels; ++c) v[c] = done[done_plane(row, c) + x];
-          store_pixel(ivec2(left + x, y), v);
+          store_if_kept(ivec2(left + x, y), v);
         }
       }
     }

@@ -51,13 +51,10 @@ struct Proposal {
   std::int64_t intermediate_bytes = 0;   ///< CPU: of that, what one pass leaves for the next
 };
 
-/// Where an algorithm takes BlurSpec::stride.
-enum class Strides : std::uint8_t { nowhere, on_cpus, everywhere };
-
 struct Algorithm {
   AlgorithmInfo info;
   Result<Proposal> (*propose)(const Problem&);
-  Strides strides = Strides::nowhere;
+  bool takes_strides = false;  ///< whether it makes every n-th pixel, see BlurSpec::stride
 };
 
 /// In order of preference where costs tie.

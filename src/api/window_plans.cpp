@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/border.h"
+#include "base/places.h"
 #include "base/source_region.h"
 #include "math/decimation.h"
 
@@ -26,6 +27,29 @@ Span part_of_axis(BorderMode mode, const Halo& halo, Span made, std::int64_t sou
   part.end = std::min(part.end, source_length);
   part.begin = std::max<std::int64_t>(std::min(part.begin, floor_to(part.end - least, halo.before)), 0);
   return part;
+}
+
+Span span_of(std::int64_t first, std::int64_t length) {
+  return {first, first + length};
+}
+
+/// One axis of a window.
+struct AxisWindow {
+  Span part;               ///< of the whole source
+  Span region;             ///< of the part, in its own pixels
+  std::int64_t phase = 0;  ///< pixels from the region's first one to the first that is made
+};
+
+/// A window whose pixels have their places in `made`. Places may lie behind the last pixel of the source, where no region reaches: then the
+/// region begins so many pixels before the first of them.
+AxisWindow axis_window(BorderMode mode, const Halo& halo, Span made, std::int64_t source_length) {
+  AxisWindow out;
+  out.part = part_of_axis(mode, halo, made, source_length);
+  out.phase = std::max<std::int64_t>(made.end - out.part.end, 0);
+  const Span region{made.begin - out.phase, made.end - out.phase};
+  if (region.begin < out.part.begin) out.part.begin = floor_to(region.begin, halo.before);
+  out.region = {region.begin - out.part.begin, region.end - out.part.begin};
+  return out;
 }
 
 bool have_same_shape(const AxisTaps& a, const AxisTaps& b) {
@@ -76,32 +100,35 @@ void copy_row(std::span<const ConstWindow> src, const ImageDesc& whole, Span col
 }  // namespace
 
 WindowImage window_image(const Plan& whole, const Rect& destination) {
-  const Rect region = whole.spec.roi.value_or(Rect{0, 0, whole.src.width, whole.src.height});
-  const std::int64_t x = std::int64_t{region.x} + destination.x;
-  const std::int64_t y = std::int64_t{region.y} + destination.y;
+  const PerAxis<AxisPlaces> places = places_of(whole.spec);
   const PerAxis<BorderMode>& mode = whole.spec.border.mode;
-  WindowImage out;
-  out.source = {part_of_axis(mode.x, whole.halo->x, {x, x + destination.width}, whole.src.width),
-                part_of_axis(mode.y, whole.halo->y, {y, y + destination.height}, whole.src.height)};
-  out.made = {static_cast<std::int32_t>(x - out.source.x.begin), static_cast<std::int32_t>(y - out.source.y.begin), destination.width,
-              destination.height};
-  return out;
+  const AxisWindow x = axis_window(mode.x, whole.halo->x, places.x.of(span_of(destination.x, destination.width)), whole.src.width);
+  const AxisWindow y = axis_window(mode.y, whole.halo->y, places.y.of(span_of(destination.y, destination.height)), whole.src.height);
+  const auto stride = [](const AxisPlaces& axis, const AxisWindow& window) {
+    return Stride{static_cast<std::int32_t>(axis.step), static_cast<std::int32_t>(2 * window.phase + (axis.between ? 1 : 0))};
+  };
+  return {{x.part, y.part},
+          {static_cast<std::int32_t>(x.region.begin), static_cast<std::int32_t>(y.region.begin), static_cast<std::int32_t>(x.region.size()),
+           static_cast<std::int32_t>(y.region.size())},
+          {stride(places.x, x), stride(places.y, y)}};
 }
 
-Result<WindowPlans::Prepared> WindowPlans::prepare(const ImageDesc& src, const Rect& made) const {
+Result<WindowPlans::Prepared> WindowPlans::prepare(const WindowImage& image) const {
   const Plan& whole = whole_.plan();
+  const ImageDesc src = image_desc(image);
   BlurSpec spec = whole.spec;
-  spec.roi = made;
+  spec.roi = image.region;
+  spec.stride = image.stride;
   PlanOptions options;
   options.algorithm = whole.algorithm;
-  Result<Plan> plan = make_plan(spec, src, {made.width, made.height, whole.dst.format}, whole.device, options);
+  Result<Plan> plan = make_plan(spec, src, destination_desc(spec, src, whole.dst.format), whole.device, options);
   if (!plan) return plan.error();
   if (Status s = take_weights(whole, *plan); !s) return s.error();
   Result<std::shared_ptr<const ExecutableImpl>> executable = whole_.prepare_window(*plan);
   if (!executable) return executable.error();
   Result<std::unique_ptr<WorkspaceImpl>> workspace = (*executable)->make_workspace(Batches::no);
   if (!workspace) return workspace.error();
-  return Prepared{src, made, std::move(*executable), std::move(*workspace)};
+  return Prepared{image, std::move(*executable), std::move(*workspace)};
 }
 
 ImageDesc WindowPlans::image_desc(const WindowImage& image) const {
@@ -130,18 +157,19 @@ Result<ConstImageView> WindowPlans::gathered(std::span<const ConstWindow> src, c
   return ConstImageView(copy_.view());
 }
 
-Result<const WindowPlans::Prepared*> WindowPlans::prepared_for(const ImageDesc& src, const Rect& made) {
-  const auto has_shape = [&](const Prepared& one) { return one.src == src && one.made == made; };
+Result<const WindowPlans::Prepared*> WindowPlans::prepared_for(const WindowImage& image) {
+  const auto has_shape = [&](const Prepared& one) {
+    return image_desc(one.image) == image_desc(image) && one.image.region == image.region && one.image.stride == image.stride;
+  };
   if (const auto found = std::ranges::find_if(prepared_, has_shape); found != prepared_.end()) return &*found;
   if (prepared_.size() == most_shapes_) prepared_.pop_front();  // its memory first
-  Result<Prepared> prepared = prepare(src, made);
+  Result<Prepared> prepared = prepare(image);
   if (!prepared) return prepared.error();
   return &prepared_.emplace_back(std::move(*prepared));
 }
 
 Status WindowPlans::reserve(const Rect& destination) {
-  const WindowImage image = window_image(whole_.plan(), destination);
-  const Result<const Prepared*> prepared = prepared_for(image_desc(image), image.made);
+  const Result<const Prepared*> prepared = prepared_for(window_image(whole_.plan(), destination));
   return prepared ? Status() : Status(prepared.error());
 }
 
@@ -150,12 +178,12 @@ Status WindowPlans::run(std::span<const ConstWindow> src, const Window& dst, con
   const WindowImage image = window_image(whole_.plan(), dst.place());
   const Result<ConstImageView> source = gathered(src, image);
   if (!source) return source.error();
-  const Result<const Prepared*> prepared = prepared_for(source->desc, image.made);
+  const Result<const Prepared*> prepared = prepared_for(image);
   if (!prepared) return prepared.error();
   const Status status = (*prepared)->executable->run(std::span(&*source, 1), std::span(&dst.pixels, 1), *(*prepared)->workspace);
   if (!status) return status;
   if (control.finished_pixels != nullptr) {
-    control.finished_pixels->fetch_add(std::int64_t{image.made.width} * image.made.height, std::memory_order_relaxed);
+    control.finished_pixels->fetch_add(std::int64_t{dst.pixels.desc.width} * dst.pixels.desc.height, std::memory_order_relaxed);
   }
   return {};
 }

@@ -14,8 +14,9 @@ namespace mollify {
 /// A window of the destination as a blur of a part of the source. The part begins where blocks of the whole begin, so that its coarse
 /// grids, blocks and segments are those of the whole.
 struct WindowImage {
-  PerAxis<Span> source;  ///< The part, in pixels of the whole source. Where a border wraps, it may lie beyond the edges.
-  Rect made;             ///< The window, in pixels of the part.
+  PerAxis<Span> source;      ///< The part, in pixels of the whole source. Where a border wraps, it may lie beyond the edges.
+  Rect region;               ///< Of the part, in its pixels: what the window is made of.
+  PerAxis<Stride> stride{};  ///< The step of the whole, with the phase that the window has in its region.
 };
 
 /// The destination's rectangle lies in the plan's destination, and the plan has a halo.
@@ -33,13 +34,12 @@ class WindowPlans final : public WorkspaceImpl {
 
  private:
   struct Prepared {
-    ImageDesc src;
-    Rect made;
+    WindowImage image;
     std::shared_ptr<const ExecutableImpl> executable;
     std::unique_ptr<WorkspaceImpl> workspace;
   };
-  [[nodiscard]] Result<Prepared> prepare(const ImageDesc& src, const Rect& made) const;
-  [[nodiscard]] Result<const Prepared*> prepared_for(const ImageDesc& src, const Rect& made);
+  [[nodiscard]] Result<Prepared> prepare(const WindowImage& image) const;
+  [[nodiscard]] Result<const Prepared*> prepared_for(const WindowImage& image);
   [[nodiscard]] ImageDesc image_desc(const WindowImage& image) const;
   /// The source of a window as one image: a view of the window that holds it, or a copy.
   [[nodiscard]] Result<ConstImageView> gathered(std::span<const ConstWindow> src, const WindowImage& image);

@@ -83,11 +83,7 @@ bool has_too_many_groups(const Pass& pass, const DeviceInfo& device) {
 
 /// A proposal, or the reason why there is none for this device and accuracy.
 Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
-  const bool takes_strides =
-      algorithm.strides == Strides::everywhere || (algorithm.strides == Strides::on_cpus && problem.device.backend == Backend::cpu);
-  if (has_stride(problem.spec) && !takes_strides) {
-    return Error{ErrorCode::unsupported, "it does not take a stride on the " + std::string(name(problem.device.backend)) + " backend", {}};
-  }
+  if (has_stride(problem.spec) && !algorithm.takes_strides) return Error{ErrorCode::unsupported, "it does not take a stride", {}};
   Result<Proposal> proposal = algorithm.propose(problem);
   if (!proposal) return proposal;
   for (const Pass& pass : proposal->passes) {

@@ -58,14 +58,6 @@ std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cp
   return {};
 }
 
-/// Of a window that is centred between a place and the next pixel, what lies around the place. Nothing where it does not hold the whole
-/// pixel.
-std::optional<BoxExtent> around_place(const BoxExtent& extent, bool between) {
-  if (!between) return extent;
-  if (extent.before < 0.5) return std::nullopt;
-  return BoxExtent{extent.before - 0.5, extent.after + 0.5};
-}
-
 /// Of windows whose sums begin anew with each pixel.
 Halo halo_of(const BoxExtent& extent) {
   return {{.pixels = static_cast<std::int64_t>(std::ceil(extent.before))}, {.pixels = static_cast<std::int64_t>(std::ceil(extent.after))}};
@@ -96,14 +88,11 @@ Result<Proposal> propose(const Problem& p) {
   if (p.device.backend != Backend::cpu) return propose_box_any_gpu(p);
   if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  const auto* box = std::get_if<Box>(&p.spec.kernel);
-  if (!box) return refusal("the kernel is no box");
+  const Result<PerAxis<BoxExtent>> extent = box_extents(p);
+  if (!extent) return extent.error();
   const PerAxis<AxisPlaces> places = places_of(p.spec);
-  const std::optional<BoxExtent> extent_x = around_place(box->extent.x, places.x.between);
-  const std::optional<BoxExtent> extent_y = around_place(box->extent.y, places.y.between);
-  if (!extent_x || !extent_y) return refusal("a window centred between pixels reaches at least half a pixel before its centre");
-  const cpu::BoxWindow asked_x = cpu::box_window(*extent_x);
-  const cpu::BoxWindow asked_y = cpu::box_window(*extent_y);
+  const cpu::BoxWindow asked_x = cpu::box_window(extent->x);
+  const cpu::BoxWindow asked_y = cpu::box_window(extent->y);
   const std::string obstacle = integer_obstacle(p, asked_x, asked_y);
   const auto given = p.options.find("accumulator");
   if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
@@ -142,7 +131,7 @@ Result<Proposal> propose(const Problem& p) {
   Pass pass;
   pass.kernel = kKernel;
   pass.constants = {{"integer", integer ? 1 : 0}, {"segment_rows", segment}, {"wide_pixels", wide_pixels ? 1 : 0}};
-  pass.extent = {*extent_x, *extent_y};
+  pass.extent = *extent;
   pass.size = {p.dst.width, p.dst.height};
   pass.tile = tile_for(p, needs);
   out.moved_bytes = moved_bytes(p, pass.tile, needs.halo);
@@ -153,7 +142,7 @@ Result<Proposal> propose(const Problem& p) {
   out.seconds = arithmetic_seconds(p.device, pixels * needs.pixel_operations * first_sums) + copy_seconds(p.device, out.moved_bytes);
   out.passes.push_back(std::move(pass));
   if (!integer) {  // sums of columns begin with a segment
-    out.halo = {halo_of(*extent_x), halo_of(*extent_y)};
+    out.halo = {halo_of(extent->x), halo_of(extent->y)};
     out.halo->y.before.block = segment;
   }
   return out;
@@ -162,8 +151,8 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kBoxAny = {
-    {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
-    propose,
-    Strides::on_cpus};
+    .info = {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
+    .propose = propose,
+    .takes_strides = true};
 
 }  // namespace mollify

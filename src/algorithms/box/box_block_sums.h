@@ -92,7 +92,7 @@ inline constexpr double kBoxRun = 16.0;
                                                            bool has_spans = false);
 /// Groups of whole subgroups, as many threads as the option says.
 [[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
-/// Refuses what pixels are decoded for, or stored as something else for. `form`: who refuses.
+/// Refuses what pixels are decoded for, or stored as something else for, and destinations of every n-th pixel. `form`: who refuses.
 [[nodiscard]] Status box_of_stored(const Problem& p, std::string_view form);
 /// Storage in buffers, whatever else the device has.
 [[nodiscard]] Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates);

@@ -4,6 +4,7 @@
 
 #include "algorithms/box/box_block_sums.h"
 #include "algorithms/common/occupancy.h"
+#include "base/places.h"
 
 namespace mollify {
 
@@ -96,6 +97,7 @@ Status box_of_stored(const Problem& p, std::string_view form) {
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
     return refusal("the form " + std::string(form) + " sums pixels as they are stored");
   }
+  if (has_stride(p.spec)) return refusal("the form " + std::string(form) + " writes all pixels of a region");
   return {};
 }
 

@@ -127,18 +127,18 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
 
 /// Rows of a group. Where sums round, they must not depend on the region: the whole image decides.
 Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
-  const ImageDesc& split_image = is_integer(form.sums) ? p.dst : p.src;
-  const std::int64_t across = (split_image.width + form.strip() - 1) / form.strip();
+  const Rect r = region(p);
+  const auto [width, height] = is_integer(form.sums) ? std::pair(r.width, r.height) : std::pair(p.src.width, p.src.height);
+  const std::int64_t across = (width + form.strip() - 1) / form.strip();
   // A row of the first sums takes one load of two, and nobody slides along it.
   const double run_up = box.y.taps() / 3.0;
-  const double usual = chunks_ending_soonest(p, across * form.threads, split_image.height, run_up);
-  const std::int32_t even = std::min(even_chunks_of_threads(p, across, form.threads, usual), split_image.height);
+  const double usual = chunks_ending_soonest(p, across * form.threads, height, run_up);
+  const std::int32_t even = std::min(even_chunks_of_threads(p, across, form.threads, usual), height);
   const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, even);
   if (!chunks) return chunks.error();
   form.chunks = *chunks;
   // In a step a lane slides along no more numbers than there are threads.
-  form.chunk_rows =
-      chunk_length(p, split_image.height, *chunks, form.rows_in_flight, {form.threads + 1, box.y.taps() / form.rows_in_flight});
+  form.chunk_rows = chunk_length(p, height, *chunks, form.rows_in_flight, {form.threads + 1, box.y.taps() / form.rows_in_flight});
   return {};
 }
 
@@ -173,9 +173,9 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
   const Rect r = region(p);
   const bool is_aligned = !is_integer(form.sums);
   const PerAxis<std::int32_t> skip{is_aligned ? r.x % form.strip() : 0, is_aligned ? r.y % form.chunk_rows : 0};
-  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {form.strip(), form.chunk_rows}, {form.threads, 1}, where);
+  Pass pass = make_pass(kKernel, {r.width + skip.x, r.height + skip.y}, {form.strip(), form.chunk_rows}, {form.threads, 1}, where);
   pass.origin = {r.x - skip.x, r.y - skip.y};
-  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  pass.extent = *box_extents(p);
   pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
                          {"rows_in_flight", form.rows_in_flight},
                          {"lanes_per_row", form.lanes_per_row},

@@ -232,11 +232,11 @@ Pass windows_pass(const Steps& s) {
 Pass corners_pass(const Problem& p, const Steps& s) {
   const Rect r = region(p);
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
-  Pass pass = make_pass(s.form.is_plain ? kCornersVec : kCorners, {p.dst.width + skip.x, p.dst.height + skip.y},
+  Pass pass = make_pass(s.form.is_plain ? kCornersVec : kCorners, {r.width + skip.x, r.height + skip.y},
                         {s.strips_of_group() * s.x.block, s.y.block}, {s.form.threads, 1}, Storage::buffer);
   pass.auxiliary = intermediate(1);
   pass.origin = {s.x.origin, s.y.origin};
-  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  pass.extent = *box_extents(p);
   if (s.form.is_plain) {
     const double window = static_cast<double>(s.x.window) * s.y.window;
     pass.constants.insert({{"span", s.form.pixels},

@@ -14,9 +14,9 @@ BoxAxis box_axis(const BoxExtent& extent) {
 }  // namespace
 
 Result<PerAxis<BoxAxis>> box_axes(const Problem& p, PerAxis<std::int64_t> most) {
-  const auto* box = std::get_if<Box>(&p.spec.kernel);
-  if (!box) return refusal("the kernel is no box");
-  const PerAxis<BoxAxis> axes{box_axis(box->extent.x), box_axis(box->extent.y)};
+  const Result<PerAxis<BoxExtent>> extent = box_extents(p);
+  if (!extent) return extent.error();
+  const PerAxis<BoxAxis> axes{box_axis(extent->x), box_axis(extent->y)};
   if (axes.x.taps() > most.x || axes.y.taps() > most.y) {
     const std::string limit = most.x == most.y ? std::to_string(most.x) : std::to_string(most.x) + "x" + std::to_string(most.y);
     return refusal("the window of " + std::to_string(axes.x.taps()) + "x" + std::to_string(axes.y.taps()) + " pixels is longer than " +

@@ -1,6 +1,7 @@
 // What the box filters for GPUs share: windows, the two passes of a separable one, and their errors.
 #pragma once
 
+#include "algorithms/box/box_extents.h"
 #include "algorithms/common/gpu.h"
 
 namespace mollify {
@@ -19,7 +20,7 @@ struct BoxAxis {
   [[nodiscard]] double growth() const { return (taps() + 1) / 2.0 + 4.0; }
 };
 
-/// The box of the kernel; a refusal of every other kernel, and of windows over more than `most` pixels on an axis.
+/// box_extents() as whole pixels and fractions; a refusal of what that refuses, and of windows over more than `most` pixels on an axis.
 [[nodiscard]] Result<PerAxis<BoxAxis>> box_axes(const Problem& p, PerAxis<std::int64_t> most);
 
 /// Windows that sums of pixels are made for. Longer ones, many times the image, are left to folded taps, which have no longer loops.

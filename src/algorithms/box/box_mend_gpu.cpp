@@ -23,10 +23,15 @@ double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
   return box.x.length() * box.y.length() < kSmallWindow ? kOfHalves : kOfFloats;
 }
 
-/// No further than the image is long.
+/// No further than the image is long, and than the places of a stride may lie behind it.
 Reach reach_of(const BoxAxis& axis, const Reach& beyond, std::int64_t length) {
   const auto within = [&](std::int64_t own, std::int64_t more) { return static_cast<std::int32_t>(std::min(own + more, length)); };
   return {within(axis.reach_before(), beyond.before), within(axis.reach_after(), beyond.after)};
+}
+
+PerAxis<Reach> reach_of(const Problem& p, const PerAxis<BoxAxis>& box, const PerAxis<Reach>& beyond) {
+  const PerAxis<Stride>& stride = p.spec.stride;
+  return {reach_of(box.x, beyond.x, p.src.width + stride.x.step - 1), reach_of(box.y, beyond.y, p.src.height + stride.y.step - 1)};
 }
 
 }  // namespace
@@ -59,9 +64,9 @@ Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t heig
   const Rect r = region(p);
   const std::int32_t skip = r.y % height;
   const std::int32_t threads = std::max(128, p.device.gpu.subgroup_size);
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height + skip}, {threads, height}, {threads, 1}, Storage::buffer);
+  Pass pass = make_pass(kKernel, {r.width, r.height + skip}, {threads, height}, {threads, 1}, Storage::buffer);
   pass.origin = {r.x, r.y};
-  pass.extent = std::get<Box>(p.spec.kernel).extent;
+  pass.extent = *box_extents(p);
   pass.constants.insert({{"before_x", box.x.before},
                          {"before_y", box.y.before},
                          {"after_x", box.x.after},
@@ -75,7 +80,7 @@ Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t heig
                      {"after_fraction_y", box.y.after_fraction},
                      {"scale", 1.0 / (box.x.length() * box.y.length())}};
   out.passes.push_back(std::move(pass));
-  out.reach = PerAxis<Reach>{reach_of(box.x, {}, p.src.width), reach_of(box.y, {}, p.src.height)};
+  out.reach = reach_of(p, box, {});
   out.moved_bytes += p.dst.payload_bytes() / height;
   out.seconds += gpu_tuning(p.device).launch_seconds;
   return {};
@@ -83,7 +88,7 @@ Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t heig
 
 void leave_box_spoiled(const Problem& p, const PerAxis<BoxAxis>& box, PerAxis<Reach> beyond, Proposal& out) {
   if (!box_can_spoil(p)) return;
-  out.reach = PerAxis<Reach>{reach_of(box.x, beyond.x, p.src.width), reach_of(box.y, beyond.y, p.src.height)};
+  out.reach = reach_of(p, box, beyond);
   out.only_on_request = "a NaN, an infinity or an outlier acts beyond its windows";
 }
 

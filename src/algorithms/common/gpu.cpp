@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/places.h"
 #include "base/text.h"
 #include "math/weights.h"
 #include "model/tuning.h"
@@ -316,11 +317,14 @@ Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t le
 }
 
 Rect region(const Problem& p) {
-  return p.spec.roi.value_or(Rect{0, 0, p.src.width, p.src.height});
+  const PerAxis<AxisPlaces> places = places_of(p.spec);
+  return {static_cast<std::int32_t>(places.x.first), static_cast<std::int32_t>(places.y.first),
+          static_cast<std::int32_t>(places.x.length(p.dst.width)), static_cast<std::int32_t>(places.y.length(p.dst.height))};
 }
 
 std::int64_t source_bytes(const Problem& p) {
-  return std::int64_t{p.dst.width} * p.dst.height * info(p.src.format).pixel_bytes();
+  const Rect r = region(p);
+  return std::int64_t{r.width} * r.height * info(p.src.format).pixel_bytes();
 }
 
 std::int64_t moved_bytes(const Problem& p, std::span<const ImageDesc> intermediates) {

@@ -179,6 +179,8 @@ struct Span {
 [[nodiscard]] Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t length, std::int64_t before,
                                std::int64_t after);
 
+/// The pixels of the source that the last pass works through: the region; with a stride, from the place of the destination's first pixel to
+/// that of its last one, which may lie behind the source.
 [[nodiscard]] Rect region(const Problem& p);
 
 /// Bytes of the source's pixels that the region has: what lies around them and is read as well is left out.

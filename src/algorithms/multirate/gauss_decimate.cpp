@@ -585,9 +585,9 @@ CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t sou
 }
 
 constinit const Algorithm kGaussDecimate = {
-    {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand",
-     "this project, after Unser et al. 1993", kOptions},
-    propose,
-    Strides::on_cpus};
+    .info = {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand",
+             "this project, after Unser et al. 1993", kOptions},
+    .propose = propose,
+    .takes_strides = true};
 
 }  // namespace mollify

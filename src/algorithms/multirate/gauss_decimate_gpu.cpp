@@ -11,6 +11,7 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_grid.h"
+#include "base/places.h"
 
 namespace mollify {
 namespace {
@@ -53,9 +54,11 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   const bool is_short = bits == 8 && y.factor < kManySums;
   const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
   const std::int32_t written_bytes = is_software ? 1 : 16;
-  const auto choose = [&](std::string_view option, std::int32_t usual) { return count(p, option, kLongest, out.are_plain ? usual : 1); };
-  const Result<std::int32_t> read = choose("read_pixels", default_span(p.src.format, read_bytes));
-  const Result<std::int32_t> written = choose("write_pixels", span_of_rows(p, y, default_span(p.src.format, written_bytes)));
+  const Result<std::int32_t> read = count(p, "read_pixels", kLongest, out.are_plain ? default_span(p.src.format, read_bytes) : 1);
+  // Kernels of spans write all pixels of a region.
+  const bool writes_spans = out.are_plain && !has_stride(p.spec);
+  const std::int32_t usual = writes_spans ? span_of_rows(p, y, default_span(p.src.format, written_bytes)) : 1;
+  const Result<std::int32_t> written = count(p, "write_pixels", kLongest, usual);
   if (!read) return read.error();
   if (!written) return written.error();
   out.read = *read;
@@ -63,9 +66,9 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   if (!out.are_plain && (out.read > 1 || out.written > 1)) {
     return refusal("spans are of pixels in buffers that are only blurred");
   }
-  for (const std::int32_t span : {out.read, out.written}) {
-    if (Status s = out.are_plain ? check_span(p.src.format, span) : Status(); !s) return s.error();
-  }
+  if (!writes_spans && out.written > 1) return refusal("destinations of every n-th pixel are written one by one");
+  if (Status s = out.are_plain ? check_span(p.src.format, out.read) : Status(); !s) return s.error();
+  if (Status s = writes_spans ? check_span(p.src.format, out.written) : Status(); !s) return s.error();
   return out;
 }
 
@@ -241,8 +244,21 @@ Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::in
 
 }  // namespace
 
+AxisPlan expanding(const AxisPlan& axis) {
+  AxisPlan out = axis;
+  if (!axis.is_mean) return out;
+  out.is_mean = false;
+  out.spline.assign(axis.spline.size() + 2, 0.0);  // a zero at the end keeps its centre in the middle
+  for (std::size_t i = 0; i < axis.spline.size(); ++i) {
+    out.spline[i] += 0.5 * axis.spline[i];
+    out.spline[i + 1] += 0.5 * axis.spline[i];
+  }
+  return out;
+}
+
 AxisTaps spline_taps(const AxisPlan& axis, double gain) {
   AxisTaps out{axis.spline, 0};
+  out.weights.resize(static_cast<std::size_t>(axis.support() * axis.factor), 0.0);
   for (double& w : out.weights) w *= gain;
   return out;
 }
@@ -278,11 +294,12 @@ std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   if (Status s = check_division(p, x.coarse.weights); !s) return s.error();
   if (Status s = check_division(p, y.coarse.weights); !s) return s.error();
-  if (Status s = check_taps({spline_taps(x, 1.0), spline_taps(y, 1.0)}, "a step"); !s) return s.error();
+  const AxisPlan expanded_x = expanding(x), expanded_y = expanding(y);
+  if (Status s = check_taps({spline_taps(expanded_x, 1.0), spline_taps(expanded_y, 1.0)}, "a step"); !s) return s.error();
   const Rect r = region(p);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const Grids grids{{coarse_range(x, mode.x, p.src.width, r.x, r.width), coarse_range(y, mode.y, p.src.height, r.y, r.height)},
-                    {expanded_from(x, r.x, r.width), expanded_from(y, r.y, r.height)}};
+                    {expanded_from(expanded_x, r.x, r.width), expanded_from(expanded_y, r.y, r.height)}};
   const PixelFormat format = *find_format(ComponentClass::floating, 32, info(p.src.format).channels);
   const auto desc = [&](const PerAxis<CoarseRange>& grid) { return ImageDesc{size_of(grid).x, size_of(grid).y, format}; };
   const std::array intermediates = {desc(grids.image), desc(grids.blurred)};
@@ -293,7 +310,8 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   Result<DecimateStep> decimate = decimating_step(p, x, y, grids.image, *where, *span, out.error);
   if (!decimate) return decimate.error();
   decimate->pass.destination = intermediate(0);
-  Result<Rest> rest = rest_of(p, {x, y, grids.blurred, format, *where, *span},
+  const Spans written = has_stride(p.spec) ? Spans{} : *span;
+  Result<Rest> rest = rest_of(p, {expanded_x, expanded_y, grids.blurred, format, *where, written},
                               {static_cast<std::int32_t>(grids.blurred.x.first - grids.image.x.first),
                                static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)});
   if (!rest) return rest.error();

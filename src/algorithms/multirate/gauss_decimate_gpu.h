@@ -26,7 +26,10 @@ struct DecimateStep {
   double seconds = 0.0;  ///< rough
 };
 
-/// The spline times `gain`.
+/// By what pixels are expanded. Where an output is the mean of two pixels, that is the mean of two splines, a pixel apart.
+[[nodiscard]] AxisPlan expanding(const AxisPlan& axis);
+
+/// The spline times `gain`, as long as `support()` coarse samples.
 [[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid);
 void set_axes(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y);

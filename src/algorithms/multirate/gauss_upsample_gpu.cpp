@@ -29,7 +29,7 @@ std::int32_t upsampling_chunks(const Problem& p, const AxisPlan& y, const Spans&
   constexpr double kRegisters = 65536.0;  // of a processor
   const double support = static_cast<double>(y.support());
   if (spans.written * info(p.dst.format).channels < kManyNumbers) {
-    return even_chunks(p, across, chunks_ending_soonest(p, std::int64_t{across} * kThreads, p.dst.height, support));
+    return even_chunks(p, across, chunks_ending_soonest(p, std::int64_t{across} * kThreads, region(p).height, support));
   }
   const double groups = std::floor(kRegisters / kThreads / (kManyNumbers * support + kOtherRegisters));
   return even_chunks(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
@@ -215,9 +215,10 @@ DecimateStep expanding_step(const Problem& p, const Expansion& e) {
   const std::int32_t across = ceil_div(p.dst.width, columns);
   const std::int32_t chunks = upsampling_chunks(p, e.y, e.spans, across);
   DecimateStep out;
-  out.pass = make_pass(e.spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, p.dst.height},
-                       {columns, chunk_length(p, p.dst.height, chunks, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.support()})},
-                       {kThreads, 1}, e.storage);
+  const std::int32_t rows = region(p).height;  // of which the destination may hold every n-th one
+  out.pass = make_pass(e.spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, rows},
+                       {columns, chunk_length(p, rows, chunks, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.support()})}, {kThreads, 1},
+                       e.storage);
   set_expansion(p, e, out.pass);
   out.pass.constants["chunk_rows"] = out.pass.tile.y;
 

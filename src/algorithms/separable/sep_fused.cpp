@@ -172,6 +172,8 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kSepFused = {
-    {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions}, propose, Strides::on_cpus};
+    .info = {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions},
+    .propose = propose,
+    .takes_strides = true};
 
 }  // namespace mollify

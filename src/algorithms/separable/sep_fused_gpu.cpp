@@ -7,6 +7,7 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/separable/sep_fused.h"
+#include "base/places.h"
 
 namespace mollify {
 namespace {
@@ -134,7 +135,7 @@ Result<Proposal> propose_sep_fused_shared(const Problem& p) {
   }
   const Result<Separable> s = separable(p, kKernel, Storage::buffer);
   if (!s) return s.error();
-  Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage});
+  Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {s->region.width, s->region.height}, s->storage});
   if (!fused) return fused.error();
   return proposal_of(p, *s, FusedMath::f32, std::move(*fused));
 }
@@ -143,14 +144,16 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   const auto has = [&](std::string_view option) { return p.options.contains(option); };
   const auto math =
       static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("split") || has("between") ? "coopmat" : "f32"));
+  const bool are_shuffled = has("exchange") && choice(p, "exchange", kFusedNeighbours, "shared") == 1;
+  if (has_stride(p.spec)) {
+    const bool is_shared = math == FusedMath::f32 && !are_shuffled;
+    return is_shared ? propose_sep_fused_shared(p) : refusal("only exchange=shared takes a stride");
+  }
   if (math == FusedMath::matrix) return propose_sep_fused_coopmat(p);
   if (math == FusedMath::matrix_x) return propose_sep_fused_coopmat_x(p);
   if (math == FusedMath::matrix_lanes) return propose_sep_fused_coopmat_direct(p);
   if (math != FusedMath::f32) return propose_sep_fused_subgroup(p, math);
-  if (has("exchange")) {
-    const bool are_shuffled = choice(p, "exchange", kFusedNeighbours, "shared") == 1;
-    return are_shuffled ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
-  }
+  if (has("exchange")) return are_shuffled ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
   Result<Proposal> best = propose_sep_fused_shared(p);
   const auto consider = [&](Result<Proposal> other) {
     const bool fits = other && other->error <= p.allowed_error;

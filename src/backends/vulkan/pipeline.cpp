@@ -81,6 +81,8 @@ Numbers standard_numbers(const Plan& plan, const Pass& pass, Layers layers) {
           {"source_size_y", from.height},
           {"size_x", pass.size.x},
           {"size_y", pass.size.y},
+          {"step_x", encodes ? plan.spec.stride.x.step : 1},
+          {"step_y", encodes ? plan.spec.stride.y.step : 1},
           {"origin_x", pass.origin.x},
           {"origin_y", pass.origin.y},
           {"source_pitch", from.width},

@@ -1,0 +1,56 @@
+// Every n-th pixel of a blur on a GPU, as the reference has it, and by windows with the bits of the whole.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "stride_support.h"
+#include "vulkan_support.h"
+
+namespace mollify::test {
+namespace {
+
+class GpuAlgorithmWithStride : public testing::TestWithParam<std::string> {};
+
+TEST_P(GpuAlgorithmWithStride, KeepsItsPromise) {
+  expect_promise_with_strides(GetParam(), {gpu()}, 20);
+}
+
+TEST_P(GpuAlgorithmWithStride, HasTheBitsOfTheWholeOnWindows) {
+  expect_same_bits_on_windows_with_strides(GetParam(), {gpu()}, 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(VulkanStrides, GpuAlgorithmWithStride, testing::Values("sep.fused", "box.any", "gauss.decimate"),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+// Of sums of floats that a number beyond the range spoils, the last row that is made of a band tells where.
+TEST(VulkanStrides, SumsThatAreSpoiledAreMended) {
+  for (const std::string_view stride : {"2", "3x5", "16@31", "1x16@1", "16x1"}) {
+    for (const std::string_view content : {"outliers", "bad"}) {
+      expect_case_passes("box.any:form=column_sums/400x300/rgba32f/box:radius=4x9/mirror/stride=" + std::string(stride) + "/" +
+                         std::string(content));
+    }
+  }
+}
+
+TEST(VulkanStrides, KernelsOfAllPixelsRefuseThem) {
+  BlurSpec spec = kSpec;
+  spec.stride = {{2, 0}, {2, 0}};
+  const auto refusal = [&](std::string_view algorithm) {
+    return message_of(make_plan(spec, kDesc, destination_desc(spec, kDesc, kDesc.format), fake_gpu(false), with(algorithm)));
+  };
+  EXPECT_EQ(refusal("sep.fused"), "no error");
+  EXPECT_EQ(refusal("sep.fused:exchange=shuffle"), "sep.fused cannot do this: only exchange=shared takes a stride");
+  EXPECT_EQ(refusal("nxn.direct"), "nxn.direct cannot do this: it does not take a stride");
+  EXPECT_EQ(refusal("gauss.decimate:factor=2,write_pixels=4"),
+            "gauss.decimate cannot do this: destinations of every n-th pixel are written one by one");
+  spec.kernel = Box::of_radius(9, 9);
+  EXPECT_EQ(refusal("box.any:form=column_sums"), "no error");
+  EXPECT_EQ(refusal("box.any:form=subgroup"), "box.any cannot do this: the form subgroup writes all pixels of a region");
+}
+
+}  // namespace
+}  // namespace mollify::test
