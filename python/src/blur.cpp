@@ -3,11 +3,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "arguments.h"
+#include "keyboard.h"
 
 namespace mollify::python {
 namespace {
@@ -88,7 +90,12 @@ nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle 
     if (known) task.mask = mask_geometry(*known, src.geometry(), task.request.manner);
     const nb::gil_scoped_release release;
     std::unique_ptr<Prepared> prepared = take(task);
-    prepared->run(src.data(), known ? known->data() : nullptr, dst.data());
+    const std::byte* mask_data = known ? known->data() : nullptr;
+    if (prepared->is_long()) {
+      obey_keyboard([&](const std::atomic<bool>& stop) { prepared->run(src.data(), mask_data, dst.data(), &stop); });
+    } else {
+      prepared->run(src.data(), mask_data, dst.data(), nullptr);
+    }
     put_back(std::move(prepared));
   }
   return out.is_none() ? made.finished() : nb::borrow(out);

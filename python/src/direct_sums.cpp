@@ -310,10 +310,12 @@ class DirectSums::Tile {
   Memory& memory_;
 };
 
-void DirectSums::run(Element src_element, const std::byte* src, Element dst_element, std::byte* dst, std::int32_t threads) const {
+void DirectSums::run(Element src_element, const std::byte* src, Element dst_element, std::byte* dst, std::int32_t threads,
+                     const std::atomic<bool>* stop) const {
   std::int64_t tiles = 1;
   for (const Axis& axis : axes_) tiles *= axis.tiles();
   const auto work = [&](std::int64_t number, Memory& memory) {
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) return;
     Tile tile(*this, number, memory);
     tile.read(loader_of(src_element), src);
     tile.write(storer_of(dst_element), dst);

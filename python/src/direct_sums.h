@@ -1,6 +1,7 @@
 // Blurs in float64, by summing the weighted numbers of a window. For numbers that float32 cannot hold.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,8 +40,10 @@ class DirectSums {
   DirectSums(std::span<const std::int64_t> shape, std::span<const std::ptrdiff_t> src_strides, std::span<const std::ptrdiff_t> dst_strides,
              const WeightWindow& window);
 
-  /// Elements are float64, or integers of 32 bits. Results that are integers are rounded and held within their range.
-  void run(Element src_element, const std::byte* src, Element dst_element, std::byte* dst, std::int32_t threads) const;
+  /// Elements are float64, or integers of 32 bits. Results that are integers are rounded and held within their range. Once `stop` is true,
+  /// which may be null, it ends before the result is made.
+  void run(Element src_element, const std::byte* src, Element dst_element, std::byte* dst, std::int32_t threads,
+           const std::atomic<bool>* stop) const;
   /// A bound of the error, relative to the largest magnitude of the source times the sum of the absolute weights.
   [[nodiscard]] double error() const;
   [[nodiscard]] std::size_t weights() const { return offsets_.size(); }

@@ -169,6 +169,12 @@ std::optional<ImageLayout> see_as_images(std::span<const RunAxis> axes, std::int
   return Seer(axes, src_element, dst_element, wants_both, can_interleave).see();
 }
 
+std::int64_t ImageLayout::image_count() const {
+  std::int64_t count = 1;
+  for (const RunAxis& axis : images) count *= axis.extent;
+  return count;
+}
+
 std::vector<std::ptrdiff_t> packed_strides(std::span<const std::int64_t> shape, std::span<const std::size_t> order, std::int64_t element) {
   std::vector<std::ptrdiff_t> out(shape.size());
   std::ptrdiff_t stride = element;

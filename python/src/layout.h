@@ -28,6 +28,7 @@ struct ImageLayout {
   std::ptrdiff_t src_row_bytes = 0;
   std::ptrdiff_t dst_row_bytes = 0;
   std::vector<RunAxis> images;  ///< the axes that count images
+  [[nodiscard]] std::int64_t image_count() const;
 };
 
 /// Sees the array as images that a run can blur along one or two of its axes, as many as it can; along none if no axis is blurred.

@@ -12,6 +12,7 @@
 #include "arguments.h"
 #include "blur.h"
 #include "conventions.h"
+#include "keyboard.h"
 #include "mollify/device.h"
 #include "mollify/mollify.h"
 #include "prepared.h"
@@ -217,6 +218,7 @@ void define_devices(nb::module_& module) {
 
 NB_MODULE(_core, module) {
   using namespace mollify::python;
+  remember_main_thread();
   nb::set_leak_warnings(false);  // a Blur that a program keeps until its end is nothing to print about
   nb::class_<Blur> blur(module, "Blur", "A blur that is set up once and called with many arrays. It can be pickled.");
   define_blur(blur);

@@ -48,10 +48,33 @@ void check(const Status& status) {
   throw std::runtime_error(text);
 }
 
+bool is_stopped(const std::atomic<bool>* stop) {
+  return stop != nullptr && stop->load(std::memory_order_relaxed);
+}
+
+/// How many images of a batch a device is given together: no more than take a tenth of a second, after which a run can be stopped.
+std::size_t images_at_once(const Plan& plan) {
+  constexpr double kMostImages = 512.0, kMostSeconds = 0.1;
+  return static_cast<std::size_t>(std::clamp(kMostSeconds / plan.predicted_seconds, 1.0, kMostImages));
+}
+
 }  // namespace
 
 Prepared::Prepared(const Task& task) : task_(task) {
   Preparer(task_).prepare(*this);
+  for (const Step& step : steps_) {
+    if (const auto* run = std::get_if<Run>(&step.work)) seconds_ += seconds_of(*run);
+    if (const auto* sums = std::get_if<DirectSums>(&step.work)) seconds_ += seconds_of(*sums);
+  }
+}
+
+double Prepared::seconds_of(const Run& run) {
+  return run.executable->plan().predicted_seconds * static_cast<double>(run.layout.image_count());
+}
+
+double Prepared::seconds_of(const DirectSums& sums) {
+  constexpr double kSumsPerSecond = 2e9;  // roughly, on one thread
+  return static_cast<double>(sums.elements()) * static_cast<double>(sums.weights()) / kSumsPerSecond;
 }
 
 std::int64_t Prepared::scratch_bytes() const {
@@ -105,11 +128,10 @@ std::string Prepared::name_of(const Step& step) {
 
 void Prepared::add_to(Summary& summary, const Run& run) {
   const Plan& plan = run.executable->plan();
-  std::int64_t images = 1;
-  for (const RunAxis& axis : run.layout.images) images *= axis.extent;
+  const std::int64_t images = run.layout.image_count();
   summary.algorithm += (summary.algorithm.empty() ? "" : " + ") + plan.algorithm.id;
   summary.bytes += plan.moved_bytes * images;
-  summary.seconds += plan.predicted_seconds * static_cast<double>(images);
+  summary.seconds += seconds_of(run);
   if (run.layout.x_axis) summary.reach[*run.layout.x_axis] = plan.reach.x;
   if (run.layout.y_axis) summary.reach[*run.layout.y_axis] = plan.reach.y;
   for (const Refusal& refusal : plan.refusals) summary.refusals.emplace_back(refusal.algorithm, refusal.reason);
@@ -119,12 +141,11 @@ void Prepared::add_to(Summary& summary, const Run& run) {
 }
 
 void Prepared::add_to(Summary& summary, const DirectSums& sums) {
-  constexpr double kSumsPerSecond = 2e9;  // roughly, on one thread
   const std::int64_t elements = sums.elements();
   const auto weights = static_cast<std::int64_t>(sums.weights());
   summary.algorithm += summary.algorithm.empty() ? "float64.taps" : " + float64.taps";
   summary.bytes += 2 * elements * static_cast<std::int64_t>(sizeof(double));
-  summary.seconds += static_cast<double>(elements * weights) / kSumsPerSecond;
+  summary.seconds += seconds_of(sums);
   summary.explanation += "float64.taps: " + std::to_string(elements) + " sums in float64 of " + std::to_string(weights) +
                          (weights == 1 ? " weight" : " weights") + " along ";
   bool is_first = true;
@@ -136,7 +157,7 @@ void Prepared::add_to(Summary& summary, const DirectSums& sums) {
   summary.explanation += "\n";
 }
 
-void Prepared::run(const std::byte* src, const std::byte* mask, std::byte* dst) {
+void Prepared::run(const std::byte* src, const std::byte* mask, std::byte* dst, const std::atomic<bool>* stop) {
   allocate();
   const auto memory_of = [&](const Place& place) -> std::byte* {
     switch (place.whose) {
@@ -152,11 +173,12 @@ void Prepared::run(const std::byte* src, const std::byte* mask, std::byte* dst) 
     return memory_[place.index].get();
   };
   for (Step& step : steps_) {
-    std::visit([&](auto& todo) { work(step, todo, memory_of(step.from), memory_of(step.to)); }, step.work);
+    if (is_stopped(stop)) return;
+    std::visit([&](auto& todo) { work(step, todo, memory_of(step.from), memory_of(step.to), stop); }, step.work);
   }
 }
 
-void Prepared::work(const Step& step, Copy /*copy*/, const std::byte* from, std::byte* to) const {
+void Prepared::work(const Step& step, Copy /*copy*/, const std::byte* from, std::byte* to, const std::atomic<bool>* /*stop*/) const {
   copy_array(task_.src.shape, {step.from.element, from, step.from.strides}, {step.to.element, to, step.to.strides});
 }
 
@@ -197,19 +219,20 @@ void divide_packed(double least, double otherwise, const std::byte* from, std::b
 
 }  // namespace
 
-void Prepared::work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const {
+void Prepared::work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to,
+                    const std::atomic<bool>* /*stop*/) const {
   (step.to.element.is_wide() ? sharpen_packed<double> : sharpen_packed<float>)(sharpen.amount, from, to, elements());
 }
 
-void Prepared::work(const Step& step, const Fill& fill, const std::byte* /*from*/, std::byte* to) const {
+void Prepared::work(const Step& step, const Fill& fill, const std::byte* /*from*/, std::byte* to, const std::atomic<bool>* /*stop*/) const {
   (step.to.element.is_wide() ? fill_packed<double> : fill_packed<float>)(fill.value, to, elements());
 }
 
-void Prepared::work(const Step& step, const Weigh& weigh, std::byte* from, std::byte* to) const {
+void Prepared::work(const Step& step, const Weigh& weigh, std::byte* from, std::byte* to, const std::atomic<bool>* /*stop*/) const {
   (step.to.element.is_wide() ? weigh_packed<double> : weigh_packed<float>)(weigh.skips_nan, from, to, elements());
 }
 
-void Prepared::work(const Step& step, const Divide& divide, const std::byte* from, std::byte* to) const {
+void Prepared::work(const Step& step, const Divide& divide, const std::byte* from, std::byte* to, const std::atomic<bool>* /*stop*/) const {
   (step.to.element.is_wide() ? divide_packed<double> : divide_packed<float>)(divide.least, divide.otherwise, from, to, elements());
 }
 
@@ -219,26 +242,25 @@ std::int64_t Prepared::elements() const {
   return out;
 }
 
-void Prepared::work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to) const {
-  sums.run(step.from.element, from, step.to.element, to, task_.request.manner.threads);
+void Prepared::work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const {
+  sums.run(step.from.element, from, step.to.element, to, task_.request.manner.threads, stop);
 }
 
-void Prepared::work(const Step& /*step*/, Run& run, const std::byte* from, std::byte* to) const {
+void Prepared::work(const Step& /*step*/, Run& run, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const {
   const Plan& plan = run.executable->plan();
   const ImageLayout& layout = run.layout;
   const std::ptrdiff_t src_row = layout.src_row_bytes;
   const std::ptrdiff_t dst_row = layout.dst_row_bytes;
   if (layout.images.empty()) {
-    check(run.executable->run({plan.src, from, src_row}, {plan.dst, to, dst_row}, *run.workspace));
+    run_image(run, {plan.src, from, src_row}, {plan.dst, to, dst_row}, stop);
     return;
   }
-  constexpr std::size_t kMostImages = 512;
-  const std::size_t at_once = run.is_batch ? kMostImages : 1;
+  const std::size_t at_once = run.is_batch && run.window_columns == 0 ? images_at_once(plan) : 1;
   std::vector<ConstImageView> sources;
   std::vector<ImageView> destinations;
   ImageCounter counter(layout.images);
   bool is_more = true;
-  while (is_more) {
+  while (is_more && !is_stopped(stop)) {
     sources.clear();
     destinations.clear();
     do {
@@ -246,7 +268,24 @@ void Prepared::work(const Step& /*step*/, Run& run, const std::byte* from, std::
       destinations.push_back({plan.dst, to + counter.dst, dst_row});
       is_more = counter.next();
     } while (is_more && sources.size() < at_once);
-    check(run.executable->run(sources, destinations, *run.workspace));
+    if (sources.size() == 1) {
+      run_image(run, sources.front(), destinations.front(), stop);
+    } else {
+      check(run.executable->run(sources, destinations, *run.workspace));
+    }
+  }
+}
+
+void Prepared::run_image(Run& run, const ConstImageView& src, const ImageView& dst, const std::atomic<bool>* stop) {
+  if (run.window_columns == 0) return check(run.executable->run(src, dst, *run.workspace));
+  const ConstWindow whole{src, 0, 0};
+  const std::int64_t pixel_bytes = info(dst.desc.format).pixel_bytes();
+  for (std::int32_t x = 0; x < dst.desc.width && !is_stopped(stop); x += run.window_columns) {
+    ImageView part = dst;
+    part.desc.width = std::min(run.window_columns, dst.desc.width - x);
+    part.data = static_cast<std::byte*>(dst.data) + x * pixel_bytes;
+    const Status done = run.executable->run({&whole, 1}, {part, x, 0}, *run.workspace, {.stop = stop});
+    if (!is_stopped(stop)) check(done);
   }
 }
 

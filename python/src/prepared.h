@@ -1,6 +1,7 @@
 // A request made ready for arrays of one shape: its runs, and the memory that they need.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -67,11 +68,15 @@ class Prepared {
     const ImageLayout* layout;
   };
   [[nodiscard]] std::optional<SingleRun> single_run() const;
-  /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error and std::bad_alloc.
-  void run(const std::byte* src, const std::byte* mask, std::byte* dst);
+  /// Whether a user may want to stop a run before it ends.
+  [[nodiscard]] bool is_long() const { return seconds_ > kLongSeconds; }
+  /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error and std::bad_alloc. Once `stop` is true, which may be
+  /// null, it ends before the result is made.
+  void run(const std::byte* src, const std::byte* mask, std::byte* dst, const std::atomic<bool>* stop);
 
  private:
   friend class Preparer;
+  static constexpr double kLongSeconds = 0.02;
 
   /// An array that a step reads or writes: the caller's, or one in between.
   struct Place {
@@ -88,6 +93,8 @@ class Prepared {
     std::optional<Executable> executable{};
     std::optional<Workspace> workspace{};
     bool is_batch = false;  ///< Whether images lie one after the other, so that the device may be given many at once.
+    /// Above 0: an image takes so long that it is made in windows of so many columns, since a run on a window can be stopped.
+    std::int32_t window_columns = 0;
   };
   /// Adds `amount` times the difference of `to` and `from`, its blur, to `to`. Both are packed, and of the numbers between runs.
   struct Sharpen {
@@ -116,13 +123,16 @@ class Prepared {
   static void add_to(Summary& summary, const Run& run);
   static void add_to(Summary& summary, const DirectSums& sums);
   void allocate();
-  void work(const Step& step, Copy, const std::byte* from, std::byte* to) const;
-  void work(const Step& step, Run& run, const std::byte* from, std::byte* to) const;
-  void work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to) const;
-  void work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to) const;
-  void work(const Step& step, const Fill& fill, const std::byte* from, std::byte* to) const;
-  void work(const Step& step, const Weigh& weigh, std::byte* from, std::byte* to) const;
-  void work(const Step& step, const Divide& divide, const std::byte* from, std::byte* to) const;
+  [[nodiscard]] static double seconds_of(const Run& run);
+  [[nodiscard]] static double seconds_of(const DirectSums& sums);
+  void work(const Step& step, Copy, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  void work(const Step& step, Run& run, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  void work(const Step& step, const DirectSums& sums, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  void work(const Step& step, const Sharpen& sharpen, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  void work(const Step& step, const Fill& fill, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  void work(const Step& step, const Weigh& weigh, std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  void work(const Step& step, const Divide& divide, const std::byte* from, std::byte* to, const std::atomic<bool>* stop) const;
+  static void run_image(Run& run, const ConstImageView& src, const ImageView& dst, const std::atomic<bool>* stop);
   [[nodiscard]] std::int64_t elements() const;
 
   Task task_;
@@ -130,6 +140,7 @@ class Prepared {
   std::vector<std::int64_t> memory_bytes_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;  ///< empty until a run
   double error_ = 0.0;
+  double seconds_ = 0.0;  ///< a rough time
 };
 
 /// A Prepared for the task, newly made or one that an earlier call has put back.
