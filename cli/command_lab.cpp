@@ -16,6 +16,7 @@
 #include "lab/peers/python.h"
 #include "lab/report.h"
 #include "lab/run.h"
+#include "lab_contest.h"
 
 namespace mollify::cli {
 namespace {
@@ -225,8 +226,9 @@ void add_report(Command& lab) {
 // --- compare -----------------------------------------------------------------------------------------------------------
 
 struct CompareCommand {
-  std::string before;
-  std::string after;
+  std::vector<std::string> results;
+  std::vector<std::string> before;
+  std::vector<std::string> after;
   double threshold = 5.0;
   bool in_copies = false;
   bool json = false;
@@ -252,45 +254,80 @@ void print(std::string_view verdict, const std::vector<lab::Change>& changes, bo
   }
 }
 
-void compare(const CompareCommand& args) {
+std::vector<lab::Records> read_runs(const std::vector<std::string>& paths) {
+  std::vector<lab::Records> runs;
+  for (const std::string& path : paths) runs.push_back(value_or_fail(lab::read_results(path)));
+  return runs;
+}
+
+/// Two files, or --before and --after.
+void settle_sides(CompareCommand& args) {
+  const bool has_options = !args.before.empty() || !args.after.empty();
+  if (has_options ? !args.results.empty() || args.before.empty() || args.after.empty() : args.results.size() != 2) {
+    fail_usage("compare takes two files, or --before FILE... and --after FILE...");
+  }
+  if (has_options) return;
+  args.before = {args.results[0]};
+  args.after = {args.results[1]};
+}
+
+void print_drift(const lab::Drift& drift) {
+  if (drift.cases == 0) {
+    fmt::print("one run a side: how far runs of one build differ is not known, see --help\n");
+  } else {
+    fmt::print("runs of one side differ by {:.1f} % in the median case, by {:.1f} % at most\n", 100.0 * drift.median, 100.0 * drift.most);
+  }
+}
+
+void compare(CompareCommand args) {
   if (!(args.threshold >= 0.0 && std::isfinite(args.threshold))) {
     fail_usage(fmt::format("--threshold {}: not a part in percent", args.threshold));
   }
-  const std::vector<Json> before = value_or_fail(lab::read_results(args.before));
-  const std::vector<Json> after = value_or_fail(lab::read_results(args.after));
+  settle_sides(args);
   const lab::Changes changes =
-      lab::compare(before, after, {.threshold = args.threshold / 100.0, .unit = args.in_copies ? lab::Unit::copies : lab::Unit::time});
-  if (changes.compared() + changes.wrong.size() == 0) {
-    fail(fmt::format("{} and {} have no case in common on one device", args.before, args.after));
-  }
+      lab::compare(read_runs(args.before), read_runs(args.after),
+                   {.threshold = args.threshold / 100.0, .unit = args.in_copies ? lab::Unit::copies : lab::Unit::time});
+  const std::string &before = args.before.front(), &after = args.after.front();
+  if (changes.compared() + changes.wrong.size() == 0) fail(fmt::format("{} and {} have no case in common on one device", before, after));
   if (args.json) {
     fmt::print("{}\n", Json{{"wrong", changes.wrong},
                             {"slower", to_json(changes.slower)},
                             {"faster", to_json(changes.faster)},
                             {"same", changes.same},
                             {"only_before", changes.only_before},
-                            {"only_after", changes.only_after}}
+                            {"only_after", changes.only_after},
+                            {"drift", {{"cases", changes.drift.cases}, {"median", changes.drift.median}, {"most", changes.drift.most}}}}
                            .dump(2));
   } else {
     print("slower", changes.slower, args.in_copies);
     print("faster", changes.faster, args.in_copies);
     for (const std::string& wrong : changes.wrong) fmt::print("wrong now {}\n", wrong.substr(0, 160));
     fmt::print("{} compared: {} slower, {} faster, {} the same; only in {}: {}, only in {}: {}\n", changes.compared(),
-               changes.slower.size(), changes.faster.size(), changes.same, args.before, changes.only_before, args.after,
-               changes.only_after);
+               changes.slower.size(), changes.faster.size(), changes.same, before, changes.only_before, after, changes.only_after);
+    print_drift(changes.drift);
   }
   std::fflush(stdout);
   if (!changes.slower.empty() || !changes.wrong.empty()) throw Failure{kExitFailure, ""};
 }
 
+constexpr const char* kCompareFooter =
+    R"(What it cannot know: whether a change is the program's. Runs at different times see different clocks, neighbours and
+places in memory, and two runs of one build differ in some cases by more than the threshold. Several files a side show how
+far; a change must lie beyond all of them. 'mollify lab contest' runs two builds in turns and decides by pairs.
+Examples:
+  mollify lab compare then.jsonl now.jsonl
+  mollify lab compare --before then1.jsonl then2.jsonl --after now1.jsonl now2.jsonl)";
+
 void add_compare(Command& lab) {
   const auto args = std::make_shared<CompareCommand>();
   Command command = lab.add_command("compare", "Which cases became slower or faster beyond noise; fails if one is slower, or wrong");
-  command.add_option("before", args->before, "Results of then").type_name("FILE").required();
-  command.add_option("after", args->after, "Results of now").type_name("FILE").required();
+  command.add_option("results", args->results, "Results of then, and results of now").type_name("FILE");
+  command.add_option("--before", args->before, "Results of then, one file a run").type_name("FILE");
+  command.add_option("--after", args->after, "Results of now, one file a run").type_name("FILE");
   command.add_option("--threshold", args->threshold, "Smaller changes count as none").type_name("PERCENT").show_default();
   command.add_flag("--in-copies", args->in_copies, "Compare times in copies of the same bytes, where the machine was busier once");
   add_json_flag(command, args->json);
+  command.set_footer(kCompareFooter);
   command.on_run([args] { compare(*args); });
 }
 
@@ -302,6 +339,7 @@ void add_lab(Command& app) {
   add_run(lab);
   add_report(lab);
   add_compare(lab);
+  add_contest(lab);
 }
 
 }  // namespace mollify::cli

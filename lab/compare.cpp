@@ -4,26 +4,42 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace mollify::lab {
 namespace {
 
-/// One measurement in the unit of the comparison.
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 != 0) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2.0;
+}
+
+/// What one side knows of a case, in the unit of the comparison.
 struct Sample {
   std::string case_name;
   std::string device;
-  double p10 = 0.0;
-  double median = 0.0;
-  double p90 = 0.0;
+  double p10 = 0.0;             ///< the least of its runs
+  double p90 = 0.0;             ///< the largest of its runs
+  std::vector<double> medians;  ///< one a run
+
+  [[nodiscard]] double median() const { return median_of(medians); }
+  [[nodiscard]] double drift() const {
+    const auto [least, most] = std::ranges::minmax(medians);
+    return most / least - 1.0;
+  }
 };
 
 bool is_wrong(const Json& record) {
   return record.value("outcome", "") == "wrong";
 }
 
-std::map<std::string, Sample> samples_of(std::span<const Json> records, Unit unit) {
-  std::map<std::string, Sample> samples;
-  for (const Json& record : records) {
+using Samples = std::map<std::string, Sample>;
+
+Samples samples_of(const Records& run, Unit unit) {
+  Samples samples;
+  for (const Json& record : run) {
     const Json* time = record.find("time_ns");
     if (time == nullptr || !time->is_object()) continue;
     if (const Json* peer = record.find("peer"); peer != nullptr && !peer->is_null()) continue;
@@ -36,17 +52,56 @@ std::map<std::string, Sample> samples_of(std::span<const Json> records, Unit uni
     samples[key_of(record)] = {.case_name = record.value("case", ""),
                                .device = record.value("device", ""),
                                .p10 = scale * time->value("p10", median),
-                               .median = scale * median,
-                               .p90 = scale * time->value("p90", median)};
+                               .p90 = scale * time->value("p90", median),
+                               .medians = {scale * median}};
   }
   return samples;
 }
 
+Samples samples_of(std::span<const Records> runs, Unit unit) {
+  Samples all;
+  for (const Records& run : runs) {
+    for (const auto& [key, sample] : samples_of(run, unit)) {
+      const auto [found, is_new] = all.try_emplace(key, sample);
+      if (is_new) continue;
+      Sample& known = found->second;
+      known.p10 = std::min(known.p10, sample.p10);
+      known.p90 = std::max(known.p90, sample.p90);
+      known.medians.push_back(sample.medians.front());
+    }
+  }
+  return all;
+}
+
+Drift drift_of(std::initializer_list<const Samples*> sides) {
+  std::vector<double> drifts;
+  for (const Samples* side : sides) {
+    for (const auto& [key, sample] : *side) {
+      if (sample.medians.size() > 1) drifts.push_back(sample.drift());
+    }
+  }
+  if (drifts.empty()) return {};
+  return {drifts.size(), median_of(drifts), std::ranges::max(drifts)};
+}
+
+/// Cases that had a time before, and that some run now calls wrong and does not time.
+std::set<std::string> become_wrong(std::span<const Records> after, const Samples& old_samples) {
+  std::set<std::string> wrong;
+  for (const Records& run : after) {
+    const Samples timed = samples_of(run, Unit::time);
+    for (const Json& record : run) {
+      const std::string key = key_of(record);
+      if (is_wrong(record) && old_samples.contains(key) && !timed.contains(key)) wrong.insert(key);
+    }
+  }
+  return wrong;
+}
+
 }  // namespace
 
-Changes compare(std::span<const Json> before, std::span<const Json> after, const CompareOptions& options) {
-  const std::map<std::string, Sample> old_samples = samples_of(before, options.unit);
-  const std::map<std::string, Sample> new_samples = samples_of(after, options.unit);
+Changes compare(std::span<const Records> before, std::span<const Records> after, const CompareOptions& options) {
+  const Samples old_samples = samples_of(before, options.unit);
+  const Samples new_samples = samples_of(after, options.unit);
   Changes changes;
   for (const auto& [key, now] : new_samples) {
     const auto found = old_samples.find(key);
@@ -55,7 +110,7 @@ Changes compare(std::span<const Json> before, std::span<const Json> after, const
       continue;
     }
     const Sample& then = found->second;
-    const Change change{now.case_name, now.device, then.median, now.median};
+    const Change change{now.case_name, now.device, then.median(), now.median()};
     if (now.p10 > then.p90 && change.factor() > 1.0 + options.threshold) {
       changes.slower.push_back(change);
     } else if (now.p90 < then.p10 && change.factor() < 1.0 / (1.0 + options.threshold)) {
@@ -64,17 +119,15 @@ Changes compare(std::span<const Json> before, std::span<const Json> after, const
       ++changes.same;
     }
   }
-  std::set<std::string> gone_wrong;
-  for (const Json& record : after) {
-    const std::string key = key_of(record);
-    if (!is_wrong(record)) {
-      gone_wrong.erase(key);
-    } else if (old_samples.contains(key) && !new_samples.contains(key)) {
-      gone_wrong.insert(key);
+  const std::set<std::string> wrong = become_wrong(after, old_samples);
+  for (const auto& [key, then] : old_samples) {
+    if (wrong.contains(key)) {
+      changes.wrong.push_back(then.case_name);
+    } else if (!new_samples.contains(key)) {
+      ++changes.only_before;
     }
   }
-  for (const std::string& key : gone_wrong) changes.wrong.push_back(old_samples.at(key).case_name);
-  changes.only_before = old_samples.size() - changes.compared() - changes.wrong.size();
+  changes.drift = drift_of({&old_samples, &new_samples});
   std::ranges::sort(changes.slower, std::greater{}, &Change::factor);
   std::ranges::sort(changes.faster, std::less{}, &Change::factor);
   return changes;

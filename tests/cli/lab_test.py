@@ -74,6 +74,42 @@ class LabTest(unittest.TestCase):
         found = json.loads(self.lab("compare", self.results, slower, "--json", code=1).stdout)
         self.assertEqual(len(found["slower"]), 1)
 
+    def test_several_runs_a_side_say_how_far_they_drift(self):
+        self.quick("--limit", 0.001, "--no-peers")
+        other = self.folder / "other.jsonl"
+        changed = self.records()
+        changed[0]["time_ns"]["median"] *= 1.5
+        other.write_text("".join(json.dumps(r) + "\n" for r in changed))
+        out = self.lab("compare", "--before", self.results, other, "--after", self.results).stdout
+        self.assertIn("by 50.0 % at most", out)
+        self.assertIn("one run a side", self.lab("compare", self.results, other).stdout)
+        self.refuses(2, ["two files"], "compare", self.results)
+        self.refuses(2, ["two files"], "compare", self.results, other, "--after", other)
+
+    def test_a_contest_finds_the_slower_build(self):
+        slower = self.folder / "slower"  # this tool, but its records have twice the time
+        slower.write_text(f"""#!{sys.executable}
+import json, subprocess, sys
+done = subprocess.run([{str(tool.TOOL)!r}, *sys.argv[1:]])
+path = sys.argv[sys.argv.index("--json") + 1]
+records = [json.loads(line) for line in open(path)]
+for record in records:
+    record["time_ns"] = {{key: 10 * value for key, value in record["time_ns"].items()}}
+open(path, "w").write("".join(json.dumps(record) + "\\n" for record in records))
+sys.exit(done.returncode)
+""")
+        slower.chmod(0o755)
+        few = ("--pairs", 2, "--seconds", 0.01, "--tolerance", 5, "--case", "auto/64x64/rgba8/gaussian:sigma=1/clamp", "--case",
+               "auto/64x64/r8/box:radius=2/clamp")
+        out = self.lab("contest", tool.TOOL, slower, *few, code=1).stdout
+        self.assertIn("2 slower, 0 faster, 0 the same, 0 undecided", out)
+        found = json.loads(self.lab("contest", slower, tool.TOOL, "--json", *few).stdout)
+        self.assertEqual([row["verdict"] for row in found], ["faster", "faster"])
+        self.assertTrue(all(0.03 < row["ratio"] < 0.3 and row["pairs"] == 2 for row in found), found)
+        self.refuses(1, ["nowhere"], "contest", tool.TOOL, self.folder / "nowhere")
+        self.refuses(1, [tool.TOOL, "case name"], "contest", tool.TOOL, tool.TOOL, "--case", "nonsense")
+        self.refuses(2, ["--pairs"], "contest", tool.TOOL, tool.TOOL, "--pairs", 1)
+
     def test_a_part_of_a_suite(self):
         self.quick("--limit", 0.001, "--no-peers", "--defaults", "--filter", "sep.*/box:*")
         self.assertTrue(self.records())

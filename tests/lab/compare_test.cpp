@@ -14,7 +14,13 @@ Json timed(const std::string& name, double median, double spread = 0.02, double 
           {"copy_ns", copy}};
 }
 
-using Records = std::vector<Json>;
+Changes compare_runs(const std::vector<Records>& before, const std::vector<Records>& after, const CompareOptions& options = {}) {
+  return compare(before, after, options);
+}
+
+Changes compare(const Records& before, const Records& after, const CompareOptions& options) {
+  return compare_runs({before}, {after}, options);
+}
 
 TEST(Compare, FindsWhatChangedBeyondNoise) {
   const Records before{timed("same", 100), timed("slower", 100), timed("much slower", 100), timed("faster", 100)};
@@ -78,6 +84,26 @@ TEST(Compare, LeavesPeersAndRefusalsOut) {
   slow_peer["peer"] = "opencv 4.6.0";
   const Json refused{{"case", "b"}, {"device", "a device"}, {"outcome", "refused"}};
   EXPECT_EQ(compare(Records{peer, refused}, Records{slow_peer, refused}, {}).compared(), 0U);
+}
+
+TEST(Compare, RunsOfOneSideSayHowFarTheyDrift) {
+  const std::vector<Records> before{{timed("steady", 100), timed("drifts", 100)}, {timed("steady", 101), timed("drifts", 130)}};
+  const std::vector<Records> after{{timed("steady", 120), timed("drifts", 140)}, {timed("steady", 121), timed("drifts", 125)}};
+  const Changes changes = compare_runs(before, after);
+  ASSERT_EQ(changes.slower.size(), 1U);
+  EXPECT_EQ(changes.slower[0].case_name, "steady");
+  EXPECT_DOUBLE_EQ(changes.slower[0].factor(), 120.5 / 100.5);
+  EXPECT_EQ(changes.same, 1U);  // "drifts": 125 to 140 reach what was 100 to 130
+  EXPECT_EQ(changes.drift.cases, 4U);
+  EXPECT_NEAR(changes.drift.most, 0.30, 1e-12);
+  EXPECT_EQ(compare_runs({before[0]}, {after[0]}).drift.cases, 0U);
+}
+
+TEST(Compare, WrongInOneOfSeveralRunsIsWrong) {
+  const Json wrong{{"case", "a"}, {"device", "a device"}, {"threads", 2}, {"peer", nullptr}, {"outcome", "wrong"}};
+  const Changes changes = compare_runs({{timed("a", 100), timed("gone", 100)}}, {{timed("a", 100)}, {wrong}});
+  EXPECT_EQ(changes.wrong, std::vector<std::string>{"a"});
+  EXPECT_EQ(changes.only_before, 1U);
 }
 
 TEST(Compare, DevicesAreNotMixed) {
