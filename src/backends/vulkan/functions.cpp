@@ -7,12 +7,12 @@
 namespace mollify::vulkan {
 
 PFN_vkGetInstanceProcAddr load_vulkan() {
-  static const auto kGet = [] {
+  static const auto get = [] {
     void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);  // stays loaded: drivers dislike being unloaded
     void* symbol = library ? dlsym(library, "vkGetInstanceProcAddr") : nullptr;
     return reinterpret_cast<PFN_vkGetInstanceProcAddr>(symbol);
   }();
-  return kGet;
+  return get;
 }
 
 InstanceFunctions load_functions(PFN_vkGetInstanceProcAddr get, VkInstance instance) {

@@ -12,7 +12,10 @@
 namespace mollify::vulkan {
 
 /// The numbers of the bindings that every kernel agrees on.
-enum BindingNumber : std::uint32_t { kSourceBinding = 0, kDestinationBinding = 1, kWeightsBinding = 2, kAuxiliaryBinding = 3 };
+inline constexpr std::uint32_t kSourceBinding = 0;
+inline constexpr std::uint32_t kDestinationBinding = 1;
+inline constexpr std::uint32_t kWeightsBinding = 2;
+inline constexpr std::uint32_t kAuxiliaryBinding = 3;
 
 /// The context owns `objects`, for every executable that needs the same.
 struct Pipeline {
