@@ -71,11 +71,11 @@ Geometry mask_geometry(const Array& mask, const Geometry& image, const Manner& m
   throw std::invalid_argument("mask: its shape is " + text_of(mask.geometry().shape) + ", that of image " + text_of(image.shape));
 }
 
+}  // namespace
+
 Task task_of(Request request, const Array& src, const Array& dst) {
   return {std::move(request), src.geometry(), dst.geometry(), sharing_of(src, dst), src.is_aligned() && dst.is_aligned(), {}};
 }
-
-}  // namespace
 
 nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out) {
   const Array src(image, "image", Use::read);

@@ -10,6 +10,14 @@
 
 namespace mollify::python {
 
+/// A Request that Python holds.
+struct Blur {
+  Request request;
+  bool operator==(const Blur&) const = default;
+};
+
+/// What a blur of these arrays depends on.
+[[nodiscard]] Task task_of(Request request, const Array& src, const Array& dst);
 /// Blurs `image` into `out`, or into a new array of the same kind where that is None, and returns it.
 [[nodiscard]] nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out);
 /// How a blur of `image` into a new array would run.

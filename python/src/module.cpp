@@ -10,24 +10,20 @@
 #include <tuple>
 
 #include "arguments.h"
+#include "bench.h"
 #include "blur.h"
 #include "conventions.h"
 #include "keyboard.h"
 #include "mollify/device.h"
 #include "mollify/mollify.h"
 #include "prepared.h"
+#include "verify.h"
 #include "windows.h"
 
 namespace mollify::python {
 namespace {
 
 using namespace nb::literals;
-
-/// A Request that Python holds.
-struct Blur {
-  Request request;
-  bool operator==(const Blur&) const = default;
-};
 
 /// The text of the arguments that all functions have in common, for the stubs.
 constexpr const char* kMannerArguments =
@@ -227,6 +223,8 @@ NB_MODULE(_core, module) {
   define_windows(module);
   define_devices(module);
   define_conventions(module);
+  define_verify(module);
+  define_bench(module);
   module.def("version", &mollify::version, "The version of the library.");
   module.def("clear_cache", &clear_cache, "Frees the prepared blurs and the memory that are kept for the next calls.");
 }
