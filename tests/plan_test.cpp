@@ -247,6 +247,19 @@ TEST(Plan, LargeCutGaussiansAreDecimated) {
   EXPECT_EQ(make_plan(spec_of(Gaussian{{22, 22}, {}, 3.0}), floats, floats, full_device())->algorithm.id, "sep.fused");
 }
 
+/// Of floats the tails beyond 4 sigma are taken from the endless Gaussian, where that is cheaper than all taps. They weigh too much at 3.
+TEST(Plan, CutGaussiansOfFloatsAreEndlessOnesLessTheirTails) {
+  for (const auto& [sigma, truncate, algorithm] :
+       {std::tuple{5.0, 4.0, "sep.fused"}, {10.0, 4.0, "gauss.cut"}, {30.0, 4.0, "gauss.cut"}, {10.0, 3.0, "sep.fused"}}) {
+    for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
+      const ImageDesc desc{4096, 4096, format};
+      const Result<Plan> plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, truncate}), desc, desc, full_device());
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_EQ(plan->algorithm.id, algorithm) << explain(*plan);
+    }
+  }
+}
+
 /// Each axis has its own cut: a window, its sums' 16 bits, and levels.
 TEST(Plan, CutGaussiansSayWhyNot) {
   const ImageDesc desc{1000, 1000, PixelFormat::rgba8};

@@ -111,6 +111,18 @@ INSTANTIATE_TEST_SUITE_P(Streams, EveryAlgorithmOnAStream,
                            return name;
                          });
 
+/// Floats are few among the cases at random, and cut Gaussians of floats are made in another way than those of bytes.
+TEST(Streams, OfCutGaussiansOfFloatsHaveTheBitsOfTheWhole) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  int cases = 12;
+  for (int tried = 0; cases > 0 && !HasFailure() && tried < 200; ++tried) {
+    if (expect_same_bits(cut_floats(random), {"gauss.cut", {}}, random)) --cases;
+  }
+  EXPECT_LE(cases, 0) << "too few images were large enough";
+}
+
 /// Several tiles across.
 TEST(Streams, OfWideImagesHaveTheBitsOfTheWhole) {
   const std::uint64_t seed = std::random_device{}();

@@ -178,6 +178,19 @@ bool expect_same_bits(const Case& c, const AlgorithmChoice& algorithm, const Dev
   return true;
 }
 
+Case cut_floats(Random& random) {
+  Case c = cases::random_case(random);
+  const auto sigma = [&] { return random.uniform(7.0, 15.0); };
+  c.src = {random.between(1, 700), random.between(1, 400), *find_format(ComponentClass::floating, 32, random.between(1, 4))};
+  const BorderMode modes[] = {BorderMode::clamp, BorderMode::mirror, BorderMode::reflect, BorderMode::wrap, BorderMode::constant};
+  c.spec = {};
+  c.spec.border.mode = {modes[random.between(0, 4)], modes[random.between(0, 4)]};
+  for (double& value : c.spec.border.value) value = random.uniform();
+  c.spec.kernel = Gaussian{{sigma(), sigma()}, {}, 4.0};
+  c.dst = destination_desc(c.spec, c.src, c.src.format);
+  return c;
+}
+
 void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<Device>& devices, int cases,
                                  std::optional<double> max_error) {
   const std::uint64_t seed = std::random_device{}();

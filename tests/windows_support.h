@@ -70,4 +70,7 @@ void expect_same_bits_on_windows(std::string_view algorithm, const std::vector<D
 /// do not.
 [[nodiscard]] cases::Case windowed_case(cases::Random& random);
 
+/// Floats of 32 bits and a Gaussian that is cut at 4 sigma.
+[[nodiscard]] cases::Case cut_floats(cases::Random& random);
+
 }  // namespace mollify::test

@@ -35,6 +35,18 @@ INSTANTIATE_TEST_SUITE_P(Windows, EveryAlgorithm,
                            return name;
                          });
 
+/// Floats are few among the cases at random, and cut Gaussians of floats are made in another way than those of bytes.
+TEST(Windows, OfCutGaussiansOfFloatsHaveTheBitsOfTheWhole) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  int cases = 12;
+  for (int tried = 0; cases > 0 && !HasFailure() && tried < 200; ++tried) {
+    if (expect_same_bits(cut_floats(random), {"gauss.cut", {}}, cpu(random.one_in(2) ? 1 : 3), random)) --cases;
+  }
+  EXPECT_LE(cases, 0) << "too few images were large enough";
+}
+
 // What large numbers leave in a sum of f64 when they have left its window shows in f32 now and then, where some of the others are so small
 // that sums are rounded.
 TEST(Windows, SumsOfFloatsBeginWhereThoseOfTheWholeDo) {

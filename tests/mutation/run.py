@@ -70,6 +70,8 @@ CPU_MUTANTS = [
     Mutant("columns beyond the image do not follow the border", KERNELS + "gauss_cut.cpp",
            "s_.mapped[i] = map_index(k.rows.border.mode.x, x_.first + i, tile.src.desc.width);",
            "s_.mapped[i] = std::clamp<std::int64_t>(x_.first + i, 0, tile.src.desc.width - 1);"),
+    Mutant("a part of a cut Gaussian forgets the strips above", KERNELS + "gauss_cut_tails.cpp",
+           "in.rows_above = tile.rows_made() + row;", "in.rows_above = tile.rows_made();"),
     Mutant("a fit does not know its distance", "src/math/decimation.cpp",
            "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance("),
     Mutant("a fit takes cut Gaussians for endless ones", "src/math/axis_target.cpp",

@@ -1,5 +1,5 @@
-// gauss.cut: a Gaussian that is cut at a radius, on 8-bit images on CPUs, in 16-bit integers. Halved images cannot follow
-// the jump at which it ends; a window as wide can, by running sums. So each axis is a window as high as the jump, and
+// gauss.cut: a Gaussian that is cut at a radius, on CPUs: here on 8-bit images in 16-bit integers, in gauss_cut_tails.cpp in floats. Halved
+// images cannot follow the jump at which it ends; a window as wide can, by running sums. So each axis is a window as high as the jump, and
 // what is left of the Gaussian on halved numbers, as in gauss.pyramid. Unlike there, columns are blurred before rows, all
 // of them at full height: what some 27 multiply-adds a component take, and the taps of the last level. It is not exact
 // enough below a radius of about 26, and loses where gauss.pyramid or gauss.decimate can follow the jump themselves.
@@ -11,6 +11,7 @@
 #include <string>
 
 #include "algorithms/common/propose.h"
+#include "algorithms/multirate/gauss_cut_tails.h"
 #include "algorithms/multirate/gauss_levels.h"
 #include "backends/cpu/kernels/kernels.h"
 #include "backends/cpu/kernels/layout.h"
@@ -181,11 +182,11 @@ std::vector<int> candidates(const Problem& p, Axis axis) {
 }
 
 Result<Proposal> propose(const Problem& p) {
-  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (Status s = only_options(p, {"levels_x", "levels_y"}); !s) return s.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
-  if (Status s = check_16_bit_sums(p); !s) return s.error();
+  if (!check_16_bit_sums(p)) return propose_cut_tails(p);
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (Status s = only_options(p, {"levels_x", "levels_y"}); !s) return s.error();
   for (const Axis axis : {Axis::x, Axis::y}) {
     const std::optional<std::int64_t> radius = on_axis(*gaussian, axis).radius;
     if (!radius) return refusal("the Gaussian is endless");
@@ -216,8 +217,8 @@ Result<Proposal> propose(const Problem& p) {
 }  // namespace
 
 constinit const Algorithm kGaussCut = {
-    {"gauss.cut", "a Gaussian cut at a radius on 8-bit images: a window for the jump, halved numbers for the rest", "this project",
-     kOptions},
+    {"gauss.cut", "a Gaussian cut at a radius: 8 bits by a window and halved numbers, floats as the endless one less its tails",
+     "this project", kOptions},
     propose};
 
 }  // namespace mollify

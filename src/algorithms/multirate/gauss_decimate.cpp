@@ -139,9 +139,8 @@ double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
 }
 
 double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
-  const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
   const double distance = kernel_distance_error(x.l1_distance * magnitude(y.coarse.weights) + y.l1_distance, p.src.format);
-  const double rounding = reach * (growth(p, x, Axis::x) + growth(p, y, Axis::y)) * unit_roundoff(Accumulator::f32);
+  const double rounding = rounding_of(p, x, y);
   const double gain = rounding_gain(p.spec, p.src.format, {x.coarse, y.coarse});
   return colour_gain(p.spec) * distance + gain * rounding + colour_error(p.spec, Accumulator::f32);
 }
@@ -395,15 +394,21 @@ AxisTaps coarse_and_spline(const AxisPlan& axis) {
   return out;
 }
 
-/// The passes of CPUs, added to what is known of the proposal already.
+}  // namespace
+
+cpu::ExpandShape expand_shape(const AxisPlan& axis, std::int64_t step) {
+  const std::vector<double>& taps = axis.coarse.weights;
+  return {axis.factor, axis.expanding_support(), static_cast<std::int64_t>(taps.size()), step, cpu::has_gap(taps)};
+}
+
 Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
   const PerAxis<AxisPlaces> places = places_of(p.spec);
   const PerAxis<std::int64_t> span{places.x.length(p.dst.width), places.y.length(p.dst.height)};
   const CoarseRange columns = coarse_range(x, p.spec.border.mode.x, p.src.width, places.x.first, span.x);
   const CoarseRange rows = coarse_range(y, p.spec.border.mode.y, p.src.height, places.y.first, span.y);
   const int channels = info(p.src.format).channels;
-  const cpu::ExpandShape shape_x{x.factor, x.expanding_support(), static_cast<std::int64_t>(x.coarse.weights.size()), places.x.step};
-  const cpu::ExpandShape shape_y{y.factor, y.expanding_support(), static_cast<std::int64_t>(y.coarse.weights.size()), places.y.step};
+  const cpu::ExpandShape shape_x = expand_shape(x, places.x.step);
+  const cpu::ExpandShape shape_y = expand_shape(y, places.y.step);
   // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
   const std::int64_t sum_bytes = channels * 4 * (y.support() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
   const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowGroup) / x.factor + y.support() + 1);
@@ -481,6 +486,8 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   out.seconds = arithmetic_seconds(p.device, operations * channels) + copy_seconds(p.device, out.moved_bytes);
   return out;
 }
+
+namespace {
 
 /// Both axes, and what they make together.
 struct Axes {
@@ -566,6 +573,23 @@ Result<Proposal> propose(const Problem& p) {
 }
 
 }  // namespace
+
+AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget) {
+  const AxisKernel kernel = *kernel_of(p, direction);
+  if (is_a_point(kernel) || is_one_pixel(p, direction)) return undecimated(p, direction, l1_budget);
+  const WorthFitting is_worth_fitting(kernel, support, l1_budget);
+  for (auto factor = kFactors.rbegin(); factor != kFactors.rend(); ++factor) {
+    if (!is_worth_fitting(*factor)) continue;
+    AxisPlan found = decimated(p, kernel, direction, *factor, support);
+    if (found.l1_distance <= l1_budget) return found;
+  }
+  return undecimated(p, direction, l1_budget);
+}
+
+double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
+  return reach * (growth(p, x, Axis::x) + growth(p, y, Axis::y)) * unit_roundoff(Accumulator::f32);
+}
 
 CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first, std::int64_t length) {
   const std::int64_t d = axis.factor;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/common/propose.h"
+#include "backends/cpu/kernels/layout.h"
 #include "math/decimation.h"
 #include "math/splines.h"
 
@@ -45,6 +46,16 @@ struct CoarseRange {
 };
 [[nodiscard]] CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
                                        std::int64_t length);
+
+/// The largest factor by which an axis of the problem's kernel, a Gaussian, is decimated within this distance.
+[[nodiscard]] AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget);
+/// What rounding adds to the error.
+[[nodiscard]] double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y);
+
+/// What divides the scratch memory of an axis whose outputs lie `step` pixels apart.
+[[nodiscard]] cpu::ExpandShape expand_shape(const AxisPlan& axis, std::int64_t step);
+/// The passes of CPUs, added to what is known of the proposal already.
+[[nodiscard]] Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out);
 
 /// Rows that GPUs fetch together and sum up by themselves: as many as divide a coarse sample's, up to eight.
 [[nodiscard]] std::int32_t gpu_rows_ahead(const Problem& p, int factor);

@@ -171,13 +171,18 @@ Prepared make_gauss_decimate(const Plan& plan, const Pass& pass) {
   return {[k = decimation(plan, pass)](const Tile& tile) { gauss_decimate(k, tile); }};
 }
 
-/// Of taps that are to be summed in blocks; none where one block is all.
-std::vector<TapsOf<float>> blocks_of(const TapsOf<float>& taps) {
-  std::vector<TapsOf<float>> blocks;
-  for (std::int64_t from = 0; taps.size() > kCoarseBlock && from < taps.size(); from += kCoarseBlock) {
-    const auto begin = taps.weights.begin() + from;
-    blocks.push_back({{begin, begin + std::min(kCoarseBlock, taps.size() - from)}, 0});
+/// Of taps that are to be summed in blocks; none where one block is all. Zeros that lie between two blocks are in neither.
+std::vector<TapBlock> blocks_of(const TapsOf<float>& taps) {
+  std::vector<TapBlock> blocks;
+  const auto begin = taps.weights.begin(), end = taps.weights.end();
+  for (auto from = begin; from != end;) {
+    const auto gap = std::search_n(from, end, kLeastGap, 0.0F);
+    for (; from != gap; from += std::min(kCoarseBlock, gap - from)) {
+      blocks.push_back({{{from, from + std::min(kCoarseBlock, gap - from)}, 0}, from - begin});
+    }
+    from = std::find_if(gap, end, [](float w) { return w != 0.0F; });
   }
+  if (blocks.size() == 1 && blocks[0].taps.size() == taps.size()) blocks.clear();
   return blocks;
 }
 
@@ -211,6 +216,35 @@ Prepared make_gauss_one_pass(const Plan& plan, const Pass& pass) {
   return prepared(GaussOnePass{decimation(plan, pass), expansion(plan, pass)}, gauss_one_pass);
 }
 
+/// A part of a cut Gaussian as a pass of its own. Its constants have the part's name in front, its taps follow those of the parts before.
+Pass cut_part(const Pass& pass, std::string_view name, PerAxis<std::int64_t>& first_tap) {
+  Pass part;
+  for (auto at = pass.constants.lower_bound(name); at != pass.constants.end() && at->first.starts_with(name); ++at) {
+    part.constants.emplace(at->first.substr(name.size()), at->second);
+  }
+  const auto taken = [&](const AxisTaps& taps, std::int64_t& first, const std::string& axis) {
+    const auto begin = taps.weights.begin() + first;
+    const std::int64_t count = part.constants.at("taps_" + axis);
+    first += count;
+    return AxisTaps{{begin, begin + count}, static_cast<std::int32_t>(part.constants.at("anchor_" + axis))};
+  };
+  part.taps = {taken(pass.taps.x, first_tap.x, "x"), taken(pass.taps.y, first_tap.y, "y")};
+  return part;
+}
+
+Prepared make_gauss_cut_tails(const Plan& plan, const Pass& pass) {
+  GaussCutTails k;
+  k.rows = row_pipeline(plan);
+  PerAxis<std::int64_t> first_tap{0, 0};
+  for (const std::string_view name : kCutParts) {
+    if (pass.constants.at(std::string(name) + "taps_x") == 0) continue;
+    const Pass part = cut_part(pass, name, first_tap);
+    GaussOnePass& made = k.parts.emplace_back(GaussOnePass{decimation(plan, part), expansion(plan, part)});
+    made.expand.rows.destination = {Component::f32, k.rows.source.channels, AlphaMode::ignore, TransferFunction::none, 1.0};
+  }
+  return prepared(std::move(k), gauss_cut_tails);
+}
+
 struct KernelRow {
   std::string_view id;
   std::span<const std::string_view> constants;  ///< sorted
@@ -225,8 +259,16 @@ constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_
 constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide_pixels"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns", "factor_x", "factor_y",  "first_x",
                                                                   "first_y", "rows",     "support_x", "support_y"};
+constexpr std::array<std::string_view, 36> kCutTailsConstants = {
+    "across_anchor_x", "across_anchor_y", "across_columns",   "across_factor_x",  "across_factor_y", "across_first_x",
+    "across_first_y",  "across_rows",     "across_support_x", "across_support_y", "across_taps_x",   "across_taps_y",
+    "down_anchor_x",   "down_anchor_y",   "down_columns",     "down_factor_x",    "down_factor_y",   "down_first_x",
+    "down_first_y",    "down_rows",       "down_support_x",   "down_support_y",   "down_taps_x",     "down_taps_y",
+    "whole_anchor_x",  "whole_anchor_y",  "whole_columns",    "whole_factor_x",   "whole_factor_y",  "whole_first_x",
+    "whole_first_y",   "whole_rows",      "whole_support_x",  "whole_support_y",  "whole_taps_x",    "whole_taps_y"};
 constexpr std::array kKernels = {
     KernelRow{"gauss_cut", kCutConstants, make_gauss_cut},
+    KernelRow{"gauss_cut_tails", kCutTailsConstants, make_gauss_cut_tails},
     KernelRow{"gauss_decimate", kDecimationConstants, make_gauss_decimate},
     KernelRow{"gauss_upsample", kDecimationConstants, make_gauss_upsample},
     KernelRow{"gauss_one_pass", kDecimationConstants, make_gauss_one_pass},

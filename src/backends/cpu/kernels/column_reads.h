@@ -68,4 +68,13 @@ template <class T>
   return column_reads(k.expand, first, end);
 }
 
+[[nodiscard]] inline ColumnReads column_reads(const GaussCutTails& k, std::int64_t first, std::int64_t end) {
+  ColumnReads all = column_reads(k.parts.front(), first, end);
+  for (const GaussOnePass& part : k.parts) {
+    const ColumnReads reads = column_reads(part, first, end);
+    all = {std::max(all.until, reads.until), std::min(all.from, reads.from)};
+  }
+  return all;
+}
+
 }  // namespace mollify::cpu

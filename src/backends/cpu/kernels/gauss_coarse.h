@@ -87,6 +87,14 @@ struct CoarseAxis {
   [[nodiscard]] std::int64_t most(std::int64_t pixels) const { return std::min((pixels + factor - 2) / factor + support + taps - 1, size); }
 };
 
+/// What divides the scratch memory.
+[[nodiscard]] inline PerAxis<ExpandShape> expand_shape(const GaussExpand& k) {
+  const auto shape = [](const DecimatedAxis& axis, const TapsOf<float>& coarse, std::int64_t step) {
+    return ExpandShape{axis.factor, axis.support, coarse.size(), step, has_gap(coarse.weights)};
+  };
+  return {shape(k.axis.x, k.x, k.rows.step.x), shape(k.axis.y, k.y, k.rows.step.y)};
+}
+
 /// Which coarse samples a rectangle of pixels is expanded from.
 struct CoarseNeeds {
   CoarseAxis x, y;

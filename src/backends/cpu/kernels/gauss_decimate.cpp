@@ -240,6 +240,22 @@ HWY_INLINE void store_channel_sums(D d, hn::Vec<D> v, float* out) {
     hn::StoreU(v, d, out);
   }
 }
+
+/// The lanes of each of four vectors added up, in the same order.
+template <class D>
+HWY_INLINE hn::Vec<hn::Simd<float, 4, 0>> four_sums(D d, const hn::Vec<D>* v) {
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    const hn::Half<D> half;
+    hn::Vec<hn::Half<D>> halves[4];
+    for (int k = 0; k < 4; ++k) halves[k] = hn::Add(hn::LowerHalf(half, v[k]), hn::UpperHalf(half, v[k]));
+    return four_sums(half, halves);
+  } else {
+    const auto ab = hn::InterleaveLower(d, v[0], v[1]), ab_upper = hn::InterleaveUpper(d, v[0], v[1]);
+    const auto cd = hn::InterleaveLower(d, v[2], v[3]), cd_upper = hn::InterleaveUpper(d, v[2], v[3]);
+    const auto ab_pairs = hn::Add(ab, ab_upper), cd_pairs = hn::Add(cd, cd_upper);  // lanes 0 and 2, then 1 and 3
+    return hn::Add(hn::ConcatLowerLower(d, cd_pairs, ab_pairs), hn::ConcatUpperUpper(d, cd_pairs, ab_pairs));
+  }
+}
 #endif
 
 /// One coarse row from a finished row of sums: out[m] = sum_i spline[i] * row[m * factor + i], for whole pixels.
@@ -248,6 +264,10 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
                              std::int64_t samples, float* out) {
   const std::int64_t step = axis.factor * kChannels;
   const auto taps = static_cast<std::int64_t>(axis.spline.size());
+  if (taps == 1) {  // pixels as they are
+    std::copy_n(row, samples * kChannels, out);
+    return;
+  }
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
   // Vectors of components times weights spread alike. Of the last one what lies past the taps counts as zero, whatever it is: nothing
   // times its weight would be NaN where it is infinite.
@@ -280,6 +300,13 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
         }
         HWY_UNROLL(8)
         for (int k = 0; k < kDecimatedAtOnce; ++k) total[k] = hn::Add(total[k], block[k]);
+      }
+      if constexpr (kChannels == 1 && hn::MaxLanes(F32()) >= 4) {
+        if (m + kDecimatedAtOnce <= samples) {
+          static_assert(kDecimatedAtOnce == 4);
+          hn::StoreU(four_sums(d, total), hn::Simd<float, 4, 0>(), out + m);
+          continue;
+        }
       }
       HWY_UNROLL(4)
       for (int k = 0; k < kDecimatedAtOnce; ++k) {

@@ -13,6 +13,7 @@
 //
 #include "backends/cpu/kernels/gauss_axis-inl.h"
 #include "backends/cpu/kernels/row_io-inl.h"
+#include "backends/cpu/kernels/row_mix-inl.h"
 #include "backends/cpu/kernels/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -67,86 +68,6 @@ class CoarseRows {
   float* padded_;
 };
 
-/// Rows of pixels that are mixed from the same `kSupport` rows: pixel row r is the sum of rows[t] * weights[r * kSupport + t].
-template <int kSupport>
-struct RowMix {
-  const float* rows[kSupport];
-  float weights[kMixRows * kSupport];
-
-  /// Elements [from, to) of pixel rows [first, last), stored as S from `out` on, the next row `stride` further. All of them
-  /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors. Not inlined: each of its many
-  /// forms is called from several places.
-  template <bool kBounded, bool kStream, class S>
-  HWY_NOINLINE void store(std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to, S* out, std::int64_t stride) const {
-    const F32 d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    for (std::int64_t i = from; i < to; i += 4 * lanes, out += 4 * lanes) {
-      VecF32 in[kSupport][4];
-      HWY_UNROLL(8)
-      for (int t = 0; t < kSupport; ++t) {
-        HWY_UNROLL(4)
-        for (int v = 0; v < 4; ++v) in[t][v] = hn::LoadU(d, rows[t] + i + v * lanes);
-      }
-      S* to_row = out;
-      const float* w = weights + first * kSupport;
-      for (std::int64_t r = first; r < last; ++r, w += kSupport, to_row += stride) {
-        VecF32 sum[4];
-        const VecF32 w0 = hn::Set(d, w[0]);
-        HWY_UNROLL(4)
-        for (int v = 0; v < 4; ++v) sum[v] = hn::Mul(in[0][v], w0);
-        HWY_UNROLL(8)
-        for (int t = 1; t < kSupport; ++t) {
-          const VecF32 wt = hn::Set(d, w[t]);
-          HWY_UNROLL(4)
-          for (int v = 0; v < 4; ++v) sum[v] = hn::MulAdd(in[t][v], wt, sum[v]);
-        }
-        store_four<kBounded, kStream>(d, sum[0], sum[1], sum[2], sum[3], to_row);
-      }
-    }
-  }
-};
-
-/// Elements [from, to) of mixed rows [first, last) to rows of stored S from `dst` on, `stride` apart, past the cache if the
-/// tile says so: whole vectors at once where they fill cache lines, the rest by way of `made`. Where they are to fill lines,
-/// lines begin at the same element of all rows.
-template <int kSupport, bool kBounded, class S>
-HWY_INLINE void store_mix(const RowMix<kSupport>& mix, std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to,
-                          const Tile& tile, S* made, S* dst, std::int64_t stride) {
-  const auto group = 4 * static_cast<std::int64_t>(hn::Lanes(F32()));
-  const auto put = [&](std::int64_t begin, std::int64_t end, const auto& copy) HWY_ATTR {
-    if (begin == end) return;
-    for (std::int64_t r = first; r < last; ++r) {
-      mix.template store<kBounded, false>(r, r + 1, begin, end, made, stride);
-      copy(made, dst + (r - first) * stride + begin, end - begin);
-    }
-  };
-  const auto plainly = [](const S* src, S* out, std::int64_t n) { std::memcpy(out, src, static_cast<std::size_t>(n) * sizeof(S)); };
-  if (!tile.streams) {
-    const std::int64_t whole = from + (to - from) / group * group;
-    mix.template store<kBounded, false>(first, last, from, whole, dst + from, stride);
-    return put(whole, to, plainly);
-  }
-  const std::int64_t line = from + elements_to_line(dst + from);
-  if constexpr (kMakesWholeVectors<kBounded, S>) {
-    if (line + group <= to) {
-      const std::int64_t whole = line + (to - line) / group * group;
-      put(from, line, plainly);
-      mix.template store<kBounded, true>(first, last, line, whole, dst + line, stride);
-      return put(whole, to, plainly);
-    }
-  }
-  put(from, to, [&](const S* src, S* out, std::int64_t n) {
-    store_bytes(tile, reinterpret_cast<const std::byte*>(src), n * static_cast<std::int64_t>(sizeof(S)), reinterpret_cast<std::byte*>(out));
-  });
-}
-
-HWY_INLINE PerAxis<ExpandShape> expand_shape(const GaussExpand& k) {
-  const auto shape = [](const DecimatedAxis& axis, const TapsOf<float>& coarse, std::int64_t step) {
-    return ExpandShape{axis.factor, axis.support, coarse.size(), step};
-  };
-  return {shape(k.axis.x, k.x, k.rows.step.x), shape(k.axis.y, k.y, k.rows.step.y)};
-}
-
 /// Horizontal expansion repeats after `period` output components, which read `period * step / factor` coarse ones. Within a period,
 /// each vector of outputs reads its coarse components within one vector's width of its base, through `indices`. The first output lies
 /// `phase` pixels behind the first one of its coarse sample, the others `step` pixels apart.
@@ -159,7 +80,9 @@ struct Expansion {
   std::int64_t period;
   bool in_reach = true;  ///< every index lies within a vector
 
-  Expansion(const GaussExpandScratch& scratch, const DecimatedAxis& a, int c, std::int64_t first_phase, std::int64_t step_of_pixels)
+  /// `has_weights`: they are in the scratch memory, of the rows above.
+  Expansion(const GaussExpandScratch& scratch, const DecimatedAxis& a, int c, std::int64_t first_phase, std::int64_t step_of_pixels,
+            bool has_weights)
       : s(scratch),
         axis(a),
         channels(c),
@@ -175,7 +98,7 @@ struct Expansion {
       const std::int64_t index = sample + i % channels - s.bases[i / lanes];
       in_reach = in_reach && index >= 0 && index < lanes;
       s.indices[i] = static_cast<std::int32_t>(index);
-      for (std::int64_t t = 0; t < axis.support; ++t) {
+      for (std::int64_t t = 0; t < axis.support && !has_weights; ++t) {
         weight_vectors(i)[t * lanes + i % lanes] = axis.expand_weight(pixel % axis.factor, t);
       }
     }
@@ -244,23 +167,20 @@ HWY_INLINE void add(const float* from, std::int64_t count, float* to) {
 HWY_NOINLINE void blur_columns(const GaussExpand& k, int channels, const float* row, std::int64_t count, const GaussExpandScratch& s,
                                float* out) {
   if (k.blocks_x.empty()) return filter_columns(k.x, channels, row, count, out);
-  filter_columns(k.blocks_x[0], channels, row, count, out);
-  for (std::size_t b = 1; b < k.blocks_x.size(); ++b) {
-    row += k.blocks_x[b - 1].size() * channels;
-    filter_columns(k.blocks_x[b], channels, row, count, s.partial);
-    add(s.partial, count, out);
+  for (const TapBlock& block : k.blocks_x) {
+    const bool is_first = &block == k.blocks_x.data();
+    filter_columns(block.taps, channels, row + block.first * channels, count, is_first ? out : s.partial);
+    if (!is_first) add(s.partial, count, out);
   }
 }
 
 /// The same down s.rows, into s.group.
 HWY_NOINLINE void blur_rows(const GaussExpand& k, std::int64_t count, const GaussExpandScratch& s) {
   if (k.blocks_y.empty()) return filter_rows(k.y, s.rows, count, s.group, s.stride);
-  const float* const* rows = s.rows;
-  filter_rows(k.blocks_y[0], rows, count, s.group, s.stride);
-  for (std::size_t b = 1; b < k.blocks_y.size(); ++b) {
-    rows += k.blocks_y[b - 1].size();
-    filter_rows(k.blocks_y[b], rows, count, s.partial, s.stride);
-    for (std::int64_t j = 0; j < kRowGroup; ++j) add(s.partial + j * s.stride, count, s.group + j * s.stride);
+  for (const TapBlock& block : k.blocks_y) {
+    const bool is_first = &block == k.blocks_y.data();
+    filter_rows(block.taps, s.rows + block.first, count, is_first ? s.group : s.partial, s.stride);
+    for (std::int64_t j = 0; !is_first && j < kRowGroup; ++j) add(s.partial + j * s.stride, count, s.group + j * s.stride);
   }
 }
 
@@ -277,7 +197,7 @@ void expand(const GaussExpand& k, const Tile& tile, const GaussExpandScratch& s,
   const std::int64_t phase_x = x - ((first_column + ax.support - 1) * ax.factor - ax.centre);
   const std::int64_t skip = step.x > 1 ? 0 : phase_x * channels;
   const std::int64_t count = tile.out.width * channels;
-  const Expansion expansion(s, ax, channels, step.x > 1 ? phase_x : 0, step.x);
+  const Expansion expansion(s, ax, channels, step.x > 1 ? phase_x : 0, step.x, tile.rows_made() > 0);
 
   const std::int64_t top = tile.origin_y + tile.out.y * step.y;
   const bool goes_on = tile.rows_made() > 0;

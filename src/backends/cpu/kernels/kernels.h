@@ -229,19 +229,32 @@ struct GaussDecimate {
   double scale = 1.0;  ///< what the spline of y sums to: coarse samples are so many times as large as pixels
 };
 
+/// Taps that are summed by themselves.
+struct TapBlock {
+  TapsOf<float> taps;
+  std::int64_t first = 0;  ///< among all taps
+};
+
 /// Second pass: blurs the coarse grid and expands it.
 struct GaussExpand {
   RowPipeline rows;
   PerAxis<DecimatedAxis> axis;
   CoarseGrid grid;
-  TapsOf<float> x, y;                                 ///< the coarse kernel
-  std::vector<TapsOf<float>> blocks_x{}, blocks_y{};  ///< these taps again, where they are so many that parts are summed by themselves
+  TapsOf<float> x, y;                            ///< the coarse kernel
+  std::vector<TapBlock> blocks_x{}, blocks_y{};  ///< these taps again, where they are so many, or zeros are, that parts are summed alone
 };
 
 /// Both at once: a tile makes the coarse samples that it needs by itself.
 struct GaussOnePass {
   GaussDecimate decimate;
   GaussExpand expand;
+};
+
+/// A Gaussian that is cut at a radius as the sum of decimated kernels, each kCutPartScale times as large: the endless Gaussian, and
+/// what is beyond the cut, negative.
+struct GaussCutTails {
+  RowPipeline rows;
+  std::vector<GaussOnePass> parts;
 };
 
 void sep_fused_f32(const SepFused<float>&, const Tile&);
@@ -252,6 +265,7 @@ void gauss_cut(const GaussCut&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
 void gauss_upsample(const GaussExpand&, const Tile&);
 void gauss_one_pass(const GaussOnePass&, const Tile&);  ///< the same bits as the two one after the other
+void gauss_cut_tails(const GaussCutTails&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);
 void nxn_direct_f64(const NxnDirect<double>&, const Tile&);
 void box_any_i32(const BoxAny&, const Tile&);   ///< unorm without colour handling, whole pixels, sums below 2^31

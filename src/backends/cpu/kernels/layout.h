@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string_view>
+#include <vector>
 
 namespace mollify::cpu {
 
@@ -24,6 +26,8 @@ inline constexpr std::int64_t kSlideGroups = 4;      ///< coarse rows at once th
 inline constexpr std::int64_t kDecimatedAtOnce = 4;  ///< coarse samples that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kMixRows = 16;         ///< at most, that are mixed a piece at a time
 inline constexpr std::int64_t kMixElements = 1024;   ///< of such a piece
+inline constexpr std::int64_t kCutStripRows = 16;    ///< rows that the parts of a cut Gaussian make one after the other
+inline constexpr double kCutPartScale = 0.5;         ///< of what they make: a part may be a little larger than the largest float
 inline constexpr std::int64_t kExpandLanes = 16;     ///< the widest vector that the expansion is laid out for
 inline constexpr std::int64_t kExpandPattern = 128;  ///< components: shorter patterns are repeated up to here
 inline constexpr int kMaxSupport = 8;                ///< coarse samples that one output is expanded from on an axis
@@ -393,7 +397,15 @@ struct GaussDecimateScratch {
 struct ExpandShape {
   std::int64_t factor, support, coarse_taps;
   std::int64_t step = 1;  ///< pixels from one output to the next
+  bool has_gap = false;   ///< see has_gap()
 };
+
+/// Whether taps have so many zeros in a row that the taps on either side are summed by themselves.
+inline constexpr std::int64_t kLeastGap = 16;
+template <class T>
+[[nodiscard]] bool has_gap(const std::vector<T>& taps) {
+  return std::search_n(taps.begin(), taps.end(), kLeastGap, T{0}) != taps.end();
+}
 
 struct GaussExpandScratch {
   std::int64_t columns;          ///< coarse columns that the tile is expanded from, at most
@@ -424,7 +436,7 @@ struct GaussExpandScratch {
     ring = carver.take<float>(stride * ring_rows);
     rows = carver.take<const float*>(ring_rows);
     group = carver.take<float>(stride * kRowGroup);
-    if (std::max(x.coarse_taps, y.coarse_taps) > kCoarseBlock) partial = carver.take<float>(stride * kRowGroup);
+    if (std::max(x.coarse_taps, y.coarse_taps) > kCoarseBlock || x.has_gap || y.has_gap) partial = carver.take<float>(stride * kRowGroup);
     expanded_stride = row_stride((tile_columns + x.factor) * channels + kPadElements);
     expanded = carver.take<float>(expanded_stride * y.support);
     out = carver.take<float>(row_stride(tile_columns * channels));
@@ -450,6 +462,41 @@ struct GaussOnePassScratch {
     carver.take<std::byte>(expand.bytes);
     coarse_row = carver.take<float>(row_stride(columns * channels));
     decimate = carver.take<std::byte>(in.bytes);
+    bytes = carver.used();
+  }
+};
+
+/// The parts of a cut Gaussian: the endless one, its tails along rows, and its tails down columns. The constants of each, with its name
+/// in front, are those of a decimated Gaussian, and how many taps are its own.
+inline constexpr std::array<std::string_view, 3> kCutParts = {"whole_", "across_", "down_"};
+inline constexpr std::array<std::string_view, 12> kCutPartConstants = {
+    "anchor_x", "anchor_y", "columns", "factor_x", "factor_y", "first_x", "first_y", "rows", "support_x", "support_y", "taps_x", "taps_y"};
+
+struct CutTailsShape {
+  static constexpr std::size_t kMost = kCutParts.size();
+  struct Part {
+    ExpandShape x, y;
+  };
+  std::array<Part, kMost> parts;
+  std::size_t count = 0;
+};
+
+struct GaussCutTailsScratch {
+  std::array<std::byte*, CutTailsShape::kMost> parts{};  ///< GaussOnePassScratch of each
+  std::array<float*, CutTailsShape::kMost> strips{};     ///< kCutStripRows rows of what each makes
+  float* sums;                                           ///< one row
+  std::int64_t stride;                                   ///< floats between rows
+  std::int64_t bytes;
+
+  GaussCutTailsScratch(std::byte* base, std::int64_t tile_columns, const CutTailsShape& shape, int channels)
+      : stride(row_stride(tile_columns * channels)) {
+    Carver carver(base);
+    for (std::size_t i = 0; i < shape.count; ++i) {
+      const auto& [x, y] = shape.parts[i];
+      parts[i] = carver.take<std::byte>(GaussOnePassScratch(nullptr, tile_columns, x, y, channels).bytes);
+      strips[i] = carver.take<float>(stride * kCutStripRows);
+    }
+    sums = carver.take<float>(stride);
     bytes = carver.used();
   }
 };

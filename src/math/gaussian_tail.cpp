@@ -1,0 +1,31 @@
+#include "math/gaussian_tail.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mollify {
+
+GaussianTail gaussian_tail(const AxisGaussian& gaussian, double most_dropped) {
+  constexpr double kReach = 8.5;  // sigmas that matter
+  GaussianTail out;
+  const auto last = static_cast<std::int64_t>(std::ceil(kReach * gaussian.sigma));
+  if (!gaussian.radius || *gaussian.radius >= last) return out;
+  std::vector<double> half;  // from the middle on
+  for (std::int64_t i = 0; i <= last; ++i) half.push_back(std::exp(-0.5 * std::pow(static_cast<double>(i) / gaussian.sigma, 2)));
+  const double sum = 2.0 * total(half) - half[0];
+  for (double& w : half) w /= sum;
+
+  const auto radius = static_cast<std::size_t>(*gaussian.radius);
+  while (half.size() > radius + 2 && out.dropped + 2.0 * half.back() <= most_dropped) {
+    out.dropped += 2.0 * half.back();
+    half.pop_back();
+  }
+  std::fill_n(half.begin(), radius + 1, 0.0);
+  out.mass = 2.0 * total(half);
+  out.taps.anchor = static_cast<std::int32_t>(half.size()) - 1;
+  out.taps.weights.assign(half.rbegin(), half.rend());
+  out.taps.weights.insert(out.taps.weights.end(), half.begin() + 1, half.end());
+  return out;
+}
+
+}  // namespace mollify

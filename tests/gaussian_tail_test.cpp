@@ -1,0 +1,61 @@
+// Tails of Gaussians: an endless one less its tails is the one that is cut.
+#include "math/gaussian_tail.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+namespace mollify {
+namespace {
+
+/// What lies beyond the radius of a Gaussian that sums to one over all pixels, worked out by itself.
+double beyond(double sigma, std::int64_t radius) {
+  double all = 1.0, outside = 0.0;
+  for (std::int64_t i = 1; i <= static_cast<std::int64_t>(12.0 * sigma); ++i) {
+    const double pair = 2.0 * std::exp(-0.5 * std::pow(static_cast<double>(i) / sigma, 2));
+    all += pair;
+    if (i > radius) outside += pair;
+  }
+  return outside / all;
+}
+
+TEST(GaussianTails, AreWhatTheCutTakesAway) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 50; ++i) {
+    const double sigma = std::uniform_real_distribution(2.0, 40.0)(random);
+    const auto radius = static_cast<std::int64_t>(sigma * std::uniform_real_distribution(1.0, 5.0)(random));
+    const double most_dropped = std::pow(10.0, std::uniform_real_distribution(-8.0, -3.0)(random));
+    SCOPED_TRACE("sigma " + std::to_string(sigma) + ", radius " + std::to_string(radius));
+    const GaussianTail tail = gaussian_tail({sigma, radius}, most_dropped);
+    EXPECT_LE(tail.dropped, most_dropped);
+    EXPECT_NEAR(tail.mass + tail.dropped, beyond(sigma, radius), 1e-12);
+    EXPECT_NEAR(total(tail.taps.weights), tail.mass, 1e-15);
+
+    const std::vector<double> cut =
+        axis_weights(Gaussian{.sigma = {sigma, sigma}, .radius = {{static_cast<std::int32_t>(radius), 0}}}, Axis::x, 0.0)->taps.weights;
+    const auto middle = static_cast<std::int64_t>(tail.taps.anchor);
+    for (std::int64_t k = -middle; k <= middle; ++k) {
+      const double weight = tail.taps.weights[static_cast<std::size_t>(k + middle)];
+      if (std::abs(k) <= radius) {
+        EXPECT_EQ(weight, 0.0) << k;
+      } else {  // it goes on as the cut one would
+        const double t = static_cast<double>(k) / sigma;
+        const double cut_middle = cut[cut.size() / 2] * (1.0 - tail.mass - tail.dropped);
+        EXPECT_NEAR(weight, cut_middle * std::exp(-0.5 * t * t), 1e-12) << k;
+      }
+    }
+  }
+}
+
+TEST(GaussianTails, OfEndlessGaussiansAreNothing) {
+  EXPECT_EQ(gaussian_tail({10.0, {}}, 1e-6).mass, 0.0);
+  EXPECT_EQ(gaussian_tail({10.0, 90}, 1e-6).mass, 0.0);
+  EXPECT_EQ(gaussian_tail({0.0, 0}, 1e-6).mass, 0.0);
+}
+
+}  // namespace
+}  // namespace mollify
