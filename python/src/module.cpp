@@ -32,6 +32,22 @@ constexpr const char* kMannerArguments =
     "nan: typing.Literal['propagate', 'skip'] = 'propagate', alpha: bool = False, srgb: bool = False, "
     "max_error: float | None = None, device: str | None = None, threads: int | None = None";
 
+/// What they mean, for the docstrings.
+constexpr const char* kMannerMeaning = R"(
+:param axes: The axes to blur; by default all but channel_axis. The others count images that are blurred by themselves.
+:param channel_axis: An axis that is not to be blurred.
+:param mode: What stands beyond the edges, for all axes or for each: nearest, reflect, mirror, wrap or constant, as SciPy means them.
+:param cval: The value beyond the edges with constant.
+:param nan: With skip, NaN counts as unknown, as elements do whose mask is 0.
+:param alpha: Whether the last of 2 or 4 channels is alpha that weighs the colours.
+:param srgb: Whether colours are blurred in linear light.
+:param max_error: How far a result may be from the exact one beyond rounding: in the array's numbers for integers, else relative.
+:param device: The name of a device, of those that devices() lists; by default the processor.
+:param threads: How many threads of the processor are used; by default all.)";
+constexpr const char* kArrayMeaning = R"(
+:param mask: How far each element is known, from 0 to 1; unknown ones are left out of the means.
+:param out: The array to write to, which may be the image; by default a new one of the image's kind.)";
+
 /// What is different from function to function. `Own` are its arguments beside the image and those that all have in common.
 template <class... Own>
 struct Function {
@@ -39,6 +55,7 @@ struct Function {
   Kernel (*kernel)(Own...);
   const char* arguments;  ///< the text of its own arguments for the stubs, up to a `*` that ends those without names
   const char* summary;
+  const char* meaning;  ///< of its own arguments, in a line each that begins with a new line
 };
 
 /// Defines function `name(image, ..., out=None)`, and the method `Blur.name(...)` that makes an object of the same arguments.
@@ -49,8 +66,10 @@ void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>&
       std::string("def ") + function.name + "(image: pymollify._types.ArrayT, " + function.arguments + ", " + kMannerArguments +
       ", mask: pymollify._types.Array | None = None, out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT";
   const std::string make = std::string("def ") + function.name + "(" + function.arguments + ", " + kMannerArguments + ") -> Blur";
-  const std::string make_summary =
-      std::string("Prepares ") + function.name + "() for many calls. It takes the same arguments, without image and out.";
+  const std::string call_doc =
+      std::string(function.summary) + "\n\n:param image: An array." + function.meaning + kMannerMeaning + kArrayMeaning;
+  const std::string make_doc =
+      std::string("Prepares ") + function.name + "() for many calls. It takes the same arguments, without image, mask and out.";
   module.def(
       function.name,
       [kernel](nb::handle image, Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval,
@@ -59,7 +78,7 @@ void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>&
         return apply({kernel(arguments...), manner_of({axes, channel_axis, mode, cval, nan, alpha, srgb, max_error, device, threads})},
                      image, mask, out);
       },
-      nb::sig(call.c_str()), function.summary, "image"_a, own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(),
+      nb::sig(call.c_str()), call_doc.c_str(), "image"_a, own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(),
       "mode"_a = "nearest", "cval"_a = 0.0, "nan"_a = "propagate", "alpha"_a = false, "srgb"_a = false, "max_error"_a = nb::none(),
       "device"_a = nb::none(), "threads"_a = nb::none(), "mask"_a = nb::none(), "out"_a = nb::none());
   blur.def_static(
@@ -68,7 +87,7 @@ void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>&
                nb::handle alpha, nb::handle srgb, nb::handle max_error, nb::handle device, nb::handle threads) {
         return Blur{{kernel(arguments...), manner_of({axes, channel_axis, mode, cval, nan, alpha, srgb, max_error, device, threads})}};
       },
-      nb::sig(make.c_str()), make_summary.c_str(), own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(), "mode"_a = "nearest",
+      nb::sig(make.c_str()), make_doc.c_str(), own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(), "mode"_a = "nearest",
       "cval"_a = 0.0, "nan"_a = "propagate", "alpha"_a = false, "srgb"_a = false, "max_error"_a = nb::none(), "device"_a = nb::none(),
       "threads"_a = nb::none());
 }
@@ -79,37 +98,52 @@ void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
   const std::string gaussian = std::string("sigma: ") + kPerAxis +
                                ", *, order: int | collections.abc.Sequence[int] = 0, truncate: float | None = None, radius: int | "
                                "collections.abc.Sequence[int] | None = None";
-  define(module, blur,
-         Function<handle, handle, handle, handle>{"gaussian", gaussian_of, gaussian.c_str(),
-                                                  "Blurs with the true Gaussian. sigma is in elements, one for all axes or one for each."},
-         "sigma"_a, nb::kw_only(), "order"_a = 0, "truncate"_a = nb::none(), "radius"_a = nb::none());
+  define(
+      module, blur,
+      Function<handle, handle, handle, handle>{"gaussian", gaussian_of, gaussian.c_str(), "Blurs with the true Gaussian.",
+                                               "\n:param sigma: The standard deviation in elements, for all axes or for each."
+                                               "\n:param order: 0, or 1 to 4 for that derivative, for all axes or for each."
+                                               "\n:param truncate: Where the Gaussian ends, in sigmas; by default where the error cannot "
+                                               "notice it.\n:param radius: Where it ends, in elements."},
+      "sigma"_a, nb::kw_only(), "order"_a = 0, "truncate"_a = nb::none(), "radius"_a = nb::none());
   const std::string unsharp =
       std::string("sigma: ") + kPerAxis +
       ", amount: float = 1.0, *, truncate: float | None = None, radius: int | collections.abc.Sequence[int] | None = None";
   define(module, blur,
-         Function<handle, handle, handle, handle>{"unsharp", unsharp_of, unsharp.c_str(),
-                                                  "Adds amount times what a Gaussian takes away from the image to the image."},
+         Function<handle, handle, handle, handle>{
+             "unsharp", unsharp_of, unsharp.c_str(), "Adds amount times what a Gaussian takes away from the image to the image.",
+             "\n:param sigma: The Gaussian's standard deviation in elements.\n:param amount: 0 changes "
+             "nothing.\n:param truncate: Where the Gaussian ends, in sigmas.\n:param radius: Where it ends, "
+             "in elements."},
          "sigma"_a, "amount"_a = 1.0, nb::kw_only(), "truncate"_a = nb::none(), "radius"_a = nb::none());
   const std::string box = std::string("radius: ") + kPerAxis +
                           " | None = None, *, size: int | collections.abc.Sequence[int] | None = None, "
                           "origin: int | collections.abc.Sequence[int] | None = None";
   define(module, blur,
          Function<handle, handle, handle>{"box", box_of, box.c_str(),
-                                          "The mean of a window around each element: of 2 * radius + 1 elements, or of size elements."},
+                                          "The mean of a window around each element: of 2 * radius + 1 elements, or of size elements.",
+                                          "\n:param radius: Elements on each side, which may be a fraction, for all axes or for each."
+                                          "\n:param size: Elements of the window, in place of radius."
+                                          "\n:param origin: How far the window is moved, as SciPy means it; goes with size."},
          "radius"_a = nb::none(), nb::kw_only(), "size"_a = nb::none(), "origin"_a = nb::none());
   const std::string tent = std::string("radius: ") + kPerAxis + ", *";
-  define(module, blur, Function<handle>{"tent", tent_of, tent.c_str(), "Blurs with weights that fall linearly: max(0, radius + 1 - |i|)."},
+  define(module, blur,
+         Function<handle>{"tent", tent_of, tent.c_str(), "Blurs with weights that fall linearly: max(0, radius + 1 - abs(i)).",
+                          "\n:param radius: Elements on each side, for all axes or for each."},
          "radius"_a, nb::kw_only());
   constexpr const char* kWeights =
       "weights: collections.abc.Sequence[float] | collections.abc.Sequence[collections.abc.Sequence[float]] | pymollify._types.Array, *, "
       "normalize: bool = False";
   define(
       module, blur,
-      Function<handle, handle>{"convolve", convolve_of, kWeights, "Convolves one axis with a list of weights, or two axes with a matrix."},
+      Function<handle, handle>{"convolve", convolve_of, kWeights, "Convolves one axis with a list of weights, or two axes with a matrix.",
+                               "\n:param weights: A list, or a matrix.\n:param normalize: Whether the weights are divided by their sum."},
       "weights"_a, nb::kw_only(), "normalize"_a = false);
   define(module, blur,
          Function<handle, handle>{"separable", separable_of, kWeights,
-                                  "Convolves each axis with a list of weights of its own, or all with the same."},
+                                  "Convolves each axis with a list of weights of its own, or all with the same.",
+                                  "\n:param weights: A list for all axes, or a list of lists."
+                                  "\n:param normalize: Whether the weights are divided by their sum."},
          "weights"_a, nb::kw_only(), "normalize"_a = false);
 }
 
