@@ -198,13 +198,15 @@ void define_windows(nb::module_& module) {
   using Source = std::tuple<nb::object, std::int64_t, std::int64_t>;
   nb::class_<Windows>(module, "Windows",
                       "Makes parts of the result for an image that is never in memory as a whole, with the bits of the whole. The shape is "
-                      "(rows, columns) or (rows, columns, channels).")
+                      "(rows, columns) or (rows, columns, channels). With a stride, the result has a pixel in the middle of each block of "
+                      "so many rows and columns.")
       .def(
           "__init__",
-          [](Windows* self, const Blur& blur, const std::vector<std::int64_t>& shape, const std::string& dtype) {
-            new (self) Windows(blur.request, shape, dtype);
+          [](Windows* self, const Blur& blur, const std::vector<std::int64_t>& shape, const std::string& dtype, std::int32_t stride) {
+            new (self) Windows(blur.request, shape, dtype, stride);
           },
-          "blur"_a, "shape"_a, "dtype"_a)
+          "blur"_a, "shape"_a, "dtype"_a, nb::kw_only(), "stride"_a = 1)
+      .def_prop_ro("shape", &Windows::shape, "Of the result.")
       .def(
           "source",
           [](const Windows& self, std::int64_t y, std::int64_t x, std::int64_t height, std::int64_t width) {

@@ -9,7 +9,7 @@ from sphinx.util.inventory import InventoryFile
 import pymollify as mollify
 
 SOURCES = Path(__file__).parent.parent / "docs"
-MODULES = ["pymollify", "pymollify.dask", "pymollify.zarr", *(f"pymollify.compat.{name}" for name in
+MODULES = ["pymollify", "pymollify.dask", "pymollify.zarr", "pymollify.ome", *(f"pymollify.compat.{name}" for name in
                                                              ("scipy", "cv2", "PIL", "skimage", "torchvision"))]
 
 
