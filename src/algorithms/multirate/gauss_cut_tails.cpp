@@ -106,6 +106,9 @@ class Parts {
     needs.halo = {halo_.x.before.pixels + halo_.x.after.pixels, halo_.y.before.pixels + halo_.y.after.pixels};
     needs.column_bytes = 4 * channels * static_cast<std::int64_t>(shape_.count) * cpu::kCutStripRows;
     needs.pixel_operations = channels * kPixelOperations * static_cast<double>(shape_.count);
+    // What all parts read again stays in the second cache.
+    constexpr std::int64_t kMostComponents = 2816;
+    needs.most_columns = std::max(kMostComponents / channels, 4 * needs.halo.x);
     pass_.size = {p_.dst.width, p_.dst.height};
     // What a tile's first rows take is paid for each part.
     TileNeeds tall = needs;

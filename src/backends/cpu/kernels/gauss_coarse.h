@@ -137,7 +137,7 @@ struct CoarseRowMaker {
         last(k.grid.first.y + tile.out.y + tile.out.height),
         begins(tile.rows_made() > 0 ? k.grid.first.y + tile.out.y + k.axis.y.support - 1 : first) {
     const std::int64_t channels = k.rows.source.channels;
-    for (std::int64_t i = 0; i < taps() * channels + kPadElements; ++i) {
+    for (std::int64_t i = 0; tile.rows_made() == 0 && i < taps() * channels + kPadElements; ++i) {
       s.weights[i] = i < taps() * channels ? k.axis.x.spline[static_cast<std::size_t>(i / channels)] : 0.0F;
     }
     const std::int64_t turns = s.slides ? 0 : begins - first;  // of the sums, one for each coarse row that began

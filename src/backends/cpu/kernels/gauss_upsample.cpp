@@ -80,9 +80,9 @@ struct Expansion {
   std::int64_t period;
   bool in_reach = true;  ///< every index lies within a vector
 
-  /// `has_weights`: they are in the scratch memory, of the rows above.
+  /// `goes_on`: the scratch memory holds it already, of the rows above.
   Expansion(const GaussExpandScratch& scratch, const DecimatedAxis& a, int c, std::int64_t first_phase, std::int64_t step_of_pixels,
-            bool has_weights)
+            bool goes_on)
       : s(scratch),
         axis(a),
         channels(c),
@@ -90,15 +90,17 @@ struct Expansion {
         step(step_of_pixels),
         lanes(static_cast<std::int64_t>(hn::Lanes(F32()))),
         period(scratch.pattern_lanes) {
-    in_reach = lanes <= kExpandLanes;
+    if (!goes_on) make_pattern();
+    in_reach = lanes <= kExpandLanes && std::all_of(s.indices, s.indices + period, [&](std::int32_t i) { return i >= 0 && i < lanes; });
+  }
+
+  void make_pattern() const {
     for (std::int64_t i = 0; i < period; ++i) {
       const std::int64_t pixel = phase + i / channels * step;
       const std::int64_t sample = pixel / axis.factor * channels;
       if (i % lanes == 0) s.bases[i / lanes] = sample;
-      const std::int64_t index = sample + i % channels - s.bases[i / lanes];
-      in_reach = in_reach && index >= 0 && index < lanes;
-      s.indices[i] = static_cast<std::int32_t>(index);
-      for (std::int64_t t = 0; t < axis.support && !has_weights; ++t) {
+      s.indices[i] = static_cast<std::int32_t>(sample + i % channels - s.bases[i / lanes]);
+      for (std::int64_t t = 0; t < axis.support; ++t) {
         weight_vectors(i)[t * lanes + i % lanes] = axis.expand_weight(pixel % axis.factor, t);
       }
     }
