@@ -127,7 +127,7 @@ Prepared make_box_any(const Plan& plan, const Pass& pass) {
     fold(k.y, k.fold_y, mode.y, folded_length(mode.y, plan.src.height, plan.spec.stride.y));
   }
   const auto kernel = integer ? box_any_i32 : pass.constants.at("wide_pixels") != 0 ? box_any_wide : box_any_f64;
-  return prepared(std::move(k), kernel);
+  return prepared(k, kernel);
 }
 
 /// Of an axis of a decimated Gaussian, whose pass has the taps of the grid's kernel and then those of the spline.
@@ -283,6 +283,7 @@ constexpr std::array kKernels = {
 
 std::vector<std::string> kernel_ids() {
   std::vector<std::string> ids;
+  ids.reserve(std::size(kKernels));
   for (const KernelRow& row : kKernels) ids.emplace_back(row.id);
   return ids;
 }

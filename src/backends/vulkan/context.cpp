@@ -53,8 +53,8 @@ bool is_usable(const InstanceFunctions& vk, VkPhysicalDevice physical) {
 
 /// One instance serves every device: making one costs tens of milliseconds.
 Result<std::shared_ptr<const Instance>> shared_instance() {
-  static const Result<std::shared_ptr<const Instance>> kInstance = Instance::create();
-  return kInstance;
+  static const Result<std::shared_ptr<const Instance>> instance = Instance::create();
+  return instance;
 }
 
 std::string version(std::uint32_t v) {
@@ -494,7 +494,7 @@ Status Context::wait(VkFence fence) const {
 
 std::vector<DeviceInfo> list_devices() {
   // Asked for again and again by whoever tries many plans.
-  static const std::vector<DeviceInfo> kDevices = [] {
+  static const std::vector<DeviceInfo> known = [] {
     std::vector<DeviceInfo> devices;
     const Result<std::shared_ptr<const Instance>> instance = shared_instance();
     if (!instance) return devices;
@@ -504,7 +504,7 @@ std::vector<DeviceInfo> list_devices() {
     }
     return devices;
   }();
-  return kDevices;
+  return known;
 }
 
 Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const DeviceOptions& options) {

@@ -81,6 +81,7 @@ namespace mollify::vulkan {
 
 #define MOLLIFY_VULKAN_MEMBER(function) PFN_vk##function function = nullptr;
 
+// NOLINTBEGIN(readability-identifier-naming): Vulkan's own names
 struct InstanceFunctions {
   PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
   MOLLIFY_VULKAN_INSTANCE_FUNCTIONS(MOLLIFY_VULKAN_MEMBER)
@@ -90,6 +91,7 @@ struct InstanceFunctions {
 struct DeviceFunctions {
   MOLLIFY_VULKAN_DEVICE_FUNCTIONS(MOLLIFY_VULKAN_MEMBER)
 };
+// NOLINTEND(readability-identifier-naming)
 
 #undef MOLLIFY_VULKAN_MEMBER
 

@@ -11,6 +11,8 @@ namespace mollify::vulkan {
 
 inline constexpr const char* kMatrixExtension = "VK_KHR_cooperative_matrix";
 
+// NOLINTBEGIN(readability-identifier-naming): Vulkan's own names
+
 /// VkPhysicalDeviceCooperativeMatrixFeaturesKHR.
 struct MatrixFeatures {
   static constexpr auto kType = static_cast<VkStructureType>(1000506000);
@@ -55,6 +57,8 @@ struct MatrixProperties {
   VkBool32 saturates = VK_FALSE;
   std::uint32_t scope = 0;
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 /// vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR.
 using GetMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice, std::uint32_t*, MatrixProperties*);
