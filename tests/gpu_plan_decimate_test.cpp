@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <string_view>
 
+#include "api/window_plans.h"
+#include "cases/random.h"
+#include "planner/window_plan.h"
 #include "vulkan_support.h"
 
 namespace mollify::test {
@@ -260,6 +264,35 @@ TEST(VulkanPlan, CellsOfOneChannelAreCheaperThanThoseOfFour) {
   const ImageDesc desc{4096, 4096, PixelFormat::r8};
   const DeviceInfo device = fake_h200();
   EXPECT_EQ(must(make_plan(spec_of(Gaussian{{10, 10}, {}, {}}), desc, desc, device)).algorithm.id, "gauss.decimate");
+}
+
+/// Where one axis is decimated and the other is not, the size of an image decides how the error is shared between them.
+TEST(VulkanPlan, WindowsHaveTheFitOfTheWhole) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  cases::Random random(seed);
+  const DeviceInfo devices[] = {fake_gpu(false), fake_gpu(true), fake_h200()};
+  int tried = 0;
+  while (tried < 1500 && !HasFailure()) {
+    const auto sigma = [&] { return std::exp2(random.uniform(0.0, random.one_in(2) ? 2.0 : 5.0)); };
+    BlurSpec spec = spec_of(Gaussian{{sigma(), sigma()}, {}, {}}, random.pick(border_modes()).mode);
+    if (random.one_in(2)) spec.accuracy.max_error = std::exp2(random.uniform(-14.0, -5.0));
+    const ImageDesc desc{random.between(100, 1500), random.between(100, 1500), random.pick(formats()).format};
+    const Result<Plan> whole = make_plan(spec, desc, desc, random.pick(devices), with("gauss.decimate"));
+    if (!whole) continue;
+    ++tried;
+    const Rect window{random.between(0, 50), random.between(0, 50), random.between(1, 50), random.between(1, 50)};
+    const WindowImage image = window_image(*whole, window);
+    spec.roi = image.region;
+    const ImageDesc part{static_cast<std::int32_t>(image.source.x.size()), static_cast<std::int32_t>(image.source.y.size()), desc.format};
+    const Result<Plan> made = make_window_plan(*whole, spec, part);
+    ASSERT_TRUE(made) << explain(*whole) << message_of(made);
+    ASSERT_EQ(made->passes.size(), whole->passes.size());
+    for (std::size_t i = 0; i < made->passes.size(); ++i) {
+      EXPECT_EQ(made->passes[i].taps.x.weights.size(), whole->passes[i].taps.x.weights.size()) << explain(*whole);
+      EXPECT_EQ(made->passes[i].taps.y.weights.size(), whole->passes[i].taps.y.weights.size()) << explain(*whole);
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Windows on a GPU give the bits of the whole.
 #include <algorithm>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,37 @@ INSTANTIATE_TEST_SUITE_P(VulkanWindows, EveryGpuAlgorithm,
                            std::ranges::replace(name, '.', '_');
                            return name;
                          });
+
+/// A box of floats, whose sums round by where strips and bands begin.
+struct FloatBox {
+  std::string_view algorithm;
+  std::string_view rest;
+};
+
+class EveryFormOfFloatBoxes : public testing::TestWithParam<FloatBox> {};
+
+TEST_P(EveryFormOfFloatBoxes, HasTheBitsOfTheWholeOnWindows) {
+  if (!gpu().info().gpu.small_storage) GTEST_SKIP() << "most forms are for buffers";
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  cases::Random random(seed);
+  for (const std::string_view content : {"", "/bad"}) {
+    cases::Case c = must(cases::parse_case(std::string(GetParam().algorithm) + "/" + std::string(GetParam().rest) + std::string(content)));
+    c.seed = seed;
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(expect_same_bits(c, c.algorithm, gpu(), random)) << cases::name(c);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    VulkanWindows, EveryFormOfFloatBoxes,
+    testing::Values(FloatBox{"box.any:form=column_sums,sums=f32,chunks=9", "501x397/rgba32f/box:radius=5x9/mirror/max_error=1e-4"},
+                    FloatBox{"box.any:form=column_sums,sums=f32x2,chunks=7", "501x397/r32f/box:radius=20.5x9.25/wrap"},
+                    FloatBox{"box.any:form=column_sums,sums=f32,chunks=9", "501x397/rg16f/box:radius=3x4/constant/stride=3@1x2@3"},
+                    FloatBox{"box.any:form=four_corner,chunks=25", "703x397/r32f/box:radius=90x31/reflect"},
+                    FloatBox{"box.any:form=four_corner,chunks=25", "703x397/rgba16f/box:radius=9x31/wrap"},
+                    FloatBox{"box.any:form=row_segments,chunks=11", "703x397/rgba16f/box:radius=9x12/clamp"},
+                    FloatBox{"box.any:form=row_segments,chunks=5,threads=64", "903x597/r32f/box:radius=20x90/mirror"},
+                    FloatBox{"box.any:form=subgroup,chunks=9", "501x397/rg32f/box:radius=3x12/reflect"}));
 
 TEST(VulkanWindows, NeedAWorkspaceOfTheirOwn) {
   const Executable executable = prepared_on(gpu(), "sep.fused");

@@ -112,10 +112,24 @@ TEST(SourceRegion, RefusesWhatIsNotInTheDestination) {
 }
 
 #ifdef MOLLIFY_VULKAN
-TEST(SourceRegion, PlansOfGpusHaveNoneWhereSumsOfFloatsAreDividedByHeight) {
-  const ImageDesc desc{100, 80, PixelFormat::r32f};
-  const Result<Plan> plan = make_plan(spec_of(Box::of_radius(9, 9)), desc, desc, fake_gpu(false), {AlgorithmChoice{"box.any", {}}});
-  ASSERT_TRUE(plan);
+TEST(SourceRegion, BeginsOnGpusWhereSumsOfFloatsDo) {
+  const ImageDesc desc{1000, 800, PixelFormat::r32f};
+  const AlgorithmChoice choice{"box.any", {{"form", "four_corner"}, {"chunks", "16"}}};
+  const Result<Plan> plan = make_plan(spec_of(Box::of_radius(9, 50)), desc, desc, fake_gpu(false), {choice});
+  ASSERT_TRUE(plan) << plan.error().message;
+  // Bands of 50 rows. The row before a window is read, too.
+  const std::vector<Rect> region = region_of(*plan, {0, 599, 1000, 1});
+  ASSERT_EQ(region.size(), 1U);
+  EXPECT_EQ(region[0].y, 450);
+  EXPECT_EQ(region_of(*plan, {0, 600, 1000, 1})[0].y, 500);
+}
+
+TEST(SourceRegion, PlansOfGpusHaveNoneThatReadThroughALinearSampler) {
+  const ImageDesc desc{100, 80, PixelFormat::rgba8};
+  BlurSpec spec = spec_of(Box::of_radius(9, 9));
+  spec.accuracy.max_error = 0.1;
+  const Result<Plan> plan = make_plan(spec, desc, desc, fake_gpu(false), {AlgorithmChoice{"box.sep_linear", {}}});
+  ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(plan->source_region({0, 0, 1, 1}).error().code, ErrorCode::unsupported);
 }
 #endif

@@ -23,6 +23,8 @@ struct Problem {
   double allowed_error;     ///< full-scale units, see Accuracy
   std::int32_t batch = 1;   ///< GPU: images that each dispatch is to make
   bool in_windows = false;  ///< GPU: images pass by in windows, so they may be larger than what one binding of a buffer sees
+  /// GPU: of the whole image, where the source is a part of it: what sizes of images decide is as there, so that sums round alike.
+  const Plan* whole = nullptr;
 };
 
 /// What a promise takes for granted of the pixels.

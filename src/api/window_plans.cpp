@@ -8,6 +8,7 @@
 #include "base/places.h"
 #include "base/source_region.h"
 #include "math/decimation.h"
+#include "planner/window_plan.h"
 
 namespace mollify {
 namespace {
@@ -119,9 +120,7 @@ Result<WindowPlans::Prepared> WindowPlans::prepare(const WindowImage& image) con
   BlurSpec spec = whole.spec;
   spec.roi = image.region;
   spec.stride = image.stride;
-  PlanOptions options;
-  options.algorithm = whole.algorithm;
-  Result<Plan> plan = make_plan(spec, src, destination_desc(spec, src, whole.dst.format), whole.device, options);
+  Result<Plan> plan = make_window_plan(whole, spec, src);
   if (!plan) return plan.error();
   if (Status s = take_weights(whole, *plan); !s) return s.error();
   Result<std::shared_ptr<const ExecutableImpl>> executable = whole_.prepare_window(*plan);

@@ -19,6 +19,7 @@
 #include "model/tuning.h"
 #include "mollify/build.h"
 #include "planner/former_names.h"
+#include "planner/window_plan.h"
 
 namespace mollify {
 namespace {
@@ -113,7 +114,7 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
 class WholeProblem {
  public:
   explicit WholeProblem(const Problem& p)
-      : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error, 1, p.in_windows} {
+      : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error, 1, p.in_windows, p.whole} {
     spec_.roi.reset();
     device_.threads = 1;
     // Images of a batch fill a device as rows of one image would; many more than fill it change nothing.
@@ -432,14 +433,15 @@ std::string to_string(const AlgorithmChoice& choice) {
   return text;
 }
 
-Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst, const DeviceInfo& device,
-                       const PlanOptions& options) {
-  if (Status s = validate(spec, src, dst); !s) return s.error();
+namespace {
+
+/// Of a problem whose options are those of `options.algorithm`.
+Result<Plan> solve(Problem problem, const PlanOptions& options) {
+  if (Status s = validate(problem.spec, problem.src, problem.dst); !s) return s.error();
   if (options.batch < 1) return Error{ErrorCode::invalid_argument, "a batch of " + std::to_string(options.batch) + " images", {}};
-  Problem problem{spec, src, dst, device, {}, allowed_error(spec.accuracy, dst.format), options.batch};
   // Rows were measured without a stride.
-  const bool is_measured = options.tuning == Tuning::measured && !has_stride(spec);
-  const TuningRows rows = is_measured ? TuningRows(spec, src, device) : TuningRows();
+  const bool is_measured = options.tuning == Tuning::measured && !has_stride(problem.spec);
+  const TuningRows rows = is_measured ? TuningRows(problem.spec, problem.src, problem.device) : TuningRows();
   const Algorithm* forced = nullptr;
   if (options.algorithm) {
     const Result<const Algorithm*> found = find_algorithm(options.algorithm->id);
@@ -453,6 +455,21 @@ Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDe
   if (whole || !may_exceed_bindings(problem)) return whole;
   problem.in_windows = true;
   return plan();
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst, const DeviceInfo& device,
+                       const PlanOptions& options) {
+  return solve({spec, src, dst, device, {}, allowed_error(spec.accuracy, dst.format), options.batch}, options);
+}
+
+Result<Plan> make_window_plan(const Plan& whole, const BlurSpec& spec, const ImageDesc& src) {
+  Problem problem{spec, src, destination_desc(spec, src, whole.dst.format), whole.device, {}, whole.allowed_error};
+  problem.whole = &whole;
+  PlanOptions options;
+  options.algorithm = whole.algorithm;
+  return solve(std::move(problem), options);
 }
 
 std::string explain(const Plan& plan) {

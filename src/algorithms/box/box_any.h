@@ -1,6 +1,8 @@
 // box.any has one form for CPUs and four for GPUs.
 #pragma once
 
+#include <optional>
+
 #include "algorithms/box/box_gpu.h"
 
 namespace mollify {
@@ -14,6 +16,12 @@ inline constexpr std::array<std::string_view, 4> kBoxAnySums = {"u16x2", "u32", 
 [[nodiscard]] constexpr bool is_integer(BoxAnySums sums) {
   return sums == BoxAnySums::u16x2 || sums == BoxAnySums::u32;
 }
+
+/// What a group makes in the plan of the whole image, where the source is a part of it: sums of floats round by where groups begin.
+[[nodiscard]] std::optional<PerAxis<std::int32_t>> tile_of_whole(const Problem& p, BoxAnySums sums);
+/// Tells a proposal which parts of the source have the bits of the whole: those that begin where blocks do in which sums are made anew.
+/// Sums of integers are exact, wherever they begin.
+void set_box_blocks(const PerAxis<BoxAxis>& box, BoxAnySums sums, PerAxis<std::int32_t> blocks, Proposal& out);
 
 /// Why these sums cannot hold windows, or nothing.
 [[nodiscard]] std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxAnySums sums);

@@ -139,6 +139,7 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
   form.chunks = *chunks;
   // In a step a lane slides along no more numbers than there are threads.
   form.chunk_rows = chunk_length(p, height, *chunks, form.rows_in_flight, {form.threads + 1, box.y.taps() / form.rows_in_flight});
+  if (const auto tile = tile_of_whole(p, form.sums)) form.chunk_rows = tile->y;
   return {};
 }
 
@@ -262,6 +263,7 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   out.seconds = std::max(filled, seconds_of_chunks(p, 0.0, form->chunk_rows + box->y.taps() / 2.0));
   out.moved_bytes = static_cast<std::int64_t>(work.bytes);
   out.passes.push_back(std::move(pass));
+  set_box_blocks(*box, form->sums, {form->strip(), form->chunk_rows}, out);
   if (!is_mended(p, *where)) {
     if (box_can_spoil(p)) out.assumption = kFinite;
     // Where there are fractions the pixels beyond both ends are weighed, some by nothing, and nothing times a NaN is one.

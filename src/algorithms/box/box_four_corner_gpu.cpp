@@ -145,13 +145,14 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   constexpr std::int32_t kHalfRows = 257;  // whose sums fit into half a word
   out.chunks = *chunks;
   if (sums == Sums::u16x2) out.chunks = std::max(out.chunks, (p.src.height + kHalfRows - 1) / kHalfRows);
+  const auto tile = tile_of_whole(p, sums);
   const auto set_height = [&] {
-    out.height = chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
+    out.height = tile ? tile->y : chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
     out.error = error_of(p, box, out);
   };
   set_height();
   constexpr std::int32_t kLeastRows = 8;
-  while (!is_given && !is_integer(sums) && out.error > p.allowed_error && out.height >= 2 * kLeastRows) {
+  while (!is_given && !tile && !is_integer(sums) && out.error > p.allowed_error && out.height >= 2 * kLeastRows) {
     out.chunks *= 2;
     set_height();
   }
@@ -347,6 +348,7 @@ Result<Proposal> propose_box_four_corner(const Problem& p) {
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);
   out->passes = {block_sums_pass(s), windows_pass(s), corners_pass(p, s)};
+  set_box_blocks(*box, form->sums, {run_of(s.x) * s.x.block, run_of(s.y) * s.y.block}, *out);
   if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;
 }

@@ -231,7 +231,8 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
     return refusal(std::to_string(out.threads) + " threads cannot share out " + std::to_string(out.rows_in_flight) + " rows of " +
                    std::string(info(p.src.format).name));
   }
-  out.strip = strip_of(p, out, box.x.whole());
+  const auto tile = tile_of_whole(p, out.sums);
+  out.strip = tile ? tile->x : strip_of(p, out, box.x.whole());
   if (out.strip <= 0) {
     return refusal("a window of " + std::to_string(box.x.whole()) + " columns reaches further than the " + std::to_string(out.reach()) +
                    " columns of a group");
@@ -241,7 +242,7 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
   const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, (p.src.height + height - 1) / height);
   if (!chunks) return chunks.error();
   out.chunks = *chunks;
-  out.height = chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
+  out.height = tile ? tile->y : chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
   out.error = error_of(p, box, out);
   return out;
 }
@@ -439,6 +440,7 @@ Result<Proposal> propose_box_row_segments(const Problem& p) {
   out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_block_sums ? source_bytes(p) : 0);
   if (form->has_block_sums) out->passes.push_back(block_sums_pass(p, s));
   out->passes.push_back(segments_pass(p, s));
+  set_box_blocks(*box, form->sums, {form->strip, form->height}, *out);
   if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;
 }

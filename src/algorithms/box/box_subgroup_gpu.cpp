@@ -111,7 +111,8 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, default_chunks(p, box, out));
   if (!chunks) return chunks.error();
   out.chunks = *chunks;
-  out.height = chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
+  const auto tile = tile_of_whole(p, sums);
+  out.height = tile ? tile->y : chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
   out.error = error_of(p, box, out);
   return out;
 }
@@ -189,6 +190,7 @@ Result<Proposal> propose_box_subgroup(const Problem& p) {
   const double threads = pixels * read / form->pixels_per_thread / form->height;
   out->seconds = std::max(device.launch_seconds + filled, seconds_of_chunks(p, threads, form->height + box->y.whole()));
   out->passes.push_back(pass_of(p, *box, *form));
+  set_box_blocks(*box, form->sums, {form->strip, form->height}, *out);
   if (Status mends = mend_box(p, *box, form->height, *out); !mends) return mends.error();
   return out;
 }

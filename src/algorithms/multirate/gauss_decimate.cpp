@@ -27,8 +27,6 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kDecimateKernel = "gauss_decimate";
-constexpr std::string_view kExpandKernel = "gauss_upsample";
-constexpr std::string_view kOnePassKernel = "gauss_one_pass";
 
 constexpr std::array kFactors = {2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
                                  80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
@@ -38,17 +36,13 @@ constexpr std::int64_t kMostReach = 7000;  // coarse samples of the grid, of whi
 constexpr std::array<std::string_view, 4> kFactorExamples = {"2", "5", "1x4", "8x3"};
 constexpr std::array<std::string_view, 4> kSupportExamples = {"3", "4", "6", "5x4"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
-constexpr std::string_view kOnePass = "1";
-constexpr std::string_view kTwoPasses = "2";
-constexpr std::array kPasses = {kOnePass, kTwoPasses};
 constexpr std::array<std::string_view, 3> kCoarseRows = {"2", "4", "8"};
 constexpr std::array<std::string_view, 3> kRowsOfStep = {"4", "8", "12"};
 constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
-constexpr int kLeastStrip = 4;  // times what strips share: below, they decimate too much twice
 constexpr std::array kOptions = {
     OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one coarse sample to the next: 1 to 1024, both axes or XxY", true},
     OptionInfo{"support", kSupportExamples, kCheapest, "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", true},
-    OptionInfo{"passes", kPasses, "1 where the grid is too large for the cache", "CPU: over the image"},
+    OptionInfo{"passes", kDecimatePasses, "1 where the grid is too large for the cache", "CPU: over the image"},
     OptionInfo{
         .name = "blur",
         .values = kGridBlurs,
@@ -145,8 +139,10 @@ double error_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   return colour_gain(p.spec) * distance + gain * rounding + colour_error(p.spec, Accumulator::f32);
 }
 
+/// Of the whole image: kernels that are folded into a part of it would be others.
 std::int64_t length_of(const Problem& p, Axis direction) {
-  return direction == Axis::x ? p.src.width : p.src.height;
+  const ImageDesc& image = p.whole != nullptr ? p.whole->src : p.src;
+  return direction == Axis::x ? image.width : image.height;
 }
 
 std::int64_t folded_length_of(const Problem& p, Axis direction) {
@@ -387,108 +383,6 @@ std::string both(const std::string& x, const std::string& y) {
   return x == y ? x : x + "x" + y;
 }
 
-/// The taps of the grid's kernel, then those of the spline.
-AxisTaps coarse_and_spline(const AxisPlan& axis) {
-  AxisTaps out = axis.coarse;
-  out.weights.insert(out.weights.end(), axis.spline.begin(), axis.spline.end());
-  return out;
-}
-
-}  // namespace
-
-cpu::ExpandShape expand_shape(const AxisPlan& axis, std::int64_t step) {
-  const std::vector<double>& taps = axis.coarse.weights;
-  return {axis.factor, axis.expanding_support(), static_cast<std::int64_t>(taps.size()), step, cpu::has_gap(taps)};
-}
-
-Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
-  const PerAxis<AxisPlaces> places = places_of(p.spec);
-  const PerAxis<std::int64_t> span{places.x.length(p.dst.width), places.y.length(p.dst.height)};
-  const CoarseRange columns = coarse_range(x, p.spec.border.mode.x, p.src.width, places.x.first, span.x);
-  const CoarseRange rows = coarse_range(y, p.spec.border.mode.y, p.src.height, places.y.first, span.y);
-  const int channels = info(p.src.format).channels;
-  const cpu::ExpandShape shape_x = expand_shape(x, places.x.step);
-  const cpu::ExpandShape shape_y = expand_shape(y, places.y.step);
-  // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
-  const std::int64_t sum_bytes = channels * 4 * (y.support() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
-  const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowGroup) / x.factor + y.support() + 1);
-  const double decimate_operations = static_cast<double>(channels) * (static_cast<double>(y.support()) + 6.0);  // a pixel
-  const double expand_operations = static_cast<double>(channels) * (2.0 * static_cast<double>(x.support()) + 6.0);
-
-  Pass pass;
-  pass.constants = {{"columns", columns.size}, {"rows", rows.size},    {"first_x", columns.first}, {"first_y", rows.first},
-                    {"factor_x", x.factor},    {"factor_y", y.factor}, {"support_x", x.support()}, {"support_y", y.support()}};
-  pass.taps = {coarse_and_spline(x), coarse_and_spline(y)};
-
-  // Tiles that make the coarse samples they need by themselves leave nothing for a second pass, but decimate again what neighbours
-  // share: they pay where the grid would go through memory, or where there is but one.
-  Pass one = pass;
-  one.kernel = kOnePassKernel;
-  one.size = {p.dst.width, p.dst.height};
-  TileNeeds needs;
-  needs.halo = {(shape_x.coarse_taps + 2 * x.support()) * x.factor / places.x.step,
-                (shape_y.coarse_taps + 2 * y.support()) * y.factor / places.y.step};
-  needs.column_bytes = std::max(places.x.step * sum_bytes, mix_bytes);  // they take turns
-  needs.pixel_operations = static_cast<double>(places.x.step * places.y.step) * decimate_operations + expand_operations;
-  one.tile = cpu_tile(p.device, one.size, needs);
-
-  const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
-  const bool is_whole = one.tile == one.size;
-  const bool is_worth_it = grid_bytes > p.device.llc_bytes / 2 && needs.halo.y * kLeastStrip <= one.tile.y;
-  const auto passes = p.options.find("passes");
-  const bool is_one = passes == p.options.end() ? is_whole || is_worth_it : passes->second == kOnePass;
-  out.options.emplace("passes", is_one ? kOnePass : kTwoPasses);
-  if (is_one) {
-    const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);
-    out.scratch_bytes = p.device.threads * scratch.bytes;
-    out.passes = {std::move(one)};
-  } else {
-    Pass decimate = pass;
-    decimate.kernel = kDecimateKernel;
-    decimate.destination = intermediate();
-    decimate.size = {static_cast<std::int32_t>(columns.size), static_cast<std::int32_t>(rows.size)};
-    needs = {};
-    needs.halo = {x.support() - 1, y.support() - 1};
-    needs.column_bytes = x.factor * sum_bytes;
-    needs.pixel_operations = x.factor * y.factor * decimate_operations;
-    decimate.tile = cpu_tile(p.device, decimate.size, needs);
-    const cpu::GaussDecimateScratch in(nullptr, decimate.tile.x, x.factor, x.support() * x.factor, {y.factor, y.support()}, channels);
-
-    Pass expand = std::move(one);
-    expand.kernel = kExpandKernel;
-    expand.source = intermediate();
-    needs = {};
-    constexpr std::int64_t kCheap = 4;  // a halo is rows of few coarse samples
-    needs.halo = {(shape_x.coarse_taps + x.support()) * x.factor / kCheap / places.x.step,
-                  (shape_y.coarse_taps + y.support()) * y.factor / kCheap / places.y.step};
-    needs.column_bytes = mix_bytes;
-    needs.pixel_operations = expand_operations;
-    expand.tile = cpu_tile(p.device, expand.size, needs);
-    const cpu::GaussExpandScratch back(nullptr, expand.tile.x, shape_x, shape_y, channels);
-
-    out.intermediate_bytes = grid_bytes;
-    out.scratch_bytes = out.intermediate_bytes + p.device.threads * std::max(in.bytes, back.bytes);
-    out.passes = {std::move(decimate), std::move(expand)};
-  }
-  out.moved_bytes = columns.size * x.factor * rows.size * y.factor * info(p.src.format).pixel_bytes() + 2 * out.intermediate_bytes +
-                    p.dst.payload_bytes();
-  // In multiply-adds a component, as measured: rows are decoded and encoded on the way, and across goes one row of coarse samples for
-  // `factor` of pixels, with shuffles. The blur of the grid has little to share between its outputs where taps are few.
-  constexpr double kDown = 0.5, kRow = 1.5;
-  constexpr double kAcross = 0.9, kShuffles = 3.0;
-  constexpr double kSample = 55.0, kTap = 1.3;
-  const auto support_x = static_cast<double>(x.support()), support_y = static_cast<double>(y.support());
-  const double pixels = static_cast<double>(columns.size * x.factor) * static_cast<double>(rows.size * y.factor) +
-                        static_cast<double>(p.dst.width) * p.dst.height;  // read and written
-  const double grid =
-      static_cast<double>(columns.size * rows.size) * (kSample + kTap * static_cast<double>(shape_x.coarse_taps + shape_y.coarse_taps));
-  const double operations = pixels * (kDown * (support_y + kRow) + kAcross * (support_x + kShuffles) / y.factor) + grid;
-  out.seconds = arithmetic_seconds(p.device, operations * channels) + copy_seconds(p.device, out.moved_bytes);
-  return out;
-}
-
-namespace {
-
 /// Both axes, and what they make together.
 struct Axes {
   AxisPlan x, y;
@@ -504,6 +398,43 @@ Axes shortened(const Problem& p, Axes axes, double gain) {
   axes.error = error_of(p, axes.x, axes.y);
   axes.cost = axes.x.cost + axes.y.cost;
   return axes;
+}
+
+/// The cheapest axes within the error.
+Axes best_axes(const Problem& p, const PerAxis<AxisKernel>& kernel, const PerAxis<Wish>& wish) {
+  const double gain = colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);  // of a distance
+  Axes best;
+  for (const double rounding_share : {0.03, 0.15, 0.4, 0.6, 0.8}) {  // of the error; the rest is for both axes
+    const double budget = p.allowed_error * (1.0 - rounding_share) / gain;
+    best = {};
+    for (const double share : {0.5, 0.2, 0.8}) {  // of x; what it does not need is left to y
+      Axes axes;
+      axes.x = plan_axis(p, kernel.x, Axis::x, wish.x, share * budget);
+      axes.y = plan_axis(p, kernel.y, Axis::y, wish.y, budget - axes.x.l1_distance);
+      axes = shortened(p, std::move(axes), gain);
+      if (best.cost == 0.0 || axes.cost < best.cost) best = std::move(axes);
+    }
+    if (best.error <= p.allowed_error) break;
+  }
+  return best;
+}
+
+/// Whether an axis is decimated as that of the whole image is, whose factor and support are asked for.
+bool is_as_in_whole(const AxisPlan& axis, const Wish& wish, const Halo& whole) {
+  // Matrices make blocks of more coarse samples, and read as many pixels more.
+  const auto reach = [](const Halo& halo) { return halo.after.pixels - halo.after.block; };
+  return axis.factor == wish.factor && axis.support() == wish.support && reach(axis.halo()) == reach(whole);
+}
+
+/// Of a part of an image, as the plan of the whole has them. That names the factor and the support that came out, not what its search was
+/// asked for, by which fits differ in their last taps.
+Result<Axes> axes_of_whole(const Problem& p, const PerAxis<AxisKernel>& kernel, const PerAxis<Wish>& found) {
+  const PerAxis<Wish> only_support{{{}, found.x.support}, {{}, found.y.support}};
+  for (const PerAxis<Wish>& asked : {found, PerAxis<Wish>{}, only_support}) {
+    Axes axes = best_axes(p, kernel, asked);
+    if (is_as_in_whole(axes.x, found.x, p.whole->halo->x) && is_as_in_whole(axes.y, found.y, p.whole->halo->y)) return axes;
+  }
+  return refusal("it would blur a window of this size otherwise than the whole: make another");
 }
 
 Result<Proposal> propose(const Problem& p) {
@@ -538,32 +469,22 @@ Result<Proposal> propose(const Problem& p) {
   const auto wish = [&](Axis axis) {
     return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt, *support ? std::optional(on(**support, axis)) : std::nullopt};
   };
-  const double gain = colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);  // of a distance
-  Axes best;
-  for (const double rounding_share : {0.03, 0.15, 0.4, 0.6, 0.8}) {  // of the error; the rest is for both axes
-    const double budget = p.allowed_error * (1.0 - rounding_share) / gain;
-    best = {};
-    for (const double share : {0.5, 0.2, 0.8}) {  // of x; what it does not need is left to y
-      Axes axes;
-      axes.x = plan_axis(p, *of_x, Axis::x, wish(Axis::x), share * budget);
-      axes.y = plan_axis(p, *of_y, Axis::y, wish(Axis::y), budget - axes.x.l1_distance);
-      axes = shortened(p, std::move(axes), gain);
-      if (best.cost == 0.0 || axes.cost < best.cost) best = std::move(axes);
-    }
-    if (best.error <= p.allowed_error) break;
-  }
-  const AxisPlan& x = best.x;
-  const AxisPlan& y = best.y;
+  const PerAxis<AxisKernel> kernels{*of_x, *of_y};
+  const PerAxis<Wish> wishes{wish(Axis::x), wish(Axis::y)};
+  const Result<Axes> best = p.whole != nullptr ? axes_of_whole(p, kernels, wishes) : best_axes(p, kernels, wishes);
+  if (!best) return best.error();
+  const AxisPlan& x = best->x;
+  const AxisPlan& y = best->y;
   if (is_cpu && std::max(x.expanding_support(), y.expanding_support()) > cpu::kMaxSupport) {
     return refusal("between pixels a pixel is made of one coarse sample more, so " + std::to_string(cpu::kMaxSupport - 1) +
                    " are the most");
   }
-  if (!std::isfinite(best.error)) return refusal("so many coarse samples of so many pixels reach further than 7 sigma");
+  if (!std::isfinite(best->error)) return refusal("so many coarse samples of so many pixels reach further than 7 sigma");
   if (x.factor == 1 && y.factor == 1) {
     return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) + " cannot be decimated within the error");
   }
   Proposal out;
-  out.error = best.error;
+  out.error = best->error;
   out.reach = reach_on_both_sides(x.reach(), y.reach());
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
                  {"support", both(std::to_string(x.support()), std::to_string(y.support()))}};

@@ -1,7 +1,9 @@
 // What gauss.decimate for CPUs and for GPUs share: how an axis is decimated.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/common/propose.h"
@@ -51,6 +53,9 @@ struct CoarseRange {
 [[nodiscard]] AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget);
 /// What rounding adds to the error.
 [[nodiscard]] double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y);
+
+/// Over the image, of CPUs.
+inline constexpr std::array<std::string_view, 2> kDecimatePasses = {"1", "2"};
 
 /// What divides the scratch memory of an axis whose outputs lie `step` pixels apart.
 [[nodiscard]] cpu::ExpandShape expand_shape(const AxisPlan& axis, std::int64_t step);

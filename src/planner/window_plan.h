@@ -1,0 +1,12 @@
+// Plans of windows, for backends whose kernels know only images.
+#pragma once
+
+#include "mollify/plan.h"
+
+namespace mollify {
+
+/// The plan of a window of `whole` as a blur by `spec` of an image `src`, which is a part of the whole source. It has the algorithm and the
+/// options of the whole, and what these leave to the size of an image is as in the whole.
+[[nodiscard]] Result<Plan> make_window_plan(const Plan& whole, const BlurSpec& spec, const ImageDesc& src);
+
+}  // namespace mollify
