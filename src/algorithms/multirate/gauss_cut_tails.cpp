@@ -121,9 +121,12 @@ class Parts {
     out.halo = halo_;
     out.moved_bytes = moved_bytes(p_, pass_.tile, needs.halo);
     out.scratch_bytes = p_.device.threads * cpu::GaussCutTailsScratch(nullptr, pass_.tile.x, shape_, channels).bytes;
-    const double overlap = 1.0 + static_cast<double>(needs.halo.y) / pass_.tile.y;
-    constexpr double kTogether = 0.9;  // parts find in the cache what others read, as measured
-    out.seconds = kTogether * seconds_ * overlap;
+    // What tiles make beside their own pixels. There is less beyond an image than beside a tile.
+    const auto overlap = [&](Axis axis) {
+      const std::int32_t tile = on(pass_.tile, axis);
+      return tile < on(pass_.size, axis) ? 1.0 + static_cast<double>(on(needs.halo, axis)) / tile : 1.0;
+    };
+    out.seconds = seconds_ * overlap(Axis::x) * overlap(Axis::y);
     out.passes.push_back(std::move(pass_));
     return out;
   }
