@@ -12,9 +12,11 @@ import pymollify as mollify
 
 # Says when the call begins, and what came of it after how many seconds.
 PROGRAM = """
-import sys, time
+import signal, time
 import numpy as np
 import pymollify as mollify
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
 def report(call):
     print("begins", flush=True)
