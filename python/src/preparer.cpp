@@ -90,11 +90,12 @@ bool lie_apart(const ImageLayout& layout, std::ptrdiff_t RunAxis::*stride, std::
 /// As Prepared::Run has it. Few kernels compute anything twice where windows side by side meet, which those above each other do.
 std::int32_t window_columns(const Plan& plan) {
   constexpr double kMostSeconds = 0.25;
-  constexpr std::int32_t kLeastColumns = 256;  // of a thread
+  constexpr std::int32_t kLeastColumns = 64, kLeastOfSeveral = 256;  // of a thread; several share a window by columns
   const bool has_windows = plan.halo && plan.overlap == Overlap::none && plan.device.backend == Backend::cpu;
   if (plan.predicted_seconds < kMostSeconds || !has_windows) return 0;
   const auto columns = static_cast<std::int32_t>(plan.dst.width * kMostSeconds / plan.predicted_seconds);
-  return std::min(std::max(columns, kLeastColumns * plan.device.threads), plan.dst.width);
+  const std::int32_t threads = plan.device.threads;
+  return std::min(std::max(columns, threads == 1 ? kLeastColumns : kLeastOfSeveral * threads), plan.dst.width);
 }
 
 }  // namespace

@@ -30,12 +30,13 @@ def report(call):
     assert np.isfinite(mollify.gaussian(small, 1.0)).all()
 
 """
+# Each takes ten seconds or more on an idle processor.
 LONG_CALLS = {
-    "weights of float32": "x = np.ones((6000, 6000), np.float32); report(lambda: mollify.gaussian(x, 250.0, radius=400, threads=1))",
-    "sums in float64": "x = np.ones((3000, 3000)); report(lambda: mollify.gaussian(x, 300.0, radius=900, threads=1))",
-    "many images": "x = np.ones((12000, 96, 96), np.float32); "
+    "weights of float32": "x = np.ones((8000, 8000), np.float32); report(lambda: mollify.gaussian(x, 500.0, radius=800, threads=1))",
+    "sums in float64": "x = np.ones((5000, 5000)); report(lambda: mollify.gaussian(x, 500.0, radius=1500, threads=1))",
+    "many images": "x = np.ones((30000, 96, 96), np.uint8); "
                    "report(lambda: mollify.gaussian(x, 60.0, radius=90, axes=(1, 2), max_error=0, threads=1))",
-    "with a mask": "x = np.ones((5000, 5000), np.float32); report(lambda: mollify.gaussian(x, 250.0, radius=400, mask=x > 0, threads=1))",
+    "with a mask": "x = np.ones((6000, 6000), np.float32); report(lambda: mollify.gaussian(x, 500.0, radius=800, mask=x > 0, threads=1))",
 }
 
 
@@ -49,7 +50,7 @@ def test_an_interrupt_ends_a_long_call(call):
         what, seconds = child.stdout.readline().rsplit(" ", 1)
         waited = time.monotonic() - signalled
         assert child.wait() == 0
-    assert what == "interrupted" and float(seconds) > 0.4 and waited < 2.0, (seconds, waited)
+    assert what == "interrupted" and float(seconds) > 0.4 and waited < 10.0, (seconds, waited)
 
 
 def test_a_handler_that_does_not_raise_runs_meanwhile_and_changes_nothing():
