@@ -280,11 +280,11 @@ void Prepared::run_image(Run& run, const ConstImageView& src, const ImageView& d
   if (run.window_columns == 0) return check(run.executable->run(src, dst, *run.workspace));
   const ConstWindow whole{src, 0, 0};
   const std::int64_t pixel_bytes = info(dst.desc.format).pixel_bytes();
-  for (std::int32_t x = 0; x < dst.desc.width && !is_stopped(stop); x += run.window_columns) {
+  for (std::int64_t x = 0; x < dst.desc.width && !is_stopped(stop); x += run.window_columns) {  // which may go beyond 2^31
     ImageView part = dst;
-    part.desc.width = std::min(run.window_columns, dst.desc.width - x);
+    part.desc.width = static_cast<std::int32_t>(std::min<std::int64_t>(run.window_columns, dst.desc.width - x));
     part.data = static_cast<std::byte*>(dst.data) + x * pixel_bytes;
-    const Status done = run.executable->run({&whole, 1}, {part, x, 0}, *run.workspace, {.stop = stop});
+    const Status done = run.executable->run({&whole, 1}, {part, static_cast<std::int32_t>(x), 0}, *run.workspace, {.stop = stop});
     if (!is_stopped(stop)) check(done);
   }
 }
