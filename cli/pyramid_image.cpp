@@ -66,7 +66,7 @@ Centres centres_of(std::int32_t first, std::int32_t blocks, std::int32_t block, 
 }
 
 std::int32_t stride_of(const PyramidStep& step) {
-  return std::min(1 << step.halvings, Stride::max_step);
+  return std::min(1 << step.halvings, Stride::kMaxStep);
 }
 
 BlurRequest request_of(const PyramidStep& step) {

@@ -29,7 +29,7 @@ namespace mollify {
 /// Frees the plans and the scratch memory that blur() keeps and that no call is using.
 void clear_blur_cache();
 
-/// The version of the library that runs, as major, minor and patch: "0.1.0".
+/// The version of the library that runs, as major, minor and patch: "0.2.0".
 [[nodiscard]] std::string_view version();
 
 }  // namespace mollify

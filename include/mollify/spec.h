@@ -160,9 +160,9 @@ enum class TransferFunction : std::uint8_t {
 /// half pixels; a radius lets it have taps up to half a pixel beyond that radius, and a sigma of 0 makes it the mean of two pixels. A box
 /// weighs a pixel by the part of it that lies in the window. Taps and matrices have no weights between pixels, so their phases are even.
 struct Stride {
-  std::int32_t step = 1;                        ///< Source pixels from one destination pixel to the next, 1 to max_step.
+  std::int32_t step = 1;                        ///< Source pixels from one destination pixel to the next, 1 to kMaxStep.
   std::int32_t phase_halves = 0;                ///< Half pixels from the first pixel of the source to the first centre, 0 to 2 * step - 1.
-  static constexpr std::int32_t max_step = 16;  ///< The largest step.
+  static constexpr std::int32_t kMaxStep = 16;  ///< The largest step.
   /// Each destination pixel is centred on its block of `step` pixels.
   static constexpr Stride of_blocks(std::int32_t step) { return {step, step - 1}; }
   bool operator==(const Stride&) const = default;

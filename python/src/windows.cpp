@@ -42,8 +42,8 @@ T value_of(Result<T> result) {
 
 /// The same blur, of which only the pixels in the middle of blocks are made.
 Executable with_stride(const Plan& plan, std::int32_t stride, const Manner& manner) {
-  if (plan.src.width != plan.dst.width || stride < 1 || stride > Stride::max_step) {
-    refuse("stride: 1 to " + std::to_string(Stride::max_step) + " is needed, not " + std::to_string(stride));
+  if (plan.src.width != plan.dst.width || stride < 1 || stride > Stride::kMaxStep) {
+    refuse("stride: 1 to " + std::to_string(Stride::kMaxStep) + " is needed, not " + std::to_string(stride));
   }
   BlurSpec spec = plan.spec;
   spec.stride = {Stride::of_blocks(stride), Stride::of_blocks(stride)};

@@ -146,8 +146,8 @@ Status check_roi(const Rect& roi, const ImageDesc& src) {
 
 Status check_stride(const BlurSpec& spec) {
   for (const Stride& stride : {spec.stride.x, spec.stride.y}) {
-    if (stride.step < 1 || stride.step > Stride::max_step) {
-      return invalid("a stride takes steps of 1 to " + std::to_string(Stride::max_step) + " pixels, not " + std::to_string(stride.step));
+    if (stride.step < 1 || stride.step > Stride::kMaxStep) {
+      return invalid("a stride takes steps of 1 to " + std::to_string(Stride::kMaxStep) + " pixels, not " + std::to_string(stride.step));
     }
     const std::int32_t last = 2 * stride.step - 1;
     if (stride.phase_halves < 0 || stride.phase_halves > last) {

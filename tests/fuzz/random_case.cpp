@@ -76,7 +76,7 @@ Rect random_region(Random& random, const ImageDesc& src) {
 PerAxis<Stride> random_stride(Random& random, const KernelSpec& kernel) {
   const bool has_formula = !std::holds_alternative<Taps>(kernel) && !std::holds_alternative<Matrix>(kernel);
   const auto axis = [&] {
-    const std::int32_t step = random.one_in(2) ? random.between(1, 3) : random.between(2, Stride::max_step);
+    const std::int32_t step = random.one_in(2) ? random.between(1, 3) : random.between(2, Stride::kMaxStep);
     const std::int32_t phase = random.one_in(2) ? step - 1 : random.between(0, 2 * step - 1);
     return Stride{step, has_formula ? phase : phase / 2 * 2};
   };

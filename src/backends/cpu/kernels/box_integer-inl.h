@@ -137,8 +137,8 @@ class IntegerSums {
   HWY_NOINLINE void step_apart(std::int64_t y, std::int64_t apart) const {
     const std::int64_t enters = y - apart + 1 + columns_.box.y.after;
     const std::int64_t leaves = y - apart - columns_.box.y.before;
-    const S* in[kBoxRows * Stride::max_step];
-    const S* out[kBoxRows * Stride::max_step];
+    const S* in[kBoxRows * Stride::kMaxStep];
+    const S* out[kBoxRows * Stride::kMaxStep];
     for (std::int64_t r = 0; r < kBoxRows * apart; ++r) {
       in[r] = components(enters + r);
       out[r] = components(leaves + r);
