@@ -31,9 +31,7 @@ TEST(VulkanPlan, BoxesSumInTheNarrowestThatHolds) {
                             Expected{rgba8, 63, 129, "row_segments", "u32"},   Expected{rgb8, 64, 9, "row_segments", "u16x2"},
                             Expected{rg8, 127, 9, "row_segments", "u16x2"},    Expected{r8, 9, 9, "row_segments", "u32"},
                             Expected{rgba16, 63, 128, "row_segments", "u32"},  Expected{rg16, 64, 200, "row_segments", "u32"},
-                            Expected{rgba16f, 9, 9, "row_segments", "f32"},    Expected{r8, 9, 9, "subgroup", "u32"},
-                            Expected{rgba8, 1, 9, "subgroup", "u16x2"},        Expected{rgba8, 2, 129, "subgroup", "u32"},
-                            Expected{rgba16f, 2, 2, "subgroup", "f32"}}) {
+                            Expected{rgba16f, 9, 9, "row_segments", "f32"}}) {
     const ImageDesc desc{4096, 4096, e.format};
     const std::string algorithm = "box.any:form=" + std::string(e.form);
     const Result<Plan> plan = make_plan(spec_of(Box::of_radius(e.radius_x, e.radius_y)), desc, desc, fake_gpu(false), with(algorithm));
@@ -121,29 +119,15 @@ TEST(VulkanPlan, BoxesBySegmentsSayWhatTheyCannotDo) {
   EXPECT_EQ(planned("", spec_of(box), bytes, bytes, device), cannot + "the vulkan backend has no kernel box_row_segments");
 }
 
-TEST(VulkanPlan, BoxesByLanesSayWhatTheyCannotDo) {
-  DeviceInfo device = fake_gpu(false);
-  device.gpu.subgroup_size = 32;
-  const auto error = [&](std::string_view options, PixelFormat format, const Box& box) {
-    const ImageDesc desc{4096, 4096, format};
-    return message_of(make_plan(spec_of(box), desc, desc, device, with("box.any:form=subgroup" + std::string(options))));
-  };
-  const std::string cannot = "box.any cannot do this: ";
-  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(63, 63)), "no error");
-  EXPECT_EQ(error(",sums=u16x2", PixelFormat::rgba8, Box::of_radius(64, 9)),
-            cannot + "sums of 129 columns or 19 rows would not fit into 16 bits");
-  EXPECT_EQ(error(",pixels_per_thread=4", PixelFormat::rgba8, Box::of_radius(62, 9)),
-            cannot + "a window of 125 columns reaches further than the lanes of a subgroup");
-  EXPECT_EQ(error(",pixels_per_thread=4", PixelFormat::rgba8, Box::of_radius(60, 9)), "no error");
-  EXPECT_EQ(error("", PixelFormat::rgba16f, Box::of_radius(1, 1)), "no error") << "bands may be low";
-  EXPECT_EQ(error(",pixels_per_thread=2", PixelFormat::r8, Box::of_radius(2, 9)), cannot + "spans of 2 r8 are no whole words of 32 bits");
-  EXPECT_EQ(error("", PixelFormat::rgba8, Box::of_radius(9, 2.5)), cannot + "the form subgroup is for windows of whole pixels");
-  EXPECT_EQ(error(",storage=image", PixelFormat::rgba8, Box::of_radius(9, 9)), cannot + "the form subgroup reads pixels from buffers only");
+TEST(VulkanPlan, OnlyRowsOfSegmentsTakePixelsPerThread) {
   const ImageDesc desc{640, 480, PixelFormat::rgba8};
-  for (const char* form : {"four_corner", "column_sums"}) {
-    EXPECT_EQ(message_of(make_plan(spec_of(Box::of_radius(9, 9)), desc, desc, device,
-                                   with("box.any:pixels_per_thread=4,form=" + std::string(form)))),
-              cannot + "the option pixels_per_thread is for the forms subgroup and row_segments");
+  const auto error = [&](std::string_view form) {
+    return message_of(
+        make_plan(spec_of(Box::of_radius(9, 9)), desc, desc, fake_gpu(false), with("box.any:pixels_per_thread=4" + std::string(form))));
+  };
+  EXPECT_EQ(error(""), "no error");
+  for (const char* form : {",form=four_corner", ",form=column_sums"}) {
+    EXPECT_EQ(error(form), "box.any cannot do this: the option pixels_per_thread is for the form row_segments");
   }
 }
 
@@ -246,8 +230,7 @@ TEST(VulkanPlan, WalksOfBoxesAreAsManyAsRunAtOnce) {
   };
   using enum PixelFormat;
   for (const Expected& e :
-       {Expected{"box.any:form=subgroup", rgba8, 4, 1024, 1}, Expected{"box.any:form=subgroup", rgba8, 16, 1024, 1},
-        Expected{"box.any:form=row_segments", rgba8, 16, 512, 1}, Expected{"box.any:form=row_segments", rgba8, 64, 384, 1},
+       {Expected{"box.any:form=row_segments", rgba8, 16, 512, 1}, Expected{"box.any:form=row_segments", rgba8, 64, 384, 1},
         Expected{"box.any:form=row_segments", rgba8, 128, 512, 1}, Expected{"box.any:form=row_segments", rgba16f, 16, 256, 1},
         Expected{"box.any:form=row_segments", r8, 16, 768, 1}, Expected{"box.any:form=row_segments", r8, 32, 768, 1},
         Expected{"box.any:form=row_segments", r8, 128, 768, 1}, Expected{"box.any:form=four_corner", rgba8, 128, 768, 1},
@@ -321,7 +304,7 @@ TEST(VulkanPlan, BoxesRefuseSumsThatDoNotHoldThem) {
   EXPECT_EQ(error("box.any:accumulator=f64", PixelFormat::rgba8, Box::of_radius(1, 1)),
             cannot + "option accumulator is not for the vulkan backend");
   EXPECT_EQ(error("box.any:form=column_sums,pixels_per_thread=4", PixelFormat::r8, Box::of_radius(1, 1)),
-            cannot + "the option pixels_per_thread is for the forms subgroup and row_segments");
+            cannot + "the option pixels_per_thread is for the form row_segments");
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ std::vector<Way> ways_on_buffers() {
   std::vector<Way> ways;
   for (const AlgorithmInfo& algorithm : algorithms()) ways.push_back({std::string(algorithm.id) + ":storage=buffer"});
   for (const char* form : {"box.any:form=column_sums,sums=u32", "box.any:form=column_sums,sums=f32", "box.any:form=four_corner",
-                           "box.any:form=four_corner,sums=f32", "box.any:form=subgroup", "sep.fused:exchange=shuffle",
+                           "box.any:form=four_corner,sums=f32", "box.any:form=row_segments", "sep.fused:exchange=shuffle",
                            "sep.fused:math=half", "gauss.decimate:read_pixels=4,write_pixels=4", "gauss.decimate:blur=tiles",
                            "gauss.decimate:blur=slide", "gauss.decimate:blur=upsample", "gauss.decimate:blur=strips"}) {
     ways.push_back({form});

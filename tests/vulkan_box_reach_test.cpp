@@ -31,7 +31,6 @@ std::vector<Way> ways() {
           {"box.any:form=four_corner", Box::of_radius(9, 12), rgba32f},
           {"box.any:form=four_corner,chunks=25", Box::of_radius(70, 31)},
           {"box.any:form=four_corner", Box::of_radius(30, 20), rgb16f},
-          {"box.any:form=subgroup,pixels_per_thread=4,chunks=7", Box::of_radius(3, 4)},
           {"box.running", Box::of_radius(5, 5)},
           {"box.scan", Box::of_radius(5, 5), rgba32f},
           {"box.sep", Box::of_radius(5, 5), rgba16f},

@@ -28,10 +28,7 @@ TEST(Vulkan, WindowsOfARegionBeginWhereThoseOfTheWholeDo) {
         Way{"box.any:form=row_segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgb8},
         Way{"box.any:form=row_segments", Box::of_radius(31, 60), PixelFormat::rg16},
         Way{"box.any:form=row_segments,threads=64,pixels_per_thread=2,rows_in_flight=2", Box::of_radius(31, 60), PixelFormat::rg16f},
-        Way{"box.any:form=row_segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgba16f},
-        Way{"box.any:form=subgroup,pixels_per_thread=4,chunks=7", Box::of_radius(9, 12)},
-        Way{"box.any:form=subgroup,pixels_per_thread=3", Box::of_radius(2, 1), PixelFormat::rgba32f},
-        Way{"box.any:form=subgroup,pixels_per_thread=8,rows_in_flight=2", Box::of_radius(11, 60), PixelFormat::rg8}}) {
+        Way{"box.any:form=row_segments,threads=64", Box::of_radius(31, 90), PixelFormat::rgba16f}}) {
     const ImageDesc desc{300, 200, format};
     Pixels src = Pixels::random(desc);
     for (std::int32_t i = 0; i < desc.width * desc.height; i += 371) src.set(i % desc.width, i / desc.width, 0, 1e7);
@@ -54,8 +51,7 @@ TEST(Vulkan, MeansOfLargeFloatsAreFinite) {
   };
   for (const auto& [algorithm, box] :
        {Way{"box.any:form=column_sums", Box::of_radius(9, 9)}, Way{"box.any:form=four_corner", Box::of_radius(9, 9)},
-        Way{"box.any:form=row_segments", Box::of_radius(9, 9)}, Way{"box.any:form=row_segments", Box::of_radius(9, 200)},
-        Way{"box.any:form=subgroup,pixels_per_thread=4", Box::of_radius(2, 2)}}) {
+        Way{"box.any:form=row_segments", Box::of_radius(9, 9)}, Way{"box.any:form=row_segments", Box::of_radius(9, 200)}}) {
     for (const PixelFormat format : {PixelFormat::r32f, PixelFormat::rgba32f}) {
       const ImageDesc desc{80, 64, format};
       BlurSpec spec = spec_of(box, BorderMode::clamp);
@@ -87,8 +83,7 @@ TEST(Vulkan, WalksDownTallImagesEnd) {
        {"sep.fused:chunks=1/8x100000/r8/gaussian:sigma=1/clamp", "sep.fused:exchange=shuffle,chunks=1/8x100000/r8/gaussian:sigma=1/clamp",
         "sep.inline_sliding:chunks=1/8x70000/r8/gaussian:sigma=1/clamp", "box.any:form=column_sums,chunks=1/8x100000/r8/box:radius=3/clamp",
         "box.any:form=four_corner,chunks=1/8x100000/r8/box:radius=3/clamp",
-        "box.any:form=row_segments,chunks=1/8x100000/r8/box:radius=3/clamp",
-        "box.any:form=subgroup,chunks=1/8x100000/r8/box:radius=3/clamp"}) {
+        "box.any:form=row_segments,chunks=1/8x100000/r8/box:radius=3/clamp"}) {
     expect_pass(must(cases::parse_case(name)), gpu());
   }
 }
@@ -115,10 +110,6 @@ TEST(Vulkan, BoxesOverWhiteAreWhite) {
                              White{"box.any:form=row_segments,chunks=1", PixelFormat::rgba8, 63, 300, 514},
                              White{"box.any:form=row_segments", PixelFormat::r16, 127, 128},
                              White{"box.any:form=row_segments,sums=u32", PixelFormat::rgba16, 100, 128},
-                             White{"box.any:form=subgroup,pixels_per_thread=16", PixelFormat::rg8, 48, 128},
-                             White{"box.any:form=subgroup,pixels_per_thread=8", PixelFormat::rgb8, 8, 7},  // 17x15: as much as a half holds
-                             White{"box.any:form=subgroup,pixels_per_thread=8", PixelFormat::rgb8, 7, 8, 300},
-                             White{"box.any:form=subgroup,pixels_per_thread=16", PixelFormat::r16, 48, 300},
                              White{"box.any:sums=u32,storage=image", PixelFormat::rgba8, 200, 300}}) {
     const ImageDesc desc{75, white.height, white.format};
     Pixels src(desc);
@@ -311,32 +302,6 @@ TEST(Vulkan, LongWalksKeepWhatAdditionsLose) {
   c.spec.kernel = Box::of_radius(92, 0);
   c.algorithm = must(parse_algorithm("box.any:sums=f32x2"));
   expect_pass(c, gpu());
-}
-
-/// Cases have few windows of most shapes, and all subgroups alike.
-TEST(Vulkan, WindowsThatEndWithALane) {
-  for (const char* text :
-       {"box.any:form=subgroup/203x61/rgba8/box:radius=3/mirror",
-        "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=2/208x61/rgba8/box:radius=4/clamp",
-        "box.any:form=subgroup,pixels_per_thread=4,rows_in_flight=3,threads=32/111x91/rgba8/box:before=2x0,after=5x9/wrap",
-        "box.any:form=subgroup,pixels_per_thread=16/250x61/rgba8/box:radius=9/clamp",     // sums that halves of words do not hold
-        "box.any:form=subgroup,pixels_per_thread=16/200x200/r8/box:radius=45x100/clamp",  // of more than 2^14 pixels
-        "box.any:form=subgroup,pixels_per_thread=8/200x50/r8/box:radius=2/reflect",
-        "box.any:form=subgroup/200x50/rgb8/box:radius=3x1/constant:value=0.3_0.6_0.9_0.3",
-        "box.any:form=subgroup/200x50/rgba16f/box:radius=1/wrap",
-        "box.any:form=subgroup,pixels_per_thread=4/150x50/rg16f/box:before=0x2,after=7x1/mirror",
-        "box.any:form=subgroup/200x50/rgba32f/box:radius=2/constant:value=2_1_0.5_0.25",
-        "box.any:form=subgroup,sums=f32,pixels_per_thread=4/200x50/rgba8/box:radius=4/mirror",
-        "box.any:form=subgroup,pixels_per_thread=4/200x50/rg16/box:radius=4/mirror",
-        // The first number of a strip lies in the middle of a word.
-        "box.any:form=subgroup,pixels_per_thread=4/203x61/r16/box:before=0,after=1/wrap",
-        "box.any:form=subgroup,pixels_per_thread=4/203x61/rgb16/box:before=0,after=1/wrap",
-        "box.any:form=subgroup,pixels_per_thread=4/200x50/rgba8/box:before=1x2,after=3x0/mirror/roi=50x20+13+7",
-        "box.any:form=subgroup,pixels_per_thread=4/203x61/r8/box:before=0,after=1/wrap",
-        "box.any:form=subgroup,pixels_per_thread=4/203x61/rg8/box:before=0,after=1/wrap",
-        "box.any:form=subgroup,pixels_per_thread=4/200x50/r8/box:radius=5x40/constant:value=0.3_0_0_0/roi=50x20+13+7"}) {
-    expect_case_passes(text);
-  }
 }
 
 }  // namespace

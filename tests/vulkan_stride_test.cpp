@@ -49,7 +49,7 @@ TEST(VulkanStrides, KernelsOfAllPixelsRefuseThem) {
             "gauss.decimate cannot do this: destinations of every n-th pixel are written one by one");
   spec.kernel = Box::of_radius(9, 9);
   EXPECT_EQ(refusal("box.any:form=column_sums"), "no error");
-  EXPECT_EQ(refusal("box.any:form=subgroup"), "box.any cannot do this: the form subgroup writes all pixels of a region");
+  EXPECT_EQ(refusal("box.any:form=row_segments"), "box.any cannot do this: the form row_segments writes all pixels of a region");
 }
 
 }  // namespace

@@ -42,7 +42,6 @@ constexpr std::array<FormerValue, 11> kValues{{
     {"box.any", "form", "columns", "column_sums"},
     {"box.any", "form", "corners", "four_corner"},
     {"box.any", "form", "segments", "row_segments"},
-    {"box.any", "form", "lanes", "subgroup"},
     {"sep.fused", "exchange", "lanes", "shuffle"},
     {"sep.fused", "math", "matrix", "coopmat"},
     {"sep.fused", "math", "matrix_x", "coopmat_x"},

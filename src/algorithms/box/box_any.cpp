@@ -26,16 +26,14 @@ constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
 constexpr std::array kOptions = {
     OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64", "CPU: what sums are made in"},
     OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{
-        .name = "form",
-        .values = kBoxAnyForms,
-        .default_value = "the cheapest",
-        .summary =
-            "GPU: windows from sums of columns, from the sums at four corners, or from sums along rows of work groups or of subgroups",
-        .changes_bits = true},
+    OptionInfo{.name = "form",
+               .values = kBoxAnyForms,
+               .default_value = "the cheapest",
+               .summary = "GPU: windows from sums of columns, from the sums at four corners, or from sums along rows of work groups",
+               .changes_bits = true},
     OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
-    OptionInfo{"pixels_per_thread", kSpans, "what is expected to be fastest",
-               "GPU, subgroup and row_segments: neighbouring pixels that a thread makes", true},
+    OptionInfo{"pixels_per_thread", kSpans, "what is expected to be fastest", "GPU, row_segments: neighbouring pixels that a thread makes",
+               true},
     OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group", true},
     OptionInfo{"rows_in_flight", kBatches, "as many as leave room for other groups", "GPU: rows that a thread reads before it needs them",
                true},

@@ -39,11 +39,10 @@ struct BoxMeans {
 
 /// How GPUs make a window from its neighbour: `columns`, from sums of columns that enter and leave; `corners`, from four
 /// pixels; `segments`, as `columns`, but all lanes slide along rows; `lanes`, from what pixels that enter and leave add up to along a row.
-inline constexpr std::array<std::string_view, 4> kBoxAnyForms = {"column_sums", "four_corner", "row_segments", "subgroup"};
+inline constexpr std::array<std::string_view, 3> kBoxAnyForms = {"column_sums", "four_corner", "row_segments"};
 [[nodiscard]] Result<Proposal> propose_box_columns(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_four_corner(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_row_segments(const Problem& p);
-[[nodiscard]] Result<Proposal> propose_box_subgroup(const Problem& p);
 
 /// By the form that is asked for, else by the cheaper one within the error.
 [[nodiscard]] Result<Proposal> propose_box_any_gpu(const Problem& p);

@@ -67,10 +67,10 @@ void set_box_blocks(const PerAxis<BoxAxis>& box, BoxAnySums sums, PerAxis<std::i
 }
 
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
-  constexpr std::array kPropose = {propose_box_columns, propose_box_four_corner, propose_box_row_segments, propose_box_subgroup};
+  constexpr std::array kPropose = {propose_box_columns, propose_box_four_corner, propose_box_row_segments};
   static_assert(kPropose.size() == kBoxAnyForms.size());
   if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
-  if (p.options.contains("pixels_per_thread")) return propose_box_subgroup(p);
+  if (p.options.contains("pixels_per_thread")) return propose_box_row_segments(p);
   Result<Proposal> best = propose_box_columns(p);
   const auto order = [](const Proposal& proposal) { return std::pair(!proposal.only_on_request.empty(), proposal.seconds); };
   const auto consider = [&](Result<Proposal> other) {
@@ -79,12 +79,6 @@ Result<Proposal> propose_box_any_gpu(const Problem& p) {
   };
   consider(propose_box_four_corner(p));
   consider(propose_box_row_segments(p));
-  // Measured on an H200: wider windows leave too many lanes that only hold the halo, and pixels of more bits gain nothing. Drivers that run
-  // on the processor take seconds to compile it.
-  constexpr std::int64_t kWide = 41;
-  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
-  const bool suits_lanes = box && box->x.whole() <= kWide && info(p.src.format).bits == 8;
-  if (suits_lanes && !p.device.gpu.is_software) consider(propose_box_subgroup(p));
   return best;
 }
 

@@ -61,8 +61,7 @@ Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view 
     return known.error();
   }
   if (p.options.contains("lanes_per_row")) return refusal("the option lanes_per_row is for the form column_sums");
-  if (p.options.contains("pixels_per_thread") && !has_spans)
-    return refusal("the option pixels_per_thread is for the forms subgroup and row_segments");
+  if (p.options.contains("pixels_per_thread") && !has_spans) return refusal("the option pixels_per_thread is for the form row_segments");
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
   const auto storage_given = p.options.find("storage");

@@ -231,7 +231,7 @@ Result<Proposal> propose_box_columns(const Problem& p) {
   const Status known =
       only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
   if (!known) return known.error();
-  if (p.options.contains("pixels_per_thread")) return refusal("the option pixels_per_thread is for the forms subgroup and row_segments");
+  if (p.options.contains("pixels_per_thread")) return refusal("the option pixels_per_thread is for the form row_segments");
   const Result<Storage> where = buffer_or_image(p, kKernel);
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
