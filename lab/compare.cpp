@@ -6,15 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "bench/measure.h"
+
 namespace mollify::lab {
 namespace {
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 != 0) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2.0;
-}
 
 /// What one side knows of a case, in the unit of the comparison.
 struct Sample {
@@ -24,7 +19,7 @@ struct Sample {
   double p90 = 0.0;             ///< the largest of its runs
   std::vector<double> medians;  ///< one a run
 
-  [[nodiscard]] double median() const { return median_of(medians); }
+  [[nodiscard]] double median() const { return bench::summarize(medians).median; }
   [[nodiscard]] double drift() const {
     const auto [least, most] = std::ranges::minmax(medians);
     return most / least - 1.0;
@@ -81,7 +76,7 @@ Drift drift_of(std::initializer_list<const Samples*> sides) {
     }
   }
   if (drifts.empty()) return {};
-  return {drifts.size(), median_of(drifts), std::ranges::max(drifts)};
+  return {drifts.size(), bench::summarize(drifts).median, std::ranges::max(drifts)};
 }
 
 /// Cases that had a time before, and that some run now calls wrong and does not time.
