@@ -8,12 +8,12 @@ namespace mollify::cli {
 // A stage waits for the stage before it, and for the buffer that it fills.
 bool StripPipeline::may_begin(StageIndex stage, std::size_t strip) const {
   switch (stage) {
-    case reading:
-      return strip < done_[blurring] + buffers_.source;
-    case blurring:
-      return strip < done_[reading] && strip < done_[writing] + buffers_.result;
-    case writing:
-      return strip < done_[blurring];
+    case kReading:
+      return strip < done_[kBlurring] + buffers_.source;
+    case kBlurring:
+      return strip < done_[kReading] && strip < done_[kWriting] + buffers_.result;
+    case kWriting:
+      return strip < done_[kBlurring];
   }
   return false;
 }
@@ -46,12 +46,12 @@ void StripPipeline::run(const Stages& stages) {
   {
     std::jthread reader, writer;
     try {
-      reader = std::jthread([&] { run_stage(reading, stages.read); });
-      writer = std::jthread([&] { run_stage(writing, stages.write); });
+      reader = std::jthread([&] { run_stage(kReading, stages.read); });
+      writer = std::jthread([&] { run_stage(kWriting, stages.write); });
     } catch (...) {  // The system has no more threads.
       fail(std::current_exception());
     }
-    run_stage(blurring, stages.blur);
+    run_stage(kBlurring, stages.blur);
   }
   if (failure_) std::rethrow_exception(failure_);
 }

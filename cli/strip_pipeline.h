@@ -29,7 +29,7 @@ class StripPipeline {
   void run(const Stages& stages);
 
  private:
-  enum StageIndex : std::size_t { reading, blurring, writing };
+  enum StageIndex : std::size_t { kReading, kBlurring, kWriting };
   [[nodiscard]] bool may_begin(StageIndex stage, std::size_t strip) const;
   void run_stage(StageIndex stage, const Stage& function);
   void fail(std::exception_ptr failure);

@@ -17,10 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# src/files is left out: its unscoped enumerations of markers and tags have names with a k.
-FOLDERS = ("cli", "src/algorithms", "src/api", "src/backends", "src/base", "src/cases", "src/conventions", "src/json", "src/math",
-           "src/model", "src/planner", "src/reference")
-FINDING = re.compile(r"^(?P<where>\S+:\d+:\d+): (?:warning|error): .* \[(?!clang-diagnostic)[\w.,-]+\]$")
+FOLDERS = ("cli", "src/algorithms", "src/api", "src/backends", "src/base", "src/cases", "src/conventions", "src/files", "src/json",
+           "src/math", "src/model", "src/planner", "src/reference")
+FINDING = re.compile(r"^(?P<where>\S+?):\d+:\d+: (?:warning|error): .* \[(?!clang-diagnostic)[\w.,-]+\]$")
 
 
 def held(commands: list) -> list:
@@ -38,7 +37,8 @@ def changed() -> set:
 def findings(build: Path, source: str) -> list:
     command = ["clang-tidy-14", "-p", str(build), "--quiet", "--extra-arg=-Wno-unknown-warning-option", source]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
-    return [line for line in done.stdout.splitlines() if FINDING.match(line)]
+    found = (FINDING.match(line) for line in done.stdout.splitlines())
+    return [match[0] for match in found if match and Path(match["where"]).is_relative_to(ROOT)]
 
 
 def main() -> None:

@@ -141,11 +141,11 @@ std::size_t like(const Axes& axes, PixelFormat source) {
 /// What to try on an axis: where it is open, enough values that an algorithm with a plan for any has one for these.
 std::vector<std::size_t> candidates(const Axes& axes, const Choice& choice, Axis::Index axis) {
   if (choice[axis] != kOpen) return {choice[axis]};
-  if (axis == Axis::source) {
+  if (axis == Axis::kSource) {
     return {static_cast<std::size_t>(PixelFormat::rgba8), static_cast<std::size_t>(PixelFormat::rgba16f),
             static_cast<std::size_t>(PixelFormat::rgba32f)};
   }
-  if (axis == Axis::max_error) return {axes.max_errors.size() - 1, 0};
+  if (axis == Axis::kMaxError) return {axes.max_errors.size() - 1, 0};
   std::vector<std::size_t> all(axes.counts()[axis]);
   std::iota(all.begin(), all.end(), std::size_t{0});
   return all;
@@ -172,16 +172,16 @@ std::vector<std::string> algorithms_with_stride(const DeviceInfo& device) {
 }
 
 bool contradicts(const Axes& axes, const Choice& choice) {
-  const FormatInfo& source = info(axes.sources[choice[Axis::source]]);
-  if (source.channels % 2 != 0 && axes.colours[choice[Axis::colour]].alpha != AlphaMode::ignore) return true;
-  const Content content = axes.contents[choice[Axis::content]];
+  const FormatInfo& source = info(axes.sources[choice[Axis::kSource]]);
+  if (source.channels % 2 != 0 && axes.colours[choice[Axis::kColour]].alpha != AlphaMode::ignore) return true;
+  const Content content = axes.contents[choice[Axis::kContent]];
   if (content != Content::ordinary && source.is_unorm()) return true;
   // Curves bend outliers beyond what floats hold.
-  if (content == Content::outliers && axes.colours[choice[Axis::colour]].transfer != TransferFunction::none) return true;
-  const auto& value = axes.border_values[choice[Axis::border_value]];
+  if (content == Content::outliers && axes.colours[choice[Axis::kColour]].transfer != TransferFunction::none) return true;
+  const auto& value = axes.border_values[choice[Axis::kBorderValue]];
   const bool in_range = std::all_of(value.begin(), value.end(), [](double v) { return v >= 0.0 && v <= 1.0; });
   if (source.is_unorm() && !in_range) return true;
-  return !affordable(axes.kernels[choice[Axis::kernel]], axes.sizes[choice[Axis::size]]);
+  return !affordable(axes.kernels[choice[Axis::kKernel]], axes.sizes[choice[Axis::kSize]]);
 }
 
 }  // namespace
@@ -220,23 +220,23 @@ Choice Axes::counts() const {
 }
 
 Case Axes::at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const {
-  const auto size = sizes[choice[Axis::size]];
-  const PixelFormat source = sources[choice[Axis::source]];
-  const ComponentType destination = destinations[choice[Axis::destination]];
+  const auto size = sizes[choice[Axis::kSize]];
+  const PixelFormat source = sources[choice[Axis::kSource]];
+  const ComponentType destination = destinations[choice[Axis::kDestination]];
   Case c;
   c.algorithm = algorithm;
-  c.spec.kernel = kernels[choice[Axis::kernel]];
-  c.spec.border.mode = {border_modes[choice[Axis::border_x]], border_modes[choice[Axis::border_y]]};
-  c.spec.border.value = border_values[choice[Axis::border_value]];
-  c.spec.accuracy.max_error = max_errors[choice[Axis::max_error]];
-  c.spec.alpha = colours[choice[Axis::colour]].alpha;
-  c.spec.transfer = colours[choice[Axis::colour]].transfer;
-  if (const auto inset = insets[choice[Axis::inset]]) c.spec.roi = inset_region(size, *inset);
-  c.spec.stride = strides[choice[Axis::stride]];
+  c.spec.kernel = kernels[choice[Axis::kKernel]];
+  c.spec.border.mode = {border_modes[choice[Axis::kBorderX]], border_modes[choice[Axis::kBorderY]]};
+  c.spec.border.value = border_values[choice[Axis::kBorderValue]];
+  c.spec.accuracy.max_error = max_errors[choice[Axis::kMaxError]];
+  c.spec.alpha = colours[choice[Axis::kColour]].alpha;
+  c.spec.transfer = colours[choice[Axis::kColour]].transfer;
+  if (const auto inset = insets[choice[Axis::kInset]]) c.spec.roi = inset_region(size, *inset);
+  c.spec.stride = strides[choice[Axis::kStride]];
   c.src = {size.x, size.y, source};
   c.dst = destination_desc(c.spec, c.src, find_format(destination.component_class, destination.bits, info(source).channels).value());
-  c.content = contents[choice[Axis::content]];
-  c.layout = layouts[choice[Axis::layout]];
+  c.content = contents[choice[Axis::kContent]];
+  c.layout = layouts[choice[Axis::kLayout]];
   c.seed = seed;
   return c;
 }
@@ -255,29 +255,29 @@ bool is_held_to(const DeviceInfo& device, const Plan& plan, Content content) {
 bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& choice) {
   constexpr double kMostSeconds = 0.3;
   // To ask for everything else would take long.
-  const bool has_stride = choice[Axis::stride] != kOpen && choice[Axis::stride] != 0;
+  const bool has_stride = choice[Axis::kStride] != kOpen && choice[Axis::kStride] != 0;
   const bool takes_stride =
       algorithm.id.empty() ? !axes.with_stride.empty() : std::ranges::find(axes.with_stride, algorithm.id) != axes.with_stride.end();
   if (has_stride && !takes_stride) return false;
   const auto runs = [&](const Choice& full) {
     if (contradicts(axes, full)) return false;
     // The CPU backend promises a plan for everything without a stride, and a test holds it to that.
-    const Content content = axes.contents[full[Axis::content]];
+    const Content content = axes.contents[full[Axis::kContent]];
     if (algorithm.id.empty() && axes.device.backend == Backend::cpu && content == Content::ordinary && !has_stride) return true;
     const Result<Plan> plan = plan_of(axes.at(algorithm, full, 1), axes.device);
     return plan && is_held_to(axes.device, *plan, content) && !(axes.is_slow && plan->predicted_seconds > kMostSeconds);
   };
   Choice full = choice;
-  for (std::size_t axis = 0; axis < Axis::count; ++axis) {
+  for (std::size_t axis = 0; axis < Axis::kCount; ++axis) {
     if (full[axis] == kOpen) full[axis] = 0;
   }
-  for (const std::size_t kernel : candidates(axes, choice, Axis::kernel)) {
-    for (const std::size_t source : candidates(axes, choice, Axis::source)) {
-      for (const std::size_t max_error : candidates(axes, choice, Axis::max_error)) {
-        full[Axis::kernel] = kernel;
-        full[Axis::source] = source;
-        full[Axis::max_error] = max_error;
-        if (choice[Axis::destination] == kOpen) full[Axis::destination] = like(axes, axes.sources[source]);
+  for (const std::size_t kernel : candidates(axes, choice, Axis::kKernel)) {
+    for (const std::size_t source : candidates(axes, choice, Axis::kSource)) {
+      for (const std::size_t max_error : candidates(axes, choice, Axis::kMaxError)) {
+        full[Axis::kKernel] = kernel;
+        full[Axis::kSource] = source;
+        full[Axis::kMaxError] = max_error;
+        if (choice[Axis::kDestination] == kOpen) full[Axis::kDestination] = like(axes, axes.sources[source]);
         if (runs(full)) return true;
       }
     }

@@ -15,25 +15,25 @@ namespace mollify::cases {
 /// The axes, in the order of a Choice.
 struct Axis {
   enum Index : std::size_t {
-    kernel,
-    size,
-    source,       ///< source format
-    destination,  ///< component class and bits of the destination
-    border_x,
-    border_y,
-    border_value,
-    layout,
-    inset,
-    stride,
-    colour,
-    max_error,
-    content,
-    count,
+    kKernel,
+    kSize,
+    kSource,       ///< source format
+    kDestination,  ///< component class and bits of the destination
+    kBorderX,
+    kBorderY,
+    kBorderValue,
+    kLayout,
+    kInset,
+    kStride,
+    kColour,
+    kMaxError,
+    kContent,
+    kCount,
   };
 };
 
 /// An index into each axis, or kOpen.
-using Choice = std::array<std::size_t, Axis::count>;
+using Choice = std::array<std::size_t, Axis::kCount>;
 
 struct ComponentType {
   ComponentClass component_class;

@@ -65,7 +65,7 @@ class Rows {
   }
   [[nodiscard]] static Choice choice(std::span<const std::size_t> row) {
     Choice out{};
-    std::copy(row.end() - Axis::count, row.end(), out.begin());
+    std::copy(row.end() - Axis::kCount, row.end(), out.begin());
     return out;
   }
 
@@ -132,15 +132,15 @@ std::vector<Case> all_cases(const DeviceInfo& device) {
   for (const AlgorithmChoice& algorithm : algorithm_choices(device)) {
     Choice choice;
     choice.fill(kOpen);
-    for (choice[Axis::kernel] = 0; choice[Axis::kernel] < counts[Axis::kernel]; ++choice[Axis::kernel]) {
-      choice[Axis::size] = choice[Axis::source] = kOpen;
+    for (choice[Axis::kKernel] = 0; choice[Axis::kKernel] < counts[Axis::kKernel]; ++choice[Axis::kKernel]) {
+      choice[Axis::kSize] = choice[Axis::kSource] = kOpen;
       if (!can_run(a, algorithm, choice)) continue;
-      for (choice[Axis::size] = 0; choice[Axis::size] < counts[Axis::size]; ++choice[Axis::size]) {
-        for (choice[Axis::source] = 0; choice[Axis::source] < counts[Axis::source]; ++choice[Axis::source]) {
+      for (choice[Axis::kSize] = 0; choice[Axis::kSize] < counts[Axis::kSize]; ++choice[Axis::kSize]) {
+        for (choice[Axis::kSource] = 0; choice[Axis::kSource] < counts[Axis::kSource]; ++choice[Axis::kSource]) {
           if (!can_run(a, algorithm, choice)) continue;
           Choice full = choice;
           for (int attempt = 0; attempt < 20; ++attempt) {  // of those that can run
-            for (std::size_t axis = Axis::source + 1; axis < Axis::count; ++axis) full[axis] = random.below(counts[axis]);
+            for (std::size_t axis = Axis::kSource + 1; axis < Axis::kCount; ++axis) full[axis] = random.below(counts[axis]);
             if (!can_run(a, algorithm, full)) continue;
             cases.push_back(a.at(algorithm, full, cases.size() + 1));
             break;

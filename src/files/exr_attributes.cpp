@@ -246,9 +246,9 @@ std::optional<float> positive_float(const Part& part, std::string_view name) {
 
 /// Every header has these three. What they say in nearly all files is no news to the reader of another format.
 bool says_nothing(const Attribute& attribute) {
-  static const Bytes kOne = {0, 0, 0x80, 0x3f};
+  static const Bytes one = {0, 0, 0x80, 0x3f};
   if (attribute.name == "pixelAspectRatio" || attribute.name == "screenWindowWidth")
-    return attribute.type == "float" && attribute.data == kOne;
+    return attribute.type == "float" && attribute.data == one;
   return attribute.name == "screenWindowCenter" && attribute.type == "v2f" && attribute.data == Bytes(2 * sizeof(float));
 }
 

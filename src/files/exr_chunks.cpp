@@ -7,7 +7,7 @@
 namespace mollify::files::exr {
 namespace {
 
-enum Compression : int { none = 0, rle = 1 };  // OpenEXR's numbers
+enum Compression : int { kNone = 0, kRle = 1 };  // OpenEXR's numbers
 
 std::int64_t offset_of(ByteSource& source, const Part& part, std::int64_t index) {
   const Bytes bytes = read_exactly(source, part.table_offset + 8 * index, 8);
@@ -47,7 +47,7 @@ void check_chunk(ByteSource& source, const Headers& headers, const Part& part, s
   const Place place = place_at(source, headers, part, offset_of(source, part, index));
   std::int64_t size = place.size;
   // What runs do not make smaller is stored as it is.
-  if (part.compression == Compression::rle && size < expected) size = size_of_runs(read_exactly(source, place.data, size));
+  if (part.compression == kRle && size < expected) size = size_of_runs(read_exactly(source, place.data, size));
   if (size != expected) throw FileError("is damaged: chunk " + std::to_string(index) + " of its pixels has another size than its rows");
 }
 
@@ -58,7 +58,7 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
 }
 
 bool has_unchecked_chunks(const Part& part) {
-  return part.compression == Compression::none || part.compression == Compression::rle;
+  return part.compression == kNone || part.compression == kRle;
 }
 
 void check_scanline_chunk(ByteSource& source, const Headers& headers, const Part& part, std::int64_t index) {

@@ -58,6 +58,7 @@ struct Heif {
 #undef MOLLIFY_FIND
   }
   SharedLibrary library;
+// A declaration takes no parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define MOLLIFY_FUNCTION(name) decltype(::heif_##name)* name = nullptr
   MOLLIFY_FUNCTION(context_alloc);
   MOLLIFY_FUNCTION(context_free);
@@ -174,10 +175,10 @@ class HeifReader final : public DecodedReader {
     std::vector<heif_item_id> ids(static_cast<std::size_t>(std::max(count, 0)));
     heif().image_handle_get_list_of_metadata_block_IDs(picture, nullptr, ids.data(), static_cast<int>(ids.size()));
     for (const heif_item_id id : ids) add_metadata(picture, id);
-    const int kNoAlphaNoDepth = LIBHEIF_AUX_IMAGE_FILTER_OMIT_ALPHA | LIBHEIF_AUX_IMAGE_FILTER_OMIT_DEPTH;
+    const int no_alpha_no_depth = LIBHEIF_AUX_IMAGE_FILTER_OMIT_ALPHA | LIBHEIF_AUX_IMAGE_FILTER_OMIT_DEPTH;
     for (int i = heif().image_handle_get_number_of_thumbnails(picture); i > 0; --i) add_item(ItemKind::thumbnail, "thumbnail", {});
     for (int i = heif().image_handle_get_number_of_depth_images(picture); i > 0; --i) add_item(ItemKind::second_picture, "depth map", {});
-    for (int i = heif().image_handle_get_number_of_auxiliary_images(picture, kNoAlphaNoDepth); i > 0; --i) {
+    for (int i = heif().image_handle_get_number_of_auxiliary_images(picture, no_alpha_no_depth); i > 0; --i) {
       add_item(ItemKind::second_picture, "auxiliary picture", {});
     }
   }

@@ -105,7 +105,8 @@ class MaskedReader final : public Reader {
     const std::int64_t bytes = inside.pixel_bytes();
     for (std::int64_t x = 0; x < inside.width; ++x, row += bytes, into += joined.pixel_bytes()) {
       std::memcpy(into, row, static_cast<std::size_t>(bytes));
-      store_number(type, visible[x * mask.width / inside.width] * unit, into + bytes);
+      const std::int64_t nearest = x * mask.width / inside.width;
+      store_number(type, visible[nearest] * unit, into + bytes);
     }
   }
 

@@ -32,10 +32,10 @@ inline constexpr ChunkType kIHDR = chunk_type("IHDR");
 inline constexpr ChunkType kPLTE = chunk_type("PLTE");
 inline constexpr ChunkType kIDAT = chunk_type("IDAT");
 inline constexpr ChunkType kIEND = chunk_type("IEND");
-inline constexpr ChunkType ktRNS = chunk_type("tRNS");
-inline constexpr ChunkType kacTL = chunk_type("acTL");
-inline constexpr ChunkType kfcTL = chunk_type("fcTL");
-inline constexpr ChunkType kfdAT = chunk_type("fdAT");
+inline constexpr ChunkType kTrns = chunk_type("tRNS");
+inline constexpr ChunkType kActl = chunk_type("acTL");
+inline constexpr ChunkType kFctl = chunk_type("fcTL");
+inline constexpr ChunkType kFdat = chunk_type("fdAT");
 
 // Numbers in files are big-endian.
 [[nodiscard]] std::uint16_t get_u16(const std::uint8_t* from);

@@ -22,13 +22,13 @@ struct PlainChunk {
 };
 constexpr std::uint32_t kAny = kMostChunkBytes;
 constexpr std::array kPlainChunks = {
-    PlainChunk{kcICP, ItemKind::cicp, 4, 4, false},
-    PlainChunk{kmDCV, ItemKind::mastering_display, 24, 24, false},
+    PlainChunk{kCicp, ItemKind::cicp, 4, 4, false},
+    PlainChunk{kMdcv, ItemKind::mastering_display, 24, 24, false},
     PlainChunk{chunk_type("mDCv"), ItemKind::mastering_display, 24, 24, false},  // the name in drafts
-    PlainChunk{kcLLI, ItemKind::content_light, 8, 8, false},
+    PlainChunk{kClli, ItemKind::content_light, 8, 8, false},
     PlainChunk{chunk_type("cLLi"), ItemKind::content_light, 8, 8, false},
-    PlainChunk{ksRGB, ItemKind::srgb_intent, 1, 1, false},
-    PlainChunk{ktIME, ItemKind::timestamp, 7, 7, false},
+    PlainChunk{kSrgb, ItemKind::srgb_intent, 1, 1, false},
+    PlainChunk{kTime, ItemKind::timestamp, 7, 7, false},
     PlainChunk{chunk_type("oFFs"), ItemKind::known_tag, 9, 9, false},
     PlainChunk{chunk_type("pCAL"), ItemKind::known_tag, 1, kAny, false},
     PlainChunk{chunk_type("sCAL"), ItemKind::known_tag, 4, kAny, false},
@@ -151,7 +151,7 @@ void ContentsReader::read_header(const Chunk& chunk) {
 
 void ContentsReader::read_chunk(const Chunk& chunk) {
   if (chunk.type == kIDAT) return read_pixels(chunk);
-  if (chunk.type == kfdAT) return read_frame_pixels(chunk);
+  if (chunk.type == kFdat) return read_frame_pixels(chunk);
   if (chunk.type == kIHDR) throw FileError("is damaged: it has two headers");
   const Bytes body = read_body(source_, chunk, memory_);
   if (!read_named(chunk.type, body)) say("the chunk " + name_of(chunk.type) + " is malformed or comes twice; it was left out");
@@ -163,33 +163,33 @@ bool ContentsReader::read_named(ChunkType type, Span body) {
   switch (type) {
     case kPLTE:
       return read_palette(body);
-    case ktRNS:
+    case kTrns:
       return read_transparency(body);
-    case kgAMA:
+    case kGama:
       return read_gamma(body);
-    case kcHRM:
+    case kChrm:
       return read_chromaticities(body);
-    case kiCCP:
+    case kIccp:
       return read_profile(body);
-    case keXIf:
+    case kExif:
       return read_exif(body);
-    case kbKGD:
+    case kBkgd:
       return read_background(body);
-    case kpHYs:
+    case kPhys:
       return read_resolution(body);
-    case ksBIT:
+    case kSbit:
       return read_significant_bits(body);
-    case ktEXt:
-    case kzTXt:
-    case kiTXt:
+    case kText:
+    case kZtxt:
+    case kItxt:
       return read_text_chunk(type, body);
-    case kacTL:
+    case kActl:
       return read_animation(body);
-    case kfcTL:
+    case kFctl:
       return read_frame(body);
-    case khIST:
+    case kHist:
       return !contents_.palette.empty();  // how often each of its entries is used; it goes with the palette
-    case kiDOT:
+    case kIdot:
       return true;  // where parts of the compressed pixels begin, which changes with them
     case kIEND:
       return body.empty();
@@ -350,7 +350,7 @@ bool ContentsReader::read_frame(Span body) {
   Picture frame;
   frame.rect = {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y), static_cast<std::int32_t>(width),
                 static_cast<std::int32_t>(height)};
-  frame.data = has_pixels_ ? kfdAT : kIDAT;
+  frame.data = has_pixels_ ? kFdat : kIDAT;
   frame.dispose = static_cast<Dispose>(body[24]);
   frame.blend = static_cast<Blend>(body[25]);
   frame.timing = timing_of(get_u16(body.data() + 20), get_u16(body.data() + 22));

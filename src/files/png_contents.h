@@ -55,20 +55,20 @@ struct Contents {
 [[nodiscard]] Contents read_contents(ByteSource& source, MemoryLimit& memory);
 
 // Chunks besides pixels, some of which are read and written by what they mean.
-inline constexpr ChunkType kbKGD = chunk_type("bKGD");
-inline constexpr ChunkType kcHRM = chunk_type("cHRM");
-inline constexpr ChunkType kcICP = chunk_type("cICP");
-inline constexpr ChunkType kcLLI = chunk_type("cLLI");
-inline constexpr ChunkType keXIf = chunk_type("eXIf");
-inline constexpr ChunkType kgAMA = chunk_type("gAMA");
-inline constexpr ChunkType khIST = chunk_type("hIST");
-inline constexpr ChunkType kiCCP = chunk_type("iCCP");
-inline constexpr ChunkType kiDOT = chunk_type("iDOT");
-inline constexpr ChunkType kmDCV = chunk_type("mDCV");
-inline constexpr ChunkType kpHYs = chunk_type("pHYs");
-inline constexpr ChunkType ksBIT = chunk_type("sBIT");
-inline constexpr ChunkType ksRGB = chunk_type("sRGB");
-inline constexpr ChunkType ktIME = chunk_type("tIME");
+inline constexpr ChunkType kBkgd = chunk_type("bKGD");
+inline constexpr ChunkType kChrm = chunk_type("cHRM");
+inline constexpr ChunkType kCicp = chunk_type("cICP");
+inline constexpr ChunkType kClli = chunk_type("cLLI");
+inline constexpr ChunkType kExif = chunk_type("eXIf");
+inline constexpr ChunkType kGama = chunk_type("gAMA");
+inline constexpr ChunkType kHist = chunk_type("hIST");
+inline constexpr ChunkType kIccp = chunk_type("iCCP");
+inline constexpr ChunkType kIdot = chunk_type("iDOT");
+inline constexpr ChunkType kMdcv = chunk_type("mDCV");
+inline constexpr ChunkType kPhys = chunk_type("pHYs");
+inline constexpr ChunkType kSbit = chunk_type("sBIT");
+inline constexpr ChunkType kSrgb = chunk_type("sRGB");
+inline constexpr ChunkType kTime = chunk_type("tIME");
 
 inline constexpr double kChromaticityScale = 100000.0;  ///< of cHRM
 

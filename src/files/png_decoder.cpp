@@ -34,7 +34,7 @@ PictureStream::PictureStream(ByteSource& source, const Contents& contents, const
   header.height = picture.rect.height;
   put_chunk(made_, kIHDR, body_of(header));
   if (!contents.palette.empty()) put_chunk(made_, kPLTE, contents.palette);
-  if (!contents.transparency.empty()) put_chunk(made_, ktRNS, contents.transparency);
+  if (!contents.transparency.empty()) put_chunk(made_, kTrns, contents.transparency);
 }
 
 void PictureStream::read(std::span<std::uint8_t> into) {
@@ -81,7 +81,7 @@ void PictureStream::begin_chunk() {
   body_left_ = chunk.length;
   sum_ = checksum(data_);
   in_chunk_ = true;
-  if (data_ == kfdAT) {
+  if (data_ == kFdat) {
     std::array<std::uint8_t, 4> sequence{};
     read_body(sequence);
   }

@@ -21,7 +21,7 @@ int bits_of(const Page& page) {
 
 /// Four letters of a chunk that is not critical and not one of those that this file or the pixels are written by.
 bool names_free_chunk(const Item& item) {
-  constexpr std::array kTaken = {kacTL, kfcTL, kfdAT, ktRNS, khIST, kiCCP, kbKGD};
+  constexpr std::array kTaken = {kActl, kFctl, kFdat, kTrns, kHist, kIccp, kBkgd};
   if (item.name.size() != 4) return false;
   const ChunkType type = chunk_type(item.name);
   return is_valid(type) && !is_critical(type) && std::find(kTaken.begin(), kTaken.end(), type) == kTaken.end();
@@ -40,15 +40,15 @@ Place place_of_chunk(const Item& item) {
 ChunkType type_of(const Item& item) {
   switch (item.kind) {
     case ItemKind::cicp:
-      return kcICP;
+      return kCicp;
     case ItemKind::mastering_display:
-      return kmDCV;
+      return kMdcv;
     case ItemKind::content_light:
-      return kcLLI;
+      return kClli;
     case ItemKind::srgb_intent:
-      return ksRGB;
+      return kSrgb;
     case ItemKind::exif:
-      return keXIf;
+      return kExif;
     default:
       return chunk_type(item.name);
   }
@@ -59,13 +59,13 @@ void write_profile(ChunkSink& sink, const Item& item) {
   constexpr std::uint8_t kSeparator[] = {0, 0};  // the end of the name, and the only method of compression
   const bool has_name = !item.detail.empty() && item.detail.size() <= kMostNameBytes && item.detail.find('\0') == std::string::npos;
   const std::string name = has_name ? item.detail : "ICC profile";
-  sink.put(kiCCP, {Span(reinterpret_cast<const std::uint8_t*>(name.data()), name.size()), kSeparator, deflate(item.data)});
+  sink.put(kIccp, {Span(reinterpret_cast<const std::uint8_t*>(name.data()), name.size()), kSeparator, deflate(item.data)});
 }
 
 void write_gamma(ChunkSink& sink, const Item& item) {
   Bytes body;
   put_u32(body, item.number);
-  sink.put(kgAMA, body);
+  sink.put(kGama, body);
 }
 
 void write_chromaticities(ChunkSink& sink, const Item& item) {
@@ -78,7 +78,7 @@ void write_chromaticities(ChunkSink& sink, const Item& item) {
     const double kept = std::isfinite(number) ? std::clamp(double{number}, -kMost, kMost) : 0.0;
     put_u32(body, static_cast<std::uint32_t>(std::lround(kept * kChromaticityScale)));
   }
-  sink.put(kcHRM, body);
+  sink.put(kChrm, body);
 }
 
 struct Background {
@@ -114,7 +114,7 @@ void write_background(ChunkSink& sink, const Item& item, const Page& page) {
   } else {
     for (const std::uint32_t number : colour) put_u16(body, number);
   }
-  sink.put(kbKGD, body);
+  sink.put(kBkgd, body);
 }
 
 /// "2026:11:27 01:02:03", with any characters between the numbers.
@@ -139,8 +139,8 @@ std::optional<Bytes> time_of_text(Span text) {
 
 void write_time(ChunkSink& sink, const Item& item) {
   constexpr std::size_t kTimeBytes = 7;
-  if (item.data.size() == kTimeBytes) return sink.put(ktIME, item.data);
-  if (const auto time = time_of_text(item.data)) return sink.put(ktIME, *time);
+  if (item.data.size() == kTimeBytes) return sink.put(kTime, item.data);
+  if (const auto time = time_of_text(item.data)) return sink.put(kTime, *time);
   Item text{ItemKind::text, "Creation Time", item.data};
   while (!text.data.empty() && text.data.back() == 0) text.data.pop_back();
   write_text(sink, text);
@@ -231,7 +231,7 @@ void write_resolution(ChunkSink& sink, const Resolution& resolution) {
   put_u32(body, static_cast<std::uint32_t>(held->x));
   put_u32(body, static_cast<std::uint32_t>(held->y));
   body.push_back(held->unit == Resolution::Unit::none ? 0 : 1);
-  sink.put(kpHYs, body);
+  sink.put(kPhys, body);
 }
 
 void write_significant_bits(ChunkSink& sink, const Document& document) {
@@ -248,7 +248,7 @@ void write_significant_bits(ChunkSink& sink, const Document& document) {
     body.assign(page.channels.size(), static_cast<std::uint8_t>(page.significant_bits));
     if (page.alpha != AlphaKind::none) body.back() = static_cast<std::uint8_t>(bits);
   }
-  sink.put(ksBIT, body);
+  sink.put(kSbit, body);
 }
 
 }  // namespace mollify::files::png

@@ -182,9 +182,9 @@ std::string keyword_of(const std::string& name) {
 void write_plain_text(ChunkSink& sink, Span keyword, Span latin1) {
   if (latin1.size() >= kCompressedFrom) {
     const Bytes stream = deflate(latin1);
-    if (stream.size() < latin1.size()) return sink.put(kzTXt, {keyword, kZero, kZero, stream});
+    if (stream.size() < latin1.size()) return sink.put(kZtxt, {keyword, kZero, kZero, stream});
   }
-  sink.put(ktEXt, {keyword, kZero, latin1});
+  sink.put(kText, {keyword, kZero, latin1});
 }
 
 void write_international_text(ChunkSink& sink, Span keyword, const Item& text) {
@@ -193,9 +193,9 @@ void write_international_text(ChunkSink& sink, Span keyword, const Item& text) {
   const std::string head = text.detail.find('\0') == std::string::npos ? std::string(2, '\0') : text.detail + std::string(1, '\0');
   if (text.data.size() >= kCompressedFrom) {
     const Bytes stream = deflate(text.data);
-    if (stream.size() < text.data.size()) return sink.put(kiTXt, {keyword, kCompressed, span_of(head), stream});
+    if (stream.size() < text.data.size()) return sink.put(kItxt, {keyword, kCompressed, span_of(head), stream});
   }
-  sink.put(kiTXt, {keyword, kPlain, span_of(head), text.data});
+  sink.put(kItxt, {keyword, kPlain, span_of(head), text.data});
 }
 
 }  // namespace
@@ -256,8 +256,8 @@ std::optional<Item> read_text(ChunkType type, Span body, MemoryLimit& memory) {
   const auto keyword = take_until_zero(body);
   if (!keyword || keyword->empty() || keyword->size() > kMostKeywordBytes) return std::nullopt;
   memory.take(2 * static_cast<std::int64_t>(body.size()), "a text");
-  if (type == kiTXt) return read_international_text(*keyword, body, memory);
-  if (type == ktEXt) return item_of_plain_text(*keyword, Bytes(body.begin(), body.end()));
+  if (type == kItxt) return read_international_text(*keyword, body, memory);
+  if (type == kText) return item_of_plain_text(*keyword, Bytes(body.begin(), body.end()));
   if (body.empty() || body[0] != 0) return std::nullopt;
   std::optional<Bytes> text = inflate(body.subspan(1), memory);
   if (!text) return std::nullopt;
@@ -276,7 +276,7 @@ void write_text(ChunkSink& sink, const Item& text) {
 
 void write_xmp(ChunkSink& sink, Span packet) {
   constexpr std::uint8_t kPlain[] = {0, 0, 0, 0, 0};  // XMP's specification wants it uncompressed
-  sink.put(kiTXt, {span_of(kXmpKeyword), kPlain, packet});
+  sink.put(kItxt, {span_of(kXmpKeyword), kPlain, packet});
 }
 
 void write_raw_profile(ChunkSink& sink, std::string_view type, Span profile) {
@@ -293,7 +293,7 @@ void write_raw_profile(ChunkSink& sink, std::string_view type, Span profile) {
   }
   text.push_back('\n');
   const std::string keyword = std::string(kRawProfile) + std::string(type);
-  sink.put(kzTXt, {span_of(keyword), kZero, kZero, deflate(span_of(text))});
+  sink.put(kZtxt, {span_of(keyword), kZero, kZero, deflate(span_of(text))});
 }
 
 void write_iptc(ChunkSink& sink, Span records) {

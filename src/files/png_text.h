@@ -9,9 +9,9 @@
 
 namespace mollify::files::png {
 
-inline constexpr ChunkType ktEXt = chunk_type("tEXt");
-inline constexpr ChunkType kzTXt = chunk_type("zTXt");
-inline constexpr ChunkType kiTXt = chunk_type("iTXt");
+inline constexpr ChunkType kText = chunk_type("tEXt");
+inline constexpr ChunkType kZtxt = chunk_type("zTXt");
+inline constexpr ChunkType kItxt = chunk_type("iTXt");
 
 /// What a zlib stream holds, or nothing where it is damaged or cut off.
 [[nodiscard]] std::optional<Bytes> inflate(Span stream, MemoryLimit& memory);

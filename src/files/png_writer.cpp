@@ -111,7 +111,7 @@ class PngWriter final : public Writer {
     std::uint32_t loops = 0;
     for_each_item(document_, [&](const Item& item) { loops = item.kind == ItemKind::loop_count ? item.number : loops; });
     png::put_u32(body, loops);
-    sink_.put(png::kacTL, body);
+    sink_.put(png::kActl, body);
   }
 
   void start_picture(int page) {
@@ -130,14 +130,14 @@ class PngWriter final : public Writer {
     for (const std::uint16_t number : delay_of(page.timing.value_or(Timing{}))) png::put_u16(body, number);
     body.push_back(static_cast<std::uint8_t>(png::Dispose::none));
     body.push_back(static_cast<std::uint8_t>(png::Blend::source));
-    sink_.put(png::kfcTL, body);
+    sink_.put(png::kFctl, body);
   }
 
   void write_data(png::Span data) {
     if (page_ == 0) return sink_.put(png::kIDAT, data);
     Bytes sequence;
     png::put_u32(sequence, sequence_++);
-    sink_.put(png::kfdAT, {sequence, data});
+    sink_.put(png::kFdat, {sequence, data});
   }
 
   const Document document_;

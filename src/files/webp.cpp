@@ -51,8 +51,8 @@ class WebpContents {
   [[nodiscard]] Span riff() const { return Span(file_).first(end_); }
   [[nodiscard]] bool is_animated() const { return (features_ & webp::kIsAnimated) != 0; }
 
-  Document document_;
-  Messages messages_;
+  [[nodiscard]] const Document& document() const { return document_; }
+  [[nodiscard]] const Messages& messages() const { return messages_; }
 
  private:
   Span find_end() {
@@ -203,6 +203,8 @@ class WebpContents {
     }
   }
 
+  Document document_;
+  Messages messages_;
   Bytes file_;
   MemoryLimit& memory_;
   std::size_t end_ = 0;  ///< of the RIFF structure
@@ -219,11 +221,11 @@ class WebpReader final : public Reader {
   WebpReader(ByteSource& source, const ReadOptions& options)
       : memory_(options.memory_bytes), contents_(read_file(source, memory_), memory_), uses_threads_(options.threads > 1 ? 1 : 0) {}
 
-  [[nodiscard]] const Document& document() const override { return contents_.document_; }
-  [[nodiscard]] const Messages& messages() const override { return contents_.messages_; }
+  [[nodiscard]] const Document& document() const override { return contents_.document(); }
+  [[nodiscard]] const Messages& messages() const override { return contents_.messages(); }
 
   void read_rows(int page, std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) override {
-    const Page& described = contents_.document_.pages[static_cast<std::size_t>(page)];
+    const Page& described = contents_.document().pages[static_cast<std::size_t>(page)];
     const std::uint8_t* from = contents_.is_animated() ? composed_frame(described, page) : decoded_picture(described);
     const bool drops_alpha = contents_.is_animated() && described.alpha == AlphaKind::none;
     const std::int64_t step = contents_.is_animated() ? 4 * std::int64_t{described.width} : described.row_bytes();
@@ -298,7 +300,7 @@ class WebpReader final : public Reader {
     animation_.reset(WebPAnimDecoderNew(&data, &options));
     WebPAnimInfo info;
     const bool is_right =
-        animation_ && WebPAnimDecoderGetInfo(animation_.get(), &info) != 0 && info.frame_count == contents_.document_.pages.size();
+        animation_ && WebPAnimDecoderGetInfo(animation_.get(), &info) != 0 && info.frame_count == contents_.document().pages.size();
     if (!is_right) throw FileError("is damaged: its frames cannot be found");
   }
 
