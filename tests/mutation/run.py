@@ -23,7 +23,7 @@ class Mutant(NamedTuple):
     file: str
     old: str
     new: str
-    algorithms: tuple = ()  # or names of cases, of the Vulkan backend, which are to see it; none: the CPU backend
+    algorithms: tuple = ()  # or names of cases, which are to see it; none: a sample of the cases of all algorithms
 
 
 KERNELS = "src/backends/cpu/kernels/"
@@ -32,55 +32,57 @@ CPU_MUTANTS = [
            "Accumulator::f64 ? 0x1p-53 : 0x1p-24;", "Accumulator::f64 ? 0x1p-60 : 0x1p-36;"),
     Mutant("weights are not normalised", "src/math/weights.cpp",
            "    weights[static_cast<std::size_t>(radius + i)] = weight;\n  }\n  divide_by_sum(weights);\n",
-           "    weights[static_cast<std::size_t>(radius + i)] = weight;\n  }\n"),
+           "    weights[static_cast<std::size_t>(radius + i)] = weight;\n  }\n", ("sep.fused",)),
     Mutant("a region begins at the first row", "src/base/places.h",
-           "places_on_axis(origin.y, spec.stride.y)}", "places_on_axis(0, spec.stride.y)}"),
+           "places_on_axis(origin.y, spec.stride.y)}", "places_on_axis(0, spec.stride.y)}", ("sep.fused",)),
     Mutant("in place without making the result aside", "src/backends/cpu/executor.cpp",
-           "is_in_place ? ImageView{plan().dst, own.aside(), plan().dst.row_payload_bytes()} : dst[i];", "dst[i];"),
+           "is_in_place ? ImageView{plan().dst, own.aside(), plan().dst.row_payload_bytes()} : dst[i];", "dst[i];", ("sep.fused",)),
     Mutant("ring rows off by one", KERNELS + "sep_fused.cpp",
            "s.rows[i] = ring + (row * step.y + i) % s.ring_rows * s.stride;",
-           "s.rows[i] = ring + (row * step.y + i + 1) % s.ring_rows * s.stride;"),
+           "s.rows[i] = ring + (row * step.y + i + 1) % s.ring_rows * s.stride;", ("sep.fused",)),
     Mutant("tail pixels are skipped", KERNELS + "taps-inl.h",
-           "  for (; i < count; i += lanes) {\n", "  for (; i + lanes <= count; i += lanes) {\n"),
+           "  for (; i < count; i += lanes) {\n", "  for (; i + lanes <= count; i += lanes) {\n", ("sep.fused",)),
     Mutant("the fraction of the last tap is dropped", KERNELS + "box_float-inl.h",
-           "if (box_.x.after_fraction > 0.0) {", "if (false) {"),
+           "if (box_.x.after_fraction > 0.0) {", "if (false) {", ("box.any",)),
     Mutant("the wrong row leaves the running sum", KERNELS + "box_integer-inl.h",
            "const std::int64_t leaves = y - 1 - columns_.box.y.before;",
-           "const std::int64_t leaves = y - columns_.box.y.before;"),
+           "const std::int64_t leaves = y - columns_.box.y.before;", ("box.any",)),
     Mutant("columns outside the image repeat the wrong ones", KERNELS + "box_columns.h",
-           "row + (column - x) * kElements, i);", "row + (column - x + 1) * kElements, i);"),
+           "row + (column - x) * kElements, i);", "row + (column - x + 1) * kElements, i);", ("box.any",)),
     Mutant("sums that a NaN left are not mended", KERNELS + "box_float_sums-inl.h",
-           "if (is_lost(steps, largest_before)) begin_anew(", "if (!is_lost(steps, largest_before)) begin_anew("),
+           "if (is_lost(steps, largest_before)) begin_anew(", "if (!is_lost(steps, largest_before)) begin_anew(", ("box.any",)),
     Mutant("means of four channels go to their neighbour's place", KERNELS + "box_float_sums-inl.h",
-           "+ row * kQuad + i % kQuad", "+ (row ^ 1) * kQuad + i % kQuad"),
+           "+ row * kQuad + i % kQuad", "+ (row ^ 1) * kQuad + i % kQuad", ("box.any",)),
     Mutant("pixels of three channels are packed with the wrong one last", KERNELS + "box_groups-inl.h",
-           "i / 3 * 4 + i % 3", "i / 3 * 4 + std::min<std::size_t>(i % 3, 1)"),
+           "i / 3 * 4 + i % 3", "i / 3 * 4 + std::min<std::size_t>(i % 3, 1)", ("box.any",)),
     Mutant("the middle one of a few taps is the outermost", KERNELS + "fixed_taps-inl.h",
-           "hn::MulHigh(in(0), weights[kRadius]);", "hn::MulHigh(in(0), weights[0]);"),
+           "hn::MulHigh(in(0), weights[kRadius]);", "hn::MulHigh(in(0), weights[0]);", ("sep.fused",)),
     Mutant("coarse samples are expanded from the wrong rows", KERNELS + "gauss_upsample.cpp",
-           "mix.rows[t] = expanded_row(from + t) + skip;", "mix.rows[t] = expanded_row(from + t + 1) + skip;"),
+           "mix.rows[t] = expanded_row(from + t) + skip;", "mix.rows[t] = expanded_row(from + t + 1) + skip;", ("gauss.decimate",)),
     Mutant("sums of rows do not move on to the next cell row", KERNELS + "gauss_decimate.cpp",
-           "sum[t][v] = sum[t - 1][v];", "static_cast<void>(sum[t - 1][v]);"),
+           "sum[t][v] = sum[t - 1][v];", "static_cast<void>(sum[t - 1][v]);", ("gauss.decimate",)),
     Mutant("a level is halved from the row below", KERNELS + "gauss_pyramid.cpp",
-           "const std::int64_t below = 2 * y - 2;", "const std::int64_t below = 2 * y - 1;"),
+           "const std::int64_t below = 2 * y - 2;", "const std::int64_t below = 2 * y - 1;", ("gauss.pyramid",)),
     Mutant("a window drops no rows", KERNELS + "gauss_cut.cpp",
-           "sum = hn::Sub(sum, hn::PromoteTo(d, hn::LoadU(d8, leaving[j] + i)));", "static_cast<void>(leaving);"),
+           "sum = hn::Sub(sum, hn::PromoteTo(d, hn::LoadU(d8, leaving[j] + i)));", "static_cast<void>(leaving);", ("gauss.cut",)),
     Mutant("the undershoot of a cut Gaussian is added", KERNELS + "gauss_cut.cpp",
-           "hn::StoreU(hn::Sub(hn::LoadU(d, out + i), pair), d, out + i);", "hn::StoreU(hn::Add(hn::LoadU(d, out + i), pair), d, out + i);"),
+           "hn::StoreU(hn::Sub(hn::LoadU(d, out + i), pair), d, out + i);", "hn::StoreU(hn::Add(hn::LoadU(d, out + i), pair), d, out + i);",
+           ("gauss.cut",)),
     Mutant("columns beyond the image do not follow the border", KERNELS + "gauss_cut.cpp",
            "s_.mapped[i] = map_index(k.rows.border.mode.x, x_.first + i, tile.src.desc.width);",
-           "s_.mapped[i] = std::clamp<std::int64_t>(x_.first + i, 0, tile.src.desc.width - 1);"),
+           "s_.mapped[i] = std::clamp<std::int64_t>(x_.first + i, 0, tile.src.desc.width - 1);", ("gauss.cut",)),
     Mutant("every strip of a cut Gaussian lies at the tile's first row", KERNELS + "gauss_cut_tails.cpp",
-           "in.origin_y = tile.origin_y + tile.out.y + row;", "in.origin_y = tile.origin_y + tile.out.y;"),
+           "in.origin_y = tile.origin_y + tile.out.y + row;", "in.origin_y = tile.origin_y + tile.out.y;", ("gauss.cut",)),
     Mutant("a fit does not know its distance", "src/math/decimation.cpp",
-           "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance("),
+           "  out.l1_distance = l1_distance(", "  out.l1_distance = 0.0 * l1_distance(", ("gauss.decimate",)),
     Mutant("a fit takes cut Gaussians for endless ones", "src/math/axis_target.cpp",
-           "is_cut_ = radius_ < everything;", "is_cut_ = false;"),
+           "is_cut_ = radius_ < everything;", "is_cut_ = false;", ("gauss.decimate",)),
     Mutant("reflect does not repeat the edge", "src/base/border.h",
-           "return p < length ? p : 2 * length - 1 - p;", "return p < length ? p : std::max<std::int64_t>(2 * length - 2 - p, 0);"),
+           "return p < length ? p : 2 * length - 1 - p;", "return p < length ? p : std::max<std::int64_t>(2 * length - 2 - p, 0);",
+           ("sep.fused",)),
     Mutant("8-bit results are truncated", KERNELS + "row_io-inl.h",
            "hn::NearestInt(clamp_unorm(d, v, 255.0F))",
-           "hn::ConvertTo(hn::RebindToSigned<F32>(), clamp_unorm(d, v, 255.0F))"),
+           "hn::ConvertTo(hn::RebindToSigned<F32>(), clamp_unorm(d, v, 255.0F))", ("sep.fused",)),
 ]
 
 
@@ -311,8 +313,8 @@ def main() -> None:
     def findings(algorithms: tuple) -> list:
         """The last lines of what is wrong; none if nothing is."""
         quiet([arguments.cmake, "--build", build, "--target", "check"])
-        done = subprocess.run([build / "check", *algorithms], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=600)  # for mistakes that hang
+        done = subprocess.run([build / "check", arguments.backend, *algorithms], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=600)  # for mistakes that hang
         lines = done.stdout.strip().splitlines()
         spoken = [line for line in lines if VALIDATION.search(line)]
         if done.returncode == 0:
