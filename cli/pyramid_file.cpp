@@ -223,8 +223,7 @@ class PyramidMaker {
     std::vector<double> errors;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const int parent = steps_[i].parent;
-      errors.push_back(images_[i].report().predicted_error + steps_[i].alias +
-                       (parent < 0 ? 0.0 : errors[static_cast<std::size_t>(parent)]));
+      errors.push_back(images_[i].error() + (parent < 0 ? 0.0 : errors[static_cast<std::size_t>(parent)]));
     }
     return errors.empty() ? 0.0 : *std::ranges::max_element(errors);
   }

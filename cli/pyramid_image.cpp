@@ -18,7 +18,8 @@ using files::Page;
 using files::PagePixels;
 using files::RowRange;
 
-// Levels of the images of floats: the first of them, and how many lie between two. Each has a sigma of one of its own pixels.
+// Levels of the images between, of floats or of 16 bits: the first, and how many lie between two. Each has a sigma of one of its own
+// pixels.
 constexpr int kFirstFloats = 1, kFloatsApart = 2;
 
 double variance_of_level(int level, double sigma) {
@@ -69,12 +70,18 @@ std::int32_t stride_of(const PyramidStep& step) {
   return std::min(1 << step.halvings, Stride::kMaxStep);
 }
 
-BlurRequest request_of(const PyramidStep& step) {
+/// Bytes are too few for an image that others are made from; 16 bits suffice for one that is made of bytes.
+NumberType type_between(const files::PageWork& finer) {
+  return finer.from.channels.front().type == NumberType::u8 ? NumberType::u16 : NumberType::f32;
+}
+
+BlurRequest request_of(const PyramidStep& step, const files::PageWork& finer) {
   constexpr double kFloatError = 1e-5;  // which sums of f32 keep
+  constexpr double kOf16Bits = 2e-4;    // which sums of 16 bits keep
   BlurRequest request;
   request.spec.kernel = Gaussian{.sigma = {step.sigma, step.sigma}};
   request.spec.stride = {Stride::of_blocks(stride_of(step)), Stride::of_blocks(stride_of(step))};
-  if (!step.is_level) request.spec.accuracy.max_error = kFloatError;
+  if (!step.is_level) request.spec.accuracy.max_error = type_between(finer) == NumberType::u16 ? kOf16Bits : kFloatError;
   return request;
 }
 
@@ -89,10 +96,9 @@ PagePixels rows_in(files::Bytes& bytes, const Page& page, RowRange rows) {
   return {&page, bytes.data(), static_cast<std::ptrdiff_t>(page.row_bytes()), rows};
 }
 
-/// Floats of full scale 1 for any numbers.
-void become_floats(files::PageWork& work) {
-  for (files::Channel& channel : work.blurred.channels) channel.type = NumberType::f32;
-  work.factor = 1.0 / files::full_scale(work.from.channels.front().type);
+void change_type(files::PageWork& work, NumberType type) {
+  for (files::Channel& channel : work.blurred.channels) channel.type = type;
+  work.factor = files::full_scale(type) / files::full_scale(work.from.channels.front().type);
 }
 
 }  // namespace
@@ -131,7 +137,8 @@ PyramidImage::PyramidImage(const std::string& path, const Device& device, const 
     : stride_(stride_of(step)),
       pick_((1 << step.halvings) / stride_),
       work_(finer),
-      request_(request_of(step)),
+      request_(request_of(step, finer)),
+      added_error_(step.alias),
       blurrer_(device, request_.spec, request_.plan) {
   const std::int32_t block = 1 << step.halvings;
   const Rect picture = *finer.region;
@@ -143,7 +150,9 @@ PyramidImage::PyramidImage(const std::string& path, const Device& device, const 
   } else {
     work_.region.reset();
     picture_ = own;
-    become_floats(work_);
+    change_type(work_, type_between(finer));
+    // Half a step of a colour and half a step of the alpha that it is multiplied by.
+    if (type_between(finer) == NumberType::u16) added_error_ += 1.0 / files::full_scale(NumberType::u16);
   }
   work_.blurred.width = (work_.region ? work_.region->width : work_.from.width) / stride_;
   work_.blurred.height = (work_.region ? work_.region->height : work_.from.height) / stride_;

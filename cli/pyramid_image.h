@@ -27,10 +27,10 @@ struct PyramidStep {
 };
 
 /// What is made for so many levels. Level n is the Gaussian of sigma * sqrt((4^n - 1) / 3) of the picture: what n blurs by `sigma` add up
-/// to, each in the pixels of the level that it is of. High levels are made from images of floats that are a half, an 8th, a 32nd, ... as
+/// to, each in the pixels of the level that it is of. High levels are made from images of more bits that are a half, an 8th, a 32nd, ... as
 /// wide as the picture, and blurred so far that their grids add `most_alias` at most to the error. Finer images come first.
 [[nodiscard]] std::vector<PyramidStep> pyramid_steps(int levels, double sigma, double most_alias);
-/// Pixels that the picture needs around it, whose edge is repeated there: as far as the images of floats are blurred.
+/// Pixels that the picture needs around it, whose edge is repeated there: as far as the images between are blurred.
 [[nodiscard]] std::int32_t pyramid_margin(const std::vector<PyramidStep>& steps);
 /// Makes such an image, in strips that follow those of the finer one.
 class PyramidImage {
@@ -44,6 +44,8 @@ class PyramidImage {
   /// For images that are made from this one.
   [[nodiscard]] files::PageWork copy() const;
   [[nodiscard]] const BlurReport& report() const { return report_; }
+  /// What making it from the finer image adds to the error of that.
+  [[nodiscard]] double error() const { return report_.predicted_error + added_error_; }
   /// Rows that a strip has at most while those of the finer image have up to so many.
   [[nodiscard]] std::int32_t most_rows(std::int32_t finer_rows) const;
   /// Bytes that it takes at most meanwhile.
@@ -64,6 +66,7 @@ class PyramidImage {
   files::Page page_;
   std::optional<Rect> picture_;  ///< without the margin, where there is one
   BlurRequest request_;
+  double added_error_;  ///< beside that of the blur
   BlurReport report_;
   DeviceBlurrer blurrer_;
   std::unique_ptr<PageBlur> blur_;

@@ -142,6 +142,39 @@ TEST(Twins, SepFusedU8Matches) {
   });
 }
 
+TEST(Twins, SepFusedU8ApartMatches) {
+  const auto match = [](const Formats& formats, RowPipeline rows) {
+    const FixedTaps odd{{5536, 20000, 40000}, {2}}, even{{25536, 40000}, {2}, true}, pair{{65535}, {1}, true}, one{{65535}, {0}};
+    const FixedTaps halved{{8192, 16384, 12288, 8192, 16384}, {2, 4}}, even_halved{{8192, 16384, 12288, 24576}, {2, 4}, true};
+    for (const PerAxis<std::int64_t>& step : {PerAxis<std::int64_t>{2, 2}, {4, 1}, {1, 3}, {5, 7}}) {
+      rows.step = step;
+      for (const auto& [x, y] : {std::pair{&even, &odd}, {&halved, &pair}, {&one, &even_halved}}) {
+        const SepFusedU8 kernel{rows, *x, *y, 131};
+        for (const std::int32_t width : {3, 60, 192}) {
+          const SepFusedU8ApartScratch shape(nullptr, width, {x->size(), step.x}, {y->size(), step.y}, rows.source.channels);
+          expect_twins(formats, Match::same_bits, shape.bytes, kernel, sep_fused_u8_apart, scalar::sep_fused_u8_apart, {}, width);
+        }
+      }
+    }
+  };
+  for_each_setting([&](const Formats& formats, RowPipeline rows) {
+    const FormatInfo& to = info(formats.dst);
+    if (rows.source.component != Component::u8 || !to.is_unorm()) return;
+    match(formats, rows);
+    if (rows.source.channels % 2 != 0) return;
+    rows.source = {rows.source.component, rows.source.channels, AlphaMode::premultiply, TransferFunction::none, 1.0 / 255.0};
+    rows.destination = {rows.destination.component, rows.source.channels, AlphaMode::premultiply, TransferFunction::none, to.unit()};
+    rows.outside = decode_pixel(rows.source, {0.25, 0.5, 0.75, 1.0}, 255.0);
+    match(formats, rows);
+    match({formats.src, formats.dst == PixelFormat::rg8 ? PixelFormat::rg16 : PixelFormat::rgba16}, [&] {
+      RowPipeline wide = rows;
+      wide.destination.component = Component::u16;
+      wide.destination.scale = 65535.0;
+      return wide;
+    }());
+  });
+}
+
 TEST(Twins, GaussPyramidMatches) {
   for_each_setting([](const Formats& formats, const RowPipeline& rows) {
     if (formats.src != formats.dst || rows.source.component != Component::u8) return;

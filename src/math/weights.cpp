@@ -363,14 +363,15 @@ std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halv
   constexpr double kSumSlack = 1e-9;
   const auto middle = static_cast<std::size_t>(taps.anchor);
   const std::vector<double>& w = taps.weights;
-  if (w.size() != 2 * middle + 1 || std::abs(mollify::total(w) - whole) > kSumSlack) return std::nullopt;
   FixedWeights out;
+  out.is_even = w.size() == 2 * middle + 2;
+  if ((!out.is_even && w.size() != 2 * middle + 1) || std::abs(mollify::total(w) - whole) > kSumSlack) return std::nullopt;
   int level = most_halvings;  // halvings yet to come
   double total = 0.0;         // of what has been summed, in units of the level
   double moved = 0.0;
   for (std::size_t i = 0; i <= middle; ++i) {
-    if (w[i] != w[2 * middle - i] || w[i] < 0.0) return std::nullopt;
-    const double exact = (i == middle ? 1.0 : 2.0) * w[i] * kOne;
+    if (w[i] != w[w.size() - 1 - i] || w[i] < 0.0) return std::nullopt;
+    const double exact = (i == middle && !out.is_even ? 1.0 : 2.0) * w[i] * kOne;
     // The level must hold this tap and what comes before it.
     for (; level > 0 && total + std::ldexp(exact, level) > kOne - 1.0; --level) {
       total /= 2.0;
@@ -378,7 +379,7 @@ std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halv
       out.runs.push_back(static_cast<std::int64_t>(i));
       out.gained += std::ldexp(0.5, 1 - level);
     }
-    // What rounding left over goes to the middle, where there is room for it.
+    // What rounding left over goes to the innermost, where there is room for it.
     const double wanted = i == middle ? std::ldexp(whole * kOne, level) - total : std::nearbyint(std::ldexp(exact, level));
     const double tap = std::clamp(std::nearbyint(wanted), 0.0, kOne - 1.0);
     out.taps.push_back(static_cast<std::uint16_t>(tap));
@@ -386,7 +387,7 @@ std::optional<FixedWeights> rounded_to_fixed(const AxisTaps& taps, int most_halv
     total += tap;
     moved += std::abs(std::ldexp(tap, -level) - exact) / kOne;
   }
-  out.runs.push_back(static_cast<std::int64_t>(middle));
+  out.runs.push_back(static_cast<std::int64_t>(middle + (out.is_even ? 1 : 0)));
   const double missing = std::abs(std::ldexp(total, -level) / kOne - whole);
   out.distance = 0.5 * (moved + missing);
   return out;

@@ -72,11 +72,12 @@ struct HalfWeights {
 /// By the scale, of a thousand, with which they come nearest; they add up to one at most before it. Exact for boxes and tents.
 [[nodiscard]] HalfWeights rounded_to_best_half(const std::vector<double>& weights);
 
-/// Symmetric taps for sums of 16 bits. Each but the middle one stands for two, at the same distance. They are summed from the
-/// outermost on: what the outer ones add up to is small and so is held finer, until the sum is halved.
+/// Symmetric taps for sums of 16 bits. Each but the middle one stands for two, at the same distance; an even number has no middle one.
+/// They are summed from the outermost on: what the outer ones add up to is small and so is held finer, until the sum is halved.
 struct FixedWeights {
-  std::vector<std::uint16_t> taps;  ///< the middle one last, times 65536, twice as much for each halving yet to come
+  std::vector<std::uint16_t> taps;  ///< the innermost last, times 65536, twice as much for each halving yet to come
   std::vector<std::int64_t> runs;   ///< of pairs: where each ends; the sum is halved in between
+  bool is_even = false;             ///< symmetric about the place half a pixel behind the anchor
   double distance = 0.0;            ///< what replacing the weights does to an image of numbers between 0 and 1, at most
   double lost = 0.0;                ///< by products that are rounded down, at most, in units of the sum
   double gained = 0.0;              ///< by sums that are halved and rounded up

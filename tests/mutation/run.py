@@ -40,6 +40,8 @@ CPU_MUTANTS = [
     Mutant("ring rows off by one", KERNELS + "sep_fused.cpp",
            "s.rows[i] = ring + (row * step.y + i) % s.ring_rows * s.stride;",
            "s.rows[i] = ring + (row * step.y + i + 1) % s.ring_rows * s.stride;", ("sep.fused",)),
+    Mutant("an even number of taps loses the last", KERNELS + "sep_fused_u8_apart.cpp",
+           "= inputs + taps.size() - 1;", "= inputs + 2 * taps.radius();", ("sep.fused",)),
     Mutant("tail pixels are skipped", KERNELS + "taps-inl.h",
            "  for (; i < count; i += lanes) {\n", "  for (; i + lanes <= count; i += lanes) {\n", ("sep.fused",)),
     Mutant("the fraction of the last tap is dropped", KERNELS + "box_float-inl.h",

@@ -1,7 +1,7 @@
 // sep.fused: any separable taps in one pass. On CPUs each source row is filtered horizontally into a ring of rows, and
 // output rows vertically out of that; no intermediate image is written. 2R + 1 multiply-adds a component and axis, so it
 // loses to box.any and to decimated Gaussians when R is large. Symmetric kernels on 8-bit images, up to some 120 taps, are
-// summed in 16-bit integers on CPUs.
+// summed in 16-bit integers on CPUs; with a stride also those of an even number of taps, with alpha, and to 16 bits.
 // Source: this project.
 #include "algorithms/separable/sep_fused.h"
 
@@ -79,26 +79,62 @@ Proposal finish(const Problem& p, Pass pass, TileNeeds needs, double row_cost, c
   return out;
 }
 
+/// With a stride: they come from one to another number of bits, and alpha is a product of bytes that 16 bits hold.
+Status check_16_bit_sums_apart(const Problem& p) {
+  const FormatInfo &source = info(p.src.format), &destination = info(p.dst.format);
+  if (!source.is_unorm() || source.bits != 8 || !destination.is_unorm()) {
+    return refusal("16-bit sums need an 8-bit image, and one of 8 or 16 bits as the destination");
+  }
+  if (p.spec.transfer != TransferFunction::none) return refusal("16-bit sums cannot handle transfer functions");
+  return {};
+}
+
+/// What the integer kernel of images with a stride needs, which filters down first.
+TileNeeds needs_apart(const Problem& p, PerAxis<std::int64_t> taps) {
+  const std::int64_t across = p.spec.stride.x.step, down = p.spec.stride.y.step;
+  const std::int64_t pixel_bytes = info(p.src.format).channels * std::int64_t{sizeof(std::uint16_t)};
+  TileNeeds needs;
+  needs.halo = {(taps.x - 1) / across, (taps.y - 1) / down};
+  needs.column_bytes = (taps.y + 2) * across * pixel_bytes;  // the ring, and a filtered row twice
+  needs.most_columns = std::max<std::int64_t>(kMostRowBytes / (pixel_bytes * across), 1);
+  needs.pixel_operations = static_cast<double>((taps.x + taps.y * across) * info(p.src.format).channels) * kIntegerCost;
+  return needs;
+}
+
 /// In 16-bit integers, where the image is one of 8 bits that is only blurred. Cutting an endless kernel may take the
 /// share `cut_share` of the error.
 Result<Proposal> propose_integer(const Problem& p, double cut_share, int halvings) {
   const FormatInfo& source = info(p.src.format);
+  const bool apart = has_stride(p.spec);
+  const bool has_alpha = p.spec.alpha == AlphaMode::premultiply;
   if (!p.device.has_kernel(kIntegerKernel)) return refusal_without_kernel(p, kIntegerKernel);
-  if (Status s = check_16_bit_sums(p); !s) return s.error();
-  if (has_stride(p.spec)) return refusal("16-bit sums do not take a stride");
+  if (Status s = apart ? check_16_bit_sums_apart(p) : check_16_bit_sums(p); !s) return s.error();
   std::optional<SeparableTaps> s = separable_taps(p, cut_share);
   if (!s) return refusal("the matrix is no product of a column and a row");
   const std::optional<FixedWeights> x = rounded_to_fixed(s->taps.x, halvings);
   const std::optional<FixedWeights> y = rounded_to_fixed(s->taps.y, halvings);
-  if (!x || !y) return refusal("16-bit sums need symmetric taps, none negative, that sum to one");
+  if (!x || !y || (!apart && (x->is_even || y->is_even))) {
+    return refusal("16-bit sums need symmetric taps, none negative, that sum to one");
+  }
   const auto nx = static_cast<std::int64_t>(x->taps.size());
   const auto ny = static_cast<std::int64_t>(y->taps.size());
   const int channels = source.channels;
 
-  constexpr double kPairs = 0.5;  // means of two rows are rounded up; those of two source pixels are exact
-  const Result<RoundingOf16BitSums> rounding = rounding_of_16_bit_sums(p, -x->lost - y->lost, x->gained + y->gained + kPairs);
+  // Means of two sums are rounded up; those of two source pixels are exact, but not of products with alpha.
+  const double pairs = has_alpha ? 1.0 : 0.5;
+  const Result<RoundingOf16BitSums> rounding = rounding_of_16_bit_sums(p, -x->lost - y->lost, x->gained + y->gained + pairs);
   if (!rounding) return rounding.error();
+  double error = x->distance + y->distance + rounding->error;
+  if (has_alpha) {
+    constexpr double kUnits = kUnitsOf16BitSums * cpu::kPremultipliedOne / cpu::kFixedOne;  // in one step of such numbers
+    error = colour_gain(p.spec) * (x->distance + y->distance + rounding->error * kUnitsOf16BitSums / kUnits);
+    if (rounding->given_back < 0.0) return refusal("16-bit sums with alpha need more taps");
+  }
+  if (has_alpha || p.dst.format != p.src.format) error += colour_error(p.spec, Accumulator::f32);  // they become floats at last
 
+  const PerAxis<std::int64_t> taps{static_cast<std::int64_t>(s->taps.x.weights.size()),
+                                   static_cast<std::int64_t>(s->taps.y.weights.size())};
+  const PerAxis<std::int64_t> step{p.spec.stride.x.step, p.spec.stride.y.step};
   TileNeeds needs;
   needs.halo = {2 * (nx - 1), 2 * (ny - 1)};
   const std::int64_t pixel_bytes = channels * std::int64_t{sizeof(std::uint16_t)};
@@ -110,9 +146,17 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   pass.constants = {{"halvings", halvings}, {"rounding", rounding->number()}};
   pass.taps = std::move(s->taps);
   constexpr double kRowCost = 3.0;
-  Proposal out = finish(p, std::move(pass), needs, kRowCost,
-                        [&](std::int32_t columns) { return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes; });
-  out.error = s->cut_error + x->distance + y->distance + rounding->error;
+  Proposal out;
+  if (apart) {
+    const double source_rows = static_cast<double>(step.x * std::min(step.y, taps.y));
+    out = finish(p, std::move(pass), needs_apart(p, taps), kRowCost / 2.0 * (1.0 + source_rows), [&](std::int32_t columns) {
+      return cpu::SepFusedU8ApartScratch(nullptr, columns, {taps.x, step.x}, {taps.y, step.y}, channels).bytes;
+    });
+  } else {
+    out = finish(p, std::move(pass), needs, kRowCost,
+                 [&](std::int32_t columns) { return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes; });
+  }
+  out.error = s->cut_error + error;
   out.options = {{"accumulator", "u16"}};
   return out;
 }

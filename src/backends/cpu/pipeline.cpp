@@ -62,13 +62,13 @@ Prepared make_sep_fused(const Plan& plan, const Pass& pass) {
 
 FixedTaps fixed_taps(const Pass& pass, const AxisTaps& taps) {
   FixedWeights w = *rounded_to_fixed(taps, static_cast<int>(pass.constants.at("halvings")));
-  return {std::move(w.taps), std::move(w.runs)};
+  return {std::move(w.taps), std::move(w.runs), w.is_even};
 }
 
 Prepared make_sep_fused_u8(const Plan& plan, const Pass& pass) {
   SepFusedU8 k{row_pipeline(plan), fixed_taps(pass, pass.taps.x), fixed_taps(pass, pass.taps.y),
                static_cast<std::uint16_t>(pass.constants.at("rounding"))};
-  return prepared(std::move(k), sep_fused_u8);
+  return prepared(std::move(k), has_stride(plan.spec) ? sep_fused_u8_apart : sep_fused_u8);
 }
 
 Prepared make_gauss_pyramid(const Plan& plan, const Pass& pass) {

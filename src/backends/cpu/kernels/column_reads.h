@@ -25,7 +25,8 @@ template <class T>
 }
 
 [[nodiscard]] inline ColumnReads column_reads(const SepFusedU8& k, std::int64_t /*first*/, std::int64_t end) {
-  return {end + k.y.radius(), end + k.y.radius()};
+  const std::int64_t until = end + k.y.after();
+  return {until, std::max(until, end - 1 + k.rows.step.y - k.y.radius())};
 }
 
 template <class T>

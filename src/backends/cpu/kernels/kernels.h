@@ -106,9 +106,13 @@ struct SepFused {
 
 /// Symmetric taps in 16 bits, see FixedWeights in math/weights.h.
 struct FixedTaps {
-  std::vector<std::uint16_t> weights;  ///< from the outermost pair to the middle
+  std::vector<std::uint16_t> weights;  ///< from the outermost pair to the middle, or to the innermost pair
   std::vector<std::int64_t> runs;      ///< of pairs: where each ends; the sum is halved in between
+  bool is_even = false;                ///< all are pairs; the place is the left or the upper one of the innermost
+  /// Of an odd number; of an even one, taps before the place.
   [[nodiscard]] std::int64_t radius() const { return static_cast<std::int64_t>(weights.size()) - 1; }
+  [[nodiscard]] std::int64_t after() const { return radius() + (is_even ? 1 : 0); }
+  [[nodiscard]] std::int64_t size() const { return radius() + 1 + after(); }
 };
 
 /// The same for 8-bit pixels that are only blurred, and symmetric taps without negative ones, in 16-bit integers.
@@ -116,6 +120,20 @@ struct SepFusedU8 {
   RowPipeline rows;
   FixedTaps x, y;
   std::uint16_t rounding = 128;  ///< added before the last shift: half a step, and what was lost on average
+  /// What was lost, to be added where a sum becomes a float.
+  [[nodiscard]] int given() const { return rounding - 128; }
+};
+
+/// What stands for 1 in 16 bits: 8-bit numbers are held in steps of 256, premultiplied ones as products of two bytes.
+inline constexpr std::int64_t kFixedOne = 255 * 256, kPremultipliedOne = 255 * 255;
+
+/// From sums of such numbers to stored ones.
+struct FixedScale {
+  float full;     ///< the stored number that stands for 1
+  float to_code;  ///< what a sum is multiplied by, but that of a premultiplied colour
+  explicit FixedScale(const RowFormat& format)
+      : full(format.component == Component::u8 ? 255.0F : 65535.0F),
+        to_code(full / static_cast<float>(format.alpha == AlphaMode::premultiply ? kPremultipliedOne : kFixedOne)) {}
 };
 
 /// A Gaussian on 8-bit pixels that are only blurred: `levels` times halved, blurred by the taps, as often doubled. Halving
@@ -260,6 +278,7 @@ struct GaussCutTails {
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
 void sep_fused_u8(const SepFusedU8&, const Tile&);
+void sep_fused_u8_apart(const SepFusedU8&, const Tile&);  ///< with a step, even numbers of taps and alpha; to 8 or 16 bits
 void gauss_pyramid(const GaussPyramid&, const Tile&);
 void gauss_cut(const GaussCut&, const Tile&);
 void gauss_decimate(const GaussDecimate&, const Tile&);
@@ -279,6 +298,7 @@ namespace scalar {
 void sep_fused_f32(const SepFused<float>&, const Tile&);
 void sep_fused_f64(const SepFused<double>&, const Tile&);
 void sep_fused_u8(const SepFusedU8&, const Tile&);
+void sep_fused_u8_apart(const SepFusedU8&, const Tile&);
 void gauss_pyramid(const GaussPyramid&, const Tile&);
 void gauss_cut(const GaussCut&, const Tile&);
 void nxn_direct_f32(const NxnDirect<float>&, const Tile&);

@@ -113,6 +113,42 @@ struct SepFusedU8Scratch {
   }
 };
 
+/// Elements of 16 bits from one row to the next: whole lines, with vectors skipped before a row and read beyond it.
+[[nodiscard]] constexpr std::int64_t level_stride(std::int64_t elements) {
+  constexpr std::int64_t kVectors = 4 * kPadElements;
+  return (elements + kVectors + 31) / 32 * 32;
+}
+
+struct SepFusedU8ApartScratch {
+  std::int64_t stride;           ///< elements between rows of `ring`
+  std::int64_t ring_rows;        ///< that one output row is made from
+  std::int64_t part_stride;      ///< elements between the parts of `parts`
+  std::uint16_t* ring;           ///< source rows with their halo
+  const std::uint16_t** rows;    ///< ring_rows pointers, in image order
+  std::uint16_t* sums;           ///< one row, filtered vertically
+  std::uint16_t* parts;          ///< the same, every step-th pixel together
+  const std::uint16_t** inputs;  ///< where each tap begins in them
+  std::uint16_t* filtered;       ///< and horizontally
+  std::uint8_t* out;             ///< one row of the destination
+  std::int64_t bytes;
+
+  SepFusedU8ApartScratch(std::byte* base, std::int64_t tile_columns, TapsShape x, TapsShape y, int channels) {
+    const std::int64_t columns = (tile_columns - 1) * x.step + x.taps;
+    Carver carver(base);
+    stride = level_stride(columns * channels);
+    ring_rows = y.taps;
+    part_stride = level_stride((columns + x.step - 1) / x.step * channels);
+    ring = carver.take<std::uint16_t>(stride * ring_rows);
+    rows = carver.take<const std::uint16_t*>(ring_rows);
+    sums = carver.take<std::uint16_t>(stride);
+    parts = x.step > 1 ? carver.take<std::uint16_t>(part_stride * x.step) : sums;
+    inputs = carver.take<const std::uint16_t*>(x.taps);
+    filtered = carver.take<std::uint16_t>(level_stride(tile_columns * channels));
+    out = carver.take<std::uint8_t>(2 * level_stride(tile_columns * channels));
+    bytes = carver.used();
+  }
+};
+
 inline constexpr int kMaxPyramidLevels = 4;
 
 /// What a tile needs of each level of a pyramid on one axis. Pixel m of a level is made from pixels 2m - 2 to 2m + 2 of the
@@ -140,12 +176,6 @@ struct PyramidAxis {
 inline constexpr std::int64_t kHalvedRows = 2 * kRowGroup + 3;  ///< that a row group of a level is made from
 inline constexpr std::int64_t kDownRows = 16;                   ///< of a ring: kHalvedRows, and what is made beyond
 inline constexpr std::int64_t kUpRows = 8;  ///< of a ring: kRowGroup that a row group is made from, and as many made beyond
-
-/// Elements from one row of a level to the next: whole lines, with vectors skipped before a row and read beyond it.
-[[nodiscard]] constexpr std::int64_t level_stride(std::int64_t elements) {
-  constexpr std::int64_t kVectors = 4 * kPadElements;
-  return (elements + kVectors + 31) / 32 * 32;
-}
 
 struct GaussPyramidScratch {
   int channels;  ///< of a level's pixels: three take the room of four

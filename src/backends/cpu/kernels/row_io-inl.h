@@ -181,22 +181,34 @@ HWY_INLINE void with_component(Component component, Body body) {
   }
 }
 
-/// `count` stored components to numbers, times `scale`.
-template <class S, class T>
-HWY_INLINE void decode_components(const S* src, std::int64_t count, T scale, T* dst) {
+/// `count` stored components to numbers: change(a vector of them) is stored.
+template <class S, class T, class Change>
+HWY_INLINE void decode_vectors(const S* src, std::int64_t count, T* dst, const Change& change) {
   const F32 d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store_lanes(d, load_f32(d, src + i), dst + i);
+  for (; i + lanes <= count; i += lanes) store_lanes(d, change(load_f32(d, src + i)), dst + i);
   if (i < count) {
     S in[kMaxLanes] = {};
     HWY_ALIGN T out[kMaxLanes];
     std::memcpy(static_cast<void*>(in), src + i, static_cast<std::size_t>(count - i) * sizeof(S));
-    store_lanes(d, load_f32(d, in), out);
+    store_lanes(d, change(load_f32(d, in)), out);
     std::copy_n(out, count - i, dst + i);
   }
-  if (scale != T{1}) {
-    for (i = 0; i < count; ++i) dst[i] *= scale;
+}
+
+/// The same, times `scale`.
+template <class S>
+HWY_INLINE void decode_components(const S* src, std::int64_t count, float scale, float* dst) {
+  const VecF32 factor = hn::Set(F32(), scale);
+  decode_vectors(src, count, dst, [&](VecF32 v) HWY_ATTR { return hn::Mul(v, factor); });
+}
+
+template <class S>
+HWY_INLINE void decode_components(const S* src, std::int64_t count, double scale, double* dst) {
+  decode_vectors(src, count, dst, [](VecF32 v) HWY_ATTR { return v; });
+  if (scale != 1.0) {
+    for (std::int64_t i = 0; i < count; ++i) dst[i] *= scale;
   }
 }
 
@@ -284,19 +296,32 @@ HWY_INLINE void apply_transfer(const RowFormat& format, std::int64_t count, doub
 }
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-/// Colours of whole vectors of pixels of four floats become with(colours, their alphas); returns how many pixels that were.
+/// Colours of pixels of four floats become with(colours, their alphas).
+template <class With>
+HWY_INLINE VecF32 with_alphas(VecF32 v, const With& with) {
+  const F32 d;
+  const hn::RebindToUnsigned<F32> du;
+  const auto is_alpha = hn::RebindMask(d, hn::Eq(hn::And(hn::Iota(du, 0), hn::Set(du, 3)), hn::Set(du, 3)));
+  return hn::IfThenElse(is_alpha, v, with(v, hn::Broadcast<3>(v)));
+}
+
+/// The same for whole vectors of a row; returns how many pixels that were.
 template <class With>
 HWY_INLINE std::int64_t with_alphas(std::int64_t pixels, float* row, const With& with) {
   const F32 d;
-  const hn::RebindToUnsigned<F32> du;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto is_alpha = hn::RebindMask(d, hn::Eq(hn::And(hn::Iota(du, 0), hn::Set(du, 3)), hn::Set(du, 3)));
   std::int64_t i = 0;
-  for (; i + lanes <= 4 * pixels; i += lanes) {
-    const VecF32 v = hn::LoadU(d, row + i);
-    hn::StoreU(hn::IfThenElse(is_alpha, v, with(v, hn::Broadcast<3>(v))), d, row + i);
-  }
+  for (; i + lanes <= 4 * pixels; i += lanes) hn::StoreU(with_alphas(hn::LoadU(d, row + i), with), d, row + i);
   return i / 4;
+}
+
+/// Stored pixels of four components, the last of which is alpha, times `scale` and premultiplied in one go.
+template <class S>
+HWY_INLINE void decode_premultiplied(const S* src, std::int64_t count, float scale, float* dst) {
+  const VecF32 factor = hn::Set(F32(), scale);
+  decode_vectors(src, count, dst, [&](VecF32 v) HWY_ATTR {
+    return with_alphas(hn::Mul(v, factor), [](VecF32 colours, VecF32 alphas) HWY_ATTR { return hn::Mul(colours, alphas); });
+  });
 }
 #endif
 
@@ -388,6 +413,16 @@ HWY_INLINE WholeLines whole_lines(const Tile& tile, std::int64_t count) {
 template <class T>
 HWY_INLINE void decode_pixels(const RowFormat& format, const std::byte* src, std::int64_t pixels, T* dst) {
   const std::int64_t count = pixels * format.channels;
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (std::is_same_v<T, float>) {
+    if (format.alpha == AlphaMode::premultiply && format.transfer == TransferFunction::none && format.channels == 4) {
+      return with_component(format.component, [&](auto component) HWY_ATTR {
+        using S = decltype(component);
+        decode_premultiplied(reinterpret_cast<const S*>(src), count, static_cast<float>(format.scale), dst);
+      });
+    }
+  }
+#endif
   with_component(format.component, [&](auto component) HWY_ATTR {
     using S = decltype(component);
     decode_components(reinterpret_cast<const S*>(src), count, static_cast<T>(format.scale), dst);

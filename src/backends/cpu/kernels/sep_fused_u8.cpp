@@ -12,48 +12,12 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/sep_fused_u8.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 //
+#include "backends/cpu/kernels/fixed_rows-inl.h"
 #include "backends/cpu/kernels/fixed_taps-inl.h"
 #include "backends/cpu/kernels/row_io-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
-
-HWY_INLINE void widen_components(const std::uint8_t* src, std::int64_t count, std::uint16_t* dst) {
-  const U16 d;
-  const hn::Rebind<std::uint8_t, U16> d8;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  if (count < lanes) {
-    for (std::int64_t i = 0; i < count; ++i) dst[i] = static_cast<std::uint16_t>(src[i] << 8);
-    return;
-  }
-  for_vectors(count, lanes,
-              [&](std::int64_t i) HWY_ATTR { hn::StoreU(hn::ShiftLeft<8>(hn::PromoteTo(d, hn::LoadU(d8, src + i))), d, dst + i); });
-}
-
-/// Columns [x, x + pixels) of source row y; both coordinates may lie outside the image.
-HWY_INLINE void widen_row(const RowPipeline& rows, const Source& src, std::int64_t y, std::int64_t x, std::int64_t pixels,
-                          std::uint16_t* dst) {
-  const std::int64_t channels = rows.source.channels;
-  const std::int64_t row = map_index(rows.border.mode.y, y, src.desc.height);
-  const bool is_stored = row != kOutside;
-  const std::int64_t first = is_stored ? std::clamp<std::int64_t>(-x, 0, pixels) : 0;
-  const std::int64_t last = is_stored ? std::clamp<std::int64_t>(src.desc.width - x, first, pixels) : 0;
-  const auto stored = [&](std::int64_t column) { return reinterpret_cast<const std::uint8_t*>(src.row(row, column)) + column * channels; };
-  if (last > first) widen_components(stored(x + first), (last - first) * channels, dst + first * channels);
-
-  const auto fill = [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t i = from; i < to; ++i) {
-      const std::int64_t column = is_stored ? map_index(rows.border.mode.x, x + i, src.desc.width) : kOutside;
-      const std::uint8_t* pixel = column == kOutside ? nullptr : stored(column);
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const int value = pixel == nullptr ? static_cast<int>(rows.outside[static_cast<std::size_t>(c)]) : pixel[c];
-        dst[i * channels + c] = static_cast<std::uint16_t>(value << 8);
-      }
-    }
-  };
-  fill(0, first);
-  fill(last, pixels);
-}
 
 /// The taps over kRowGroup rows, rounded to 8 bits, written row by row to out + j * stride; components from `first` up to
 /// `last`, and up to two vectors more.
