@@ -1,11 +1,10 @@
 //@ axis STORAGE buffer image
-//@ axis MATH f32 half mixed
+//@ axis MATH f32 half
 //@ skip STORAGE=image
 // sep.fused without shared memory: a subgroup owns a strip of columns, a lane a span of neighbouring pixels, and moves down.
 // A lane loads its own pixels of a row, asks its neighbours in the subgroup for those that the taps of x reach, and adds
 // the row into the sums of all rows that it belongs to, in registers. Nobody waits at barriers; lanes at both ends of the
-// subgroup only hold the halo. With MATH half two numbers of 8 bits or f16 are summed at once, in f16; mixed: along x, and along
-// y in f32.
+// subgroup only hold the halo. With MATH half two numbers of 8 bits or f16 are summed at once, in f16.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -13,8 +12,8 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_KHR_shader_subgroup_vote : require
-// chunk_rows: rows that one group makes. scale: from sums to codes. centre: what their centre becomes, where sums are of codes less it.
-#define KERNEL_PARAMETERS ivec2 before; int chunk_rows; float scale; float centre;
+// chunk_rows: rows that one group makes. scale: from sums to codes.
+#define KERNEL_PARAMETERS ivec2 before; int chunk_rows; float scale;
 #include "io/pixel.glsl"
 #include "io/spans.glsl"
 
@@ -50,7 +49,7 @@ uint shuffled_word(uint own[kWords], int lane, int i) {
   return lanes == 0 ? word : subgroupShuffle(word, uint(lane + lanes));
 }
 
-#if MATH != MATH_f32
+#if MATH == MATH_half
 #include "io/pairs.glsl"
 
 void see_row(uint own[kWords], int lane, out f16vec2 v[kReach]) {
@@ -58,10 +57,8 @@ void see_row(uint own[kWords], int lane, out f16vec2 v[kReach]) {
   [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = shuffled_word(own, lane, i);
   to_pairs(all, kSkipped, v);
 }
-#endif
 
 // add_row() adds a row to all results that it belongs to; the first of them is then complete, and finished() packs it.
-#if MATH == MATH_half
 // Codes: the last rows, filtered along x, the newest last. They move up a row by being renamed, where as many are on their way as
 // lie between first and last, or a multiple. Floats: sums as in f32.
 f16vec2 rows_seen[taps_y * kPairs];
@@ -92,9 +89,6 @@ float sums[taps_y * kNumbers];
 
 void start_sums() {
   [[unroll]] for (int i = 0; i < taps_y * kNumbers; ++i) sums[i] = 0.0;
-#if MATH == MATH_mixed
-  round_weights();
-#endif
 }
 
 void add_number(int i, float h) {
@@ -105,15 +99,6 @@ void add_number(int i, float h) {
 }
 
 void add_row(uint own[kWords], int lane) {
-#if MATH == MATH_mixed
-  f16vec2 v[kReach];
-  see_row(own, lane, v);
-  [[unroll]] for (int i = 0; i < kPairs; ++i) {
-    vec2 h = vec2(filtered_pair(v, i));
-    add_number(first_number(i), h.x);
-    add_number(first_number(i) + kApart, h.y);
-  }
-#else
   uint all[kAllWords];
   [[unroll]] for (int i = 0; i < kAllWords; ++i) all[i] = shuffled_word(own, lane, i);
   float v[kReach];
@@ -127,18 +112,13 @@ void add_row(uint own[kWords], int lane) {
     }
     add_number(i, h);
   }
-#endif
 }
 
 void finished(out uint words[kWords]) {
   float front[kNumbers];
   [[unroll]] for (int i = 0; i < kNumbers; ++i) {
     const float whole = clamps ? 0.0 : rounder(i);
-#if MATH == MATH_mixed
-    front[i] = source_is_float ? sums[i] : fma(sums[i], scale, centre + whole);
-#else
     front[i] = source_is_float ? sums[i] : fma(sums[i], scale / lift(i), whole);
-#endif
   }
   pack_numbers(front, clamps ? kAnywhere : kRounded, words);
 }

@@ -86,32 +86,25 @@ Halves nearest_halves(const std::vector<double>& weights, double scale) {
 }
 
 /// Taps of x are divided by `scale`, those of y by gain / scale. What errs by more than `enough` is given up, without taps.
-CodeSums sums_by(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses, double scale, double gain, double enough) {
+CodeSums sums_by(const PerAxis<std::vector<double>>& weights, bool fuses, double scale, double gain, double enough) {
   Halves x = nearest_halves(weights.x, scale);
   CodeSums out;
   out.gain = gain;
   out.error = kCentre * x.distance * magnitude(weights.y);
   if (out.error > enough) return out;
   const Numbers rows = summed(x.taps, {}, fuses);
-  if (axes == CodeAxes::both) {
-    Halves y = nearest_halves(weights.y, gain / scale);
-    const Numbers sums = summed(y.taps, rows, fuses);
-    out.error += gain * sums.error + kCentre * y.distance * magnitude(x.taps) * scale;
-    if (!fuses) out.error += rounding(gain * sums.size, sums.grain * grain_of(gain));
-    out.taps.y = std::move(y.taps);
-  } else {
-    out.error += scale * rows.error * magnitude(weights.y);
-    out.taps.y = weights.y;
-    for (double& w : out.taps.y) w *= scale / gain;
-  }
-  out.taps.x = std::move(x.taps);
+  Halves y = nearest_halves(weights.y, gain / scale);
+  const Numbers sums = summed(y.taps, rows, fuses);
+  out.error += gain * sums.error + kCentre * y.distance * magnitude(x.taps) * scale;
+  if (!fuses) out.error += rounding(gain * sums.size, sums.grain * grain_of(gain));
+  out.taps = {std::move(x.taps), std::move(y.taps)};
   return out;
 }
 
-CodeSums find_sums(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses) {
-  CodeSums best = sums_by(weights, axes, fuses, 1.0, 1.0, std::numeric_limits<double>::infinity());
+CodeSums find_sums(const PerAxis<std::vector<double>>& weights, bool fuses) {
+  CodeSums best = sums_by(weights, fuses, 1.0, 1.0, std::numeric_limits<double>::infinity());
   const auto consider = [&](double scale, double gain) {
-    CodeSums other = sums_by(weights, axes, fuses, scale, gain, best.error);
+    CodeSums other = sums_by(weights, fuses, scale, gain, best.error);
     if (other.error < best.error) best = std::move(other);
   };
   // Sums round most finely where they stay just below 128: x is divided by a little more than one, and what that loses grows with it.
@@ -121,7 +114,7 @@ CodeSums find_sums(const PerAxis<std::vector<double>>& weights, CodeAxes axes, b
   const PerAxis<double> least{std::abs(weights.x.front()), std::abs(weights.y.front())};
   const double gain = half_to_float(double_to_half(least.x * least.y));
   constexpr double kMost = 0x1p15;  // halves end at twice that
-  if (gain > 0.0 && kCentre * magnitude(weights.y) <= kMost * gain) consider(least.x, axes == CodeAxes::both ? gain : 1.0);
+  if (gain > 0.0 && kCentre * magnitude(weights.y) <= kMost * gain) consider(least.x, gain);
   return best;
 }
 
@@ -131,10 +124,10 @@ bool is_symmetric(const std::vector<double>& taps) {
 
 }  // namespace
 
-std::optional<CodeSums> code_sums(const PerAxis<std::vector<double>>& weights, CodeAxes axes, bool fuses) {
-  if (!is_symmetric(weights.x) || (axes == CodeAxes::both && !is_symmetric(weights.y))) return std::nullopt;
-  static auto& known = *new Remembered<std::tuple<std::vector<double>, std::vector<double>, CodeAxes, bool>, CodeSums>(64);
-  return known.get({weights.x, weights.y, axes, fuses}, [&] { return find_sums(weights, axes, fuses); });
+std::optional<CodeSums> code_sums(const PerAxis<std::vector<double>>& weights, bool fuses) {
+  if (!is_symmetric(weights.x) || !is_symmetric(weights.y)) return std::nullopt;
+  static auto& known = *new Remembered<std::tuple<std::vector<double>, std::vector<double>, bool>, CodeSums>(64);
+  return known.get({weights.x, weights.y, fuses}, [&] { return find_sums(weights, fuses); });
 }
 
 }  // namespace mollify

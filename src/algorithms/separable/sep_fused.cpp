@@ -35,7 +35,7 @@ constexpr std::array kOptions = {
                .default_value = "what is expected to be fastest within the error",
                .summary = "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_x: along x only; "
                           "coopmat_direct: each thread "
-                          "loads its own part of them); or sums of f16 (mixed: along x only) of 8-bit and f16 pixels",
+                          "loads its own part of them); or sums of f16 of 8-bit and f16 pixels",
                .changes_bits = true},
     OptionInfo{"between", kFusedBetween, "registers where the device can",
                "GPU, coopmat: where sums of one axis become operands of the other"},

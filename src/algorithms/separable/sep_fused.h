@@ -7,8 +7,8 @@ namespace mollify {
 
 inline constexpr std::array<std::string_view, 5> kFusedPixelsPerThread = {"1", "2", "4", "8", "16"};
 
-enum class FusedMath : std::uint8_t { f32, matrix, half, mixed, matrix_x, matrix_lanes };
-inline constexpr std::array<std::string_view, 6> kFusedMath = {"f32", "coopmat", "half", "mixed", "coopmat_x", "coopmat_direct"};
+enum class FusedMath : std::uint8_t { f32, matrix, half, matrix_x, matrix_lanes };
+inline constexpr std::array<std::string_view, 5> kFusedMath = {"f32", "coopmat", "half", "coopmat_x", "coopmat_direct"};
 inline constexpr std::array<std::string_view, 2> kFusedBetween = {"memory", "registers"};
 inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "shuffle"};
 
@@ -16,8 +16,7 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
 /// In f32, rows in shared memory.
 [[nodiscard]] Result<Proposal> propose_sep_fused_shared(const Problem& p);
-/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of 8-bit and f16 pixels, of f16 along x (mixed) or
-/// both axes (half).
+/// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of 8-bit and f16 pixels, of f16 (half).
 [[nodiscard]] Result<Proposal> propose_sep_fused_subgroup(const Problem& p, FusedMath math);
 /// Whether the device and the request allow products of cooperative matrices, by this kernel.
 [[nodiscard]] Status check_fused_matrix(const Problem& p, std::string_view kernel);
@@ -88,8 +87,7 @@ struct LaneTaps {
   PerAxis<AxisTaps> taps;
   std::int32_t x_that_is_one = -1;  ///< the tap of x, if any
   bool first_of_y_is_one = false;
-  double scale = 1.0;        ///< sums of codes times this are codes ...
-  double centre = 0.0;       ///< ... less this, where sums are of f16
+  double scale = 1.0;        ///< sums of codes times this are codes, less 128 where sums are of f16
   bool leave_range = false;  ///< results of an image of integers must be cut to its range
   double error = 0.0;        ///< of taps and sums in f16
 };

@@ -162,7 +162,7 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
   // Drivers that run on the processor take seconds to compile what lanes keep in registers.
   if (!p.device.gpu.is_software) {
     consider(propose_sep_fused_subgroup(p, FusedMath::f32));
-    // Not for f16, of which large pixels overflow, nor for single channels, of which it has not been timed; `mixed` gains nothing.
+    // Not for f16, of which large pixels overflow, nor for single channels, of which it has not been timed.
     const FormatInfo& source = info(p.src.format);
     if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_subgroup(p, FusedMath::half));
   }

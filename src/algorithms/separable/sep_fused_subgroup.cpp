@@ -97,7 +97,7 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
     const double paired =
         source.bits == 8 ? (source.channels == 4 ? 1.25 : 2.75) * (form.pixels_per_thread + nx - 1.0) / form.pixels_per_thread : 0.0;
     const double stored = source.bits == 8 ? 6.5 : 0.0;  // by time: one by count
-    channel = paired + nx / 2.0 + (work.math == FusedMath::half ? ny / 2.0 + stored : 1.0 + ny + store);
+    channel = paired + nx / 2.0 + ny / 2.0 + stored;
   }
   // Tuning rows of up to 4 bytes are measured with rgba8. Where that is filtered by matrices, lanes of r16f and rg16f take longer than
   // rows say. Measured on an H100.
@@ -159,8 +159,7 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.pass.constants["first_y_is_one"] = taps->first_of_y_is_one;
   out.pass.constants["clamps"] = taps->leave_range;
   out.pass.parameters["scale"] = taps->scale;
-  out.pass.parameters["centre"] = taps->centre;
-  out.pass.constants["math"] = work.math == FusedMath::half ? 1 : work.math == FusedMath::mixed ? 2 : 0;
+  out.pass.constants["math"] = work.math == FusedMath::half ? 1 : 0;
   out.pass.constants["subgroup_size"] = subgroup;
   out.pass.constants["span"] = *pixels_per_thread;
   out.pass.constants["rows_in_flight"] = *rows_in_flight;
