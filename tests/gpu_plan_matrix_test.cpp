@@ -176,64 +176,6 @@ TEST(VulkanPlan, TapsOfCodesStayHalves) {
   EXPECT_EQ(message_of(planned(300.0, 300.0)), "sep.fused cannot do this: the taps are too large for halves");
 }
 
-/// Matrices along x and sums along y: for four channels, and few rows of taps.
-TEST(VulkanPlan, MatricesAlongXLeaveNothingRoundedBetweenTheAxes) {
-  const auto planned = [](std::string_view algorithm, PixelFormat format, std::int32_t radius, DeviceInfo device = fake_h200(),
-                          std::optional<double> max_error = {}) {
-    BlurSpec spec = spec_of(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}});
-    spec.accuracy.max_error = max_error;
-    const ImageDesc desc{4096, 4096, format};
-    return make_plan(spec, desc, desc, device, with(algorithm));
-  };
-  const auto math = [&](std::int32_t radius) {
-    return must(planned("sep.fused", PixelFormat::rgba16f, radius)).algorithm.options.at("math");
-  };
-  EXPECT_EQ(math(1), "f32");
-  EXPECT_EQ(math(2), "coopmat_x");
-  for (const std::int32_t radius : {3, 4, 6, 9}) EXPECT_EQ(math(radius), "coopmat_direct") << radius;
-  for (const std::int32_t radius : {12, 15}) EXPECT_EQ(math(radius), "coopmat") << radius;
-  for (const PixelFormat format : {PixelFormat::rgba8, PixelFormat::rgba16f}) {
-    for (std::int32_t radius = 1; radius <= 16; ++radius) {
-      const Result<Plan> plan = planned("sep.fused:math=coopmat_x", format, radius);
-      ASSERT_TRUE(plan.ok()) << radius << ": " << message_of(plan);
-      EXPECT_LE(plan->predicted_error, default_max_error(format)) << radius;
-      // Taps of y make up for what those of x were divided by, and for codes that are read as the bits of halves.
-      const Pass& pass = plan->passes.front();
-      double sum = 1.0;
-      for (const std::vector<double>* weights : {&pass.taps.x.weights, &pass.taps.y.weights}) {
-        double of_axis = 0.0;
-        for (const double w : *weights) of_axis += w;
-        sum *= of_axis;
-      }
-      EXPECT_NEAR(sum, format == PixelFormat::rgba8 ? 0x1p24 : 1.0, sum * 1e-6) << radius;
-    }
-  }
-  // Where rows are not rounded, one half a tap does for a hundredth of a step.
-  const Plan exact = must(planned("sep.fused:math=coopmat_x", PixelFormat::rgba8, 9, fake_h200(), 4e-5));
-  EXPECT_EQ(exact.algorithm.options.at("split"), "1");
-  EXPECT_LT(exact.predicted_error, 4e-5);
-  const Plan split = must(planned("sep.fused:math=coopmat_x,split=2", PixelFormat::rgba16f, 9));
-  EXPECT_LT(split.predicted_error, 0.5 * must(planned("sep.fused:math=coopmat_x,split=1", PixelFormat::rgba16f, 9)).predicted_error);
-  const std::string cannot = "sep.fused cannot do this: ";
-  DeviceInfo without = fake_h200();
-  without.gpu.matrix_operations = false;
-  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x", PixelFormat::rgba8, 4, without)),
-            cannot + "the device has no cooperative matrices of f16 summed in f32");
-  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x", PixelFormat::rgb8, 4)),
-            cannot + "matrices along x alone are for pixels of four channels");
-  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x", PixelFormat::rgba8, 17)),
-            cannot + "the kernel has 35 rows of taps, whose sums do not fit into registers");
-  for (const char* options : {"batch=3", "blocks=4", "threads=100"}) {
-    EXPECT_EQ(message_of(planned(std::string("sep.fused:math=coopmat_x,") + options, PixelFormat::rgba16f, 4)),
-              cannot + "spans of a row, or of a step, cannot be shared out to all threads of a group");
-  }
-  EXPECT_TRUE(planned("sep.fused:math=coopmat_x,blocks=4,rows_in_flight=1", PixelFormat::rgba8, 4).ok());
-  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x,threads=64", PixelFormat::rgba16f, 9)),
-            cannot + "taps reach over 20 columns, further than the 16 of a block");
-  EXPECT_EQ(message_of(planned("sep.fused:math=coopmat_x,pixels_per_thread=2", PixelFormat::rgba16f, 4)),
-            cannot + "option pixels_per_thread is not for matrices along x");
-}
-
 /// Taps as a kernel makes matrices of them: the nearest halves, and of two those of what is left.
 std::vector<double> as_halves(const std::vector<double>& weights, std::int64_t halves) {
   std::vector<double> out;
@@ -252,7 +194,7 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
     std::string_view math;
     std::size_t taps;
   };
-  for (const auto& [math, count] : {Kernel{"coopmat", 21}, {"coopmat", 81}, {"coopmat_direct", 21}, {"coopmat_x", 21}}) {
+  for (const auto& [math, count] : {Kernel{"coopmat", 21}, {"coopmat", 81}, {"coopmat_direct", 21}}) {
     for (const PerAxis<double> size : {PerAxis{1.0, 0.0}, {0.0, 1e6}, {1.0, 1e-6}, {1e-3, 1.0}, {1.0, 1.0}, {1.0, 1e6}}) {
       Taps taps;
       for (AxisTaps* axis : {&taps.x, &taps.y}) axis->weights.resize(count);
@@ -264,10 +206,9 @@ TEST(VulkanPlan, MatricesHoldSmallAndLargeWeightsOfFloatsAsWell) {
         const auto found = pass.constants.find(name);
         return found == pass.constants.end() ? 0 : found->second;
       };
-      const bool is_x_alone = math == "coopmat_x";
-      const std::vector<double> x = as_halves(pass.taps.x.weights, halves(is_x_alone ? "tap_split" : "tap_split_x"));
-      const std::vector<double> y = is_x_alone ? pass.taps.y.weights : as_halves(pass.taps.y.weights, halves("tap_split_y"));
-      const double gain = is_x_alone ? 1.0 : pass.parameters.at("gain");
+      const std::vector<double> x = as_halves(pass.taps.x.weights, halves("tap_split_x"));
+      const std::vector<double> y = as_halves(pass.taps.y.weights, halves("tap_split_y"));
+      const double gain = pass.parameters.at("gain");
       double moved = 0.0;
       double whole = 0.0;
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -347,6 +288,11 @@ TEST(VulkanPlan, MatricesOfLanesArePlannedForPixelsOfWholeWordsAndFewTaps) {
     EXPECT_EQ(pass.constants.at("skip_y"), skip.y);
     EXPECT_EQ(pass.constants.at("skips"), skip.x + skip.y > 0);
   }
+  // The fewest taps are for sums of f32, and many for matrices in shared memory.
+  const auto math = [&](std::int32_t radius) { return must(planned("sep.fused", rgba16f, {radius, radius})).algorithm.options.at("math"); };
+  EXPECT_EQ(math(1), "f32");
+  for (const std::int32_t radius : {2, 3, 4, 6, 9}) EXPECT_EQ(math(radius), "coopmat_direct") << radius;
+  for (const std::int32_t radius : {12, 15}) EXPECT_EQ(math(radius), "coopmat") << radius;
   // Small images are for fewer and larger groups.
   EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 512)).algorithm.options.at("math"), "coopmat_direct");
   EXPECT_EQ(must(planned("sep.fused", rgba8, {2, 2}, 256)).algorithm.options.at("math"), "coopmat");
@@ -383,7 +329,7 @@ TEST(VulkanPlan, MatricesClampWhatCanLeaveTheRangeOfCodes) {
   const auto taps = [](double side, double middle) {
     return KernelSpec(Taps{{{side, middle, side}, 1}, {{side, middle, side}, 1}, Normalization::none});
   };
-  for (const char* algorithm : {"sep.fused:math=coopmat", "sep.fused:math=coopmat_x", "sep.fused:math=coopmat_direct"}) {
+  for (const char* algorithm : {"sep.fused:math=coopmat", "sep.fused:math=coopmat_direct"}) {
     for (const std::int32_t radius : {1, 2, 4, 9}) {
       EXPECT_FALSE(clamps(Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}, {}}, algorithm)) << algorithm;
     }

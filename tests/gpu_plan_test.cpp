@@ -392,8 +392,8 @@ TEST(VulkanPlan, ErrorsOfHalvesDoNotShrinkWithTheWeights) {
     spec.accuracy.max_error = 1.0;
     return must(make_plan(spec, desc, desc, fake_matrix_gpu(), with(algorithm))).predicted_error;
   };
-  for (const char* algorithm : {"sep.fused:math=coopmat,split=1", "sep.fused:math=coopmat,split=2", "sep.fused:math=coopmat_x",
-                                "sep.fused:math=coopmat_direct", "sep.fused:math=half,pixels_per_thread=1"}) {
+  for (const char* algorithm : {"sep.fused:math=coopmat,split=1", "sep.fused:math=coopmat,split=2", "sep.fused:math=coopmat_direct",
+                                "sep.fused:math=half,pixels_per_thread=1"}) {
     const double of_one = error(algorithm, 1.0);
     EXPECT_GT(of_one, 0.0);
     for (const double scale : {0.25, 0.0625, 4.0, 1024.0}) {

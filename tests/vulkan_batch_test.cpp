@@ -155,7 +155,7 @@ TEST_P(Batches, AreOneDispatchAPass) {
   // These read images, multiply matrices, which no software driver does, or have no images at all.
   std::set<std::string> missing(device.info().kernels.begin(), device.info().kernels.end());
   for (const char* kernel : {"box_nxn_linear", "box_sep_linear", "gauss_linear", "gauss_decimate_coopmat", "sep_fused_coopmat",
-                             "sep_fused_coopmat_direct", "sep_fused_coopmat_x", "copy"}) {
+                             "sep_fused_coopmat_direct", "copy"}) {
     missing.erase(kernel);
   }
   // Sums of integers need no mending. Those of floats behind a transfer function cannot be mended, so corners are refused there, and whole

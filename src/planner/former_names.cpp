@@ -38,13 +38,12 @@ struct FormerValue {
   std::string_view former;
   std::string_view current;
 };
-constexpr std::array<FormerValue, 11> kValues{{
+constexpr std::array<FormerValue, 9> kValues{{
     {"box.any", "form", "columns", "column_sums"},
     {"box.any", "form", "corners", "four_corner"},
     {"box.any", "form", "segments", "row_segments"},
     {"sep.fused", "exchange", "lanes", "shuffle"},
     {"sep.fused", "math", "matrix", "coopmat"},
-    {"sep.fused", "math", "matrix_x", "coopmat_x"},
     {"sep.fused", "math", "matrix_lanes", "coopmat_direct"},
     {"gauss.decimate", "math", "matrix", "coopmat"},
     {"gauss.decimate", "blur", "walk", "slide"},

@@ -33,9 +33,8 @@ constexpr std::array kOptions = {
     OptionInfo{.name = "math",
                .values = kFusedMath,
                .default_value = "what is expected to be fastest within the error",
-               .summary = "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_x: along x only; "
-                          "coopmat_direct: each thread "
-                          "loads its own part of them); or sums of f16 of 8-bit and f16 pixels",
+               .summary = "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_direct: each thread loads its "
+                          "own part of them); or sums of f16 of 8-bit and f16 pixels",
                .changes_bits = true},
     OptionInfo{"between", kFusedBetween, "registers where the device can",
                "GPU, coopmat: where sums of one axis become operands of the other"},
@@ -50,8 +49,8 @@ constexpr std::array kOptions = {
                "GPU: threads of a work group", true},
     OptionInfo{"split", kHalves, "1 where the error allows it",
                "GPU, coopmat: f16 numbers whose sum is a tap, or a value between the axes"},
-    OptionInfo{"blocks", kBlocks, "as registers allow",
-               "GPU, coopmat: blocks of 16 columns of a subgroup; coopmat_x, coopmat_direct: of 8 columns", true},
+    OptionInfo{"blocks", kBlocks, "as registers allow", "GPU, coopmat: blocks of 16 columns of a subgroup; coopmat_direct: of 8 columns",
+               true},
     OptionInfo{"rows_in_flight", kRowsInFlight, "4, or 2 for many taps; shuffle: 2 to 4",
                "GPU: rows that a thread reads before it needs them", true},
     OptionInfo{"chunks", kChunks, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group", true}};

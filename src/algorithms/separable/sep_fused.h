@@ -7,8 +7,8 @@ namespace mollify {
 
 inline constexpr std::array<std::string_view, 5> kFusedPixelsPerThread = {"1", "2", "4", "8", "16"};
 
-enum class FusedMath : std::uint8_t { f32, matrix, half, matrix_x, matrix_lanes };
-inline constexpr std::array<std::string_view, 5> kFusedMath = {"f32", "coopmat", "half", "coopmat_x", "coopmat_direct"};
+enum class FusedMath : std::uint8_t { f32, matrix, half, matrix_lanes };
+inline constexpr std::array<std::string_view, 4> kFusedMath = {"f32", "coopmat", "half", "coopmat_direct"};
 inline constexpr std::array<std::string_view, 2> kFusedBetween = {"memory", "registers"};
 inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "shuffle"};
 
@@ -49,9 +49,6 @@ struct HalfTaps {
 
 /// On cooperative matrices.
 [[nodiscard]] Result<Proposal> propose_sep_fused_coopmat(const Problem& p);
-/// On cooperative matrices along x, in f32 along y.
-[[nodiscard]] Result<Proposal> propose_sep_fused_coopmat_x(const Problem& p);
-
 /// On cooperative matrices along y and then x, of what their lanes fetch.
 [[nodiscard]] Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p);
 

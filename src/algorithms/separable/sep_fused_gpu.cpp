@@ -150,7 +150,6 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
     return is_shared ? propose_sep_fused_shared(p) : refusal("only exchange=shared takes a stride");
   }
   if (math == FusedMath::matrix) return propose_sep_fused_coopmat(p);
-  if (math == FusedMath::matrix_x) return propose_sep_fused_coopmat_x(p);
   if (math == FusedMath::matrix_lanes) return propose_sep_fused_coopmat_direct(p);
   if (math != FusedMath::f32) return propose_sep_fused_subgroup(p, math);
   if (has("exchange")) return are_shuffled ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
@@ -166,12 +165,9 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
     const FormatInfo& source = info(p.src.format);
     if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_subgroup(p, FusedMath::half));
   }
-  if (!has("math") && !has("pixels_per_thread")) {
-    if (!has("rows_in_flight")) {
-      consider(propose_sep_fused_coopmat(p));
-      if (!has("between")) consider(propose_sep_fused_coopmat_direct(p));
-    }
-    consider(propose_sep_fused_coopmat_x(p));
+  if (!has("math") && !has("pixels_per_thread") && !has("rows_in_flight")) {
+    consider(propose_sep_fused_coopmat(p));
+    if (!has("between")) consider(propose_sep_fused_coopmat_direct(p));
   }
   return best;
 }
