@@ -27,7 +27,7 @@ TEST(FormerNames, AreUnderstoodAsThoseOfToday) {
        {std::pair{"box.any:form=columns,batch=4,vertical_groups=3,walks=2",
                   "box.any:form=column_sums,rows_in_flight=4,chunks=3,lanes_per_row=2"},
         {"sep.fused:math=matrix_lanes,neighbours=lanes,halves=2", "sep.fused:math=coopmat_direct,exchange=shuffle,split=2"},
-        {"gauss.decimate:cells=4,blur=walk,write_span=2", "gauss.decimate:support=4,blur=slide,write_pixels=2"},
+        {"gauss.decimate:cells=4,blur=expand,write_span=2", "gauss.decimate:support=4,blur=upsample,write_pixels=2"},
         {"box.running:segment=64", "box.running:segment=64"}}) {
     const AlgorithmChoice choice = parse_algorithm(former).value();
     EXPECT_EQ(with_current_names(choice.id, choice.options), parse_algorithm(current).value().options) << former;

@@ -272,7 +272,7 @@ TEST(VulkanPlan, FusedSumsOfFloatsReachARadiusOf32) {
 }
 
 TEST(VulkanPlan, GridsWithKernelsOfMoreThan65TapsAreRefused) {
-  for (const std::string_view blur : {"", ",blur=tiles", ",blur=slide", ",blur=upsample"}) {
+  for (const std::string_view blur : {"", ",blur=tiles", ",blur=upsample"}) {
     const std::string algorithm = "gauss.decimate:factor=2,support=4" + std::string(blur);
     const auto planned = [&](double sigma) {
       return make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), kDesc, kDesc, fake_gpu(false), with(algorithm));

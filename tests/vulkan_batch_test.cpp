@@ -111,7 +111,7 @@ std::vector<Way> ways_on_buffers() {
   for (const char* form : {"box.any:form=column_sums,sums=u32", "box.any:form=column_sums,sums=f32", "box.any:form=four_corner",
                            "box.any:form=four_corner,sums=f32", "box.any:form=row_segments", "sep.fused:exchange=shuffle",
                            "sep.fused:math=half", "gauss.decimate:read_pixels=4,write_pixels=4", "gauss.decimate:blur=tiles",
-                           "gauss.decimate:blur=slide", "gauss.decimate:blur=upsample", "gauss.decimate:blur=strips"}) {
+                           "gauss.decimate:blur=upsample", "gauss.decimate:blur=strips"}) {
     ways.push_back({form});
   }
   // Pixels that are decoded have kernels of their own.

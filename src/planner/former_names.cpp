@@ -38,7 +38,7 @@ struct FormerValue {
   std::string_view former;
   std::string_view current;
 };
-constexpr std::array<FormerValue, 9> kValues{{
+constexpr std::array<FormerValue, 8> kValues{{
     {"box.any", "form", "columns", "column_sums"},
     {"box.any", "form", "corners", "four_corner"},
     {"box.any", "form", "segments", "row_segments"},
@@ -46,7 +46,6 @@ constexpr std::array<FormerValue, 9> kValues{{
     {"sep.fused", "math", "matrix", "coopmat"},
     {"sep.fused", "math", "matrix_lanes", "coopmat_direct"},
     {"gauss.decimate", "math", "matrix", "coopmat"},
-    {"gauss.decimate", "blur", "walk", "slide"},
     {"gauss.decimate", "blur", "expand", "upsample"},
 }};
 

@@ -173,6 +173,14 @@ Status check_taps(const PerAxis<AxisTaps>& taps, std::string_view whose) {
   return refusal(std::string(whose) + " has " + std::to_string(count) + " taps, more than " + std::to_string(kMostWeights));
 }
 
+Status check_taps_of_axes(const PerAxis<AxisTaps>& taps, std::size_t most) {
+  const std::size_t nx = taps.x.weights.size();
+  const std::size_t ny = taps.y.weights.size();
+  if (nx <= most && ny <= most) return {};
+  return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " + std::to_string(most) +
+                 " on an axis");
+}
+
 bool divides_unbounded(const Problem& p) {
   return p.spec.alpha == AlphaMode::premultiply && !info(p.dst.format).is_unorm();
 }

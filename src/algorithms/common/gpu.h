@@ -70,6 +70,8 @@ using mollify::Storage;
 /// The room that kernels have for weights: "weights[]" of taps.glsl and its like.
 inline constexpr std::int64_t kMostWeights = 4096;
 [[nodiscard]] Status check_taps(const PerAxis<AxisTaps>& taps, std::string_view whose = "the kernel");
+/// Of kernels that unroll all taps of a line: the refusal of more on an axis.
+[[nodiscard]] Status check_taps_of_axes(const PerAxis<AxisTaps>& taps, std::size_t most);
 
 /// Negative weights can bring alpha near zero where colours are not, and then dividing by it magnifies what an approximation
 /// or a reduced precision has moved beyond any bound. Unorm destinations cut off what that makes.

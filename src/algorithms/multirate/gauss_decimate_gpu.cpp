@@ -198,14 +198,14 @@ Result<Rest> blurred_together(Result<DecimateStep> step, const PerAxis<std::int3
 }
 
 Result<Rest> blurred_before(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
-  Result<FusedPass> blur = grid_pass(p, {{e.x.coarse, e.y.coarse}, e.format, size_of(e.grid), e.storage});
+  Result<DecimateStep> blur = grid_step(p, {{e.x.coarse, e.y.coarse}, e.format, size_of(e.grid), e.storage});
   if (!blur) return blur.error();
   blur->pass.source = intermediate(0);
   blur->pass.destination = intermediate(1);
   blur->pass.origin = origin;
   DecimateStep expand = expanding_step(p, e);
   expand.pass.source = intermediate(1);
-  return Rest{{std::move(blur->pass), std::move(blur->options), 0.0, blur->seconds}, std::move(expand)};
+  return Rest{std::move(*blur), std::move(expand)};
 }
 
 /// Whether groups that blur what they expand are faster by strips than by tiles, as measured on an H200: by 2 to 9 % where rows of coarse
@@ -228,10 +228,12 @@ Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::in
   const bool has_rows = p.options.contains("coarse_rows");
   const bool has_step_rows = p.options.contains("step_rows");
   if (p.options.contains("blur") || has_rows || has_step_rows) {
-    const std::size_t blur = choice(p, "blur", kGridBlurs, kGridBlurs[has_step_rows ? 3 : 2]);
-    if (has_rows && blur < 2) return refusal("the option coarse_rows is for blur=upsample and blur=strips");
-    if (has_step_rows && blur != 3) return refusal("the option step_rows is for blur=strips");
-    return blur == 3 ? strips() : blur == 2 ? tiles() : blurred_before(p, e, origin);
+    const std::string_view usual = name(has_step_rows ? GridBlur::strips : GridBlur::upsample);
+    const auto blur = static_cast<GridBlur>(choice(p, "blur", kGridBlurs, usual));
+    if (has_rows && blur == GridBlur::tiles) return refusal("the option coarse_rows is for blur=upsample and blur=strips");
+    if (has_step_rows && blur != GridBlur::strips) return refusal("the option step_rows is for blur=strips");
+    if (blur == GridBlur::tiles) return blurred_before(p, e, origin);
+    return blur == GridBlur::strips ? strips() : tiles();
   }
   Result<Rest> before = blurred_before(p, e, origin);
   if (p.device.gpu.is_software) return before;  // which takes seconds to compile the others

@@ -1,12 +1,16 @@
 // The blur of gauss.decimate's grid of coarse samples on GPUs, one dispatch.
 #pragma once
 
-#include "algorithms/separable/sep_fused.h"
+#include "algorithms/multirate/gauss_decimate_gpu.h"
 
 namespace mollify {
 
-/// By a dispatch of its own, in either of two ways, or together with the expansion, in either of two.
-inline constexpr std::array<std::string_view, 4> kGridBlurs = {"tiles", "slide", "upsample", "strips"};
+/// By a dispatch of its own, or together with the expansion, in either of two ways.
+enum class GridBlur : std::uint8_t { tiles, upsample, strips };
+inline constexpr std::array<std::string_view, 3> kGridBlurs = {"tiles", "upsample", "strips"};
+[[nodiscard]] constexpr std::string_view name(GridBlur blur) {
+  return kGridBlurs[static_cast<std::size_t>(blur)];
+}
 /// Threads of a group that makes a tile: across and down it.
 inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
 
@@ -47,8 +51,14 @@ struct GridTile {
 /// What grid_tile.glsl asks for beside the numbers of taps.
 void set_grid_tile(Pass& pass, const GridTile& tile);
 
-/// By groups that make a tile each, or by sep.fused's that walk: what is asked for, else what is expected to be faster.
-/// Coarse samples beyond the edge of the grid are like the nearest.
-[[nodiscard]] Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work);
+/// What a dispatch blurs that does nothing else.
+struct GridWork {
+  PerAxis<AxisTaps> taps;
+  PixelFormat format = PixelFormat::rgba32f;
+  PerAxis<std::int32_t> size;  ///< of what it writes
+  gpu::Storage storage = gpu::Storage::buffer;
+};
+/// By groups that make a tile each. Coarse samples beyond the edge of the grid are like the nearest.
+[[nodiscard]] Result<DecimateStep> grid_step(const Problem& p, const GridWork& work);
 
 }  // namespace mollify

@@ -1,6 +1,5 @@
 // The blur of gauss.decimate's grid on GPUs. Grids are small, so that what counts is how long a group takes rather than how
-// much it reads: a tile takes a few rounds of loads and three barriers, a walk one after the other for every two rows. Tiles
-// read their margins anew, from the second cache; where those are most of what they read, groups walk.
+// much it reads: a tile takes a few rounds of loads and three barriers. Tiles read their margins anew, from the second cache.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -15,8 +14,6 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_grid";
-constexpr std::string_view kTiles = kGridBlurs[0];
-constexpr std::string_view kSlide = kGridBlurs[1];
 
 std::int32_t count_of(const AxisTaps& taps) {
   return static_cast<std::int32_t>(taps.weights.size());
@@ -36,7 +33,7 @@ Tile tile_of(PerAxis<std::int32_t> group, std::int32_t span, std::int32_t taps, 
 /// What tiles take. The coarse samples of a tile and its margins come from the second cache once, and then from the first, which is
 /// as fast as shared memory. While some groups wait for coarse samples, others sum, so that what takes longest counts most. All is
 /// over when the processor is done that has most groups.
-double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
+double seconds_of(const Problem& p, const GridWork& work, const Tile& tile) {
   constexpr double kLatency = 4e-6;  // of rounds of loads, and barriers
   const GpuTuning& device = gpu_tuning(p.device);
   const double numbers = tile.samples.units.bytes / 4.0;
@@ -48,8 +45,8 @@ double seconds_of(const Problem& p, const FusedWork& work, const Tile& tile) {
   Work moved;
   moved.pixels = groups * tile.samples.width() * tile.samples.height;
   moved.loads = columns * rows / (tile.samples.width() * tile.samples.height);
-  moved.bytes = 2.0 * work.size.x * work.size.y * info(work.source).pixel_bytes();
-  const double moving = seconds(p.device, work.source, moved) - device.launch_seconds;
+  moved.bytes = 2.0 * work.size.x * work.size.y * info(work.format).pixel_bytes();
+  const double moving = seconds(p.device, work.format, moved) - device.launch_seconds;
   // Of a lane: what it reads to sum down and across and what it leaves and stores; instructions, with those for addresses.
   const double reads_down = count_of(work.taps.y) + tile.samples.span - 1.0;
   const double reads_across = count_of(work.taps.x) + tile.samples.span - 1.0;
@@ -79,8 +76,8 @@ Result<std::vector<PerAxis<std::int32_t>>> groups_to_try(const Problem& p) {
 }
 
 /// The tile that the options ask for, or the fastest.
-Result<Tile> choose_tile(const Problem& p, const FusedWork& work) {
-  const GridUnits units = grid_units(work.source, work.storage);
+Result<Tile> choose_tile(const Problem& p, const GridWork& work) {
+  const GridUnits units = grid_units(work.format, work.storage);
   const std::int32_t taps = count_of(work.taps.x);
   const Result<std::int32_t> span = samples_per_thread(p, units);
   if (!span) return span.error();
@@ -91,6 +88,11 @@ Result<Tile> choose_tile(const Problem& p, const FusedWork& work) {
   for (const PerAxis<std::int32_t> lanes : *groups) {
     Tile tile = tile_of(lanes, *span, taps, units);
     if (tile.samples.spans < 1) continue;
+    const PerAxis<std::int32_t>& most = p.device.gpu.max_group_count;
+    if (ceil_div(work.size.x, tile.samples.width()) > most.x || ceil_div(work.size.y, tile.samples.height) > most.y) {
+      fits = refusal("tiles of the grid would be more work groups than the device takes in one dispatch");
+      continue;
+    }
     fits = check_grid_tile(p, tile.samples);
     if (!fits) continue;
     tile.seconds = seconds_of(p, work, tile);
@@ -98,42 +100,6 @@ Result<Tile> choose_tile(const Problem& p, const FusedWork& work) {
   }
   if (!best) return fits.error();
   return *best;
-}
-
-Result<FusedPass> by_tiles(const Problem& p, const FusedWork& work) {
-  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  const Result<Tile> tile = choose_tile(p, work);
-  if (!tile) return tile.error();
-  FusedPass out;
-  out.options = {
-      {"blur", std::string(kTiles)}, {"samples_per_thread", std::to_string(tile->samples.span)}, {"group", to_text(tile->group)}};
-  out.pass = make_pass(kKernel, work.size, {tile->samples.width(), tile->samples.height}, tile->group, work.storage);
-  out.pass.taps = work.taps;
-  set_grid_tile(out.pass, tile->samples);
-  out.seconds = tile->seconds;
-  return out;
-}
-
-/// The refusal of options that only tiles have.
-Status check_without_tiles(const Problem& p) {
-  for (const char* option : {"samples_per_thread", "group"}) {
-    if (!p.options.contains(option)) continue;
-    return refusal("option " + std::string(option) + " is for a grid that is blurred by tiles");
-  }
-  return {};
-}
-
-Result<FusedPass> by_sliding(const Problem& p, const FusedWork& work) {
-  if (Status s = check_without_tiles(p); !s) return s.error();
-  Result<FusedPass> out = fused_pass(p, work);
-  if (!out) return out;
-  out->pass.constants["border_x"] = out->pass.constants["border_y"] = static_cast<int>(BorderMode::clamp);
-  out->options = {{"blur", std::string(kSlide)}};
-  const double across = ceil_div(work.size.x, out->pass.tile.x);
-  const double down = ceil_div(work.size.y, out->pass.tile.y);
-  const double rows = out->pass.tile.y + count_of(work.taps.y) - 1.0;
-  out->seconds = std::max(out->seconds, seconds_of_chunks(p, across * down * out->pass.group.x, rows));
-  return out;
 }
 
 }  // namespace
@@ -177,15 +143,20 @@ void set_grid_tile(Pass& pass, const GridTile& tile) {
   pass.constants["rows_in_flight"] = kRowsAhead;
 }
 
-Result<FusedPass> grid_pass(const Problem& p, const FusedWork& work) {
-  if (Status s = check_fused_taps(work, kMostGridTaps); !s) return s.error();
-  if (p.options.contains("blur")) {
-    return choice(p, "blur", kGridBlurs, kTiles) == 0 ? by_tiles(p, work) : by_sliding(p, work);
-  }
-  Result<FusedPass> tiles = by_tiles(p, work);
-  if (p.options.contains("samples_per_thread") || p.options.contains("group")) return tiles;
-  Result<FusedPass> slide = by_sliding(p, work);
-  return !slide || (tiles && tiles->seconds <= slide->seconds) ? tiles : slide;
+Result<DecimateStep> grid_step(const Problem& p, const GridWork& work) {
+  if (Status s = check_taps_of_axes(work.taps, kMostGridTaps); !s) return s.error();
+  if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  const Result<Tile> tile = choose_tile(p, work);
+  if (!tile) return tile.error();
+  DecimateStep out;
+  out.options = {{"blur", std::string(name(GridBlur::tiles))},
+                 {"samples_per_thread", std::to_string(tile->samples.span)},
+                 {"group", to_text(tile->group)}};
+  out.pass = make_pass(kKernel, work.size, {tile->samples.width(), tile->samples.height}, tile->group, work.storage);
+  out.pass.taps = work.taps;
+  set_grid_tile(out.pass, tile->samples);
+  out.seconds = tile->seconds;
+  return out;
 }
 
 }  // namespace mollify

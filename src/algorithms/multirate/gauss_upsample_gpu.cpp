@@ -188,8 +188,7 @@ AxisTaps both(const AxisTaps& kernel, const AxisTaps& spline) {
 Status check_blurring(const Problem& p, const Expansion& e, std::string_view kernel) {
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!e.spans.are_plain) return refusal("grids are blurred as they are expanded to pixels in buffers that are only blurred");
-  const FusedWork blur{{e.x.coarse, e.y.coarse}, e.format, size_of(e.grid), e.storage};
-  return check_fused_taps(blur, kMostGridTaps);
+  return check_taps_of_axes({e.x.coarse, e.y.coarse}, kMostGridTaps);
 }
 
 /// What the kernels that blur and expand have in common. A group makes `made` pixels from `samples` that it blurs.
@@ -239,7 +238,7 @@ Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e) 
   Result<DecimateStep> out = blurring_step(p, e, kExpandTile, {tile->group.x * e.spans.written, rows}, tile->threads(), tile->samples);
   if (!out) return out;
   out->pass.constants.insert({{"lanes", tile->group.x}, {"coarse_rows", tile->coarse_rows}});
-  out->options = {{"blur", std::string(kGridBlurs[2])},
+  out->options = {{"blur", std::string(name(GridBlur::upsample))},
                   {"samples_per_thread", std::to_string(tile->samples.span)},
                   {"group", to_text(tile->group)},
                   {"coarse_rows", std::to_string(tile->coarse_rows)}};
@@ -255,7 +254,7 @@ Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e)
                                            strip->threads, strip->samples);
   if (!out) return out;
   out->pass.constants.insert({{"spans_per_step", strip->samples.height / strip->samples.span}, {"coarse_rows", strip->coarse_rows}});
-  out->options = {{"blur", std::string(kGridBlurs[3])},
+  out->options = {{"blur", std::string(name(GridBlur::strips))},
                   {"samples_per_thread", std::to_string(strip->samples.span)},
                   {"step_rows", std::to_string(strip->samples.height)},
                   {"group", to_text(PerAxis<std::int32_t>{strip->threads, 1})},

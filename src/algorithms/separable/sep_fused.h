@@ -1,4 +1,4 @@
-// sep.fused has forms for CPUs and for GPUs: rows in shared memory, whose pass other algorithms use, too, lanes, and matrices.
+// sep.fused has forms for CPUs and for GPUs: rows in shared memory, lanes, and matrices.
 #pragma once
 
 #include "algorithms/common/separable_gpu.h"
@@ -52,10 +52,7 @@ struct HalfTaps {
 /// On cooperative matrices along y and then x, of what their lanes fetch.
 [[nodiscard]] Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p);
 
-/// On an axis: sums of more rows do not fit into registers.
-inline constexpr std::size_t kMostFusedTaps = 65;
-
-/// What one dispatch of the kernel "sep_fused" filters.
+/// What one dispatch filters, but those of matrices.
 struct FusedWork {
   PerAxis<AxisTaps> taps;
   PixelFormat source = PixelFormat::rgba32f;
@@ -72,12 +69,6 @@ struct FusedPass {
   double seconds = 0.0;  ///< rough
   double error = 0.0;    ///< of sums of less than f32
 };
-/// Kernels unroll all taps of a line: the refusal of more.
-[[nodiscard]] Status check_fused_taps(const FusedWork& work, std::size_t most = kMostFusedTaps);
-/// Rows in shared memory. Refuses more taps than sums fit into registers, and whatever the options of `p` ask for in vain.
-[[nodiscard]] Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work);
-/// Rows in registers, which lanes lend each other; leaves the format that it reads.
-[[nodiscard]] Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work);
 
 /// What lanes multiply by that lend each other pixels.
 struct LaneTaps {

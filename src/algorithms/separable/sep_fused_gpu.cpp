@@ -17,6 +17,7 @@ using namespace gpu;
 constexpr std::string_view kKernel = "sep_fused";
 constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
 constexpr std::int32_t kMostTapsOfTwo = 45;   // of more, two pixels wide, they hardly do
+constexpr std::size_t kMostTaps = 65;         // on an axis
 
 std::int32_t count_of(const AxisTaps& taps) {
   return static_cast<std::int32_t>(taps.weights.size());
@@ -66,18 +67,9 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   return out;
 }
 
-}  // namespace
-
-Status check_fused_taps(const FusedWork& work, std::size_t most) {
-  const std::size_t nx = work.taps.x.weights.size();
-  const std::size_t ny = work.taps.y.weights.size();
-  if (nx <= most && ny <= most) return {};
-  return refusal("the kernel has " + std::to_string(nx) + "x" + std::to_string(ny) + " taps, more than " + std::to_string(most) +
-                 " on an axis");
-}
-
+/// Refuses whatever the options of `p` ask for in vain.
 Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
-  if (Status s = check_fused_taps(work); !s) return s.error();
+  if (Status s = check_taps_of_axes(work.taps, kMostTaps); !s) return s.error();
   const std::int32_t nx = count_of(work.taps.x);
   const std::int32_t ny = count_of(work.taps.y);
   const Result<Shape> form = shape(p, work);
@@ -113,6 +105,8 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   out.seconds = seconds(p.device, work.source, cost) * (ny > kMostTapsOfTwo ? kAlone : 1.0);
   return out;
 }
+
+}  // namespace
 
 Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, FusedPass fused) {
   Proposal out;

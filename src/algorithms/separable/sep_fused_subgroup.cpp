@@ -112,8 +112,6 @@ Status check_lanes(const Problem& p) {
   return {};
 }
 
-}  // namespace
-
 Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   if (Status s = check_lanes(p); !s) return s.error();
   if (work.storage != Storage::buffer) return refusal("lanes need pixels in buffers");
@@ -176,6 +174,8 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.seconds = device.launch_seconds + std::hypot(moved, computed);  // each hides part of the other
   return out;
 }
+
+}  // namespace
 
 Result<Proposal> propose_sep_fused_subgroup(const Problem& p, FusedMath math) {
   if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"}, "shuffle");
