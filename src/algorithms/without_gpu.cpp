@@ -26,8 +26,5 @@ Result<Proposal> propose_sep_fused_gpu(const Problem&) {
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem&, const AxisPlan&, const AxisPlan&, Proposal) {
   return no_gpu_backend();
 }
-std::int32_t gpu_rows_ahead(const Problem&, int) {
-  return 1;
-}
 
 }  // namespace mollify

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "math/decimation.h"
 #include "math/weights.h"
-#include "model/tuning.h"
+#include "model/decimation_costs.h"
 
 namespace mollify {
 namespace {
@@ -63,27 +63,28 @@ constexpr std::array kOptions = {
     OptionInfo{"read_pixels", kSpans, "what fills 8 or 16 bytes", "GPU: neighbouring pixels that a thread reads at once"},
     OptionInfo{"write_pixels", kSpans, "what fills 16 bytes, or divides rows", "GPU: neighbouring pixels that a thread writes at once"}};
 
-/// What orders the ways to decimate an axis. Of GPUs, as hundreds of timings on an H200 ask for: it is the grid that takes time, down the
-/// image what walks begin with and how few rows they fetch at once, and across it what strips share, which counts for more at 8 bits.
-double cost_of(const Problem& p, Axis direction, int factor, double support, double taps) {
-  const double d = factor;
+/// What the search for the cheapest axes asks of a backend: what it costs, and what its kernels can do.
+struct Terms {
+  PerAxis<DecimationCosts> costs;
+  std::int64_t most_support = std::numeric_limits<std::int64_t>::max();  ///< coarse samples that a pixel is expanded from
+  std::int64_t most_taps = std::numeric_limits<std::int64_t>::max();     ///< of the grid's kernel
+  std::int64_t most_spline = std::numeric_limits<std::int64_t>::max();   ///< pixels of a spline, all of which a group spans
+};
+
+Terms terms_of(const Problem& p) {
+  Terms out{.costs = decimation_costs(p.device, p.src.format)};
   if (p.device.backend == Backend::cpu) {
-    constexpr double kTap = 7.0;  // a grid's blur has little to share
-    return 2.0 * support + 3.0 * support / d + kTap * taps / (d * d);
+    out.most_support = cpu::kMaxSupport;
+  } else {
+    out.most_taps = kMostGridTaps;
+    out.most_spline = p.device.gpu.max_group_invocations;
   }
-  const int bits = info(p.src.format).bits;
-  const double grid = 6.0 * support / d + 1.5 * taps / (d * d);
-  if (direction == Axis::x) {
-    const double shared = bits == 8 ? 0.04 : bits == 16 ? 0.01 * std::max(1.0, d / 16.0) : 0.01;
-    return grid + shared * support * d;
-  }
-  // Measured as well: beyond eight rows of small pixels, factors that are no multiples of eight are slower than their steps say.
-  const double uneven_steps = bits <= 16 && d > 8.0 && factor % 8 != 0 ? 0.4 : 0.0;
-  return grid + 0.10 * support * d + 7.0 / gpu_rows_ahead(p, factor) + uneven_steps;
+  return out;
 }
 
-double cost_of(const Problem& p, Axis direction, const AxisPlan& axis) {
-  return cost_of(p, direction, axis.factor, static_cast<double>(axis.support()), static_cast<double>(axis.coarse.weights.size()));
+double cost_of(const Terms& terms, Axis direction, const AxisPlan& axis) {
+  return cost_of(on(terms.costs, direction), axis.factor, static_cast<double>(axis.support()),
+                 static_cast<double>(axis.coarse.weights.size()));
 }
 
 /// Leaves the grid's kernel no more taps than it needs, where `allowed` may be added to the distance. Taps that are not decimated by are
@@ -109,7 +110,7 @@ double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction)
     // Where errors of f32 hardly count, rows are summed one after the other.
     const FormatInfo& source = info(p.src.format);
     if (source.bits == 8 || (source.bits == 16 && !source.is_unorm())) return summation_growth(axis.spline);
-    return blocked_summation_growth(axis.spline, static_cast<std::size_t>(gpu_rows_ahead(p, axis.factor)));
+    return blocked_summation_growth(axis.spline, static_cast<std::size_t>(rows_ahead(most_rows_ahead(p.device), axis.factor)));
   }
   std::vector<double> by_place;
   for (std::int64_t place = 0; place < axis.factor; ++place) {
@@ -156,10 +157,10 @@ bool is_one_pixel(const Problem& p, Axis direction) {
   return length_of(p, direction) == 1 && on(p.spec.border.mode, direction) != BorderMode::constant;
 }
 
-AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
+AxisPlan undecimated(const Problem& p, const Terms& terms, Axis direction, double l1_budget) {
   AxisPlan axis;
   if (is_one_pixel(p, direction)) {
-    axis.cost = cost_of(p, direction, axis);
+    axis.cost = cost_of(terms, direction, axis);
     return axis;
   }
   AxisWeights weights = *axis_weights(p.spec.kernel, direction, l1_budget, is_between(p, direction));
@@ -170,7 +171,7 @@ AxisPlan undecimated(const Problem& p, Axis direction, double l1_budget) {
   }
   axis.coarse = fold(weights.taps, on(p.spec.border.mode, direction), folded_length_of(p, direction));
   axis.l1_distance = weights.cut_error;
-  axis.cost = cost_of(p, direction, axis);
+  axis.cost = cost_of(terms, direction, axis);
   return axis;
 }
 
@@ -180,21 +181,19 @@ double growth_by_margins(const Problem& p, Axis direction, double reach) {
   return reach > length ? 1.0 + 2.0 * reach / length : 1.0;
 }
 
-AxisPlan decimated(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int support) {
+AxisPlan decimated(const Problem& p, const Terms& terms, const AxisKernel& kernel, Axis direction, int factor, int support) {
   const AxisKernel folded = folded_where_shorter(kernel, factor);
   const std::shared_ptr<const Decimation> fit = fit_kernel(folded, factor, LeastAliasingSpline{support});
   AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0, is_between(p, direction)};
   if (axis.is_mean) axis.l1_distance += halved_gaussian(on(std::get<Gaussian>(p.spec.kernel).sigma, direction)).l1_distance;
-  axis.cost = cost_of(p, direction, axis);
+  axis.cost = cost_of(terms, direction, axis);
   axis.cost *= growth_by_margins(p, direction, static_cast<double>(axis.reach()));
   return axis;
 }
 
-/// CPUs expand a pixel from so many coarse samples at most. GPUs blur grids with a kernel of limited reach, and a group of theirs spans
-/// whole splines.
-bool has_kernel_for(const Problem& p, const AxisPlan& axis) {
-  if (p.device.backend == Backend::cpu) return axis.expanding_support() <= cpu::kMaxSupport;
-  return axis.coarse.weights.size() <= kMostGridTaps && axis.support() * axis.factor <= p.device.gpu.max_group_invocations;
+bool has_kernel_for(const Terms& terms, const AxisPlan& axis) {
+  return axis.expanding_support() <= terms.most_support && std::ssize(axis.coarse.weights) <= terms.most_taps &&
+         axis.support() * axis.factor <= terms.most_spline;
 }
 
 /// Coarse samples that a sigma spans at least where a fit is to be within the budget: by what the Gaussian passes at the grid's highest
@@ -251,9 +250,9 @@ class WorthFitting {
 };
 
 /// The least that a fit may cost.
-double least_cost(const Problem& p, const AxisKernel& kernel, Axis direction, int factor, int support) {
+double least_cost(const Problem& p, const Terms& terms, const AxisKernel& kernel, Axis direction, int factor, int support) {
   constexpr double kLeastTaps = 6.0;  // for each coarse sample that a sigma spans
-  const auto of_taps = [&](double taps) { return cost_of(p, direction, factor, support, taps); };
+  const auto of_taps = [&](double taps) { return cost_of(on(terms.costs, direction), factor, support, taps); };
   if (const Fold fold = folded_where_shorter(kernel, factor).fold; fold != Fold{}) {
     const double half = std::max(static_cast<double>(fold.period) / 2.0, static_cast<double>(fold.length));
     return of_taps(2.0 * half / factor) * growth_by_margins(p, direction, half);
@@ -266,29 +265,29 @@ double least_cost(const Problem& p, const AxisKernel& kernel, Axis direction, in
 
 /// The cheapest factor for splines of so many coarse samples within the budget that costs less than `below`. Those that may be cheapest
 /// come first, so that few are fitted.
-std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, Axis direction, int support, double l1_budget,
-                                    double below) {
+std::optional<AxisPlan> cheapest_by(const Problem& p, const Terms& terms, const AxisKernel& kernel, Axis direction, int support,
+                                    double l1_budget, double below) {
   WorthFitting is_worth_fitting(kernel, support, l1_budget);
   std::vector<std::pair<double, int>> by_cost;  // at least
   for (const int factor : kFactors) {
-    if (is_worth_fitting(factor)) by_cost.emplace_back(least_cost(p, kernel, direction, factor, support), factor);
+    if (is_worth_fitting(factor)) by_cost.emplace_back(least_cost(p, terms, kernel, direction, factor, support), factor);
   }
   std::ranges::sort(by_cost);
   std::optional<AxisPlan> best;
   for (const auto& [least, factor] : by_cost) {
     if (least >= below) break;
     if (!is_worth_fitting(factor)) continue;
-    AxisPlan found = decimated(p, kernel, direction, factor, support);
+    AxisPlan found = decimated(p, terms, kernel, direction, factor, support);
     if (found.l1_distance > l1_budget) {
       is_worth_fitting.learn_from(found);
       continue;
     }
     if (found.cost >= below) continue;
-    if (!has_kernel_for(p, found)) {
+    if (!has_kernel_for(terms, found)) {
       const double left = l1_budget - found.l1_distance;
       found = shortened(std::move(found), left);
     }
-    if (has_kernel_for(p, found)) {
+    if (has_kernel_for(terms, found)) {
       below = found.cost;
       best = std::move(found);
     }
@@ -298,23 +297,23 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const AxisKernel& kernel, 
 
 /// The cheapest way for one axis, which may be not to decimate. Of the widest kernels the weights are so many that they are only made where
 /// nothing else is exact enough.
-AxisPlan cheapest(const Problem& p, const AxisKernel& kernel, Axis direction, double l1_budget) {
+AxisPlan cheapest(const Problem& p, const Terms& terms, const AxisKernel& kernel, Axis direction, double l1_budget) {
   constexpr double kWide = 1000.0;     // sigma
   constexpr std::int64_t kShort = 64;  // an image, on which few weights are left of any kernel
-  if (is_one_pixel(p, direction)) return undecimated(p, direction, l1_budget);
+  if (is_one_pixel(p, direction)) return undecimated(p, terms, direction, l1_budget);
   std::optional<AxisPlan> best;
   double below = std::numeric_limits<double>::infinity();
   if (kernel.sigma() < kWide || length_of(p, direction) < kShort) {
-    best = undecimated(p, direction, l1_budget);
-    if (has_kernel_for(p, *best)) below = best->cost;
+    best = undecimated(p, terms, direction, l1_budget);
+    if (has_kernel_for(terms, *best)) below = best->cost;
   }
   for (const int support : kSupports) {
-    std::optional<AxisPlan> other = cheapest_by(p, kernel, direction, support, l1_budget, below);
+    std::optional<AxisPlan> other = cheapest_by(p, terms, kernel, direction, support, l1_budget, below);
     if (!other) continue;
     below = other->cost;
     best = std::move(other);
   }
-  return best ? *best : undecimated(p, direction, l1_budget);
+  return best ? *best : undecimated(p, terms, direction, l1_budget);
 }
 
 /// "4" or "4x6"; unset where the option is not given.
@@ -362,17 +361,17 @@ struct Wish {
   std::optional<int> support;
 };
 
-AxisPlan plan_axis(const Problem& p, const AxisKernel& kernel, Axis direction, const Wish& wish, double l1_budget) {
+AxisPlan plan_axis(const Problem& p, const Terms& terms, const AxisKernel& kernel, Axis direction, const Wish& wish, double l1_budget) {
   const auto& [factor, support] = wish;
   constexpr int kDefaultSupport = 4;
-  if (is_a_point(kernel) || factor == 1) return undecimated(p, direction, l1_budget);
-  if (factor) return decimated(p, kernel, direction, *factor, support.value_or(kDefaultSupport));
+  if (is_a_point(kernel) || factor == 1) return undecimated(p, terms, direction, l1_budget);
+  if (factor) return decimated(p, terms, kernel, direction, *factor, support.value_or(kDefaultSupport));
   if (support) {
     constexpr double kAnyCost = std::numeric_limits<double>::infinity();
-    const std::optional<AxisPlan> found = cheapest_by(p, kernel, direction, *support, l1_budget, kAnyCost);
-    return found ? *found : undecimated(p, direction, l1_budget);
+    const std::optional<AxisPlan> found = cheapest_by(p, terms, kernel, direction, *support, l1_budget, kAnyCost);
+    return found ? *found : undecimated(p, terms, direction, l1_budget);
   }
-  return cheapest(p, kernel, direction, l1_budget);
+  return cheapest(p, terms, kernel, direction, l1_budget);
 }
 
 /// "4", or "4x6" where the axes differ.
@@ -398,7 +397,7 @@ Axes shortened(const Problem& p, Axes axes, double gain) {
 }
 
 /// The cheapest axes within the error.
-Axes best_axes(const Problem& p, const PerAxis<AxisKernel>& kernel, const PerAxis<Wish>& wish) {
+Axes best_axes(const Problem& p, const Terms& terms, const PerAxis<AxisKernel>& kernel, const PerAxis<Wish>& wish) {
   const double gain = colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);  // of a distance
   Axes best;
   for (const double rounding_share : {0.03, 0.15, 0.4, 0.6, 0.8}) {  // of the error; the rest is for both axes
@@ -406,8 +405,8 @@ Axes best_axes(const Problem& p, const PerAxis<AxisKernel>& kernel, const PerAxi
     best = {};
     for (const double share : {0.5, 0.2, 0.8}) {  // of x; what it does not need is left to y
       Axes axes;
-      axes.x = plan_axis(p, kernel.x, Axis::x, wish.x, share * budget);
-      axes.y = plan_axis(p, kernel.y, Axis::y, wish.y, budget - axes.x.l1_distance);
+      axes.x = plan_axis(p, terms, kernel.x, Axis::x, wish.x, share * budget);
+      axes.y = plan_axis(p, terms, kernel.y, Axis::y, wish.y, budget - axes.x.l1_distance);
       axes = shortened(p, std::move(axes), gain);
       if (best.cost == 0.0 || axes.cost < best.cost) best = std::move(axes);
     }
@@ -425,10 +424,10 @@ bool is_as_in_whole(const AxisPlan& axis, const Wish& wish, const Halo& whole) {
 
 /// Of a part of an image, as the plan of the whole has them. That names the factor and the support that came out, not what its search was
 /// asked for, by which fits differ in their last taps.
-Result<Axes> axes_of_whole(const Problem& p, const PerAxis<AxisKernel>& kernel, const PerAxis<Wish>& found) {
+Result<Axes> axes_of_whole(const Problem& p, const Terms& terms, const PerAxis<AxisKernel>& kernel, const PerAxis<Wish>& found) {
   const PerAxis<Wish> only_support{{{}, found.x.support}, {{}, found.y.support}};
   for (const PerAxis<Wish>& asked : {found, PerAxis<Wish>{}, only_support}) {
-    Axes axes = best_axes(p, kernel, asked);
+    Axes axes = best_axes(p, terms, kernel, asked);
     if (is_as_in_whole(axes.x, found.x, p.whole->halo->x) && is_as_in_whole(axes.y, found.y, p.whole->halo->y)) return axes;
   }
   return refusal("it would blur a window of this size otherwise than the whole: make another");
@@ -466,9 +465,10 @@ Result<Proposal> propose(const Problem& p) {
   const auto wish = [&](Axis axis) {
     return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt, *support ? std::optional(on(**support, axis)) : std::nullopt};
   };
+  const Terms terms = terms_of(p);
   const PerAxis<AxisKernel> kernels{*of_x, *of_y};
   const PerAxis<Wish> wishes{wish(Axis::x), wish(Axis::y)};
-  const Result<Axes> best = p.whole != nullptr ? axes_of_whole(p, kernels, wishes) : best_axes(p, kernels, wishes);
+  const Result<Axes> best = p.whole != nullptr ? axes_of_whole(p, terms, kernels, wishes) : best_axes(p, terms, kernels, wishes);
   if (!best) return best.error();
   const AxisPlan& x = best->x;
   const AxisPlan& y = best->y;
@@ -494,14 +494,15 @@ Result<Proposal> propose(const Problem& p) {
 
 AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget) {
   const AxisKernel kernel = *kernel_of(p, direction);
-  if (is_a_point(kernel) || is_one_pixel(p, direction)) return undecimated(p, direction, l1_budget);
+  const Terms terms = terms_of(p);
+  if (is_a_point(kernel) || is_one_pixel(p, direction)) return undecimated(p, terms, direction, l1_budget);
   const WorthFitting is_worth_fitting(kernel, support, l1_budget);
   for (auto factor = kFactors.rbegin(); factor != kFactors.rend(); ++factor) {
     if (!is_worth_fitting(*factor)) continue;
-    AxisPlan found = decimated(p, kernel, direction, *factor, support);
+    AxisPlan found = decimated(p, terms, kernel, direction, *factor, support);
     if (found.l1_distance <= l1_budget) return found;
   }
-  return undecimated(p, direction, l1_budget);
+  return undecimated(p, terms, direction, l1_budget);
 }
 
 double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {

@@ -62,9 +62,6 @@ inline constexpr std::array<std::string_view, 2> kDecimatePasses = {"1", "2"};
 /// The passes of CPUs, added to what is known of the proposal already.
 [[nodiscard]] Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out);
 
-/// Rows that GPUs fetch together and sum up by themselves: as many as divide a coarse sample's, up to eight.
-[[nodiscard]] std::int32_t gpu_rows_ahead(const Problem& p, int factor);
-
 /// The passes of GPUs, added to what is known of the proposal already.
 [[nodiscard]] Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out);
 

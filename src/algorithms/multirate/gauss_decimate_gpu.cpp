@@ -12,6 +12,7 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_grid.h"
 #include "base/places.h"
+#include "model/decimation_costs.h"
 
 namespace mollify {
 namespace {
@@ -126,7 +127,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   if (Status s = check_shared(p, shared); !s) return s.error();
 
   const std::int64_t across = (size.x + samples - 1) / samples;
-  const std::int32_t step_rows = gpu_rows_ahead(p, y.factor);
+  const std::int32_t step_rows = rows_ahead(most_rows_ahead(p.device), y.factor);
   const std::int32_t numbers = span * channels;
   const auto sums = static_cast<double>(numbers * y.support());
   const double at_once = decimating_at_once(threads, channels, sums, step_rows * numbers * source.bits / 32.0);
@@ -282,15 +283,6 @@ void set_axes(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, c
                          {"factor_y", y.factor},
                          {"support_x", x.support()},
                          {"support_y", y.support()}});
-}
-
-std::int32_t gpu_rows_ahead(const Problem& p, int factor) {
-  // A driver that runs on the processor takes seconds to compile what more unrolls to.
-  if (p.device.gpu.is_software) return 1;
-  for (std::int32_t rows = 8; rows > 1; --rows) {
-    if (factor % rows == 0) return rows;
-  }
-  return 1;
 }
 
 Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {

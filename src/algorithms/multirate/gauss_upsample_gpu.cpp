@@ -8,6 +8,7 @@
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/multirate/gauss_grid.h"
 #include "algorithms/multirate/gauss_strips_gpu.h"
+#include "model/decimation_costs.h"
 #include "model/tuning.h"
 
 namespace mollify {
@@ -64,7 +65,7 @@ void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
     pass.constants["clamps"] = clamps;
     pass.constants["divisor"] = destination.is_unorm() && !clamps ? divide_by_middle(pass.taps.y, e.y) : -1;
   }
-  pass.constants["unrolled_rows"] = gpu_rows_ahead(p, e.y.factor);
+  pass.constants["unrolled_rows"] = rows_ahead(most_rows_ahead(p.device), e.y.factor);
   if (e.spans.are_plain) pass.constants["rows_per_sample"] = e.y.factor;
   pass.constants["corner_x"] = region(p).x;
   pass.constants["corner_y"] = region(p).y;

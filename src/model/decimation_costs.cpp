@@ -1,0 +1,53 @@
+#include "model/decimation_costs.h"
+
+#include <algorithm>
+
+namespace mollify {
+namespace {
+
+/// A grid's blur has little to share.
+DecimationCosts costs_of_cpus() {
+  return {.pixel = 2.0, .sample = 3.0, .tap = 7.0};
+}
+
+/// As hundreds of timings on an H200 ask for: it is the grid that takes time, down the image what walks begin with and how few rows they
+/// fetch at once, and across it what strips share, which counts for more at 8 bits.
+PerAxis<DecimationCosts> costs_of_gpus(const DeviceInfo& device, int bits) {
+  DecimationCosts x{.sample = 6.0, .tap = 1.5, .shared = bits == 8 ? 0.04 : 0.01};
+  if (bits == 16) x.growing_from = 16.0;
+  DecimationCosts y{.sample = 6.0, .tap = 1.5, .shared = 0.10, .step = 7.0, .rows_ahead = most_rows_ahead(device)};
+  // Measured as well: beyond eight rows of small pixels, factors that are no multiples of eight are slower than their steps say.
+  if (bits <= 16) y.uneven_steps = 0.4;
+  return {x, y};
+}
+
+constexpr std::int32_t kMostRowsAhead = 8;
+
+}  // namespace
+
+PerAxis<DecimationCosts> decimation_costs(const DeviceInfo& device, PixelFormat source) {
+  if (device.backend == Backend::cpu) return {costs_of_cpus(), costs_of_cpus()};
+  return costs_of_gpus(device, info(source).bits);
+}
+
+double cost_of(const DecimationCosts& costs, int factor, double support, double taps) {
+  const double d = factor;
+  const double grid = costs.pixel * support + costs.sample * support / d + costs.tap * taps / (d * d);
+  const double shared = costs.growing_from > 0.0 ? costs.shared * std::max(1.0, d / costs.growing_from) : costs.shared;
+  const bool is_uneven = factor > kMostRowsAhead && factor % kMostRowsAhead != 0;
+  return grid + shared * support * d + costs.step / rows_ahead(costs.rows_ahead, factor) + (is_uneven ? costs.uneven_steps : 0.0);
+}
+
+std::int32_t rows_ahead(std::int32_t most, int factor) {
+  for (std::int32_t rows = most; rows > 1; --rows) {
+    if (factor % rows == 0) return rows;
+  }
+  return 1;
+}
+
+std::int32_t most_rows_ahead(const DeviceInfo& device) {
+  // A driver that runs on the processor takes seconds to compile what more unrolls to.
+  return device.gpu.is_software ? 1 : kMostRowsAhead;
+}
+
+}  // namespace mollify
