@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "model/gpu_processor.h"
 #include "model/tuning.h"
 
 namespace mollify::gpu {
@@ -26,9 +27,8 @@ double processors(const Problem& p) {
 }
 
 std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers) {
-  constexpr std::int64_t kSchedulers = 4;
-  constexpr std::int64_t kRegisters = 16384;  // of a scheduler
-  const std::int64_t subgroups = kRegisters / ((registers + 7) / 8 * 8 * p.device.gpu.subgroup_size) * kSchedulers;
+  const std::int64_t subgroups =
+      kGpuProcessor.registers_of_scheduler / ((registers + 7) / 8 * 8 * p.device.gpu.subgroup_size) * kGpuProcessor.schedulers;
   return std::max<std::int64_t>(subgroups * p.device.gpu.subgroup_size / threads, 1);
 }
 

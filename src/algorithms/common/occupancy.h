@@ -27,8 +27,8 @@ inline constexpr std::int64_t kShortLoops = 16;  ///< iterations of a few short 
 /// Of the device: what runs work groups beside each other.
 [[nodiscard]] double processors(const Problem& p);
 
-/// Groups that a processor runs at once whose threads take so many registers, where nothing else is short: one at least. As those of
-/// NVIDIA have them: four schedulers with 16384 each, whole subgroups by whole eights of registers.
+/// Groups that a processor runs at once whose threads take so many registers, where nothing else is short: one at least. A scheduler
+/// takes whole subgroups, by whole eights of registers.
 [[nodiscard]] std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers);
 
 /// The number of chunks next to `chunks` with which all processors have as many groups, a multiple of `groups_at_once`.

@@ -8,6 +8,7 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "math/accuracy.h"
+#include "model/gpu_processor.h"
 #include "model/tuning.h"
 
 namespace mollify {
@@ -18,10 +19,7 @@ using namespace gpu;
 constexpr std::string_view kKernel = "gauss_decimate_coopmat";
 constexpr std::int32_t kSide = 16;       // of matrices
 constexpr std::int32_t kMostSteps = 16;  // matrices of taps that registers hold, twice
-// Of a processor, for all of its groups together. Measured on an H200, where a queue that draws would leave them half of it.
-constexpr std::int64_t kProcessorShared = 100 << 10;
-constexpr std::int64_t kProcessorRegisters = 64 << 10;
-constexpr std::int32_t kUnit = 16;  // bytes that lanes move at once; a matrix takes two of a row
+constexpr std::int32_t kUnit = 16;       // bytes that lanes move at once; a matrix takes two of a row
 
 /// The spline as the kernel splits it, and what that moves the result by.
 struct MatrixTaps {
@@ -61,7 +59,7 @@ struct Strip {
   }
   /// Groups that a processor runs at once.
   [[nodiscard]] std::int64_t at_once() const {
-    return std::min(kProcessorShared / shared_bytes(), kProcessorRegisters / (threads * registers()));
+    return std::min(kGpuProcessor.shared_bytes / shared_bytes(), kGpuProcessor.registers() / (threads * registers()));
   }
   /// Of a lane, roughly: with these, as many groups run at once as were fastest on an H200.
   [[nodiscard]] std::int64_t registers() const {

@@ -13,6 +13,7 @@
 #include "algorithms/multirate/gauss_grid.h"
 #include "base/places.h"
 #include "model/decimation_costs.h"
+#include "model/gpu_processor.h"
 
 namespace mollify {
 namespace {
@@ -91,13 +92,12 @@ std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_
 /// Groups of the first step that a processor runs at once, as registers allow: those of a lane's sums, and of the words that it has on
 /// their way and at hand. Fitted to an H200, where they are one round: one more group a processor costs a tenth, one less a hundredth.
 double decimating_at_once(std::int32_t threads, std::int32_t channels, double sums, double words) {
-  constexpr double kRegisters = 65536.0;  // of a processor
   constexpr double kManyWords = 32.0;
   // Of two or three channels more groups are as fast as one round, or faster.
   const bool is_flat = channels == 2 || channels == 3;
   const double many = words >= kManyWords || channels == 1 ? 12.0 : 0.0;
   const double registers = is_flat ? 42.0 + 0.2 * sums + 1.8 * words : 22.0 + sums + 2.0 * words + many;
-  return std::max(std::floor(kRegisters / threads / registers), 1.0);
+  return std::max(std::floor(static_cast<double>(kGpuProcessor.registers()) / threads / registers), 1.0);
 }
 
 struct Grids {

@@ -9,6 +9,7 @@
 #include "algorithms/multirate/gauss_grid.h"
 #include "algorithms/multirate/gauss_strips_gpu.h"
 #include "model/decimation_costs.h"
+#include "model/gpu_processor.h"
 #include "model/tuning.h"
 
 namespace mollify {
@@ -27,12 +28,11 @@ constexpr std::int32_t kThreads = 128;
 std::int32_t upsampling_chunks(const Problem& p, const AxisPlan& y, const Spans& spans, std::int32_t across) {
   constexpr std::int64_t kManyNumbers = 16;
   constexpr std::int64_t kOtherRegisters = 60;
-  constexpr double kRegisters = 65536.0;  // of a processor
   const double support = static_cast<double>(y.support());
   if (spans.written * info(p.dst.format).channels < kManyNumbers) {
     return even_chunks(p, across, chunks_ending_soonest(p, std::int64_t{across} * kThreads, region(p).height, support));
   }
-  const double groups = std::floor(kRegisters / kThreads / (kManyNumbers * support + kOtherRegisters));
+  const double groups = std::floor(static_cast<double>(kGpuProcessor.registers()) / kThreads / (kManyNumbers * support + kOtherRegisters));
   return even_chunks(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
 }
 
