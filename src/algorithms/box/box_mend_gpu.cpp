@@ -23,15 +23,13 @@ double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
   return box.x.length() * box.y.length() < kSmallWindow ? kOfHalves : kOfFloats;
 }
 
-/// No further than the image is long, and than the places of a stride may lie behind it.
-Reach reach_of(const BoxAxis& axis, const Reach& beyond, std::int64_t length) {
-  const auto within = [&](std::int64_t own, std::int64_t more) { return static_cast<std::int32_t>(std::min(own + more, length)); };
-  return {within(axis.reach_before(), beyond.before), within(axis.reach_after(), beyond.after)};
+/// Plans cut it where the border repeats all.
+Reach reach_of(const BoxAxis& axis, const Reach& beyond) {
+  return {axis.reach_before() + beyond.before, axis.reach_after() + beyond.after};
 }
 
-PerAxis<Reach> reach_of(const Problem& p, const PerAxis<BoxAxis>& box, const PerAxis<Reach>& beyond) {
-  const PerAxis<Stride>& stride = p.spec.stride;
-  return {reach_of(box.x, beyond.x, p.src.width + stride.x.step - 1), reach_of(box.y, beyond.y, p.src.height + stride.y.step - 1)};
+PerAxis<Reach> reach_of(const PerAxis<BoxAxis>& box, const PerAxis<Reach>& beyond) {
+  return {reach_of(box.x, beyond.x), reach_of(box.y, beyond.y)};
 }
 
 }  // namespace
@@ -80,7 +78,7 @@ Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t heig
                      {"after_fraction_y", box.y.after_fraction},
                      {"scale", 1.0 / (box.x.length() * box.y.length())}};
   out.passes.push_back(std::move(pass));
-  out.reach = reach_of(p, box, {});
+  out.reach = reach_of(box, {});
   out.moved_bytes += p.dst.payload_bytes() / height;
   out.seconds += gpu_tuning(p.device).launch_seconds;
   return {};
@@ -88,7 +86,7 @@ Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t heig
 
 void leave_box_spoiled(const Problem& p, const PerAxis<BoxAxis>& box, PerAxis<Reach> beyond, Proposal& out) {
   if (!box_can_spoil(p)) return;
-  out.reach = reach_of(p, box, beyond);
+  out.reach = reach_of(box, beyond);
   out.only_on_request = "a NaN, an infinity or an outlier acts beyond its windows";
 }
 
