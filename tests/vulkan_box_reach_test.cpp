@@ -126,6 +126,15 @@ TEST(VulkanBoxes, OutliersLeaveNothingBehind) {
     std::uint64_t seed;
   };
   const std::vector<Tested> all = {
+      {"box.any:chunks=16,form=four_corner,rows_in_flight=4,threads=512/65x7/r16f/box:radius=300x1/mirror+reflect/max_error=0.01", 1597},
+      // Sums on the way are many times as large as those of windows.
+      {"box.any:form=four_corner,threads=256/129x32/rg16f/box:before=2,after=4x3/mirror/max_error=0.01", 882901},
+      {"box.any:chunks=1,form=four_corner/300x90/rgba16f/box:radius=2x3/clamp", 9},
+      {"box.any:chunks=3,form=row_segments/63x119/r16f/box:radius=6x9/clamp+mirror/max_error=0.01", 166147},
+      {"box.any:chunks=3,form=row_segments/63x119/rgba16f/box:radius=20/mirror", 326195},
+      // In one row such a number counts for a fraction before it enters whole.
+      {"box.any:chunks=7,form=column_sums/240x6/r16f/box:before=56.25x14.25,after=7.125x1.9375/wrap+clamp", 616681},
+      {"box.any:form=four_corner/240x60/rgba16f/box:radius=20/mirror/premultiply", 17},
       // Through a mirror windows reach further to one side than the image is long.
       {"box.any:form=column_sums,threads=256/18x5/r32f/box:before=25.9x25.1,after=2.4x2.6/reflect", 798052},
       {"box.any:form=row_segments/18x50/r32f/box:before=25,after=2x2/reflect", 798052},

@@ -94,7 +94,7 @@ void main() {
       uvec4 vector = vector_of(columns, rows[i], fetched[i]);
       bool is_new = first + i < height;
       [[unroll]] for (int p = 0; p < pixels; ++p) {
-        NUMBERS v = pixel_of_row(columns, rows[i], vector, p, numbers_outside);
+        NUMBERS v = entering_pixel_of_row(columns, rows[i], vector, p, numbers_outside);
         if (is_new) run[p] += v;
         total[i] += v;
         if (lane * pixels + p < part.x) total_part[i] += v;

@@ -129,7 +129,7 @@ void slide(bool whole, int x) {
         [[unroll]] for (int p = 0; p < span; ++p) {
           NUMBER v = number_at(now[n], p, q);
 #if SUMS == SUMS_f32
-          v *= scale;
+          v = entering(v);
           run[p * kPlanes + q] += v;
 #else
           down[p * kPlanes + q] += v;

@@ -170,7 +170,7 @@ void main() {
       if (!beyond[row]) stored[row] = fetch_stored(q);
     }
     [[unroll]] for (int row = 0; row < kTogether; ++row) {
-      if (first + row < bottom) enter(sum, beyond[row] ? numbers_outside : numbers_of(stored[row]));
+      if (first + row < bottom) enter(sum, beyond[row] ? numbers_outside : entering_numbers_of(stored[row]));
     }
   }
 
@@ -185,7 +185,7 @@ void main() {
     if (step > 0) {
       [[unroll]] for (int row = 0; row < rows_in_flight; ++row) {
         NUMBERS old = leaving_outside[row] ? numbers_outside : numbers_of(leaving[row]);
-        NUMBERS young = entering_outside[row] ? numbers_outside : numbers_of(entering[row]);
+        NUMBERS young = entering_outside[row] ? numbers_outside : entering_numbers_of(entering[row]);
         leave(sum, old);
         NUMBERS v = total(sum);
 #if SUMS == SUMS_f32

@@ -135,7 +135,7 @@ void main() {
         NUMBERS differences[pixels];
         NUMBERS running = NUMBERS(0);
         [[unroll]] for (int p = 0; p < pixels; ++p) {
-          running += pixel_of_row(right, enters[i], chunks[3], p, numbers_outside) -
+          running += entering_pixel_of_row(right, enters[i], chunks[3], p, numbers_outside) -
                      pixel_of_row(right, leaves[i], chunks[1], p, numbers_outside) -
                      (pixel_of_row(left, enters[i], chunks[2], p, numbers_outside) -
                       pixel_of_row(left, leaves[i], chunks[0], p, numbers_outside));

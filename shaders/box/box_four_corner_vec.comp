@@ -166,8 +166,11 @@ void slide(bool whole, ivec2 strip, ivec2 to, bool makes, bool whole_out) {
       [[unroll]] for (int q = 0; q < kPlanes; ++q) {
         NUMBER running = NUMBER(0);
         [[unroll]] for (int p = 0; p < span; ++p) {
-          NUMBER change = (number_at(words[3], p, q) - number_at(words[1], p, q)) -
-                          (number_at(words[2], p, q) - number_at(words[0], p, q));
+          NUMBER enters = number_at(words[3], p, q);  // at the right, in windows that have not seen it
+#if SUMS == SUMS_f32
+          enters = sieved(enters);
+#endif
+          NUMBER change = (enters - number_at(words[1], p, q)) - (number_at(words[2], p, q) - number_at(words[0], p, q));
 #if SUMS == SUMS_f32
           change *= scale;
 #endif

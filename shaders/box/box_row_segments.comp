@@ -106,12 +106,14 @@ int place_of(int column) { return column + column / kSegment * (kPitchOfSegment 
 
 // ---- Sums of columns
 
-PLACE place_at(uint words[kWords], int p) {
+PLACE place_at(uint words[kWords], int p, bool enters) {
   NUMBERS v = NUMBERS(0);
-  [[unroll]] for (int q = 0; q < kPlanes; ++q) v[q] = number_at(words, p, q);
+  [[unroll]] for (int q = 0; q < kPlanes; ++q) {
+    v[q] = number_at(words, p, q);
 #if SUMS == SUMS_f32
-  v *= scale;
+    v[q] = enters ? entering(v[q]) : v[q] * scale;
 #endif
+  }
   PLACE place;
   [[unroll]] for (int q = 0; q < kPlaceWords; ++q) word_of(place, q) = v[q];
   return place;
@@ -139,10 +141,10 @@ void settle_row(bool reads_whole, int q, int row, inout uint words[kWords]) {
 int row_of_step(int y, int n) { return top + min(y + n / spans_per_thread, rows - 1); }
 
 // What leaves and what enters in a step.
-void fetch_step(bool reads_whole, int y, out uint leaving[kFetched][kWords], out uint entering[kFetched][kWords]) {
+void fetch_step(bool reads_whole, int y, out uint leaving[kFetched][kWords], out uint coming[kFetched][kWords]) {
   [[unroll]] for (int n = 0; n < kFetched; ++n) {
     fetch_row(reads_whole, n % spans_per_thread, row_of_step(y, n), leaving[n]);
-    fetch_row(reads_whole, n % spans_per_thread, row_of_step(y, n) + window.y, entering[n]);
+    fetch_row(reads_whole, n % spans_per_thread, row_of_step(y, n) + window.y, coming[n]);
   }
 }
 
@@ -158,7 +160,7 @@ void sum_first_rows(bool reads_whole, inout PLACE down[kOwn]) {
     [[unroll]] for (int n = 0; n < kFirstFetched; ++n) {
       if (y + n / spans_per_thread < window.y) {
         settle_row(reads_whole, n % spans_per_thread, top + y + n / spans_per_thread, fetched[n]);
-        [[unroll]] for (int p = 0; p < span; ++p) down[n % spans_per_thread * span + p] += place_at(fetched[n], p);
+        [[unroll]] for (int p = 0; p < span; ++p) down[n % spans_per_thread * span + p] += place_at(fetched[n], p, true);
       }
     }
   }
@@ -378,28 +380,28 @@ void main() {
     sum_first_rows(false, down);
   }
 
-  uint leaving[kFetched][kWords], entering[kFetched][kWords];
+  uint leaving[kFetched][kWords], coming[kFetched][kWords];
   if (reads_whole) {
-    fetch_step(true, 0, leaving, entering);
+    fetch_step(true, 0, leaving, coming);
   } else {
-    fetch_step(false, 0, leaving, entering);
+    fetch_step(false, 0, leaving, coming);
   }
   for (int y = 0; y < rows; y += rows_in_flight) {
     [[unroll]] for (int n = 0; n < kFetched; ++n) {
       settle_row(reads_whole, n % spans_per_thread, row_of_step(y, n), leaving[n]);
-      settle_row(reads_whole, n % spans_per_thread, row_of_step(y, n) + window.y, entering[n]);
+      settle_row(reads_whole, n % spans_per_thread, row_of_step(y, n) + window.y, coming[n]);
       int at = n / spans_per_thread * kPitch + n % spans_per_thread * (kThreads * span / kSegment) * kPitchOfSegment;
       [[unroll]] for (int p = 0; p < span; ++p) {
         int i = n % spans_per_thread * span + p;
-        down[i] += place_at(entering[n], p) - place_at(leaving[n], p);
+        down[i] += place_at(coming[n], p, true) - place_at(leaving[n], p, false);
         rows_of_step[at + (p < lead ? place_before + span : place) + p - lead] = to_bits(for_rows(down[i]));
       }
     }
     // The next step's rows are on their way while this one's are summed.
     if (reads_whole) {
-      fetch_step(true, y + rows_in_flight, leaving, entering);
+      fetch_step(true, y + rows_in_flight, leaving, coming);
     } else {
-      fetch_step(false, y + rows_in_flight, leaving, entering);
+      fetch_step(false, y + rows_in_flight, leaving, coming);
     }
     barrier();
 

@@ -130,6 +130,10 @@ NUMBERS pixel_of_row(Columns c, int y, uvec4 vector, int p, NUMBERS numbers_outs
   return is_beyond(ivec2(c.mapped[p], y)) ? numbers_outside : numbers_of(stored_of(vector, p));
 }
 
+NUMBERS entering_pixel_of_row(Columns c, int y, uvec4 vector, int p, NUMBERS numbers_outside) {
+  return is_beyond(ivec2(c.mapped[p], y)) ? numbers_outside : entering_numbers_of(stored_of(vector, p));
+}
+
 // ---- Windows
 
 // Differences of two rows, over so few columns that they fit into half a word with a sign.

@@ -1,6 +1,8 @@
 // What boxes sum of spans, and how sums become what is stored. A kernel declares `//@ axis SUMS u16x2 u32 f32`, has `scale` among
 // its parameters, from sums to what is stored or of each pixel, and includes this after spans.glsl.
 
+#include "box/outliers.glsl"
+
 layout(constant_id = 26) const bool sums_are_short = false;  // sums stay below 2^23; of bytes: windows of up to 2^15 pixels
 
 #if SUMS == SUMS_f32
@@ -32,6 +34,20 @@ NUMBER number_at(uint words[kWords], int p, int plane) {
   return code_at(words, p * source_channels + plane);
 #endif
 }
+
+// ---- Outliers
+
+// No sum of halves overflows by itself. Those that would leave too large a rounding behind become infinite as they enter a sum.
+const bool kHasOutliers = SUMS == SUMS_f32 && SPAN_IS_FLOAT && SPAN_BITS == 16;
+
+#if SUMS == SUMS_f32
+float sieved(float v) {
+  return kHasOutliers && abs(v) >= kOutlier ? uintBitsToFloat(0x7F800000u) : v;
+}
+
+// What a number adds to a sum of floats: `scale` times as much, or infinity.
+float entering(float v) { return sieved(v) * scale; }
+#endif
 
 const uint kFloat = 0x4B000000u;  // bits of a float: with a number below 2^23 beside them they are 2^23 more
 

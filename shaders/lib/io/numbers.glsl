@@ -13,8 +13,18 @@ const int kPlanes = (source_channels + kChannelsOfWord - 1) / kChannelsOfWord;  
 #endif
 
 #if SUMS == SUMS_f32
+#include "box/outliers.glsl"
+
 vec4 to_numbers(vec4 decoded) { return scale * decoded; }
 vec4 numbers_of(uvec4 stored) { return to_numbers(decode(unpack_stored(stored))); }
+
+// Of a pixel that enters a sum: outliers of halves make it infinite where box_mend.comp sums such pixels anew; see can_mend_box().
+vec4 entering_numbers_of(uvec4 stored) {
+  vec4 v = numbers_of(stored);
+  const bool is_mended = STORAGE == STORAGE_buffer && destination_is_float && !decodes_srgb;
+  if (!is_mended || !source_is_float || source_bits != 16) return v;
+  return mix(v, vec4(uintBitsToFloat(0x7F800000u)), greaterThanEqual(abs(unpack_stored(stored)), vec4(kOutlier)));
+}
 #else
 // Channels c and c + kPlanes share a word: no sum of either is larger than its half.
 uvec4 to_words(uvec4 codes) {
@@ -43,4 +53,6 @@ uvec4 numbers_of(uvec4 stored) {
 #endif
 #endif
 }
+
+uvec4 entering_numbers_of(uvec4 stored) { return numbers_of(stored); }
 #endif

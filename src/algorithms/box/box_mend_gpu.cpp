@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kKernel = "box_mend";
 
-/// Means up to here are summed as they come. Halves are no larger themselves; a number of them that outlasts its window errs by less
-/// than the error that is usually allowed, unless the window is small.
+/// Means up to here are summed as they come. Halves are no larger themselves: in large windows single ones are told by themselves, see
+/// outliers.glsl, and smaller ones leave no more than 32 times the roundoff at once.
 double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
   constexpr double kOfFloats = 0x1p17;  // more than codes of 16 bits, heights in metres and light in candelas come to
   constexpr double kOfHalves = 0x1p6;
