@@ -119,7 +119,7 @@ TEST(VulkanBoxes, BrightBlocksAmongDarkPixels) {
   }
 }
 
-/// Numbers that leave a window take their roundings with them. All but that with alpha have failed with their seeds; others are drawn as well.
+/// Numbers that leave a window take their roundings with them. All cases but that with alpha have failed with their seeds.
 TEST(VulkanBoxes, OutliersLeaveNothingBehind) {
   struct Tested {
     std::string name;
