@@ -31,10 +31,11 @@ HWY_INLINE void add_row(const T* row_a, const T* row_b, V w0, V w1, V w2, V w3, 
 template <int kIndex>
 inline constexpr std::integral_constant<int, kIndex> kOutput{};
 
-/// for_filtered_rows() where outputs lie `step` rows apart, and so share few inputs: output j begins with rows[j * step].
+/// for_filtered_rows() where outputs lie `step` rows apart, and so share few inputs: output j begins with rows[j * step]. A function of
+/// its own, because in one function with the usual loop it would take registers from that one.
 template <class T, class Store>
-HWY_INLINE void for_rows_apart(const TapsOf<T>& taps, std::int64_t step, const T* const* rows, std::int64_t first, std::int64_t last,
-                               const Store& store) {
+HWY_NOINLINE void for_rows_apart(const TapsOf<T>& taps, std::int64_t step, const T* const* rows, std::int64_t first, std::int64_t last,
+                                 const Store& store) {
   static_assert(kRowGroup == 4);
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
