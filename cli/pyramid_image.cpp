@@ -18,9 +18,8 @@ using files::Page;
 using files::PagePixels;
 using files::RowRange;
 
-// Levels of the images between, of floats or of 16 bits: the first, and how many lie between two. Each has a sigma of one of its own
-// pixels.
-constexpr int kFirstFloats = 1, kFloatsApart = 2;
+// Levels of the images that others are made from: the first, and how many lie between two. Each has a sigma of one of its own pixels.
+constexpr int kFirstBetween = 1, kLevelsApart = 2;
 
 double variance_of_level(int level, double sigma) {
   return sigma * sigma * (std::pow(4.0, level) - 1.0) / 3.0;
@@ -49,7 +48,7 @@ std::optional<PyramidStep> step_from(int floats, int level, double variance, dou
 /// The level of the coarsest image of floats that this level can be made from; 0: the picture.
 int floats_for(int level, double sigma, double most_alias) {
   int best = 0;
-  for (int floats = kFirstFloats; floats < level; floats += kFloatsApart) {
+  for (int floats = kFirstBetween; floats < level; floats += kLevelsApart) {
     if (step_from(floats, level, variance_of_level(level, sigma), most_alias)) best = floats;
   }
   return best;
@@ -115,7 +114,7 @@ std::vector<PyramidStep> pyramid_steps(int levels, double sigma, double most_ali
   for (int level = 1; level <= levels; ++level) {
     const int floats = floats_for(level, sigma, most_alias);
     for (int last = places.rbegin()->first; last < floats; last = places.rbegin()->first) {
-      const int next = last == 0 ? kFirstFloats : last + kFloatsApart;
+      const int next = last == 0 ? kFirstBetween : last + kLevelsApart;
       add(last, next, std::pow(4.0, next), false);
       places[next] = static_cast<int>(steps.size()) - 1;
     }

@@ -66,7 +66,7 @@ class PyramidImage {
   files::Page page_;
   std::optional<Rect> picture_;  ///< without the margin, where there is one
   BlurRequest request_;
-  double added_error_;  ///< beside that of the blur
+  double added_error_;  ///< by the coarse grid and by 16 bits, beside the error of the blur
   BlurReport report_;
   DeviceBlurrer blurrer_;
   std::unique_ptr<PageBlur> blur_;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kKernel = "box_mend";
 
-/// Means up to here are summed as they come. Halves are no larger themselves: in large windows single ones are told by themselves, see
-/// outliers.glsl, and smaller ones leave no more than 32 times the roundoff at once.
+/// Means up to here are summed as they come. Halves are never larger than the limit of floats. Those from kOutlier of outliers.glsl on
+/// count as infinite as they enter a sum; in large windows a smaller one leaves an error of 32 times the roundoff at most.
 double largest_mean(const Problem& p, const PerAxis<BoxAxis>& box) {
   constexpr double kOfFloats = 0x1p17;  // more than codes of 16 bits, heights in metres and light in candelas come to
   constexpr double kOfHalves = 0x1p6;
