@@ -125,8 +125,8 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
   if (!rounding) return rounding.error();
   double error = x->distance + y->distance + rounding->error;
   if (has_alpha) {
-    constexpr double kUnits = kUnitsOf16BitSums * cpu::kPremultipliedOne / cpu::kFixedOne;  // in one step of such numbers
-    error = colour_gain(p.spec) * (x->distance + y->distance + rounding->error * kUnitsOf16BitSums / kUnits);
+    constexpr double kCoarser = static_cast<double>(cpu::kFixedOne) / cpu::kPremultipliedOne;  // steps of such numbers
+    error = colour_gain(p.spec) * (x->distance + y->distance + rounding->error * kCoarser);
     if (rounding->given_back < 0.0) return refusal("16-bit sums with alpha need more taps");
   }
   if (has_alpha || p.dst.format != p.src.format) error += colour_error(p.spec, Accumulator::f32);  // they become floats at last

@@ -51,6 +51,16 @@ HWY_INLINE void sum_inputs(const FixedTaps& taps, const std::uint16_t* const* in
   }
 }
 
+/// The same, stored as they are. Touches whole vectors.
+HWY_INLINE void sum_inputs_to(const FixedTaps& taps, const std::uint16_t* const* inputs, std::int64_t count, std::uint16_t* out) {
+  const U16 d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  sum_inputs(taps, inputs, count, [&](std::int64_t i, VecU16 a, VecU16 b, VecU16 c, VecU16 e) HWY_ATTR {
+    std::uint16_t* to = out + i;
+    hn::StoreU(a, d, to), hn::StoreU(b, d, to + lanes), hn::StoreU(c, d, to + 2 * lanes), hn::StoreU(e, d, to + 3 * lanes);
+  });
+}
+
 #if HWY_TARGET != HWY_SCALAR
 /// Numbers of a row, pixels of `P` each, every step-th one together; for steps of 2 and 4. Touches whole vectors.
 template <class P, int kStep>
@@ -146,10 +156,7 @@ HWY_INLINE void make_row(const SepFusedU8& k, const Tile& tile, const SepFusedU8
     });
     return store_bytes(tile, reinterpret_cast<const std::byte*>(s.out), count, dst);
   }
-  sum_inputs(k.x, s.inputs, count, [&](std::int64_t i, VecU16 a, VecU16 b, VecU16 c, VecU16 e) HWY_ATTR {
-    std::uint16_t* out = s.filtered + i;
-    hn::StoreU(a, d, out), hn::StoreU(b, d, out + lanes), hn::StoreU(c, d, out + 2 * lanes), hn::StoreU(e, d, out + 3 * lanes);
-  });
+  sum_inputs_to(k.x, s.inputs, count, s.filtered);
   const auto given = static_cast<float>(k.given());
   if (format.component == Component::u8) {
     encode_sums(format, given, s.filtered, tile.out.width, s.out);
@@ -171,8 +178,6 @@ void sep_fused_u8_apart(const SepFusedU8& k, const Tile& tile) {
   const auto widen = k.rows.source.alpha == AlphaMode::premultiply ? widen_row<true> : widen_row<false>;
   for (std::int64_t i = 0; i < k.x.size(); ++i) s.inputs[i] = s.parts + i % step.x * s.part_stride + i / step.x * channels;
 
-  const U16 d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t loaded = made > 0 ? (made - 1) * step.y + k.y.size() : 0;  // ring rows so far
   const std::int64_t end = made + tile.out.height;
   for (std::int64_t row = made; row < end; ++row) {
@@ -181,10 +186,7 @@ void sep_fused_u8_apart(const SepFusedU8& k, const Tile& tile) {
       widen(k.rows, tile.src, y + loaded, x, columns, s.ring + loaded % s.ring_rows * s.stride);
     }
     for (std::int64_t i = 0; i < s.ring_rows; ++i) s.rows[i] = s.ring + (row * step.y + i) % s.ring_rows * s.stride;
-    sum_inputs(k.y, s.rows, columns * channels, [&](std::int64_t i, VecU16 a, VecU16 b, VecU16 c, VecU16 e) HWY_ATTR {
-      std::uint16_t* out = s.sums + i;
-      hn::StoreU(a, d, out), hn::StoreU(b, d, out + lanes), hn::StoreU(c, d, out + 2 * lanes), hn::StoreU(e, d, out + 3 * lanes);
-    });
+    sum_inputs_to(k.y, s.rows, columns * channels, s.sums);
     if (step.x > 1) split_numbers(s.sums, channels, columns, step.x, s.parts, s.part_stride);
     make_row(k, tile, s, tile.dst.row(tile.out.y + row - made) + tile.out.x * pixel_bytes);
   }
