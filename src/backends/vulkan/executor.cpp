@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "backends/in_turns.h"
 #include "base/gpu_images.h"
 
 namespace mollify::vulkan {
@@ -204,23 +205,9 @@ class VulkanExecutable final : public ExecutableImpl {
   [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
     const auto* own = dynamic_cast<const VulkanWorkspace*>(&workspace);
     if (own == nullptr) return Error{ErrorCode::invalid_argument, "the workspace was made for windows", {}};
-    const auto& slots = own->slots();
-    const std::size_t in_flight = slots.size();
-    Status status;
-    std::size_t started = 0;
-    std::size_t finished = 0;
-    while (finished < started || (status && started < src.size())) {
-      // What was started must be waited for, also after a failure.
-      if (status && started < src.size() && started - finished < in_flight) {
-        status = slots[started % in_flight]->start(src[started]);
-        if (status) ++started;
-        continue;
-      }
-      const Status done = slots[finished % in_flight]->finish(dst[finished]);
-      if (status && !done) status = done;
-      ++finished;
-    }
-    return status;
+    return run_in_turns(
+        own->slots(), src, dst, [](Slot& slot, const ConstImageView& from) { return slot.start(from); },
+        [](Slot& slot, const ImageView& to) { return slot.finish(to); });
   }
 
  private:

@@ -7,8 +7,7 @@
 
 #include "backends/vulkan/shader.h"
 #include "base/half.h"
-#include "base/rounding.h"
-#include "base/transfer.h"
+#include "base/outside_pixel.h"
 #include "math/weights.h"
 
 namespace mollify::vulkan {
@@ -28,23 +27,6 @@ const ImageDesc& desc_of(const Plan& plan, const Binding& binding) {
       break;
   }
   return plan.intermediates[static_cast<std::size_t>(binding.index)];
-}
-
-/// The border's value as a kernel would read it: rounded to the source's format, decoded, premultiplied.
-std::array<double, 4> outside_pixel(const Plan& plan) {
-  const FormatInfo& format = info(plan.src.format);
-  const auto channels = static_cast<std::size_t>(format.channels);
-  const bool has_alpha = plan.spec.alpha == AlphaMode::premultiply;
-  std::array<double, 4> pixel{};
-  for (std::size_t c = 0; c < channels; ++c) {
-    pixel[c] = rounded_to_format(plan.spec.border.value[c], format);
-    const bool is_colour = !(has_alpha && c + 1 == channels);
-    if (plan.spec.transfer == TransferFunction::srgb && is_colour) pixel[c] = srgb_to_linear(pixel[c]);
-  }
-  if (has_alpha) {
-    for (std::size_t c = 0; c + 1 < channels; ++c) pixel[c] *= pixel[channels - 1];
-  }
-  return pixel;
 }
 
 /// Whole numbers by name: what a pass says itself, and what follows from its images and the spec.
@@ -101,7 +83,7 @@ Numbers standard_numbers(const Plan& plan, const Pass& pass, Layers layers) {
 class Resolver {
  public:
   Resolver(const Plan& plan, const Pass& pass, Layers layers)
-      : pass_(pass), standard_(standard_numbers(plan, pass, layers)), outside_(outside_pixel(plan)) {
+      : pass_(pass), standard_(standard_numbers(plan, pass, layers)), outside_(outside_pixel(plan.spec, plan.src.format)) {
     for (double& v : outside_) v *= pass.outside_gain;
   }
 
