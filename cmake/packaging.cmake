@@ -16,7 +16,10 @@ install(TARGETS mollify EXPORT mollifyTargets
 # Without the backend the library has nothing of what its header declares.
 set(mollify_not_installed PATTERN nothing EXCLUDE)
 if(NOT MOLLIFY_VULKAN)
-  set(mollify_not_installed PATTERN vulkan.h EXCLUDE)
+  list(APPEND mollify_not_installed PATTERN vulkan.h EXCLUDE)
+endif()
+if(NOT MOLLIFY_CUDA)
+  list(APPEND mollify_not_installed PATTERN cuda.h EXCLUDE)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/mollify" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   ${mollify_not_installed})

@@ -11,7 +11,7 @@
 
 namespace mollify {
 
-/// What runs a plan. There are no devices of CUDA yet.
+/// What runs a plan.
 enum class Backend : std::uint8_t { cpu, vulkan, cuda };
 /// The name that the command line uses, such as "cpu".
 [[nodiscard]] std::string_view name(Backend backend);

@@ -84,6 +84,9 @@ bool has_too_many_groups(const Pass& pass, const DeviceInfo& device) {
 
 /// A proposal, or the reason why there is none for this device and accuracy.
 Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
+  if (problem.device.backend == Backend::cuda && is_gpu_only(algorithm)) {
+    return Error{ErrorCode::unsupported, "a published technique, which runs on Vulkan", {}};
+  }
   if (has_stride(problem.spec) && !algorithm.takes_strides) return Error{ErrorCode::unsupported, "it does not take a stride", {}};
   Result<Proposal> proposal = algorithm.propose(problem);
   if (!proposal) return proposal;

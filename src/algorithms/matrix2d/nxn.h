@@ -15,5 +15,6 @@ struct NxnMatrix {
 [[nodiscard]] Result<NxnMatrix> nxn_matrix(const Problem& p);
 
 [[nodiscard]] Result<Proposal> propose_nxn_direct_gpu(const Problem& p);
+[[nodiscard]] Result<Proposal> propose_nxn_direct_cuda(const Problem& p);
 
 }  // namespace mollify

@@ -17,7 +17,7 @@ constexpr std::int32_t kLargest = 128;
 constexpr std::array<std::string_view, 2> kAccumulators = {"f32", "f64"};
 constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "CPU: precision of rows, weights and sums"},
+    OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "CPU, CUDA: precision of weights and sums"},
     gpu::kStorageOption,
     OptionInfo{"packing", gpu::kPackings, "struct", "GPU: samples as 16 bytes or as 4, their weights then in f16"},
     OptionInfo{"samples", gpu::kSampleBuffers, "uniform where they fit", "GPU: which kind of buffer holds them"},
@@ -26,7 +26,8 @@ constexpr std::array kOptions = {
 
 Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (p.device.backend != Backend::cpu) return propose_nxn_direct_gpu(p);
+  if (p.device.backend == Backend::cuda) return propose_nxn_direct_cuda(p);
+  if (p.device.backend == Backend::vulkan) return propose_nxn_direct_gpu(p);
   if (Status s = only_options(p, {"accumulator"}); !s) return s.error();
   Result<NxnMatrix> nxn = nxn_matrix(p);
   if (!nxn) return nxn.error();

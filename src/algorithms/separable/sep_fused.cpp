@@ -23,13 +23,16 @@ namespace {
 constexpr std::string_view kKernel = "sep_fused";
 constexpr std::string_view kIntegerKernel = "sep_fused_u8";
 constexpr std::array<std::string_view, 3> kAccumulators = {"u16", "f32", "f64"};
+constexpr std::array<std::string_view, 2> kPasses = {"1", "2"};
 constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
 constexpr std::array<std::string_view, 3> kBlocks = {"1", "2", "4"};
 constexpr std::array<std::string_view, 3> kRowsInFlight = {"1", "2", "3"};
 constexpr std::array<std::string_view, 3> kChunks = {"1", "3", "16"};
 constexpr std::array<std::string_view, 2> kHalves = {"1", "2"};
 constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact", "CPU: precision of rows, weights and sums"},
+    OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
+               "CPU, CUDA: precision of weights and sums; u16 on CPUs"},
+    OptionInfo{"passes", kPasses, "1 where shared memory holds the rows, sums are f32 and there is no stride", "CUDA: over the image"},
     OptionInfo{.name = "math",
                .values = kFusedMath,
                .default_value = "what is expected to be fastest within the error",
@@ -161,7 +164,8 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
 }
 
 Result<Proposal> propose(const Problem& p) {
-  if (p.device.backend != Backend::cpu) return propose_sep_fused_gpu(p);
+  if (p.device.backend == Backend::cuda) return propose_sep_fused_cuda(p);
+  if (p.device.backend == Backend::vulkan) return propose_sep_fused_gpu(p);
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
   const auto given = p.options.find("accumulator");
@@ -177,12 +181,7 @@ Result<Proposal> propose(const Problem& p) {
   if (!s) return refusal("the matrix is no product of a column and a row");
 
   const Accumulator accumulator = choose_accumulator(p, [&](Accumulator a) { return s->cut_error + rounding_error(p, *s, a); });
-  // Means into 32-bit floats show what sums of more than a few equal numbers lose, whatever error is allowed.
-  constexpr std::size_t kFew = 3;
-  const FormatInfo& destination = info(p.dst.format);
-  const bool shows_sums = std::holds_alternative<Box>(p.spec.kernel) && !destination.is_unorm() && destination.bits == 32 &&
-                          std::max(s->taps.x.weights.size(), s->taps.y.weights.size()) > kFew;
-  const bool wide = accumulator == Accumulator::f64 || (given == p.options.end() && shows_sums);
+  const bool wide = accumulator == Accumulator::f64 || (given == p.options.end() && shows_rounding(p, *s));
   const int channels = info(p.src.format).channels;
   const auto nx = static_cast<std::int64_t>(s->taps.x.weights.size());
   const auto ny = static_cast<std::int64_t>(s->taps.y.weights.size());
@@ -213,6 +212,13 @@ Result<Proposal> propose(const Problem& p) {
 }
 
 }  // namespace
+
+bool shows_rounding(const Problem& p, const SeparableTaps& taps) {
+  constexpr std::size_t kFew = 3;
+  const FormatInfo& destination = info(p.dst.format);
+  return std::holds_alternative<Box>(p.spec.kernel) && !destination.is_unorm() && destination.bits == 32 &&
+         std::max(taps.taps.x.weights.size(), taps.taps.y.weights.size()) > kFew;
+}
 
 constinit const Algorithm kSepFused = {
     .info = {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions},

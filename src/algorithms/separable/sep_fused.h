@@ -14,6 +14,10 @@ inline constexpr std::array<std::string_view, 2> kFusedNeighbours = {"shared", "
 
 /// The form that is expected to be fastest of those below.
 [[nodiscard]] Result<Proposal> propose_sep_fused_gpu(const Problem& p);
+/// On CUDA: both axes in one pass, or in two where there are too many taps, a stride, or sums of f64.
+[[nodiscard]] Result<Proposal> propose_sep_fused_cuda(const Problem& p);
+/// Whether the result shows what sums of f32 lose, whatever error is allowed: means of more than a few equal numbers as 32-bit floats.
+[[nodiscard]] bool shows_rounding(const Problem& p, const SeparableTaps& taps);
 /// In f32, rows in shared memory.
 [[nodiscard]] Result<Proposal> propose_sep_fused_shared(const Problem& p);
 /// Rows in registers, which lanes of a subgroup lend each other; sums of f32 or, of 8-bit and f16 pixels, of f16 (half).

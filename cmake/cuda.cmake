@@ -1,0 +1,74 @@
+# What compiles the CUDA kernels and embeds them in the library.
+
+# scripts/install-deps --cuda puts a compiler of this version there; another nvcc is taken where it is named or found.
+find_program(MOLLIFY_NVCC nvcc PATHS "${PROJECT_SOURCE_DIR}/build/cuda-compiler/cu13/bin" NO_DEFAULT_PATH
+  DOC "NVIDIA's compiler of CUDA kernels")
+find_program(MOLLIFY_NVCC nvcc HINTS /usr/local/cuda/bin)
+if(NOT MOLLIFY_NVCC)
+  message(FATAL_ERROR "There is no nvcc: scripts/install-deps --cuda installs it. Without the CUDA backend it is not needed: -DMOLLIFY_CUDA=OFF")
+endif()
+cmake_path(GET MOLLIFY_NVCC PARENT_PATH mollify_cuda_root)
+cmake_path(GET mollify_cuda_root PARENT_PATH mollify_cuda_root)
+find_path(MOLLIFY_CUDA_HEADERS cuda.h HINTS "${mollify_cuda_root}/include" "${mollify_cuda_root}/targets/x86_64-linux/include"
+  NO_DEFAULT_PATH REQUIRED DOC "The folder of the driver's header, cuda.h")
+set(MOLLIFY_CUDA_ARCHITECTURES "75-virtual;80;90;100;120" CACHE STRING
+  "GPUs that kernels are compiled for; NN-virtual is code that drivers compile for later ones")
+
+# mollify_cuda_kernels(target source.cu...): a fat binary of each source, and the table that finds them, backends/cuda/modules.h.
+function(mollify_cuda_kernels target)
+  set(codes "")
+  foreach(architecture IN LISTS MOLLIFY_CUDA_ARCHITECTURES)
+    string(REGEX MATCH "^[0-9]+" number "${architecture}")
+    if(architecture MATCHES "-virtual$")
+      list(APPEND codes -gencode "arch=compute_${number},code=compute_${number}")
+    else()
+      list(APPEND codes -gencode "arch=compute_${number},code=sm_${number}")
+    endif()
+  endforeach()
+  set(texts "")
+  set(declarations "")
+  set(rows "")
+  set(binaries "")
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source STEM stem)
+    set(binary "${CMAKE_CURRENT_BINARY_DIR}/${stem}.fatbin")
+    add_custom_command(OUTPUT "${binary}"
+      COMMAND "${MOLLIFY_NVCC}" -std=c++20 -O3 --compress-mode=size -fatbin ${codes}
+        -I "${PROJECT_SOURCE_DIR}/src" -MD -MF "${binary}.d" -MT "${binary}" -o "${binary}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}"
+      DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${binary}.d"
+      COMMENT "Compiling CUDA kernels ${stem}" VERBATIM)
+    list(APPEND binaries "${binary}")
+    string(APPEND texts "MOLLIFY_EMBED(mollify_cuda_${stem}, \"${binary}\");\n")
+    string(APPEND declarations "extern const unsigned char mollify_cuda_${stem}[];\n")
+    string(APPEND rows "    ModuleImage{\"${stem}\", mollify_cuda_${stem}},\n")
+  endforeach()
+  list(LENGTH ARGN count)
+  set(table "${CMAKE_CURRENT_BINARY_DIR}/modules.cpp")
+  file(CONFIGURE OUTPUT "${table}" @ONLY CONTENT [[
+#include "backends/cuda/modules.h"
+
+#include <array>
+
+#define MOLLIFY_EMBED(name, path)                                             \
+  __asm__(".section .rodata\n.balign 64\n.global " #name "\n.hidden " #name "\n" \
+          #name ":\n.incbin \"" path "\"\n.previous\n")
+@texts@
+extern "C" {
+@declarations@}
+
+namespace mollify::cuda {
+
+std::span<const ModuleImage> module_images() {
+  static constexpr std::array<ModuleImage, @count@> kImages = {
+@rows@  };
+  return kImages;
+}
+
+}  // namespace mollify::cuda
+]])
+  set_source_files_properties("${table}" TARGET_DIRECTORY ${target} PROPERTIES OBJECT_DEPENDS "${binaries}" SKIP_PRECOMPILE_HEADERS ON)
+  add_custom_target(${target}_cuda_kernels DEPENDS ${binaries})
+  add_dependencies(${target} ${target}_cuda_kernels)
+  target_sources(${target} PRIVATE "${table}")
+  target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+endfunction()

@@ -1,0 +1,57 @@
+// For programs whose images lie in the memory of an NVIDIA GPU already: blurs in their own streams. Not part of mollify.h. It includes no
+// header of CUDA.
+//
+//   Executable blur = device.prepare(make_plan(...))                        once; `device` is Device::open("cuda")
+//   scratch = your memory of scratch_needs(blur).size bytes                 once
+//   cuda::enqueue(blur, source, destination, 1, {scratch, size}, stream)    each time; allocates nothing, waits for nothing
+#pragma once
+
+#include <cstdint>
+
+#include "mollify/device.h"
+
+struct CUstream_st;
+
+/// Blurs of images in the memory of an NVIDIA GPU.
+namespace mollify::cuda {
+
+/// A stream of the driver's interface, CUstream, or of the runtime, cudaStream_t. Null is the default stream.
+using Stream = CUstream_st*;
+
+/// Images of the planned size in device memory, only to be read. All distances are multiples of a component's bytes. If rows and images
+/// begin at multiples of four components, four are loaded at once, which is faster.
+struct ConstImages {
+  const void* data = nullptr;    ///< The first pixel of the first row of the first image, an address of the device.
+  std::int64_t row_bytes = 0;    ///< Bytes from a row to the next one; 0 means rows without gaps.
+  std::int64_t image_bytes = 0;  ///< Bytes from an image to the next one; 0 means images without gaps between their rows.
+};
+
+/// Images of the planned size in device memory that are written. They overlap neither each other nor a source. The same holds of its
+/// members as of ConstImages'.
+struct Images {
+  void* data = nullptr;          ///< The first pixel of the first row of the first image, an address of the device.
+  std::int64_t row_bytes = 0;    ///< Bytes from a row to the next one; 0 means rows without gaps.
+  std::int64_t image_bytes = 0;  ///< Bytes from an image to the next one; 0 means images without gaps between their rows.
+};
+
+/// The device memory that enqueue() needs for what one pass leaves for the next.
+struct ScratchNeeds {
+  std::int64_t size = 0;       ///< Bytes. 0 means that no memory is needed.
+  std::int64_t alignment = 1;  ///< What the address must be a multiple of.
+};
+/// The device memory that a blur of so many images needs. It is an error if the executable is not of the CUDA backend.
+[[nodiscard]] Result<ScratchNeeds> scratch_needs(const Executable& executable, std::int64_t images = 1);
+
+/// Scratch memory of the caller. It is in use until what enqueue() launched has run.
+struct Scratch {
+  void* memory = nullptr;  ///< An address of the device, or null where none is needed.
+  std::int64_t size = 0;   ///< Bytes.
+};
+
+/// Launches a blur of so many images in the stream, in the GPU's primary context, which the runtime of CUDA, Torch and CuPy use as well.
+/// It allocates nothing, waits for nothing, and can be captured into a graph; the graph must not outlive the executable. All images that
+/// are planar channels of one tensor are a batch of single-channel images. The error says what is wrong with the arguments.
+[[nodiscard]] Status enqueue(const Executable& executable, const ConstImages& source, const Images& destination, std::int64_t images,
+                             const Scratch& scratch, Stream stream);
+
+}  // namespace mollify::cuda

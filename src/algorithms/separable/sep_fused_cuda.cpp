@@ -1,0 +1,130 @@
+// sep.fused on CUDA. In one pass, blocks of threads move down strips of columns: rows are filtered along x into a ring of rows in shared
+// memory, and along y out of that. In two passes, what is filtered along x becomes an image of floats.
+#include "algorithms/common/occupancy.h"
+#include "algorithms/separable/sep_fused.h"
+#include "backends/cuda/kernels/sep_fused_shape.h"
+#include "backends/cuda/kernels/sep_passes_shape.h"
+#include "base/places.h"
+#include "math/weights.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+std::int32_t count_of(const AxisTaps& taps) {
+  return static_cast<std::int32_t>(taps.weights.size());
+}
+
+Status fits_one_pass(const Problem& p, const SeparableTaps& s, bool wide) {
+  if (wide) return refusal("one pass has sums of f32 only");
+  if (has_stride(p.spec)) return refusal("one pass does not take a stride");
+  const int channels = info(p.src.format).channels;
+  const std::int32_t nx = count_of(s.taps.x);
+  const std::int32_t ny = count_of(s.taps.y);
+  const cuda::SepFusedShape shape(channels, cuda::sep_fused_columns(channels), nx, ny, 3);
+  return check_shared(p, shape.shared_bytes());
+}
+
+/// Rows of a chunk: all chunks of all images together fill the device once, but short ones would do little but begin.
+std::int32_t rows_of_chunk(const Problem& p, std::int64_t groups_across) {
+  constexpr std::int32_t kFewest = 2 * cuda::kSepFusedRows;
+  const double chunks = processors(p) * cuda::kSepFusedAtOnce / static_cast<double>(groups_across * p.batch);
+  const std::int32_t rows = even_length(p.dst.height, static_cast<std::int32_t>(std::max(chunks, 1.0)), cuda::kSepFusedRows);
+  return std::max(rows, kFewest);
+}
+
+void add_one_pass(const Problem& p, SeparableTaps s, Proposal& out) {
+  const Rect r = region(p);
+  const std::int32_t columns = cuda::sep_fused_columns(info(p.src.format).channels);
+  const std::int32_t nx = count_of(s.taps.x);
+  const std::int32_t ny = count_of(s.taps.y);
+  const std::int64_t across = (p.dst.width + columns - 1) / columns;
+  const std::int32_t rows = rows_of_chunk(p, across);
+  Pass pass = make_pass("sep_fused", {p.dst.width, p.dst.height}, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
+  const double reads = (rows + ny - 1.0) / rows * (columns + nx - 1.0) / columns;
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = pixels,
+                         .loads = reads,
+                         .shared_loads = reads * (nx + ny) / 4.0,
+                         .operations = reads * (nx + ny),
+                         .barriers = reads / cuda::kSepFusedRows,
+                         .bytes = pixels * (info(p.src.format).pixel_bytes() * reads + info(p.dst.format).pixel_bytes())});
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
+  pass.origin = {r.x, r.y};
+  pass.taps = std::move(s.taps);
+  out.passes.push_back(std::move(pass));
+}
+
+void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out) {
+  const Rect r = region(p);
+  const int channels = info(p.src.format).channels;
+  const std::int32_t nx = count_of(s.taps.x);
+  const std::int32_t ny = count_of(s.taps.y);
+  const gpu::Span rows = needed_span(p.src.height, r.y, r.height, s.taps.y.anchor, ny - 1 - s.taps.y.anchor);
+  // Four components are read at once. There is no format of 64-bit floats: each takes the place of two of 32.
+  const std::int32_t columns = (p.dst.width + 3) / 4 * 4;
+  const ImageDesc between{columns * (wide ? 2 : 1), rows.length, *find_format(ComponentClass::floating, 32, channels)};
+  Pass along_x = make_pass("sep_rows", {columns, between.height}, {cuda::kSepRowsColumns, 1}, {cuda::kSepRowsColumns, 1}, Storage::buffer);
+  along_x.origin = {r.x, rows.first};
+  along_x.destination = intermediate(0);
+  along_x.constants["wide"] = wide ? 1 : 0;
+  Pass along_y = make_pass("sep_columns", {p.dst.width, p.dst.height}, {cuda::kSepColumnsThreads * 4 / channels, 1},
+                           {cuda::kSepColumnsThreads, 1}, Storage::buffer);
+  along_y.origin = {0, r.y};
+  along_y.source = intermediate(0);
+  along_y.constants["wide"] = wide ? 1 : 0;
+  along_y.constants["first_row"] = rows.first;
+  along_y.outside_gain = total(s.taps.x.weights);
+  const std::array intermediates{between};
+  out.moved_bytes = moved_bytes(p, intermediates);
+  const double between_pixels = static_cast<double>(between.width) * between.height;
+  const double slower = wide ? 4.0 : 1.0;
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = between_pixels,
+                         .loads = 1.0,
+                         .shared_loads = slower * nx,
+                         .operations = slower * nx,
+                         .bytes = between_pixels * 4 * channels + static_cast<double>(source_bytes(p))}) +
+                seconds(p.device, between.format,
+                        {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
+                         .loads = ny / 4.0 + 1.0,
+                         .operations = slower * ny,
+                         .bytes = between_pixels * 4 * channels + static_cast<double>(p.dst.payload_bytes())});
+  along_x.taps.x = std::move(s.taps.x);
+  along_y.taps.y = std::move(s.taps.y);
+  out.intermediates = {between};
+  out.passes.push_back(std::move(along_x));
+  out.passes.push_back(std::move(along_y));
+}
+
+}  // namespace
+
+Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
+  if (Status s = only_options(p, {"accumulator", "passes"}); !s) return s.error();
+  const auto given = p.options.find("accumulator");
+  if (given != p.options.end() && given->second == "u16") return refusal("sums of 16 bits are for CPUs");
+  std::optional<SeparableTaps> s = separable_taps(p);
+  if (!s) return refusal("the matrix is no product of a column and a row");
+  const auto error = [&](Accumulator a) { return s->cut_error + rounding_error(p, *s, a); };
+  const Accumulator accumulator = choose_accumulator(p, error);
+  const bool wide = accumulator == Accumulator::f64 || (given == p.options.end() && shows_rounding(p, *s));
+
+  Proposal out;
+  out.error = error(wide ? Accumulator::f64 : accumulator);
+  const Status one = fits_one_pass(p, *s, wide);
+  const auto passes = p.options.find("passes");
+  if (passes != p.options.end() && passes->second == "1" && !one) return one.error();
+  const bool in_one = one && (passes == p.options.end() || passes->second == "1");
+  if (in_one) {
+    add_one_pass(p, std::move(*s), out);
+  } else {
+    add_two_passes(p, std::move(*s), wide, out);
+  }
+  out.options = {{"accumulator", wide ? "f64" : "f32"}, {"passes", in_one ? "1" : "2"}};
+  out.window_blocks = {1, 1};
+  return out;
+}
+
+}  // namespace mollify

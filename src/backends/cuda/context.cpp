@@ -1,0 +1,155 @@
+#include "backends/cuda/context.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "backends/cuda/executor.h"
+#include "backends/cuda/modules.h"
+#include "backends/cuda/pipeline.h"
+#include "backends/workers.h"
+#include "mollify/tuning.h"
+
+namespace mollify::cuda {
+namespace {
+
+std::int32_t attribute(const Functions& cu, CUdevice device, CUdevice_attribute which) {
+  int value = 0;
+  return cu.DeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+}
+
+std::string driver_text(const Functions& cu) {
+  int version = 0;
+  cu.DriverGetVersion(&version);
+  return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+DeviceInfo describe(const Functions& cu, CUdevice device) {
+  DeviceInfo info;
+  info.backend = Backend::cuda;
+  char name[256] = {};
+  cu.DeviceGetName(name, sizeof name, device);
+  info.name = name;
+  info.driver = driver_text(cu);
+  info.kernels = kernel_ids();
+  GpuInfo& gpu = info.gpu;
+  gpu.subgroup_size = attribute(cu, device, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  gpu.small_storage = true;
+  gpu.float16_arithmetic = true;
+  gpu.shared_bytes = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  gpu.max_group_invocations = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  gpu.max_group = {attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)};
+  constexpr std::int32_t kMany = std::numeric_limits<std::int32_t>::max();
+  gpu.max_group_count = {kMany, kMany};  // launches have one dimension
+  std::size_t bytes = 0;
+  cu.DeviceTotalMem(&bytes, device);
+  gpu.max_buffer_bytes = static_cast<std::int64_t>(bytes);
+  return info;
+}
+
+Result<std::vector<CUdevice>> devices(const Functions& cu) {
+  int count = 0;
+  if (const CUresult r = cu.DeviceGetCount(&count); r != CUDA_SUCCESS) return to_error(cu, r, "counting GPUs");
+  std::vector<CUdevice> out(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    if (const CUresult r = cu.DeviceGet(&out[static_cast<std::size_t>(i)], i); r != CUDA_SUCCESS) return to_error(cu, r, "finding a GPU");
+  }
+  return out;
+}
+
+class CudaDevice final : public DeviceImpl {
+ public:
+  CudaDevice(std::shared_ptr<Context> context, std::int32_t threads)
+      : context_(std::move(context)), workers_(std::make_shared<Workers>(threads)) {}
+
+  [[nodiscard]] const DeviceInfo& info() const override { return context_->info(); }
+  [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare(const Plan& plan) override {
+    return make_executable(plan, context_, workers_);
+  }
+
+ private:
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Workers> workers_;
+};
+
+/// Of the names, the index that `which` means: a number, or part of a name. Empty: the first.
+Result<int> find(const Functions& cu, std::string_view which) {
+  const Result<std::vector<CUdevice>> all = devices(cu);
+  if (!all) return all.error();
+  if (all->empty()) return Error{ErrorCode::unsupported, "the driver of NVIDIA finds no GPU", {}};
+  if (which.empty()) return 0;
+  int index = 0;
+  const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), index);
+  if (error == std::errc() && end == which.data() + which.size()) {
+    if (index >= 0 && index < static_cast<int>(all->size())) return index;
+    return Error{ErrorCode::invalid_argument, "there is no GPU " + std::string(which) + "; CUDA has " + std::to_string(all->size()), {}};
+  }
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    if (describe(cu, (*all)[i]).name.find(which) != std::string::npos) return static_cast<int>(i);
+  }
+  return Error{ErrorCode::invalid_argument, "CUDA has no GPU whose name contains \"" + std::string(which) + "\"", {}};
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices() {
+  const Result<const Functions*> cu = load_functions();
+  if (!cu) return {};
+  const Result<std::vector<CUdevice>> all = devices(**cu);
+  std::vector<DeviceInfo> out;
+  if (all) std::ranges::transform(*all, std::back_inserter(out), [&](CUdevice device) { return describe(**cu, device); });
+  return out;
+}
+
+Result<std::shared_ptr<DeviceImpl>> open_device(std::string_view which, const DeviceOptions& options) {
+  const Result<const Functions*> cu = load_functions();
+  if (!cu) return cu.error();
+  const Result<int> index = find(**cu, which);
+  if (!index) return index.error();
+  Result<std::shared_ptr<Context>> context = Context::open(**cu, *index);
+  if (!context) return context.error();
+  if (auto rows = stored_tuning(options.cache_folder, (*context)->info())) (*context)->set_tuning(std::move(*rows));
+  return std::shared_ptr<DeviceImpl>(std::make_shared<CudaDevice>(std::move(*context), options.threads));
+}
+
+Result<std::shared_ptr<Context>> Context::open(const Functions& cu, int index) {
+  const Result<std::vector<CUdevice>> all = devices(cu);
+  if (!all) return all.error();
+  const CUdevice device = (*all)[static_cast<std::size_t>(index)];
+  std::shared_ptr<Context> context(new Context(cu, device, describe(cu, device)));
+  if (const CUresult r = cu.DevicePrimaryCtxRetain(&context->context_, device); r != CUDA_SUCCESS) {
+    context->context_ = nullptr;
+    return to_error(cu, r, "opening the GPU");
+  }
+  return context;
+}
+
+Context::~Context() {
+  if (context_ == nullptr) return;
+  {
+    const Current current(*this);
+    for (const auto& [id, module] : modules_) cu_.ModuleUnload(module);
+  }
+  cu_.DevicePrimaryCtxRelease(device_);
+}
+
+Result<CUfunction> Context::kernel(const std::string& id, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  auto module = modules_.find(id);
+  if (module == modules_.end()) {
+    const auto image = std::ranges::find(module_images(), id, &ModuleImage::id);
+    if (image == module_images().end()) return Error{ErrorCode::internal, "there are no kernels of " + id, {}};
+    CUmodule loaded = nullptr;
+    if (const CUresult r = cu_.ModuleLoadData(&loaded, image->bytes); r != CUDA_SUCCESS) {
+      return to_error(cu_, r, "loading kernels into the GPU");
+    }
+    module = modules_.emplace(id, loaded).first;
+  }
+  CUfunction function = nullptr;
+  if (const CUresult r = cu_.ModuleGetFunction(&function, module->second, name.c_str()); r != CUDA_SUCCESS) {
+    return to_error(cu_, r, ("finding the kernel " + name).c_str());
+  }
+  return function;
+}
+
+}  // namespace mollify::cuda

@@ -1,0 +1,169 @@
+#include "backends/cuda/executor.h"
+
+#include <vector>
+
+#include "backends/in_turns.h"
+#include "base/gpu_images.h"
+
+namespace mollify::cuda {
+namespace {
+
+/// A stream of the device, and what lives on it.
+class Stream {
+ public:
+  explicit Stream(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  ~Stream() {
+    if (stream_ == nullptr) return;
+    const Current current(*context_);
+    context_->cu().StreamSynchronize(stream_);
+    context_->cu().StreamDestroy(stream_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  [[nodiscard]] Status open() {
+    const Current current(*context_);
+    const CUresult r = context_->cu().StreamCreate(&stream_, CU_STREAM_NON_BLOCKING);
+    return r == CUDA_SUCCESS ? Status() : Status(to_error(context_->cu(), r, "making a stream"));
+  }
+  [[nodiscard]] CUstream get() const { return stream_; }
+  [[nodiscard]] Status wait() const {
+    const Current current(*context_);
+    const CUresult r = context_->cu().StreamSynchronize(stream_);
+    return r == CUDA_SUCCESS ? Status() : Status(to_error(context_->cu(), r, "waiting for the GPU"));
+  }
+
+ private:
+  std::shared_ptr<const Context> context_;
+  CUstream stream_ = nullptr;
+};
+
+/// One image in flight: its pixels in memory that the device copies by itself, and on the device.
+class Slot {
+ public:
+  explicit Slot(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), stream_(prepared_->context()) {}
+
+  [[nodiscard]] Status allocate() {
+    if (Status s = stream_.open(); !s) return s;
+    const Plan& plan = prepared_->plan();
+    const auto bytes = [&](const ImageDesc& desc) { return row_bytes(desc) * desc.height; };
+    using Kind = Memory::Kind;
+    const std::initializer_list<std::pair<Memory*, std::pair<Kind, std::int64_t>>> wanted = {
+        {&host_source_, {Kind::host, bytes(plan.src)}},
+        {&host_destination_, {Kind::host, bytes(plan.dst)}},
+        {&source_, {Kind::device, bytes(plan.src)}},
+        {&destination_, {Kind::device, bytes(plan.dst)}},
+        {&scratch_, {Kind::device, prepared_->scratch_bytes(1)}}};
+    for (const auto& [memory, what] : wanted) {
+      Result<Memory> allocated = Memory::allocate(prepared_->context(), what.first, what.second);
+      if (!allocated) return allocated.error();
+      *memory = std::move(*allocated);
+    }
+    return {};
+  }
+
+  [[nodiscard]] Status start(const ConstImageView& src, Workers& workers) {
+    const Plan& plan = prepared_->plan();
+    workers.copy(src, {plan.src, host_source_.host(), row_bytes(plan.src)});
+    if (Status s = copy(plan.src, host_source_.host(), source_.device(), true); !s) return s;
+    const Place from{source_.device(), row_bytes(plan.src), 0};
+    const Place to{destination_.device(), row_bytes(plan.dst), 0};
+    if (Status s = prepared_->enqueue(from, to, 1, scratch_.device(), stream_.get()); !s) return s;
+    return copy(plan.dst, host_destination_.host(), destination_.device(), false);
+  }
+
+  [[nodiscard]] Status finish(const ImageView& dst, Workers& workers) {
+    if (Status s = stream_.wait(); !s) return s;
+    const Plan& plan = prepared_->plan();
+    workers.copy({plan.dst, host_destination_.host(), row_bytes(plan.dst)}, dst);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::int64_t row_bytes(const ImageDesc& desc) const {
+    return buffer_row_bytes(desc, prepared_->plan().device.gpu.max_buffer_bytes);
+  }
+
+  /// Rows lie alike on both sides. What lies between them is left alone.
+  [[nodiscard]] Status copy(const ImageDesc& desc, void* host, CUdeviceptr device, bool to_device) const {
+    const Current current(*prepared_->context());
+    CUDA_MEMCPY2D copy{};
+    copy.WidthInBytes = static_cast<std::size_t>(desc.row_payload_bytes());
+    copy.Height = static_cast<std::size_t>(desc.height);
+    copy.srcPitch = copy.dstPitch = static_cast<std::size_t>(row_bytes(desc));
+    copy.srcMemoryType = to_device ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = to_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    copy.srcHost = copy.dstHost = host;
+    copy.srcDevice = copy.dstDevice = device;
+    const Functions& cu = prepared_->context()->cu();
+    const CUresult r = cu.Memcpy2DAsync(&copy, stream_.get());
+    return r == CUDA_SUCCESS ? Status() : Status(to_error(cu, r, "copying an image"));
+  }
+
+  std::shared_ptr<const Prepared> prepared_;
+  Memory host_source_;
+  Memory host_destination_;
+  Memory source_;
+  Memory destination_;
+  Memory scratch_;
+  Stream stream_;  ///< last: what is under way is waited for before what it works on goes
+};
+
+class CudaWorkspace final : public WorkspaceImpl {
+ public:
+  explicit CudaWorkspace(std::vector<std::unique_ptr<Slot>> slots) : slots_(std::move(slots)) {}
+  [[nodiscard]] const std::vector<std::unique_ptr<Slot>>& slots() const { return slots_; }
+
+ private:
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+class CudaExecutable final : public ExecutableImpl {
+ public:
+  CudaExecutable(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
+      : ExecutableImpl(prepared->plan()), prepared_(std::move(prepared)), workers_(std::move(workers)) {}
+
+  [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
+
+  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches batches) const override {
+    std::vector<std::unique_ptr<Slot>> slots;
+    const std::int64_t count = batches == Batches::yes ? images_in_flight(plan().min_bytes) : 1;
+    for (std::int64_t i = 0; i < count; ++i) {
+      slots.push_back(std::make_unique<Slot>(prepared_));
+      if (Status s = slots.back()->allocate(); !s) return s.error();
+    }
+    return std::unique_ptr<WorkspaceImpl>(std::make_unique<CudaWorkspace>(std::move(slots)));
+  }
+
+  [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare_window(const Plan& plan) const override {
+    return make_executable(plan, prepared_->context(), workers_);
+  }
+
+  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
+    const auto* own = dynamic_cast<const CudaWorkspace*>(&workspace);
+    if (own == nullptr) return Error{ErrorCode::invalid_argument, "the workspace was made for windows", {}};
+    return run_in_turns(
+        own->slots(), src, dst, [&](Slot& slot, const ConstImageView& from) { return slot.start(from, *workers_); },
+        [&](Slot& slot, const ImageView& to) { return slot.finish(to, *workers_); });
+  }
+
+ private:
+  std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Workers> workers_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context,
+                                                              std::shared_ptr<Workers> workers) {
+  Result<std::shared_ptr<const Prepared>> prepared = Prepared::create(plan, std::move(context));
+  if (!prepared) return prepared.error();
+  return std::shared_ptr<const ExecutableImpl>(std::make_shared<CudaExecutable>(std::move(*prepared), std::move(workers)));
+}
+
+std::shared_ptr<const Prepared> prepared_of(const ExecutableImpl& executable) {
+  const auto* cuda = dynamic_cast<const CudaExecutable*>(&executable);
+  return cuda != nullptr ? cuda->prepared() : nullptr;
+}
+
+}  // namespace mollify::cuda

@@ -1,0 +1,51 @@
+// The functions of NVIDIA's driver that the backend calls, loaded at run time: the library runs where there is no such driver.
+#pragma once
+
+#include <cuda.h>
+
+#include "mollify/result.h"
+
+namespace mollify::cuda {
+
+// A name here and the symbol that the driver exports for it.
+#define MOLLIFY_CUDA_FUNCTIONS(X)                          \
+  X(CtxGetCurrent, cuCtxGetCurrent)                        \
+  X(CtxPopCurrent, cuCtxPopCurrent_v2)                     \
+  X(CtxPushCurrent, cuCtxPushCurrent_v2)                   \
+  X(DeviceGet, cuDeviceGet)                                \
+  X(DeviceGetAttribute, cuDeviceGetAttribute)              \
+  X(DeviceGetCount, cuDeviceGetCount)                      \
+  X(DeviceGetName, cuDeviceGetName)                        \
+  X(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) \
+  X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)      \
+  X(DeviceTotalMem, cuDeviceTotalMem_v2)                   \
+  X(DriverGetVersion, cuDriverGetVersion)                  \
+  X(FuncSetAttribute, cuFuncSetAttribute)                  \
+  X(GetErrorString, cuGetErrorString)                      \
+  X(Init, cuInit)                                          \
+  X(LaunchKernel, cuLaunchKernel)                          \
+  X(MemAlloc, cuMemAlloc_v2)                               \
+  X(MemFree, cuMemFree_v2)                                 \
+  X(MemFreeHost, cuMemFreeHost)                            \
+  X(MemHostAlloc, cuMemHostAlloc)                          \
+  X(Memcpy2DAsync, cuMemcpy2DAsync_v2)                     \
+  X(MemcpyHtoD, cuMemcpyHtoD_v2)                           \
+  X(ModuleGetFunction, cuModuleGetFunction)                \
+  X(ModuleLoadData, cuModuleLoadData)                      \
+  X(ModuleUnload, cuModuleUnload)                          \
+  X(StreamCreate, cuStreamCreate)                          \
+  X(StreamDestroy, cuStreamDestroy_v2)                     \
+  X(StreamSynchronize, cuStreamSynchronize)
+
+struct Functions {
+#define MOLLIFY_CUDA_MEMBER(name, symbol) decltype(&::symbol) name = nullptr;
+  MOLLIFY_CUDA_FUNCTIONS(MOLLIFY_CUDA_MEMBER)
+#undef MOLLIFY_CUDA_MEMBER
+};
+
+/// An Error that says why where there is no driver, it is too old, or it finds no GPU. The driver stays loaded.
+[[nodiscard]] Result<const Functions*> load_functions();
+
+[[nodiscard]] Error to_error(const Functions& cu, CUresult result, const char* doing);
+
+}  // namespace mollify::cuda

@@ -1,0 +1,81 @@
+// What kernels are given: plain structs that the host fills and the device reads, so that neither can misread the other.
+#pragma once
+
+#include <cstdint>
+
+namespace mollify::cuda {
+
+/// How a component of a pixel is stored.
+enum class Component : std::int32_t { u8, u16, f16, f32 };
+
+/// Images of one shape at equal distances in device memory.
+struct Pixels {
+  std::uint64_t data = 0;        ///< address of the first pixel of the first image
+  std::int64_t row_bytes = 0;    ///< from a row to the next
+  std::int64_t image_bytes = 0;  ///< from an image to the next
+  std::int32_t width = 0;
+  std::int32_t height = 0;
+  /// Rows of all images begin at multiples of four components, so that four may be loaded or stored at once.
+  bool is_aligned = false;
+};
+
+/// From stored components to the numbers that are summed up, or back.
+struct Coding {
+  Component component = Component::u8;
+  double scale = 1.0;  ///< number = stored component * scale, or the other way round
+  bool premultiplied = false;
+  bool is_srgb = false;
+};
+
+/// Values of the enumeration BorderMode, and the number that stands for each channel outside a constant border.
+struct Outside {
+  std::int32_t mode_x = 0;
+  std::int32_t mode_y = 0;
+  double value[4] = {};
+};
+
+/// What every kernel is given. A launch is one-dimensional: blocks of all images, one image after the other.
+struct Shared {
+  Pixels source;
+  Pixels destination;
+  Coding from;
+  Coding to;
+  Outside outside;
+  std::int32_t blocks_across = 1;  ///< of an image
+  std::int32_t blocks_down = 1;
+};
+
+/// Both axes in one pass. A block of threads makes a strip of columns from top to bottom; see sep_fused.cu.
+struct SepFused : Shared {
+  std::uint64_t taps = 0;  ///< address of taps_x and then taps_y weights, f32
+  std::int32_t taps_x = 1;
+  std::int32_t taps_y = 1;
+  std::int32_t first_x = 0;  ///< source column of the first tap of destination column 0
+  std::int32_t first_y = 0;  ///< the same of rows
+  std::int32_t rows = 0;     ///< of a chunk of a strip
+};
+
+/// Taps along one axis, from one image to another. Along x the source is decoded and the destination holds numbers of the type of the sums;
+/// along y the source holds them and the destination is encoded.
+struct SepPass : Shared {
+  std::uint64_t taps = 0;      ///< address of the weights, of the type of the sums
+  std::int32_t count = 1;      ///< of taps
+  std::int32_t first = 0;      ///< source pixel of the first tap of destination pixel 0, along the axis
+  std::int32_t step = 1;       ///< source pixels from one destination pixel to the next, along the axis
+  std::int32_t across = 0;     ///< along x: the source row of destination row 0; along y: the image row that the source's row 0 is
+  std::int32_t length = 0;     ///< along y: rows of the image
+  double outside_row[4] = {};  ///< along y: what rows of a constant border have become along x
+};
+
+/// Every weight of a matrix.
+struct NxnDirect : Shared {
+  std::uint64_t weights = 0;  ///< address of width * height weights, of the type of the sums
+  std::int32_t width = 1;
+  std::int32_t height = 1;
+  std::int32_t first_x = 0;  ///< source pixel of the first weight of destination pixel (0, 0)
+  std::int32_t first_y = 0;
+  std::int32_t step_x = 1;
+  std::int32_t step_y = 1;
+};
+
+}  // namespace mollify::cuda

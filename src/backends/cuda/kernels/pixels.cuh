@@ -1,0 +1,311 @@
+// Stored pixels to numbers and back, and what lies beyond the edges of an image.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "backends/cuda/kernels/arguments.h"
+
+namespace mollify::cuda {
+
+/// Four consecutive components of a row, which may belong to several pixels. T is float, or double where sums are.
+template <class T>
+struct alignas(16) FourOf {
+  T at[4];
+};
+using Four = FourOf<float>;
+
+/// The place of a block of threads in the images that it works on.
+struct BlockPlace {
+  std::int32_t across;
+  std::int32_t down;
+  std::int32_t image;
+};
+
+__device__ inline BlockPlace block_place(const Shared& a) {
+  const std::uint32_t row = blockIdx.x / a.blocks_across;
+  return {static_cast<std::int32_t>(blockIdx.x - row * a.blocks_across), static_cast<std::int32_t>(row % a.blocks_down),
+          static_cast<std::int32_t>(row / a.blocks_down)};
+}
+
+__device__ inline char* row_of(const Pixels& images, std::int32_t image, std::int32_t y) {
+  return reinterpret_cast<char*>(images.data) + image * images.image_bytes + y * images.row_bytes;
+}
+
+// ---- borders
+
+enum Border : std::int32_t { kClamp, kMirror, kReflect, kWrap, kConstant };
+
+/// The pixel of [0, length) that stands in for pixel `i`, or -1 for the constant.
+__device__ inline std::int32_t mapped(std::int32_t mode, std::int32_t i, std::int32_t length) {
+  if (i >= 0 && i < length) return i;
+  const auto wrapped = [](std::int64_t value, std::int64_t period) {
+    const std::int64_t rest = value % period;
+    return rest < 0 ? rest + period : rest;
+  };
+  switch (mode) {
+    case kClamp:
+      return i < 0 ? 0 : length - 1;
+    case kMirror: {
+      if (length == 1) return 0;
+      const std::int64_t period = 2 * (static_cast<std::int64_t>(length) - 1);
+      const std::int64_t p = wrapped(i, period);
+      return static_cast<std::int32_t>(p < length ? p : period - p);
+    }
+    case kReflect: {
+      const std::int64_t period = 2 * static_cast<std::int64_t>(length);
+      const std::int64_t p = wrapped(i, period);
+      return static_cast<std::int32_t>(p < length ? p : period - 1 - p);
+    }
+    case kWrap:
+      return static_cast<std::int32_t>(wrapped(i, length));
+    default:
+      return -1;
+  }
+}
+
+// ---- colour: the sRGB curve of IEC 61966-2-1, odd about zero
+
+template <class T>
+__device__ inline T srgb_to_linear(T v) {
+  const T a = fabs(v);
+  return copysign(a <= T(0.04045) ? a / T(12.92) : pow((a + T(0.055)) / T(1.055), T(2.4)), v);
+}
+
+template <class T>
+__device__ inline T linear_to_srgb(T v) {
+  const T a = fabs(v);
+  return copysign(a <= T(0.0031308) ? a * T(12.92) : fma(T(1.055), pow(a, T(1.0 / 2.4)), T(-0.055)), v);
+}
+
+/// Whether the component at place `i` of a pixel's row is alpha.
+template <int kChannels>
+__device__ constexpr bool is_alpha(int i) {
+  return kChannels % 2 == 0 && i % kChannels == kChannels - 1;
+}
+
+/// Stored components, scaled, to numbers. The first begins a pixel, or there is no alpha.
+template <int kChannels, class T>
+__device__ inline void decode(const Coding& coding, FourOf<T>& v) {
+  if (coding.is_srgb) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (!(coding.premultiplied && is_alpha<kChannels>(i))) v.at[i] = srgb_to_linear(v.at[i]);
+    }
+  }
+  if constexpr (kChannels % 2 == 0) {
+    if (coding.premultiplied) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (!is_alpha<kChannels>(i)) v.at[i] *= v.at[i / kChannels * kChannels + kChannels - 1];
+      }
+    }
+  }
+}
+
+/// Numbers to components before they are scaled and rounded.
+template <int kChannels, class T>
+__device__ inline void encode(const Coding& coding, T (&v)[4]) {
+  if constexpr (kChannels % 2 == 0) {
+    if (coding.premultiplied) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const T alpha = v[i / kChannels * kChannels + kChannels - 1];
+        if (!is_alpha<kChannels>(i)) v[i] = alpha == T(0) ? T(0) : v[i] / alpha;
+      }
+    }
+  }
+  if (coding.is_srgb) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (!(coding.premultiplied && is_alpha<kChannels>(i))) v[i] = linear_to_srgb(v[i]);
+    }
+  }
+}
+
+// ---- loads
+
+__device__ inline float load_component(Component component, const char* row, std::int64_t i) {
+  switch (component) {
+    case Component::u8:
+      return reinterpret_cast<const unsigned char*>(row)[i];
+    case Component::u16:
+      return reinterpret_cast<const unsigned short*>(row)[i];
+    case Component::f16:
+      return __half2float(reinterpret_cast<const __half*>(row)[i]);
+    default:
+      return reinterpret_cast<const float*>(row)[i];
+  }
+}
+
+/// Components i to i + 3, whose address is a multiple of all four's size.
+__device__ inline Four load_aligned(Component component, const char* row, std::int64_t i) {
+  switch (component) {
+    case Component::u8: {
+      const uchar4 v = reinterpret_cast<const uchar4*>(row + i)[0];
+      return {{float(v.x), float(v.y), float(v.z), float(v.w)}};
+    }
+    case Component::u16: {
+      const ushort4 v = reinterpret_cast<const ushort4*>(row + 2 * i)[0];
+      return {{float(v.x), float(v.y), float(v.z), float(v.w)}};
+    }
+    case Component::f16: {
+      const uint2 v = reinterpret_cast<const uint2*>(row + 2 * i)[0];
+      const float2 a = __half22float2(reinterpret_cast<const __half2&>(v.x)), b = __half22float2(reinterpret_cast<const __half2&>(v.y));
+      return {{a.x, a.y, b.x, b.y}};
+    }
+    default: {
+      const float4 v = reinterpret_cast<const float4*>(row + 4 * i)[0];
+      return {{v.x, v.y, v.z, v.w}};
+    }
+  }
+}
+
+/// A row of a source. Components count from its first pixel and may lie outside the image.
+struct SourceRow {
+  const char* begin;  ///< null: all of it is outside a constant border
+};
+
+__device__ inline SourceRow source_row(const Shared& a, std::int32_t image, std::int32_t y) {
+  const std::int32_t row = mapped(a.outside.mode_y, y, a.source.height);
+  return {row < 0 ? nullptr : row_of(a.source, image, row)};
+}
+
+/// Numbers of components i to i + 3 of a row, some of which may be outside. `i` is a multiple of four where there is alpha.
+template <int kChannels, class T = float>
+__device__ inline FourOf<T> load_across_edges(const Shared& a, const SourceRow& row, std::int32_t i) {
+  FourOf<T> v;
+  bool is_outside[4];
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const std::int32_t pixel = (i + j >= 0 ? i + j : i + j - (kChannels - 1)) / kChannels;
+    const std::int32_t inside = row.begin == nullptr ? -1 : mapped(a.outside.mode_x, pixel, a.source.width);
+    is_outside[j] = inside < 0;
+    v.at[j] = T(0);
+    if (inside >= 0) {
+      const std::int64_t channel = i + j - pixel * kChannels;
+      v.at[j] = T(a.from.scale) * T(load_component(a.from.component, row.begin, std::int64_t{inside} * kChannels + channel));
+    }
+  }
+  decode<kChannels>(a.from, v);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const std::int32_t pixel = (i + j >= 0 ? i + j : i + j - (kChannels - 1)) / kChannels;
+    if (is_outside[j]) v.at[j] = T(a.outside.value[i + j - pixel * kChannels]);
+  }
+  return v;
+}
+
+/// The same of components that are all inside, at an aligned address.
+template <int kChannels, class T = float>
+__device__ inline FourOf<T> load_inside(const Shared& a, const SourceRow& row, std::int32_t i) {
+  const Four stored = load_aligned(a.from.component, row.begin, i);
+  FourOf<T> v;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) v.at[j] = T(stored.at[j]) * T(a.from.scale);
+  decode<kChannels>(a.from, v);
+  return v;
+}
+
+/// Numbers of one pixel of a row, which may be outside.
+template <int kChannels, class T>
+__device__ inline FourOf<T> load_pixel(const Shared& a, const SourceRow& row, std::int32_t x) {
+  const std::int32_t inside = row.begin == nullptr ? -1 : mapped(a.outside.mode_x, x, a.source.width);
+  if (inside < 0) return {{T(a.outside.value[0]), T(a.outside.value[1]), T(a.outside.value[2]), T(a.outside.value[3])}};
+  FourOf<T> v{};
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) {
+    v.at[c] = T(a.from.scale) * T(load_component(a.from.component, row.begin, std::int64_t{inside} * kChannels + c));
+  }
+  decode<kChannels>(a.from, v);
+  return v;
+}
+
+// ---- stores
+
+template <class T>
+__device__ inline std::uint32_t rounded_unorm(T v, T largest) {
+  const T clamped = v > T(0) ? (v < largest ? v : largest) : T(0);  // a NaN becomes 0
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return __double2uint_rn(clamped);
+  } else {
+    return __float2uint_rn(clamped);
+  }
+}
+
+__device__ inline __half rounded_half(float v) {
+  return __float2half_rn(v);
+}
+__device__ inline __half rounded_half(double v) {
+  return __double2half(v);
+}
+
+template <class T>
+__device__ inline void store_component(Component component, char* row, std::int64_t i, T v) {
+  switch (component) {
+    case Component::u8:
+      reinterpret_cast<unsigned char*>(row)[i] = static_cast<unsigned char>(rounded_unorm(v, T(255)));
+      break;
+    case Component::u16:
+      reinterpret_cast<unsigned short*>(row)[i] = static_cast<unsigned short>(rounded_unorm(v, T(65535)));
+      break;
+    case Component::f16:
+      reinterpret_cast<__half*>(row)[i] = rounded_half(v);
+      break;
+    default:
+      reinterpret_cast<float*>(row)[i] = static_cast<float>(v);
+  }
+}
+
+template <class T>
+__device__ inline void store_aligned(Component component, char* row, std::int64_t i, const T (&v)[4]) {
+  switch (component) {
+    case Component::u8: {
+      const uchar4 out =
+          make_uchar4(rounded_unorm(v[0], T(255)), rounded_unorm(v[1], T(255)), rounded_unorm(v[2], T(255)), rounded_unorm(v[3], T(255)));
+      reinterpret_cast<uchar4*>(row + i)[0] = out;
+      break;
+    }
+    case Component::u16: {
+      const ushort4 out = make_ushort4(rounded_unorm(v[0], T(65535)), rounded_unorm(v[1], T(65535)), rounded_unorm(v[2], T(65535)),
+                                       rounded_unorm(v[3], T(65535)));
+      reinterpret_cast<ushort4*>(row + 2 * i)[0] = out;
+      break;
+    }
+    case Component::f16: {
+      uint2 out;
+      reinterpret_cast<__half2&>(out.x) = __halves2half2(rounded_half(v[0]), rounded_half(v[1]));
+      reinterpret_cast<__half2&>(out.y) = __halves2half2(rounded_half(v[2]), rounded_half(v[3]));
+      reinterpret_cast<uint2*>(row + 2 * i)[0] = out;
+      break;
+    }
+    default:
+      reinterpret_cast<float4*>(row + 4 * i)[0] = make_float4(v[0], v[1], v[2], v[3]);
+  }
+}
+
+/// Sums that become components i to i + 3 of a row of the destination, of those that there are. Changes `v`.
+template <int kChannels, class T>
+__device__ inline void store_sums(const Shared& a, char* row, std::int32_t i, T (&v)[4]) {
+  encode<kChannels>(a.to, v);
+#pragma unroll
+  for (T& number : v) number *= T(a.to.scale);
+  const std::int32_t left = a.destination.width * kChannels - i;
+  if (left >= 4 && a.destination.is_aligned) {
+    store_aligned(a.to.component, row, i, v);
+  } else {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (j < left) store_component(a.to.component, row, i + j, v[j]);
+    }
+  }
+}
+
+/// The same of one pixel.
+template <int kChannels, class T>
+__device__ inline void store_pixel(const Shared& a, char* row, std::int32_t x, T (&v)[4]) {
+  encode<kChannels>(a.to, v);
+#pragma unroll
+  for (int c = 0; c < kChannels; ++c) store_component(a.to.component, row, std::int64_t{x} * kChannels + c, v[c] * T(a.to.scale));
+}
+
+}  // namespace mollify::cuda

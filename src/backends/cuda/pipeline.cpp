@@ -1,0 +1,308 @@
+#include "backends/cuda/pipeline.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cuda/kernels/nxn_direct_shape.h"
+#include "backends/cuda/kernels/sep_fused_shape.h"
+#include "backends/cuda/kernels/sep_passes_shape.h"
+#include "base/outside_pixel.h"
+#include "base/places.h"
+#include "math/weights.h"
+
+namespace mollify::cuda {
+namespace {
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+std::int32_t ceil_div(std::int32_t a, std::int32_t b) {
+  return (a + b - 1) / b;
+}
+
+Component component_of(const FormatInfo& format) {
+  if (format.is_unorm()) return format.bits == 8 ? Component::u8 : Component::u16;
+  return format.bits == 16 ? Component::f16 : Component::f32;
+}
+
+const ImageDesc& desc_of(const Plan& plan, const Binding& binding) {
+  switch (binding.kind) {
+    case Binding::Kind::source:
+      return plan.src;
+    case Binding::Kind::destination:
+      return plan.dst;
+    case Binding::Kind::intermediate:
+      break;
+  }
+  return plan.intermediates[static_cast<std::size_t>(binding.index)];
+}
+
+std::int64_t image_bytes_of(const ImageDesc& intermediate) {
+  return round_up(intermediate.payload_bytes(), kScratchAlignment);
+}
+
+/// Numbers are blurred as they are stored, but between 0 and 1 where colour handling has to know what 1 is.
+bool handles_colour(const Plan& plan) {
+  return plan.spec.alpha != AlphaMode::ignore || plan.spec.transfer != TransferFunction::none;
+}
+
+Shared shared_of(const Plan& plan, const Pass& pass) {
+  Shared shared;
+  const ImageDesc& from = desc_of(plan, pass.source);
+  const ImageDesc& to = desc_of(plan, pass.destination);
+  shared.source.width = from.width;
+  shared.source.height = from.height;
+  shared.destination.width = to.width;
+  shared.destination.height = to.height;
+  shared.from.component = component_of(info(from.format));
+  shared.to.component = component_of(info(to.format));
+  const double source_unit = info(plan.src.format).unit();
+  const double number_unit = handles_colour(plan) ? 1.0 : source_unit;  // what full scale is in numbers
+  const bool premultiplied = plan.spec.alpha == AlphaMode::premultiply;
+  const bool is_srgb = plan.spec.transfer == TransferFunction::srgb;
+  if (pass.source.kind == Binding::Kind::source) {
+    shared.from = {shared.from.component, number_unit / source_unit, premultiplied, is_srgb};
+  }
+  if (pass.destination.kind == Binding::Kind::destination) {
+    shared.to = {shared.to.component, info(to.format).unit() / number_unit, premultiplied, is_srgb};
+  }
+  shared.outside.mode_x = static_cast<std::int32_t>(plan.spec.border.mode.x);
+  shared.outside.mode_y = static_cast<std::int32_t>(plan.spec.border.mode.y);
+  const std::array<double, 4> outside = outside_pixel(plan.spec, plan.src.format);
+  for (std::size_t c = 0; c < outside.size(); ++c) shared.outside.value[c] = outside[c] * number_unit;
+  return shared;
+}
+
+/// Weights and the like that kernels read from memory, one after the other.
+class Tables {
+ public:
+  /// Adds numbers as values of T; returns how many bytes lie before them.
+  template <class T>
+  std::int64_t add(const std::vector<double>& numbers) {
+    const std::vector<T> values = rounded<T>(numbers);
+    const auto place = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(bytes_.size()), sizeof(double)));
+    bytes_.resize(place + values.size() * sizeof(T));
+    std::memcpy(bytes_.data() + place, values.data(), values.size() * sizeof(T));
+    return static_cast<std::int64_t>(place);
+  }
+  [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// A launch before the kernel is known to the device. Addresses of tables are still places among them.
+struct Draft {
+  std::string module;
+  std::string function;
+  Launch launch;
+};
+
+std::string name_of(std::string_view kernel, const Plan& plan, std::string_view ending = {}) {
+  return std::string(kernel) + "_" + std::to_string(info(plan.src.format).channels) + std::string(ending);
+}
+
+std::string_view ending_of(bool wide) {
+  return wide ? "_f64" : "_f32";
+}
+
+/// Of kernels of sep_fused.cu: components that become numbers as they are, and are of one type, or any.
+std::string_view ending_of(const Plan& plan) {
+  if (handles_colour(plan) || plan.src.format != plan.dst.format) return "_any";
+  switch (component_of(info(plan.src.format))) {
+    case Component::u8:
+      return "_u8";
+    case Component::f16:
+      return "_f16";
+    case Component::f32:
+      return "_f32";
+    case Component::u16:
+      break;
+  }
+  return "_any";
+}
+
+std::int64_t add(Tables& tables, const std::vector<double>& weights, bool wide) {
+  return wide ? tables.add<double>(weights) : tables.add<float>(weights);
+}
+
+Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepFused a{shared_of(plan, pass)};
+  std::vector<double> taps = pass.taps.x.weights;
+  taps.insert(taps.end(), pass.taps.y.weights.begin(), pass.taps.y.weights.end());
+  a.taps = static_cast<std::uint64_t>(tables.add<float>(taps));
+  a.taps_x = static_cast<std::int32_t>(pass.taps.x.weights.size());
+  a.taps_y = static_cast<std::int32_t>(pass.taps.y.weights.size());
+  a.first_x = pass.origin.x - pass.taps.x.anchor;
+  a.first_y = pass.origin.y - pass.taps.y.anchor;
+  a.rows = pass.tile.y;
+  a.blocks_across = ceil_div(a.destination.width, pass.tile.x);
+  a.blocks_down = ceil_div(a.destination.height, a.rows);
+  const SepFusedShape shape(info(plan.src.format).channels, pass.tile.x, a.taps_x, a.taps_y, a.first_x);
+  return {"sep_fused",
+          name_of("sep_fused", plan, ending_of(plan)),
+          {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination}};
+}
+
+Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepPass a{shared_of(plan, pass)};
+  const bool wide = pass.constants.at("wide") != 0;
+  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.x.weights, wide));
+  a.count = static_cast<std::int32_t>(pass.taps.x.weights.size());
+  a.first = pass.origin.x - pass.taps.x.anchor;
+  a.step = plan.spec.stride.x.step;
+  a.across = pass.origin.y;
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(a.destination.width, kSepRowsColumns);
+  a.blocks_down = a.destination.height;
+  const auto shared = static_cast<std::uint32_t>(sep_rows_shared_bytes(info(plan.src.format).channels, a.step, wide));
+  return {"sep_passes", name_of("sep_rows", plan, ending_of(wide)), {nullptr, a, kSepRowsColumns, shared, pass.source, pass.destination}};
+}
+
+Draft sep_columns(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepPass a{shared_of(plan, pass)};
+  const bool wide = pass.constants.at("wide") != 0;
+  const int channels = info(plan.src.format).channels;
+  a.taps = static_cast<std::uint64_t>(add(tables, pass.taps.y.weights, wide));
+  a.count = static_cast<std::int32_t>(pass.taps.y.weights.size());
+  a.first = pass.origin.y - pass.taps.y.anchor;
+  a.step = plan.spec.stride.y.step;
+  a.across = static_cast<std::int32_t>(pass.constants.at("first_row"));
+  a.length = plan.src.height;
+  for (std::size_t c = 0; c < 4; ++c) a.outside_row[c] = a.outside.value[c] * pass.outside_gain;
+  a.blocks_across = ceil_div(ceil_div(a.destination.width * channels, 4), kSepColumnsThreads);
+  a.blocks_down = a.destination.height;
+  return {"sep_passes", name_of("sep_columns", plan, ending_of(wide)), {nullptr, a, kSepColumnsThreads, 0, pass.source, pass.destination}};
+}
+
+Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
+  NxnDirect a{shared_of(plan, pass)};
+  const bool wide = pass.constants.at("wide") != 0;
+  a.weights = static_cast<std::uint64_t>(add(tables, pass.matrix.weights, wide));
+  a.width = pass.matrix.width;
+  a.height = pass.matrix.height;
+  a.first_x = pass.origin.x - pass.matrix.anchor.x;
+  a.first_y = pass.origin.y - pass.matrix.anchor.y;
+  a.step_x = plan.spec.stride.x.step;
+  a.step_y = plan.spec.stride.y.step;
+  a.blocks_across = ceil_div(a.destination.width, kNxnColumns);
+  a.blocks_down = ceil_div(a.destination.height, kNxnRows);
+  return {
+      "nxn_direct", name_of("nxn_direct", plan, ending_of(wide)), {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination}};
+}
+
+struct KernelRow {
+  std::string_view id;
+  Draft (*make)(const Plan&, const Pass&, Tables&);
+};
+constexpr std::array kKernels = {
+    KernelRow{"nxn_direct", nxn_direct},
+    KernelRow{"sep_columns", sep_columns},
+    KernelRow{"sep_fused", sep_fused},
+    KernelRow{"sep_rows", sep_rows},
+};
+
+Shared& shared_arguments(Arguments& arguments) {
+  return std::visit([](auto& a) -> Shared& { return a; }, arguments);
+}
+
+/// Adds the address of the tables to a place among them.
+void move_tables(Arguments& arguments, CUdeviceptr tables) {
+  if (auto* fused = std::get_if<SepFused>(&arguments)) fused->taps += tables;
+  if (auto* pass = std::get_if<SepPass>(&arguments)) pass->taps += tables;
+  if (auto* matrix = std::get_if<NxnDirect>(&arguments)) matrix->weights += tables;
+}
+
+void set_place(Pixels& images, const Place& place, const FormatInfo& format) {
+  images.data = place.data;
+  images.row_bytes = place.row_bytes;
+  images.image_bytes = place.image_bytes;
+  const auto four = static_cast<std::uint64_t>(4 * format.component_bytes());
+  images.is_aligned =
+      (place.data | static_cast<std::uint64_t>(place.row_bytes) | static_cast<std::uint64_t>(place.image_bytes)) % four == 0;
+}
+
+}  // namespace
+
+std::vector<std::string> kernel_ids() {
+  std::vector<std::string> ids;
+  for (const KernelRow& row : kKernels) ids.emplace_back(row.id);
+  return ids;
+}
+
+Result<std::shared_ptr<const Prepared>> Prepared::create(const Plan& plan, std::shared_ptr<Context> context) {
+  std::shared_ptr<Prepared> prepared(new Prepared(plan, std::move(context)));
+  if (Status s = prepared->prepare(); !s) return s.error();
+  return std::shared_ptr<const Prepared>(std::move(prepared));
+}
+
+Status Prepared::prepare() {
+  const Current current(*context_);
+  const Functions& cu = context_->cu();
+  Tables tables;
+  for (const Pass& pass : plan_.passes) {
+    const auto row = std::ranges::find(kKernels, pass.kernel, &KernelRow::id);
+    if (row == kKernels.end()) return Error{ErrorCode::unsupported, "the CUDA backend has no kernel " + pass.kernel, {}};
+    Draft draft = row->make(plan_, pass, tables);
+    const Result<CUfunction> function = context_->kernel(draft.module, draft.function);
+    if (!function) return function.error();
+    draft.launch.function = *function;
+    if (const CUresult r = cu.FuncSetAttribute(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                               static_cast<int>(plan_.device.gpu.shared_bytes));
+        r != CUDA_SUCCESS) {
+      return to_error(cu, r, "asking for shared memory");
+    }
+    launches_.push_back(std::move(draft.launch));
+  }
+  const std::vector<std::byte>& bytes = tables.bytes();
+  Result<Memory> memory = Memory::allocate(context_, Memory::Kind::device, static_cast<std::int64_t>(bytes.size()));
+  if (!memory) return memory.error();
+  tables_ = std::move(*memory);
+  if (const CUresult r = cu.MemcpyHtoD(tables_.device(), bytes.data(), bytes.size()); r != CUDA_SUCCESS) {
+    return to_error(cu, r, "copying weights to the GPU");
+  }
+  for (Launch& launch : launches_) move_tables(launch.arguments, tables_.device());
+  return {};
+}
+
+std::int64_t Prepared::scratch_bytes(std::int64_t images) const {
+  std::int64_t bytes = 0;
+  for (const ImageDesc& desc : plan_.intermediates) bytes += images * image_bytes_of(desc);
+  return bytes;
+}
+
+Status Prepared::enqueue(const Place& source, const Place& destination, std::int64_t images, CUdeviceptr scratch, CUstream stream) const {
+  const Current current(*context_);
+  const auto place_of = [&](const Binding& binding) {
+    if (binding.kind == Binding::Kind::source) return source;
+    if (binding.kind == Binding::Kind::destination) return destination;
+    CUdeviceptr begin = scratch;
+    for (std::int32_t i = 0; i < binding.index; ++i) {
+      begin += static_cast<CUdeviceptr>(images * image_bytes_of(plan_.intermediates[static_cast<std::size_t>(i)]));
+    }
+    const ImageDesc& desc = plan_.intermediates[static_cast<std::size_t>(binding.index)];
+    return Place{begin, desc.row_payload_bytes(), image_bytes_of(desc)};
+  };
+  for (const Launch& launch : launches_) {
+    Arguments arguments = launch.arguments;
+    Shared& shared = shared_arguments(arguments);
+    set_place(shared.source, place_of(launch.source), info(desc_of(plan_, launch.source).format));
+    set_place(shared.destination, place_of(launch.destination), info(desc_of(plan_, launch.destination).format));
+    const std::int64_t blocks = std::int64_t{shared.blocks_across} * shared.blocks_down;
+    constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of one launch
+    const std::int64_t at_once = std::max<std::int64_t>(kMostBlocks / blocks, 1);
+    for (std::int64_t first = 0; first < images; first += at_once) {
+      const std::int64_t count = std::min(at_once, images - first);
+      void* parameters[] = {std::visit([](auto& a) -> void* { return &a; }, arguments)};
+      const CUresult r = context_->cu().LaunchKernel(launch.function, static_cast<unsigned>(blocks * count), 1, 1, launch.threads, 1, 1,
+                                                     launch.shared_bytes, stream, parameters, nullptr);
+      if (r != CUDA_SUCCESS) return to_error(context_->cu(), r, "launching a kernel");
+      shared.source.data += static_cast<std::uint64_t>(count * shared.source.image_bytes);
+      shared.destination.data += static_cast<std::uint64_t>(count * shared.destination.image_bytes);
+    }
+  }
+  return {};
+}
+
+}  // namespace mollify::cuda

@@ -1,0 +1,63 @@
+// From a plan to launches of kernels: which function, how many blocks of threads, and its arguments but for where images lie.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backends/cuda/context.h"
+#include "backends/cuda/kernels/arguments.h"
+#include "backends/cuda/memory.h"
+
+namespace mollify::cuda {
+
+/// Ids that passes of plans may name.
+[[nodiscard]] std::vector<std::string> kernel_ids();
+
+inline constexpr std::int64_t kScratchAlignment = 256;  ///< of scratch memory, and of each intermediate image in it
+
+using Arguments = std::variant<SepFused, SepPass, NxnDirect>;
+
+/// One kernel of a plan.
+struct Launch {
+  CUfunction function = nullptr;
+  Arguments arguments;        ///< sizes of images are set, their places are not
+  std::uint32_t threads = 0;  ///< of a block
+  std::uint32_t shared_bytes = 0;
+  Binding source;
+  Binding destination;
+};
+
+/// Images of the caller in device memory: rows and images at any distance of whole components.
+struct Place {
+  CUdeviceptr data = 0;
+  std::int64_t row_bytes = 0;
+  std::int64_t image_bytes = 0;
+};
+
+/// A plan whose kernels and tables are on the device.
+class Prepared {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<const Prepared>> create(const Plan& plan, std::shared_ptr<Context> context);
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
+  /// Bytes of what passes leave for later ones, for so many images.
+  [[nodiscard]] std::int64_t scratch_bytes(std::int64_t images) const;
+  /// Launches all passes for so many images. It allocates nothing and waits for nothing. `scratch` has scratch_bytes(images).
+  [[nodiscard]] Status enqueue(const Place& source, const Place& destination, std::int64_t images, CUdeviceptr scratch,
+                               CUstream stream) const;
+
+ private:
+  Prepared(const Plan& plan, std::shared_ptr<Context> context) : plan_(plan), context_(std::move(context)) {}
+  [[nodiscard]] Status prepare();
+
+  Plan plan_;
+  std::shared_ptr<Context> context_;
+  Memory tables_;
+  std::vector<Launch> launches_;
+};
+
+}  // namespace mollify::cuda
