@@ -51,6 +51,39 @@ TEST(GaussianTails, AreWhatTheCutTakesAway) {
   }
 }
 
+/// A pixel takes from all pixels of a sample alike, and all pixels of a sample take alike.
+TEST(GaussianTails, OfSeveralPixelsAtOnceAreAsFarOffAsTheySay) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 30; ++i) {
+    const double sigma = std::uniform_real_distribution(5.0, 60.0)(random);
+    const auto radius = static_cast<std::int64_t>(sigma * std::uniform_real_distribution(3.0, 4.5)(random));
+    const std::int64_t factor = std::uniform_int_distribution(2, 8)(random);
+    SCOPED_TRACE("sigma " + std::to_string(sigma) + ", radius " + std::to_string(radius) + ", factor " + std::to_string(factor));
+    const AxisTaps tails = gaussian_tail({sigma, radius}, 1e-7).taps;
+    const CoarseTail coarse = coarse_tail(tails, factor);
+    EXPECT_NEAR(total(coarse.taps.weights), total(tails.weights), 1e-15);
+
+    const std::int64_t reach = 2 * factor + std::max(tails.anchor, coarse.taps.anchor * static_cast<std::int32_t>(factor));
+    double worst = 0.0;
+    for (std::int64_t pixel = 0; pixel < factor; ++pixel) {
+      double distance = 0.0;
+      for (std::int64_t other = -reach; other <= reach; ++other) {
+        const std::int64_t sample = (other + 1000 * factor) / factor - 1000 + coarse.taps.anchor;  // that the other lies in
+        const std::int64_t tap = other - pixel + tails.anchor;
+        const auto at = [](const std::vector<double>& weights, std::int64_t k) {
+          return k >= 0 && k < std::ssize(weights) ? weights[static_cast<std::size_t>(k)] : 0.0;
+        };
+        distance += std::abs(at(coarse.taps.weights, sample) / static_cast<double>(factor) - at(tails.weights, tap));
+      }
+      worst = std::max(worst, distance);
+    }
+    EXPECT_NEAR(coarse.l1_distance, worst, 1e-12);
+    EXPECT_LT(worst, 2.0 * total(tails.weights));
+  }
+}
+
 TEST(GaussianTails, OfEndlessGaussiansAreNothing) {
   EXPECT_EQ(gaussian_tail({10.0, {}}, 1e-6).mass, 0.0);
   EXPECT_EQ(gaussian_tail({10.0, 90}, 1e-6).mass, 0.0);

@@ -260,6 +260,19 @@ TEST(Plan, CutGaussiansOfFloatsAreEndlessOnesLessTheirTails) {
   }
 }
 
+/// Of wide ones, whose jumps are low, the tails down are made for several rows at once, unless the error is too small for that.
+TEST(Plan, TailsDownAreMadeForSeveralRowsWhereTheJumpIsLow) {
+  const ImageDesc desc{4096, 4096, PixelFormat::r32f};
+  for (const auto& [sigma, max_error, rows] : {std::tuple{10.0, 2e-5, 1}, {40.0, 2e-5, 2}, {80.0, 2e-5, 3}, {80.0, 1e-5, 1}}) {
+    BlurSpec spec = spec_of(Gaussian{{sigma, sigma}, {}, 4.0});
+    spec.accuracy.max_error = max_error;
+    const Result<Plan> plan = make_plan(spec, desc, desc, full_device(), {.algorithm = AlgorithmChoice{"gauss.cut", {}}});
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->passes.front().constants.at("down_factor_y"), rows) << explain(*plan);
+    EXPECT_EQ(plan->passes.front().constants.at("across_factor_x"), 1) << explain(*plan);
+  }
+}
+
 /// Each axis has its own cut: a window, its sums' 16 bits, and levels.
 TEST(Plan, CutGaussiansSayWhyNot) {
   const ImageDesc desc{1000, 1000, PixelFormat::rgba8};

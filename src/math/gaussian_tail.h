@@ -3,6 +3,8 @@
 // that is some per cent off, while their jumps stay exact.
 #pragma once
 
+#include <cstdint>
+
 #include "math/weights.h"
 
 namespace mollify {
@@ -15,5 +17,13 @@ struct GaussianTail {
 
 /// The fewest taps that drop no more than `most_dropped`. None for endless Gaussians and those of sigma 0.
 [[nodiscard]] GaussianTail gaussian_tail(const AxisGaussian& gaussian, double most_dropped);
+
+/// Tails on a grid `factor` pixels apart, whose samples are means of as many pixels, and stand for each of them. It moves jumps by up to
+/// half a sample, which matters less the lower they are: the wider the Gaussian.
+struct CoarseTail {
+  AxisTaps taps;             ///< from one sample to the others
+  double l1_distance = 0.0;  ///< to the tails, at the worst pixel of a sample
+};
+[[nodiscard]] CoarseTail coarse_tail(const AxisTaps& tails, std::int64_t factor);
 
 }  // namespace mollify

@@ -1,11 +1,13 @@
 // gauss.cut in floats, on CPUs: the cut Gaussian is the endless one less its tails (math/gaussian_tail.h). Of the four products of both
 // axes three matter: the endless Gaussian on both, and the tails of either axis with the endless one on the other. The first is
-// gauss.decimate's. Tails keep every pixel along their axis, so that the jumps are exact; the other axis is decimated by a kernel that may
-// be as far off as tails are small. It loses where the tails weigh so much that their kernels must be exact, below some 3 sigma.
+// gauss.decimate's. Tails keep every pixel along their axis, so that the jumps are exact; of wide Gaussians, whose jumps are low, a few
+// rows at once. The other axis is decimated by a kernel that may be as far off as tails are small. It loses where the tails weigh so much
+// that their kernels must be exact, below some 3 sigma.
 // Source: this project.
 #include "algorithms/multirate/gauss_cut_tails.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -26,7 +28,9 @@ constexpr std::string_view kKernel = "gauss_cut_tails";
 constexpr int kSupport = 3;             // of the splines beside tails
 constexpr double kDroppedShare = 0.02;  // of the error, that the outermost weights of an axis may add, twice: all others make up for them
 constexpr double kFitShare = 0.04;      // the same, decimating the other axis of its tails
+constexpr double kCoarseShare = 0.5;    // the most, that tails down add where they are made for several rows at once
 constexpr double kWholeShare = 0.8;     // what is left of it
+constexpr std::array<std::int64_t, 5> kTailFactors = {8, 6, 4, 3, 2};
 
 double error_of_distance(const Problem& p) {
   return colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format);
@@ -59,6 +63,29 @@ cpu::ExpandShape shape_of(const Pass& pass, Axis axis) {
           cpu::has_gap(coarse)};
 }
 
+/// The tails of an axis pixel by pixel.
+AxisPlan exact_tails(const GaussianTail& tails) {
+  AxisPlan out;
+  out.coarse = tails.taps;
+  return out;
+}
+
+/// The same for as many pixels at once as keep the distance within the budget.
+AxisPlan coarse_tails(const GaussianTail& tails, double l1_budget) {
+  if (tails.mass == 0.0) return exact_tails(tails);
+  for (const std::int64_t factor : kTailFactors) {
+    CoarseTail coarse = coarse_tail(tails.taps, factor);
+    if (coarse.l1_distance > l1_budget) continue;
+    AxisPlan out;
+    out.factor = static_cast<int>(factor);
+    out.spline.assign(static_cast<std::size_t>(factor), 1.0 / static_cast<double>(factor));
+    out.coarse = std::move(coarse.taps);
+    out.l1_distance = coarse.l1_distance;
+    return out;
+  }
+  return exact_tails(tails);
+}
+
 /// The decimated kernels that are added up, as they are put together.
 class Parts {
  public:
@@ -78,18 +105,18 @@ class Parts {
     add(cpu::kCutParts[0], endless, whole_);
   }
 
+  [[nodiscard]] double gain() const { return gain_; }
+
   /// The tails of an axis, if it has any. `endless` is the problem without the cut.
-  void add_tails(const Problem& endless, Axis axis) {
+  void add_tails(const Problem& endless, Axis axis, const AxisPlan& own) {
     const double mass = gain_ * on(tails_, axis).mass;
     const std::string_view name = cpu::kCutParts[axis == Axis::x ? 1 : 2];
     if (mass == 0.0) return leave_out(name);
     const double budget = kFitShare * p_.allowed_error / error_of_distance(p_) / mass;
     const AxisPlan other = sparsest(endless, axis == Axis::x ? Axis::y : Axis::x, kSupport, budget);
-    AxisPlan own;
-    own.coarse = on(tails_, axis).taps;
     const AxisPlan& x = axis == Axis::x ? own : other;
     const AxisPlan& y = axis == Axis::x ? other : own;
-    distance_ += mass * other.l1_distance;
+    distance_ += mass * other.l1_distance + gain_ * own.l1_distance * magnitude(other.coarse.weights);
     error_ += colour_gain(p_.spec) * gain_ * rounding_of(p_, x, y);
     Proposal made;
     made.halo = {x.halo(), y.halo()};
@@ -158,7 +185,8 @@ class Parts {
     shape_.parts[shape_.count++] = {shape_of(part, Axis::x), shape_of(part, Axis::y)};
     include(halo_.x, made.halo->x), include(halo_.y, made.halo->y);
     include(reach_.x, made.reach->x), include(reach_.y, made.reach->y);
-    seconds_ += made.seconds;
+    // Later parts read what lies in the cache by then, and write to it.
+    seconds_ += made.seconds - (shape_.count > 1 ? copy_seconds(p_.device, made.moved_bytes) : 0.0);
   }
 
   const Problem& p_;
@@ -184,15 +212,24 @@ Result<Proposal> propose_cut_tails(const Problem& p) {
 
   BlurSpec spec = p.spec;
   spec.kernel = Gaussian{.sigma = gaussian.sigma};
-  const Problem endless{spec, p.src, p.dst, p.device, {{"passes", "1"}}, kWholeShare * p.allowed_error};
-  const Result<Proposal> whole = kGaussDecimate.propose(endless);
-  if (!whole) return refusal("without the cut, " + whole.error().message);
-
   Parts parts(p, tails);
-  parts.add_whole(*whole);
-  parts.add_tails(endless, Axis::x);
-  parts.add_tails(endless, Axis::y);
-  return std::move(parts).proposal();
+  const double error_of_tails = error_of_distance(p) * parts.gain();  // of their distance
+  // Every row of tails is decimated and expanded across, which is dear, so rows are made together where that leaves enough of the error.
+  AxisPlan down = coarse_tails(tails.y, kCoarseShare * p.allowed_error / error_of_tails);
+  for (;;) {
+    const double left = kWholeShare * p.allowed_error - error_of_tails * down.l1_distance;
+    const Problem endless{spec, p.src, p.dst, p.device, {{"passes", "1"}}, left};
+    const Result<Proposal> whole = kGaussDecimate.propose(endless);
+    if (!whole) return refusal("without the cut, " + whole.error().message);
+    if (whole->error > left && down.factor > 1) {
+      down = exact_tails(tails.y);
+      continue;
+    }
+    parts.add_whole(*whole);
+    parts.add_tails(endless, Axis::x, exact_tails(tails.x));
+    parts.add_tails(endless, Axis::y, down);
+    return std::move(parts).proposal();
+  }
 }
 
 }  // namespace mollify

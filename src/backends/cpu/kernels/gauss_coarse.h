@@ -45,6 +45,12 @@ struct DecimateColumns {
 
   void fill(float* sums) const {
     const std::int64_t channels = rows.source.channels;
+    std::fill_n(sums + columns * channels, kPadElements, 0.0F);     // read, with weights of zero
+    if (rows.border.mode.x == BorderMode::clamp && last > first) {  // the same without looking up each column
+      repeat(sums + first * channels, first, sums);
+      repeat(sums + (last - 1) * channels, columns - last, sums + last * channels);
+      return;
+    }
     const auto range = [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t i = from; i < to; ++i) {
         const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
@@ -56,7 +62,16 @@ struct DecimateColumns {
     };
     range(0, first);
     range(last, columns);
-    std::fill_n(sums + columns * channels, kPadElements, 0.0F);  // read, with weights of zero
+  }
+
+  /// A pixel so many times.
+  void repeat(const float* pixel, std::int64_t count, float* out) const {
+    const std::int64_t channels = rows.source.channels;
+    if (channels == 1) {
+      std::fill_n(out, count, *pixel);
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) std::copy_n(pixel, channels, out + i * channels);
   }
 };
 
