@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify::lab {
 namespace {
@@ -54,11 +54,11 @@ Json tuning_json(const Plan& plan) {
   if (device.backend == Backend::cpu) {
     return {{"row", "cpu"}, {"measured", measured_json(plan.tuning)}, {"l2_bytes", device.l2_bytes}, {"llc_bytes", device.llc_bytes}};
   }
-  const GpuTuning& tuning = gpu_tuning(device);
-  return {{"row", tuning.device.empty() ? "any GPU" : tuning.device},
+  const GpuModel model = gpu_model(device);
+  return {{"row", model.row},
           {"measured", measured_json(plan.tuning)},
-          {"bytes_per_second", tuning.bytes_per_second},
-          {"groups_to_fill", tuning.groups_to_fill}};
+          {"bytes_per_second", model.bytes_per_second},
+          {"multiprocessors", model.multiprocessors.count}};
 }
 
 // Case names need no quotes in a shell; names of devices may.

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 #include "support.h"
 
 namespace mollify::test {
@@ -39,9 +39,7 @@ inline PlanOptions with(std::string_view algorithm, Overlap overlap = Overlap::n
 /// Groups of a pass for each processor of the device.
 inline double groups_a_processor(const Pass& pass, const DeviceInfo& device) {
   const auto count = [](std::int32_t size, std::int32_t tile) { return (size + tile - 1) / tile; };
-  constexpr double kGroupsToFill = 8.0;  // of a processor
-  const double processors = gpu_tuning(device).groups_to_fill / kGroupsToFill;
-  return static_cast<double>(count(pass.size.x, pass.tile.x)) * count(pass.size.y, pass.tile.y) / processors;
+  return static_cast<double>(count(pass.size.x, pass.tile.x)) * count(pass.size.y, pass.tile.y) / gpu_model(device).multiprocessors.count;
 }
 
 inline const Device& gpu() {

@@ -1,9 +1,10 @@
 #include "model/tuning.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
+
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -20,16 +21,6 @@ struct CpuTuning {
 };
 constexpr CpuTuning kCpu;
 
-// The H200's row follows from timings of sep.direct, sep.shared and nxn.direct at 4096x4096 and three pixel sizes: with it
-// sep.direct, sep.inline and sep.inline_sliding at radius 1, 4 and 9 are predicted to within a fifth or so. The H100 has the same
-// processors and less bandwidth.
-constexpr std::array kGpus = {
-    GpuTuning{"H200", 4.2e12, {1.2e12, 7.6e11, 5.2e11}, 2.6e11, 3.3e12, 2e13, 4.3e11, 3e-6, 1056},
-    GpuTuning{"H100 80GB HBM3", 2.85e12, {1.2e12, 7.6e11, 5.2e11}, 2.6e11, 3.3e12, 2e13, 4.3e11, 3e-6, 1056},
-    GpuTuning{"llvmpipe", 8e9, {8e7, 8e7, 8e7}, 1e8, 4e8, 1e9, 1e9, 5e-5, 16},
-    GpuTuning{"", 4e11, {2e11, 1.3e11, 9e10}, 4e10, 5e11, 3e12, 7e10, 5e-6, 512},
-};
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
@@ -39,12 +30,8 @@ std::int64_t round_up(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-const GpuTuning& gpu_tuning(const DeviceInfo& device) {
-  return *std::ranges::find_if(kGpus, [&](const GpuTuning& row) { return device.name.find(row.device) != std::string::npos; });
-}
-
 double copy_seconds(const DeviceInfo& device, std::int64_t bytes) {
-  if (device.backend != Backend::cpu) return static_cast<double>(bytes) / gpu_tuning(device).bytes_per_second;
+  if (device.backend != Backend::cpu) return static_cast<double>(bytes) / gpu_model(device).bytes_per_second;
   const double threads = std::min<double>(device.threads, kCpu.memory_threads);
   return static_cast<double>(bytes) / (kCpu.bytes_per_second * threads);
 }

@@ -1,7 +1,6 @@
-// With which numbers: tile shapes and the rough cost model. Pure functions of the device and the work.
+// With which numbers: tile shapes of CPUs, and what a copy and arithmetic take, roughly. Pure functions of the device and the work.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -30,19 +29,5 @@ struct TileNeeds {
 /// How much of `size` one task makes: columns such that the working set stays in the core's cache but the halo stays small,
 /// rows such that every thread has work but no halo is paid too often. Small images are one task.
 [[nodiscard]] PerAxis<std::int32_t> cpu_tile(const DeviceInfo& device, PerAxis<std::int32_t> size, const TileNeeds& needs);
-
-/// How fast a GPU does what dispatches are made of; rough.
-struct GpuTuning {
-  std::string_view device;                 ///< part of its name; empty: any
-  double bytes_per_second;                 ///< of a copy, read + written
-  std::array<double, 3> loads_per_second;  ///< of cached pixels of up to 4, 8 and 16 bytes
-  double stores_per_second;                ///< of pixels
-  double shared_loads_per_second;          ///< of pixels
-  double operations_per_second;            ///< multiply-adds of pixels
-  double barriers_per_second;              ///< times threads that wait
-  double launch_seconds;                   ///< of one dispatch
-  std::int32_t groups_to_fill;             ///< work groups of 256 threads that keep every processor busy
-};
-[[nodiscard]] const GpuTuning& gpu_tuning(const DeviceInfo& device);
 
 }  // namespace mollify

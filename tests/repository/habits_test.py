@@ -58,6 +58,22 @@ class SlowHeadersTest(unittest.TestCase):
             self.assertEqual(including, [only])
 
 
+class GraphicsCardsTest(unittest.TestCase):
+    """What belongs to one graphics card is in src/model."""
+
+    CARDS = re.compile(r"""NVIDIA|GeForce|RTX|Tesla|Hopper|\b[AHBL]\d{2,3}\b|\bAMD\b|Radeon|\bIntel\b|\bArc\b|Adreno|Mali|Apple
+                           |llvmpipe|lavapipe|SwiftShader""", re.VERBOSE)
+    MULTIPROCESSORS = re.compile(r"\b(132|1056)\b")  # of an H200, and groups of 256 threads that they hold
+    SECONDS = re.compile(r"\d[eE]-(0?[678]|1\d)\b")  # as short as launches and steps of groups are
+
+    def test_algorithms_name_no_card_and_no_number_of_one(self):
+        found = [f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+                 for path in sorted((ROOT / "src" / "algorithms").rglob("*.[ch]*"))
+                 for number, line in enumerate(path.read_text().splitlines(), 1)
+                 if any(pattern.search(line) for pattern in (self.CARDS, self.MULTIPROCESSORS, self.SECONDS))]
+        self.assertEqual(found, [])
+
+
 class TemplatesTest(unittest.TestCase):
     def test_issue_templates_have_a_name_and_say_what_for(self):
         self.assertTrue(TEMPLATES)

@@ -7,6 +7,18 @@
 
 namespace mollify {
 
+/// A GPU's multiprocessors, which run work groups beside one another (CUDA: streaming multiprocessors; AMD: compute units). A field is 0
+/// where the driver does not say it.
+struct Multiprocessors {
+  std::int32_t count = 0;          ///< Of the device. The other fields are of one of them.
+  std::int32_t schedulers = 0;     ///< That share out the subgroups and the registers.
+  std::int32_t subgroup_size = 0;  ///< Threads that a scheduler takes together.
+  std::int32_t max_threads = 0;    ///< That it holds at once.
+  std::int64_t registers = 0;      ///< Of 32 bits, of all schedulers.
+  std::int64_t shared_bytes = 0;   ///< Of all its work groups together.
+  bool operator==(const Multiprocessors&) const = default;
+};
+
 /// What the planner knows of a GPU. Other backends leave it as it is.
 struct GpuInfo {
   bool is_software = false;         ///< Whether the driver computes on the CPU.
@@ -32,6 +44,7 @@ struct GpuInfo {
   std::uint32_t sampled_formats = 0;       ///< Bit i says whether images of PixelFormat i can be read by shaders.
   std::uint32_t linear_formats = 0;        ///< Bit i says whether images of PixelFormat i can be read through a linear sampler.
   std::uint32_t storage_formats = 0;       ///< Bit i says whether images of PixelFormat i can be written by shaders.
+  Multiprocessors multiprocessors;         ///< What the driver says of them.
   bool operator==(const GpuInfo&) const = default;
 };
 

@@ -58,19 +58,17 @@ struct BoxCut {
 [[nodiscard]] std::int32_t lanes_of_block_sums(const Problem& p);
 /// Rows that are fetched together to be cut into blocks; a power of two, as lanes share them out among themselves.
 [[nodiscard]] std::int32_t block_sum_rows(const Problem& p, std::int32_t lanes, std::int32_t pixels);
-/// Threads that a processor runs at once: several rows a step take more registers. Measured on an H200.
-[[nodiscard]] constexpr std::int32_t box_threads_at_once(std::int32_t rows_in_flight) {
-  return rows_in_flight == 1 ? gpu::kThreadsAtOnce : 640;
-}
+/// Threads that a processor runs at once: several rows a step take more registers.
+[[nodiscard]] std::int32_t box_threads_at_once(const Problem& p, std::int32_t rows_in_flight);
 
 /// Groups that work side by side.
 struct BoxGroups {
   std::int64_t groups_across = 1;
-  std::int32_t threads = 128;                  ///< of a group
-  std::int32_t at_once = gpu::kThreadsAtOnce;  ///< threads of a processor
+  std::int32_t threads = 128;  ///< of a group
+  std::int32_t at_once = 128;  ///< threads of a processor
 };
 /// Chunks that begin with what `run_up` rows take: as many as run at once, or so few that they do not fill half of the
-/// device. Measured on an H200: what is left over for a second round takes as long as the first.
+/// device. Measured: what is left over for a second round takes as long as the first.
 [[nodiscard]] std::int32_t box_chunks(const Problem& p, const BoxGroups& groups, double run_up);
 /// Rows of a band: box_chunks() of the whole source, within limits; bands that are cut into blocks are no higher than their sums allow.
 [[nodiscard]] std::int32_t box_band(const Problem& p, const BoxGroups& groups, double run_up, bool has_block_sums = true);

@@ -5,6 +5,7 @@
 #include "algorithms/box/box_block_sums.h"
 #include "algorithms/common/occupancy.h"
 #include "base/places.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 
@@ -26,6 +27,10 @@ constexpr std::int32_t kLeastRows = 16;
 constexpr std::int32_t kMostRows = 256;  // of which u16x2 can hold the sums
 
 }  // namespace
+
+std::int32_t box_threads_at_once(const Problem& p, std::int32_t rows_in_flight) {
+  return threads_at_once(gpu_model(p.device), rows_in_flight == 1 ? kDefaultRegisters : 100.0);
+}
 
 std::int32_t box_chunks(const Problem& p, const BoxGroups& groups, double run_up) {
   const std::int32_t chunks = chunks_ending_soonest(p, groups.groups_across * groups.threads, p.src.height, run_up);

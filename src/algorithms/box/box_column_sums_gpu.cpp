@@ -250,7 +250,7 @@ Result<Proposal> propose_box_columns(const Problem& p) {
                  {"chunks", std::to_string(form->chunks)}};
   Pass pass = pass_of(p, *box, *form, *where);
   const Work work = work_of(p, *box, *form, pass.size);
-  // All threads of a group wait for the few that walk. Measured on an H200 from 128 threads to 1024, and with sums of one
+  // All threads of a group wait for the few that walk. Measured from 128 threads to 1024, and with sums of one
   // word to four.
   const double waiting = form->lanes_per_row < 4 && form->planes > 1 ? 1.35 : 1.0;
   // Also measured: how fast pixels come and go is known of four channels. Fewer take less, but those of three lie across words

@@ -10,7 +10,7 @@
 #include "algorithms/box/box_block_sums.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -89,12 +89,13 @@ bool is_narrow(const Form& form) {
   return form.pixels <= 2;
 }
 
-/// Threads of a processor that make an image: as many as it runs at once, or twice that. Measured on an H200, us at radius 128 by so many
+/// Threads of a processor that make an image: as many as it runs at once, or twice that. Measured, us at radius 128 by so many
 /// groups of 128 a processor: `rgba8` 125, 110, 103 and 112 by 3, 4, 6 and 7, `rgb8` 138 and 128 by 6 and 8, `r32f` 83, 78 and 91 by 6, 8
 /// and 12, and of narrow strips `rgba16f` 216, 198, 178 and 184 by 6, 8, 12 and 14.
-std::int32_t threads_that_make(const FormatInfo& format, const Form& form) {
+std::int32_t threads_that_make(const Problem& p, const Form& form) {
+  const FormatInfo& format = info(p.src.format);
   const bool is_light = format.bits == 32 ? format.channels < 3 : format.bits == 8 && format.channels == 3;
-  const std::int32_t at_once = is_light ? kThreadsAtOnce : 768;
+  const std::int32_t at_once = threads_at_once(gpu_model(p.device), is_light ? kDefaultRegisters : 84.0);
   return is_narrow(form) ? 2 * at_once : at_once;
 }
 
@@ -105,11 +106,11 @@ std::int32_t default_height(const Problem& p, const PerAxis<BoxAxis>& box, const
   const std::int64_t lanes = (std::int64_t{p.src.width} + form.pixels - 1) / form.pixels;
   const std::int64_t groups = (lanes + form.threads - 1) / form.threads;
   if (form.is_plain) {
-    const std::int32_t height = box_band(p, {groups, form.threads, threads_that_make(info(p.src.format), form)}, run_up);
+    const std::int32_t height = box_band(p, {groups, form.threads, threads_that_make(p, form)}, run_up);
     return is_narrow(form) ? box_band_of_windows(box.y, height) : height;
   }
   if (!is_integer(form.sums)) return box_band_of_floats(p, box.y, lanes, run_up);
-  return box_band(p, {groups, form.threads, box_threads_at_once(form.rows_in_flight)}, run_up);
+  return box_band(p, {groups, form.threads, box_threads_at_once(p, form.rows_in_flight)}, run_up);
 }
 
 Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
@@ -134,7 +135,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   // A driver that runs on the processor takes seconds to compile what more unrolls to.
   out.together = gpu.is_software ? 1 : 8;
   out.block_sum_rows = block_sum_rows(p, out.lanes, out.pixels);
-  // Measured on an H200: 71 us instead of 77 for `r16` at radius 128.
+  // Measured: 71 us instead of 77 for `r16` at radius 128.
   const FormatInfo& source = info(p.src.format);
   if (out.is_plain && source.channels == 1 && source.bits > 8) out.block_sum_rows = std::min(out.block_sum_rows, 2);
 
@@ -268,7 +269,7 @@ Pass corners_pass(const Problem& p, const Steps& s) {
   return pass;
 }
 
-/// Operations of a pixel beyond what moving it takes, of all three passes. Fitted to an H200 at radius 128: what is widened and added up,
+/// Operations of a pixel beyond what moving it takes, of all three passes. Fitted to timings at radius 128: what is widened and added up,
 /// and with fewer channels more pixels of a lane that wait for each other.
 double operations_of(const FormatInfo& format) {
   using OfChannels = std::array<double, 4>;
@@ -287,7 +288,7 @@ double area_of(const Pass& pass) {
 /// Of all three passes, of pixels as they are stored.
 double seconds_of_stored(const Problem& p, const Steps& s) {
   constexpr double kShareOfBlockSums = 0.35;  // of the operations
-  const GpuTuning& device = gpu_tuning(p.device);
+  const GpuModel device = gpu_model(p.device);
   const double bytes = info(p.src.format).pixel_bytes();
   const double blocks = area_of(block_sums_pass(s));
   const double made = area_of(corners_pass(p, s));
@@ -303,7 +304,7 @@ double seconds_of_decoded(const Problem& p, const Steps& s) {
   const auto bytes = [&](double pixels) { return pixels * info(p.src.format).pixel_bytes(); };
   const auto of = [&](const Work& work) { return seconds(p.device, PixelFormat::rgba32f, work); };
   const double pixels = s.form.pixels;
-  // Measured on an H200: packed sums of bytes take more instructions than a pixel of floats.
+  // Measured: packed sums of bytes take more instructions than a pixel of floats.
   const double operations = info(p.src.format).bits == 8 ? 50.0 : 10.0;
   // What begins at any pixel takes two loads of 16 bytes, but for one of so many times.
   const double fetches = 2.0 - info(p.src.format).pixel_bytes() / 16.0;
@@ -323,7 +324,7 @@ double seconds_of_decoded(const Problem& p, const Steps& s) {
   last.bytes = bytes(made) + static_cast<double>(p.dst.payload_bytes()) + 8.0 * static_cast<double>(s.window_words());
   const double filled = of(first) + of(between) + of(last);
   // Two rows are cut into blocks, and four loads wait for each other: measured on images too small to fill the device.
-  return std::max(filled, 2.0 * gpu_tuning(p.device).launch_seconds + seconds_of_chunks(p, 0.0, 6.0 * s.y.block));
+  return std::max(filled, 2.0 * gpu_model(p.device).launch_seconds + seconds_of_chunks(p, 0.0, 6.0 * s.y.block));
 }
 
 }  // namespace

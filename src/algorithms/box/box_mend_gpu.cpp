@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 
@@ -80,7 +80,7 @@ Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t heig
   out.passes.push_back(std::move(pass));
   out.reach = reach_of(box, {});
   out.moved_bytes += p.dst.payload_bytes() / height;
-  out.seconds += gpu_tuning(p.device).launch_seconds;
+  out.seconds += gpu_model(p.device).launch_seconds;
   return {};
 }
 

@@ -12,7 +12,7 @@
 #include "algorithms/box/box_block_sums.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -98,25 +98,34 @@ double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form)
   return (of.start + form.height * of.row) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
 }
 
-/// Rows of first windows that are read; higher ones take longer than cutting the image into blocks. Measured on an H200, where first
+/// Rows of first windows that are read; higher ones take longer than cutting the image into blocks. Measured, where first
 /// windows of 32-bit numbers take two or three times as long as those of others, and cutting pixels of 12 bytes and more does, too.
 std::int32_t most_read(const Form& form) {
   return form.bits == 32 && form.channels < 3 ? 64 : 160;
 }
 
-/// Groups that a processor runs at once. Measured on an H200: registers hold what rows of a step fetch and make, and sums.
-std::int32_t groups_at_once(const Problem& p, const Form& form) {
+/// Registers that a thread takes at most, by how many groups were measured to run at once: these hold what rows of a step fetch and make,
+/// and sums.
+double registers_of(const Form& form) {
   constexpr std::int32_t kManyBytes = 32;  // of a column, in a step
+  // As many as leave 256, 384, 512, 768 and 1024 threads of those of 64K, and the default.
+  constexpr double kAll = 256.0;
+  constexpr double kMany = 168.0;
+  constexpr double kSome = 128.0;
+  constexpr double kFew = 84.0;
+  // Lanes with fewer columns have registers to spare, but where these are four floats.
+  if (form.columns < 4) return form.words() == 4 ? kMany : form.channels > 1 ? kSome : form.bits == 32 ? kDefaultRegisters : kFew;
   const bool is_large = form.words() == 4 || form.rows_in_flight * form.channels * form.bits / 8 >= kManyBytes;
   const bool is_wide = form.threads >= 256;
-  std::int32_t threads = is_wide || (form.threads <= 64 && !is_large) ? 512 : 384;
-  if (form.is_byte()) threads = form.rows_in_flight > 4 && !form.has_block_sums ? 512 : 768;
-  if (is_large || (is_wide && form.sums == Sums::u16x2 && form.rows_in_flight > 4)) threads = 256;
-  // Lanes with fewer columns have registers to spare, but where these are four floats.
-  if (form.columns < 4) threads = form.words() == 4 ? 384 : form.channels > 1 ? 512 : form.bits == 32 ? 1024 : 768;
-  // A processor has memory for two of the largest groups, and for three of bytes with 256 threads and 8 rows, which take 35 KB.
-  const std::int64_t fit = 9 * std::int64_t{p.device.gpu.shared_bytes} / 4 / form.shared_bytes(p.device.gpu.subgroup_size);
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(threads / form.threads, 1, std::max<std::int64_t>(fit, 1)));
+  if (is_large || (is_wide && form.sums == Sums::u16x2 && form.rows_in_flight > 4)) return kAll;
+  if (form.is_byte()) return form.rows_in_flight > 4 && !form.has_block_sums ? kSome : kFew;
+  return is_wide || form.threads <= 64 ? kSome : kMany;
+}
+
+/// Groups that a processor runs at once.
+std::int32_t groups_at_once(const Problem& p, const Form& form) {
+  const GroupNeeds needs{form.threads, registers_of(form), form.shared_bytes(p.device.gpu.subgroup_size)};
+  return static_cast<std::int32_t>(mollify::groups_at_once(gpu_model(p.device), needs));
 }
 
 std::int32_t strips_of(const Problem& p, const Form& form) {
@@ -140,7 +149,7 @@ double first_rows(const PerAxis<BoxAxis>& box, const Form& form) {
   return form.has_block_sums ? 0.0 : static_cast<double>(box.y.whole()) / form.height;
 }
 
-/// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to an H200, within a fifth of what most
+/// Instructions of a pixel that is read, were there threads enough to hide all waiting. Fitted to timings, within a fifth of what most
 /// plans take that are near the fastest of their window.
 double instructions_of(const Form& form) {
   double count = (form.channels == 1 && form.bits == 32 ? 6.0 : 7.5) + 5.0 * form.channels;
@@ -152,7 +161,7 @@ double instructions_of(const Form& form) {
   return count * share * (form.channels == 4 ? 1.0 : form.bits == 32 ? 1.1 : 1.7);
 }
 
-/// And of a pixel that is cut into blocks. Fitted to an H200.
+/// And of a pixel that is cut into blocks. Fitted to timings.
 double instructions_of_block_sums(const Form& form) {
   constexpr std::array kBlockSums = {30.0, 45.0, 55.0, 35.0};
   constexpr double kLongCode = 80.0;
@@ -161,7 +170,7 @@ double instructions_of_block_sums(const Form& form) {
   return kBlockSums[static_cast<std::size_t>(form.channels - 1)] * share;
 }
 
-/// The same of a pixel that comes out, as long as they take with the threads that there are. Fitted to an H200.
+/// The same of a pixel that comes out, as long as they take with the threads that there are. Fitted to timings.
 double operations_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
   constexpr double kThreadsToHideHalf = 500.0;  // of a processor
   constexpr double kStep = 1.3;                 // waiting for barriers, in rows
@@ -203,13 +212,12 @@ std::int32_t default_height(const Problem& p, const PerAxis<BoxAxis>& box, Form 
 
 /// Of an image of which so many pixels come out.
 double seconds_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, double pixels) {
-  const GpuTuning& device = gpu_tuning(p.device);
+  const GpuModel device = gpu_model(p.device);
   const double bytes = info(p.src.format).pixel_bytes();
   const double first = first_rows(box, form);
-  // What is read again comes from the second cache where that holds all images, as that of an H200 does.
-  constexpr double kCached = 32e6;
-  const double all = static_cast<double>(source_bytes(p)) * p.batch;
-  const double read = all > kCached ? read_of(p, form) * (1.0 + first) : 1.0;
+  // What is read again comes from the second cache where that holds all images.
+  const bool is_cached = source_bytes(p) * p.batch <= device.cached_bytes;
+  const double read = !is_cached ? read_of(p, form) * (1.0 + first) : 1.0;
   const double moved = pixels * bytes * (1.0 + read) / device.bytes_per_second;
   double seconds = device.launch_seconds + std::hypot(moved, pixels * operations_of(p, box, form) / device.operations_per_second);
   if (form.has_block_sums) {
@@ -255,7 +263,7 @@ struct Lanes {
   bool is_last_resort = false;  ///< where nothing before fits
 };
 
-/// Measured on an H200. More rows a step wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
+/// Measured. More rows a step wait less often, as long as what is fetched of them leaves registers to other groups. Of `rg32f`
 /// and `rgb32f` two rows take as long as four, or less. Lanes of two columns keep half as much of what leaves in the second cache, and
 /// registers for twice as many rows: where windows are no wider than half of what their group reads, a quarter where sums lie two in a
 /// word, of pixels of 2 to 8 bytes.

@@ -8,7 +8,7 @@
 #include "base/places.h"
 #include "base/text.h"
 #include "math/weights.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify::gpu {
 namespace {
@@ -280,7 +280,7 @@ PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermed
 }
 
 double seconds(const DeviceInfo& device, PixelFormat read, const Work& work) {
-  const GpuTuning& t = gpu_tuning(device);
+  const GpuModel t = gpu_model(device);
   const int bytes = info(read).pixel_bytes();
   const double load_rate = t.loads_per_second[bytes <= 4 ? 0 : bytes <= 8 ? 1 : 2];
   const double memory = work.bytes / t.bytes_per_second;

@@ -4,15 +4,14 @@
 #include <bit>
 #include <cmath>
 
-#include "model/gpu_processor.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify::gpu {
 namespace {
 
-/// Measured on an H200: a chunk's latency is what a sixth of the threads that fill the device need for a row.
+/// Measured: a chunk's latency is what a sixth of the threads that fill the device need for a row.
 double latency_threads(const Problem& p) {
-  return gpu_tuning(p.device).groups_to_fill * 256.0 / 6.0;
+  return static_cast<double>(threads_to_fill(gpu_model(p.device))) / 6.0;
 }
 
 }  // namespace
@@ -22,14 +21,7 @@ std::int32_t power_of_two_above(std::int64_t size) {
 }
 
 double processors(const Problem& p) {
-  constexpr std::int32_t kFillProcessor = 8;  // groups: see groups_to_fill
-  return std::max(gpu_tuning(p.device).groups_to_fill / kFillProcessor, 1);
-}
-
-std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers) {
-  const std::int64_t subgroups =
-      kGpuProcessor.registers_of_scheduler / ((registers + 7) / 8 * 8 * p.device.gpu.subgroup_size) * kGpuProcessor.schedulers;
-  return std::max<std::int64_t>(subgroups * p.device.gpu.subgroup_size / threads, 1);
+  return gpu_model(p.device).multiprocessors.count;
 }
 
 std::int32_t even_chunks(const Problem& p, std::int64_t groups_across, double chunks, double groups_at_once) {
@@ -41,8 +33,9 @@ std::int32_t even_chunks(const Problem& p, std::int64_t groups_across, double ch
 
 std::int32_t even_chunks_of_threads(const Problem& p, std::int64_t groups_across, std::int32_t threads, double chunks) {
   const double all = chunks * static_cast<double>(groups_across) * p.batch * threads;
-  if (all < 0.5 * processors(p) * kThreadsAtOnce) return static_cast<std::int32_t>(chunks);
-  return even_chunks(p, groups_across, chunks, static_cast<double>(kThreadsAtOnce) / threads);
+  const std::int32_t at_once = threads_at_once(gpu_model(p.device), kDefaultRegisters);
+  if (all < 0.5 * processors(p) * at_once) return static_cast<std::int32_t>(chunks);
+  return even_chunks(p, groups_across, chunks, static_cast<double>(at_once) / threads);
 }
 
 std::int32_t even_length(std::int32_t size, std::int32_t chunks, std::int32_t step) {
@@ -52,15 +45,15 @@ std::int32_t even_length(std::int32_t size, std::int32_t chunks, std::int32_t st
 
 std::int32_t chunk_length(const Problem& p, std::int32_t size, std::int32_t chunks, std::int32_t step, const LoopIterations& iterations) {
   const std::int32_t length = even_length(size, chunks, step);
-  if (!p.device.gpu.is_software) return length;
-  constexpr std::int64_t kMostIterations = 65000;  // llvmpipe leaves loops that have run 65535 times in all
-  const std::int64_t most = std::max<std::int64_t>((kMostIterations - iterations.before) / iterations.of_step, 1) * step;
+  const std::int64_t most_iterations = gpu_model(p.device).max_iterations;
+  const std::int64_t most = std::max<std::int64_t>((most_iterations - iterations.before) / iterations.of_step, 1) * step;
   return static_cast<std::int32_t>(std::min<std::int64_t>(length, most));
 }
 
 std::int32_t chunks_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps) {
   groups_across *= p.batch;
-  const std::int64_t wanted = (gpu_tuning(p.device).groups_to_fill + groups_across - 1) / groups_across;
+  constexpr std::int32_t kThreads = 256;  // of a group
+  const std::int64_t wanted = (threads_to_fill(gpu_model(p.device)) / kThreads + groups_across - 1) / groups_across;
   const std::int64_t most = std::max<std::int64_t>(1, size / (8 * std::max(taps, 1)));
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(wanted, 1, most));
 }
@@ -74,8 +67,8 @@ std::int32_t chunks_ending_soonest(const Problem& p, std::int64_t threads_across
 }
 
 double seconds_of_chunks(const Problem& p, double threads, double rows) {
-  constexpr double kRowLatency = 2.6e-7;  // measured on an H200
-  return gpu_tuning(p.device).launch_seconds + rows * kRowLatency * (1.0 + threads / latency_threads(p));
+  const GpuModel model = gpu_model(p.device);
+  return model.launch_seconds + rows * model.step_seconds * (1.0 + threads / latency_threads(p));
 }
 
 }  // namespace mollify::gpu

@@ -1,4 +1,4 @@
-// How many groups a GPU runs at once, and into how many chunks an image is cut from top to bottom to fill it.
+// Into how many chunks an image is cut from top to bottom to fill it.
 #pragma once
 
 #include "algorithms/common/gpu.h"
@@ -24,18 +24,14 @@ inline constexpr std::int64_t kShortLoops = 16;  ///< iterations of a few short 
 /// So many chunks that every processor of the device has a group of the batch, but no more than an eighth of each is run-up.
 [[nodiscard]] std::int32_t chunks_to_fill(const Problem& p, std::int64_t groups_across, std::int32_t size, std::int32_t taps);
 
-/// Of the device: what runs work groups beside each other.
+/// Multiprocessors of the device.
 [[nodiscard]] double processors(const Problem& p);
-
-/// Groups that a processor runs at once whose threads take so many registers, where nothing else is short: one at least. A scheduler
-/// takes whole subgroups, by whole eights of registers.
-[[nodiscard]] std::int64_t groups_of_processor(const Problem& p, std::int32_t threads, std::int64_t registers);
 
 /// The number of chunks next to `chunks` with which all processors have as many groups, a multiple of `groups_at_once`.
 [[nodiscard]] std::int32_t even_chunks(const Problem& p, std::int64_t groups_across, double chunks, double groups_at_once = 1.0);
 
-/// Threads that a processor runs at once, unless they take more registers than usual.
-inline constexpr std::int32_t kThreadsAtOnce = 1024;
+/// Of a thread that takes no more than usual.
+inline constexpr double kDefaultRegisters = 64.0;
 /// The same for groups of so many threads, unless all together do not fill half of what runs at once.
 [[nodiscard]] std::int32_t even_chunks_of_threads(const Problem& p, std::int64_t groups_across, std::int32_t threads, double chunks);
 

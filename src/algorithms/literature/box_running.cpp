@@ -9,6 +9,7 @@
 
 #include "algorithms/box/box_gpu.h"
 #include "algorithms/box/box_mend_gpu.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -249,10 +250,10 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
     const double pixels = static_cast<double>(pass.size.x) * pass.size.y;
     const std::int32_t length = scans || pass.source.kind == Binding::Kind::intermediate ? pass.size.y : pass.size.x;
     const std::int32_t segment = std::min(w.segment, length);
-    // Measured on an H200: first sums miss the caches where segments are as short as those of floats, and one step of a walk
+    // Measured: first sums miss the caches where segments are as short as those of floats, and one step of a walk
     // takes so long however few there are.
     constexpr double kShortSeeds = 4.5;
-    constexpr double kStepSeconds = 2e-7;
+    const double step_seconds = 0.77 * gpu_model(p.device).step_seconds;
     const bool is_integer = info(p.src.format).is_unorm();
     const double seed = (is_integer ? 1.0 : kShortSeeds) * static_cast<double>(axis.taps()) / segment;
     const double rate = seconds(p.device, read_format(p, pass, w.between.format),
@@ -263,7 +264,7 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
                                  .barriers = scans ? 4.0 : 0.0,
                                  .bytes = static_cast<double>(bytes)});
     if (scans || p.device.gpu.is_software) return rate;
-    return std::max(rate, kStepSeconds * (static_cast<double>(segment) + static_cast<double>(axis.taps())));
+    return std::max(rate, step_seconds * (static_cast<double>(segment) + static_cast<double>(axis.taps())));
   };
   out.seconds = cost(first, w.box.x, source_bytes(p) + between_bytes, false) +
                 cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);

@@ -86,7 +86,7 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
   work.loads = form.loads == Loads::shared ? rows * columns : rows * s->nx();
   work.shared_loads = s->ny() + (form.loads == Loads::shared ? rows * s->nx() : 0.0);
-  // Neighbouring threads read a tile's rows at strides that meet in the same banks: measured on an H200.
+  // Neighbouring threads read a tile's rows at strides that meet in the same banks: measured.
   if (form.loads == Loads::shared) work.shared_loads *= cache == Cache::f32 ? 5.0 : 2.5;
   work.operations = s->ny() + rows * s->nx();
   work.barriers = form.rows == Rows::sliding ? 2.0 : 1.0 + (form.loads == Loads::shared ? 1.0 : 0.0);

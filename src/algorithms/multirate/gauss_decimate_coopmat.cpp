@@ -8,8 +8,7 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "math/accuracy.h"
-#include "model/gpu_processor.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -58,10 +57,11 @@ struct Strip {
     return kUnit * std::max(rows, bands) + std::int64_t{4} * kSide * (threads + 8);
   }
   /// Groups that a processor runs at once.
-  [[nodiscard]] std::int64_t at_once() const {
-    return std::min(kGpuProcessor.shared_bytes / shared_bytes(), kGpuProcessor.registers() / (threads * registers()));
+  [[nodiscard]] std::int64_t at_once(const GpuModel& model) const {
+    constexpr std::int64_t kReserved = 1 << 10;  // bytes, for the driver: so many groups were measured to run at once
+    return groups_at_once(model, {threads, static_cast<double>(registers()), shared_bytes() + kReserved});
   }
-  /// Of a lane, roughly: with these, as many groups run at once as were fastest on an H200.
+  /// Of a lane, roughly: with these, as many groups run at once as were measured to be fastest.
   [[nodiscard]] std::int64_t registers() const {
     constexpr std::int64_t kOthers = 76;
     const std::int64_t bands = std::int64_t{8} * steps;                                       // four for each of two
@@ -89,7 +89,7 @@ Result<Strip> strip_of(const Problem& p, const AxisPlan& x, std::int64_t first_s
   for (const std::int32_t threads : {128, 64, 32}) {
     if (threads > p.device.gpu.max_group_invocations || threads % p.device.gpu.subgroup_size != 0) continue;
     strip.threads = threads;
-    const std::int64_t of_processor = threads * strip.at_once();
+    const std::int64_t of_processor = threads * strip.at_once(gpu_model(p.device));
     if (10 * of_processor <= kWorthIt * most_threads && best.threads > 0) continue;
     best = strip;
     most_threads = of_processor;
@@ -136,7 +136,7 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   // Beginning takes a group as long as many rows: no more of them than run at once.
   const std::int32_t samples = threads / channels;
   const std::int64_t across = (size.x + samples - 1) / samples;
-  const auto groups = static_cast<double>(std::max<std::int64_t>(strip->at_once(), 1));
+  const auto groups = static_cast<double>(strip->at_once(gpu_model(p.device)));
   const std::int32_t wanted = even_chunks(p, across, groups * processors(p) / static_cast<double>(across * p.batch));
   const std::int32_t most = std::max(size.y / static_cast<std::int32_t>(y.support()), 1);
   const std::int32_t chunks = std::clamp(wanted, 1, most);
@@ -161,11 +161,11 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   work.pixels = static_cast<double>(size.x) * size.y;
   work.loads = reads * x.factor * y.factor / span;
   work.bytes = reads * static_cast<double>(source_bytes(p)) + work.pixels * 4.0 * channels;
-  // Measured on an H200: what matrices of taps take to make, and code to be fetched, does not depend on the image.
-  constexpr double kBeginning = 12e-6;
+  // Measured: what matrices of taps take to make, and code to be fetched, does not depend on the image.
+  constexpr double kBeginning = 46.0;       // steps
   constexpr double kEnoughThreads = 256.0;  // of a processor, for memory to be busy
   const double slowness = std::max(kEnoughThreads / (groups * threads), 1.0);
-  out.seconds = kBeginning + slowness * seconds(p.device, PixelFormat::rgba32f, work);
+  out.seconds = kBeginning * gpu_model(p.device).step_seconds + slowness * seconds(p.device, PixelFormat::rgba32f, work);
   return out;
 }
 

@@ -13,7 +13,7 @@
 #include "algorithms/multirate/gauss_grid.h"
 #include "base/places.h"
 #include "model/decimation_costs.h"
-#include "model/gpu_processor.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -43,7 +43,7 @@ std::int32_t span_of_rows(const Problem& p, const AxisPlan& y, std::int32_t span
   return is_whole_words(p.dst.format, shorter) ? shorter : span;
 }
 
-/// Measured on an H200: 16 bytes are fastest, but for 8 of 8-bit pixels where small factors leave many sums. Drivers that run on the
+/// Measured: 16 bytes are fastest, but for 8 of 8-bit pixels where small factors leave many sums. Drivers that run on the
 /// processor take seconds to compile what spans unroll to.
 Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   constexpr std::int32_t kLongest = 8;
@@ -74,7 +74,7 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   return out;
 }
 
-/// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few. Measured on an H200: 1024
+/// Threads of a group of the first pass: so many that the columns which neighbours read, too, are few. Measured: 1024
 /// threads have so few registers each that f32 at sigma 100 takes 519 us instead of 173. So many only if fewer are no spline wide.
 std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_t span) {
   constexpr std::int32_t kDefaultMost = 512;
@@ -90,14 +90,14 @@ std::int32_t decimating_threads(const Problem& p, const AxisPlan& x, std::int32_
 }
 
 /// Groups of the first step that a processor runs at once, as registers allow: those of a lane's sums, and of the words that it has on
-/// their way and at hand. Fitted to an H200, where they are one round: one more group a processor costs a tenth, one less a hundredth.
-double decimating_at_once(std::int32_t threads, std::int32_t channels, double sums, double words) {
+/// their way and at hand. Fitted to timings, where they are one round: one more group a processor costs a tenth, one less a hundredth.
+double decimating_at_once(const Problem& p, std::int32_t threads, std::int32_t channels, double sums, double words) {
   constexpr double kManyWords = 32.0;
   // Of two or three channels more groups are as fast as one round, or faster.
   const bool is_flat = channels == 2 || channels == 3;
   const double many = words >= kManyWords || channels == 1 ? 12.0 : 0.0;
   const double registers = is_flat ? 42.0 + 0.2 * sums + 1.8 * words : 22.0 + sums + 2.0 * words + many;
-  return std::max(std::floor(static_cast<double>(kGpuProcessor.registers()) / threads / registers), 1.0);
+  return static_cast<double>(groups_at_once(gpu_model(p.device), {threads, registers}));
 }
 
 struct Grids {
@@ -130,7 +130,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const std::int32_t step_rows = rows_ahead(most_rows_ahead(p.device), y.factor);
   const std::int32_t numbers = span * channels;
   const auto sums = static_cast<double>(numbers * y.support());
-  const double at_once = decimating_at_once(threads, channels, sums, step_rows * numbers * source.bits / 32.0);
+  const double at_once = decimating_at_once(p, threads, channels, sums, step_rows * numbers * source.bits / 32.0);
   const auto round = static_cast<std::int32_t>(at_once * processors(p) / static_cast<double>(across * p.batch));
   const std::int32_t balanced = chunks_ending_soonest(p, across * threads, size.y, static_cast<double>(y.support()));
   const std::int32_t chunks = std::clamp(round, 1, balanced);
@@ -177,7 +177,7 @@ Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const 
                                     : refusal("matrices need pixels in buffers that are only blurred");
   if (!is_free) return matrix;
   Result<DecimateStep> sums = decimating_by_sums(p, x, y, grid, where, spans);
-  // Measured on an H200: smaller pixels are decimated as fast by sums, or faster.
+  // Measured: smaller pixels are decimated as fast by sums, or faster.
   constexpr int kLeastBytes = 4;
   const bool is_exact_enough = matrix && spent + matrix->error <= p.allowed_error;
   const bool is_faster = matrix && info(p.src.format).pixel_bytes() >= kLeastBytes && (!sums || matrix->seconds < sums->seconds);
@@ -209,7 +209,7 @@ Result<Rest> blurred_before(const Problem& p, const Expansion& e, const PerAxis<
   return Rest{std::move(*blur), std::move(expand)};
 }
 
-/// Whether groups that blur what they expand are faster by strips than by tiles, as measured on an H200: by 2 to 9 % where rows of coarse
+/// Whether groups that blur what they expand are faster by strips than by tiles, as measured: by 2 to 9 % where rows of coarse
 /// samples are near, unless a small image of bytes leaves them few groups. Bytes gain as much by the largest usual factor, whose grid is
 /// small.
 bool strips_are_faster(const Problem& p, const AxisPlan& y) {
@@ -318,7 +318,7 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
     out.seconds += step.seconds;
   }
   // Tuning rows of up to 4 bytes are measured with rgba8. Where that is decimated by matrices, r16f and rg16f, by sums, take so many
-  // times as long as rows say. Measured on an H100.
+  // times as long as rows say. Measured.
   constexpr double kSummed = 1.4;
   const FormatInfo& source = info(p.src.format);
   const bool is_summed = source.bits == 16 && !source.is_unorm() && source.channels < 3;

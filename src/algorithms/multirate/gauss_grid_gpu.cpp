@@ -6,7 +6,7 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_grid.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -34,8 +34,8 @@ Tile tile_of(PerAxis<std::int32_t> group, std::int32_t span, std::int32_t taps, 
 /// as fast as shared memory. While some groups wait for coarse samples, others sum, so that what takes longest counts most. All is
 /// over when the processor is done that has most groups.
 double seconds_of(const Problem& p, const GridWork& work, const Tile& tile) {
-  constexpr double kLatency = 4e-6;  // of rounds of loads, and barriers
-  const GpuTuning& device = gpu_tuning(p.device);
+  constexpr double kLatency = 15.4;  // steps: rounds of loads, and barriers
+  const GpuModel device = gpu_model(p.device);
   const double numbers = tile.samples.units.bytes / 4.0;
   const double columns = tile.samples.width() + count_of(work.taps.x) - 1.0;
   const double rows = tile.samples.height + count_of(work.taps.y) - 1.0;
@@ -57,7 +57,7 @@ double seconds_of(const Problem& p, const GridWork& work, const Tile& tile) {
   const double summing = lanes * instructions / device.operations_per_second;
   const double busy = std::sqrt(std::hypot(moving * moving, reading * reading, summing * summing));
   const double unevenness = std::ceil(groups / processors(p)) * processors(p) / groups;
-  return device.launch_seconds + kLatency + unevenness * busy;
+  return device.launch_seconds + kLatency * device.step_seconds + unevenness * busy;
 }
 
 /// What the options ask for, or what leaves a processor several groups.

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/common/occupancy.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -27,16 +27,16 @@ double groups_of(const Problem& p, const Expansion& e, const Strip& strip) {
 }
 
 /// Instructions of a processor's groups, half of it as if a round waited for the one before, and the steps' loads and barriers; beside
-/// these it writes. Fitted to 150 timings on an H200: where plans take strips, the rows that this chooses are within 6 % of the best
+/// these it writes. Fitted to 150 timings: where plans take strips, the rows that this chooses are within 6 % of the best
 /// that was tried, 2 % on the average.
 double seconds_of(const Problem& p, const Expansion& e, const Strip& strip) {
-  constexpr double kStep = 0.84e-6;
+  constexpr double kStep = 3.23;     // the steps of a group that one of these takes as long as
   constexpr double kSlowness = 2.0;  // of instructions that sum coarse samples: lanes are left over, and wait
   constexpr double kLanes = 32.0;    // of a subgroup: those that have nothing to do cost nothing
   constexpr double kGroups = 3.0;    // that a processor runs at once
   constexpr double kAlone = 0.4;     // of a round, at the beginning and the end, where all blur or none
   constexpr double kSpeed = 1.76;    // these are sums in registers, of which a device makes more than of others
-  const GpuTuning& device = gpu_tuning(p.device);
+  const GpuModel device = gpu_model(p.device);
   const GridTile& grid = strip.samples;
   const double numbers = grid.units.bytes / 4.0;
   const auto mixed = static_cast<double>(e.y.support());
@@ -62,19 +62,20 @@ double seconds_of(const Problem& p, const Expansion& e, const Strip& strip) {
   const double rounds = std::max(of_processor / at_once, 1.0);
   const double in_rounds = rounds > 1.0 ? std::ceil(rounds) * at_once : of_processor;
   const double busy = (in_rounds + of_processor) / 2.0 + kAlone * std::min(at_once, of_processor);
-  const double summing = busy * operations * processors(p) / (kSpeed * device.operations_per_second) + rounds * steps * kStep;
+  const double summing =
+      busy * operations * processors(p) / (kSpeed * device.operations_per_second) + rounds * steps * kStep * device.step_seconds;
   const double writing = static_cast<double>(p.dst.payload_bytes()) * p.batch / device.bytes_per_second;
   return device.launch_seconds + std::cbrt(std::pow(summing, 3.0) + std::pow(writing, 3.0));
 }
 
-/// Rows of coarse samples that are blurred at once, as were fastest on an H200: more where coarse samples are far apart, as few are side by
-/// side in a strip.
+/// Rows of coarse samples that are blurred at once, as were measured to be fastest: more where coarse samples are far apart, as few are
+/// side by side in a strip.
 std::int32_t rows_of_step(const Problem& p, const Expansion& e) {
   if (info(p.dst.format).bits > 8) return 8;
   return e.y.factor < 8 ? 4 : e.y.factor < 16 ? 8 : 12;
 }
 
-/// Coarse samples that a lane sums at once. Measured on an H200: eight of 16 bits whose coarse samples are near, as their kernel is short:
+/// Coarse samples that a lane sums at once. Measured: eight of 16 bits whose coarse samples are near, as their kernel is short:
 /// the last step of `rgba16f` at sigma 5 takes 73 us with four and 66 with eight. Never more than divide the rows that a step is asked to
 /// have.
 Result<std::int32_t> span_of_step(const Problem& p, const Expansion& e, std::int32_t asked_rows) {

@@ -9,8 +9,7 @@
 #include "algorithms/multirate/gauss_grid.h"
 #include "algorithms/multirate/gauss_strips_gpu.h"
 #include "model/decimation_costs.h"
-#include "model/gpu_processor.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -23,7 +22,7 @@ constexpr std::string_view kExpandTile = "gauss_upsample_tile";    // these, blu
 constexpr std::string_view kExpandStrip = "gauss_upsample_strip";  // the same a few rows at a time
 constexpr std::int32_t kThreads = 128;
 
-/// Chunks that pixels are expanded in. Measured on an H200: spans of many numbers do best with as many groups as there are registers
+/// Chunks that pixels are expanded in. Measured: spans of many numbers do best with as many groups as there are registers
 /// for, others with more.
 std::int32_t upsampling_chunks(const Problem& p, const AxisPlan& y, const Spans& spans, std::int32_t across) {
   constexpr std::int64_t kManyNumbers = 16;
@@ -32,8 +31,8 @@ std::int32_t upsampling_chunks(const Problem& p, const AxisPlan& y, const Spans&
   if (spans.written * info(p.dst.format).channels < kManyNumbers) {
     return even_chunks(p, across, chunks_ending_soonest(p, std::int64_t{across} * kThreads, region(p).height, support));
   }
-  const double groups = std::floor(static_cast<double>(kGpuProcessor.registers()) / kThreads / (kManyNumbers * support + kOtherRegisters));
-  return even_chunks(p, across, std::max(groups, 1.0) * processors(p) / across / p.batch);
+  const std::int64_t groups = groups_at_once(gpu_model(p.device), {kThreads, kManyNumbers * support + kOtherRegisters});
+  return even_chunks(p, across, static_cast<double>(groups) * processors(p) / across / p.batch);
 }
 
 /// Divides a spline's weights by those of the coarse sample in the middle, whose index it gives; these stay as they are.
@@ -96,8 +95,8 @@ Tile tile_of(const Expansion& e, std::int32_t span, PerAxis<std::int32_t> group,
 
 /// Instructions, where the blur shares them out among the lanes in rounds, and each lane expands as it does by itself.
 double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
-  constexpr double kLatency = 3e-6;  // of rounds of loads, and barriers
-  const GpuTuning& device = gpu_tuning(p.device);
+  constexpr double kLatency = 11.5;  // steps: rounds of loads, and barriers
+  const GpuModel device = gpu_model(p.device);
   const GridTile& grid = tile.samples;
   const double numbers = grid.units.bytes / 4.0;
   const double columns = (grid.width() + grid.taps - 1.0) * grid.units.count;
@@ -119,13 +118,14 @@ double seconds_of(const Problem& p, const Expansion& e, const Tile& tile) {
   const double waiting = groups <= processors(p) ? 1.15 : 1.0;
   const double summing = groups * tile.threads() * (down + across + expand) / device.operations_per_second;
   const double writing = static_cast<double>(p.dst.payload_bytes()) * p.batch / device.bytes_per_second;
-  // What times on an H200 say there is besides, where three dispatches are right by count: of 8 bits most where coarse samples are near.
+  // What times say there is besides, where three dispatches are right by count: of 8 bits most where coarse samples are near.
   const int bits = info(p.dst.format).bits;
-  const double a_pixel = bits == 32 ? 0.0 : bits == 16 ? 2.0e-12 : 2.4e-12 + 4.6e-12 / e.y.factor;
-  const double besides = a_pixel * p.dst.width * p.dst.height * p.batch;
+  const double a_megapixel = bits == 32 ? 0.0 : bits == 16 ? 7.7 : 9.2 + 17.7 / e.y.factor;  // steps
+  const double besides = a_megapixel / 1e6 * p.dst.width * p.dst.height * p.batch * device.step_seconds;
   // Of shapes that are alike but for that, no narrow ones: `rgba8` at sigma 20 takes 61 us by 64x2 and 65 by 32x4.
   const double narrowness = tile.group.x < 64 ? 1.01 : 1.0;
-  return device.launch_seconds + kLatency + narrowness * waiting * unevenness * std::hypot(summing, writing) + besides;
+  return device.launch_seconds + kLatency * device.step_seconds + narrowness * waiting * unevenness * std::hypot(summing, writing) +
+         besides;
 }
 
 Status check_tile(const Problem& p, const Tile& tile) {

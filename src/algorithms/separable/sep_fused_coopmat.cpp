@@ -8,7 +8,7 @@
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/separable/sep_fused.h"
 #include "math/weights.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -31,7 +31,7 @@ struct Shape {
   std::int64_t least_chunks;
 };
 
-/// Fitted to contests on an H100 and an H200. `bands`: matrices of taps of y.
+/// Fitted to contests. `bands`: matrices of taps of y.
 Shape default_shape(const FormatInfo& format, std::int32_t bands, bool splits_taps, double pixels) {
   if (format.channels == 4) {
     // Blocks of four read fewer columns twice, and win while registers leave three groups of them, or two where taps are two halves; but
@@ -128,10 +128,11 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const std::int64_t beside = strips * p.batch;
   const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
   const std::int64_t loads = (fours + *threads - 1) / *threads;
-  // Fitted to what pipelines took on an H100.
+  // Fitted to what pipelines took.
   const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * *split * down + 4 * (*blocks + across - 1) +
                                  4 * (half.split.x * across + half.split.y * down) + loads * (2 + channels * source.bits / 8);
-  const auto at_once = static_cast<std::int64_t>(processors(p)) * groups_of_processor(p, *threads, registers);
+  const GpuModel model = gpu_model(p.device);
+  const auto at_once = static_cast<std::int64_t>(processors(p)) * groups_at_once(model, {*threads, allocated_registers(model, registers)});
   // So many walks that all groups run at once, or in a few rounds of as many. A device that small images do not fill has groups to
   // spare for shorter ones.
   const std::int64_t rounds = (usual.least_chunks * beside + at_once - 1) / at_once;
@@ -183,7 +184,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   cost.operations = reads * (half.split.x * across + (*split + half.split.y - 1) * down);
   cost.barriers = reads * 3.0 / kSide;
   cost.bytes = cost.pixels * source.pixel_bytes() * (reads + 1.0);
-  // With five bands an axis, or rows of two halves, a processor has registers for one group alone: measured on an H200, 1.4 times
+  // With five bands an axis, or rows of two halves, a processor has registers for one group alone: measured, 1.4 times
   // as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
   const bool is_alone = *split == 2 || across + down > kMostBandsOfTwoGroups;
@@ -191,9 +192,9 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const double slowness = !is_alone ? 1.0 : pixels >= kFewPixels ? 1.4 : 1.1;
   // Fewer planes are fewer products and less shared memory, though as many steps. Three leave fours of pixels that are no whole 16 bytes.
   const double planes = channels == 3 ? 1.0 : (2.0 + channels) / 6.0;
-  constexpr double kBands = 4e-7;  // making matrices of taps
+  constexpr double kBands = 1.54;  // steps: making matrices of taps
   constexpr double kShare = 0.9;   // of what the operations of others take
-  out.seconds = kBands + seconds(p.device, p.src.format, cost) * slowness * planes * kShare;
+  out.seconds = kBands * model.step_seconds + seconds(p.device, p.src.format, cost) * slowness * planes * kShare;
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
   return out;

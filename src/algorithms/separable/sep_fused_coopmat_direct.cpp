@@ -8,7 +8,7 @@
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/separable/sep_fused.h"
 #include "math/weights.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -45,7 +45,7 @@ struct Shape {
   std::int64_t most_groups;  ///< of a processor: more would run at once, and slow each other down
 };
 
-/// Fitted to contests on an H100 and an H200. `kept`: blocks of rows.
+/// Fitted to contests. `kept`: blocks of rows.
 Shape default_shape(const FormatInfo& format, std::int32_t kept, double pixels) {
   constexpr double kManyPixels = 0x1p22;
   constexpr std::int64_t kAny = 16;
@@ -99,7 +99,9 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   const std::int32_t read = *blocks + across - 1;
   constexpr std::int64_t kMostRegisters = 255;
   const std::int64_t registers = std::min(60 + std::int64_t{3} * read * (2 * kNew * words + kept * source.channels) / 2, kMostRegisters);
-  const auto at_once = static_cast<std::int64_t>(processors(p)) * std::min(groups_of_processor(p, *threads, registers), usual.most_groups);
+  const GpuModel model = gpu_model(p.device);
+  const auto at_once = static_cast<std::int64_t>(processors(p)) *
+                       std::min(groups_at_once(model, {*threads, allocated_registers(model, registers)}), usual.most_groups);
   constexpr PerAxis<std::int32_t> kBlock{kSide, kRows};
   const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
   const std::int64_t strips = (size.x + width - 1) / width;
@@ -140,21 +142,21 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   pass.parameters["gain"] = half.gain.x * half.gain.y;
 
   const double reads = (chunk_rows + kSide * kept) / static_cast<double>(chunk_rows) * read / *blocks;
-  // Products that a block of results takes, and what else is done for one: fitted to what radii of 1 to 12 take on an H200.
+  // Products that a block of results takes, and what else is done for one: fitted to what radii of 1 to 12 take.
   const double products =
       source.channels * (down * half.split.x * static_cast<double>(read) / *blocks + across * (*split + half.split.y - 1));
   const double operations = 14.0 + 6.0 * source.channels + 23.0 * words + 0.64 * products;
-  const double computed = pixels * operations / gpu_tuning(p.device).operations_per_second;
-  const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / gpu_tuning(p.device).bytes_per_second;
-  // Where an image does not fill the device: fitted to 256x256 and 512x512 pixels on an H100.
-  constexpr double kStep = 0.7e-6;
-  constexpr double kBand = 6e-8;                                // making a matrix of taps
+  const double computed = pixels * operations / model.operations_per_second;
+  const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / model.bytes_per_second;
+  // Where an image does not fill the device: fitted to 256x256 and 512x512 pixels.
+  constexpr double kStep = 2.69;                                // the steps of a group that one of these takes as long as
+  constexpr double kBand = 0.23;                                // the same of making a matrix of taps
   const double steps = std::int32_t{chunk_rows / kRows} + 1.0;  // whole steps
   // Where taps of two halves are kept beside many rows, registers do not hold all of it: `rgba16f` at radius 12.
   constexpr std::int32_t kManyRows = 3;
   const double slowness = kept >= kManyRows && half.split.x + half.split.y > 2 ? 1.2 : 1.0;
-  const double begun = gpu_tuning(p.device).launch_seconds + kBand * (across + down);
-  out.seconds = begun + std::max(std::hypot(moved, computed) * slowness, steps * kStep);
+  const double begun = model.launch_seconds + kBand * model.step_seconds * (across + down);
+  out.seconds = begun + std::max(std::hypot(moved, computed) * slowness, steps * kStep * model.step_seconds);
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
   out.passes.push_back(std::move(pass));
   return out;

@@ -57,7 +57,7 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   if (out.width <= 0) {
     return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " + std::to_string(out.threads) + " threads");
   }
-  // Measured on an H200: waits for a step's rows count until the sums of many taps do.
+  // Measured: waits for a step's rows count until the sums of many taps do.
   constexpr std::int32_t kFewTaps = 13;
   const bool has_few_taps = std::max(nx, count_of(work.taps.y)) <= kFewTaps;
   const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, is_software ? 1 : has_few_taps ? 4 : 2);
@@ -100,7 +100,7 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   cost.operations = out.reads * (nx + ny);
   cost.barriers = out.reads / form->rows_in_flight;
   cost.bytes = cost.pixels * info(work.source).pixel_bytes() * (out.reads + 1.0);
-  // Measured on an H200: at 65 taps a group takes so many registers that a processor runs one.
+  // Measured: at 65 taps a group takes so many registers that a processor runs one.
   constexpr double kAlone = 2.5;
   out.seconds = seconds(p.device, work.source, cost) * (ny > kMostTapsOfTwo ? kAlone : 1.0);
   return out;

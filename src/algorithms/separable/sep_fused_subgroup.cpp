@@ -7,7 +7,7 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/separable/sep_fused.h"
-#include "model/tuning.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -41,7 +41,7 @@ Shape shape(const Problem& p, const FusedWork& work, std::int32_t pixels_per_thr
           (p.device.gpu.subgroup_size - ceil_div(before, pixels_per_thread) - ceil_div(after, pixels_per_thread)) * pixels_per_thread};
 }
 
-/// The usual span, less where sums would not fit. Measured on an H200: what fills 16 bytes, or 8 of single channels.
+/// The usual span, less where sums would not fit. Measured: what fills 16 bytes, or 8 of single channels.
 std::int32_t default_pixels_per_thread(const Problem& p, const FusedWork& work) {
   const int bytes = info(work.source).pixel_bytes();
   std::int32_t pixels_per_thread = bytes == 1 ? 8 : bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
@@ -51,13 +51,13 @@ std::int32_t default_pixels_per_thread(const Problem& p, const FusedWork& work) 
   return pixels_per_thread;
 }
 
-/// Of a group. Measured on an H200: bytes gain 2 % by groups of two subgroups, halves 1 % at five rows of taps.
+/// Of a group. Measured: bytes gain 2 % by groups of two subgroups, halves 1 % at five rows of taps.
 std::int32_t default_threads(const FusedWork& work) {
   const bool is_small = info(work.source).bits == 8 || (work.source == PixelFormat::rgba16f && count_of(work.taps.y) == 5);
   return is_small ? 64 : 128;
 }
 
-/// Chunks, so that processors have whole numbers of as many threads as run at once. Measured on an H200: half a number
+/// Chunks, so that processors have whole numbers of as many threads as run at once. Measured: half a number
 /// costs a tenth; pixels of 8 bytes take more and shorter walks.
 std::int32_t default_chunks(const Problem& p, const FusedWork& work, std::int64_t strips, std::int32_t threads) {
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
@@ -67,9 +67,9 @@ std::int32_t default_chunks(const Problem& p, const FusedWork& work, std::int64_
   return std::min(even_chunks_of_threads(p, across, threads, chunks), work.size.y);
 }
 
-/// Rows on their way. Rows of halves move up by being renamed, where there are as many as taps reach back, or a multiple. Measured on
-/// an H200: rgba16f gains 3 and 4 % by three at three and five taps, where that divides the rows of a walk. A driver that runs on the
-/// processor compiles half a minute what they unroll to.
+/// Rows on their way. Rows of halves move up by being renamed, where there are as many as taps reach back, or a multiple. Measured: rgba16f
+/// gains 3 and 4 % by three at three and five taps, where that divides the rows of a walk. A driver that runs on the processor compiles
+/// half a minute what they unroll to.
 std::int32_t default_rows_in_flight(const Problem& p, const FusedWork& work, std::int32_t chunk_rows) {
   const FormatInfo& source = info(work.source);
   const std::int32_t ny = count_of(work.taps.y);
@@ -100,7 +100,7 @@ double instructions(const Problem& p, const FusedWork& work, const Shape& form) 
     channel = paired + nx / 2.0 + ny / 2.0 + stored;
   }
   // Tuning rows of up to 4 bytes are measured with rgba8. Where that is filtered by matrices, lanes of r16f and rg16f take longer than
-  // rows say. Measured on an H100.
+  // rows say. Measured.
   const bool is_other = source.bits == 16 && !source.is_unorm() && source.channels < 3;
   if (is_other && p.device.gpu.matrix_operations) channel *= 1.6;
   return (source.channels * channel + borrowed + places) * lending;
@@ -168,7 +168,7 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others
   out.reads = covered * run_up * subgroup * *pixels_per_thread / form.width;
   const double pixels = static_cast<double>(work.size.x) * work.size.y;
-  const GpuTuning& device = gpu_tuning(p.device);
+  const GpuModel device = gpu_model(p.device);
   const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;
   const double computed = pixels * covered * run_up * instructions(p, work, form) / device.operations_per_second;
   out.seconds = device.launch_seconds + std::hypot(moved, computed);  // each hides part of the other

@@ -22,7 +22,7 @@ bool keeps_range(const std::vector<double>& weights) {
 }
 
 /// What a tap of one weighs begins a sum and costs nothing: the largest of x, and the first of y, where it is not so small that what is
-/// divided by it grows out of proportion. For codes, which are scaled at the end anyhow. Not for floats: measured on an H200, f16 at
+/// divided by it grows out of proportion. For codes, which are scaled at the end anyhow. Not for floats: measured, f16 at
 /// radius 4 took longer with it.
 void make_ones(LaneTaps& out) {
   constexpr double kLeast = 1e-4;  // of the largest tap
