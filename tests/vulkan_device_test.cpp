@@ -44,6 +44,24 @@ TEST(VulkanDevice, RunsOnAQueueThatOnlyComputesIfThereIsOne) {
   EXPECT_EQ(chosen({VK_QUEUE_GRAPHICS_BIT, VK_QUEUE_TRANSFER_BIT}), std::nullopt);
 }
 
+TEST(VulkanDevice, TakesMultiprocessorsFromDriversThatSayThem) {
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nv{};
+  nv.shaderSMCount = 46;
+  nv.shaderWarpsPerSM = 48;
+  EXPECT_EQ(vulkan::multiprocessors_of(32, nv, {}), (Multiprocessors{.count = 46, .subgroup_size = 32, .max_threads = 1536}));
+  VkPhysicalDeviceShaderCorePropertiesAMD amd{};
+  amd.shaderEngineCount = 2;
+  amd.shaderArraysPerEngineCount = 2;
+  amd.computeUnitsPerShaderArray = 10;
+  amd.simdPerComputeUnit = 2;
+  amd.wavefrontsPerSimd = 16;
+  amd.wavefrontSize = 64;
+  amd.vgprsPerSimd = 512;
+  EXPECT_EQ(vulkan::multiprocessors_of(64, {}, amd),
+            (Multiprocessors{.count = 40, .schedulers = 2, .subgroup_size = 64, .max_threads = 2048, .registers = 65536}));
+  EXPECT_EQ(vulkan::multiprocessors_of(8, {}, {}), Multiprocessors{});
+}
+
 /// Run where no driver can be found.
 TEST(VulkanDeviceWithoutADriver, OpeningSaysSoAndListingGoesOn) {
   const Result<Device> device = Device::open("vulkan");

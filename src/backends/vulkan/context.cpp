@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "backends/vulkan/executor.h"
 #include "backends/vulkan/formats.h"
@@ -75,6 +76,21 @@ bool multiplies(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uin
   });
 }
 
+/// What two extensions of makers say; each leaves out what the other says.
+Multiprocessors multiprocessors(const InstanceFunctions& vk, VkPhysicalDevice physical) {
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nv{};
+  nv.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV;
+  VkPhysicalDeviceShaderCorePropertiesAMD amd{};
+  amd.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD;
+  VkPhysicalDeviceVulkan11Properties v11{};
+  v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+  VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &v11, {}};
+  if (has_extension(vk, physical, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) v11.pNext = &nv;
+  if (has_extension(vk, physical, VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME)) amd.pNext = std::exchange(v11.pNext, &amd);
+  vk.GetPhysicalDeviceProperties2(physical, &all);
+  return multiprocessors_of(v11.subgroupSize, nv, amd);
+}
+
 DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physical, const Features& enabled) {
   VkPhysicalDeviceVulkan12Properties v12{};
   v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
@@ -116,6 +132,7 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.byte_matrices = has_matrices && enabled.v12.shaderInt8 == VK_TRUE &&
                       multiplies(vk, physical, 32, 16, MatrixComponent::uint8, MatrixComponent::uint32);
   gpu.shared_bytes = limits.maxComputeSharedMemorySize;
+  gpu.multiprocessors = multiprocessors(vk, physical);
   gpu.max_group_invocations = most(limits.maxComputeWorkGroupInvocations);
   gpu.max_group = {most(limits.maxComputeWorkGroupSize[0]), most(limits.maxComputeWorkGroupSize[1])};
   gpu.max_group_count = {most(limits.maxComputeWorkGroupCount[0]), most(limits.maxComputeWorkGroupCount[1])};
@@ -236,6 +253,25 @@ class VulkanDevice final : public DeviceImpl {
 };
 
 }  // namespace
+
+Multiprocessors multiprocessors_of(std::uint32_t subgroup_size, const VkPhysicalDeviceShaderSMBuiltinsPropertiesNV& nv,
+                                   const VkPhysicalDeviceShaderCorePropertiesAMD& amd) {
+  const auto number = [](std::uint64_t value) { return static_cast<std::int32_t>(std::min<std::uint64_t>(value, INT32_MAX)); };
+  Multiprocessors out;
+  if (nv.shaderSMCount > 0) {
+    out.count = number(nv.shaderSMCount);
+    out.subgroup_size = number(subgroup_size);
+    out.max_threads = number(std::uint64_t{nv.shaderWarpsPerSM} * subgroup_size);
+  } else if (amd.computeUnitsPerShaderArray > 0) {
+    out.count = number(std::uint64_t{amd.shaderEngineCount} * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray);
+    out.schedulers = number(amd.simdPerComputeUnit);
+    out.subgroup_size = number(amd.wavefrontSize);
+    out.max_threads = number(std::uint64_t{amd.simdPerComputeUnit} * amd.wavefrontsPerSimd * amd.wavefrontSize);
+    // Of a SIMD unit they are counted by the wavefront: each is of as many numbers as that has threads.
+    out.registers = std::int64_t{amd.simdPerComputeUnit} * amd.vgprsPerSimd * amd.wavefrontSize;
+  }
+  return out;
+}
 
 std::optional<std::uint32_t> compute_family(std::span<const VkQueueFamilyProperties> families) {
   std::optional<std::uint32_t> first;

@@ -24,6 +24,10 @@ namespace mollify::vulkan {
 /// share 100 KB of memory on the first kind, 48 KB on one that draws, too.
 [[nodiscard]] std::optional<std::uint32_t> compute_family(std::span<const VkQueueFamilyProperties> families);
 
+/// What drivers of two makers say of multiprocessors, where they say it: else their counts are 0.
+[[nodiscard]] Multiprocessors multiprocessors_of(std::uint32_t subgroup_size, const VkPhysicalDeviceShaderSMBuiltinsPropertiesNV& nv,
+                                                 const VkPhysicalDeviceShaderCorePropertiesAMD& amd);
+
 /// A VkInstance of our own.
 class Instance {
  public:
