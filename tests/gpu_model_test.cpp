@@ -56,6 +56,7 @@ TEST(GpuModel, RegistersAndSharedMemoryLimitWhatRunsAtOnce) {
   EXPECT_EQ(groups_at_once(model, {.threads = 128, .registers = 64}), 8);
   EXPECT_EQ(groups_at_once(model, {.threads = 128, .registers = 65}), 7);
   EXPECT_EQ(groups_at_once(model, {.threads = 1024, .registers = 255}), 1) << "one at least";
+  EXPECT_EQ(groups_at_once(model, {.threads = 128, .registers = 16}), 16) << "no more threads than it holds";
   EXPECT_EQ(threads_at_once(model, 168), 384);
   model.multiprocessors.shared_bytes = 100 << 10;
   EXPECT_EQ(groups_at_once(model, {.threads = 128, .registers = 64, .shared_bytes = 30 << 10}), 3);

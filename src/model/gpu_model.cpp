@@ -97,7 +97,7 @@ GpuModel gpu_model(const DeviceInfo& device) {
 
 std::int64_t groups_at_once(const GpuModel& model, const GroupNeeds& needs) {
   const Multiprocessors& of = model.multiprocessors;
-  const double threads = static_cast<double>(of.registers) / std::max(needs.registers, 1.0);
+  const double threads = std::min<double>(static_cast<double>(of.registers) / std::max(needs.registers, 1.0), of.max_threads);
   const auto groups = static_cast<std::int64_t>(threads / std::max(needs.threads, 1));
   const std::int64_t fit = needs.shared_bytes > 0 ? of.shared_bytes / needs.shared_bytes : groups;
   return std::max<std::int64_t>(std::min(groups, fit), 1);

@@ -42,7 +42,8 @@ struct GroupNeeds {
   std::int64_t shared_bytes = 0;  ///< of the group
 };
 
-/// Groups that a multiprocessor runs at once: as many as its registers and shared memory allow, one at least.
+/// Groups that a multiprocessor runs at once: as many as its registers, shared memory and threads allow, one at
+/// least.
 [[nodiscard]] std::int64_t groups_at_once(const GpuModel& model, const GroupNeeds& needs);
 
 /// Threads that a multiprocessor runs at once, in groups of any size, where each takes so many registers.

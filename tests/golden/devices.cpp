@@ -43,6 +43,12 @@ void for_each_field(DeviceInfo& device, const Visit& visit) {
   visit("halves_overflow_only", gpu.halves_overflow_only);
   visit("small_storage", gpu.small_storage);
   visit("shared_bytes", gpu.shared_bytes);
+  visit("multiprocessors.count", gpu.multiprocessors.count);
+  visit("multiprocessors.schedulers", gpu.multiprocessors.schedulers);
+  visit("multiprocessors.subgroup_size", gpu.multiprocessors.subgroup_size);
+  visit("multiprocessors.max_threads", gpu.multiprocessors.max_threads);
+  visit("multiprocessors.registers", gpu.multiprocessors.registers);
+  visit("multiprocessors.shared_bytes", gpu.multiprocessors.shared_bytes);
   visit("max_group_invocations", gpu.max_group_invocations);
   visit("max_group.x", gpu.max_group.x);
   visit("max_group.y", gpu.max_group.y);
