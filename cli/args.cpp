@@ -206,6 +206,11 @@ void add_device_options(Command& command, DeviceArgs& args) {
       .type_name("N")
       .show_default();
   command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]").type_name("T");
+  command
+      .add_option("--probe", args.probe,
+                  "Measure a GPU of unknown speed for a second when it is used first, and keep that; off: do without")
+      .one_of({"on", "off"})
+      .show_default();
 }
 
 std::string cache_folder() {
@@ -228,7 +233,9 @@ Device open_device(const DeviceArgs& args) {
 
 Device open_device_quietly(const DeviceArgs& args) {
   if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
-  return value_or_fail(Device::open(args.device, {.threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target}));
+  const DeviceOptions options{
+      .threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target, .probe = args.probe == "on"};
+  return value_or_fail(Device::open(args.device, options));
 }
 
 void add_plan_options(Command& command, PlanArgs& args) {

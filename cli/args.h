@@ -48,11 +48,12 @@ void add_border_options(Command& command, BorderArgs& args);
 /// They are none, one for all channels, or one a channel.
 void check_border_values(const BorderArgs& args, PixelFormat format);
 
-// --device --threads --cpu-target
+// --device --threads --cpu-target --probe
 struct DeviceArgs {
   std::string device = "auto";
   std::int32_t threads = 0;
   std::string cpu_target{};
+  std::string probe = "on";
 };
 void add_device_options(Command& command, DeviceArgs& args);
 /// Warns in one line where what `mollify tune` stored for the device cannot be used.

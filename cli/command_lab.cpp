@@ -108,6 +108,7 @@ std::string device_flags(const DeviceArgs& args) {
   std::string flags;
   if (args.threads != 0) flags += fmt::format(" --threads {}", args.threads);
   if (!args.cpu_target.empty()) flags += " --cpu-target " + args.cpu_target;
+  if (args.probe == "off") flags += " --probe off";
   return flags;
 }
 

@@ -131,15 +131,15 @@ Outcome measure(const TuneCommand& args, const Device& device, const std::vector
 }
 
 void list_rows(const DeviceInfo& device) {
-  const auto print = [](const char* origin, const std::vector<TuningRow>& rows) {
-    for (const TuningRow& row : rows) {
-      TuningTable one;
-      one.rows.push_back(row);
-      const std::string text = to_text(one);
-      fmt::print("{:<8}{}", origin, text.substr(text.rfind('\n', text.size() - 2) + 1));
-    }
+  const auto print_last_line = [](const char* origin, const TuningTable& table) {
+    const std::string text = to_text(table);
+    fmt::print("{:<8}{}", origin, text.substr(text.rfind('\n', text.size() - 2) + 1));
+  };
+  const auto print = [&](const char* origin, const std::vector<TuningRow>& rows) {
+    for (const TuningRow& row : rows) print_last_line(origin, {{}, {}, {}, {row}});
   };
   const std::vector<TuningRow> shipped = shipped_tuning(device);
+  if (device.gpu.measured != GpuRates{}) print_last_line("here", {{}, {}, {}, {}, device.gpu.measured});
   print("here", device.tuning);
   print("shipped", shipped);
   if (device.tuning.empty() && shipped.empty()) fmt::print("no rows for {}: plans go by cost models alone\n", device.name);
@@ -160,7 +160,9 @@ void run(const TuneCommand& args) {
   const std::string folder = cache_folder();
   const bool stores = !args.dry_run && !args.list;
   if (stores && folder.empty()) fail("there is no cache folder: neither XDG_CACHE_HOME nor HOME names one; see --dry-run");
-  const Device device = args.list ? open_device(args.device) : open_device_quietly(args.device);
+  DeviceArgs device_args = args.device;
+  if (args.reset) device_args.probe = "off";  // rates that are forgotten at once
+  const Device device = args.list ? open_device(device_args) : open_device_quietly(device_args);
   if (args.list) return list_rows(device.info());
   const std::string path = tuning_path(folder, device.info());
   if (args.reset) return reset(path);

@@ -101,6 +101,7 @@ Times times_of(const std::string& program, const ContestCommand& args, const Tem
       program, "bench", "--no-peers", "--device", args.device.device, "--seconds", fmt::format("{}", args.seconds), "--json", results};
   if (args.device.threads != 0) words.insert(words.end(), {"--threads", std::to_string(args.device.threads)});
   if (!args.device.cpu_target.empty()) words.insert(words.end(), {"--cpu-target", args.device.cpu_target});
+  if (args.device.probe == "off") words.insert(words.end(), {"--probe", "off"});
   for (const std::string& one : args.cases) words.insert(words.end(), {"--case", one});
   if (run_program(words, said) != 0) {
     if (stop_on_interrupt()) return {};

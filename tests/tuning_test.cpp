@@ -239,6 +239,27 @@ TEST(TuningText, ReadsBackAsWritten) {
   EXPECT_EQ(parse_tuning("# why\n\n" + to_text(kTable) + "\r\n# end").value(), kTable);
 }
 
+TEST(TuningText, RatesComeBeforeRows) {
+  TuningTable table = kTable;
+  table.rates = {3.5e11, 1.25e12, 1.5e-5};
+  EXPECT_EQ(parse_tuning(to_text(table)).value(), table);
+  table.rows.clear();
+  EXPECT_EQ(parse_tuning(to_text(table)).value(), table);
+  const std::string text = to_text(table);
+  for (const auto& [what, by] : std::vector<std::pair<std::string, std::string>>{{"bytes_per_second=3.5e+11", "bytes_per_second=0"},
+                                                                                 {"bytes_per_second=3.5e+11 ", ""},
+                                                                                 {"1.5e-05", "1.5e-05 more"},
+                                                                                 {"1.5e-05", "nan"},
+                                                                                 {" launch_seconds=1.5e-05", ""}}) {
+    std::string changed = text;
+    changed.replace(changed.find(what), what.size(), by);
+    const Result<TuningTable> result = parse_tuning(changed);
+    ASSERT_FALSE(result.ok()) << changed;
+    EXPECT_TRUE(result.error().message.starts_with("line 5 is no rates: ")) << result.error().message;
+  }
+  EXPECT_FALSE(parse_tuning(text + text.substr(text.find("rates"))).ok()) << "twice";
+}
+
 TEST(TuningText, DamageIsFoundAndNamed) {
   const std::string text = to_text(kTable);
   const auto broken = [&](std::string_view what, std::string_view by) {

@@ -100,6 +100,9 @@ struct DeviceOptions {
   /// The best instruction set that a CPU may use, such as "AVX2", to see what other processors would do. It holds for the rest of the
   /// process. Empty means the best that there is.
   std::string cpu_target{};
+  /// Whether a GPU that the library knows no rates of is measured when it is opened first, for at most a second. The rates are kept in the
+  /// cache folder; without one nothing is measured.
+  bool probe = true;
 };
 
 /// A CPU or a GPU that runs plans. It is cheap to copy; moving copies it as well. Copies are the same device.

@@ -16,25 +16,30 @@ struct TuningTable {
   std::string device;           ///< The device as DeviceInfo::name has it. Shipped rows have a part of the name.
   std::string driver;           ///< The driver as DeviceInfo::driver has it.
   std::string version;          ///< The version of mollify.
-  std::vector<TuningRow> rows;  ///< What was measured.
+  std::vector<TuningRow> rows;  ///< What was measured of algorithms.
+  GpuRates rates{};             ///< How fast the GPU is, if that was measured.
   bool operator==(const TuningTable&) const = default;
 };
 
-/// The table as lines of text: the form, the device, the driver and the version, then one row a line. A line that begins with `#` is a
+/// The table as lines of text: the form, the device, the driver and the version, then a GPU's rates if they were measured, then one row a
+/// line. A line that begins with `#` is a
 /// comment. Numbers keep three digits.
 [[nodiscard]] std::string to_text(const TuningTable& table);
 /// Reads what to_text() writes. The error names the line. It is not checked whether there are such algorithms and options; the planner
 /// passes over rows that name others.
 [[nodiscard]] Result<TuningTable> parse_tuning(std::string_view text);
 
-/// A table without rows for this device, its driver, and this version of mollify.
+/// A table without rows for this device, its driver, its rates, and this version of mollify.
 [[nodiscard]] TuningTable empty_tuning(const DeviceInfo& device);
 
 /// The path of the file that has the rows of this device in a cache folder.
 [[nodiscard]] std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device);
 
-/// The rows that a cache folder holds for this device. There are none if there is no file or no folder. The error says in one line why a
-/// file cannot be used: it is damaged, or was measured on another device, driver or version of mollify.
+/// What a cache folder holds for this device. It is empty_tuning() without rates if there is no file or no folder. The error says in one
+/// line why a file cannot be used: it is damaged, or was measured on another device, driver or version of mollify.
+[[nodiscard]] Result<TuningTable> stored_table(std::string_view cache_folder, const DeviceInfo& device);
+
+/// The rows of stored_table().
 [[nodiscard]] Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, const DeviceInfo& device);
 
 /// The rows that the library ships for devices of this name.

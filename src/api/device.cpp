@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "api/divided_images.h"
+#include "api/probe.h"
 #include "api/window_plans.h"
 #include "backends/backend.h"
 #include "base/gpu_images.h"
@@ -37,6 +38,10 @@ Result<std::unique_ptr<WorkspaceImpl>> make_image_workspace(const ExecutableImpl
 }
 
 }  // namespace
+
+Result<ProbeTimes> DeviceImpl::probe(const Plan& /*plan*/, double /*seconds*/) {
+  return Error{ErrorCode::unsupported, "the backend has no clock for a probe", {}};
+}
 
 Result<std::shared_ptr<const ExecutableImpl>> ExecutableImpl::prepare_window(const Plan& /*plan*/) const {
   return Error{ErrorCode::internal, "the backend has no windows", {}};
@@ -147,7 +152,11 @@ Result<Device> Device::open(std::string_view name, const DeviceOptions& options)
   for (const BackendInfo& backend : backends()) {
     if (wanted != "auto" && wanted != mollify::name(backend.backend)) continue;
     Result<std::shared_ptr<DeviceImpl>> device = backend.open(which, options);
-    if (device) return Device(std::move(*device));
+    if (device) {
+      DeviceImpl& impl = **device;
+      impl.set_rates(rates_at_first_use(impl.info(), options, [&] { return probe(impl, impl.info()); }));
+      return Device(std::move(*device));
+    }
     error = device.error();
     if (error.code != ErrorCode::unsupported) break;  // a wrong option is no reason to go elsewhere
   }

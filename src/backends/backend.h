@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/probe.h"
 #include "mollify/device.h"
 
 namespace mollify {
@@ -19,6 +20,10 @@ class DeviceImpl {
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
   /// `plan` was made for this device.
   [[nodiscard]] virtual Result<std::shared_ptr<const ExecutableImpl>> prepare(const Plan& plan) = 0;
+  /// For about so many seconds. Of GPUs; the error says why the device cannot be measured.
+  [[nodiscard]] virtual Result<ProbeTimes> probe(const Plan& plan, double seconds);
+  /// Of GPUs, before a Device has it: info() says them from then on.
+  virtual void set_rates(const GpuRates& /*rates*/) {}
 };
 
 class WorkspaceImpl {

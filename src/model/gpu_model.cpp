@@ -65,6 +65,21 @@ const GpuModel* row_of(const DeviceInfo& device) {
   return row == kRows.end() ? nullptr : row;
 }
 
+/// A roofline of two rates: all but a copy is as fast beside a typical device's as the blur that was measured.
+GpuModel as_measured(const GpuRates& rates) {
+  GpuModel model = kAny;
+  model.row = kMeasured;
+  const double speed = rates.operations_per_second / kAny.operations_per_second;
+  for (double& rate : model.loads_per_second) rate *= speed;
+  for (double* rate :
+       {&model.stores_per_second, &model.shared_loads_per_second, &model.operations_per_second, &model.barriers_per_second}) {
+    *rate *= speed;
+  }
+  model.bytes_per_second = rates.bytes_per_second;
+  model.launch_seconds = rates.launch_seconds;
+  return model;
+}
+
 template <class Number>
 void take(Number& known, Number said) {
   if (said != 0) known = said;
@@ -78,8 +93,8 @@ bool has_gpu_row(const DeviceInfo& device) {
 
 GpuModel gpu_model(const DeviceInfo& device) {
   const GpuModel* const row = row_of(device);
-  GpuModel model = row != nullptr ? *row : kAny;
   const GpuInfo& gpu = device.gpu;
+  GpuModel model = row != nullptr ? *row : gpu.measured != GpuRates{} ? as_measured(gpu.measured) : kAny;
 
   Multiprocessors& of = model.multiprocessors;
   const Multiprocessors& said = gpu.multiprocessors;

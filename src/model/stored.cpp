@@ -54,7 +54,7 @@ bool is_for(std::string_view names, std::string_view device) {
 }  // namespace
 
 TuningTable empty_tuning(const DeviceInfo& device) {
-  return {device.name, device.driver, std::string(version()), {}};
+  return {device.name, device.driver, std::string(version()), {}, device.gpu.measured};
 }
 
 std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device) {
@@ -62,21 +62,28 @@ std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device)
   return (std::filesystem::path(cache_folder) / file).string();
 }
 
-Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, const DeviceInfo& device) {
-  if (cache_folder.empty()) return std::vector<TuningRow>();
+Result<TuningTable> stored_table(std::string_view cache_folder, const DeviceInfo& device) {
+  TuningTable here = empty_tuning(device);
+  here.rates = {};
+  if (cache_folder.empty()) return here;
   const std::string path = tuning_path(cache_folder, device);
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::vector<TuningRow>();
+  if (!std::filesystem::exists(path, error)) return here;
   if (std::filesystem::is_directory(path, error)) return unusable(path, "is a folder");
   std::ifstream file(path, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (!file) return unusable(path, "cannot be read");
   Result<TuningTable> table = parse_tuning(text);
   if (!table) return unusable(path, "damaged: " + table.error().message);
-  const TuningTable here = empty_tuning(device);
   if (table->device != here.device) return unusable(path, "of another device, " + table->device);
   if (table->driver != here.driver) return unusable(path, "measured with another driver, " + table->driver);
   if (table->version != here.version) return unusable(path, "measured with another version of mollify, " + table->version);
+  return std::move(*table);
+}
+
+Result<std::vector<TuningRow>> stored_tuning(std::string_view cache_folder, const DeviceInfo& device) {
+  Result<TuningTable> table = stored_table(cache_folder, device);
+  if (!table) return table.error();
   return std::move(table->rows);
 }
 

@@ -55,6 +55,24 @@ bool read_range(std::string_view text, std::int32_t& first, std::int32_t& last) 
          first <= last;
 }
 
+constexpr std::string_view kRates = "rates";
+
+/// The line that to_text() writes of them, in its order.
+bool read_rates(std::string_view line, GpuRates& rates) {
+  const std::array<std::pair<std::string_view, double*>, 3> fields = {{{" bytes_per_second=", &rates.bytes_per_second},
+                                                                       {" operations_per_second=", &rates.operations_per_second},
+                                                                       {" launch_seconds=", &rates.launch_seconds}}};
+  line.remove_prefix(kRates.size());
+  for (const auto& [name, value] : fields) {
+    if (!line.starts_with(name)) return false;
+    line.remove_prefix(name.size());
+    const std::size_t end = line.find(' ');
+    if (!read_ratio(line.substr(0, end), *value)) return false;
+    line.remove_prefix(end == std::string_view::npos ? line.size() : end);
+  }
+  return line.empty();
+}
+
 /// One `name=value` of a row, by its name.
 bool read_field(std::string_view field, TuningRow& row) {
   const std::size_t equals = field.find('=');
@@ -95,6 +113,12 @@ std::optional<TuningRow> read_row(std::string_view line) {
 std::string to_text(const TuningTable& table) {
   std::string text =
       std::string(kFirstLine) + "\ndevice " + table.device + "\ndriver " + table.driver + "\nmollify " + table.version + "\n";
+  const GpuRates& rates = table.rates;
+  if (rates != GpuRates{}) {
+    text += std::string(kRates) + " bytes_per_second=" + number(rates.bytes_per_second, 4) +
+            " operations_per_second=" + number(rates.operations_per_second, 4) + " launch_seconds=" + number(rates.launch_seconds, 4) +
+            "\n";
+  }
   for (const TuningRow& row : table.rows) {
     text += to_string(AlgorithmChoice{row.algorithm, row.options}) + " bytes=" + std::to_string(row.pixel_bytes) +
             " taps=" + std::to_string(row.min_taps) + "-" + std::to_string(row.max_taps) + " pixels=" + std::to_string(row.min_pixels) +
@@ -115,6 +139,10 @@ Result<TuningTable> parse_tuning(std::string_view text) {
     *value = line->substr(name.size());
   }
   while (const auto line = lines.next()) {
+    if (table.rows.empty() && table.rates == GpuRates{} && line->starts_with(std::string(kRates) + " ")) {
+      if (!read_rates(*line, table.rates)) return lines.error("is no rates: " + std::string(line->substr(0, 80)));
+      continue;
+    }
     std::optional<TuningRow> row = read_row(*line);
     if (!row) return lines.error("is no row: " + std::string(line->substr(0, 80)));
     table.rows.push_back(std::move(*row));

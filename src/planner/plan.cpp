@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "math/accuracy.h"
 #include "math/decimation.h"
+#include "model/gpu_model.h"
 #include "model/rows.h"
 #include "model/tuning.h"
 #include "mollify/build.h"
@@ -297,6 +298,15 @@ std::string tuning_text(const TuningRow& row) {
          (row.origin == TuningOrigin::user ? "here" : "on such a device by the authors");
 }
 
+/// Whose rates the predicted time goes by.
+std::string rates_text(const DeviceInfo& device) {
+  const GpuModel model = gpu_model(device);
+  if (model.row == kTypical) return "of a typical GPU, as the device was not measured";
+  const std::string whose = model.row == kMeasured ? "measured here" : "of " + std::string(model.row) + ", measured by the authors";
+  return whose + ": copies " + number(model.bytes_per_second, 3) + " bytes/s, arithmetic " + number(model.operations_per_second, 3) +
+         " pixels/s, launches " + number(model.launch_seconds * 1e6, 3) + " us";
+}
+
 std::string axes(std::string_view label, std::int64_t x, std::int64_t y) {
   return std::string(label) + " " + std::to_string(x) + "x" + std::to_string(y);
 }
@@ -503,6 +513,7 @@ std::string explain(const Plan& plan) {
   text += ", allowed " + number(plan.allowed_error, 2) + "\n";
   text += "  reach    " + reach_text(plan.reach.x) + " by " + reach_text(plan.reach.y) + " pixels: no NaN or infinity acts beyond\n";
   if (!plan.assumption.empty()) text += "           for " + plan.assumption + "\n";
+  if (plan.device.backend != Backend::cpu) text += "  rates    " + rates_text(plan.device) + "\n";
   if (plan.tuning) text += "  tuned    " + tuning_text(*plan.tuning) + "\n";
   text += "  time     predicted " + number(plan.predicted_seconds * 1e3, 2) + " ms, " + number(plan.predicted_copy_ratio, 2) +
           " times a copy (rough)\n";

@@ -100,6 +100,7 @@ class ErrorsTest(unittest.TestCase):
                      "constant", "--border-value", "1,2")
         self.refuses(1, ["sep.fuse", "but sep.fused"], "plan", "9x9", "rgb8", "--gaussian", 2, "--algorithm", "sep.fuse")
         self.refuses(1, ["foo", "AVX2"], "plan", "9x9", "rgb8", "--gaussian", 2, "--cpu-target", "foo")
+        self.refuses(2, ["--probe", "maybe"], "plan", "9x9", "rgb8", "--gaussian", 2, "--probe", "maybe")
 
     def test_kernel_files(self):
         for text, words in [("1 2\n3\n", ["line 2"]), ("1 two\n", ["line 1", "'two'"]), ("", ["no numbers"]),

@@ -53,6 +53,19 @@ class TuneTest(unittest.TestCase):
         result = self.run_tool("plan", "64x48", "rgba8", *KERNEL, "--algorithm", ALGORITHM, "--json")
         return json.loads(result.stdout), result.stderr
 
+    def rates(self, *args):
+        [line] = [line for line in self.run_tool("plan", "64x48", "rgba8", *KERNEL, *args).stdout.splitlines() if "  rates " in line]
+        return line
+
+    @unittest.skipIf(DEVICE == "cpu", "no GPU")
+    def test_plan_says_whose_rates_it_goes_by(self):
+        self.assertRegex(self.rates(), r"measured (by the authors|here): copies \S+ bytes/s")
+        was_measured = "measured here" in self.rates()
+        listed = self.run_tool("tune", "--list").stdout
+        self.assertEqual(was_measured, "rates bytes_per_second=" in listed, listed)
+        self.assertEqual(was_measured, "was not measured" in self.rates("--probe", "off"))
+        self.assertEqual(was_measured, self.path.exists())
+
     def write_row(self):
         """A file as tune leaves it, with a row that is no measurement."""
         lines = self.text.splitlines()[:4] + [f"{ALGORITHM}:{OPTION} bytes=4 taps=1-5 pixels=1 gain=1.25 cost=1"]

@@ -19,6 +19,14 @@ struct Multiprocessors {
   bool operator==(const Multiprocessors&) const = default;
 };
 
+/// How fast a GPU was measured to be when it was first opened. All are 0 where it was not.
+struct GpuRates {
+  double bytes_per_second = 0.0;       ///< Of a copy, read and written.
+  double operations_per_second = 0.0;  ///< Of multiply-adds of pixels, as blurs make them.
+  double launch_seconds = 0.0;         ///< Of one dispatch.
+  bool operator==(const GpuRates&) const = default;
+};
+
 /// What the planner knows of a GPU. Other backends leave it as it is.
 struct GpuInfo {
   bool is_software = false;         ///< Whether the driver computes on the CPU.
@@ -45,6 +53,7 @@ struct GpuInfo {
   std::uint32_t linear_formats = 0;        ///< Bit i says whether images of PixelFormat i can be read through a linear sampler.
   std::uint32_t storage_formats = 0;       ///< Bit i says whether images of PixelFormat i can be written by shaders.
   Multiprocessors multiprocessors;         ///< What the driver says of them.
+  GpuRates measured;                       ///< What the planner goes by where the library has no row for the device.
   bool operator==(const GpuInfo&) const = default;
 };
 

@@ -13,6 +13,7 @@
 #include "backends/vulkan/executor.h"
 #include "backends/vulkan/formats.h"
 #include "backends/vulkan/pipeline.h"
+#include "backends/vulkan/probe.h"
 #include "mollify/tuning.h"
 
 namespace mollify::vulkan {
@@ -245,6 +246,12 @@ class VulkanDevice final : public DeviceImpl {
   [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare(const Plan& plan) override {
     return make_executable(plan, context_, workers_);
   }
+  [[nodiscard]] Result<ProbeTimes> probe(const Plan& plan, double seconds) override {
+    const Result<std::shared_ptr<const ExecutableImpl>> executable = prepare(plan);
+    if (!executable) return executable.error();
+    return probe_times(prepared_of(**executable), seconds);
+  }
+  void set_rates(const GpuRates& rates) override { context_->set_rates(rates); }
   [[nodiscard]] const std::shared_ptr<Context>& context() const { return context_; }
 
  private:

@@ -86,6 +86,8 @@ class Context {
   [[nodiscard]] VkDevice device() const { return handles_.device; }
   [[nodiscard]] VkPhysicalDevice physical() const { return handles_.physical_device; }
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
+  /// Before anyone else sees it.
+  void set_rates(const GpuRates& rates) { info_.gpu.measured = rates; }
   [[nodiscard]] std::uint32_t queue_family() const { return handles_.queue_family; }
   [[nodiscard]] VkQueue queue() const { return handles_.queue; }
   [[nodiscard]] const Handles& handles() const { return handles_; }
