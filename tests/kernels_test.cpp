@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
+#include <vector>
 
 #include "backends/cpu/kernels/layout.h"
+#include "backends/cpu/memory.h"
 #include "math/splines.h"
 #include "support.h"
 
@@ -100,6 +103,16 @@ void for_each_setting(Body body) {
     body(formats, pipeline(formats, BorderMode::mirror, BorderMode::wrap));
     body(formats, pipeline(formats, BorderMode::constant, BorderMode::clamp));
     body(formats, pipeline(formats, BorderMode::reflect, BorderMode::constant));
+  }
+}
+
+// What a program allocated before must not decide how fast a kernel is.
+TEST(Scratch, BeginsOnAPageWhateverWasAllocatedBefore) {
+  std::vector<std::unique_ptr<char[]>> others;
+  for (const std::int64_t bytes : {100, 5000, 94848, 400000}) {
+    others.push_back(std::make_unique<char[]>(static_cast<std::size_t>(bytes) + 32));
+    const Scratch scratch = allocate_scratch(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(scratch.get()) % 4096, 0U) << bytes;
   }
 }
 

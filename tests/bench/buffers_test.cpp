@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <set>
 
@@ -26,6 +27,16 @@ TEST(BufferRing, ExceedsTheCacheWithDistinctMemory) {
   }
   EXPECT_EQ(starts.size(), 2 * ring->size());
   EXPECT_GT(static_cast<std::int64_t>(ring->size()) * 2 * kDst.payload_bytes(), kCache);
+}
+
+TEST(BufferRing, PlacesImagesAlikeModuloAPage) {
+  const auto ring = BufferRing::create(kSrc, kDst, Sharing::separate, 1 << 20);
+  ASSERT_TRUE(ring.ok());
+  constexpr std::uintptr_t kPage = 4096;
+  for (std::size_t i = 0; i < ring->size(); ++i) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>((*ring)[i].src.data) % kPage, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>((*ring)[i].dst.data) % kPage, 0U);
+  }
 }
 
 TEST(BufferRing, InPlaceSharesTheMemory) {

@@ -170,6 +170,27 @@ HWY_INLINE void filter_row(const SepFused<T>& k, const Tile& tile, const SepFuse
   filter_decoded(direct.last, pixels);  // and what a vector would have cut
 }
 
+/// Elements to leave out before the ring, fewer than there is room for. Vectors that are written to whole lines are read from whole ones.
+/// Of the lines that this leaves, the ring begins where its loads stay clear of the stores before them: processors compare the last 12 bits
+/// of addresses first, and a load that agrees in them with a store waits. Rows of powers of two agree in the last 9 bits, all of them.
+template <class T>
+HWY_INLINE std::int64_t skipped_before(const T* ring, const Tile& tile, WholeLines lines) {
+  constexpr std::int64_t kPeriod = 512;
+  constexpr std::int64_t kNext = 128;  // bytes from what is stored to what is loaded meanwhile
+  constexpr auto kLine = kLineBytes / static_cast<std::int64_t>(sizeof(T));
+  const std::byte* corner = tile.dst.row(tile.out.y) + tile.out.x * info(tile.dst.desc.format).pixel_bytes();
+  const auto clear = [&](std::int64_t skipped) {
+    const auto apart = reinterpret_cast<std::uintptr_t>(ring + skipped) - reinterpret_cast<std::uintptr_t>(corner) + kNext;
+    const auto ahead = static_cast<std::int64_t>(apart % kPeriod);
+    return std::min(ahead, kPeriod - ahead);
+  };
+  std::int64_t best = (kLine - lines.first % kLine) % kLine;
+  for (std::int64_t skipped = best; skipped < kPadElements; skipped += kLine) {
+    if (clear(skipped) > clear(best)) best = skipped;
+  }
+  return best;
+}
+
 template <class T>
 HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   const int channels = k.rows.source.channels;
@@ -179,10 +200,9 @@ HWY_INLINE void sep_fused(const SepFused<T>& k, const Tile& tile) {
   const std::int64_t x = tile.origin_x + tile.out.x * step.x - k.x.before;
   const std::int64_t made = tile.rows_made();
   const std::int64_t y = tile.origin_y + (tile.out.y - made) * step.y - k.y.before;  // source row of ring row 0
-  constexpr std::int64_t kLine = 64;
   const WholeLines lines = whole_lines(tile, count);
-  // Vectors that are written to whole lines are read from whole ones. In a column of tiles the ring stays where it is.
-  T* ring = tile.rows_above ? s.ring : s.ring + (kLine - lines.first) % kLine;
+  // In a column of tiles the ring stays where it is.
+  T* ring = tile.rows_above ? s.ring : s.ring + skipped_before(s.ring, tile, lines);
 
   std::int64_t loaded = made > 0 ? (made - 1) * step.y + k.y.size() : 0;  // ring rows so far
   const std::int64_t end = made + tile.out.height;
