@@ -39,6 +39,13 @@ DeviceInfo describe(const Functions& cu, CUdevice device) {
   gpu.shared_bytes = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   gpu.max_group_invocations = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   gpu.max_group = {attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X), attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)};
+  Multiprocessors& own = gpu.multiprocessors;
+  own.count = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  own.schedulers = 4;  // of every GPU that the kernels are for
+  own.subgroup_size = gpu.subgroup_size;
+  own.max_threads = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+  own.registers = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+  own.shared_bytes = attribute(cu, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   constexpr std::int32_t kMany = std::numeric_limits<std::int32_t>::max();
   gpu.max_group_count = {kMany, kMany};  // launches have one dimension
   std::size_t bytes = 0;
