@@ -197,7 +197,9 @@ void check_border_values(const BorderArgs& args, PixelFormat format) {
 
 void add_device_options(Command& command, DeviceArgs& args) {
   command
-      .add_option("--device", args.device, "Where to run: auto (the CPU), cpu, vulkan, vulkan:0, vulkan:NAME; see 'mollify list devices'")
+      .add_option("--device", args.device,
+                  "Where to run: auto (the CPU), cpu, vulkan, vulkan:0, vulkan:NAME, or the same of cuda where it is built in; see "
+                  "'mollify list devices'")
       .type_name("D")
       .show_default();
   command

@@ -112,7 +112,8 @@ class Device {
   Device& operator=(const Device&) = default;
   ~Device() = default;
   /// Opens the device of this name: "cpu", "vulkan", or "vulkan:" with an index or a part of the GPU's name, such as "vulkan:0" or
-  /// "vulkan:llvmpipe". "auto" is the CPU. The error says which devices there are, or what is wrong with the options.
+  /// "vulkan:llvmpipe"; the same of "cuda", where the library is built with that backend. "auto" is the CPU. The error says which devices
+  /// there are, or what is wrong with the options.
   [[nodiscard]] static Result<Device> open(std::string_view name = "auto", const DeviceOptions& options = {});
   /// What the planner knows of this device. It never changes.
   [[nodiscard]] const DeviceInfo& info() const;
