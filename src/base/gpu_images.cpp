@@ -14,6 +14,18 @@ bool lie_in_buffers(std::span<const Pass> passes) {
 
 }  // namespace
 
+const ImageDesc& desc_of(const Plan& plan, const Binding& binding) {
+  switch (binding.kind) {
+    case Binding::Kind::source:
+      return plan.src;
+    case Binding::Kind::destination:
+      return plan.dst;
+    case Binding::Kind::intermediate:
+      break;
+  }
+  return plan.intermediates[static_cast<std::size_t>(binding.index)];
+}
+
 bool exceed_bindings(std::span<const Pass> passes, const ImageDesc& src, const ImageDesc& dst, std::span<const ImageDesc> intermediates,
                      const GpuInfo& gpu) {
   const auto exceeds = [&](const ImageDesc& desc) { return desc.payload_bytes() > gpu.max_buffer_bytes; };

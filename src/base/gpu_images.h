@@ -12,6 +12,9 @@ namespace mollify {
 /// Where the pixels of sources, destinations and intermediates lie on a GPU: the constant "storage" of a pass.
 enum class Storage : std::uint8_t { buffer, image };
 
+/// The image that a pass of the plan reads or writes there.
+[[nodiscard]] const ImageDesc& desc_of(const Plan& plan, const Binding& binding);
+
 /// Whether an image of these passes is larger than what one binding of a buffer can see. Then the passes run on windows.
 [[nodiscard]] bool exceed_bindings(std::span<const Pass> passes, const ImageDesc& src, const ImageDesc& dst,
                                    std::span<const ImageDesc> intermediates, const GpuInfo& gpu);

@@ -2,8 +2,7 @@
 
 #include <vector>
 
-#include "backends/in_turns.h"
-#include "base/gpu_images.h"
+#include "backends/gpu_executable.h"
 
 namespace mollify::cuda {
 namespace {
@@ -41,7 +40,30 @@ class Stream {
 /// One image in flight: its pixels in memory that the device copies by itself, and on the device.
 class Slot {
  public:
-  explicit Slot(std::shared_ptr<const Prepared> prepared) : prepared_(std::move(prepared)), stream_(prepared_->context()) {}
+  static Result<std::unique_ptr<Slot>> create(const std::shared_ptr<const Prepared>& prepared, const std::shared_ptr<Workers>& workers) {
+    std::unique_ptr<Slot> slot(new Slot(prepared, workers));
+    if (Status s = slot->allocate(); !s) return s.error();
+    return slot;
+  }
+
+  [[nodiscard]] Status start(const ConstImageView& src) {
+    const Plan& plan = prepared_->plan();
+    workers_->copy(src, {plan.src, host_source_.host(), row_bytes(plan.src)});
+    Status status = enqueue();
+    if (!status) (void)stream_.wait();  // for what was enqueued before the failure
+    return status;
+  }
+
+  [[nodiscard]] Status finish(const ImageView& dst) {
+    if (Status s = stream_.wait(); !s) return s;
+    const Plan& plan = prepared_->plan();
+    workers_->copy({plan.dst, host_destination_.host(), row_bytes(plan.dst)}, dst);
+    return {};
+  }
+
+ private:
+  Slot(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
+      : prepared_(std::move(prepared)), workers_(std::move(workers)), stream_(prepared_->context()) {}
 
   [[nodiscard]] Status allocate() {
     if (Status s = stream_.open(); !s) return s;
@@ -62,9 +84,9 @@ class Slot {
     return {};
   }
 
-  [[nodiscard]] Status start(const ConstImageView& src, Workers& workers) {
+  /// The image to the device, its blur, and the result back.
+  [[nodiscard]] Status enqueue() const {
     const Plan& plan = prepared_->plan();
-    workers.copy(src, {plan.src, host_source_.host(), row_bytes(plan.src)});
     if (Status s = copy(plan.src, host_source_.host(), source_.device(), true); !s) return s;
     const Place from{source_.device(), row_bytes(plan.src), 0};
     const Place to{destination_.device(), row_bytes(plan.dst), 0};
@@ -72,14 +94,6 @@ class Slot {
     return copy(plan.dst, host_destination_.host(), destination_.device(), false);
   }
 
-  [[nodiscard]] Status finish(const ImageView& dst, Workers& workers) {
-    if (Status s = stream_.wait(); !s) return s;
-    const Plan& plan = prepared_->plan();
-    workers.copy({plan.dst, host_destination_.host(), row_bytes(plan.dst)}, dst);
-    return {};
-  }
-
- private:
   [[nodiscard]] std::int64_t row_bytes(const ImageDesc& desc) const {
     return buffer_row_bytes(desc, prepared_->plan().device.gpu.max_buffer_bytes);
   }
@@ -101,6 +115,7 @@ class Slot {
   }
 
   std::shared_ptr<const Prepared> prepared_;
+  std::shared_ptr<Workers> workers_;
   Memory host_source_;
   Memory host_destination_;
   Memory source_;
@@ -109,48 +124,7 @@ class Slot {
   Stream stream_;  ///< last: what is under way is waited for before what it works on goes
 };
 
-class CudaWorkspace final : public WorkspaceImpl {
- public:
-  explicit CudaWorkspace(std::vector<std::unique_ptr<Slot>> slots) : slots_(std::move(slots)) {}
-  [[nodiscard]] const std::vector<std::unique_ptr<Slot>>& slots() const { return slots_; }
-
- private:
-  std::vector<std::unique_ptr<Slot>> slots_;
-};
-
-class CudaExecutable final : public ExecutableImpl {
- public:
-  CudaExecutable(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
-      : ExecutableImpl(prepared->plan()), prepared_(std::move(prepared)), workers_(std::move(workers)) {}
-
-  [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
-
-  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches batches) const override {
-    std::vector<std::unique_ptr<Slot>> slots;
-    const std::int64_t count = batches == Batches::yes ? images_in_flight(plan().min_bytes) : 1;
-    for (std::int64_t i = 0; i < count; ++i) {
-      slots.push_back(std::make_unique<Slot>(prepared_));
-      if (Status s = slots.back()->allocate(); !s) return s.error();
-    }
-    return std::unique_ptr<WorkspaceImpl>(std::make_unique<CudaWorkspace>(std::move(slots)));
-  }
-
-  [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare_window(const Plan& plan) const override {
-    return make_executable(plan, prepared_->context(), workers_);
-  }
-
-  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
-    const auto* own = dynamic_cast<const CudaWorkspace*>(&workspace);
-    if (own == nullptr) return Error{ErrorCode::invalid_argument, "the workspace was made for windows", {}};
-    return run_in_turns(
-        own->slots(), src, dst, [&](Slot& slot, const ConstImageView& from) { return slot.start(from, *workers_); },
-        [&](Slot& slot, const ImageView& to) { return slot.finish(to, *workers_); });
-  }
-
- private:
-  std::shared_ptr<const Prepared> prepared_;
-  std::shared_ptr<Workers> workers_;
-};
+using CudaExecutable = GpuExecutable<Slot, Prepared>;
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
+#include "base/gpu_images.h"
 #include "base/outside_pixel.h"
 #include "base/places.h"
 #include "math/weights.h"
@@ -24,18 +25,6 @@ std::int32_t ceil_div(std::int32_t a, std::int32_t b) {
 Component component_of(const FormatInfo& format) {
   if (format.is_unorm()) return format.bits == 8 ? Component::u8 : Component::u16;
   return format.bits == 16 ? Component::f16 : Component::f32;
-}
-
-const ImageDesc& desc_of(const Plan& plan, const Binding& binding) {
-  switch (binding.kind) {
-    case Binding::Kind::source:
-      return plan.src;
-    case Binding::Kind::destination:
-      return plan.dst;
-    case Binding::Kind::intermediate:
-      break;
-  }
-  return plan.intermediates[static_cast<std::size_t>(binding.index)];
 }
 
 std::int64_t image_bytes_of(const ImageDesc& intermediate) {

@@ -4,8 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "backends/in_turns.h"
-#include "base/gpu_images.h"
+#include "backends/gpu_executable.h"
 
 namespace mollify::vulkan {
 namespace {
@@ -171,49 +170,7 @@ class Slot {
   std::vector<Step> steps_;  ///< last: what is under way is waited for before what it works on goes
 };
 
-class VulkanWorkspace final : public WorkspaceImpl {
- public:
-  explicit VulkanWorkspace(std::vector<std::unique_ptr<Slot>> slots) : slots_(std::move(slots)) {}
-  [[nodiscard]] const std::vector<std::unique_ptr<Slot>>& slots() const { return slots_; }
-
- private:
-  std::vector<std::unique_ptr<Slot>> slots_;
-};
-
-class VulkanExecutable final : public ExecutableImpl {
- public:
-  VulkanExecutable(std::shared_ptr<const Prepared> prepared, std::shared_ptr<Workers> workers)
-      : ExecutableImpl(prepared->plan()), prepared_(std::move(prepared)), workers_(std::move(workers)) {}
-
-  [[nodiscard]] const std::shared_ptr<const Prepared>& prepared() const { return prepared_; }
-
-  [[nodiscard]] Result<std::unique_ptr<WorkspaceImpl>> make_workspace(Batches batches) const override {
-    std::vector<std::unique_ptr<Slot>> slots;
-    const std::int64_t count = batches == Batches::yes ? images_in_flight(plan().min_bytes) : 1;
-    for (std::int64_t i = 0; i < count; ++i) {
-      Result<std::unique_ptr<Slot>> slot = Slot::create(prepared_, workers_);
-      if (!slot) return slot.error();
-      slots.push_back(std::move(*slot));
-    }
-    return std::unique_ptr<WorkspaceImpl>(std::make_unique<VulkanWorkspace>(std::move(slots)));
-  }
-
-  [[nodiscard]] Result<std::shared_ptr<const ExecutableImpl>> prepare_window(const Plan& plan) const override {
-    return make_executable(plan, prepared_->context(), workers_);
-  }
-
-  [[nodiscard]] Status run(std::span<const ConstImageView> src, std::span<const ImageView> dst, WorkspaceImpl& workspace) const override {
-    const auto* own = dynamic_cast<const VulkanWorkspace*>(&workspace);
-    if (own == nullptr) return Error{ErrorCode::invalid_argument, "the workspace was made for windows", {}};
-    return run_in_turns(
-        own->slots(), src, dst, [](Slot& slot, const ConstImageView& from) { return slot.start(from); },
-        [](Slot& slot, const ImageView& to) { return slot.finish(to); });
-  }
-
- private:
-  std::shared_ptr<const Prepared> prepared_;
-  std::shared_ptr<Workers> workers_;
-};
+using VulkanExecutable = GpuExecutable<Slot, Prepared>;
 
 }  // namespace
 

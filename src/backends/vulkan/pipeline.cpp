@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/vulkan/shader.h"
+#include "base/gpu_images.h"
 #include "base/half.h"
 #include "base/outside_pixel.h"
 #include "math/weights.h"
@@ -15,18 +16,6 @@ namespace {
 
 Error internal(std::string message) {
   return {ErrorCode::internal, std::move(message), {}};
-}
-
-const ImageDesc& desc_of(const Plan& plan, const Binding& binding) {
-  switch (binding.kind) {
-    case Binding::Kind::source:
-      return plan.src;
-    case Binding::Kind::destination:
-      return plan.dst;
-    case Binding::Kind::intermediate:
-      break;
-  }
-  return plan.intermediates[static_cast<std::size_t>(binding.index)];
 }
 
 /// Whole numbers by name: what a pass says itself, and what follows from its images and the spec.
