@@ -170,7 +170,8 @@ TEST(CaseList, EveryFormatPairOccursOnTheCpu) {
 /// Making the lists of GPUs takes seconds, so one test asks all that is to be asked of them.
 TEST(CaseList, OfEveryDevice) {
   std::set<std::string> seen;
-  for (const DeviceInfo& device : {test::cpu().info(), test::fake_gpu(true), test::fake_gpu(false), test::fake_matrix_gpu()}) {
+  for (const DeviceInfo& device :
+       {test::cpu().info(), test::fake_gpu(true), test::fake_gpu(false), test::fake_matrix_gpu(), test::fake_cuda()}) {
     std::set<std::string> names;
     for (const Case& c : pairwise_cases(device)) {
       expect_round_trip(c);

@@ -9,26 +9,14 @@
 
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/modules.h"
+#include "backends/cuda/pipeline.h"
 #include "mollify/mollify.h"
+#include "support.h"
 
 namespace mollify {
 namespace {
 
-DeviceInfo fake_cuda() {
-  DeviceInfo device;
-  device.backend = Backend::cuda;
-  device.name = "NVIDIA H200";
-  device.driver = "CUDA 13.0";
-  device.kernels = {"nxn_direct", "sep_columns", "sep_fused", "sep_rows"};
-  device.gpu.subgroup_size = 32;
-  device.gpu.small_storage = true;
-  device.gpu.shared_bytes = 227 << 10;
-  device.gpu.max_group_invocations = 1024;
-  device.gpu.max_group = {1024, 1024};
-  device.gpu.max_group_count = {1 << 30, 1 << 30};
-  device.gpu.max_buffer_bytes = std::int64_t{140} << 30;
-  return device;
-}
+using test::fake_cuda;
 
 BlurSpec gaussian(double sigma) {
   BlurSpec spec;
@@ -96,6 +84,10 @@ TEST(SepFusedShape, RingHoldsWhatIsRead) {
       EXPECT_GE(4 * shape.blocks_y, taps + 3);
     }
   }
+}
+
+TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {
+  EXPECT_EQ(fake_cuda().kernels, cuda::kernel_ids());
 }
 
 TEST(Cuda, KernelsAreInTheLibrary) {

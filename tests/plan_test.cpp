@@ -49,7 +49,7 @@ struct Home {
 
 [[maybe_unused]] std::vector<Home> homes_of(std::string_view algorithm) {
   std::vector<Home> homes;
-  for (const DeviceInfo& device : {full_device(), fake_gpu(false), fake_matrix_gpu()}) {
+  for (const DeviceInfo& device : {full_device(), fake_gpu(false), fake_matrix_gpu(), fake_cuda()}) {
     for (const KernelSpec& kernel :
          {KernelSpec(Box::of_radius(2, 2)), KernelSpec(Box::of_radius(1, 1)), KernelSpec(Gaussian{{20, 20}, {}, {}}),
           KernelSpec(Gaussian{{2, 2}, {}, {}}), KernelSpec(Gaussian{{3, 3}, {}, {}}), KernelSpec(Gaussian{{8, 8}, {}, {}}),

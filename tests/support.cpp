@@ -110,6 +110,23 @@ DeviceInfo fake_h200() {
   return device;
 }
 
+DeviceInfo fake_cuda() {
+  DeviceInfo device;
+  device.backend = Backend::cuda;
+  device.name = "NVIDIA H200";
+  device.driver = "CUDA 13.0";
+  device.kernels = {"nxn_direct", "sep_columns", "sep_fused", "sep_rows"};
+  device.gpu.subgroup_size = 32;
+  device.gpu.small_storage = true;
+  device.gpu.shared_bytes = 227 << 10;
+  device.gpu.max_group_invocations = 1024;
+  device.gpu.max_group = {1024, 1024};
+  device.gpu.max_group_count = {1 << 30, 1 << 30};
+  device.gpu.max_buffer_bytes = std::int64_t{140} << 30;
+  device.gpu.multiprocessors = {132, 4, 32, 2048, 65536, 228 << 10};
+  return device;
+}
+
 Executable prepared(const BlurSpec& spec, const ImageDesc& src, const How& how) {
   PlanOptions options;
   if (!how.algorithm.id.empty()) options.algorithm = how.algorithm;

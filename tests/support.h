@@ -40,6 +40,8 @@ class Pixels {
 [[nodiscard]] DeviceInfo fake_matrix_gpu();
 /// The same by the name and the limits of the device that plans were fitted to.
 [[nodiscard]] DeviceInfo fake_h200();
+/// The same device as the CUDA backend describes it.
+[[nodiscard]] DeviceInfo fake_cuda();
 
 /// How a test wants its blur run.
 struct How {

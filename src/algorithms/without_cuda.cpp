@@ -1,21 +1,21 @@
-// In the place of what plans for CUDA, where the library is built without that backend: each refuses.
+// In the place of what plans for CUDA, where the library is built without a GPU backend: each refuses.
 #include "algorithms/matrix2d/nxn.h"
 #include "algorithms/separable/sep_fused.h"
 
 namespace mollify {
 namespace {
 
-Error no_cuda_backend() {
-  return refusal("this library is built without the CUDA backend");
+Error no_gpu_backend() {
+  return refusal("this library is built without a GPU backend");
 }
 
 }  // namespace
 
 Result<Proposal> propose_nxn_direct_cuda(const Problem&) {
-  return no_cuda_backend();
+  return no_gpu_backend();
 }
 Result<Proposal> propose_sep_fused_cuda(const Problem&) {
-  return no_cuda_backend();
+  return no_gpu_backend();
 }
 
 }  // namespace mollify
