@@ -51,6 +51,18 @@ TEST(VulkanPlan, NothingNeedsAPublishedTechnique) {
   }
 }
 
+TEST(CudaPlan, PublishedTechniquesRunOnVulkan) {
+  const Result<Plan> plan = make_plan(kSpec, kDesc, kDesc, fake_cuda());
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  std::size_t techniques = 0;
+  for (const Refusal& refusal : plan->refusals) {
+    techniques += refusal.reason == "a published technique, which runs on Vulkan" ? 1 : 0;
+  }
+  const auto count = std::ranges::count_if(registry(), [](const Algorithm* algorithm) { return is_gpu_only(*algorithm); });
+  EXPECT_GT(count, 0);
+  EXPECT_EQ(techniques, static_cast<std::size_t>(count));
+}
+
 TEST(VulkanPlan, WithoutSmallStorageThereAreNoBuffers) {
   DeviceInfo device = fake_gpu(false);
   device.gpu.small_storage = false;

@@ -22,8 +22,7 @@ struct TuningTable {
 };
 
 /// The table as lines of text: the form, the device, the driver and the version, then a GPU's rates if they were measured, then one row a
-/// line. A line that begins with `#` is a
-/// comment. Numbers keep three digits.
+/// line. A line that begins with `#` is a comment. Numbers keep three digits; those of rates keep four.
 [[nodiscard]] std::string to_text(const TuningTable& table);
 /// Reads what to_text() writes. The error names the line. It is not checked whether there are such algorithms and options; the planner
 /// passes over rows that name others.

@@ -9,7 +9,6 @@ namespace mollify::cuda {
 
 // A name here and the symbol that the driver exports for it.
 #define MOLLIFY_CUDA_FUNCTIONS(X)                          \
-  X(CtxGetCurrent, cuCtxGetCurrent)                        \
   X(CtxPopCurrent, cuCtxPopCurrent_v2)                     \
   X(CtxPushCurrent, cuCtxPushCurrent_v2)                   \
   X(DeviceGet, cuDeviceGet)                                \

@@ -14,6 +14,10 @@
 namespace mollify::cuda {
 namespace {
 
+static_assert(kClamp == static_cast<int>(BorderMode::clamp) && kMirror == static_cast<int>(BorderMode::mirror) &&
+              kReflect == static_cast<int>(BorderMode::reflect) && kWrap == static_cast<int>(BorderMode::wrap) &&
+              kConstant == static_cast<int>(BorderMode::constant));
+
 std::int64_t round_up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }

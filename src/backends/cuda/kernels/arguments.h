@@ -27,7 +27,10 @@ struct Coding {
   bool is_srgb = false;
 };
 
-/// Values of the enumeration BorderMode, and the number that stands for each channel outside a constant border.
+/// BorderMode, by the same numbers.
+enum Border : std::int32_t { kClamp, kMirror, kReflect, kWrap, kConstant };
+
+/// A Border for each axis, and the number that stands for each channel outside a constant border.
 struct Outside {
   std::int32_t mode_x = 0;
   std::int32_t mode_y = 0;

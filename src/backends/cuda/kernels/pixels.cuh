@@ -33,8 +33,6 @@ __device__ inline char* row_of(const Pixels& images, std::int32_t image, std::in
 
 // ---- borders
 
-enum Border : std::int32_t { kClamp, kMirror, kReflect, kWrap, kConstant };
-
 /// The pixel of [0, length) that stands in for pixel `i`, or -1 for the constant.
 __device__ inline std::int32_t mapped(std::int32_t mode, std::int32_t i, std::int32_t length) {
   if (i >= 0 && i < length) return i;
