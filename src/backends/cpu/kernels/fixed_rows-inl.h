@@ -33,6 +33,12 @@ HWY_INLINE void widen_components(const std::uint8_t* src, std::int64_t count, st
               [&](std::int64_t i) HWY_ATTR { hn::StoreU(hn::ShiftLeft<8>(hn::PromoteTo(d, hn::LoadU(d8, src + i))), d, dst + i); });
 }
 
+HWY_INLINE void widen_premultiplied_pixel(const std::uint8_t* src, std::int64_t channels, std::uint16_t* dst) {
+  const std::uint8_t alpha = src[channels - 1];
+  for (std::int64_t c = 0; c < channels - 1; ++c) dst[c] = static_cast<std::uint16_t>(src[c] * alpha);
+  dst[channels - 1] = static_cast<std::uint16_t>(alpha * 255);
+}
+
 /// Of two or four channels, the last of which is alpha.
 HWY_INLINE void widen_premultiplied(const std::uint8_t* src, std::int64_t channels, std::int64_t count, std::uint16_t* dst) {
 #if HWY_TARGET != HWY_SCALAR
@@ -57,11 +63,7 @@ HWY_INLINE void widen_premultiplied(const std::uint8_t* src, std::int64_t channe
     return;
   }
 #endif
-  for (std::int64_t i = 0; i < count; i += channels) {
-    const std::int64_t alpha = i + channels - 1;
-    for (std::int64_t j = i; j < alpha; ++j) dst[j] = static_cast<std::uint16_t>(src[j] * src[alpha]);
-    dst[alpha] = static_cast<std::uint16_t>(src[alpha] * 255);
-  }
+  for (std::int64_t i = 0; i < count; i += channels) widen_premultiplied_pixel(src + i, channels, dst + i);
 }
 
 /// Columns [x, x + pixels) of source row y; both coordinates may lie outside the image.
@@ -73,27 +75,30 @@ HWY_INLINE void widen_row(const RowPipeline& rows, const Source& src, std::int64
   const bool is_stored = row != kOutside;
   const std::int64_t first = is_stored ? std::clamp<std::int64_t>(-x, 0, pixels) : 0;
   const std::int64_t last = is_stored ? std::clamp<std::int64_t>(src.desc.width - x, first, pixels) : 0;
-  const auto widen = [&](std::int64_t column, std::int64_t count, std::uint16_t* out) HWY_ATTR {
-    const auto* stored = reinterpret_cast<const std::uint8_t*>(src.row(row, column)) + column * channels;
+  const auto stored = [&](std::int64_t column)
+                          HWY_ATTR { return reinterpret_cast<const std::uint8_t*>(src.row(row, column)) + column * channels; };
+  if (last > first) {
+    const std::int64_t count = (last - first) * channels;
     if constexpr (kPremultiplied) {
-      widen_premultiplied(stored, channels, count * channels, out);
+      widen_premultiplied(stored(x + first), channels, count, dst + first * channels);
     } else {
-      widen_components(stored, count * channels, out);
+      widen_components(stored(x + first), count, dst + first * channels);
     }
-  };
-  if (last > first) widen(x + first, last - first, dst + first * channels);
+  }
 
   const auto fill = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t column = is_stored ? map_index(rows.border.mode.x, x + i, src.desc.width) : kOutside;
-      if (column != kOutside) {
-        widen(column, 1, dst + i * channels);
-        continue;
-      }
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const double value = rows.outside[static_cast<std::size_t>(c)];
-        dst[i * channels + c] =
-            static_cast<std::uint16_t>(kPremultiplied ? std::lround(value * kPremultipliedOne) : std::lround(value) << 8);
+      std::uint16_t* out = dst + i * channels;
+      if (column == kOutside) {
+        for (std::int64_t c = 0; c < channels; ++c) {
+          const double value = rows.outside[static_cast<std::size_t>(c)];
+          out[c] = static_cast<std::uint16_t>(kPremultiplied ? std::lround(value * kPremultipliedOne) : std::lround(value) << 8);
+        }
+      } else if constexpr (kPremultiplied) {
+        widen_premultiplied_pixel(stored(column), channels, out);
+      } else {
+        for (std::int64_t c = 0; c < channels; ++c) out[c] = static_cast<std::uint16_t>(stored(column)[c] << 8);
       }
     }
   };
