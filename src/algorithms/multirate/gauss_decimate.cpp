@@ -437,8 +437,10 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
   const Status known = is_cpu ? only_options(p, {"factor", "support", "passes"})
-                              : only_options(p, {"factor", "support", "blur", "step_rows", "samples_per_thread", "group", "coarse_rows",
-                                                 "storage", "math", "read_pixels", "write_pixels"});
+                       : p.device.backend == Backend::cuda
+                           ? only_options(p, {"factor", "support"})
+                           : only_options(p, {"factor", "support", "blur", "step_rows", "samples_per_thread", "group", "coarse_rows",
+                                              "storage", "math", "read_pixels", "write_pixels"});
   if (!known) return known.error();
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
@@ -485,6 +487,7 @@ Result<Proposal> propose(const Problem& p) {
   out.reach = reach_on_both_sides(x.reach(), y.reach());
   out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
                  {"support", both(std::to_string(x.support()), std::to_string(y.support()))}};
+  if (p.device.backend == Backend::cuda) return add_gauss_decimate_cuda_passes(p, x, y, std::move(out));
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
   out.halo = {x.halo(), y.halo()};
   return add_cpu_passes(p, x, y, std::move(out));

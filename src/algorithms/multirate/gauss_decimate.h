@@ -64,5 +64,7 @@ inline constexpr std::array<std::string_view, 2> kDecimatePasses = {"1", "2"};
 
 /// The passes of GPUs, added to what is known of the proposal already.
 [[nodiscard]] Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out);
+/// The same on CUDA.
+[[nodiscard]] Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out);
 
 }  // namespace mollify

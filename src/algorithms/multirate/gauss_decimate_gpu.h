@@ -29,6 +29,9 @@ struct DecimateStep {
 /// By what pixels are expanded. Where an output is the mean of two pixels, that is the mean of two splines, a pixel apart.
 [[nodiscard]] AxisPlan expanding(const AxisPlan& axis);
 
+/// The coarse samples that `length` pixels from `first` on are expanded from.
+[[nodiscard]] CoarseRange expanded_from(const AxisPlan& axis, std::int64_t first, std::int64_t length);
+
 /// The spline times `gain`, as long as `support()` coarse samples.
 [[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid);

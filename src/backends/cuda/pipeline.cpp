@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
@@ -138,6 +139,80 @@ Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
           {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination}};
 }
 
+/// Splines of both axes, one after the other.
+std::uint64_t add_splines(Tables& tables, const Pass& pass) {
+  std::vector<double> splines = pass.taps.x.weights;
+  splines.insert(splines.end(), pass.taps.y.weights.begin(), pass.taps.y.weights.end());
+  return static_cast<std::uint64_t>(tables.add<float>(splines));
+}
+
+std::int32_t constant(const Pass& pass, const std::string& name) {
+  return static_cast<std::int32_t>(pass.constants.at(name));
+}
+
+/// Of kernels of gauss_decimate.cu: the type, where they are compiled for it, and the support.
+std::string ending_of_support(const Plan& plan, std::int32_t support_x, std::int32_t support_y) {
+  const int channels = info(plan.src.format).channels;
+  const std::string_view type = channels == 1 || channels == 4 ? ending_of(plan) : "_any";
+  const std::int32_t compiled = type == "_any" ? kMostSupport : compiled_support(std::max(support_x, support_y));
+  return std::string(type) + "_" + std::to_string(compiled);
+}
+
+Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
+  GaussDecimate a{shared_of(plan, pass)};
+  a.splines = add_splines(tables, pass);
+  a.factor_x = constant(pass, "factor_x");
+  a.factor_y = constant(pass, "factor_y");
+  a.support_x = constant(pass, "support_x");
+  a.support_y = constant(pass, "support_y");
+  a.first_x = constant(pass, "first_x") * a.factor_x - constant(pass, "centre_x");
+  a.first_y = constant(pass, "first_y") * a.factor_y - constant(pass, "centre_y");
+  a.step_rows = constant(pass, "step_rows");
+  a.rows = pass.tile.y;
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
+  a.blocks_down = ceil_div(pass.size.y, a.rows);
+  const auto threads = static_cast<std::uint32_t>(pass.group.x);
+  const DecimateShape shape(info(plan.src.format).channels, pass.group.x, a.factor_x, a.support_x);
+  const std::int32_t floats = decimate_floats(shape, a.factor_x * a.support_x, a.factor_y, kMostSupport);
+  return {"gauss_decimate",
+          name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, a.support_y)),
+          {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
+}
+
+/// Coarse samples beyond the edge of the grid are like the nearest.
+Draft gauss_grid(const Plan& plan, const Pass& pass, Tables& tables) {
+  Draft draft = sep_fused(plan, pass, tables);
+  auto& a = std::get<SepFused>(draft.launch.arguments);
+  draft.function = name_of("sep_fused", plan, "_f32");
+  a.source.width = constant(pass, "source_width");
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
+  a.outside.mode_x = a.outside.mode_y = kClamp;
+  return draft;
+}
+
+Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
+  GaussUpsample a{shared_of(plan, pass)};
+  a.splines = add_splines(tables, pass);
+  a.factor_x = constant(pass, "factor_x");
+  a.factor_y = constant(pass, "factor_y");
+  a.support_x = constant(pass, "support_x");
+  a.support_y = constant(pass, "support_y");
+  const PerAxis<AxisPlaces> places = places_of(plan.spec);
+  a.first_x = static_cast<std::int32_t>(places.x.first) + constant(pass, "centre_x") - constant(pass, "first_x") * a.factor_x;
+  a.first_y = static_cast<std::int32_t>(places.y.first) + constant(pass, "centre_y") - constant(pass, "first_y") * a.factor_y;
+  a.step_x = plan.spec.stride.x.step;
+  a.step_y = plan.spec.stride.y.step;
+  a.rows = pass.tile.y;
+  a.blocks_across = ceil_div(ceil_div(a.destination.width * info(plan.dst.format).channels, 4), kUpsampleThreads);
+  a.blocks_down = ceil_div(a.destination.height, a.rows);
+  const std::int32_t floats = floats_of_rows(a.factor_y, kMostSupport);
+  return {"gauss_decimate",
+          name_of("gauss_upsample", plan, ending_of_support(plan, a.support_x, a.support_y)),
+          {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
+}
+
 Draft sep_rows(const Plan& plan, const Pass& pass, Tables& tables) {
   SepPass a{shared_of(plan, pass)};
   const bool wide = pass.constants.at("wide") != 0;
@@ -190,6 +265,9 @@ struct KernelRow {
   Draft (*make)(const Plan&, const Pass&, Tables&);
 };
 constexpr std::array kKernels = {
+    KernelRow{"gauss_decimate", gauss_decimate},
+    KernelRow{"gauss_grid", gauss_grid},
+    KernelRow{"gauss_upsample", gauss_upsample},
     KernelRow{"nxn_direct", nxn_direct},
     KernelRow{"sep_columns", sep_columns},
     KernelRow{"sep_fused", sep_fused},
@@ -203,6 +281,8 @@ Shared& shared_arguments(Arguments& arguments) {
 /// Adds the address of the tables to a place among them.
 void move_tables(Arguments& arguments, CUdeviceptr tables) {
   if (auto* fused = std::get_if<SepFused>(&arguments)) fused->taps += tables;
+  if (auto* decimate = std::get_if<GaussDecimate>(&arguments)) decimate->splines += tables;
+  if (auto* upsample = std::get_if<GaussUpsample>(&arguments)) upsample->splines += tables;
   if (auto* pass = std::get_if<SepPass>(&arguments)) pass->taps += tables;
   if (auto* matrix = std::get_if<NxnDirect>(&arguments)) matrix->weights += tables;
 }

@@ -33,9 +33,13 @@ __device__ inline char* row_of(const Pixels& images, std::int32_t image, std::in
 
 // ---- borders
 
-/// The pixel of [0, length) that stands in for pixel `i`, or -1 for the constant.
-__device__ inline std::int32_t mapped(std::int32_t mode, std::int32_t i, std::int32_t length) {
-  if (i >= 0 && i < length) return i;
+/// Whole periods that lie before `i`, rounded down.
+__device__ inline std::int32_t floor_of(std::int32_t i, std::int32_t period) {
+  return (i >= 0 ? i : i - (period - 1)) / period;
+}
+
+/// The pixel of [0, length) that stands in for pixel `i`, which lies outside, or -1 for the constant.
+__device__ inline std::int32_t mapped_outside(std::int32_t mode, std::int32_t i, std::int32_t length) {
   const auto wrapped = [](std::int64_t value, std::int64_t period) {
     const std::int64_t rest = value % period;
     return rest < 0 ? rest + period : rest;
@@ -59,6 +63,11 @@ __device__ inline std::int32_t mapped(std::int32_t mode, std::int32_t i, std::in
     default:
       return -1;
   }
+}
+
+/// The same for any pixel.
+__device__ inline std::int32_t mapped(std::int32_t mode, std::int32_t i, std::int32_t length) {
+  return i >= 0 && i < length ? i : mapped_outside(mode, i, length);
 }
 
 // ---- colour: the sRGB curve of IEC 61966-2-1, odd about zero
@@ -158,6 +167,16 @@ __device__ inline Four load_aligned(Component component, const char* row, std::i
   }
 }
 
+/// What stands for components i to i + 3 of a row outside a constant border.
+template <int kChannels>
+__device__ inline Four outside_four(const Shared& a, std::int32_t i) {
+  Four v;
+  const std::int32_t first = i - floor_of(i, kChannels) * kChannels;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) v.at[j] = static_cast<float>(a.outside.value[(first + j) % kChannels]);
+  return v;
+}
+
 /// A row of a source. Components count from its first pixel and may lie outside the image.
 struct SourceRow {
   const char* begin;  ///< null: all of it is outside a constant border
@@ -175,7 +194,7 @@ __device__ inline FourOf<T> load_across_edges(const Shared& a, const SourceRow& 
   bool is_outside[4];
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const std::int32_t pixel = (i + j >= 0 ? i + j : i + j - (kChannels - 1)) / kChannels;
+    const std::int32_t pixel = floor_of(i + j, kChannels);
     const std::int32_t inside = row.begin == nullptr ? -1 : mapped(a.outside.mode_x, pixel, a.source.width);
     is_outside[j] = inside < 0;
     v.at[j] = T(0);
@@ -187,7 +206,7 @@ __device__ inline FourOf<T> load_across_edges(const Shared& a, const SourceRow& 
   decode<kChannels>(a.from, v);
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const std::int32_t pixel = (i + j >= 0 ? i + j : i + j - (kChannels - 1)) / kChannels;
+    const std::int32_t pixel = floor_of(i + j, kChannels);
     if (is_outside[j]) v.at[j] = T(a.outside.value[i + j - pixel * kChannels]);
   }
   return v;

@@ -5,9 +5,7 @@
 //
 // Weights have zeros before and after them, so that loops have no exceptions. Zero times a NaN is no zero: where a number is not finite,
 // the weights are taken one by one.
-#include <type_traits>
-
-#include "backends/cuda/kernels/pixels.cuh"
+#include "backends/cuda/kernels/coding.cuh"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 
 namespace mollify::cuda {
@@ -25,61 +23,6 @@ __device__ constexpr int place(int t, int i) {
   if constexpr (kChannels == 4) return 4 * t + (i ^ (t >> 1 & 3));
   if constexpr (kChannels == 2) return 2 * t + (i ^ (t >> 2 & 1));
   return kChannels * t + i;
-}
-
-/// Of images whose components become numbers as they are, and are of one type: the type is known when the kernel is compiled.
-template <int kChannels, Component kComponent>
-struct Plain {
-  static constexpr int channels = kChannels;
-  static constexpr bool has_fractions = kComponent == Component::f16 || kComponent == Component::f32;
-  using Stored = std::conditional_t<kComponent == Component::u8, uchar4, std::conditional_t<kComponent == Component::f32, float4, uint2>>;
-  static __device__ Stored load(const Shared&, const char* row, std::int32_t i) {
-    return reinterpret_cast<const Stored*>(row + std::int64_t{i} * static_cast<std::int64_t>(sizeof(Stored) / 4))[0];
-  }
-  static __device__ Stored load_each(const Shared&, const char* row, int x, int y, int z, int w) {
-    Stored out;
-    const auto set = [&](int i, int from) {
-      using Bits = std::conditional_t<kComponent == Component::u8, unsigned char,
-                                      std::conditional_t<kComponent == Component::f32, float, unsigned short>>;
-      reinterpret_cast<Bits*>(&out)[i] = reinterpret_cast<const Bits*>(row)[from];
-    };
-    set(0, x), set(1, y), set(2, z), set(3, w);
-    return out;
-  }
-  static __device__ Four numbers(const Shared&, const Stored& stored) {
-    return load_aligned(kComponent, reinterpret_cast<const char*>(&stored), 0);
-  }
-  static __device__ void store(const Shared&, char* row, std::int32_t i, float (&v)[4]) { store_aligned(kComponent, row, i, v); }
-};
-
-/// Of all images.
-template <int kChannels>
-struct AnyCoding {
-  static constexpr int channels = kChannels;
-  static constexpr bool has_fractions = true;
-  using Stored = Four;
-  static __device__ Stored load(const Shared& a, const char* row, std::int32_t i) { return load_aligned(a.from.component, row, i); }
-  static __device__ Stored load_each(const Shared& a, const char* row, int x, int y, int z, int w) {
-    const Component component = a.from.component;
-    return {{load_component(component, row, x), load_component(component, row, y), load_component(component, row, z),
-             load_component(component, row, w)}};
-  }
-  static __device__ Four numbers(const Shared& a, const Stored& stored) {
-    Four v = stored;
-#pragma unroll
-    for (float& number : v.at) number *= static_cast<float>(a.from.scale);
-    decode<kChannels>(a.from, v);
-    return v;
-  }
-  static __device__ void store(const Shared& a, char* row, std::int32_t i, float (&v)[4]) {
-    store_sums<kChannels>(a, row, i, v);
-  }
-};
-
-/// At no multiple of four components, or the last of a row: rare, so it is code of its own.
-template <int kChannels>
-__device__ __noinline__ void store_one_by_one(const Shared& a, char* row, std::int32_t component, float (&v)[4]) {
-  store_sums<kChannels>(a, row, component, v);
 }
 
 /// For each component of the columns that a strip reads, which component of a row stands in for it, or -1 for a constant border. It is

@@ -1,13 +1,7 @@
 // How sep_fused.cu lays out shared memory: the planner, the host and the kernel reckon with the same numbers.
 #pragma once
 
-#include <cstdint>
-
-#ifdef __CUDACC__
-#define MOLLIFY_HOST_DEVICE __host__ __device__
-#else
-#define MOLLIFY_HOST_DEVICE
-#endif
+#include "backends/cuda/kernels/fours.h"
 
 namespace mollify::cuda {
 
@@ -18,11 +12,6 @@ inline constexpr int kSepFusedRows = 8;    ///< that are loaded and filtered alo
 /// Columns of a strip: two groups of four rows of them have four components for each thread.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t sep_fused_columns(int channels) {
   return kSepFusedThreads / 2 * 4 / channels / 4 * 4;
-}
-
-/// The fewest pixels that are whole fours of components: loads begin at multiples of so many.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t pixels_of_fours(int channels) {
-  return channels == 4 ? 1 : channels == 2 ? 2 : 4;
 }
 
 struct SepFusedShape {

@@ -1,0 +1,149 @@
+// gauss.decimate on CUDA, three passes: the image becomes a grid of coarse samples, the grid is blurred as sep.fused blurs images, and
+// pixels are expanded from it. Image and result are touched once.
+#include <algorithm>
+#include <array>
+
+#include "algorithms/common/occupancy.h"
+#include "algorithms/multirate/gauss_decimate_gpu.h"
+#include "backends/cuda/kernels/gauss_decimate_shape.h"
+#include "backends/cuda/kernels/sep_fused_shape.h"
+#include "base/places.h"
+#include "model/decimation_costs.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+
+/// Rows of a chunk: all chunks of all images together fill the device `rounds` times, but short ones would do little but begin.
+std::int32_t rows_of_chunk(const Problem& p, std::int64_t across, std::int32_t rows, double at_once, std::int32_t fewest) {
+  const double chunks = processors(p) * at_once / static_cast<double>(across * p.batch);
+  return std::max(even_length(rows, static_cast<std::int32_t>(std::max(chunks, 1.0)), 1), std::min(fewest, rows));
+}
+
+/// Threads of a block that decimates: so many that few of its columns are read by its neighbours as well.
+Result<std::int32_t> decimating_threads(const Problem& p, const AxisPlan& x) {
+  constexpr std::int32_t kMost = cuda::kDecimateThreads;
+  const int channels = info(p.src.format).channels;
+  const std::int64_t shared_with_neighbours = (x.support() - 1) * x.factor;
+  std::int32_t threads = 128;
+  while (threads < kMost && threads * 4 / channels < 8 * shared_with_neighbours) threads *= 2;
+  const cuda::DecimateShape shape(channels, threads, x.factor, static_cast<std::int32_t>(x.support()));
+  if (shape.samples < 1) return refusal("a block of " + std::to_string(threads) + " threads is narrower than one spline");
+  return threads;
+}
+
+/// An image of floats whose rows are whole fours.
+ImageDesc grid_of(const Problem& p, const PerAxis<CoarseRange>& grid) {
+  const PerAxis<std::int32_t> size = size_of(grid);
+  return {cuda::whole_fours(size.x), size.y, *find_format(ComponentClass::floating, 32, info(p.src.format).channels)};
+}
+
+Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
+  const Result<std::int32_t> threads = decimating_threads(p, x);
+  if (!threads) return threads.error();
+  const int channels = info(p.src.format).channels;
+  const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
+  const cuda::DecimateShape shape(channels, *threads, x.factor, support_x);
+  const std::int64_t floats = cuda::decimate_floats(shape, support_x * x.factor, y.factor, cuda::kMostSupport);
+  if (Status s = check_shared(p, 4 * floats); !s) return s.error();
+  const PerAxis<std::int32_t> size = size_of(grid);
+  const std::int64_t across = (size.x + shape.samples - 1) / shape.samples;
+  const double at_once = cuda::kDecimateThreadsAtOnce / static_cast<double>(*threads);
+  const std::int32_t rows = rows_of_chunk(p, across, size.y, at_once, 2 * support_y);
+  Pass pass = make_pass("gauss_decimate", size, {shape.samples, rows}, {*threads, 1}, Storage::buffer);
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
+  pass.constants["step_rows"] = rows_ahead(cuda::kDecimateRows, y.factor);
+  set_axes(pass, grid, x, y);
+
+  const double area = static_cast<double>(x.factor) * y.factor;
+  const double reads = (rows + support_y - 1.0) / rows * shape.columns / (static_cast<double>(shape.samples) * x.factor);
+  const double pixels = static_cast<double>(size.x) * size.y;
+  out.seconds += seconds(p.device, p.src.format,
+                         {.pixels = pixels,
+                          .loads = reads * area,
+                          .shared_loads = static_cast<double>(x.spline.size()),
+                          .operations = reads * area * (support_y + 2.0) * channels / 4.0,
+                          .barriers = 1.0 * *threads / shape.samples,
+                          .bytes = static_cast<double>(source_bytes(p)) + pixels * 4.0 * channels});
+  return pass;
+}
+
+/// Coarse samples beyond the edge of the grid are like the nearest.
+Result<Pass> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& from,
+                      const PerAxis<CoarseRange>& to, Proposal& out) {
+  const int channels = info(p.src.format).channels;
+  const auto nx = static_cast<std::int32_t>(x.coarse.weights.size()), ny = static_cast<std::int32_t>(y.coarse.weights.size());
+  const std::int32_t columns = cuda::sep_fused_columns(channels);
+  if (Status s = check_shared(p, cuda::SepFusedShape(channels, columns, nx, ny, 3).shared_bytes()); !s) return s.error();
+  const PerAxis<std::int32_t> size = size_of(to);
+  const std::int64_t across = (size.x + columns - 1) / columns;
+  const std::int32_t rows = even_length(
+      size.y,
+      std::max<std::int32_t>(1, static_cast<std::int32_t>(processors(p) * cuda::kSepFusedAtOnce / static_cast<double>(across * p.batch))),
+      cuda::kSepFusedRows);
+  Pass pass = make_pass("gauss_grid", size, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
+  pass.taps = {x.coarse, y.coarse};
+  pass.origin = {static_cast<std::int32_t>(to.x.first - from.x.first), static_cast<std::int32_t>(to.y.first - from.y.first)};
+  pass.constants["source_width"] = from.x.size;
+  const double pixels = static_cast<double>(size.x) * size.y;
+  const double reads = (rows + ny - 1.0) / rows * (columns + nx - 1.0) / columns;
+  out.seconds += seconds(p.device, grid_of(p, to).format,
+                         {.pixels = pixels,
+                          .loads = reads,
+                          .shared_loads = reads * (nx + ny) / 4.0,
+                          .operations = reads * (nx + ny),
+                          .barriers = reads / cuda::kSepFusedRows,
+                          .bytes = pixels * 8.0 * channels});
+  return pass;
+}
+
+Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
+  const int channels = info(p.dst.format).channels;
+  const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
+  const std::int32_t rows =
+      rows_of_chunk(p, across, p.dst.height, cuda::kUpsampleAtOnce, static_cast<std::int32_t>(2 * y.support() * y.factor));
+  Pass pass = make_pass("gauss_upsample", {p.dst.width, p.dst.height}, {4 * cuda::kUpsampleThreads / channels, rows},
+                        {cuda::kUpsampleThreads, 1}, Storage::buffer);
+  pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
+  set_axes(pass, grid, x, y);
+  const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
+  const auto support_y = static_cast<double>(y.support());
+  out.seconds +=
+      seconds(p.device, p.dst.format,
+              {.pixels = pixels,
+               .loads = static_cast<double>(x.support()) / y.factor,
+               .operations = (support_y + 2.0 + static_cast<double>(x.support()) * (1.0 + support_y / rows) / y.factor) * channels / 4.0,
+               .bytes = static_cast<double>(p.dst.payload_bytes())});
+  return pass;
+}
+
+}  // namespace
+
+Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
+  const AxisPlan expanded_x = expanding(x), expanded_y = expanding(y);
+  if (std::max(expanded_x.support(), expanded_y.support()) > cuda::kMostSupport) {
+    return refusal("between pixels a pixel is made of one coarse sample more, so " + std::to_string(cuda::kMostSupport - 1) +
+                   " are the most");
+  }
+  const Rect r = region(p);
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  const PerAxis<CoarseRange> grid{coarse_range(x, mode.x, p.src.width, r.x, r.width), coarse_range(y, mode.y, p.src.height, r.y, r.height)};
+  const PerAxis<CoarseRange> blurred{expanded_from(expanded_x, r.x, r.width), expanded_from(expanded_y, r.y, r.height)};
+  out.seconds = 0.0;
+  Result<Pass> decimate = decimating(p, x, y, grid, out);
+  if (!decimate) return decimate.error();
+  Result<Pass> blur = blurring(p, x, y, grid, blurred, out);
+  if (!blur) return blur.error();
+  Pass expand = expanding_from(p, expanded_x, expanded_y, blurred, out);
+  decimate->destination = blur->source = intermediate(0);
+  blur->destination = expand.source = intermediate(1);
+  expand.origin = {r.x, r.y};
+  out.intermediates = {grid_of(p, grid), grid_of(p, blurred)};
+  out.halo = {x.halo(), y.halo()};
+  out.moved_bytes = moved_bytes(p, out.intermediates);
+  out.passes = {std::move(*decimate), std::move(*blur), std::move(expand)};
+  return out;
+}
+
+}  // namespace mollify

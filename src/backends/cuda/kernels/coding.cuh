@@ -1,0 +1,74 @@
+// How four components of a row are loaded, become numbers, and are stored: of one type that is known when the kernel is compiled, or any.
+#pragma once
+
+#include <type_traits>
+
+#include "backends/cuda/kernels/pixels.cuh"
+
+namespace mollify::cuda {
+
+/// Of images whose components become numbers as they are, and are of one type: the type is known when the kernel is compiled.
+template <int kChannels, Component kComponent>
+struct Plain {
+  static constexpr int channels = kChannels;
+  static constexpr bool has_fractions = kComponent == Component::f16 || kComponent == Component::f32;
+  using Stored = std::conditional_t<kComponent == Component::u8, unsigned, std::conditional_t<kComponent == Component::f32, float4, uint2>>;
+  static __device__ Stored load(const Shared&, const char* row, std::int32_t i) {
+    return reinterpret_cast<const Stored*>(row + std::int64_t{i} * static_cast<std::int64_t>(sizeof(Stored) / 4))[0];
+  }
+  static __device__ Stored load_each(const Shared&, const char* row, int x, int y, int z, int w) {
+    if constexpr (kComponent == Component::u8) {
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(row);
+      return bytes[x] | bytes[y] << 8 | bytes[z] << 16 | unsigned{bytes[w]} << 24;
+    } else if constexpr (kComponent == Component::f32) {
+      const auto* const floats = reinterpret_cast<const float*>(row);
+      return make_float4(floats[x], floats[y], floats[z], floats[w]);
+    } else {
+      const auto* const halves = reinterpret_cast<const unsigned short*>(row);
+      return make_uint2(halves[x] | unsigned{halves[y]} << 16, halves[z] | unsigned{halves[w]} << 16);
+    }
+  }
+  static __device__ Four numbers(const Shared&, const Stored& stored) {
+    if constexpr (kComponent == Component::u8) {
+      // A byte below the bits of 2^23 is 2^23 more than itself: moving it there takes less time than a conversion.
+      constexpr unsigned kShifted = 0x4B000000U;
+      const auto number = [&](unsigned byte) { return __uint_as_float(__byte_perm(stored, kShifted, 0x7440U | byte)) - 8388608.0F; };
+      return {{number(0), number(1), number(2), number(3)}};
+    } else {
+      return load_aligned(kComponent, reinterpret_cast<const char*>(&stored), 0);
+    }
+  }
+  static __device__ void store(const Shared&, char* row, std::int32_t i, float (&v)[4]) { store_aligned(kComponent, row, i, v); }
+};
+
+/// Of all images.
+template <int kChannels>
+struct AnyCoding {
+  static constexpr int channels = kChannels;
+  static constexpr bool has_fractions = true;
+  using Stored = Four;
+  static __device__ Stored load(const Shared& a, const char* row, std::int32_t i) { return load_aligned(a.from.component, row, i); }
+  static __device__ Stored load_each(const Shared& a, const char* row, int x, int y, int z, int w) {
+    const Component component = a.from.component;
+    return {{load_component(component, row, x), load_component(component, row, y), load_component(component, row, z),
+             load_component(component, row, w)}};
+  }
+  static __device__ Four numbers(const Shared& a, const Stored& stored) {
+    Four v = stored;
+#pragma unroll
+    for (float& number : v.at) number *= static_cast<float>(a.from.scale);
+    decode<kChannels>(a.from, v);
+    return v;
+  }
+  static __device__ void store(const Shared& a, char* row, std::int32_t i, float (&v)[4]) {
+    store_sums<kChannels>(a, row, i, v);
+  }
+};
+
+/// At no multiple of four components, or the last of a row: rare, so it is code of its own.
+template <int kChannels>
+__device__ __noinline__ void store_one_by_one(const Shared& a, char* row, std::int32_t component, float (&v)[4]) {
+  store_sums<kChannels>(a, row, component, v);
+}
+
+}  // namespace mollify::cuda

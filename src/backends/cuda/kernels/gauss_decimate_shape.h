@@ -1,0 +1,45 @@
+// How gauss_decimate.cu divides its work and lays out shared memory: the planner, the host and the kernels reckon with the same numbers.
+#pragma once
+
+#include "backends/cuda/kernels/fours.h"
+
+namespace mollify::cuda {
+
+inline constexpr int kDecimateRows = 8;              ///< that a thread loads before it sums them up, at most
+inline constexpr int kDecimateThreads = 512;         ///< of a block that decimates, at most
+inline constexpr int kDecimateThreadsAtOnce = 1024;  ///< of a multiprocessor
+inline constexpr int kUpsampleAtOnce = 8;            ///< blocks of a multiprocessor
+inline constexpr int kUpsampleThreads = 128;         ///< of a block; each makes four components of a row
+inline constexpr int kMostSupport = 8;               ///< coarse samples on an axis that a pixel belongs to
+
+/// Kernels are compiled for few supports: the least of them that is enough.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t compiled_support(std::int32_t support) {
+  return support <= 4 ? 4 : support <= 6 ? 6 : kMostSupport;
+}
+
+/// Floats of the weights along y in shared memory: for each row of a coarse sample those of as many as kernels are compiled for.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t floats_of_rows(std::int32_t factor, std::int32_t compiled) {
+  return factor * whole_fours(compiled);
+}
+
+/// What a block of threads reads and makes of a row when it decimates.
+struct DecimateShape {
+  std::int32_t columns;     ///< that it reads
+  std::int32_t samples;     ///< coarse samples that it makes; none where a spline is wider than the columns
+  std::int32_t pitch;       ///< pixels in shared memory from a coarse sample's first to the next one's: odd, so that no bank is met twice
+  std::int32_t row_floats;  ///< of its columns in shared memory
+
+  MOLLIFY_HOST_DEVICE constexpr DecimateShape(int channels, std::int32_t threads, std::int32_t factor, std::int32_t support)
+      : columns(threads * 4 / channels),
+        samples((columns - (pixels_of_fours(channels) - 1) - (support - 1) * factor) / factor),
+        pitch(factor | 1),
+        row_floats(whole_fours((columns / factor + 1) * pitch * channels)) {}
+};
+
+/// Floats in shared memory of a block that decimates: weights of both axes, and two rows, of which one is filled while the other is read.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t decimate_floats(const DecimateShape& shape, std::int32_t taps_x,
+                                                                         std::int32_t factor_y, std::int32_t compiled) {
+  return whole_fours(taps_x) + floats_of_rows(factor_y, compiled) + 2 * shape.row_floats;
+}
+
+}  // namespace mollify::cuda
