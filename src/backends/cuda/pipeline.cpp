@@ -150,12 +150,14 @@ std::int32_t constant(const Pass& pass, const std::string& name) {
   return static_cast<std::int32_t>(pass.constants.at(name));
 }
 
-/// Of kernels of gauss_decimate.cu: the type, where they are compiled for it, and the support.
-std::string ending_of_support(const Plan& plan, std::int32_t support_x, std::int32_t support_y) {
+/// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any. `along_x`: coarse
+/// samples side by side that a thread reads, which may be one more.
+std::string ending_of_support(const Plan& plan, std::int32_t along_y, std::int32_t along_x) {
   const int channels = info(plan.src.format).channels;
-  const std::string_view type = channels == 1 || channels == 4 ? ending_of(plan) : "_any";
-  const std::int32_t compiled = type == "_any" ? kMostSupport : compiled_support(std::max(support_x, support_y));
-  return std::string(type) + "_" + std::to_string(compiled);
+  const std::string_view type = ending_of(plan);
+  const bool is_compiled = (channels == 1 || channels == 4) && type != "_any" && along_y >= kLeastCompiledSupport &&
+                           along_y <= kMostCompiledSupport && along_x <= along_y + 1;
+  return is_compiled ? std::string(type) + "_" + std::to_string(along_y) : "_any_" + std::to_string(kMostSupport);
 }
 
 Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -174,9 +176,9 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
   a.blocks_down = ceil_div(pass.size.y, a.rows);
   const auto threads = static_cast<std::uint32_t>(pass.group.x);
   const DecimateShape shape(info(plan.src.format).channels, pass.group.x, a.factor_x, a.support_x);
-  const std::int32_t floats = decimate_floats(shape, a.factor_x * a.support_x, a.factor_y, kMostSupport);
+  const std::int32_t floats = decimate_floats(shape, pass.group.x, a.factor_x * a.support_x, a.factor_y, kMostSupport);
   return {"gauss_decimate",
-          name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, a.support_y)),
+          name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, 0)),
           {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
 }
 
@@ -209,7 +211,7 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
   a.blocks_down = ceil_div(a.destination.height, a.rows);
   const std::int32_t floats = floats_of_rows(a.factor_y, kMostSupport);
   return {"gauss_decimate",
-          name_of("gauss_upsample", plan, ending_of_support(plan, a.support_x, a.support_y)),
+          name_of("gauss_upsample", plan, ending_of_support(plan, a.support_y, a.support_x)),
           {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
 }
 

@@ -38,7 +38,16 @@ struct Plain {
       return load_aligned(kComponent, reinterpret_cast<const char*>(&stored), 0);
     }
   }
-  static __device__ void store(const Shared&, char* row, std::int32_t i, float (&v)[4]) { store_aligned(kComponent, row, i, v); }
+  static __device__ void store(const Shared&, char* row, std::int32_t i, float (&v)[4]) {
+    if constexpr (kComponent == Component::u8) {
+      // 2^23 has no bits for fractions: adding it rounds to the nearest whole number, which then lies in the lowest byte.
+      const auto rounded = [](float number) { return __float_as_uint(fminf(fmaxf(number, 0.0F), 255.0F) + 8388608.0F); };
+      const unsigned low = __byte_perm(rounded(v[0]), rounded(v[1]), 0x0040), high = __byte_perm(rounded(v[2]), rounded(v[3]), 0x0040);
+      *reinterpret_cast<unsigned*>(row + i) = __byte_perm(low, high, 0x5410);
+    } else {
+      store_aligned(kComponent, row, i, v);
+    }
+  }
 };
 
 /// Of all images.
@@ -65,10 +74,11 @@ struct AnyCoding {
   }
 };
 
-/// At no multiple of four components, or the last of a row: rare, so it is code of its own.
+/// At no multiple of four components, or the last of a row: rare, so it is code of its own. Numbers go by value: by reference they would
+/// have to lie in memory all along.
 template <int kChannels>
-__device__ __noinline__ void store_one_by_one(const Shared& a, char* row, std::int32_t component, float (&v)[4]) {
-  store_sums<kChannels>(a, row, component, v);
+__device__ __noinline__ void store_one_by_one(const Shared& a, char* row, std::int32_t component, Four v) {
+  store_sums<kChannels>(a, row, component, v.at);
 }
 
 }  // namespace mollify::cuda

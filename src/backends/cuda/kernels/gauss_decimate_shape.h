@@ -12,10 +12,9 @@ inline constexpr int kUpsampleAtOnce = 8;            ///< blocks of a multiproce
 inline constexpr int kUpsampleThreads = 128;         ///< of a block; each makes four components of a row
 inline constexpr int kMostSupport = 8;               ///< coarse samples on an axis that a pixel belongs to
 
-/// Kernels are compiled for few supports: the least of them that is enough.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t compiled_support(std::int32_t support) {
-  return support <= 4 ? 4 : support <= 6 ? 6 : kMostSupport;
-}
+/// Kernels of common formats are compiled for these; any other takes one for up to kMostSupport.
+inline constexpr int kLeastCompiledSupport = 3;
+inline constexpr int kMostCompiledSupport = 6;
 
 /// Floats of the weights along y in shared memory: for each row of a coarse sample those of as many as kernels are compiled for.
 [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t floats_of_rows(std::int32_t factor, std::int32_t compiled) {
@@ -36,10 +35,11 @@ struct DecimateShape {
         row_floats(whole_fours((columns / factor + 1) * pitch * channels)) {}
 };
 
-/// Floats in shared memory of a block that decimates: weights of both axes, and two rows, of which one is filled while the other is read.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t decimate_floats(const DecimateShape& shape, std::int32_t taps_x,
+/// Floats in shared memory of a block that decimates: weights of both axes, four columns of each thread, and two rows,
+/// of which one is filled while the other is read.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t decimate_floats(const DecimateShape& shape, std::int32_t threads, std::int32_t taps_x,
                                                                          std::int32_t factor_y, std::int32_t compiled) {
-  return whole_fours(taps_x) + floats_of_rows(factor_y, compiled) + 2 * shape.row_floats;
+  return whole_fours(taps_x) + floats_of_rows(factor_y, compiled) + 4 * threads + 2 * shape.row_floats;
 }
 
 }  // namespace mollify::cuda

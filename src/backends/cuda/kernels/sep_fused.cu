@@ -288,7 +288,7 @@ __device__ void sep_fused(const SepFused& a) {
           if (is_whole) {
             Pixels::store(a, row, component, sum[p]);
           } else {
-            store_one_by_one<kChannels>(a, row, component, sum[p]);
+            store_one_by_one<kChannels>(a, row, component, {{sum[p][0], sum[p][1], sum[p][2], sum[p][3]}});
           }
         }
         row += a.destination.row_bytes;
