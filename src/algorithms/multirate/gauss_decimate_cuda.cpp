@@ -45,7 +45,7 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const int channels = info(p.src.format).channels;
   const auto support_x = static_cast<std::int32_t>(x.support()), support_y = static_cast<std::int32_t>(y.support());
   const cuda::DecimateShape shape(channels, *threads, x.factor, support_x);
-  const std::int64_t floats = cuda::decimate_floats(shape, *threads, support_x * x.factor, y.factor, cuda::kMostSupport);
+  const std::int64_t floats = cuda::decimate_floats(shape, *threads, x.factor, support_x, y.factor, cuda::kMostSupport);
   if (Status s = check_shared(p, 4 * floats); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(grid);
   const std::int64_t across = (size.x + shape.samples - 1) / shape.samples;

@@ -7,6 +7,7 @@
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
+#include "backends/cuda/kernels/sep_registers_shape.h"
 #include "base/gpu_images.h"
 #include "base/outside_pixel.h"
 #include "base/places.h"
@@ -139,6 +140,16 @@ Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
           {nullptr, a, kSepFusedThreads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination}};
 }
 
+Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
+  Draft draft = sep_fused(plan, pass, tables);
+  const auto& a = std::get<SepFused>(draft.launch.arguments);
+  draft.module = "sep_registers";
+  draft.function = name_of("sep_registers", plan, std::string(ending_of(plan)) + "_" + std::to_string(a.taps_x));
+  draft.launch.threads = static_cast<std::uint32_t>(pass.group.x);
+  draft.launch.shared_bytes = static_cast<std::uint32_t>((pass.tile.x + a.taps_x - 1) * sizeof(std::int32_t));
+  return draft;
+}
+
 /// Splines of both axes, one after the other.
 std::uint64_t add_splines(Tables& tables, const Pass& pass) {
   std::vector<double> splines = pass.taps.x.weights;
@@ -176,7 +187,7 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
   a.blocks_down = ceil_div(pass.size.y, a.rows);
   const auto threads = static_cast<std::uint32_t>(pass.group.x);
   const DecimateShape shape(info(plan.src.format).channels, pass.group.x, a.factor_x, a.support_x);
-  const std::int32_t floats = decimate_floats(shape, pass.group.x, a.factor_x * a.support_x, a.factor_y, kMostSupport);
+  const std::int32_t floats = decimate_floats(shape, pass.group.x, a.factor_x, a.support_x, a.factor_y, kMostSupport);
   return {"gauss_decimate",
           name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, 0)),
           {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
@@ -209,7 +220,7 @@ Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
   a.rows = pass.tile.y;
   a.blocks_across = ceil_div(ceil_div(a.destination.width * info(plan.dst.format).channels, 4), kUpsampleThreads);
   a.blocks_down = ceil_div(a.destination.height, a.rows);
-  const std::int32_t floats = floats_of_rows(a.factor_y, kMostSupport);
+  const std::int32_t floats = floats_of_weights(a.factor_y, kMostSupport);
   return {"gauss_decimate",
           name_of("gauss_upsample", plan, ending_of_support(plan, a.support_y, a.support_x)),
           {nullptr, a, kUpsampleThreads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
@@ -267,13 +278,9 @@ struct KernelRow {
   Draft (*make)(const Plan&, const Pass&, Tables&);
 };
 constexpr std::array kKernels = {
-    KernelRow{"gauss_decimate", gauss_decimate},
-    KernelRow{"gauss_grid", gauss_grid},
-    KernelRow{"gauss_upsample", gauss_upsample},
-    KernelRow{"nxn_direct", nxn_direct},
-    KernelRow{"sep_columns", sep_columns},
-    KernelRow{"sep_fused", sep_fused},
-    KernelRow{"sep_rows", sep_rows},
+    KernelRow{"gauss_decimate", gauss_decimate}, KernelRow{"gauss_grid", gauss_grid},   KernelRow{"gauss_upsample", gauss_upsample},
+    KernelRow{"nxn_direct", nxn_direct},         KernelRow{"sep_columns", sep_columns}, KernelRow{"sep_fused", sep_fused},
+    KernelRow{"sep_registers", sep_registers},   KernelRow{"sep_rows", sep_rows},
 };
 
 Shared& shared_arguments(Arguments& arguments) {

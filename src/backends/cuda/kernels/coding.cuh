@@ -11,6 +11,7 @@ namespace mollify::cuda {
 template <int kChannels, Component kComponent>
 struct Plain {
   static constexpr int channels = kChannels;
+  static constexpr Component component = kComponent;
   static constexpr bool has_fractions = kComponent == Component::f16 || kComponent == Component::f32;
   using Stored = std::conditional_t<kComponent == Component::u8, unsigned, std::conditional_t<kComponent == Component::f32, float4, uint2>>;
   static __device__ Stored load(const Shared&, const char* row, std::int32_t i) {

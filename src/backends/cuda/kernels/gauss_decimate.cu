@@ -31,31 +31,48 @@ __device__ void load_row_weights(const float* weights, std::int32_t row, float (
 
 // ---- decimation
 
-/// What a block of threads has in shared memory.
-struct DecimateMemory {
-  float* spline_x;
-  float* weights_y;
-  int4* columns;  ///< of each thread: which component of a row stands in for each of its four, -1 for a constant border
-  float* rows[2];
-};
-
-/// Sums of finished columns along x: coarse samples of one row.
-template <int kChannels>
-__device__ void sum_across(const GaussDecimate& a, const DecimateShape& shape, const float* spline, const float* columns,
+/// Sums of finished columns along x: coarse samples of one row. `weights` are those of the places in a coarse sample.
+template <int kChannels, int kSupportX>
+__device__ void sum_across(const GaussDecimate& a, const DecimateShape& shape, const float* weights, const float* columns,
                            std::int32_t samples, float* out) {
+  const int next = shape.pitch * kChannels;  // from a coarse sample's first pixel to the next one's
   for (int m = threadIdx.x; m < samples * kChannels; m += blockDim.x) {
-    const float* first = columns + m / kChannels * shape.pitch * kChannels + m % kChannels;
+    const float* at = columns + m / kChannels * next + m % kChannels;
     float sum = 0.0F;
+#pragma unroll 2
     for (std::int32_t i = 0; i < a.factor_x; ++i) {
+      float w[whole_fours(kSupportX)];
+      load_row_weights<kSupportX>(weights, i, w);
       float part = 0.0F;
 #pragma unroll
-      for (std::int32_t j = 0; j < kMostSupport; ++j) {
-        if (j < a.support_x) part = fmaf(spline[i + a.factor_x * j], first[j * shape.pitch * kChannels], part);
-      }
+      for (int j = 0; j < kSupportX; ++j) part = fmaf(w[j], at[j * next], part);
       sum += part;
-      first += kChannels;
+      at += kChannels;
     }
     out[m] = sum;
+  }
+}
+
+/// Calls body(integral_constant) with a support.
+template <class Body>
+__device__ void with_support(std::int32_t support, const Body& body) {
+  switch (support) {
+    case 3:
+      return body(std::integral_constant<int, 3>{});
+    case 4:
+      return body(std::integral_constant<int, 4>{});
+    case 5:
+      return body(std::integral_constant<int, 5>{});
+    case 6:
+      return body(std::integral_constant<int, 6>{});
+    case 7:
+      return body(std::integral_constant<int, 7>{});
+    case 8:
+      return body(std::integral_constant<int, 8>{});
+    case 2:
+      return body(std::integral_constant<int, 2>{});
+    default:
+      return body(std::integral_constant<int, 1>{});
   }
 }
 
@@ -80,16 +97,15 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
   const std::int32_t support_y = kExact ? kSupport : a.support_y;
   extern __shared__ float4 memory[];
   const DecimateShape shape(kChannels, static_cast<std::int32_t>(blockDim.x), a.factor_x, a.support_x);
-  const std::int32_t taps_x = a.factor_x * a.support_x;
-  DecimateMemory shared;
-  shared.spline_x = reinterpret_cast<float*>(memory);
-  shared.weights_y = shared.spline_x + whole_fours(taps_x);
-  shared.columns = reinterpret_cast<int4*>(shared.weights_y + floats_of_rows(a.factor_y, kSupport));
-  shared.rows[0] = reinterpret_cast<float*>(shared.columns + blockDim.x);
-  shared.rows[1] = shared.rows[0] + shape.row_floats;
+  auto* const weights_x = reinterpret_cast<float*>(memory);
+  float* const weights_y = weights_x + floats_of_weights(a.factor_x, a.support_x);
+  // Of each thread: which component of a row stands in for each of its four, -1 for a constant border.
+  int4* const mapped_fours = reinterpret_cast<int4*>(weights_y + floats_of_weights(a.factor_y, kSupport));
+  float* const finished = reinterpret_cast<float*>(mapped_fours + blockDim.x);  // two rows
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
-  for (int i = threadIdx.x; i < taps_x; i += blockDim.x) shared.spline_x[i] = splines[i];
-  put_row_weights<kSupport>(splines + taps_x, a.factor_y, support_y, true, shared.weights_y);
+  with_support(a.support_x,
+               [&](auto support) { put_row_weights<decltype(support)::value>(splines, a.factor_x, a.support_x, false, weights_x); });
+  put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, true, weights_y);
 
   const BlockPlace block = block_place(a);
   const std::int32_t left = block.across * shape.samples;  // of the coarse samples that the block makes
@@ -100,7 +116,7 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
   constexpr int kPixels = pixels_of_fours(kChannels);
   const std::int32_t shift = wanted - floor_of(wanted, kPixels) * kPixels;
   const std::int32_t component = (wanted - shift) * kChannels + 4 * static_cast<std::int32_t>(threadIdx.x);
-  shared.columns[threadIdx.x] = mapped_columns<kChannels>(a, component);
+  mapped_fours[threadIdx.x] = mapped_columns<kChannels>(a, component);
   __syncthreads();
 
   // All threads of a warp go the same way: were it left to each, loads of one way would wait for those of the other.
@@ -110,7 +126,8 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
   const std::int32_t first_row = a.first_y + top * a.factor_y;
   // Each lane of a warp finds one of the rows of a step: how far it lies from the first, or -1 for a constant border.
   const auto find = [&](std::int32_t row) {
-    const std::int32_t at = mapped(a.outside.mode_y, first_row + row + static_cast<std::int32_t>(threadIdx.x % kDecimateRows), a.source.height);
+    const std::int32_t at =
+        mapped(a.outside.mode_y, first_row + row + static_cast<std::int32_t>(threadIdx.x % kDecimateRows), a.source.height);
     return at < 0 ? static_cast<std::int64_t>(-1) : at * a.source.row_bytes;
   };
   typename Pixels::Stored stored[kDecimateRows] = {};
@@ -124,7 +141,7 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
     if (is_inside) {
       stored[i] = Pixels::load(a, image + distance, component);
     } else {
-      const int4 at = shared.columns[threadIdx.x];
+      const int4 at = mapped_fours[threadIdx.x];
       stored[i] = Pixels::load_each(a, image + distance, max(at.x, 0), max(at.y, 0), max(at.z, 0), max(at.w, 0));
     }
   };
@@ -132,7 +149,7 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
     Four v = Pixels::numbers(a, stored[i]);
     if (has_constant) {
       const Four constant = outside_four<kChannels>(a, component);
-      const int4 at = shared.columns[threadIdx.x];
+      const int4 at = mapped_fours[threadIdx.x];
       const bool is_row_outside = (outside >> i & 1U) != 0;
       const bool is_outside[4] = {at.x < 0 || is_row_outside, at.y < 0 || is_row_outside, at.z < 0 || is_row_outside,
                                   at.w < 0 || is_row_outside};
@@ -162,7 +179,7 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
       const Four v = numbers(i);
       if (has_next) fetch(i, found);
       float weights[whole_fours(kSupport)];
-      load_row_weights<kSupport>(shared.weights_y, phase + i, weights);
+      load_row_weights<kSupport>(weights_y, phase + i, weights);
 #pragma unroll
       for (int j = 0; j < kSupport; ++j) {
         if (j >= support_y) break;
@@ -186,7 +203,7 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
     // The first sums are complete, and right once they have seen all rows of their spline. The barrier also tells that all threads are
     // done with the row before the last.
     if (y >= top) {
-      float* const columns = shared.rows[filled];
+      float* const columns = finished + filled * shape.row_floats;
       const auto place = [&](int i) {
         const int pixel = (4 * static_cast<int>(threadIdx.x) + i) / kChannels - shift;
         const int channel = (4 * static_cast<int>(threadIdx.x) + i) % kChannels;
@@ -203,7 +220,8 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
       }
       __syncthreads();
       float* const out = reinterpret_cast<float*>(row_of(a.destination, block.image, y)) + std::int64_t{left} * kChannels;
-      sum_across<kChannels>(a, shape, shared.spline_x, columns, samples, out);
+      with_support(a.support_x,
+                   [&](auto support) { sum_across<kChannels, decltype(support)::value>(a, shape, weights_x, columns, samples, out); });
       filled ^= 1;
     }
     ++y;
@@ -224,7 +242,7 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   const std::int32_t support_y = kExact ? kSupport : a.support_y;
   constexpr int kChannels = Pixels::channels;
   constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // see ending_of_support()
-  constexpr int kPixels = pixels_of_fours(kChannels);  // that four components are of, at most
+  constexpr int kPixels = pixels_of_fours(kChannels);              // that four components are of, at most
   extern __shared__ float4 memory[];
   auto* const weights_y = reinterpret_cast<float*>(memory);
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
@@ -283,21 +301,12 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   const bool is_whole = a.destination.is_aligned && component + 4 <= components;
   float rows[kSupport][4] = {};  // rows[j]: the row of coarse samples j before the newest
   std::int32_t place = a.first_y + y0 * a.step_y;
-  std::int32_t coarse = place / a.factor_y - support_y;  // the newest row
+  std::int32_t coarse = place / a.factor_y - support_y;    // the newest row
   std::int32_t phase = place - (coarse + 1) * a.factor_y;  // how far the place lies behind the first pixel of the row after it
   char* out = row_of(a.destination, block.image, y0);
-  for (std::int32_t y = y0; y < y1; ++y) {
-    while (phase >= 0) {
-#pragma unroll
-      for (int j = kSupport - 1; j > 0; --j) {
-#pragma unroll
-        for (int c = 0; c < 4; ++c) rows[j][c] = rows[j - 1][c];
-      }
-      expanded(++coarse, rows[0]);
-      phase -= a.factor_y;
-    }
+  const auto make = [&](std::int32_t row_phase) {
     float weights[whole_fours(kSupport)];
-    load_row_weights<kSupport>(weights_y, phase + a.factor_y, weights);
+    load_row_weights<kSupport>(weights_y, row_phase, weights);
     float v[4] = {};
 #pragma unroll
     for (int j = 0; j < kSupport; ++j) {
@@ -311,20 +320,39 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
       store_one_by_one<kChannels>(a, out, component, {{v[0], v[1], v[2], v[3]}});
     }
     out += a.destination.row_bytes;
-    phase += a.step_y;
+  };
+  for (std::int32_t left = y1 - y0; left > 0;) {
+    while (phase >= 0) {
+#pragma unroll
+      for (int j = kSupport - 1; j > 0; --j) {
+#pragma unroll
+        for (int c = 0; c < 4; ++c) rows[j][c] = rows[j - 1][c];
+      }
+      expanded(++coarse, rows[0]);
+      phase -= a.factor_y;
+    }
+    // All rows of pixels that are mixed of these.
+    const std::int32_t count = min((a.step_y - 1 - phase) / a.step_y, left);
+    std::int32_t row_phase = phase + a.factor_y;
+#pragma unroll 4
+    for (std::int32_t i = 0; i < count; ++i) {
+      make(row_phase);
+      row_phase += a.step_y;
+    }
+    phase += count * a.step_y;
+    left -= count;
   }
 }
 
 }  // namespace
 
-#define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, by_steps, exact)                                                 \
-  __global__ void __launch_bounds__(kDecimateThreads, by_steps ? 1 : 2)                                                \
-      gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) {                                     \
-    gauss_decimate<pixels, support, by_steps, exact>(a);                                                               \
-  }                                                                                                                    \
-  __global__ void __launch_bounds__(kUpsampleThreads)                                                                  \
-      gauss_upsample_##name##_##support(const __grid_constant__ GaussUpsample a) {                                     \
-    gauss_upsample<pixels, support, exact>(a);                                                                         \
+#define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, by_steps, exact)                                                             \
+  __global__ void __launch_bounds__(kDecimateThreads, by_steps ? 1 : 2)                                                            \
+      gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) {                                                 \
+    gauss_decimate<pixels, support, by_steps, exact>(a);                                                                           \
+  }                                                                                                                                \
+  __global__ void __launch_bounds__(kUpsampleThreads) gauss_upsample_##name##_##support(const __grid_constant__ GaussUpsample a) { \
+    gauss_upsample<pixels, support, exact>(a);                                                                                     \
   }
 #define MOLLIFY_GAUSS_DECIMATE_SUPPORTS(name, pixels, by_steps) \
   MOLLIFY_GAUSS_DECIMATE(name, pixels, 3, by_steps, true)       \

@@ -16,9 +16,9 @@ inline constexpr int kMostSupport = 8;               ///< coarse samples on an a
 inline constexpr int kLeastCompiledSupport = 3;
 inline constexpr int kMostCompiledSupport = 6;
 
-/// Floats of the weights along y in shared memory: for each row of a coarse sample those of as many as kernels are compiled for.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t floats_of_rows(std::int32_t factor, std::int32_t compiled) {
-  return factor * whole_fours(compiled);
+/// Floats of the weights of an axis in shared memory: for each pixel of a coarse sample those of all that it belongs to, in whole fours.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t floats_of_weights(std::int32_t factor, std::int32_t support) {
+  return factor * whole_fours(support);
 }
 
 /// What a block of threads reads and makes of a row when it decimates.
@@ -37,9 +37,10 @@ struct DecimateShape {
 
 /// Floats in shared memory of a block that decimates: weights of both axes, four columns of each thread, and two rows,
 /// of which one is filled while the other is read.
-[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t decimate_floats(const DecimateShape& shape, std::int32_t threads, std::int32_t taps_x,
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t decimate_floats(const DecimateShape& shape, std::int32_t threads,
+                                                                         std::int32_t factor_x, std::int32_t support_x,
                                                                          std::int32_t factor_y, std::int32_t compiled) {
-  return whole_fours(taps_x) + floats_of_rows(factor_y, compiled) + 4 * threads + 2 * shape.row_floats;
+  return floats_of_weights(factor_x, support_x) + floats_of_weights(factor_y, compiled) + 4 * threads + 2 * shape.row_floats;
 }
 
 }  // namespace mollify::cuda

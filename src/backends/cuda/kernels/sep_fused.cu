@@ -241,7 +241,12 @@ __device__ void sep_fused(const SepFused& a) {
   int first_slot = (4 * (1 + v - shape.blocks_y) + shape.ring_rows) % shape.ring_rows;  // of the rows that they are made of
   std::int32_t odd_until = -1;  // rows of the ring before this one may hold numbers that are not finite
   for (std::int32_t s = 0; s < source_rows; s += kRows) {
-    const bool along_x_odd = __syncthreads_or(is_odd);
+    bool along_x_odd = false;
+    if constexpr (Pixels::has_fractions) {
+      along_x_odd = __syncthreads_or(is_odd);
+    } else {
+      __syncthreads();
+    }
     if (along_x_odd) odd_until = s + kRows + shape.ring_rows;
 #pragma unroll
     for (int item = threadIdx.x; item < kRows * kBlocksAcross; item += kSepFusedThreads) {
