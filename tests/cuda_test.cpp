@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/modules.h"
 #include "backends/cuda/pipeline.h"
@@ -45,9 +46,38 @@ TEST(CudaPlan, OnePassWhereSharedMemoryHoldsTheRows) {
   DeviceInfo device = fake_cuda();
   const auto passes = [&](double sigma) { return make_plan(gaussian(sigma), kPhoto, kPhoto, device)->passes.size(); };
   EXPECT_EQ(passes(2.0), 1U);
-  EXPECT_EQ(passes(200.0), 2U);
+  PlanOptions options;
+  options.algorithm = *parse_algorithm("sep.fused");
+  EXPECT_EQ(make_plan(gaussian(200.0), kPhoto, kPhoto, device, options)->passes.size(), 2U);
   device.gpu.shared_bytes = 16 << 10;
   EXPECT_EQ(passes(2.0), 2U);
+}
+
+TEST(CudaPlan, FewTapsStayInRegisters) {
+  const auto kernel = [](PixelFormat format, std::int32_t radius) {
+    BlurSpec spec;
+    spec.kernel = Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}};
+    const ImageDesc desc{4096, 4096, format};
+    return make_plan(spec, desc, desc, fake_cuda())->passes.at(0).kernel;
+  };
+  for (const std::int32_t radius : {1, 2, 3, 4}) EXPECT_EQ(kernel(PixelFormat::rgba8, radius), "sep_registers") << radius;
+  EXPECT_EQ(kernel(PixelFormat::rgba8, 5), "sep_fused");
+  EXPECT_EQ(kernel(PixelFormat::rgba32f, 4), "sep_fused");
+  EXPECT_EQ(kernel(PixelFormat::rgb8, 1), "sep_fused");
+  EXPECT_EQ(kernel(PixelFormat::rgba16, 1), "sep_fused");
+}
+
+TEST(CudaPlan, WideGaussiansAreDecimated) {
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgb16, PixelFormat::rgba32f}) {
+    const ImageDesc desc{4096, 4096, format};
+    for (const double sigma : {20.0, 200.0}) {
+      const Result<Plan> plan = make_plan(gaussian(sigma), desc, desc, fake_cuda());
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_EQ(plan->algorithm.id, "gauss.decimate") << sigma;
+      EXPECT_EQ(plan->passes.size(), 3U);
+      for (const ImageDesc& grid : plan->intermediates) EXPECT_EQ(grid.width % 4, 0);
+    }
+  }
 }
 
 TEST(CudaPlan, StridesTakeTwoPasses) {
@@ -75,12 +105,28 @@ TEST(SepFusedShape, RingHoldsWhatIsRead) {
   }
 }
 
+/// All columns of a block have places in a row of shared memory, and no two the same.
+TEST(DecimateShape, ColumnsHavePlacesOfTheirOwn) {
+  for (int channels = 1; channels <= 4; ++channels) {
+    for (const std::int32_t threads : {128, 512}) {
+      for (std::int32_t factor = 1; factor <= 16; ++factor) {
+        const cuda::DecimateShape shape(channels, threads, factor, 4);
+        const auto place = [&](std::int32_t pixel) { return pixel / factor * shape.pitch + pixel % factor; };
+        for (std::int32_t pixel = 1; pixel < shape.columns; ++pixel) EXPECT_GT(place(pixel), place(pixel - 1));
+        EXPECT_LT(place(shape.columns - 1) * channels + channels - 1, shape.row_floats);
+        // Of the last coarse sample, the last pixel that it is a sum of.
+        EXPECT_LT((shape.samples + 3) * factor - 1 + cuda::pixels_of_fours(channels) - 1, shape.columns);
+      }
+    }
+  }
+}
+
 TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {
   EXPECT_EQ(fake_cuda().kernels, cuda::kernel_ids());
 }
 
 TEST(Cuda, KernelsAreInTheLibrary) {
-  for (const std::string_view id : {"nxn_direct", "sep_fused", "sep_passes"}) {
+  for (const std::string_view id : {"gauss_decimate", "nxn_direct", "sep_fused", "sep_passes", "sep_registers"}) {
     const auto image = std::ranges::find(cuda::module_images(), id, &cuda::ModuleImage::id);
     ASSERT_NE(image, cuda::module_images().end()) << id;
     constexpr std::uint32_t kFatBinary = 0xBA55ED50U;  // that all of them begin with
