@@ -117,22 +117,8 @@ std::vector<TuneTask> tune_tasks(const DeviceInfo& device, PerAxis<std::int32_t>
 }
 
 std::vector<std::string> tune_values(const OptionInfo& option, const TuneTask& task, const DeviceInfo& device) {
-  // Where the pixels lie is the caller's affair, what is computed is the error's, and over how many passes depends on the
-  // size of the image against that of the cache, which rows do not know.
-  constexpr std::array<std::string_view, 9> kNoSpeed = {"storage",  "factor", "support", "levels", "levels_x",
-                                                        "levels_y", "boxes",  "rank",    "passes"};
-  constexpr std::array<std::string_view, 4> kPrecision = {"cache", "intermediate", "accumulator", "sums"};
-  const auto is_one_of = [&](const auto& names) { return std::ranges::find(names, option.name) != names.end(); };
-  if (is_one_of(kNoSpeed) || (task.is_approximate && is_one_of(kPrecision))) return {};
-  if (option.name == "group") {
-    return {"8x8",  "16x8", "8x16", "16x16", "32x8",  "8x32",  "32x16", "16x32", "32x32",
-            "64x4", "4x64", "64x1", "128x2", "2x128", "128x1", "256x1", "256x2", "512x1"};
-  }
-  if (option.name == "segment") return {"64", "128", "256", "512", "1024", "4096"};
-  if (option.name == "chunks") {
-    if (device.backend == Backend::cpu) return {"1", "2", "4", "8", "16", "32", "64"};
-    return {"1", "2", "4", "8", "12", "16", "24", "32", "48", "64", "96", "128", "192", "256", "384"};
-  }
+  if (option.tuned == Tuned::never || (task.is_approximate && option.tuned == Tuned::where_exact)) return {};
+  if (!option.tuned_values.empty()) return {option.tuned_values.begin(), option.tuned_values.end()};
   return cases::listed_values(option, device);
 }
 

@@ -1,6 +1,7 @@
 // The algorithms of the library: their names, what they do, and the options that they understand.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -14,6 +15,13 @@ namespace mollify {
 /// The options of an algorithm: values by name, such as "f64" for "accumulator".
 using Options = std::map<std::string, std::string, std::less<>>;
 
+/// When `mollify tune` tries the values of an option.
+enum class Tuned : std::uint8_t {
+  always,
+  where_exact,  ///< Only where nothing may be approximated: else the error that is allowed decides.
+  never,        ///< The caller, the error or the size of an image decides, not the device.
+};
+
 /// One option that an algorithm understands.
 struct OptionInfo {
   std::string_view name;                     ///< The name, such as "accumulator".
@@ -24,6 +32,10 @@ struct OptionInfo {
   /// Whether the value decides how sums are rounded. A region, or one image of a batch, then takes the value of the whole image or batch,
   /// so that it has the bits of the whole.
   bool changes_bits = false;
+  Tuned tuned = Tuned::always;                       ///< When `mollify tune` tries its values,
+  std::span<const std::string_view> tuned_values{};  ///< which are these, or `values` if there are none.
+  /// The largest number that Vulkan drivers which run on the processor compile quickly, as it unrolls loops; 0 for any.
+  std::int32_t most_in_software = 0;
 };
 
 /// What is known of an algorithm before it plans anything.

@@ -1,5 +1,6 @@
 // The lists of cases that the axes give.
 #include <algorithm>
+#include <charconv>
 #include <string>
 
 #include "cases/axes.h"
@@ -93,14 +94,12 @@ std::vector<AlgorithmChoice> algorithm_choices(const DeviceInfo& device) {
 }  // namespace
 
 std::vector<std::string> listed_values(const OptionInfo& option, const DeviceInfo& device) {
-  const int most_unrolled = option.name == "unroll" ? 8 : 2;
-  constexpr std::array<std::string_view, 7> kUnrolled = {"unroll",       "pixels_per_thread", "samples_per_thread", "read_pixels",
-                                                         "write_pixels", "rows_in_flight",    "step_rows"};
-  const bool unrolls = std::ranges::find(kUnrolled, option.name) != kUnrolled.end();
+  const std::int32_t most = device.gpu.is_software ? option.most_in_software : 0;
   std::vector<std::string> values;
   for (const std::string_view value : option.values) {
-    const bool compiles_slowly = device.gpu.is_software && unrolls && std::stoi(std::string(value)) > most_unrolled;
-    if (!compiles_slowly) values.emplace_back(value);
+    std::int32_t number = 0;
+    std::from_chars(value.data(), value.data() + value.size(), number);
+    if (most == 0 || number <= most) values.emplace_back(value);
   }
   return values;
 }

@@ -17,28 +17,12 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "box_column_sums";
-constexpr std::array<std::string_view, 2> kAccumulators = {"i32", "f64"};
-constexpr std::array<std::string_view, 3> kSpans = {"2", "4", "8"};
-constexpr std::array<std::string_view, 3> kThreads = {"128", "256", "512"};
-constexpr std::array<std::string_view, 4> kBatches = {"1", "2", "4", "8"};
-constexpr std::array<std::string_view, 3> kWalks = {"1", "2", "4"};
-constexpr std::array<std::string_view, 3> kPieces = {"1", "3", "16"};
-constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "i32 where the sums fit, else f64", "CPU: what sums are made in"},
-    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{.name = "form",
-               .values = kBoxAnyForms,
-               .default_value = "the cheapest",
-               .summary = "GPU: windows from sums of columns, from the sums at four corners, or from sums along rows of work groups",
-               .changes_bits = true},
-    OptionInfo{"sums", kBoxAnySums, "the first that holds them within the error", "GPU: what pixels are summed in"},
-    OptionInfo{"pixels_per_thread", kSpans, "what is expected to be fastest", "GPU, row_segments: neighbouring pixels that a thread makes",
-               true},
-    OptionInfo{"threads", kThreads, "128, more for wide windows", "GPU: threads of a work group", true},
-    OptionInfo{"rows_in_flight", kBatches, "as many as leave room for other groups", "GPU: rows that a thread reads before it needs them",
-               true},
-    OptionInfo{"lanes_per_row", kWalks, "as many as a subgroup has lanes for", "GPU, column_sums: lanes that share a row of sums", true},
-    OptionInfo{"chunks", kPieces, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group", true}};
+enum class Sums : std::uint8_t { i32, f64 };
+constexpr EnumOption<Sums> kAccumulator("accumulator", {"i32", "f64"}, "i32 where the sums fit, else f64", "CPU: what sums are made in",
+                                        {.tuned = Tuned::where_exact});
+constexpr std::array kOptions = {kAccumulator.info(),     gpu::kBufferOrImage,        kBoxForm.info(),
+                                 kBoxSums.info(),         kBoxPixelsPerThread.info(), kBoxThreads.info(),
+                                 kBoxRowsInFlight.info(), kBoxLanesPerRow.info(),     gpu::kChunksOfGroups};
 
 /// Why 32-bit integer sums cannot do it, or nothing.
 std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
@@ -84,7 +68,7 @@ PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
 
 Result<Proposal> propose(const Problem& p) {
   if (p.device.backend != Backend::cpu) return propose_box_any_gpu(p);
-  if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
+  if (Status status = only_options(p, {kAccumulator}); !status) return status.error();
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   const Result<PerAxis<BoxExtent>> extent = box_extents(p);
   if (!extent) return extent.error();
@@ -92,12 +76,12 @@ Result<Proposal> propose(const Problem& p) {
   const cpu::BoxWindow asked_x = cpu::box_window(extent->x);
   const cpu::BoxWindow asked_y = cpu::box_window(extent->y);
   const std::string obstacle = integer_obstacle(p, asked_x, asked_y);
-  const auto given = p.options.find("accumulator");
-  if (given != p.options.end() && given->second == "i32" && !obstacle.empty()) return refusal(obstacle);
+  const std::optional<Sums> given = kAccumulator.given(p);
+  if (given == Sums::i32 && !obstacle.empty()) return refusal(obstacle);
   // Integers slide along the whole window: not where it is much wider than the image, unless they are asked for.
   const bool is_folded = !cpu::fold_window(asked_x, p.spec.border.mode.x, 4 * std::int64_t{p.src.width}).fold.is_empty() ||
                          !cpu::fold_window(asked_y, p.spec.border.mode.y, 4 * std::int64_t{p.src.height}).fold.is_empty();
-  const bool integer = obstacle.empty() && (given == p.options.end() ? !is_folded : given->second == "i32");
+  const bool integer = obstacle.empty() && (given ? *given == Sums::i32 : !is_folded);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const std::int64_t length_x = folded_length(mode.x, p.src.width, p.spec.stride.x);
   const std::int64_t length_y = folded_length(mode.y, p.src.height, p.spec.stride.y);
@@ -114,7 +98,7 @@ Result<Proposal> propose(const Problem& p) {
   const int channels = info(p.src.format).channels;
 
   Proposal out;
-  out.options = {{"accumulator", integer ? "i32" : "f64"}};
+  out.options = {kAccumulator.as(integer ? Sums::i32 : Sums::f64)};
   out.error = error(wide_pixels ? Accumulator::f64 : Accumulator::f32);
 
   // The taller the window, the longer a segment must be to pay for its first sums.

@@ -67,10 +67,10 @@ void set_box_blocks(const PerAxis<BoxAxis>& box, BoxAnySums sums, PerAxis<std::i
 }
 
 Result<Proposal> propose_box_any_gpu(const Problem& p) {
-  constexpr std::array kPropose = {propose_box_columns, propose_box_four_corner, propose_box_row_segments};
-  static_assert(kPropose.size() == kBoxAnyForms.size());
-  if (p.options.contains("form")) return kPropose[gpu::choice(p, "form", kBoxAnyForms, kBoxAnyForms.front())](p);
-  if (p.options.contains("pixels_per_thread")) return propose_box_row_segments(p);
+  constexpr std::array kPropose = {// in the order of BoxForm
+                                   propose_box_columns, propose_box_four_corner, propose_box_row_segments};
+  if (const std::optional<BoxForm> form = kBoxForm.given(p)) return kPropose.at(static_cast<std::size_t>(*form))(p);
+  if (kBoxPixelsPerThread.is_given(p)) return propose_box_row_segments(p);
   Result<Proposal> best = propose_box_columns(p);
   const auto order = [](const Proposal& proposal) { return std::pair(!proposal.only_on_request.empty(), proposal.seconds); };
   const auto consider = [&](Result<Proposal> other) {

@@ -86,12 +86,11 @@ inline constexpr double kBoxRun = 16.0;
 
 /// The box, whose windows follow from differences of rows: whole pixels, by lanes that ask each other. `form`: who refuses all else;
 /// `has_spans`: whether it has the option pixels_per_thread.
-[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view kernel, std::string_view form,
-                                                           bool has_spans = false);
+[[nodiscard]] Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view kernel, BoxForm form, bool has_spans = false);
 /// Groups of whole subgroups, as many threads as the option says.
 [[nodiscard]] Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual);
 /// Refuses what pixels are decoded for, or stored as something else for, and destinations of every n-th pixel. `form`: who refuses.
-[[nodiscard]] Status box_of_stored(const Problem& p, std::string_view form);
+[[nodiscard]] Status box_of_stored(const Problem& p, BoxForm form);
 /// Storage in buffers, whatever else the device has.
 [[nodiscard]] Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates);
 /// A list of numbers, as an image.
@@ -104,12 +103,11 @@ inline constexpr double kBoxRun = 16.0;
 /// The first sums, of those allowed, that hold the window within the error: `form(sums)` and its error. Not two floats.
 template <class FormOf>
 [[nodiscard]] auto first_box_sums(const Problem& p, const PerAxis<BoxAxis>& box, FormOf form) -> decltype(form(BoxAnySums::u32)) {
-  const bool is_given = p.options.contains("sums");
-  const std::size_t given = gpu::choice(p, "sums", kBoxAnySums, "f32");
-  if (given == static_cast<std::size_t>(BoxAnySums::f32x2)) return refusal("sums of two floats are for the form columns");
+  const std::optional<BoxAnySums> given = kBoxSums.given(p);
+  if (given == BoxAnySums::f32x2) return refusal("sums of two floats are for the form columns");
   decltype(form(BoxAnySums::u32)) out = refusal("no sums hold it");
-  for (std::size_t i = is_given ? given : 0; i <= given; ++i) {
-    const auto sums = static_cast<BoxAnySums>(i);
+  for (const BoxAnySums sums : {BoxAnySums::u16x2, BoxAnySums::u32, BoxAnySums::f32}) {
+    if (given && sums != *given) continue;
     if (const std::string reason = box_any_obstacle(p, box, sums); !reason.empty()) {
       out = refusal(reason);
       continue;
@@ -122,18 +120,14 @@ template <class FormOf>
 
 /// What the proposals of forms on buffers begin with: all but passes and what these cost.
 template <class Form>
-[[nodiscard]] Result<Proposal> box_proposal(const Problem& p, std::string_view kernel, std::string_view name, const Form& form,
+[[nodiscard]] Result<Proposal> box_proposal(const Problem& p, std::string_view kernel, BoxForm which, const Form& form,
                                             std::vector<ImageDesc> intermediates = {}) {
   Proposal out;
   out.intermediates = std::move(intermediates);
   if (Status fits = box_buffers(p, kernel, out.intermediates); !fits) return fits.error();
   out.error = form.error;
-  out.options = {{"form", std::string(name)},
-                 {"storage", "buffer"},
-                 {"sums", std::string(name_of(form.sums))},
-                 {"threads", std::to_string(form.threads)},
-                 {"rows_in_flight", std::to_string(form.rows_in_flight)},
-                 {"chunks", std::to_string(form.chunks)}};
+  out.options = {kBoxForm.as(which),           gpu::kStorage.as(gpu::Storage::buffer),   kBoxSums.as(form.sums),
+                 kBoxThreads.as(form.threads), kBoxRowsInFlight.as(form.rows_in_flight), gpu::kChunks.as(form.chunks)};
   return out;
 }
 

@@ -59,31 +59,26 @@ std::int32_t box_rows_within(const Problem& p, double start, double row, std::in
   return static_cast<std::int32_t>(std::clamp(std::floor(units / row), 1.0, static_cast<double>(most)));
 }
 
-Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view kernel, std::string_view form, bool has_spans) {
-  if (Status known =
-          only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
-      !known) {
-    return known.error();
-  }
-  if (p.options.contains("lanes_per_row")) return refusal("the option lanes_per_row is for the form column_sums");
-  if (p.options.contains("pixels_per_thread") && !has_spans) return refusal("the option pixels_per_thread is for the form row_segments");
+Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view kernel, BoxForm form, bool has_spans) {
+  if (Status known = only_box_options(p); !known) return known.error();
+  if (kBoxLanesPerRow.is_given(p)) return refusal("the option lanes_per_row is for the form column_sums");
+  if (kBoxPixelsPerThread.is_given(p) && !has_spans) return refusal("the option pixels_per_thread is for the form row_segments");
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
   if (!p.device.gpu.shuffle_operations) return refusal("the device's compute shaders cannot shuffle among lanes");
-  const auto storage_given = p.options.find("storage");
-  if (storage_given != p.options.end() && storage_given->second != "buffer") {
-    return refusal("the form " + std::string(form) + " reads pixels from buffers only");
+  const std::string whose = "the form " + std::string(kBoxForm.name_of(form));
+  if (kStorage.of(p, Storage::buffer) != Storage::buffer) {
+    return refusal(whose + " reads pixels from buffers only");
   }
   Result<PerAxis<BoxAxis>> box = box_any_axes(p);
-  if (box && (!box->x.is_whole() || !box->y.is_whole()))
-    return refusal("the form " + std::string(form) + " is for windows of whole pixels");
+  if (box && (!box->x.is_whole() || !box->y.is_whole())) return refusal(whose + " is for windows of whole pixels");
   return box;
 }
 
 Result<std::int32_t> box_threads(const Problem& p, std::int32_t usual) {
   const GpuInfo& gpu = p.device.gpu;
-  const Result<std::int32_t> threads = count(p, "threads", gpu.max_group_invocations, std::max(usual, gpu.subgroup_size));
+  const Result<std::int32_t> threads = kBoxThreads.of(p, std::max(usual, gpu.subgroup_size), gpu.max_group_invocations);
   if (!threads) return threads.error();
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  if (Status fits = check_group(p, {*threads, 1}); !fits) return fits.error();
   if (*threads % gpu.subgroup_size != 0) {
     return refusal("groups of " + std::to_string(*threads) + " threads are no number of subgroups of " + std::to_string(gpu.subgroup_size));
   }
@@ -96,18 +91,19 @@ Status check_block_sums(std::int64_t words) {
   return {};
 }
 
-Status box_of_stored(const Problem& p, std::string_view form) {
-  if (p.dst.format != p.src.format) return refusal("the form " + std::string(form) + " writes the format that it reads");
+Status box_of_stored(const Problem& p, BoxForm form) {
+  const std::string whose = "the form " + std::string(kBoxForm.name_of(form));
+  if (p.dst.format != p.src.format) return refusal(whose + " writes the format that it reads");
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return refusal("the form " + std::string(form) + " sums pixels as they are stored");
+    return refusal(whose + " sums pixels as they are stored");
   }
-  if (has_stride(p.spec)) return refusal("the form " + std::string(form) + " writes all pixels of a region");
+  if (has_stride(p.spec)) return refusal(whose + " writes all pixels of a region");
   return {};
 }
 
 Status box_buffers(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
   Problem wish = p;
-  wish.options["storage"] = "buffer";
+  wish.options.insert_or_assign(std::string(kStorage), "buffer");
   const Result<Storage> where = storage(wish, kernel, intermediates);
   return where ? Status() : Status(where.error());
 }

@@ -91,10 +91,10 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
   const std::int32_t channels = info(p.src.format).channels;
   out.planes = sums == Sums::u16x2 ? (channels + 1) / 2 : channels;
   const std::int32_t window = reach(box);
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, default_threads(p, window, out.planes));
+  const Result<std::int32_t> threads = kBoxThreads.of(p, default_threads(p, window, out.planes), p.device.gpu.max_group_invocations);
   if (!threads) return threads.error();
   out.threads = *threads;
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
+  if (Status fits = check_group(p, {out.threads, 1}); !fits) return fits.error();
   const std::int32_t columns = out.threads - (window - 1);
   if (columns < 1) {
     return refusal("a window of " + std::to_string(window) + " columns reaches further than the " + std::to_string(out.threads) +
@@ -103,15 +103,15 @@ Result<Shape> shape(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums) {
 
   // Eight rows of words keep enough loads in flight, and let many groups share a processor's memory.
   constexpr std::int32_t kRowsOfWords = 8;
-  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, kRowsOfWords / out.planes);
+  const Result<std::int32_t> rows_in_flight = kBoxRowsInFlight.of(p, kRowsOfWords / out.planes);
   if (!rows_in_flight) return rows_in_flight.error();
   out.rows_in_flight = *rows_in_flight;
   out.lanes_per_row = default_lanes_per_row(out, columns, window);
-  while (!p.options.contains("rows_in_flight") && out.rows_in_flight > 1 && out.shared_bytes() > p.device.gpu.shared_bytes) {
+  while (!kBoxRowsInFlight.is_given(p) && out.rows_in_flight > 1 && out.shared_bytes() > p.device.gpu.shared_bytes) {
     out.rows_in_flight /= 2;
     out.lanes_per_row = default_lanes_per_row(out, columns, window);
   }
-  const Result<std::int32_t> lanes_per_row = count(p, "lanes_per_row", columns, out.lanes_per_row);
+  const Result<std::int32_t> lanes_per_row = kBoxLanesPerRow.of(p, out.lanes_per_row, columns);
   if (!lanes_per_row) return lanes_per_row.error();
   out.lanes_per_row = *lanes_per_row;
   if (std::int64_t{out.rows_in_flight} * out.planes * out.lanes_per_row > out.threads) {
@@ -134,7 +134,7 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
   const double run_up = box.y.taps() / 3.0;
   const double usual = chunks_ending_soonest(p, across * form.threads, height, run_up);
   const std::int32_t even = std::min(even_chunks_of_threads(p, across, form.threads, usual), height);
-  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, even);
+  const Result<std::int32_t> chunks = kChunks.of(p, even);
   if (!chunks) return chunks.error();
   form.chunks = *chunks;
   // In a step a lane slides along no more numbers than there are threads.
@@ -145,11 +145,10 @@ Status split_rows(const Problem& p, const PerAxis<BoxAxis>& box, Shape& form) {
 
 /// The first sums, of those allowed, that hold the window within the error.
 Result<Shape> choose_shape(const Problem& p, const PerAxis<BoxAxis>& box) {
-  const bool is_given = p.options.contains("sums");
-  const std::size_t given = choice(p, "sums", kBoxAnySums, "f32x2");
+  const std::optional<Sums> given = kBoxSums.given(p);
   Result<Shape> out = refusal("no sums hold it");
-  for (std::size_t i = is_given ? given : 0; i <= given; ++i) {
-    const auto sums = static_cast<Sums>(i);
+  for (const Sums sums : {Sums::u16x2, Sums::u32, Sums::f32, Sums::f32x2}) {
+    if (given && sums != *given) continue;
     std::string reason = box_any_obstacle(p, box, sums);
     if (reason.empty()) reason = column_obstacle(box, sums);
     if (!reason.empty()) {
@@ -228,10 +227,8 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
 }  // namespace
 
 Result<Proposal> propose_box_columns(const Problem& p) {
-  const Status known =
-      only_options(p, {"form", "storage", "sums", "pixels_per_thread", "threads", "rows_in_flight", "lanes_per_row", "chunks"});
-  if (!known) return known.error();
-  if (p.options.contains("pixels_per_thread")) return refusal("the option pixels_per_thread is for the form row_segments");
+  if (Status known = only_box_options(p); !known) return known.error();
+  if (kBoxPixelsPerThread.is_given(p)) return refusal("the option pixels_per_thread is for the form row_segments");
   const Result<Storage> where = buffer_or_image(p, kKernel);
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
@@ -241,13 +238,13 @@ Result<Proposal> propose_box_columns(const Problem& p) {
 
   Proposal out;
   out.error = form->error;
-  out.options = {{"form", "column_sums"},
-                 {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"sums", std::string(name_of(form->sums))},
-                 {"threads", std::to_string(form->threads)},
-                 {"rows_in_flight", std::to_string(form->rows_in_flight)},
-                 {"lanes_per_row", std::to_string(form->lanes_per_row)},
-                 {"chunks", std::to_string(form->chunks)}};
+  out.options = {kBoxForm.as(BoxForm::column_sums),
+                 kStorage.as(*where),
+                 kBoxSums.as(form->sums),
+                 kBoxThreads.as(form->threads),
+                 kBoxRowsInFlight.as(form->rows_in_flight),
+                 kBoxLanesPerRow.as(form->lanes_per_row),
+                 kChunks.as(form->chunks)};
   Pass pass = pass_of(p, *box, *form, *where);
   const Work work = work_of(p, *box, *form, pass.size);
   // All threads of a group wait for the few that walk. Measured from 128 threads to 1024, and with sums of one

@@ -119,7 +119,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const GpuInfo& gpu = p.device.gpu;
   out.pixels = decodes_slowly(p) ? 1 : pixels_of_vector(p.src.format);
   out.lanes = lanes_of_block_sums(p);
-  out.is_plain = box_of_stored(p, "four_corner").ok();
+  out.is_plain = box_of_stored(p, BoxForm::four_corner).ok();
   // Halves of words hold differences of four pixels over so many columns.
   constexpr std::int32_t kHalfColumns = 64;
   while (sums == Sums::u16x2 && out.width() > kHalfColumns) out.lanes /= 2;
@@ -128,7 +128,7 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const Result<std::int32_t> threads = box_threads(p, kThreads);
   if (!threads) return threads.error();
   out.threads = *threads;
-  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, gpu.is_software || decodes_slowly(p) ? 1 : 2);
+  const Result<std::int32_t> rows_in_flight = kBoxRowsInFlight.of(p, gpu.is_software || decodes_slowly(p) ? 1 : 2);
   if (!rows_in_flight) return rows_in_flight.error();
   out.rows_in_flight = *rows_in_flight;
 
@@ -139,9 +139,9 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   const FormatInfo& source = info(p.src.format);
   if (out.is_plain && source.channels == 1 && source.bits > 8) out.block_sum_rows = std::min(out.block_sum_rows, 2);
 
-  const bool is_given = p.options.contains("chunks");
+  const bool is_given = kChunks.is_given(p);
   const std::int32_t usual = default_height(p, box, out);
-  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, (p.src.height + usual - 1) / usual);
+  const Result<std::int32_t> chunks = kChunks.of(p, (p.src.height + usual - 1) / usual);
   if (!chunks) return chunks.error();
   constexpr std::int32_t kHalfRows = 257;  // whose sums fit into half a word
   out.chunks = *chunks;
@@ -330,7 +330,7 @@ double seconds_of_decoded(const Problem& p, const Steps& s) {
 }  // namespace
 
 Result<Proposal> propose_box_four_corner(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_whole_pixels(p, kCorners, "four_corner");
+  const Result<PerAxis<BoxAxis>> box = box_of_whole_pixels(p, kCorners, BoxForm::four_corner);
   if (!box) return box.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
@@ -344,7 +344,7 @@ Result<Proposal> propose_box_four_corner(const Problem& p) {
   s.lift = box_lift(p, *box, (1.0 + 2.0 * form->width() / box->x.whole()) * std::max(1.0, 1.0 * form->height / box->y.whole()));
   if (Status few = check_block_sums(s.block_words()); !few) return few.error();
 
-  Result<Proposal> out = box_proposal(p, kCorners, "four_corner", *form, {box_words(s.block_words()), box_words(s.window_words())});
+  Result<Proposal> out = box_proposal(p, kCorners, BoxForm::four_corner, *form, {box_words(s.block_words()), box_words(s.window_words())});
   if (!out) return out.error();
   out->seconds = form->is_plain ? seconds_of_stored(p, s) : seconds_of_decoded(p, s);
   out->moved_bytes = moved_bytes(p, out->intermediates) + source_bytes(p);

@@ -21,8 +21,7 @@ using namespace gpu;
 using Sums = BoxAnySums;
 
 constexpr std::string_view kKernel = "box_row_segments";
-constexpr std::int32_t kMostColumns = 8;  // of a lane
-constexpr double kHalf = 65535.0;         // what half a word holds
+constexpr double kHalf = 65535.0;  // what half a word holds
 
 /// How the work is split.
 struct Form {
@@ -247,7 +246,7 @@ Result<Form> form_of_lanes(const Problem& p, const PerAxis<BoxAxis>& box, Form o
   }
   if (Status fits = check_shared(p, out.shared_bytes(p.device.gpu.subgroup_size)); !fits) return fits.error();
   const std::int32_t height = default_height(p, box, out);
-  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, (p.src.height + height - 1) / height);
+  const Result<std::int32_t> chunks = kChunks.of(p, (p.src.height + height - 1) / height);
   if (!chunks) return chunks.error();
   out.chunks = *chunks;
   out.height = tile ? tile->y : chunk_length(p, p.src.height, out.chunks, 1, {kShortLoops, box.y.whole()});
@@ -316,8 +315,8 @@ Result<Form> form_with(const Problem& p, const PerAxis<BoxAxis>& box, Sums sums)
   double best_seconds = HUGE_VAL;
   for (const Lanes& lanes : default_lanes(p, box, form)) {
     if (lanes.is_last_resort && best && best->ok()) break;
-    const Result<std::int32_t> columns = count(p, "pixels_per_thread", kMostColumns, lanes.columns);
-    const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, lanes.rows);
+    const Result<std::int32_t> columns = kBoxPixelsPerThread.of(p, lanes.columns);
+    const Result<std::int32_t> rows_in_flight = kBoxRowsInFlight.of(p, lanes.rows);
     const Result<std::int32_t> threads = box_threads(p, lanes.threads);
     if (!columns) return columns.error();
     if (!rows_in_flight) return rows_in_flight.error();
@@ -423,9 +422,9 @@ Pass segments_pass(const Problem& p, const Steps& s) {
 }  // namespace
 
 Result<Proposal> propose_box_row_segments(const Problem& p) {
-  const Result<PerAxis<BoxAxis>> box = box_of_whole_pixels(p, kKernel, "row_segments", true);
+  const Result<PerAxis<BoxAxis>> box = box_of_whole_pixels(p, kKernel, BoxForm::row_segments, true);
   if (!box) return box.error();
-  if (Status stored = box_of_stored(p, "row_segments"); !stored) return stored.error();
+  if (Status stored = box_of_stored(p, BoxForm::row_segments); !stored) return stored.error();
   const Result<Form> form = first_box_sums(p, *box, [&](Sums sums) { return form_with(p, *box, sums); });
   if (!form) return form.error();
 
@@ -441,9 +440,9 @@ Result<Proposal> propose_box_row_segments(const Problem& p) {
 
   std::vector<ImageDesc> blocks;
   if (form->has_block_sums) blocks.push_back(box_words(s.block_words()));
-  Result<Proposal> out = box_proposal(p, kKernel, "row_segments", *form, std::move(blocks));
+  Result<Proposal> out = box_proposal(p, kKernel, BoxForm::row_segments, *form, std::move(blocks));
   if (!out) return out.error();
-  out->options["pixels_per_thread"] = std::to_string(form->columns);
+  out->options.insert(kBoxPixelsPerThread.as(form->columns));
   out->seconds = seconds_of(p, *box, *form, static_cast<double>(p.dst.width) * p.dst.height);
   out->moved_bytes = moved_bytes(p, out->intermediates) + (form->has_block_sums ? source_bytes(p) : 0);
   if (form->has_block_sums) out->passes.push_back(block_sums_pass(p, s));

@@ -87,49 +87,45 @@ bool is_power_of_two(std::int32_t v) {
 
 }  // namespace
 
-std::size_t choice(const Problem& p, std::string_view option, std::span<const std::string_view> values, std::string_view otherwise) {
-  const auto given = p.options.find(option);
-  const std::string_view value = given == p.options.end() ? otherwise : std::string_view(given->second);
-  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+Result<std::optional<PerAxis<std::int32_t>>> GroupOption::given(const Problem& p) const {
+  const std::string* const given = text(p.options);
+  if (given == nullptr) return std::optional<PerAxis<std::int32_t>>();
+  const auto shape = parse_pair(*given);
+  if (!shape || shape->x < 1 || shape->y < 1) {
+    return refusal("option group is two sizes such as 16x16, not \"" + *given + "\"");
+  }
+  if (Status has = check_group(p, *shape); !has) return has.error();
+  return shape;
 }
 
-Result<PerAxis<std::int32_t>> group(const Problem& p, PerAxis<std::int32_t> standard) {
-  PerAxis<std::int32_t> shape = standard;
-  if (const auto given = p.options.find("group"); given != p.options.end()) {
-    const auto parsed = parse_pair(given->second);
-    if (!parsed || parsed->x < 1 || parsed->y < 1) {
-      return refusal("option group is two sizes such as 16x16, not \"" + given->second + "\"");
-    }
-    shape = *parsed;
-  }
+Result<PerAxis<std::int32_t>> GroupOption::of(const Problem& p) const {
+  const auto shape = given(p);
+  if (!shape) return shape.error();
+  if (*shape) return **shape;
+  const PerAxis<std::int32_t> standard = *parse_pair(values_.front());
+  if (Status has = check_group(p, standard); !has) return has.error();
+  return standard;
+}
+
+Options::value_type GroupOption::as(PerAxis<std::int32_t> value) const {
+  return with(to_text(value));
+}
+
+Status check_group(const Problem& p, PerAxis<std::int32_t> shape) {
   const GpuInfo& gpu = p.device.gpu;
-  if (shape.x > gpu.max_group.x || shape.y > gpu.max_group.y || std::int64_t{shape.x} * shape.y > gpu.max_group_invocations) {
-    return refusal("the device has no work groups of " + to_text(shape) + " threads");
-  }
-  return shape;
+  if (shape.x <= gpu.max_group.x && shape.y <= gpu.max_group.y && std::int64_t{shape.x} * shape.y <= gpu.max_group_invocations) return {};
+  return refusal("the device has no work groups of " + to_text(shape) + " threads");
 }
 
 std::string to_text(PerAxis<std::int32_t> group) {
   return std::to_string(group.x) + "x" + std::to_string(group.y);
 }
 
-Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32_t largest, std::int32_t otherwise) {
-  const auto given = p.options.find(option);
-  if (given == p.options.end()) return otherwise;
-  const std::string& text = given->second;
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > largest) {
-    return refusal("option " + std::string(option) + " is a number from 1 to " + std::to_string(largest) + ", not \"" + text + "\"");
-  }
-  return value;
-}
-
-Status check_lane_order(std::size_t order, PerAxis<std::int32_t> tile) {
-  if (kLaneOrders[order] == "z_curve" && !(is_power_of_two(tile.x) && is_power_of_two(tile.y))) {
+Status check_lane_order(LaneOrder order, PerAxis<std::int32_t> tile) {
+  if (order == LaneOrder::z_curve && !(is_power_of_two(tile.x) && is_power_of_two(tile.y))) {
     return refusal("a Z-curve needs groups whose sides are powers of two, not " + to_text(tile));
   }
-  if (kLaneOrders[order] == "rotating_z" && (tile.x % 8 != 0 || tile.y % 8 != 0)) {
+  if (order == LaneOrder::rotating_z && (tile.x % 8 != 0 || tile.y % 8 != 0)) {
     return refusal("rotating_z needs groups of whole 8x8 blocks, not " + to_text(tile));
   }
   return {};
@@ -138,9 +134,9 @@ Status check_lane_order(std::size_t order, PerAxis<std::int32_t> tile) {
 Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates, bool linear) {
   if (p.device.backend == Backend::cpu) return refusal("it is for GPUs; the CPU backend has no kernel " + std::string(kernel));
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);
-  const auto given = p.options.find("storage");
-  const bool wants_buffer = given != p.options.end() && given->second == "buffer";
-  const bool wants_image = linear || (given != p.options.end() && given->second == "image");
+  const std::optional<Storage> given = kStorage.given(p);
+  const bool wants_buffer = given == Storage::buffer;
+  const bool wants_image = linear || given == Storage::image;
   // One dispatch makes many images of a buffer.
   if (p.batch > 1 && linear) return refusal("each image of a batch would take a dispatch of its own");
   if (p.batch > 1 && !wants_image && can_be_buffers(p, intermediates)) return Storage::buffer;
@@ -156,9 +152,9 @@ Result<Storage> storage(const Problem& p, std::string_view kernel, std::span<con
 
 Result<Storage> buffer_or_image(const Problem& p, std::string_view kernel, std::span<const ImageDesc> intermediates) {
   Problem wish = p;
-  wish.options.try_emplace("storage", "buffer");
+  wish.options.insert(kStorage.as(Storage::buffer));
   Result<Storage> buffers = storage(wish, kernel, intermediates);
-  return buffers || p.options.contains("storage") ? buffers : storage(p, kernel, intermediates);
+  return buffers || kStorage.is_given(p) ? buffers : storage(p, kernel, intermediates);
 }
 
 Status check_shared(const Problem& p, std::int64_t bytes) {
@@ -259,20 +255,23 @@ Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& 
     const bool image_exists = storage == Storage::buffer || has(p.device.gpu.sampled_formats & p.device.gpu.storage_formats, format);
     return image_exists && (!info(format).is_unorm() || in_range);
   };
+  // In the order of Between.
   const std::array<PixelFormat, 5> formats = {p.src.format, unorm(8), unorm(16), floating(16), floating(32)};
-  if (p.options.contains("intermediate")) {
-    const std::size_t index = choice(p, "intermediate", kIntermediates, "same");
-    if (info(formats[index]).is_unorm() && !in_range) return refusal("the first pass can leave numbers outside 0 to 1");
-    return Intermediate{formats[index], kIntermediates[index], error(formats[index])};
+  const auto intermediate_of = [&](Between value) {
+    const PixelFormat format = formats.at(static_cast<std::size_t>(value));
+    return Intermediate{format, value, error(format)};
+  };
+  if (const std::optional<Between> given = kIntermediate.given(p)) {
+    const Intermediate asked = intermediate_of(*given);
+    if (info(asked.format).is_unorm() && !in_range) return refusal("the first pass can leave numbers outside 0 to 1");
+    return asked;
   }
-  for (const std::size_t index : {std::size_t{2}, std::size_t{3}}) {
-    // f16 cannot hold what f32 can.
-    if (kIntermediates[index] == "rgba16f" && source.bits == 32) continue;
-    if (usable(formats[index]) && spent + error(formats[index]) <= p.allowed_error) {
-      return Intermediate{formats[index], kIntermediates[index], error(formats[index])};
-    }
+  for (const Between value : {Between::rgba16, Between::rgba16f}) {
+    if (value == Between::rgba16f && source.bits == 32) continue;  // f16 cannot hold what f32 can
+    const Intermediate narrow = intermediate_of(value);
+    if (usable(narrow.format) && spent + narrow.error <= p.allowed_error) return narrow;
   }
-  return Intermediate{formats[4], kIntermediates[4], 0.0};
+  return intermediate_of(Between::rgba32f);
 }
 
 PixelFormat read_format(const Problem& p, const Pass& pass, PixelFormat intermediates) {

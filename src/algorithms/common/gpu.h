@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "algorithms/common/options.h"
 #include "algorithms/common/propose.h"
 #include "algorithms/common/separable.h"
 #include "base/gpu_images.h"
@@ -15,48 +16,73 @@ namespace mollify::gpu {
 
 // ---- Options that several algorithms have
 
-inline constexpr std::array<std::string_view, 2> kStorages = {"buffer", "image"};
-inline constexpr std::array<std::string_view, 3> kCaches = {"f32", "f16", "unorm8"};
-inline constexpr std::array<std::string_view, 3> kLaneOrders = {"row", "z_curve", "rotating_z"};
-inline constexpr std::array<std::string_view, 5> kIntermediates = {"same", "rgba8", "rgba16", "rgba16f", "rgba32f"};
-inline constexpr std::array<std::string_view, 2> kPackings = {"struct", "packed"};
-inline constexpr std::array<std::string_view, 2> kSampleBuffers = {"uniform", "storage"};
+using mollify::Storage;
 
-inline constexpr OptionInfo kStorageOption{"storage", kStorages, "image where its format has them, else buffer",
-                                           "where pixels lie on the device"};
-inline constexpr OptionInfo kCacheOption{"cache", kCaches, "the narrower of f32 and f16 within the error", "pixels in shared memory"};
-inline constexpr OptionInfo kLaneOrderOption{"lane_order", kLaneOrders, "row", "which pixel of a group a lane makes"};
-inline constexpr OptionInfo kIntermediateOption{"intermediate", kIntermediates, "rgba16, else rgba16f, else rgba32f, by the error",
-                                                "what the first pass leaves for the second; channels as the source has"};
-inline constexpr std::array<std::string_view, 2> kFloatIntermediates = {"rgba16f", "rgba32f"};
+/// The precision of pixels that were rounded to it once; unorm8 must hold what is stored.
+enum class Cache : std::uint8_t { f32, f16, unorm8 };
+enum class LaneOrder : std::uint8_t { row, z_curve, rotating_z };
+enum class Between : std::uint8_t { same, rgba8, rgba16, rgba16f, rgba32f };
+enum class Packing : std::uint8_t { separate, packed };
+enum class SampleBuffer : std::uint8_t { uniform, storage };
 
+inline constexpr EnumOption<Storage> kStorage("storage", {"buffer", "image"}, "image where its format has them, else buffer",
+                                              "where pixels lie on the device", {.tuned = Tuned::never});
+/// Where buffers are faster.
+inline constexpr OptionInfo kBufferOrImage = kStorage.info_as("buffer where the device has them, else image", "GPU: where pixels lie");
+inline constexpr EnumOption<Cache> kCache("cache", {"f32", "f16", "unorm8"}, "the narrower of f32 and f16 within the error",
+                                          "pixels in shared memory", {.tuned = Tuned::where_exact});
+inline constexpr EnumOption<LaneOrder> kLaneOrder("lane_order", {"row", "z_curve", "rotating_z"}, "row",
+                                                  "which pixel of a group a lane makes");
+inline constexpr EnumOption<Between> kIntermediate("intermediate", {"same", "rgba8", "rgba16", "rgba16f", "rgba32f"},
+                                                   "rgba16, else rgba16f, else rgba32f, by the error",
+                                                   "what the first pass leaves for the second; channels as the source has",
+                                                   {.tuned = Tuned::where_exact});
 /// For what can lie outside 0 to 1 even where the source does not.
-[[nodiscard]] constexpr OptionInfo float_intermediate_option(std::string_view summary) {
-  return {"intermediate", kFloatIntermediates, "rgba16f where its error fits", summary};
+[[nodiscard]] constexpr OptionInfo float_intermediate_info(std::string_view summary) {
+  return kIntermediate.info_as("rgba16f where its error fits", summary, static_cast<std::size_t>(Between::rgba16f));
 }
-/// "16x16": any two numbers within the limits of the device.
-[[nodiscard]] constexpr OptionInfo group_option(std::span<const std::string_view> examples, std::string_view standard) {
-  return {"group", examples, standard, "threads of a work group", true};
-}
+inline constexpr EnumOption<Packing> kPacking("packing", {"struct", "packed"}, "struct",
+                                              "samples as 16 bytes or as 4, their weights then in f16");
+inline constexpr EnumOption<SampleBuffer> kSamples("samples", {"uniform", "storage"}, "uniform where they fit",
+                                                   "which kind of buffer holds them");
 
-/// The index of an option's value, or of `otherwise` where it is not given.
-[[nodiscard]] std::size_t choice(const Problem& p, std::string_view option, std::span<const std::string_view> values,
-                                 std::string_view otherwise);
+inline constexpr std::array<std::string_view, 15> kTunedChunks = {"1",  "2",  "4",  "8",   "12",  "16",  "24", "32",
+                                                                  "48", "64", "96", "128", "192", "256", "384"};
+inline constexpr NumberOption kChunks("chunks", {"1", "3", "16"}, 1 << 16, "enough to fill the device",
+                                      "chunks that the rows are split into, one for each work group", {.tuned_values = kTunedChunks});
 
-/// The option "group", or `standard`; a refusal where the device has no such groups.
-[[nodiscard]] Result<PerAxis<std::int32_t>> group(const Problem& p, PerAxis<std::int32_t> standard);
+inline constexpr OptionInfo kChunksOfGroups =
+    kChunks.info_as("enough to fill the device", "GPU: chunks that the rows are split into, one for each work group");
+inline constexpr std::int32_t kAnyThreads = 1 << 16;  ///< the device allows fewer
+
+/// Threads of a work group, across and down: "16x16", any two numbers within the limits of the device.
+class GroupOption : public Option {
+ public:
+  /// The first of the examples is the default.
+  constexpr explicit GroupOption(std::initializer_list<std::string_view> examples)
+      : GroupOption(examples, *examples.begin(), "threads of a work group") {}
+  constexpr GroupOption(std::initializer_list<std::string_view> examples, std::string_view default_value, std::string_view summary)
+      : Option("group", examples, default_value, summary, true, {.tuned_values = kTuned}) {}
+  /// Refuses what the device does not have.
+  [[nodiscard]] Result<std::optional<PerAxis<std::int32_t>>> given(const Problem& p) const;
+  /// Or the first of the examples.
+  [[nodiscard]] Result<PerAxis<std::int32_t>> of(const Problem& p) const;
+  [[nodiscard]] Options::value_type as(PerAxis<std::int32_t> value) const;
+
+ private:
+  static constexpr std::array<std::string_view, 18> kTuned = {"8x8",  "16x8", "8x16", "16x16", "32x8",  "8x32",  "32x16", "16x32", "32x32",
+                                                              "64x4", "4x64", "64x1", "128x2", "2x128", "128x1", "256x1", "256x2", "512x1"};
+};
+
+/// Refuses groups that the device does not have.
+[[nodiscard]] Status check_group(const Problem& p, PerAxis<std::int32_t> group);
 /// As the option says it.
 [[nodiscard]] std::string to_text(PerAxis<std::int32_t> group);
 
-/// A whole number from 1 to `largest` that an open option gives, or `otherwise`.
-[[nodiscard]] Result<std::int32_t> count(const Problem& p, std::string_view option, std::int32_t largest, std::int32_t otherwise);
-
 /// lane_order needs tiles of its own shape.
-[[nodiscard]] Status check_lane_order(std::size_t order, PerAxis<std::int32_t> tile);
+[[nodiscard]] Status check_lane_order(LaneOrder order, PerAxis<std::int32_t> tile);
 
 // ---- What the device can do
-
-using mollify::Storage;
 
 /// The kernel is there, and the device can hold these images; "storage" as given, else the first that can: images, but for
 /// batches buffers. `linear` asks for a linear sampler that treats the border as the spec does.
@@ -93,9 +119,8 @@ inline constexpr std::int64_t kMostWeights = 4096;
 
 // ---- Errors, full-scale units
 
-/// Of pixels rounded to this precision once: f32 0, f16, unorm8 (which must hold what is stored).
-enum class Cache : std::uint8_t { f32, f16, unorm8 };
 [[nodiscard]] std::int64_t cache_bytes(Cache cache);
+/// Of rounding once.
 [[nodiscard]] double rounding_step(Cache cache, PixelFormat source);
 
 /// What rounding the pixels or weights of a sum by `step` comes to in the result: infinite where check_division() refuses.
@@ -118,29 +143,28 @@ inline constexpr Assumption kFinite{"finite pixels"};
 /// Chosen by name, or the cheapest of f32 and f16 with `error(cache)` allowed.
 template <class ErrorOf>
 [[nodiscard]] Cache choose_cache(const Problem& p, ErrorOf error) {
-  if (p.options.contains("cache")) return static_cast<Cache>(choice(p, "cache", kCaches, "f32"));
-  const bool fits = info(p.src.format).bits < 32 && error(Cache::f16) <= p.allowed_error;
-  return fits ? Cache::f16 : Cache::f32;
+  const bool fits = info(p.src.format).bits < 32 && !kCache.is_given(p) && error(Cache::f16) <= p.allowed_error;
+  return kCache.of(p, fits ? Cache::f16 : Cache::f32);
 }
 
 /// The format of an intermediate image: as the option says, else the narrowest whose rounding `error(format)` allows.
 struct Intermediate {
   PixelFormat format = PixelFormat::rgba32f;
-  std::string_view name;  ///< the option's value
-  double error = 0.0;     ///< of rounding to it once
+  Between value = Between::rgba32f;  ///< the option's
+  double error = 0.0;                ///< of rounding to it once
 };
 [[nodiscard]] Result<Intermediate> choose_intermediate(const Problem& p, const SeparableTaps& taps, Storage storage, double spent);
 
-/// The format that a float_intermediate_option() asks for, else f16 where its error is allowed. Sets the option and, from
+/// The format that a float_intermediate_info() asks for, else f16 where its error is allowed. Sets the option and, from
 /// error(Cache), the proposal's error; `f32_assumption` is what f32 takes for granted of float pixels.
 template <class ErrorOf>
 [[nodiscard]] PixelFormat choose_float_intermediate(const Problem& p, ErrorOf error, Proposal& out, const Assumption& f32_assumption = {}) {
   const FormatInfo& source = info(p.src.format);
-  const bool half = p.options.contains("intermediate") ? choice(p, "intermediate", kFloatIntermediates, "rgba32f") == 0
-                                                       : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
+  const std::optional<Between> given = kIntermediate.given(p);
+  const bool half = given ? *given == Between::rgba16f : source.bits < 32 && error(Cache::f16) <= p.allowed_error;
   out.error = error(half ? Cache::f16 : Cache::f32);
   if (!source.is_unorm()) out.assumption = half ? kHalfRange : f32_assumption;
-  out.options["intermediate"] = kFloatIntermediates[half ? 0 : 1];
+  out.options.insert(kIntermediate.as(half ? Between::rgba16f : Between::rgba32f));
   return *find_format(ComponentClass::floating, half ? 16 : 32, source.channels);
 }
 

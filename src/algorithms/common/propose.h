@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 
-#include "algorithms/algorithm.h"
+#include "algorithms/common/options.h"
 #include "math/accuracy.h"
 
 namespace mollify {
@@ -61,27 +60,6 @@ struct RoundingOf16BitSums {
   // A white pixel's sum, 255 steps, what it has gained and what is added, half a step and more, are below 2^16.
   if (units > kUnitsOf16BitSums / 2.0 - 1.0) return refusal("16-bit sums need fewer taps");
   return RoundingOf16BitSums{given_back, units / (info(p.src.format).unit() * kUnitsOf16BitSums)};
-}
-
-/// Refuses options of the algorithm that another form of it has, as `whose` names this one, or another backend's kernel.
-[[nodiscard]] inline Status only_options(const Problem& problem, std::initializer_list<std::string_view> names,
-                                         std::string_view whose = {}) {
-  for (const auto& [key, value] : problem.options) {
-    if (std::find(names.begin(), names.end(), key) == names.end()) {
-      return refusal("option " + key + " is not for " +
-                     (whose.empty() ? "the " + std::string(name(problem.device.backend)) + " backend" : std::string(whose)));
-    }
-  }
-  return {};
-}
-
-/// The option "accumulator" where it is given, else f32 where `error(f32)` is allowed, else f64.
-template <class ErrorOf>
-[[nodiscard]] Accumulator choose_accumulator(const Problem& problem, ErrorOf error) {
-  if (const auto given = problem.options.find("accumulator"); given != problem.options.end()) {
-    return given->second == "f64" ? Accumulator::f64 : Accumulator::f32;
-  }
-  return error(Accumulator::f32) <= problem.allowed_error ? Accumulator::f32 : Accumulator::f64;
 }
 
 /// Source bytes read by tiles with this halo, counted in destination pixels, + destination bytes written.

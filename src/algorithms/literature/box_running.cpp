@@ -27,17 +27,16 @@ constexpr double kExactInFloat = 0x1p24;
 /// What a lane sums in, in the order of the kernel's axis.
 enum class Sum : std::uint8_t { i32, f32, f16 };
 
-constexpr std::array<std::string_view, 8> kUnrolls = {"1", "2", "4", "8", "12", "16", "24", "32"};
-constexpr std::array<std::string_view, 3> kSums = {"i32", "f32", "f16"};
-constexpr std::array<std::string_view, 3> kSegments = {"64", "1024", "65536"};
-constexpr OptionInfo kSegmentOption{"segment", kSegments, "four windows, or as few as the error allows",
-                                    "pixels that one lane walks; float sums then begin anew", true};
-constexpr std::array kRunningOptions = {kStorageOption, OptionInfo{"unroll", kUnrolls, "8", "pixels a step"},
-                                        OptionInfo{"accumulator", kSums, "i32 where the sums fit, else f32", "precision of the sums"},
-                                        kIntermediateOption, kSegmentOption};
-constexpr OptionInfo kScanIntermediate{"intermediate", kIntermediates, "rgba32f",
-                                       "what the first pass leaves for the second; channels as the source has"};
-constexpr std::array kScanOptions = {kStorageOption, kScanIntermediate, kSegmentOption};
+constexpr std::array<std::string_view, 6> kTunedSegments = {"64", "128", "256", "512", "1024", "4096"};
+constexpr NumberOption kSegment("segment", {"64", "1024", "65536"}, kLongestSegment, "four windows, or as few as the error allows",
+                                "pixels that one lane walks; float sums then begin anew", {.tuned_values = kTunedSegments});
+constexpr ListedNumberOption kUnroll("unroll", {"1", "2", "4", "8", "12", "16", "24", "32"}, "8", "pixels a step", {.most_in_software = 8});
+constexpr EnumOption<Sum> kAccumulator("accumulator", {"i32", "f32", "f16"}, "i32 where the sums fit, else f32", "precision of the sums",
+                                       {.tuned = Tuned::where_exact});
+constexpr std::array kRunningOptions = {kStorage.info(), kUnroll.info(), kAccumulator.info(), kIntermediate.info(), kSegment.info()};
+constexpr std::array kScanOptions = {
+    kStorage.info(), kIntermediate.info_as("rgba32f", "what the first pass leaves for the second; channels as the source has"),
+    kSegment.info()};
 
 /// Why integers cannot hold the sums of the first pass, or nothing.
 std::string integer_obstacle(const Problem& p, const PerAxis<BoxAxis>& box) {
@@ -98,8 +97,8 @@ double error_of(const Problem& p, const RunningSums& w, std::int32_t segment) {
 /// "segment" as given, else a multiple of the window that makes first sums cheap and leaves lanes enough, shorter where
 /// the error asks for it.
 Result<std::int32_t> choose_segment(const Problem& p, const RunningSums& w) {
-  if (p.options.contains("segment")) {
-    const Result<std::int32_t> given = count(p, "segment", kLongestSegment, 1);
+  if (kSegment.is_given(p)) {
+    const Result<std::int32_t> given = kSegment.of(p, 1);
     if (given && w.is_scan && *given % kScanLanes != 0) {
       return refusal("segments of a scan are multiples of " + std::to_string(kScanLanes) + " pixels");
     }
@@ -122,9 +121,9 @@ Result<RunningSums> running_sums(const Problem& p, bool is_scan) {
   w.box = *box;
 
   const std::string obstacle = is_scan ? "its sums are floats" : integer_obstacle(p, *box);
-  const bool wants_integers = choice(p, "accumulator", kSums, "f32") == 0;
+  const bool wants_integers = kAccumulator.given(p) == Sum::i32;
   if (wants_integers && !obstacle.empty()) return refusal(obstacle);
-  const Sum sum = is_scan ? Sum::f32 : static_cast<Sum>(choice(p, "accumulator", kSums, obstacle.empty() ? "i32" : "f32"));
+  const Sum sum = is_scan ? Sum::f32 : kAccumulator.of(p, obstacle.empty() ? Sum::i32 : Sum::f32);
   if (sum == Sum::f16 && !p.device.gpu.float16_arithmetic) return refusal("the device has no arithmetic in f16");
   w.sum = {sum, sum};
 
@@ -135,10 +134,10 @@ Result<RunningSums> running_sums(const Problem& p, bool is_scan) {
   if (divides_unbounded(p) && info(w.between.format).is_unorm()) {
     // Alpha asks for sums of floats. An alpha below a code becomes nothing, and what sums of floats leave of it and of colours has any
     // ratio.
-    if (p.options.contains("intermediate")) {
+    if (kIntermediate.is_given(p)) {
       return refusal("float sums of codes that are divided by their alpha have no bounded error as float colours");
     }
-    w.between = {*find_format(ComponentClass::floating, 32, info(p.src.format).channels), "rgba32f", 0.0};
+    w.between = {*find_format(ComponentClass::floating, 32, info(p.src.format).channels), Between::rgba32f, 0.0};
   }
   const TwoPasses passes = two_passes(p, box->y, w.between.format);
   where = storage(p, is_scan ? kScan : kRunning, std::array{passes.between});
@@ -180,19 +179,14 @@ TwoPasses aligned_passes(const Problem& p, const RunningSums& w) {
 
 Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
   const TwoPasses passes = aligned_passes(p, w);
-  const auto unroll = w.is_scan ? 1 : std::stoi(std::string(kUnrolls[choice(p, "unroll", kUnrolls, "8")]));
+  const std::int32_t unroll = w.is_scan ? 1 : kUnroll.of(p, 8);
   const PerAxis<BoxExtent>& extent = std::get<Box>(p.spec.kernel).extent;
 
   Proposal out;
   out.intermediates = {passes.between};
   out.error = w.error;
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(w.storage)])},
-                 {"intermediate", std::string(w.between.name)},
-                 {"segment", std::to_string(w.segment)}};
-  if (!w.is_scan) {
-    out.options["unroll"] = std::to_string(unroll);
-    out.options["accumulator"] = std::string(kSums[static_cast<std::size_t>(w.sum.x)]);
-  }
+  out.options = {kStorage.as(w.storage), kIntermediate.as(w.between.value), kSegment.as(w.segment)};
+  if (!w.is_scan) out.options.insert({kUnroll.as(unroll), kAccumulator.as(w.sum.x)});
   const bool source_is_float = !info(p.src.format).is_unorm();
   const bool is_half = w.sum.x == Sum::f16 || (w.between.format != p.src.format && info(w.between.format).bits == 16);
   if (source_is_float) out.assumption = is_half ? kHalfRange : kFinite;
@@ -282,11 +276,11 @@ Result<Proposal> propose_running(const Problem& p) {
 
 Result<Proposal> propose_scan(const Problem& p) {
   Problem wish = p;
-  wish.options.try_emplace("intermediate", "rgba32f");
+  wish.options.insert(kIntermediate.as(Between::rgba32f));
   const Result<RunningSums> w = running_sums(wish, true);
   if (!w) return w.error();
   if (Status s = check_shared(p, kScanShared); !s) return s.error();
-  if (const Result<PerAxis<std::int32_t>> shape = group(p, {kScanLanes, kScanLanes}); !shape) return shape.error();
+  if (Status has = check_group(p, {kScanLanes, kScanLanes}); !has) return has.error();
   return proposal(p, *w);
 }
 

@@ -15,16 +15,11 @@ using namespace gpu;
 
 constexpr std::int64_t kLongestNxn = 128;  // a million loads for 64 pixels: beyond it drivers lose patience
 constexpr std::int64_t kLongestSep = 4096;
-constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
-constexpr OptionInfo kGroup = group_option(kGroups, "16x16");
-constexpr std::array kNxnOptions = {kStorageOption, kGroup};
-constexpr std::array kNxnLinearOptions = {kGroup};
-constexpr std::array kSepOptions = {kStorageOption, kIntermediateOption, kGroup};
-constexpr std::array kSepLinearOptions = {kIntermediateOption, kGroup};
-
-std::string text_of(Storage storage) {
-  return std::string(kStorages[static_cast<std::size_t>(storage)]);
-}
+constexpr GroupOption kGroup({"16x16", "8x8", "32x4"});
+constexpr std::array kNxnOptions = {kStorage.info(), kGroup.info()};
+constexpr std::array kNxnLinearOptions = {kGroup.info()};
+constexpr std::array kSepOptions = {kStorage.info(), kIntermediate.info(), kGroup.info()};
+constexpr std::array kSepLinearOptions = {kIntermediate.info(), kGroup.info()};
 
 double summing_error(const Problem& p, const PerAxis<BoxAxis>& box) {
   return colour_gain(p.spec) * (box.x.growth() + box.y.growth()) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
@@ -71,11 +66,11 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestNxn, kLongestNxn});
   if (!box) return box.error();
-  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  const Result<PerAxis<std::int32_t>> shape = kGroup.of(p);
   if (!shape) return shape.error();
 
   Proposal out;
-  out.options = {{"group", to_text(*shape)}};
+  out.options = {kGroup.as(*shape)};
   out.error = summing_error(p, *box);
   if (linear) {
     if (Status s = check_reach(p, *box); !s) return s.error();
@@ -83,7 +78,7 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
     leave_box_spoiled(p, *box, {kNeighbour, kNeighbour}, out);
     assume_differences(p, out);
   } else {
-    out.options["storage"] = text_of(*where);
+    out.options.insert(kStorage.as(*where));
   }
   const Rect r = region(p);
   Pass pass = make_pass(kernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
@@ -120,7 +115,7 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestSep, kLongestSep});
   if (!box) return box.error();
-  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  const Result<PerAxis<std::int32_t>> shape = kGroup.of(p);
   if (!shape) return shape.error();
   if (linear) {
     if (Status s = check_reach(p, *box); !s) return s.error();
@@ -140,14 +135,14 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   where = storage(p, kernel, out.intermediates, linear);
   if (!where) return where.error();
   out.error += between->error + (linear ? fetch_error(p, passes.between) : 0.0);
-  out.options = {{"intermediate", std::string(between->name)}, {"group", to_text(*shape)}};
+  out.options = {kIntermediate.as(between->value), kGroup.as(*shape)};
   if (linear) {
     // One neighbour of each pass, both along and across.
     constexpr Reach kBoth{2 * kNeighbour.before, 2 * kNeighbour.after};
     leave_box_spoiled(p, *box, {kBoth, kBoth}, out);
     if (out.assumption == Assumption()) assume_differences(p, out);
   } else {
-    out.options["storage"] = text_of(*where);
+    out.options.insert(kStorage.as(*where));
   }
   if (between->format != p.src.format && info(between->format).bits == 16 && !info(p.src.format).is_unorm()) {
     out.assumption = kHalfRange;
@@ -189,11 +184,11 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
 
 Result<Proposal> propose_two_passes(const Problem& p, std::string_view kernel, bool linear) {
   Result<Proposal> out = propose_with(p, kernel, linear);
-  if (out || p.options.contains("intermediate")) return out;
+  if (out || kIntermediate.is_given(p)) return out;
   // Not every device has a sampler or images for the format that would be chosen.
-  for (const std::string_view format : {"rgba16f", "rgba32f"}) {
+  for (const Between format : {Between::rgba16f, Between::rgba32f}) {
     Problem other = p;
-    other.options["intermediate"] = format;
+    other.options.insert(kIntermediate.as(format));
     if (Result<Proposal> instead = propose_with(other, kernel, linear)) return instead;
   }
   return out;

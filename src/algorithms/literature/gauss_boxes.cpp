@@ -20,11 +20,11 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_boxes";
-constexpr std::array<std::string_view, 3> kCounts = {"3", "4", "5"};
 constexpr std::int32_t kSegment = 64;
 constexpr std::int64_t kMostRadius = 8192;
-constexpr std::array kOptions = {OptionInfo{"boxes", kCounts, "the fewest within the error, else 5", "boxes on each axis"}, kStorageOption,
-                                 float_intermediate_option("between passes; channels as the source has")};
+constexpr ListedNumberOption kBoxes("boxes", {"3", "4", "5"}, "the fewest within the error, else 5", "boxes on each axis",
+                                    {.tuned = Tuned::never});
+constexpr std::array kOptions = {kBoxes.info(), kStorage.info(), float_intermediate_info("between passes; channels as the source has")};
 
 /// A number of boxes on both axes.
 struct Boxes {
@@ -74,8 +74,8 @@ Result<Proposal> propose(const Problem& p) {
     return refusal("sigma needs boxes of a radius beyond " + std::to_string(kMostRadius));
   }
   Boxes chosen;
-  if (const auto given = p.options.find("boxes"); given != p.options.end()) {
-    chosen = boxes(p, *gaussian, given->second[0] - '0');
+  if (const std::optional<std::int32_t> given = kBoxes.given(p)) {
+    chosen = boxes(p, *gaussian, *given);
   } else {
     for (const int count : {3, 4, 5}) {
       chosen = boxes(p, *gaussian, count);
@@ -149,8 +149,7 @@ Result<Proposal> propose(const Problem& p) {
   };
   for (const Range& range : columns) add(false, {range, {rows.first, rows.length}});
   for (const Range& range : lines) add(true, {{r.x, r.width}, range});
-  out.options["boxes"] = std::to_string(n);
-  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.options.insert({kBoxes.as(n), kStorage.as(*where)});
   out.window_blocks = {kSegment, kSegment};
   return out;
 }

@@ -20,13 +20,12 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "gauss_half_res";
-constexpr std::array<std::string_view, 3> kFactors = {"2", "4", "8"};
 constexpr BoxSpline kTent{2};        // a tent is two boxes
 constexpr double kLargestSpan = 16;  // coarse samples in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
-constexpr std::array kOptions = {
-    OptionInfo{"factor", kFactors, "the largest within the error, else the best", "pixels from one coarse sample to the next"},
-    kStorageOption, float_intermediate_option("coarse samples; channels as the source has")};
+constexpr ListedNumberOption kFactor("factor", {"2", "4", "8"}, "the largest within the error, else the best",
+                                     "pixels from one coarse sample to the next", {.tuned = Tuned::never});
+constexpr std::array kOptions = {kFactor.info(), kStorage.info(), float_intermediate_info("coarse samples; channels as the source has")};
 
 enum class Step : std::uint8_t { reduce, blur, expand };
 
@@ -66,13 +65,13 @@ Result<Proposal> propose(const Problem& p) {
   if (sigma.x == 0.0 || sigma.y == 0.0) return refusal("an axis that is left as it is cannot be reduced");
   const Result<Storage> where = storage(p, kKernel);
   if (!where) return where.error();
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, kGroup); !fits) return fits.error();
+  if (Status fits = check_group(p, kGroup); !fits) return fits.error();
 
   // The largest factor that is good enough; where none is, the best there is, for the caller to allow.
   int factor = 0;
   const auto too_wide = [&](int f) { return std::max(sigma.x, sigma.y) / f > kLargestSpan; };
-  if (const auto given = p.options.find("factor"); given != p.options.end()) {
-    factor = given->second[0] - '0';
+  if (const std::optional<std::int32_t> given = kFactor.given(p)) {
+    factor = *given;
     if (too_wide(factor)) {
       return refusal("sigma " + number(std::max(sigma.x, sigma.y)) + " is more than 16 coarse samples, where the fit takes too long");
     }
@@ -134,8 +133,7 @@ Result<Proposal> propose(const Problem& p) {
   out.passes[2].taps.x = fit.y->coarse;
   out.passes[2].constants["vertical"] = 1;
   out.passes[3].origin = {r.x, r.y};
-  out.options["factor"] = std::to_string(factor);
-  out.options["storage"] = kStorages[static_cast<std::size_t>(*on)];
+  out.options.insert({kFactor.as(factor), kStorage.as(*on)});
 
   const std::array<std::int64_t, 3> bytes = {out.intermediates[0].payload_bytes(), out.intermediates[1].payload_bytes(),
                                              out.intermediates[2].payload_bytes()};

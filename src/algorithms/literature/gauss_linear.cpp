@@ -20,12 +20,10 @@ using namespace gpu;
 
 constexpr std::string_view kLinearKernel = "gauss_linear";
 constexpr std::string_view kLerpKernel = "gauss_lerp_taps";
-constexpr std::array<std::string_view, 1> kImageOnly = {"image"};
-constexpr std::array<std::string_view, 3> kGroups = {"16x16", "64x1", "8x8"};
-constexpr std::array kLinearOptions = {
-    OptionInfo{"storage", kImageOnly, "image", "where pixels lie on the device: samplers read images only"}, kIntermediateOption,
-    group_option(kGroups, "16x16")};
-constexpr std::array kLerpOptions = {kStorageOption, kIntermediateOption};
+constexpr GroupOption kLinearGroup({"16x16", "64x1", "8x8"});
+constexpr std::array kLinearOptions = {kStorage.info_as("image", "where pixels lie on the device: samplers read images only", 1),
+                                       kIntermediate.info(), kLinearGroup.info()};
+constexpr std::array kLerpOptions = {kStorage.info(), kIntermediate.info()};
 
 constexpr double kRoundoff = 0x1p-24;
 
@@ -63,7 +61,7 @@ double filter_error(const Problem& p, PixelFormat read) {
 Result<Proposal> propose_linear(const Problem& p) {
   if (!std::holds_alternative<Gaussian>(p.spec.kernel)) return refusal("the kernel is no Gaussian");
   if (Result<Storage> s = storage(p, kLinearKernel, {}, true); !s) return s.error();
-  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  const Result<PerAxis<std::int32_t>> shape = kLinearGroup.of(p);
   if (!shape) return shape.error();
   // A large error is allowed for the sampler's sake, not to be spent on short kernels.
   Problem strict = p;
@@ -120,7 +118,7 @@ Result<Proposal> propose_linear(const Problem& p) {
   };
   out.passes = {pass(false, x, at_x), pass(true, y, at_y)};
   out.passes[0].destination = out.passes[1].source = intermediate();
-  out.options = {{"storage", "image"}, {"intermediate", std::string(between->name)}, {"group", to_text(*shape)}};
+  out.options = {kStorage.as(Storage::image), kIntermediate.as(between->value), kLinearGroup.as(*shape)};
 
   const double middle = static_cast<double>(columns.length) * rows.length;
   const double pixels = static_cast<double>(r.width) * r.height;
@@ -196,7 +194,7 @@ Result<Proposal> propose_lerp(const Problem& p) {
   out.passes[0].destination = out.passes[1].source = intermediate();
   out.passes[0].origin = {r.x, rows.first};
   out.passes[1].origin = {0, r.y - rows.first};
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(*where)])}, {"intermediate", std::string(between->name)}};
+  out.options = {kStorage.as(*where), kIntermediate.as(between->value)};
 
   const std::int64_t middle_bytes = out.intermediates[0].payload_bytes();
   const auto cost = [&](const Pass& made, std::int64_t bytes) {

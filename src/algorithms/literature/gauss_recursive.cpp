@@ -23,7 +23,7 @@ constexpr std::int32_t kSegment = 32;
 constexpr std::int32_t kLanes = 32;
 constexpr double kLeastSigma = 0.8;  // below it the recursions oscillate between pixels
 constexpr double kLargestSigma = 1000.0;
-constexpr std::array kOptions = {kStorageOption, float_intermediate_option("between passes; channels as the source has")};
+constexpr std::array kOptions = {kStorage.info(), float_intermediate_info("between passes; channels as the source has")};
 
 Result<Proposal> propose(const Problem& p) {
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
@@ -90,7 +90,7 @@ Result<Proposal> propose(const Problem& p) {
   out.passes[0].destination = out.passes[1].source = intermediate();
   out.passes[0].origin = {r.x, rows.first};
   out.passes[1].origin = {0, r.y - rows.first};
-  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.options.insert(kStorage.as(*where));
 
   const std::int64_t middle_bytes = out.intermediates[0].payload_bytes();
   const auto cost = [&](const Pass& made, const Deriche& d, std::int64_t bytes) {

@@ -19,10 +19,11 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "kawase_dual";
-constexpr std::array<std::string_view, 5> kLevels = {"1", "2", "3", "4", "5"};
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
-constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "those whose taps lie about a sample apart", "halvings of the image"},
-                                 kStorageOption, float_intermediate_option("levels of the pyramid; channels as the source has")};
+constexpr ListedNumberOption kLevels("levels", {"1", "2", "3", "4", "5"}, "those whose taps lie about a sample apart",
+                                     "halvings of the image", {.tuned = Tuned::never});
+constexpr std::array kOptions = {kLevels.info(), kStorage.info(),
+                                 float_intermediate_info("levels of the pyramid; channels as the source has")};
 
 double error_of(const Problem& p, const DualFilter& filter, double l1_distance, Cache coarse) {
   constexpr double kRoundings = 24.0;  // of a level: positions, interpolations, eight taps
@@ -82,12 +83,11 @@ Result<Proposal> propose(const Problem& p) {
   if (gaussian->radius || gaussian->truncate) return refusal("a Gaussian cut at a given radius is not what the pyramid makes");
   if (gaussian->sigma.x != gaussian->sigma.y) return refusal("the pyramid blurs both axes alike");
   if (Result<Storage> s = storage(p, kKernel); !s) return s.error();
-  const auto given = p.options.find("levels");
-  const int wanted = given == p.options.end() ? 0 : given->second[0] - '0';
+  const std::int32_t wanted = kLevels.of(p, 0);
   const std::optional<DualFilter> filter = fit_dual_filter(gaussian->sigma.x, wanted);
   if (!filter) {
     return refusal("no taps 0.25 to 2 samples apart make sigma " + number(gaussian->sigma.x) +
-                   (wanted == 0 ? " on 1 to 5 levels" : " on " + given->second + " levels"));
+                   (wanted == 0 ? " on 1 to 5 levels" : " on " + std::to_string(wanted) + " levels"));
   }
 
   const double enough = p.allowed_error / (colour_gain(p.spec) * kernel_distance_error(1.0, p.src.format));
@@ -106,7 +106,7 @@ Result<Proposal> propose(const Problem& p) {
   for (std::size_t i = x.up.size(); i-- > 1;) out.intermediates.push_back({x.up[i].length(), y.up[i].length(), format});
   const Result<Storage> where = storage(p, kKernel, out.intermediates);
   if (!where) return where.error();
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, kGroup); !fits) return fits.error();
+  if (Status fits = check_group(p, kGroup); !fits) return fits.error();
 
   PerAxis<std::int64_t> read_first = {0, 0};
   const auto add = [&](bool up, const Range& columns, const Range& rows) {
@@ -133,8 +133,7 @@ Result<Proposal> propose(const Problem& p) {
   };
   for (std::size_t i = 0; i < x.down.size(); ++i) add(false, x.down[i], y.down[i]);
   for (std::size_t i = x.up.size(); i-- > 0;) add(true, x.up[i], y.up[i]);
-  out.options["levels"] = std::to_string(filter->levels);
-  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.options.insert({kLevels.as(filter->levels), kStorage.as(*where)});
   out.window_blocks = {1 << filter->levels, 1 << filter->levels};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;

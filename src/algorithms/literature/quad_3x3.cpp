@@ -12,10 +12,8 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "quad_3x3";
-constexpr std::array<std::string_view, 2> kOrders = {"z_curve", "rotating_z"};
-constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x8"};
-constexpr std::array kOptions = {kStorageOption, OptionInfo{"lane_order", kOrders, "z_curve", "which pixel of a group a lane makes"},
-                                 group_option(kGroups, "16x16")};
+constexpr GroupOption kGroup({"16x16", "8x8", "32x8"});
+constexpr std::array kOptions = {kStorage.info(), kLaneOrder.info_as("z_curve", "which pixel of a group a lane makes", 1), kGroup.info()};
 
 /// The matrix in the middle of 3x3, or nothing where it reaches further.
 std::optional<Matrix> in_3x3(const Matrix& given) {
@@ -43,11 +41,9 @@ Result<Proposal> propose(const Problem& p) {
   std::optional<Matrix> matrix = in_3x3(nxn->matrix);
   if (!matrix) return refusal("the kernel reaches further than one pixel");
   nxn->matrix = std::move(*matrix);
-  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  const Result<PerAxis<std::int32_t>> shape = kGroup.of(p);
   if (!shape) return shape.error();
-  const std::size_t order = choice(p, "lane_order", kOrders, "z_curve");
-  const auto* const place = std::ranges::find(kLaneOrders, kOrders[order]);
-  const auto lane_order = static_cast<std::size_t>(place - kLaneOrders.begin());
+  const LaneOrder lane_order = kLaneOrder.of(p, LaneOrder::z_curve);
   if (Status s = check_lane_order(lane_order, *shape); !s) return s.error();
   if (shape->x % 2 != 0 || shape->y % 2 != 0) {
     return refusal("groups of " + to_text(*shape) + " are not made of 2x2 quads");
@@ -60,9 +56,7 @@ Result<Proposal> propose(const Problem& p) {
   }
 
   Proposal out;
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"lane_order", std::string(kOrders[order])},
-                 {"group", to_text(*shape)}};
+  out.options = {kStorage.as(*where), kLaneOrder.as(lane_order), kGroup.as(*shape)};
   out.error = nxn->error(p, Accumulator::f32);
   out.reach = reach_on_both_sides(1, 1);
   const Rect r = region(p);

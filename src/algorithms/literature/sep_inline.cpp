@@ -19,7 +19,7 @@ enum class Loads : std::uint8_t { direct, shared };
 
 struct Form {
   std::string_view kernel;
-  PerAxis<std::int32_t> group;
+  const GroupOption& group;
   Rows rows;
   Loads loads;
 };
@@ -40,7 +40,7 @@ SharedPixels shared_pixels(const Form& form, const Separable& s, PerAxis<std::in
 Result<Proposal> propose(const Problem& p, const Form& form) {
   Result<Separable> s = separable(p, form.kernel);
   if (!s) return s.error();
-  const Result<PerAxis<std::int32_t>> shape = group(p, form.group);
+  const Result<PerAxis<std::int32_t>> shape = form.group.of(p);
   if (!shape) return shape.error();
 
   const auto error = [&](Cache cache) {
@@ -58,16 +58,14 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   Proposal out;
   out.error = error(cache);
   out.assumption = half_assumption(p, cache == Cache::f16);
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s->storage)])},
-                 {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
-                 {"group", to_text(*shape)}};
+  out.options = {kStorage.as(s->storage), kCache.as(cache), form.group.as(*shape)};
   PerAxis<std::int32_t> tile = *shape;
   if (form.rows == Rows::sliding) {
     const std::int64_t across = (p.dst.width + shape->x - 1) / shape->x;
-    const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, chunks_to_fill(p, across, p.dst.height, s->ny()));
+    const Result<std::int32_t> chunks = kChunks.of(p, chunks_to_fill(p, across, p.dst.height, s->ny()));
     if (!chunks) return chunks.error();
     tile.y = chunk_length(p, p.dst.height, *chunks, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
-    out.options["chunks"] = std::to_string(*chunks);
+    out.options.insert(kChunks.as(*chunks));
   }
   Pass pass = make_pass(form.kernel, {p.dst.width, p.dst.height}, tile, *shape, s->storage);
   pass.origin = {s->region.x, s->region.y};
@@ -98,19 +96,16 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
   return out;
 }
 
-constexpr Form kInline{"sep_inline", {2, 128}, Rows::tile, Loads::direct};
-constexpr Form kInlineShared{"sep_inline_shared", {16, 16}, Rows::tile, Loads::shared};
-constexpr Form kInlineSliding{"sep_inline_sliding", {16, 16}, Rows::sliding, Loads::direct};
-constexpr Form kInlineSlidingShared{"sep_inline_sliding_shared", {16, 16}, Rows::sliding, Loads::shared};
+constexpr GroupOption kTallGroup({"2x128", "16x16", "32x5"});
+constexpr GroupOption kSquareGroup({"16x16", "8x8", "32x5"});
+constexpr Form kInline{"sep_inline", kTallGroup, Rows::tile, Loads::direct};
+constexpr Form kInlineShared{"sep_inline_shared", kSquareGroup, Rows::tile, Loads::shared};
+constexpr Form kInlineSliding{"sep_inline_sliding", kSquareGroup, Rows::sliding, Loads::direct};
+constexpr Form kInlineSlidingShared{"sep_inline_sliding_shared", kSquareGroup, Rows::sliding, Loads::shared};
 
-constexpr std::array<std::string_view, 3> kTallGroups = {"2x128", "16x16", "32x5"};
-constexpr std::array<std::string_view, 3> kSquareGroups = {"16x16", "8x8", "32x5"};
-constexpr std::array<std::string_view, 3> kChunks = {"1", "3", "16"};
-constexpr OptionInfo kChunksOption{"chunks", kChunks, "enough to fill the device",
-                                   "chunks that the rows are split into, one for each work group", true};
-constexpr std::array kInlineOptions = {kStorageOption, kCacheOption, group_option(kTallGroups, "2x128")};
-constexpr std::array kInlineSharedOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16")};
-constexpr std::array kInlineSlidingOptions = {kStorageOption, kCacheOption, group_option(kSquareGroups, "16x16"), kChunksOption};
+constexpr std::array kInlineOptions = {kStorage.info(), kCache.info(), kTallGroup.info()};
+constexpr std::array kInlineSharedOptions = {kStorage.info(), kCache.info(), kSquareGroup.info()};
+constexpr std::array kInlineSlidingOptions = {kStorage.info(), kCache.info(), kSquareGroup.info(), kChunks.info()};
 
 }  // namespace
 

@@ -16,11 +16,17 @@ using namespace gpu;
 
 enum class Method : std::uint8_t { direct, shared, sliding };
 
+constexpr GroupOption kDirectGroup({"16x16", "8x8", "64x2"});
+constexpr GroupOption kLineGroup({"256x1", "64x1", "16x16", "32x3"});
+constexpr GroupOption kSlidingGroup({"256x2", "16x16", "48x3"});
+constexpr NumberOption kColumns("chunks", {"1", "3", "8"}, 1 << 16, "enough to fill the device",
+                                "chunks that rows and columns are split into", {.tuned_values = kTunedChunks});
+
 struct MethodInfo {
   std::string_view kernel;
-  PerAxis<std::int32_t> group;  ///< along and across the pass
+  const GroupOption& group;  ///< along and across the pass
 };
-constexpr std::array<MethodInfo, 3> kMethods = {{{"sep_direct", {16, 16}}, {"sep_shared", {256, 1}}, {"sep_sliding", {256, 2}}}};
+constexpr std::array<MethodInfo, 3> kMethods = {{{"sep_direct", kDirectGroup}, {"sep_shared", kLineGroup}, {"sep_sliding", kSlidingGroup}}};
 
 /// One axis, as its pass sees it.
 struct AxisPass {
@@ -39,13 +45,13 @@ class TwoPasses {
     Result<Separable> s = separable(p_, kernel_.kernel);
     if (!s) return s.error();
     s_ = std::move(*s);
-    const Result<PerAxis<std::int32_t>> given = group(p_, kernel_.group);
+    const Result<PerAxis<std::int32_t>> given = kernel_.group.of(p_);
     if (!given) return given.error();
     group_ = *given;
     if (mirrored() && (group_.y > p_.device.gpu.max_group.x || group_.x > p_.device.gpu.max_group.y)) {
       return refusal("the device has no work groups of " + to_text({group_.y, group_.x}) + " threads");
     }
-    lane_order_ = choice(p_, "lane_order", kLaneOrders, "row");
+    lane_order_ = kLaneOrder.of(p_, LaneOrder::row);
     if (Status status = check_lane_order(lane_order_, group_); !status) return status.error();
 
     const Result<Intermediate> between = choose_intermediate(p_, s_.taps, s_.storage, s_.error);
@@ -67,7 +73,7 @@ class TwoPasses {
     const AxisPass x{false, s_.nx(), {image.width, image.height}};
     const AxisPass y{true, s_.ny(), {p_.dst.width, p_.dst.height}};
     if (method_ == Method::sliding) {
-      const Result<std::int32_t> columns = count(p_, "chunks", 1 << 16, std::max(default_columns(x), default_columns(y)));
+      const Result<std::int32_t> columns = kColumns.of(p_, std::max(default_columns(x), default_columns(y)));
       if (!columns) return columns.error();
       columns_ = *columns;
     }
@@ -159,22 +165,19 @@ class TwoPasses {
   void fill_in(Proposal& out) const {
     out.window_blocks = {1, 1};
     out.error = error(cache_);
-    const bool half = (method_ != Method::direct && cache_ == Cache::f16) || between_.name == "rgba16f";
+    const bool half = (method_ != Method::direct && cache_ == Cache::f16) || between_.value == Between::rgba16f;
     out.assumption = half_assumption(p_, half);
-    out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(s_.storage)])},
-                   {"intermediate", std::string(between_.name)},
-                   {"group", to_text(group_)}};
-    if (method_ == Method::direct) out.options["lane_order"] = kLaneOrders[lane_order_];
-    if (method_ != Method::direct) out.options["cache"] = kCaches[static_cast<std::size_t>(cache_)];
-    if (method_ == Method::sliding) out.options["chunks"] = std::to_string(columns_);
+    out.options = {kStorage.as(s_.storage), kIntermediate.as(between_.value), kernel_.group.as(group_)};
+    out.options.insert(method_ == Method::direct ? kLaneOrder.as(lane_order_) : kCache.as(cache_));
+    if (method_ == Method::sliding) out.options.insert(kColumns.as(columns_));
   }
 
   const Problem& p_;
   Method method_;
-  MethodInfo kernel_;
+  const MethodInfo& kernel_;
   Separable s_;
   PerAxis<std::int32_t> group_;
-  std::size_t lane_order_ = 0;
+  LaneOrder lane_order_ = LaneOrder::row;
   Cache cache_ = Cache::f32;
   Intermediate between_;
   std::int32_t columns_ = 1;  ///< sliding: chunks that rows and columns are split into
@@ -190,15 +193,9 @@ Result<Proposal> propose_sliding(const Problem& p) {
   return TwoPasses(p, Method::sliding).propose();
 }
 
-constexpr std::array<std::string_view, 3> kDirectGroups = {"16x16", "8x8", "64x2"};
-constexpr std::array<std::string_view, 4> kLineGroups = {"256x1", "64x1", "16x16", "32x3"};
-constexpr std::array<std::string_view, 3> kSlidingGroups = {"256x2", "16x16", "48x3"};
-constexpr std::array<std::string_view, 3> kColumns = {"1", "3", "8"};
-constexpr std::array kDirectOptions = {kStorageOption, kIntermediateOption, kLaneOrderOption, group_option(kDirectGroups, "16x16")};
-constexpr std::array kSharedOptions = {kStorageOption, kIntermediateOption, kCacheOption, group_option(kLineGroups, "256x1")};
-constexpr std::array kSlidingOptions = {
-    kStorageOption, kIntermediateOption, kCacheOption, group_option(kSlidingGroups, "256x2"),
-    OptionInfo{"chunks", kColumns, "enough to fill the device", "chunks that rows and columns are split into", true}};
+constexpr std::array kDirectOptions = {kStorage.info(), kIntermediate.info(), kLaneOrder.info(), kDirectGroup.info()};
+constexpr std::array kSharedOptions = {kStorage.info(), kIntermediate.info(), kCache.info(), kLineGroup.info()};
+constexpr std::array kSlidingOptions = {kStorage.info(), kIntermediate.info(), kCache.info(), kSlidingGroup.info(), kColumns.info()};
 
 }  // namespace
 

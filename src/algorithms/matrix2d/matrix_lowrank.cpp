@@ -19,12 +19,11 @@ using namespace gpu;
 
 constexpr std::string_view kKernel = "matrix_lowrank";
 constexpr std::int32_t kLargest = 128;
-constexpr std::array<std::string_view, 2> kRowCaches = {"f32", "f16"};
-constexpr std::array<std::string_view, 2> kRanks = {"2", "3"};
-constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x8"};
-constexpr std::array kOptions = {
-    OptionInfo{"rank", kRanks, "the least within the error", "separable terms, 1 to 128", true}, kStorageOption,
-    OptionInfo{"cache", kRowCaches, "the narrowest within the error", "filtered rows in shared memory"}, group_option(kGroups, "16x16")};
+constexpr NumberOption kRank("rank", {"2", "3"}, kLargest, "the least within the error", "separable terms, 1 to 128",
+                             {.tuned = Tuned::never});
+constexpr GroupOption kGroup({"16x16", "8x8", "32x8"});
+constexpr std::array kOptions = {kRank.info(), kStorage.info(),
+                                 kCache.info_as("the narrowest within the error", "filtered rows in shared memory", 0, 2), kGroup.info()};
 
 /// What so many terms of a matrix cost; full-scale units.
 class Errors {
@@ -75,9 +74,9 @@ Result<Proposal> propose(const Problem& p) {
   if (!where) return where.error();
   if (axis_weights(p.spec.kernel, Axis::x, 0.0)) return refusal("the matrix has rank 1: two 1-D passes do it");
   if (given->width > kLargest || given->height > kLargest) return refusal("the matrix is larger than 128x128");
-  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  const Result<PerAxis<std::int32_t>> shape = kGroup.of(p);
   if (!shape) return shape.error();
-  const Result<std::int32_t> forced = count(p, "rank", kLargest, 0);
+  const Result<std::int32_t> forced = kRank.of(p, 0);
   if (!forced) return forced.error();
 
   const Matrix matrix = normalized(*given);
@@ -101,7 +100,7 @@ Result<Proposal> propose(const Problem& p) {
   }
   // Nor may terms that cancel be rounded to f16 then.
   const bool keeps_f32 = divides_unbounded(p);
-  if (keeps_f32 && choice(p, "cache", kRowCaches, "f32") != 0) {
+  if (keeps_f32 && kCache.of(p, Cache::f32) != Cache::f32) {
     return refusal("dividing float colours by their alpha would magnify the rounding of rows to f16");
   }
   const Cache cache = keeps_f32 ? Cache::f32 : choose_cache(p, errors);
@@ -136,10 +135,7 @@ Result<Proposal> propose(const Problem& p) {
   pass.constants["before_y"] = matrix.anchor.y;
   out.reach = PerAxis<Reach>{{matrix.anchor.x, matrix.width - 1 - matrix.anchor.x}, {matrix.anchor.y, matrix.height - 1 - matrix.anchor.y}};
   out.passes.push_back(std::move(pass));
-  out.options = {{"rank", std::to_string(rank)},
-                 {"storage", std::string(kStorages[static_cast<std::size_t>(*where)])},
-                 {"cache", std::string(kCaches[static_cast<std::size_t>(cache)])},
-                 {"group", to_text(*shape)}};
+  out.options = {kRank.as(rank), kStorage.as(*where), kCache.as(cache), kGroup.as(*shape)};
   out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, {});
   const double apron = (shape->y + matrix.height - 1.0) / shape->y;

@@ -14,32 +14,27 @@ namespace {
 
 constexpr std::string_view kKernel = "nxn_direct";
 constexpr std::int32_t kLargest = 128;
-constexpr std::array<std::string_view, 2> kAccumulators = {"f32", "f64"};
-constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
-constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "f32 where its error fits, else f64", "CPU, CUDA: precision of weights and sums"},
-    gpu::kStorageOption,
-    OptionInfo{"packing", gpu::kPackings, "struct", "GPU: samples as 16 bytes or as 4, their weights then in f16"},
-    OptionInfo{"samples", gpu::kSampleBuffers, "uniform where they fit", "GPU: which kind of buffer holds them"},
-    gpu::kLaneOrderOption,
-    gpu::group_option(kGroups, "16x16")};
+constexpr std::array kOptions = {kNxnAccumulator.info(),
+                                 gpu::kStorage.info(),
+                                 gpu::kPacking.info_as("struct", "GPU: samples as 16 bytes or as 4, their weights then in f16"),
+                                 gpu::kSamples.info_as("uniform where they fit", "GPU: which kind of buffer holds them"),
+                                 gpu::kLaneOrder.info(),
+                                 kNxnGroup.info()};
 
 Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   if (p.device.backend == Backend::cuda) return propose_nxn_direct_cuda(p);
   if (p.device.backend == Backend::vulkan) return propose_nxn_direct_gpu(p);
-  if (Status s = only_options(p, {"accumulator"}); !s) return s.error();
+  if (Status s = only_options(p, {kNxnAccumulator}); !s) return s.error();
   Result<NxnMatrix> nxn = nxn_matrix(p);
   if (!nxn) return nxn.error();
   Matrix* const matrix = &nxn->matrix;
-  const auto error = [&](Accumulator a) { return nxn->error(p, a); };
-  const Accumulator accumulator = choose_accumulator(p, error);
-  const bool wide = accumulator == Accumulator::f64;
+  const bool wide = nxn->is_wide(p);
   const int channels = info(p.src.format).channels;
 
   Proposal out;
-  out.options = {{"accumulator", wide ? "f64" : "f32"}};
-  out.error = error(accumulator);
+  out.options = {kNxnAccumulator.as(wide ? NxnAccumulator::f64 : NxnAccumulator::f32)};
+  out.error = nxn->error(p, wide ? Accumulator::f64 : Accumulator::f32);
 
   TileNeeds needs;
   needs.halo = {matrix->width - 1, matrix->height - 1};
@@ -72,6 +67,11 @@ double NxnMatrix::error(const Problem& p, Accumulator a) const {
   const auto row = static_cast<std::size_t>(p.device.backend == Backend::cpu ? matrix.width : matrix.width * matrix.height);
   const double rounding = gain * blocked_summation_growth(matrix.weights, row);
   return cut_error + largest * (rounding * unit_roundoff(a) + colour_error(p.spec, a));
+}
+
+bool NxnMatrix::is_wide(const Problem& p) const {
+  if (const auto given = kNxnAccumulator.given(p)) return *given == NxnAccumulator::f64;
+  return error(p, Accumulator::f32) > p.allowed_error;
 }
 
 Result<NxnMatrix> nxn_matrix(const Problem& p) {

@@ -8,19 +8,18 @@ namespace mollify {
 using namespace gpu;
 
 Result<Proposal> propose_nxn_direct_cuda(const Problem& p) {
-  if (Status s = only_options(p, {"accumulator"}); !s) return s.error();
+  if (Status s = only_options(p, {kNxnAccumulator}); !s) return s.error();
   Result<NxnMatrix> nxn = nxn_matrix(p);
   if (!nxn) return nxn.error();
-  const Accumulator accumulator = choose_accumulator(p, [&](Accumulator a) { return nxn->error(p, a); });
-  const bool wide = accumulator == Accumulator::f64;
+  const bool wide = nxn->is_wide(p);
   const Rect r = region(p);
   Pass pass = make_pass("nxn_direct", {p.dst.width, p.dst.height}, {cuda::kNxnColumns, cuda::kNxnRows},
                         {cuda::kNxnColumns * cuda::kNxnRows, 1}, Storage::buffer);
   pass.origin = {r.x, r.y};
   pass.constants["wide"] = wide ? 1 : 0;
   Proposal out;
-  out.options = {{"accumulator", wide ? "f64" : "f32"}};
-  out.error = nxn->error(p, accumulator);
+  out.options = {kNxnAccumulator.as(wide ? NxnAccumulator::f64 : NxnAccumulator::f32)};
+  out.error = nxn->error(p, wide ? Accumulator::f64 : Accumulator::f32);
   out.moved_bytes = moved_bytes(p, {});
   const auto weights = static_cast<double>(nxn->matrix.weights.size());
   out.seconds = seconds(p.device, p.src.format,

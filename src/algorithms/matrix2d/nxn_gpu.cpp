@@ -12,39 +12,39 @@ using namespace gpu;
 struct NxnWish {
   NxnMatrix matrix;
   Storage storage;
-  std::size_t packing;
-  std::size_t samples;
-  std::size_t lane_order;
+  Packing packing;
+  SampleBuffer samples;
+  LaneOrder lane_order;
   PerAxis<std::int32_t> group;
   double weight_scale;  ///< of weights in f16
   double error;
 };
 
 Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
-  if (Status s = only_options(p, {"storage", "packing", "samples", "lane_order", "group", "cache"}); !s) return s.error();
+  if (Status s = only_options(p, {kStorage, kPacking, kSamples, kLaneOrder, kNxnGroup, kCache}); !s) return s.error();
   const Result<Storage> where = storage(p, kernel);
   if (!where) return where.error();
   Result<NxnMatrix> matrix = nxn_matrix(p);
   if (!matrix) return matrix.error();
-  const Result<PerAxis<std::int32_t>> shape = group(p, {16, 16});
+  const Result<PerAxis<std::int32_t>> shape = kNxnGroup.of(p);
   if (!shape) return shape.error();
   NxnWish w{std::move(*matrix),
             *where,
-            choice(p, "packing", kPackings, "struct"),
-            0,
-            choice(p, "lane_order", kLaneOrders, "row"),
+            kPacking.of(p, Packing::separate),
+            SampleBuffer::uniform,
+            kLaneOrder.of(p, LaneOrder::row),
             *shape,
             1.0,
             0.0};
   if (Status s = check_lane_order(w.lane_order, w.group); !s) return s.error();
 
-  const bool packed = w.packing == 1;
+  const bool packed = w.packing == Packing::packed;
   const auto count = static_cast<std::int64_t>(w.matrix.matrix.weights.size());
   const std::int64_t bytes = packed ? (count + 3) / 4 * 16 : count * 16;
   const std::int64_t uniform_bytes = packed ? 65536 : 16384;
   const bool fits = bytes <= uniform_bytes && uniform_bytes <= p.device.gpu.max_uniform_bytes;
-  w.samples = choice(p, "samples", kSampleBuffers, fits ? "uniform" : "storage");
-  if (kSampleBuffers[w.samples] == "uniform" && !fits) {
+  w.samples = kSamples.of(p, fits ? SampleBuffer::uniform : SampleBuffer::storage);
+  if (w.samples == SampleBuffer::uniform && !fits) {
     return refusal(std::to_string(count) + " samples do not fit a uniform buffer of " + std::to_string(uniform_bytes) + " bytes");
   }
   w.error = w.matrix.error(p, Accumulator::f32);
@@ -63,11 +63,8 @@ Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
 
 Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
   Proposal out;
-  out.options = {{"storage", std::string(kStorages[static_cast<std::size_t>(w.storage)])},
-                 {"packing", std::string(kPackings[w.packing])},
-                 {"samples", std::string(kSampleBuffers[w.samples])},
-                 {"lane_order", std::string(kLaneOrders[w.lane_order])},
-                 {"group", to_text(w.group)}};
+  out.options = {kStorage.as(w.storage), kPacking.as(w.packing), kSamples.as(w.samples), kLaneOrder.as(w.lane_order),
+                 kNxnGroup.as(w.group)};
   out.error = w.error;
   const Rect r = region(p);
   pass.origin = {r.x, r.y};
@@ -107,7 +104,7 @@ Result<Proposal> propose_shared(const Problem& p) {
   pass.constants["cache"] = static_cast<std::int64_t>(cache);
   pass.constants["tile_size"] = shared_size(p, pixels, cache_bytes(cache));
   Proposal out = proposal(p, *w, std::move(pass));
-  out.options["cache"] = kCaches[static_cast<std::size_t>(cache)];
+  out.options.insert(kCache.as(cache));
   out.error += cached(cache);
   if (cache == Cache::f16 && info(p.src.format).bits == 32) out.assumption = kHalfRange;
   const auto taps = static_cast<double>(matrix.weights.size());
@@ -121,13 +118,8 @@ Result<Proposal> propose_shared(const Problem& p) {
   return out;
 }
 
-constexpr std::array<std::string_view, 3> kGroups = {"16x16", "8x8", "32x4"};
-constexpr std::array kSharedOptions = {kStorageOption,
-                                       kCacheOption,
-                                       OptionInfo{"packing", kPackings, "struct", "samples as 16 bytes or as 4, their weights then in f16"},
-                                       OptionInfo{"samples", kSampleBuffers, "uniform where they fit", "which kind of buffer holds them"},
-                                       kLaneOrderOption,
-                                       group_option(kGroups, "16x16")};
+constexpr std::array kSharedOptions = {kStorage.info(), kCache.info(),     kPacking.info(),
+                                       kSamples.info(), kLaneOrder.info(), kNxnGroup.info()};
 
 }  // namespace
 

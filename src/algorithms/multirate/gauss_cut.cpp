@@ -30,10 +30,11 @@ constexpr double kHeights = 1 << 24;  // to a weight of 1
 constexpr double kUndershoots = 65536.0;
 constexpr double kDefaultSpan = 12.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
 constexpr double kCutShare = 0.1;      // of the error, for the outermost taps
-constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
-constexpr std::string_view kCheapest = "the cheapest within the error";
-constexpr std::array kOptions = {OptionInfo{"levels_x", kLevels, kCheapest, "halvings of rows"},
-                                 OptionInfo{"levels_y", kLevels, kCheapest, "halvings of columns"}};
+constexpr ListedNumberOption kLevelsX("levels_x", {"1", "2", "3", "4"}, "the cheapest within the error", "halvings of rows",
+                                      {.tuned = Tuned::never});
+constexpr ListedNumberOption kLevelsY("levels_y", {"1", "2", "3", "4"}, "the cheapest within the error", "halvings of columns",
+                                      {.tuned = Tuned::never});
+constexpr std::array kOptions = {kLevelsX.info(), kLevelsY.info()};
 
 struct AxisPlan {
   cpu::CutAxis kernel;  ///< but for its taps,
@@ -120,7 +121,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels, int halvi
   Proposal out;
   out.error = kernel_distance_error(x->level.l1_distance + y->level.l1_distance, p.src.format) + x->fixed.distance + y->fixed.distance +
               rounding->error;
-  out.options = {{"levels_x", std::to_string(levels.x)}, {"levels_y", std::to_string(levels.y)}};
+  out.options = {kLevelsX.as(levels.x), kLevelsY.as(levels.y)};
 
   const int channels = format.channels;
   TileNeeds needs;
@@ -170,8 +171,7 @@ Result<Proposal> propose_levels(const Problem& p, PerAxis<int> levels) {
 
 /// Levels that an axis may have: the one given, or all that are worth a look.
 std::vector<int> candidates(const Problem& p, Axis axis) {
-  const auto given = p.options.find(axis == Axis::x ? "levels_x" : "levels_y");
-  if (given != p.options.end()) return {given->second.front() - '0'};
+  if (const auto given = (axis == Axis::x ? kLevelsX : kLevelsY).given(p)) return {*given};
   const double sigma = on(std::get<Gaussian>(p.spec.kernel).sigma, axis);
   std::vector<int> out;
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {
@@ -186,7 +186,7 @@ Result<Proposal> propose(const Problem& p) {
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (!check_16_bit_sums(p)) return propose_cut_tails(p);
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (Status s = only_options(p, {"levels_x", "levels_y"}); !s) return s.error();
+  if (Status s = only_options(p, {kLevelsX, kLevelsY}); !s) return s.error();
   for (const Axis axis : {Axis::x, Axis::y}) {
     const std::optional<std::int64_t> radius = on_axis(*gaussian, axis).radius;
     if (!radius) return refusal("the Gaussian is endless");

@@ -218,7 +218,7 @@ Result<Proposal> propose_cut_tails(const Problem& p) {
   AxisPlan down = coarse_tails(tails.y, kCoarseShare * p.allowed_error / error_of_tails);
   for (;;) {
     const double left = kWholeShare * p.allowed_error - error_of_tails * down.l1_distance;
-    const Problem endless{spec, p.src, p.dst, p.device, {{"passes", "1"}}, left};
+    const Problem endless{spec, p.src, p.dst, p.device, {kDecimatePasses.as(1)}, left};
     const Result<Proposal> whole = kGaussDecimate.propose(endless);
     if (!whole) return refusal("without the cut, " + whole.error().message);
     if (whole->error > left && down.factor > 1) {

@@ -33,35 +33,14 @@ constexpr std::array kFactors = {2,  3,  4,   5,   6,   8,   10,  12,  16,  20, 
 constexpr std::array kSupports = {2, 3, 4, 5, 6, 7, 8};
 constexpr int kMaxFactor = kFactors.back();
 constexpr std::int64_t kMostReach = 7000;  // coarse samples of the grid, of which a fit takes about a second
-constexpr std::array<std::string_view, 4> kFactorExamples = {"2", "5", "1x4", "8x3"};
-constexpr std::array<std::string_view, 4> kSupportExamples = {"3", "4", "6", "5x4"};
 constexpr std::string_view kCheapest = "the cheapest within the error";
-constexpr std::array<std::string_view, 3> kCoarseRows = {"2", "4", "8"};
-constexpr std::array<std::string_view, 3> kRowsOfStep = {"4", "8", "12"};
-constexpr std::array<std::string_view, 4> kSpans = {"1", "2", "4", "8"};
-constexpr std::array kOptions = {
-    OptionInfo{"factor", kFactorExamples, kCheapest, "pixels from one coarse sample to the next: 1 to 1024, both axes or XxY", true},
-    OptionInfo{"support", kSupportExamples, kCheapest, "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", true},
-    OptionInfo{"passes", kDecimatePasses, "1 where the grid is too large for the cache", "CPU: over the image"},
-    OptionInfo{.name = "blur",
-               .values = kGridBlurs,
-               .default_value = "the fastest",
-               .summary = "GPU: how the coarse grid is blurred, by tiles, or while upsampling, by tiles (upsample) or strips",
-               .changes_bits = true},
-    OptionInfo{"step_rows", kRowsOfStep, "4, 8 or 12", "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", true},
-    OptionInfo{"samples_per_thread", kSpans, "4, or 8 numbers", "GPU: coarse samples that a thread sums at once, in either direction"},
-    OptionInfo{"group", kGridGroups, "the fastest",
-               "GPU: threads across and down; tiles: a tile with its halo, upsample: runs of neighbouring pixels", true},
-    OptionInfo{"coarse_rows", kCoarseRows, "the fastest",
-               "GPU, upsample and strips: coarse rows that a thread upsamples: 1 to 64, strips to 1024", true},
-    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{.name = "math",
-               .values = kDecimateMath,
-               .default_value = "what is expected to be faster within the error",
-               .summary = "GPU: downsampling by sums of f32, or along rows by cooperative matrices",
-               .changes_bits = true},
-    OptionInfo{"read_pixels", kSpans, "what fills 8 or 16 bytes", "GPU: neighbouring pixels that a thread reads at once"},
-    OptionInfo{"write_pixels", kSpans, "what fills 16 bytes, or divides rows", "GPU: neighbouring pixels that a thread writes at once"}};
+constexpr PairOption kFactor("factor", {"2", "5", "1x4", "8x3"}, kMaxFactor, kCheapest,
+                             "pixels from one coarse sample to the next: 1 to 1024, both axes or XxY", {.tuned = Tuned::never});
+constexpr PairOption kSupport("support", {"3", "4", "6", "5x4"}, cpu::kMaxSupport, kCheapest,
+                              "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", {.tuned = Tuned::never});
+constexpr std::array kOptions = {kFactor.info(),      kSupport.info(),          kDecimatePasses.info(), kGridBlur.info(),
+                                 kStepRows.info(),    kSamplesPerThread.info(), kGridGroup.info(),      kCoarseRows.info(),
+                                 gpu::kBufferOrImage, kDecimateMath.info(),     kReadPixels.info(),     kWritePixels.info()};
 
 /// What the search for the cheapest axes asks of a backend: what it costs, and what its kernels can do.
 struct Terms {
@@ -316,27 +295,6 @@ AxisPlan cheapest(const Problem& p, const Terms& terms, const AxisKernel& kernel
   return best ? *best : undecimated(p, terms, direction, l1_budget);
 }
 
-/// "4" or "4x6"; unset where the option is not given.
-Result<std::optional<PerAxis<int>>> option(const Problem& p, std::string_view name, int largest) {
-  const auto given = p.options.find(name);
-  if (given == p.options.end()) return std::optional<PerAxis<int>>();
-  const std::string& text = given->second;
-  const char* const end = text.data() + text.size();
-  PerAxis<int> value;
-  auto [rest, error] = std::from_chars(text.data(), end, value.x);
-  value.y = value.x;
-  if (error == std::errc() && rest != end && *rest == 'x') {
-    const auto second = std::from_chars(rest + 1, end, value.y);
-    rest = second.ptr;
-    error = second.ec;
-  }
-  const auto in_range = [&](int v) { return v >= 1 && v <= largest; };
-  if (error != std::errc() || rest != end || !in_range(value.x) || !in_range(value.y)) {
-    return refusal("option " + std::string(name) + " is 1 to " + std::to_string(largest) + " or two such as 2x4, not \"" + text + "\"");
-  }
-  return std::optional(value);
-}
-
 /// What is to be made of an axis, of a kernel that can be decimated.
 std::optional<AxisKernel> kernel_of(const Problem& p, Axis direction) {
   const Fold fold = fold_of(on(p.spec.border.mode, direction), folded_length_of(p, direction));
@@ -372,11 +330,6 @@ AxisPlan plan_axis(const Problem& p, const Terms& terms, const AxisKernel& kerne
     return found ? *found : undecimated(p, terms, direction, l1_budget);
   }
   return cheapest(p, terms, kernel, direction, l1_budget);
-}
-
-/// "4", or "4x6" where the axes differ.
-std::string both(const std::string& x, const std::string& y) {
-  return x == y ? x : x + "x" + y;
 }
 
 /// Both axes, and what they make together.
@@ -436,11 +389,11 @@ Result<Axes> axes_of_whole(const Problem& p, const Terms& terms, const PerAxis<A
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
-  const Status known = is_cpu ? only_options(p, {"factor", "support", "passes"})
+  const Status known = is_cpu ? only_options(p, {kFactor, kSupport, kDecimatePasses})
                        : p.device.backend == Backend::cuda
-                           ? only_options(p, {"factor", "support"})
-                           : only_options(p, {"factor", "support", "blur", "step_rows", "samples_per_thread", "group", "coarse_rows",
-                                              "storage", "math", "read_pixels", "write_pixels"});
+                           ? only_options(p, {kFactor, kSupport})
+                           : only_options(p, {kFactor, kSupport, kGridBlur, kStepRows, kSamplesPerThread, kGridGroup, kCoarseRows,
+                                              gpu::kStorage, kDecimateMath, kReadPixels, kWritePixels});
   if (!known) return known.error();
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
@@ -451,9 +404,9 @@ Result<Proposal> propose(const Problem& p) {
   }
   if (!is_cpu && std::holds_alternative<Tent>(p.spec.kernel)) return refusal("tents are decimated on CPUs only");
 
-  const auto factor = option(p, "factor", kMaxFactor);
+  const auto factor = kFactor.given(p);
   if (!factor) return factor.error();
-  const auto support = option(p, "support", cpu::kMaxSupport);
+  const auto support = kSupport.given(p);
   if (!support) return support.error();
   const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
   for (const Axis axis : {Axis::x, Axis::y}) {
@@ -480,13 +433,14 @@ Result<Proposal> propose(const Problem& p) {
   }
   if (!std::isfinite(best->error)) return refusal("so many coarse samples of so many pixels reach further than 7 sigma");
   if (x.factor == 1 && y.factor == 1) {
-    return refusal("sigma " + both(number(of_x->sigma()), number(of_y->sigma())) + " cannot be decimated within the error");
+    const std::string sigma_x = number(of_x->sigma()), sigma_y = number(of_y->sigma());
+    return refusal("sigma " + (sigma_x == sigma_y ? sigma_x : sigma_x + "x" + sigma_y) + " cannot be decimated within the error");
   }
   Proposal out;
   out.error = best->error;
   out.reach = reach_on_both_sides(x.reach(), y.reach());
-  out.options = {{"factor", both(std::to_string(x.factor), std::to_string(y.factor))},
-                 {"support", both(std::to_string(x.support()), std::to_string(y.support()))}};
+  out.options = {kFactor.as({x.factor, y.factor}),
+                 kSupport.as({static_cast<std::int32_t>(x.support()), static_cast<std::int32_t>(y.support())})};
   if (p.device.backend == Backend::cuda) return add_gauss_decimate_cuda_passes(p, x, y, std::move(out));
   if (!is_cpu) return add_gauss_decimate_gpu_passes(p, x, y, std::move(out));
   out.halo = {x.halo(), y.halo()};

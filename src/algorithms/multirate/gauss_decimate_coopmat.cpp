@@ -124,7 +124,7 @@ Status check(const Problem& p) {
 
 Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid) {
   if (Status s = check(p); !s) return s.error();
-  if (p.options.contains("read_pixels")) return refusal("matrices are made of 16 bytes at once, without the option read_pixels");
+  if (kReadPixels.is_given(p)) return refusal("matrices are made of 16 bytes at once, without the option read_pixels");
   const FormatInfo& source = info(p.src.format);
   const std::int32_t channels = source.channels;
   const std::int32_t span = kUnit / channels;
@@ -152,7 +152,7 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   out.pass.constants["coarse_rows"] = out.pass.tile.y;
   set_axes(out.pass, grid, x, y);
   out.pass.constants.erase("support_x");
-  out.options = {{"math", "coopmat"}};
+  out.options = {kDecimateMath.as(DecimateMath::coopmat)};
   out.error = across_taps.error * magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
 
   const double rows = out.pass.tile.y;

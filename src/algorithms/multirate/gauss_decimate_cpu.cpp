@@ -63,10 +63,9 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const std::int64_t grid_bytes = cpu::row_stride(columns.size * channels) * rows.size * 4 / 64 * 64 + 64;
   const bool is_whole = one.tile == one.size;
   const bool is_worth_it = grid_bytes > p.device.llc_bytes / 2 && needs.halo.y * kLeastStrip <= one.tile.y;
-  const auto passes = p.options.find("passes");
-  const bool is_one = passes == p.options.end() ? is_whole || is_worth_it : passes->second == kDecimatePasses[0];
-  out.options.emplace("passes", is_one ? kDecimatePasses[0] : kDecimatePasses[1]);
-  if (is_one) {
+  const std::int32_t passes = kDecimatePasses.of(p, is_whole || is_worth_it ? 1 : 2);
+  out.options.insert(kDecimatePasses.as(passes));
+  if (passes == 1) {
     const cpu::GaussOnePassScratch scratch(nullptr, one.tile.x, shape_x, shape_y, channels);
     out.scratch_bytes = p.device.threads * scratch.bytes;
     out.passes = {std::move(one)};

@@ -46,7 +46,6 @@ std::int32_t span_of_rows(const Problem& p, const AxisPlan& y, std::int32_t span
 /// Measured: 16 bytes are fastest, but for 8 of 8-bit pixels where small factors leave many sums. Drivers that run on the
 /// processor take seconds to compile what spans unroll to.
 Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
-  constexpr std::int32_t kLongest = 8;
   constexpr int kManySums = 6;
   Spans out;
   out.are_plain = where == Storage::buffer && p.spec.alpha == AlphaMode::ignore && p.spec.transfer == TransferFunction::none &&
@@ -56,15 +55,11 @@ Result<Spans> spans(const Problem& p, const AxisPlan& y, Storage where) {
   const bool is_short = bits == 8 && y.factor < kManySums;
   const std::int32_t read_bytes = is_software ? 1 : is_short ? 8 : 16;
   const std::int32_t written_bytes = is_software ? 1 : 16;
-  const Result<std::int32_t> read = count(p, "read_pixels", kLongest, out.are_plain ? default_span(p.src.format, read_bytes) : 1);
+  out.read = kReadPixels.of(p, out.are_plain ? default_span(p.src.format, read_bytes) : 1);
   // Kernels of spans write all pixels of a region.
   const bool writes_spans = out.are_plain && !has_stride(p.spec);
   const std::int32_t usual = writes_spans ? span_of_rows(p, y, default_span(p.src.format, written_bytes)) : 1;
-  const Result<std::int32_t> written = count(p, "write_pixels", kLongest, usual);
-  if (!read) return read.error();
-  if (!written) return written.error();
-  out.read = *read;
-  out.written = *written;
+  out.written = kWritePixels.of(p, usual);
   if (!out.are_plain && (out.read > 1 || out.written > 1)) {
     return refusal("spans are of pixels in buffers that are only blurred");
   }
@@ -154,7 +149,7 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   work.bytes = static_cast<double>(source_bytes(p)) + work.pixels * 4.0 * channels;
   DecimateStep out;
   out.pass = std::move(pass);
-  out.options = {{"math", "f32"}, {"read_pixels", std::to_string(span)}};
+  out.options = {kDecimateMath.as(DecimateMath::f32), kReadPixels.as(span)};
   out.seconds = seconds(p.device, p.src.format, work);
   return out;
 }
@@ -162,14 +157,14 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
 /// As asked for, else the one that is expected to be faster within the error.
 Result<DecimateStep> decimating_step(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
                                      Storage where, const Spans& spans, double spent) {
-  const bool is_free = !p.options.contains("math");
-  if (is_free ? p.options.contains("read_pixels") : choice(p, "math", kDecimateMath, "f32") == 0) {
+  const std::optional<DecimateMath> math = kDecimateMath.given(p);
+  if (math ? *math == DecimateMath::f32 : kReadPixels.is_given(p)) {
     return decimating_by_sums(p, x, y, grid, where, spans);
   }
   Result<DecimateStep> matrix = where == Storage::buffer && spans.are_plain
                                     ? decimating_by_matrix(p, x, y, grid)
                                     : refusal("matrices need pixels in buffers that are only blurred");
-  if (!is_free) return matrix;
+  if (math) return matrix;
   Result<DecimateStep> sums = decimating_by_sums(p, x, y, grid, where, spans);
   // Measured: smaller pixels are decimated as fast by sums, or faster.
   constexpr int kLeastBytes = 4;
@@ -220,11 +215,10 @@ bool strips_are_faster(const Problem& p, const AxisPlan& y) {
 Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
   const auto tiles = [&] { return blurred_together(expanding_tiles_step(p, e), origin); };
   const auto strips = [&] { return blurred_together(expanding_strips_step(p, e), origin); };
-  const bool has_rows = p.options.contains("coarse_rows");
-  const bool has_step_rows = p.options.contains("step_rows");
-  if (p.options.contains("blur") || has_rows || has_step_rows) {
-    const std::string_view usual = name(has_step_rows ? GridBlur::strips : GridBlur::upsample);
-    const auto blur = static_cast<GridBlur>(choice(p, "blur", kGridBlurs, usual));
+  const bool has_rows = kCoarseRows.is_given(p);
+  const bool has_step_rows = kStepRows.is_given(p);
+  if (kGridBlur.is_given(p) || has_rows || has_step_rows) {
+    const GridBlur blur = kGridBlur.of(p, has_step_rows ? GridBlur::strips : GridBlur::upsample);
     if (has_rows && blur == GridBlur::tiles) return refusal("the option coarse_rows is for blur=upsample and blur=strips");
     if (has_step_rows && blur != GridBlur::strips) return refusal("the option step_rows is for blur=strips");
     if (blur == GridBlur::tiles) return blurred_before(p, e, origin);
@@ -285,7 +279,7 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   if (is_summed && p.device.gpu.byte_matrices) out.seconds *= kSummed;
   out.intermediates.assign(intermediates.begin(), intermediates.begin() + static_cast<std::ptrdiff_t>(out.passes.size()) - 1);
   out.halo = {x.halo(), y.halo()};
-  if (out.options.at("math") == "coopmat") {
+  if (kDecimateMath.in(out.options) == DecimateMath::coopmat) {
     // Products of matrices sum the pixels of so many coarse samples, each in its own order.
     constexpr std::int64_t kSamples = 16;
     for (Halo* axis : {&out.halo->x, &out.halo->y}) {
@@ -294,8 +288,8 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
       axis->after.block *= kSamples;
     }
   }
-  out.options["write_pixels"] = std::to_string(span->written);
-  out.options["storage"] = kStorages[static_cast<std::size_t>(*where)];
+  out.options.insert(kWritePixels.as(span->written));
+  out.options.insert(kStorage.as(*where));
   out.moved_bytes = moved_bytes(p, out.intermediates);
   return out;
 }

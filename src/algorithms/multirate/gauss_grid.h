@@ -7,12 +7,19 @@ namespace mollify {
 
 /// By a dispatch of its own, or together with the expansion, in either of two ways.
 enum class GridBlur : std::uint8_t { tiles, upsample, strips };
-inline constexpr std::array<std::string_view, 3> kGridBlurs = {"tiles", "upsample", "strips"};
-[[nodiscard]] constexpr std::string_view name(GridBlur blur) {
-  return kGridBlurs[static_cast<std::size_t>(blur)];
-}
-/// Threads of a group that makes a tile: across and down it.
-inline constexpr std::array<std::string_view, 3> kGridGroups = {"32x4", "64x4", "128x2"};
+inline constexpr EnumOption<GridBlur> kGridBlur(
+    "blur", {"tiles", "upsample", "strips"}, "the fastest",
+    "GPU: how the coarse grid is blurred, by tiles, or while upsampling, by tiles (upsample) or strips", {.changes_bits = true});
+inline constexpr NumberOption kStepRows("step_rows", {"4", "8", "12"}, 64, "4, 8 or 12",
+                                        "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", {.most_in_software = 2});
+inline constexpr ListedNumberOption kSamplesPerThread("samples_per_thread", {"1", "2", "4", "8"}, "4, or 8 numbers",
+                                                      "GPU: coarse samples that a thread sums at once, in either direction",
+                                                      {.most_in_software = 2});
+inline constexpr gpu::GroupOption kGridGroup(
+    {"32x4", "64x4", "128x2"}, "the fastest",
+    "GPU: threads across and down; tiles: a tile with its halo, upsample: runs of neighbouring pixels");
+inline constexpr NumberOption kCoarseRows("coarse_rows", {"2", "4", "8"}, 1024, "the fastest",
+                                          "GPU, upsample and strips: coarse rows that a thread upsamples: 1 to 64, strips to 1024");
 
 /// Of the kernel on an axis. A larger factor is cheaper than more.
 inline constexpr std::size_t kMostGridTaps = 65;
@@ -43,9 +50,9 @@ struct GridTile {
   [[nodiscard]] std::int64_t bytes_without_margins() const;
 };
 
-/// The option "samples_per_thread", or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take
+/// As the option says, or as many as leave registers for rows on their way; 1 on drivers that run on the processor, which take
 /// seconds to compile what spans unroll to.
-[[nodiscard]] Result<std::int32_t> samples_per_thread(const Problem& p, GridUnits units);
+[[nodiscard]] std::int32_t samples_per_thread(const Problem& p, GridUnits units);
 /// The refusal of a tile that is too large.
 [[nodiscard]] Status check_grid_tile(const Problem& p, const GridTile& tile);
 /// What grid_tile.glsl asks for beside the numbers of taps.

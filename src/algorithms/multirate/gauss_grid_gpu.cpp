@@ -62,11 +62,9 @@ double seconds_of(const Problem& p, const GridWork& work, const Tile& tile) {
 
 /// What the options ask for, or what leaves a processor several groups.
 Result<std::vector<PerAxis<std::int32_t>>> groups_to_try(const Problem& p) {
-  if (p.options.contains("group")) {
-    const Result<PerAxis<std::int32_t>> asked = group(p, {});
-    if (!asked) return asked.error();
-    return std::vector{*asked};
-  }
+  const auto asked = kGridGroup.given(p);
+  if (!asked) return asked.error();
+  if (*asked) return std::vector{**asked};
   std::vector<PerAxis<std::int32_t>> groups;
   for (const std::int32_t threads : {128, 256}) {
     if (threads > p.device.gpu.max_group_invocations) continue;
@@ -79,14 +77,13 @@ Result<std::vector<PerAxis<std::int32_t>>> groups_to_try(const Problem& p) {
 Result<Tile> choose_tile(const Problem& p, const GridWork& work) {
   const GridUnits units = grid_units(work.format, work.storage);
   const std::int32_t taps = count_of(work.taps.x);
-  const Result<std::int32_t> span = samples_per_thread(p, units);
-  if (!span) return span.error();
+  const std::int32_t span = samples_per_thread(p, units);
   const Result<std::vector<PerAxis<std::int32_t>>> groups = groups_to_try(p);
   if (!groups) return groups.error();
   std::optional<Tile> best;
   Status fits = refusal(std::to_string(taps) + " taps reach further than the tile of a group");
   for (const PerAxis<std::int32_t> lanes : *groups) {
-    Tile tile = tile_of(lanes, *span, taps, units);
+    Tile tile = tile_of(lanes, span, taps, units);
     if (tile.samples.spans < 1) continue;
     const PerAxis<std::int32_t>& most = p.device.gpu.max_group_count;
     if (ceil_div(work.size.x, tile.samples.width()) > most.x || ceil_div(work.size.y, tile.samples.height) > most.y) {
@@ -124,9 +121,8 @@ std::int64_t GridTile::bytes_without_margins() const {
   return std::int64_t{height} * (width() + gap * spans) * units.count * units.bytes;
 }
 
-Result<std::int32_t> samples_per_thread(const Problem& p, GridUnits units) {
-  constexpr std::int32_t kLongest = 8;
-  return count(p, "samples_per_thread", kLongest, p.device.gpu.is_software ? 1 : units.bytes == 16 ? 4 : 8);
+std::int32_t samples_per_thread(const Problem& p, GridUnits units) {
+  return kSamplesPerThread.of(p, p.device.gpu.is_software ? 1 : units.bytes == 16 ? 4 : 8);
 }
 
 Status check_grid_tile(const Problem& p, const GridTile& tile) {
@@ -149,9 +145,7 @@ Result<DecimateStep> grid_step(const Problem& p, const GridWork& work) {
   const Result<Tile> tile = choose_tile(p, work);
   if (!tile) return tile.error();
   DecimateStep out;
-  out.options = {{"blur", std::string(name(GridBlur::tiles))},
-                 {"samples_per_thread", std::to_string(tile->samples.span)},
-                 {"group", to_text(tile->group)}};
+  out.options = {kGridBlur.as(GridBlur::tiles), kSamplesPerThread.as(tile->samples.span), kGridGroup.as(tile->group)};
   out.pass = make_pass(kKernel, work.size, {tile->samples.width(), tile->samples.height}, tile->group, work.storage);
   out.pass.taps = work.taps;
   set_grid_tile(out.pass, tile->samples);

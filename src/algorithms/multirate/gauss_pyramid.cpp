@@ -24,8 +24,9 @@ namespace {
 constexpr std::string_view kKernel = "gauss_pyramid";
 constexpr double kDefaultSpan = 9.0;  // pixels of the last level: beyond it one more level is cheaper, and exact enough
 constexpr double kCutShare = 0.1;     // of the error, for the outermost taps
-constexpr std::array<std::string_view, cpu::kMaxPyramidLevels> kLevels = {"1", "2", "3", "4"};
-constexpr std::array kOptions = {OptionInfo{"levels", kLevels, "the cheapest within the error", "halvings of the image"}};
+constexpr ListedNumberOption kLevels("levels", {"1", "2", "3", "4"}, "the cheapest within the error", "halvings of the image",
+                                     {.tuned = Tuned::never});
+constexpr std::array kOptions = {kLevels.info()};
 
 Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
   const auto& gaussian = std::get<Gaussian>(p.spec.kernel);
@@ -55,7 +56,7 @@ Result<Proposal> propose_levels(const Problem& p, int levels, int halvings) {
 
   Proposal out;
   out.error = kernel_distance_error(x.l1_distance + y.l1_distance, p.src.format) + fixed_x->distance + fixed_y->distance + rounding->error;
-  out.options = {{"levels", std::to_string(levels)}};
+  out.options = {kLevels.as(levels)};
 
   const int channels = format.channels == 3 ? 4 : format.channels;  // as levels hold them
   const auto halo = [&](const LevelTaps& axis) {
@@ -100,13 +101,11 @@ Result<Proposal> propose_levels(const Problem& p, int levels) {
 
 Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (Status s = only_options(p, {"levels"}); !s) return s.error();
+  if (Status s = only_options(p, {kLevels}); !s) return s.error();
   const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel);
   if (!gaussian) return refusal("the kernel is no Gaussian");
   if (Status s = check_16_bit_sums(p); !s) return s.error();
-  if (const auto given = p.options.find("levels"); given != p.options.end()) {
-    return propose_levels(p, given->second.front() - '0');
-  }
+  if (const std::optional<std::int32_t> levels = kLevels.given(p)) return propose_levels(p, *levels);
   Result<Proposal> best =
       refusal("sigma " + number(std::min(gaussian->sigma.x, gaussian->sigma.y)) + " is not 1.25 to 16 pixels of any level");
   for (int levels = 1; levels <= cpu::kMaxPyramidLevels; ++levels) {

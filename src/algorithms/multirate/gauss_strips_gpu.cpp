@@ -78,36 +78,35 @@ std::int32_t rows_of_step(const Problem& p, const Expansion& e) {
 /// Coarse samples that a lane sums at once. Measured: eight of 16 bits whose coarse samples are near, as their kernel is short:
 /// the last step of `rgba16f` at sigma 5 takes 73 us with four and 66 with eight. Never more than divide the rows that a step is asked to
 /// have.
-Result<std::int32_t> span_of_step(const Problem& p, const Expansion& e, std::int32_t asked_rows) {
+std::int32_t span_of_step(const Problem& p, const Expansion& e, std::int32_t asked_rows) {
   constexpr int kNear = 3;
-  Result<std::int32_t> span = samples_per_thread(p, grid_units(e.format, e.storage));
-  if (!span || p.options.contains("samples_per_thread")) return span;
-  if (info(p.dst.format).bits == 16 && e.y.factor <= kNear && !p.device.gpu.is_software) *span = 8;
-  while (asked_rows % *span != 0) *span /= 2;
+  std::int32_t span = samples_per_thread(p, grid_units(e.format, e.storage));
+  if (kSamplesPerThread.is_given(p)) return span;
+  if (info(p.dst.format).bits == 16 && e.y.factor <= kNear && !p.device.gpu.is_software) span = 8;
+  while (asked_rows % span != 0) span /= 2;
   return span;
 }
 
 }  // namespace
 
 Result<Strip> choose_strip(const Problem& p, const Expansion& e) {
-  constexpr std::int32_t kMostRows = 1024;
   constexpr std::int32_t kDefaultMost = 128;
   constexpr double kMostGroups = 8.0;  // of a processor: more were not tried
-  constexpr std::int32_t kMostOfStep = 64;
-  const Result<PerAxis<std::int32_t>> threads = group(p, {kThreads, 1});
-  if (!threads) return threads.error();
-  if (threads->y != 1) return refusal("the threads of a strip are side by side: group is such as 128x1");
-  const Result<std::int32_t> asked_rows = count(p, "step_rows", kMostOfStep, 0);
+  const auto asked_threads = kGridGroup.given(p);
+  if (!asked_threads) return asked_threads.error();
+  const PerAxis<std::int32_t> threads = asked_threads->value_or(PerAxis<std::int32_t>{kThreads, 1});
+  if (Status has = check_group(p, threads); !has) return has.error();
+  if (threads.y != 1) return refusal("the threads of a strip are side by side: group is such as 128x1");
+  const Result<std::int32_t> asked_rows = kStepRows.of(p, 0);
   if (!asked_rows) return asked_rows.error();
-  const Result<std::int32_t> span = span_of_step(p, e, *asked_rows);
-  if (!span) return span.error();
-  const std::int32_t step = *asked_rows > 0 ? *asked_rows : ceil_div(rows_of_step(p, e), *span) * *span;
-  if (step % *span != 0) return refusal("the option step_rows is a multiple of samples_per_thread, " + std::to_string(*span));
-  const Result<std::int32_t> asked = count(p, "coarse_rows", kMostRows, 0);
+  const std::int32_t span = span_of_step(p, e, *asked_rows);
+  const std::int32_t step = *asked_rows > 0 ? *asked_rows : ceil_div(rows_of_step(p, e), span) * span;
+  if (step % span != 0) return refusal("the option step_rows is a multiple of samples_per_thread, " + std::to_string(span));
+  const Result<std::int32_t> asked = kCoarseRows.of(p, 0);
   if (!asked) return asked.error();
-  Strip best = strip_of(e, threads->x, *span, step, *asked);
+  Strip best = strip_of(e, threads.x, span, step, *asked);
   if (Status s = check_shared(p, best.shared_bytes()); !s) return s.error();
-  if (p.options.contains("coarse_rows")) {
+  if (*asked > 0) {
     best.seconds = seconds_of(p, e, best);
     return best;
   }

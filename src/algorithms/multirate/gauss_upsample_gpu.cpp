@@ -139,22 +139,20 @@ Status check_tile(const Problem& p, const Tile& tile) {
 /// As the options ask for, else the fastest.
 Result<Tile> choose_tile(const Problem& p, const Expansion& e) {
   constexpr std::int32_t kMostRows = 64;
-  const Result<std::int32_t> default_span = samples_per_thread(p, grid_units(e.format, e.storage));
-  if (!default_span) return default_span.error();
-  std::vector<std::int32_t> spans = {*default_span};
+  std::vector<std::int32_t> spans = {samples_per_thread(p, grid_units(e.format, e.storage))};
   // Of halves and bytes the usual span is as fast or faster, whatever counts of instructions say.
-  if (!p.options.contains("samples_per_thread") && *default_span == 4 && info(p.dst.format).bits == 32) spans.push_back(8);
+  if (!kSamplesPerThread.is_given(p) && spans.front() == 4 && info(p.dst.format).bits == 32) spans.push_back(8);
   std::vector<PerAxis<std::int32_t>> groups;
-  if (p.options.contains("group")) {
-    const Result<PerAxis<std::int32_t>> asked = group(p, {});
-    if (!asked) return asked.error();
-    groups = {*asked};
+  const auto asked_group = kGridGroup.given(p);
+  if (!asked_group) return asked_group.error();
+  if (*asked_group) {
+    groups = {**asked_group};
   } else {
     for (std::int32_t lanes = 8; lanes <= kThreads; lanes *= 2) groups.push_back({lanes, kThreads / lanes});
   }
   std::vector<std::int32_t> rows = {1, 2, 3, 4, 6, 8, 12, 16};
-  if (p.options.contains("coarse_rows")) {
-    const Result<std::int32_t> asked = count(p, "coarse_rows", kMostRows, 1);
+  if (kCoarseRows.is_given(p)) {
+    const Result<std::int32_t> asked = kCoarseRows.of(p, 1, kMostRows);
     if (!asked) return asked.error();
     rows = {*asked};
   }
@@ -239,10 +237,8 @@ Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e) 
   Result<DecimateStep> out = blurring_step(p, e, kExpandTile, {tile->group.x * e.spans.written, rows}, tile->threads(), tile->samples);
   if (!out) return out;
   out->pass.constants.insert({{"lanes", tile->group.x}, {"coarse_rows", tile->coarse_rows}});
-  out->options = {{"blur", std::string(name(GridBlur::upsample))},
-                  {"samples_per_thread", std::to_string(tile->samples.span)},
-                  {"group", to_text(tile->group)},
-                  {"coarse_rows", std::to_string(tile->coarse_rows)}};
+  out->options = {kGridBlur.as(GridBlur::upsample), kSamplesPerThread.as(tile->samples.span), kGridGroup.as(tile->group),
+                  kCoarseRows.as(tile->coarse_rows)};
   out->seconds = tile->seconds;
   return out;
 }
@@ -255,11 +251,8 @@ Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e)
                                            strip->threads, strip->samples);
   if (!out) return out;
   out->pass.constants.insert({{"spans_per_step", strip->samples.height / strip->samples.span}, {"coarse_rows", strip->coarse_rows}});
-  out->options = {{"blur", std::string(name(GridBlur::strips))},
-                  {"samples_per_thread", std::to_string(strip->samples.span)},
-                  {"step_rows", std::to_string(strip->samples.height)},
-                  {"group", to_text(PerAxis<std::int32_t>{strip->threads, 1})},
-                  {"coarse_rows", std::to_string(strip->coarse_rows)}};
+  out->options = {kGridBlur.as(GridBlur::strips), kSamplesPerThread.as(strip->samples.span), kStepRows.as(strip->samples.height),
+                  kGridGroup.as({strip->threads, 1}), kCoarseRows.as(strip->coarse_rows)};
   // As tiles are expected to take, which is more than they do: tuning rows know of all steps together.
   const int bits = info(p.dst.format).bits;
   out->seconds = (bits == 8 ? 2.8 : bits == 16 ? 2.05 : 1.36) * strip->seconds;

@@ -22,41 +22,10 @@ namespace {
 
 constexpr std::string_view kKernel = "sep_fused";
 constexpr std::string_view kIntegerKernel = "sep_fused_u8";
-constexpr std::array<std::string_view, 3> kAccumulators = {"u16", "f32", "f64"};
-constexpr std::array<std::string_view, 2> kPasses = {"1", "2"};
-constexpr std::array<std::string_view, 3> kThreads = {"64", "128", "256"};
-constexpr std::array<std::string_view, 3> kBlocks = {"1", "2", "4"};
-constexpr std::array<std::string_view, 3> kRowsInFlight = {"1", "2", "3"};
-constexpr std::array<std::string_view, 3> kChunks = {"1", "3", "16"};
-constexpr std::array<std::string_view, 2> kHalves = {"1", "2"};
-constexpr std::array kOptions = {
-    OptionInfo{"accumulator", kAccumulators, "the first whose error fits; boxes stay exact",
-               "CPU, CUDA: precision of weights and sums; u16 on CPUs"},
-    OptionInfo{"passes", kPasses, "1 where shared memory holds the rows, sums are f32 and there is no stride", "CUDA: over the image"},
-    OptionInfo{.name = "math",
-               .values = kFusedMath,
-               .default_value = "what is expected to be fastest within the error",
-               .summary = "GPU: sums of f32; products of cooperative matrices of f16, summed in f32 (coopmat_direct: each thread loads its "
-                          "own part of them); or sums of f16 of 8-bit and f16 pixels",
-               .changes_bits = true},
-    OptionInfo{"between", kFusedBetween, "registers where the device can",
-               "GPU, coopmat: where sums of one axis become operands of the other"},
-    OptionInfo{.name = "exchange",
-               .values = kFusedNeighbours,
-               .default_value = "what is expected to be faster",
-               .summary = "GPU, f32: how threads exchange neighbouring pixels, through shared memory or by shuffles of registers",
-               .changes_bits = true},
-    OptionInfo{"storage", gpu::kStorages, "buffer where the device has them, else image", "GPU: where pixels lie"},
-    OptionInfo{"pixels_per_thread", kFusedPixelsPerThread, "as registers allow", "GPU: neighbouring pixels that a thread makes"},
-    OptionInfo{"threads", kThreads, "128, 64 for shuffles of bytes, 256 for many taps, 64 to 256 for matrices",
-               "GPU: threads of a work group", true},
-    OptionInfo{"split", kHalves, "1 where the error allows it",
-               "GPU, coopmat: f16 numbers whose sum is a tap, or a value between the axes"},
-    OptionInfo{"blocks", kBlocks, "as registers allow", "GPU, coopmat: blocks of 16 columns of a subgroup; coopmat_direct: of 8 columns",
-               true},
-    OptionInfo{"rows_in_flight", kRowsInFlight, "4, or 2 for many taps; shuffle: 2 to 4",
-               "GPU: rows that a thread reads before it needs them", true},
-    OptionInfo{"chunks", kChunks, "enough to fill the device", "GPU: chunks that the rows are split into, one for each work group", true}};
+constexpr std::array kOptions = {kFusedAccumulator.info(),     kFusedPasses.info(),       kFusedMath.info(),
+                                 kFusedBetween.info(),         kFusedExchange.info(),     gpu::kBufferOrImage,
+                                 kFusedPixelsPerThread.info(), kFusedThreads.info(),      kFusedSplit.info(),
+                                 kFusedBlocks.info(),          kFusedRowsInFlight.info(), gpu::kChunksOfGroups};
 
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
 constexpr double kIntegerCost = 0.63;
@@ -159,7 +128,7 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
                  [&](std::int32_t columns) { return cpu::SepFusedU8Scratch(nullptr, columns, nx - 1, ny - 1, channels).bytes; });
   }
   out.error = s->cut_error + error;
-  out.options = {{"accumulator", "u16"}};
+  out.options = {kFusedAccumulator.as(FusedAccumulator::u16)};
   return out;
 }
 
@@ -167,10 +136,10 @@ Result<Proposal> propose(const Problem& p) {
   if (p.device.backend == Backend::cuda) return propose_sep_fused_cuda(p);
   if (p.device.backend == Backend::vulkan) return propose_sep_fused_gpu(p);
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
-  if (Status status = only_options(p, {"accumulator"}); !status) return status.error();
-  const auto given = p.options.find("accumulator");
-  const bool asked = given != p.options.end() && given->second == "u16";
-  if (asked || (given == p.options.end() && !std::holds_alternative<Box>(p.spec.kernel))) {
+  if (Status status = only_options(p, {kFusedAccumulator}); !status) return status.error();
+  const std::optional<FusedAccumulator> given = kFusedAccumulator.given(p);
+  const bool asked = given == FusedAccumulator::u16;
+  if (asked || (!given && !std::holds_alternative<Box>(p.spec.kernel))) {
     Result<Proposal> rough = propose_integer(p, 0.5, 0);
     for (int halvings = 0; rough && rough->error > p.allowed_error && halvings <= kMostHalvings; ++halvings) {
       rough = propose_integer(p, 0.1, halvings);
@@ -180,12 +149,11 @@ Result<Proposal> propose(const Problem& p) {
   std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
 
-  const Accumulator accumulator = choose_accumulator(p, [&](Accumulator a) { return s->cut_error + rounding_error(p, *s, a); });
-  const bool wide = accumulator == Accumulator::f64 || (given == p.options.end() && shows_rounding(p, *s));
+  const bool wide = fused_is_wide(p, *s);
   const int channels = info(p.src.format).channels;
   const auto nx = static_cast<std::int64_t>(s->taps.x.weights.size());
   const auto ny = static_cast<std::int64_t>(s->taps.y.weights.size());
-  const double error = s->cut_error + rounding_error(p, *s, wide ? Accumulator::f64 : accumulator);
+  const double error = s->cut_error + rounding_error(p, *s, wide ? Accumulator::f64 : Accumulator::f32);
 
   const std::int64_t across = p.spec.stride.x.step;
   const std::int64_t down = p.spec.stride.y.step;
@@ -206,18 +174,28 @@ Result<Proposal> propose(const Problem& p) {
     return wide ? cpu::SepFusedScratch<double>(nullptr, columns, x, y, channels).bytes
                 : cpu::SepFusedScratch<float>(nullptr, columns, x, y, channels).bytes;
   });
-  out.options = {{"accumulator", wide ? "f64" : "f32"}};
+  out.options = {kFusedAccumulator.as(wide ? FusedAccumulator::f64 : FusedAccumulator::f32)};
   out.error = error;
   return out;
 }
 
 }  // namespace
 
+namespace {
+
+/// Whether the result shows what sums of f32 lose, whatever error is allowed: means of more than a few equal numbers as 32-bit floats.
 bool shows_rounding(const Problem& p, const SeparableTaps& taps) {
   constexpr std::size_t kFew = 3;
   const FormatInfo& destination = info(p.dst.format);
   return std::holds_alternative<Box>(p.spec.kernel) && !destination.is_unorm() && destination.bits == 32 &&
          std::max(taps.taps.x.weights.size(), taps.taps.y.weights.size()) > kFew;
+}
+
+}  // namespace
+
+bool fused_is_wide(const Problem& p, const SeparableTaps& taps) {
+  if (const auto given = kFusedAccumulator.given(p)) return *given == FusedAccumulator::f64;
+  return taps.cut_error + rounding_error(p, taps, Accumulator::f32) > p.allowed_error || shows_rounding(p, taps);
 }
 
 constinit const Algorithm kSepFused = {

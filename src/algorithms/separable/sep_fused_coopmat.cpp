@@ -74,13 +74,14 @@ bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double
 }
 
 Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
-  if (Status s = only_options(p, {"math", "between", "storage", "split", "blocks", "threads", "chunks"}, "matrices"); !s) {
+  if (Status s = only_options(p, {kFusedMath, kFusedBetween, kStorage, kFusedSplit, kFusedBlocks, kFusedThreads, kChunks}, "matrices");
+      !s) {
     return s.error();
   }
   if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
   const bool converts = p.device.gpu.matrix_conversions;
-  const std::size_t between = choice(p, "between", kFusedBetween, converts ? "registers" : "memory");
-  const bool in_registers = kFusedBetween[between] == "registers";
+  const FusedBetween between = kFusedBetween.of(p, converts ? FusedBetween::registers : FusedBetween::memory);
+  const bool in_registers = between == FusedBetween::registers;
   if (in_registers && !converts) return refusal("the device does not convert sums of cooperative matrices to operands");
   const double cut_share = info(p.src.format).is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
   const Result<Separable> s = separable(p, kKernel, Storage::buffer, cut_share);
@@ -96,21 +97,20 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
       refusal("the kernel has " + std::to_string(s->nx()) + "x" + std::to_string(s->ny()) + " taps, more than matrices in registers hold");
   if (std::max(across, down) > kMostBands) return too_many;
   HalfTaps half = half_taps(s->taps.taps, source);
-  const Result<std::int32_t> split = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
-  if (!split) return split.error();
-  if (*split == 2) half = split_taps(s->taps.taps, source, p.allowed_error - s->error);
+  const std::int32_t split = kFusedSplit.of(p, s->error + half.error <= p.allowed_error ? 1 : 2);
+  if (split == 2) half = split_taps(s->taps.taps, source, p.allowed_error - s->error);
   const bool splits_taps = std::max(half.split.x, half.split.y) == 2;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height * p.batch;
   const Shape usual = default_shape(source, down, splits_taps, pixels);
-  const Result<std::int32_t> blocks = count(p, "blocks", 8, usual.blocks);
+  const Result<std::int32_t> blocks = kFusedBlocks.of(p, usual.blocks);
   if (!blocks) return blocks.error();
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual.subgroups * subgroup);
+  const Result<std::int32_t> threads = kFusedThreads.of(p, usual.subgroups * subgroup, p.device.gpu.max_group_invocations);
   if (!threads) return threads.error();
   if (*threads % (subgroup * channels) != 0) {
     return refusal("a group has as many subgroups for each channel: threads are a multiple of " + std::to_string(subgroup * channels));
   }
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  if (Status fits = check_group(p, {*threads, 1}); !fits) return fits.error();
   const std::int32_t width = *threads / subgroup / channels * *blocks * kSide;
   const std::int32_t reach = width + (across - 1) * kSide;
   constexpr std::int64_t kHalf = 2;     // bytes
@@ -129,7 +129,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
   const std::int64_t loads = (fours + *threads - 1) / *threads;
   // Fitted to what pipelines took.
-  const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * *split * down + 4 * (*blocks + across - 1) +
+  const std::int64_t registers = 20 + (in_registers ? 4 * *blocks : 0) + 4 * *blocks * split * down + 4 * (*blocks + across - 1) +
                                  4 * (half.split.x * across + half.split.y * down) + loads * (2 + channels * source.bits / 8);
   const GpuModel model = gpu_model(p.device);
   const auto at_once = static_cast<std::int64_t>(processors(p)) * groups_at_once(model, {*threads, allocated_registers(model, registers)});
@@ -139,19 +139,14 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   const std::int64_t most = std::max(size.y / (kSide * down), 1);
   const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
   const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (size.y + kSide - 1) / kSide);
-  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, static_cast<std::int32_t>(std::max(enough, spare)));
+  const Result<std::int32_t> chunks = kChunks.of(p, static_cast<std::int32_t>(std::max(enough, spare)));
   if (!chunks) return chunks.error();
   const std::int32_t chunk_rows = chunk_length(p, size.y, *chunks, kSide, {});
 
   Proposal out;
   out.error = s->error + half.error;
-  out.options = {{"math", "coopmat"},
-                 {"between", std::string(kFusedBetween[between])},
-                 {"storage", "buffer"},
-                 {"split", std::to_string(*split)},
-                 {"blocks", std::to_string(*blocks)},
-                 {"threads", std::to_string(*threads)},
-                 {"chunks", std::to_string(*chunks)}};
+  out.options = {kFusedMath.as(FusedMath::coopmat), kFusedBetween.as(between),  kStorage.as(Storage::buffer), kFusedSplit.as(split),
+                 kFusedBlocks.as(*blocks),          kFusedThreads.as(*threads), kChunks.as(*chunks)};
   if (!source.is_unorm()) out.assumption = kFinite;
   out.window_blocks = kBlock;
   Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
@@ -160,7 +155,7 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
                              reach_of_block(half.taps.y.anchor, kSide, down * kSide)};
   pass.constants["between"] = static_cast<std::int64_t>(between);
   pass.constants["subgroup_size"] = subgroup;
-  pass.constants["split"] = *split;
+  pass.constants["split"] = split;
   pass.constants["tap_split_x"] = half.split.x;
   pass.constants["tap_split_y"] = half.split.y;
   pass.constants["blocks"] = *blocks;
@@ -181,13 +176,13 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   cost.pixels = static_cast<double>(p.dst.width) * p.dst.height;
   cost.loads = reads / 4.0;  // fours of pixels
   cost.shared_loads = reads * 2.0;
-  cost.operations = reads * (half.split.x * across + (*split + half.split.y - 1) * down);
+  cost.operations = reads * (half.split.x * across + (split + half.split.y - 1) * down);
   cost.barriers = reads * 3.0 / kSide;
   cost.bytes = cost.pixels * source.pixel_bytes() * (reads + 1.0);
   // With five bands an axis, or rows of two halves, a processor has registers for one group alone: measured, 1.4 times
   // as long.
   constexpr std::int32_t kMostBandsOfTwoGroups = 8;
-  const bool is_alone = *split == 2 || across + down > kMostBandsOfTwoGroups;
+  const bool is_alone = split == 2 || across + down > kMostBandsOfTwoGroups;
   constexpr double kFewPixels = 0x1p19;  // of images whose groups have a processor to themselves anyway
   const double slowness = !is_alone ? 1.0 : pixels >= kFewPixels ? 1.4 : 1.1;
   // Fewer planes are fewer products and less shared memory, though as many steps. Three leave fours of pixels that are no whole 16 bytes.

@@ -58,7 +58,7 @@ Shape default_shape(const FormatInfo& format, std::int32_t kept, double pixels) 
 }  // namespace
 
 Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
-  if (Status s = only_options(p, {"math", "storage", "split", "blocks", "threads", "chunks"}, "matrices of lanes"); !s) {
+  if (Status s = only_options(p, {kFusedMath, kStorage, kFusedSplit, kFusedBlocks, kFusedThreads, kChunks}, "matrices of lanes"); !s) {
     return s.error();
   }
   if (Status s = check_fused_matrix(p, kKernel); !s) return s.error();
@@ -79,20 +79,19 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   }
   const PerAxis<AxisTaps> taps = y_first(s->taps.taps);
   HalfTaps half = half_taps(taps, source);
-  const Result<std::int32_t> split = count(p, "split", 2, s->error + half.error <= p.allowed_error ? 1 : 2);
-  if (!split) return split.error();
-  if (*split == 2) half = split_taps(taps, source, p.allowed_error - s->error);
+  const std::int32_t split = kFusedSplit.of(p, s->error + half.error <= p.allowed_error ? 1 : 2);
+  if (split == 2) half = split_taps(taps, source, p.allowed_error - s->error);
 
   const std::int32_t words = source.pixel_bytes() / kWordBytes;
   const std::int32_t kept = down - kNew;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   const Shape usual = default_shape(source, kept, pixels * p.batch);
-  const Result<std::int32_t> blocks = count(p, "blocks", 8, usual.blocks);
+  const Result<std::int32_t> blocks = kFusedBlocks.of(p, usual.blocks);
   if (!blocks) return blocks.error();
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, kDefaultThreads);
+  const Result<std::int32_t> threads = kFusedThreads.of(p, kDefaultThreads, p.device.gpu.max_group_invocations);
   if (!threads) return threads.error();
   if (*threads % kLanes != 0) return refusal("threads are whole subgroups: a multiple of " + std::to_string(kLanes));
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  if (Status fits = check_group(p, {*threads, 1}); !fits) return fits.error();
   const std::int32_t width = *threads / kLanes * *blocks * kSide;
 
   // As many walks as run at once.
@@ -107,25 +106,25 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   const std::int64_t strips = (size.x + width - 1) / width;
   const std::int64_t most = (size.y + kRows - 1) / kRows;
   const auto default_chunks = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
-  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, default_chunks);
+  const Result<std::int32_t> chunks = kChunks.of(p, default_chunks);
   if (!chunks) return chunks.error();
   const std::int32_t chunk_rows = chunk_length(p, size.y, *chunks, kRows, {});
 
   Proposal out;
   out.error = s->error + half.error;
-  out.options = {{"math", "coopmat_direct"},
-                 {"storage", "buffer"},
-                 {"split", std::to_string(*split)},
-                 {"blocks", std::to_string(*blocks)},
-                 {"threads", std::to_string(*threads)},
-                 {"chunks", std::to_string(*chunks)}};
+  out.options = {kFusedMath.as(FusedMath::coopmat_direct),
+                 kStorage.as(Storage::buffer),
+                 kFusedSplit.as(split),
+                 kFusedBlocks.as(*blocks),
+                 kFusedThreads.as(*threads),
+                 kChunks.as(*chunks)};
   if (!source.is_unorm()) out.assumption = kFinite;
   out.window_blocks = kBlock;
   Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
   pass.constants["subgroup_size"] = kLanes;
   pass.constants["blocks"] = *blocks;
   pass.constants["clamps"] = leave_range(half.taps, source, out.error);
-  pass.constants["split"] = *split;
+  pass.constants["split"] = split;
   pass.constants["tap_split_x"] = half.split.y;
   pass.constants["tap_split_y"] = half.split.x;
   pass.constants["chunk_rows"] = chunk_rows;
@@ -144,7 +143,7 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   const double reads = (chunk_rows + kSide * kept) / static_cast<double>(chunk_rows) * read / *blocks;
   // Products that a block of results takes, and what else is done for one: fitted to what radii of 1 to 12 take.
   const double products =
-      source.channels * (down * half.split.x * static_cast<double>(read) / *blocks + across * (*split + half.split.y - 1));
+      source.channels * (down * half.split.x * static_cast<double>(read) / *blocks + across * (split + half.split.y - 1));
   const double operations = 14.0 + 6.0 * source.channels + 23.0 * words + 0.64 * products;
   const double computed = pixels * operations / model.operations_per_second;
   const double moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes()) / model.bytes_per_second;

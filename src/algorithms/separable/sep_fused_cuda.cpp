@@ -141,21 +141,18 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
 }  // namespace
 
 Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
-  if (Status s = only_options(p, {"accumulator", "passes"}); !s) return s.error();
-  const auto given = p.options.find("accumulator");
-  if (given != p.options.end() && given->second == "u16") return refusal("sums of 16 bits are for CPUs");
+  if (Status s = only_options(p, {kFusedAccumulator, kFusedPasses}); !s) return s.error();
+  if (kFusedAccumulator.given(p) == FusedAccumulator::u16) return refusal("sums of 16 bits are for CPUs");
   std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
-  const auto error = [&](Accumulator a) { return s->cut_error + rounding_error(p, *s, a); };
-  const Accumulator accumulator = choose_accumulator(p, error);
-  const bool wide = accumulator == Accumulator::f64 || (given == p.options.end() && shows_rounding(p, *s));
+  const bool wide = fused_is_wide(p, *s);
 
   Proposal out;
-  out.error = error(wide ? Accumulator::f64 : accumulator);
+  out.error = s->cut_error + rounding_error(p, *s, wide ? Accumulator::f64 : Accumulator::f32);
   const Status one = fits_one_pass(p, *s, wide);
-  const auto passes = p.options.find("passes");
-  if (passes != p.options.end() && passes->second == "1" && !one) return one.error();
-  const bool in_one = one && (passes == p.options.end() || passes->second == "1");
+  const std::int32_t passes = kFusedPasses.of(p, one ? 1 : 2);
+  const bool in_one = passes == 1;
+  if (in_one && !one) return one.error();
   if (in_one && is_for_registers(p, *s)) {
     add_registers(p, std::move(*s), out);
   } else if (in_one) {
@@ -163,7 +160,7 @@ Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   } else {
     add_two_passes(p, std::move(*s), wide, out);
   }
-  out.options = {{"accumulator", wide ? "f64" : "f32"}, {"passes", in_one ? "1" : "2"}};
+  out.options = {kFusedAccumulator.as(wide ? FusedAccumulator::f64 : FusedAccumulator::f32), kFusedPasses.as(passes)};
   out.window_blocks = {1, 1};
   return out;
 }

@@ -43,16 +43,16 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   out.channels = info(work.source).channels;
   // A driver that runs on the processor takes seconds to compile what four pixels and two rows unroll to.
   const bool is_software = p.device.gpu.is_software;
-  out.pixels_per_thread = 1 << choice(p, "pixels_per_thread", kFusedPixelsPerThread, is_software ? "1" : is_tall ? "2" : "4");
+  out.pixels_per_thread = kFusedPixelsPerThread.of(p, is_software ? 1 : is_tall ? 2 : 4);
   constexpr std::int32_t kMostPixelsPerThread = 4;
   if (out.pixels_per_thread > kMostPixelsPerThread) {
     return refusal(std::to_string(out.pixels_per_thread) + " pixels per thread are for exchange=shuffle");
   }
   const std::int32_t usual = is_tall || nx > kMostTapsOfFour ? 256 : 128;
-  const Result<std::int32_t> threads = count(p, "threads", p.device.gpu.max_group_invocations, usual / out.channels * out.channels);
+  const Result<std::int32_t> threads = kFusedThreads.of(p, usual / out.channels * out.channels, p.device.gpu.max_group_invocations);
   if (!threads) return threads.error();
   out.threads = *threads;
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, {out.threads, 1}); !fits) return fits.error();
+  if (Status fits = check_group(p, {out.threads, 1}); !fits) return fits.error();
   out.width = out.reach() - (nx - 1 + out.pixels_per_thread - 1) / out.pixels_per_thread * out.pixels_per_thread;
   if (out.width <= 0) {
     return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " + std::to_string(out.threads) + " threads");
@@ -60,7 +60,7 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   // Measured: waits for a step's rows count until the sums of many taps do.
   constexpr std::int32_t kFewTaps = 13;
   const bool has_few_taps = std::max(nx, count_of(work.taps.y)) <= kFewTaps;
-  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 16, is_software ? 1 : has_few_taps ? 4 : 2);
+  const Result<std::int32_t> rows_in_flight = kFusedRowsInFlight.of(p, is_software ? 1 : has_few_taps ? 4 : 2);
   if (!rows_in_flight) return rows_in_flight.error();
   out.rows_in_flight = *rows_in_flight;
   if (Status fits = check_shared(p, out.shared_bytes()); !fits) return fits.error();
@@ -75,17 +75,14 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   const Result<Shape> form = shape(p, work);
   if (!form) return form.error();
   const std::int64_t across = (work.size.x + form->width - 1) / form->width;
-  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, chunks_ending_soonest(p, across * form->threads, work.size.y, ny - 1));
+  const Result<std::int32_t> chunks = kChunks.of(p, chunks_ending_soonest(p, across * form->threads, work.size.y, ny - 1));
   if (!chunks) return chunks.error();
   const std::int32_t chunk_rows = chunk_length(p, work.size.y, *chunks, form->rows_in_flight, {form->rows_in_flight * (nx + ny), ny});
 
   FusedPass out;
-  out.options = {{"exchange", "shared"},
-                 {"storage", std::string(kStorages[static_cast<std::size_t>(work.storage)])},
-                 {"pixels_per_thread", std::to_string(form->pixels_per_thread)},
-                 {"threads", std::to_string(form->threads)},
-                 {"rows_in_flight", std::to_string(form->rows_in_flight)},
-                 {"chunks", std::to_string(*chunks)}};
+  out.options = {kFusedExchange.as(FusedExchange::shared),          kStorage.as(work.storage),
+                 kFusedPixelsPerThread.as(form->pixels_per_thread), kFusedThreads.as(form->threads),
+                 kFusedRowsInFlight.as(form->rows_in_flight),       kChunks.as(*chunks)};
   out.pass = make_pass(kKernel, work.size, {form->width, chunk_rows}, {form->threads, 1}, work.storage);
   out.pass.taps = work.taps;
   out.pass.constants["pixels_per_thread"] = form->pixels_per_thread;
@@ -112,7 +109,7 @@ Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, Fused
   Proposal out;
   out.error = s.error;
   out.options = std::move(fused.options);
-  out.options["math"] = kFusedMath[static_cast<std::size_t>(math)];
+  out.options.insert(kFusedMath.as(math));
   out.seconds = fused.seconds;
   out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * fused.reads) + p.dst.payload_bytes();
   fused.pass.origin = {s.region.x, s.region.y};
@@ -122,7 +119,7 @@ Proposal proposal_of(const Problem& p, const Separable& s, FusedMath math, Fused
 }
 
 Result<Proposal> propose_sep_fused_shared(const Problem& p) {
-  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"},
+  if (Status s = only_options(p, {kFusedMath, kFusedExchange, kStorage, kFusedPixelsPerThread, kFusedThreads, kFusedRowsInFlight, kChunks},
                               "rows in shared memory");
       !s) {
     return s.error();
@@ -135,18 +132,18 @@ Result<Proposal> propose_sep_fused_shared(const Problem& p) {
 }
 
 Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
-  const auto has = [&](std::string_view option) { return p.options.contains(option); };
-  const auto math =
-      static_cast<FusedMath>(choice(p, "math", kFusedMath, has("blocks") || has("split") || has("between") ? "coopmat" : "f32"));
-  const bool are_shuffled = has("exchange") && choice(p, "exchange", kFusedNeighbours, "shared") == 1;
+  const bool is_of_matrices = kFusedBlocks.is_given(p) || kFusedSplit.is_given(p) || kFusedBetween.is_given(p);
+  const FusedMath math = kFusedMath.of(p, is_of_matrices ? FusedMath::coopmat : FusedMath::f32);
+  const std::optional<FusedExchange> exchange = kFusedExchange.given(p);
+  const bool are_shuffled = exchange == FusedExchange::shuffle;
   if (has_stride(p.spec)) {
     const bool is_shared = math == FusedMath::f32 && !are_shuffled;
     return is_shared ? propose_sep_fused_shared(p) : refusal("only exchange=shared takes a stride");
   }
-  if (math == FusedMath::matrix) return propose_sep_fused_coopmat(p);
-  if (math == FusedMath::matrix_lanes) return propose_sep_fused_coopmat_direct(p);
+  if (math == FusedMath::coopmat) return propose_sep_fused_coopmat(p);
+  if (math == FusedMath::coopmat_direct) return propose_sep_fused_coopmat_direct(p);
   if (math != FusedMath::f32) return propose_sep_fused_subgroup(p, math);
-  if (has("exchange")) return are_shuffled ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
+  if (exchange) return are_shuffled ? propose_sep_fused_subgroup(p, math) : propose_sep_fused_shared(p);
   Result<Proposal> best = propose_sep_fused_shared(p);
   const auto consider = [&](Result<Proposal> other) {
     const bool fits = other && other->error <= p.allowed_error;
@@ -157,11 +154,11 @@ Result<Proposal> propose_sep_fused_gpu(const Problem& p) {
     consider(propose_sep_fused_subgroup(p, FusedMath::f32));
     // Not for f16, of which large pixels overflow, nor for single channels, of which it has not been timed.
     const FormatInfo& source = info(p.src.format);
-    if (!has("math") && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_subgroup(p, FusedMath::half));
+    if (!kFusedMath.is_given(p) && source.is_unorm() && source.channels > 1) consider(propose_sep_fused_subgroup(p, FusedMath::half));
   }
-  if (!has("math") && !has("pixels_per_thread") && !has("rows_in_flight")) {
+  if (!kFusedMath.is_given(p) && !kFusedPixelsPerThread.is_given(p) && !kFusedRowsInFlight.is_given(p)) {
     consider(propose_sep_fused_coopmat(p));
-    if (!has("between")) consider(propose_sep_fused_coopmat_direct(p));
+    if (!kFusedBetween.is_given(p)) consider(propose_sep_fused_coopmat_direct(p));
   }
   return best;
 }

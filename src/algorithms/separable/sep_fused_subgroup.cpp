@@ -15,6 +15,7 @@ namespace {
 using namespace gpu;
 
 constexpr std::string_view kKernel = "sep_fused_subgroup";
+constexpr std::int32_t kMostRowsInFlight = 4;
 constexpr std::int32_t kMostNumbers = 240;     // of a lane's sums and of what its taps see, with what else is in registers
 constexpr std::int32_t kDefaultNumbers = 210;  // spans are halved to stay below this
 
@@ -117,39 +118,35 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   if (work.storage != Storage::buffer) return refusal("lanes need pixels in buffers");
   const FormatInfo& source = info(work.source);
   const std::int32_t ny = count_of(work.taps.y);
-  const Result<std::int32_t> pixels_per_thread = count(p, "pixels_per_thread", 16, default_pixels_per_thread(p, work));
-  if (!pixels_per_thread) return pixels_per_thread.error();
-  if (Status s = check_span(work.source, *pixels_per_thread); !s) return s.error();
+  const std::int32_t pixels_per_thread = kFusedPixelsPerThread.of(p, default_pixels_per_thread(p, work));
+  if (Status s = check_span(work.source, pixels_per_thread); !s) return s.error();
   Result<LaneTaps> taps = lane_taps(p.device, work);
   if (!taps) return taps.error();
-  const Shape form = shape(p, work, *pixels_per_thread);
+  const Shape form = shape(p, work, pixels_per_thread);
   if (form.width <= 0) return refusal("the taps reach further than the lanes of a subgroup");
   if (form.numbers > kMostNumbers) {
-    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(*pixels_per_thread) +
+    return refusal("sums of " + std::to_string(ny) + " rows, " + std::to_string(pixels_per_thread) +
                    " pixels wide, do not fit into registers");
   }
   const std::int32_t subgroup = p.device.gpu.subgroup_size;
   const Result<std::int32_t> threads =
-      count(p, "threads", p.device.gpu.max_group_invocations, ceil_div(default_threads(work), subgroup) * subgroup);
+      kFusedThreads.of(p, ceil_div(default_threads(work), subgroup) * subgroup, p.device.gpu.max_group_invocations);
   if (!threads) return threads.error();
   if (*threads % subgroup != 0) {
     return refusal("groups are whole subgroups: threads are a multiple of " + std::to_string(subgroup));
   }
-  if (const Result<PerAxis<std::int32_t>> fits = group(p, {*threads, 1}); !fits) return fits.error();
+  if (Status fits = check_group(p, {*threads, 1}); !fits) return fits.error();
   const std::int64_t strips = ceil_div(work.size.x, form.width);
-  const Result<std::int32_t> chunks = count(p, "chunks", 1 << 16, default_chunks(p, work, strips, *threads));
+  const Result<std::int32_t> chunks = kChunks.of(p, default_chunks(p, work, strips, *threads));
   if (!chunks) return chunks.error();
   const std::int32_t chunk_rows = chunk_length(p, work.size.y, *chunks, 1, {kShortLoops, ny});
-  const Result<std::int32_t> rows_in_flight = count(p, "rows_in_flight", 4, default_rows_in_flight(p, work, chunk_rows));
+  const Result<std::int32_t> rows_in_flight = kFusedRowsInFlight.of(p, default_rows_in_flight(p, work, chunk_rows), kMostRowsInFlight);
   if (!rows_in_flight) return rows_in_flight.error();
 
   FusedPass out;
-  out.options = {{"exchange", "shuffle"},
-                 {"storage", "buffer"},
-                 {"pixels_per_thread", std::to_string(*pixels_per_thread)},
-                 {"threads", std::to_string(*threads)},
-                 {"rows_in_flight", std::to_string(*rows_in_flight)},
-                 {"chunks", std::to_string(*chunks)}};
+  out.options = {kFusedExchange.as(FusedExchange::shuffle),   kStorage.as(Storage::buffer),
+                 kFusedPixelsPerThread.as(pixels_per_thread), kFusedThreads.as(*threads),
+                 kFusedRowsInFlight.as(*rows_in_flight),      kChunks.as(*chunks)};
   out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, chunk_rows}, {*threads, 1}, Storage::buffer);
   out.error = taps->error;
   out.pass.taps = std::move(taps->taps);
@@ -159,14 +156,14 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.pass.parameters["scale"] = taps->scale;
   out.pass.constants["math"] = work.math == FusedMath::half ? 1 : 0;
   out.pass.constants["subgroup_size"] = subgroup;
-  out.pass.constants["span"] = *pixels_per_thread;
+  out.pass.constants["span"] = pixels_per_thread;
   out.pass.constants["rows_in_flight"] = *rows_in_flight;
   out.pass.constants["before_x"] = work.taps.x.anchor;
   out.pass.constants["chunk_rows"] = chunk_rows;
 
   const double run_up = (chunk_rows + ny - 1.0) / chunk_rows;
   const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others
-  out.reads = covered * run_up * subgroup * *pixels_per_thread / form.width;
+  out.reads = covered * run_up * subgroup * pixels_per_thread / form.width;
   const double pixels = static_cast<double>(work.size.x) * work.size.y;
   const GpuModel device = gpu_model(p.device);
   const double moved = pixels * source.pixel_bytes() * 2.0 / device.bytes_per_second;
@@ -178,7 +175,8 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
 }  // namespace
 
 Result<Proposal> propose_sep_fused_subgroup(const Problem& p, FusedMath math) {
-  if (Status s = only_options(p, {"math", "exchange", "storage", "pixels_per_thread", "threads", "rows_in_flight", "chunks"}, "shuffle");
+  if (Status s = only_options(p, {kFusedMath, kFusedExchange, kStorage, kFusedPixelsPerThread, kFusedThreads, kFusedRowsInFlight, kChunks},
+                              kFusedExchange.name_of(FusedExchange::shuffle));
       !s) {
     return s.error();
   }
