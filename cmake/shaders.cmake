@@ -1,6 +1,7 @@
 # mollify_shaders(name.comp...): notes compute shaders of the calling directory for mollify_add_shaders().
 # mollify_add_shaders(target): compiles the shaders that were noted into C++ sources of the target, one for each shader, and adds one
-# that lists them all. The target must be of the calling directory.
+# that lists them all. Each has a header, NAME_arguments.h, with a struct of what algorithms tell the shader. The target must be of the
+# calling directory.
 #
 # A release archive needs no shader compiler. It is packed with the folder that
 #   cmake --build --preset release --target shader_archive
@@ -55,9 +56,11 @@ endfunction()
 function(mollify_add_shaders target)
   get_property(shaders GLOBAL PROPERTY MOLLIFY_SHADERS)
   set(sources "")
+  set(headers "")
   foreach(shader IN LISTS shaders)
     cmake_path(GET shader STEM stem)
     list(APPEND sources ${stem}.cpp)
+    list(APPEND headers ${stem}_arguments.h)
   endforeach()
   set(table "${CMAKE_CURRENT_BINARY_DIR}/shader_table.cpp")
   mollify_write_shader_table("${table}" "${shaders}")
@@ -65,12 +68,14 @@ function(mollify_add_shaders target)
 
   if(MOLLIFY_SHADER_ARCHIVE)
     list(TRANSFORM sources PREPEND "${MOLLIFY_SHADER_ARCHIVE}/")
-    foreach(source IN LISTS sources)
+    list(TRANSFORM headers PREPEND "${MOLLIFY_SHADER_ARCHIVE}/")
+    foreach(source IN LISTS sources headers)
       if(NOT EXISTS "${source}")
         message(FATAL_ERROR "MOLLIFY_SHADER_ARCHIVE lacks ${source}; it was made from other sources than these")
       endif()
     endforeach()
     target_sources(${target} PRIVATE ${sources})
+    target_include_directories(${target} PRIVATE "${MOLLIFY_SHADER_ARCHIVE}")
     return()
   endif()
 
@@ -85,19 +90,22 @@ function(mollify_add_shaders target)
   set(output_folder "${CMAKE_CURRENT_BINARY_DIR}/compiled_shaders")
   file(MAKE_DIRECTORY "${output_folder}")
   list(TRANSFORM sources PREPEND "${output_folder}/")
+  list(TRANSFORM headers PREPEND "${output_folder}/")
   set(compile "${MOLLIFY_PYTHON}" "${folder}/compile.py")
 
   foreach(shader IN LISTS shaders)
     cmake_path(GET shader STEM stem)
     set(output "${output_folder}/${stem}")
     add_custom_command(OUTPUT "${output}.cpp"
-      COMMAND ${compile} "${shader}" --include "${folder}/lib" --output "${output}.cpp"
+      BYPRODUCTS "${output}_arguments.h"
+      COMMAND ${compile} "${shader}" --include "${folder}/lib" --output "${output}.cpp" --header "${output}_arguments.h"
         --depfile "${output}.d" --glslc "${MOLLIFY_GLSLC}" --spirv-val "${MOLLIFY_SPIRV_VAL}"
       DEPENDS "${shader}" "${folder}/compile.py" "${folder}/matrices.py" "${folder}/spirv.py"
       DEPFILE "${output}.d"
       COMMENT "Compiling shader ${stem}" VERBATIM)
   endforeach()
   target_sources(${target} PRIVATE ${sources})
+  target_include_directories(${target} PRIVATE "${output_folder}")
 
   if(PROJECT_IS_TOP_LEVEL)
     # Emptied first, so that a shader that is gone is not packed.
@@ -105,7 +113,7 @@ function(mollify_add_shaders target)
     add_custom_target(shader_archive
       COMMAND "${CMAKE_COMMAND}" -E rm -rf "${archive}"
       COMMAND "${CMAKE_COMMAND}" -E make_directory "${archive}"
-      COMMAND "${CMAKE_COMMAND}" -E copy ${sources} "${archive}"
+      COMMAND "${CMAKE_COMMAND}" -E copy ${sources} ${headers} "${archive}"
       DEPENDS ${sources}
       COMMENT "Compiled shaders in ${archive}" VERBATIM)
   endif()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Compiles every variant of one compute shader and writes a C++ source with the modules and what they ask for.
+"""Compiles every variant of one compute shader and writes a C++ source with the modules and what they ask for, and a header with a struct
+of what algorithms tell the shader.
 
-    compile.py SHADER.comp --include FOLDER --glslc PATH --spirv-val PATH --output X.cpp [--depfile X.d]
+    compile.py SHADER.comp --include FOLDER --glslc PATH --spirv-val PATH --output X.cpp [--header X_arguments.h] [--depfile X.d]
 
 A shader declares its variants in its first lines:
     //@ axis STORAGE buffer image              defines STORAGE_buffer as 0, STORAGE_image as 1, STORAGE as one of them
@@ -23,6 +24,15 @@ import spirv  # noqa: E402
 COMPILE = ["-fshader-stage=compute", "--target-env=vulkan1.2", "-Werror"]
 # The library turns on both layouts of uniform blocks, so shaders may use them.
 VALIDATE = ["--target-env", "vulkan1.2", "--uniform-buffer-standard-layout", "--scalar-block-layout"]
+
+
+# What follows from a plan's images and spec: standard_numbers() of src/backends/vulkan/pipeline.cpp. Algorithms say none of it, but for
+# some shaders these, which work on other sizes or have taps of their own.
+STANDARD = set("""group_x group_y has_layers border_x border_y source_bits source_is_float source_channels destination_bits
+    destination_is_float destination_channels decodes_alpha decodes_srgb halves_overflow_only encodes_alpha encodes_srgb source_size_x
+    source_size_y size_x size_y step_x step_y origin_x origin_y source_pitch destination_pitch source_stride destination_stride
+    auxiliary_stride taps_x taps_y before_x before_y sample_count""".split())
+SAID_BY_SOME = {"size", "source_size", "taps", "taps_x", "taps_y", "before", "before_x"}
 
 
 class Failure(Exception):
@@ -167,6 +177,34 @@ def shader_source(path, axes, variants, is_checked):
             "}  // namespace mollify::vulkan\n")
 
 
+def arguments_header(path, axes, variants):
+    """A C++ struct of the axes, constants and parameters that a pass says itself. Those that all variants have and nothing else gives have
+    no default, so that compilers warn where one is left out."""
+    tables = [variant[1] for variant in variants if variant]
+    fields, uses = {name.lower(): "Whole" for name in axes}, [set() for _ in tables]
+    for used, table in zip(uses, tables):
+        for one in (*table["constants"], *table["parameters"]):
+            number, count = "Real" if one.type == "float32" else "Whole", getattr(one, "components", 1)
+            fields[one.name] = number if count == 1 else f"Pair<{number}>" if count == 2 else f"std::array<{number}, {count}>"
+            used.add(one.name)
+
+    has_taps = any(name in fields for name in ("taps", "taps_x"))  # else nothing says where they begin
+
+    def is_standard(name):
+        return (name in STANDARD or name + "_x" in STANDARD) and (has_taps or not name.startswith("before"))
+
+    named = sorted(name for name in fields if name in SAID_BY_SOME or not (is_standard(name) or name in ("storage", "outside")))
+    axis_names = [name.lower() for name in axes]
+    lines = [f"  {fields[name]} {name}{'' if needed else '{}'};" for name in named
+             for needed in [name in axis_names or (not is_standard(name) and all(name in used for used in uses))]]
+    puts = [f'    put(pass, "{name}", {name});' for name in named]
+    struct = "".join(word.capitalize() for word in path.stem.split("_"))
+    return (f"// Made from {path.name} by shaders/compile.py: what algorithms tell it.\n#pragma once\n\n"
+            '#include "algorithms/common/shader_arguments.h"\n\nnamespace mollify::glsl {\n\n'
+            f"struct {struct} {{\n  static constexpr std::string_view kKernel = \"{path.stem}\";\n" + "\n".join(lines) +
+            "\n\n  void put_into(Pass& pass) const {\n" + "\n".join(puts) + "\n  }\n};\n\n}  // namespace mollify::glsl\n")
+
+
 def compile_shader(args):
     path = args.shader
     axes, skips, is_checked = parse_header(path.read_text(encoding="utf-8"))
@@ -188,6 +226,10 @@ def compile_shader(args):
     if args.depfile:
         escaped = [re.sub(r"([ #])", r"\\\1", str(file)).replace("$", "$$") for file in (args.output, *read)]
         args.depfile.write_text(f"{escaped[0]}: {' '.join(escaped[1:])}\n", encoding="utf-8")
+    if args.header:
+        header = arguments_header(path, axes, variants)
+        if not args.header.exists() or args.header.read_text(encoding="utf-8") != header:  # else what includes it stays as it is
+            args.header.write_text(header, encoding="utf-8")
     return shader_source(path, axes, variants, is_checked)
 
 
@@ -198,6 +240,7 @@ def main():
     parser.add_argument("--glslc", default="glslc")
     parser.add_argument("--spirv-val", default="spirv-val")
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--header", type=Path)
     parser.add_argument("--depfile", type=Path)
     args = parser.parse_args()
     try:

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parent.parent
 COMPILE = [sys.executable, "-B", ROOT / "shaders" / "compile.py"]
 sys.path.insert(0, str(ROOT / "shaders"))
+import compile as compile_shaders  # noqa: E402
 import matrices  # noqa: E402
 import spirv  # noqa: E402
 
@@ -429,6 +430,44 @@ void main() {
         self.assertEqual(target, f"{self.folder / 'probe.cpp'}:")
         self.assertEqual(set(files), {str(self.folder / "probe.comp"),
                                       *(str(self.folder / "lib" / name) for name in ("a.glsl", "b.glsl", "c.glsl"))})
+
+    # Arguments
+
+    def put(self, said, wanted=""):
+        """What the struct of a shader, made of the initializers `said`, puts into a pass; None where compilers refuse it."""
+        source = shader(
+            "layout(constant_id = 3) const int rows = 1;\nlayout(constant_id = 4) const bool source_is_float = false;\n"
+            "#if SUM == SUM_wide\nlayout(constant_id = 5) const bool is_whole = false;\n#endif\n"
+            "layout(push_constant, std430) uniform Push { ivec2 size; ivec2 skip; vec4 poles; float gain; } push;\n",
+            "result[rows] = push.gain;", header="//@ axis STORAGE buffer image\n//@ axis SUM narrow wide\n")
+        header = self.folder / "probe_arguments.h"
+        self.assertEqual(self.compile(source, header=header).returncode, 0)
+        program = self.folder / "put"
+        (self.folder / "put.cpp").write_text(
+            '#include <cstdio>\n#include "probe_arguments.h"\nint main() {\n  mollify::Pass pass;\n'
+            f"  const mollify::glsl::Probe probe{{{said}}};\n  probe.put_into(pass);\n"
+            '  for (auto& [name, value] : pass.constants) std::printf("%s=%d ", name.c_str(), int(value));\n'
+            '  for (auto& [name, value] : pass.parameters) std::printf("%s=%g ", name.c_str(), value);\n}\n')
+        done = subprocess.run([*CXX, f"-I{ROOT / 'include'}", f"-I{self.folder}", self.folder / "put.cpp", "-o", program],
+                              capture_output=True, text=True, check=False)
+        self.assertIn(wanted, done.stderr)
+        return subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout if done.returncode == 0 else None
+
+    def test_arguments_become_constants_and_parameters_of_a_pass(self):
+        self.assertEqual(self.put(".gain = 0.5, .poles = {1.0, 2.0, 3.0, 4.0}, .rows = 7, .skip = {1, 2}, .sum = true"),
+                         "rows=7 skip_x=1 skip_y=2 sum=1 gain=0.5 poles_w=4 poles_x=1 poles_y=2 poles_z=3 ")
+        self.assertEqual(self.put(".gain = 1.0, .is_whole = true, .poles = {}, .rows = 1, .size = {8, 9}, .skip = {}, .sum = 0"),
+                         "is_whole=1 rows=1 size_x=8 size_y=9 sum=0 gain=1 ")
+
+    def test_arguments_that_are_misspelt_or_left_out_do_not_compile(self):
+        self.assertIsNone(self.put(".gain = 1.0, .poles = {}, .rwos = 1, .skip = {}, .sum = 0", "rwos"))
+        self.assertIsNone(self.put(".gain = 1.0, .poles = {}, .skip = {}, .sum = 0", "rows"))
+        self.assertIsNone(self.put(".gain = 1.0, .poles = {}, .rows = 1, .skip = {}, .source_is_float = 1, .sum = 0", "source_is_float"))
+
+    def test_names_that_passes_need_not_say_are_those_of_the_backend(self):
+        text = (ROOT / "src/backends/vulkan/pipeline.cpp").read_text(encoding="utf-8")
+        table = text[text.index("Numbers standard_numbers("):text.index("/// Finds numbers by name")]
+        self.assertEqual(set(re.findall(r'\{"(\w+)", ', table)), compile_shaders.STANDARD)
 
     def test_generated_source_does_not_say_where_it_was_made(self):
         self.assertEqual(self.compile(shader()).returncode, 0)

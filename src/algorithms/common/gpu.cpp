@@ -301,21 +301,6 @@ Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std:
   return pass;
 }
 
-PerAxis<std::int32_t> size_from_blocks(const Rect& region, PerAxis<std::int32_t> block) {
-  return {region.width + region.x % block.x, region.height + region.y % block.y};
-}
-
-Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<std::int32_t> block, PerAxis<std::int32_t> tile,
-                         PerAxis<std::int32_t> group, Storage storage) {
-  const PerAxis<std::int32_t> size = size_from_blocks(region, block);
-  const PerAxis<std::int32_t> skip{size.x - region.width, size.y - region.height};
-  Pass pass = make_pass(kernel, size, tile, group, storage);
-  pass.origin = {region.x, region.y};
-  pass.constants.insert(
-      {{"skips", skip.x > 0 || skip.y > 0}, {"skip_x", skip.x}, {"skip_y", skip.y}, {"size_x", region.width}, {"size_y", region.height}});
-  return pass;
-}
-
 Span needed_span(std::int32_t source_length, std::int32_t first, std::int32_t length, std::int64_t before, std::int64_t after) {
   const std::int64_t begin = first - before;
   const std::int64_t end = std::int64_t{first} + length + after;

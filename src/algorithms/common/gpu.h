@@ -189,12 +189,24 @@ struct Work {
 [[nodiscard]] Pass make_pass(std::string_view kernel, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile, PerAxis<std::int32_t> group,
                              Storage storage);
 
-/// The same for a kernel whose groups begin at whole blocks of the source, wherever the region does, so that its pixels are added up in
-/// the same order as those of the whole: see skip.glsl. A tile is of whole blocks.
-[[nodiscard]] Pass make_pass_of_blocks(std::string_view kernel, const Rect& region, PerAxis<std::int32_t> block, PerAxis<std::int32_t> tile,
-                                       PerAxis<std::int32_t> group, Storage storage);
-/// What such a pass makes of a region: all of it, and the columns and rows before it that its first blocks begin with.
-[[nodiscard]] PerAxis<std::int32_t> size_from_blocks(const Rect& region, PerAxis<std::int32_t> block);
+/// The same with what else its shader is told, a struct of NAME_arguments.h.
+template <class Arguments, class = decltype(Arguments::kKernel)>
+[[nodiscard]] Pass make_pass(const Arguments& arguments, PerAxis<std::int32_t> size, PerAxis<std::int32_t> tile,
+                             PerAxis<std::int32_t> group, Storage storage) {
+  Pass pass = make_pass(Arguments::kKernel, size, tile, group, storage);
+  arguments.put_into(pass);
+  return pass;
+}
+
+/// What a pass makes whose groups begin at whole blocks of the source, wherever the region does, so that its pixels are added up in the
+/// same order as those of the whole: the region, and the columns and rows before it that its first blocks begin with. See skip.glsl.
+struct WholeBlocks {
+  PerAxis<std::int32_t> skip;
+  PerAxis<std::int32_t> size;  ///< with what is skipped
+  WholeBlocks(const Rect& region, PerAxis<std::int32_t> block)
+      : skip{region.x % block.x, region.y % block.y}, size{region.width + skip.x, region.height + skip.y} {}
+  [[nodiscard]] bool skips() const { return skip.x > 0 || skip.y > 0; }
+};
 
 /// Which pixels of the source a pass along one axis must leave for the pass along the other, whose taps may map to
 /// anywhere in the image at its border.

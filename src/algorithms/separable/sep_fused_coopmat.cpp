@@ -9,13 +9,14 @@
 #include "algorithms/separable/sep_fused.h"
 #include "math/weights.h"
 #include "model/gpu_model.h"
+#include "sep_fused_coopmat_arguments.h"
 
 namespace mollify {
 namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused_coopmat";
+constexpr std::string_view kKernel = glsl::SepFusedCoopmat::kKernel;
 constexpr std::int32_t kSide = 16;      // of a matrix
 constexpr std::int32_t kMostBands = 6;  // matrices of taps an axis: more do not fit into registers
 
@@ -122,8 +123,8 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   if (Status fits = check_shared(p, kHalf * (rows + done)); !fits) return fits.error();
 
   constexpr PerAxis<std::int32_t> kBlock{kSide, kSide};
-  const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
-  const std::int64_t strips = (size.x + width - 1) / width;
+  const WholeBlocks at(s->region, kBlock);
+  const std::int64_t strips = (at.size.x + width - 1) / width;
   const double run_up = kSide * (down - 1.0);
   const std::int64_t beside = strips * p.batch;
   const std::int64_t fours = kSide * ((width + lead + s->nx() + 2) / 4);
@@ -136,12 +137,12 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   // So many walks that all groups run at once, or in a few rounds of as many. A device that small images do not fill has groups to
   // spare for shorter ones.
   const std::int64_t rounds = (usual.least_chunks * beside + at_once - 1) / at_once;
-  const std::int64_t most = std::max(size.y / (kSide * down), 1);
+  const std::int64_t most = std::max(at.size.y / (kSide * down), 1);
   const std::int64_t enough = std::clamp<std::int64_t>(rounds * at_once / beside, 1, most);
-  const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (size.y + kSide - 1) / kSide);
+  const std::int64_t spare = std::min<std::int64_t>(at_once / beside, (at.size.y + kSide - 1) / kSide);
   const Result<std::int32_t> chunks = kChunks.of(p, static_cast<std::int32_t>(std::max(enough, spare)));
   if (!chunks) return chunks.error();
-  const std::int32_t chunk_rows = chunk_length(p, size.y, *chunks, kSide, {});
+  const std::int32_t chunk_rows = chunk_length(p, at.size.y, *chunks, kSide, {});
 
   Proposal out;
   out.error = s->error + half.error;
@@ -149,27 +150,32 @@ Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
                  kFusedBlocks.as(*blocks),          kFusedThreads.as(*threads), kChunks.as(*chunks)};
   if (!source.is_unorm()) out.assumption = kFinite;
   out.window_blocks = kBlock;
-  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
-  pass.taps = half.taps;
-  out.reach = PerAxis<Reach>{reach_of_block(half.taps.x.anchor + lead, kSide, across * kSide),
-                             reach_of_block(half.taps.y.anchor, kSide, down * kSide)};
-  pass.constants["between"] = static_cast<std::int64_t>(between);
-  pass.constants["subgroup_size"] = subgroup;
-  pass.constants["split"] = split;
-  pass.constants["tap_split_x"] = half.split.x;
-  pass.constants["tap_split_y"] = half.split.y;
-  pass.constants["blocks"] = *blocks;
-  pass.constants["lead"] = lead;
-  pass.constants["clamps"] = leave_range(half.taps, source, out.error);
-  pass.constants["chunk_rows"] = chunk_rows;
+  PerAxis<AxisTaps> taps = half.taps;
   PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {
-    if (Status scaled = scale_for_codes(pass.taps); !scaled) return scaled.error();
+    if (Status scaled = scale_for_codes(taps); !scaled) return scaled.error();
     start = starts_of_codes(half);
   }
-  pass.parameters["row_start"] = start.x;
-  pass.parameters["column_start"] = start.y;
-  pass.parameters["gain"] = half.gain.x * half.gain.y;
+  Pass pass = make_pass(glsl::SepFusedCoopmat{.between = between,
+                                              .blocks = *blocks,
+                                              .chunk_rows = chunk_rows,
+                                              .clamps = leave_range(half.taps, source, out.error),
+                                              .column_start = start.y,
+                                              .gain = half.gain.x * half.gain.y,
+                                              .lead = lead,
+                                              .row_start = start.x,
+                                              .size = {s->region.width, s->region.height},
+                                              .skip = at.skip,
+                                              .skips = at.skips(),
+                                              .split = split,
+                                              .subgroup_size = subgroup,
+                                              .tap_split_x = half.split.x,
+                                              .tap_split_y = half.split.y},
+                        at.size, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
+  pass.origin = {s->region.x, s->region.y};
+  pass.taps = std::move(taps);
+  out.reach = PerAxis<Reach>{reach_of_block(half.taps.x.anchor + lead, kSide, across * kSide),
+                             reach_of_block(half.taps.y.anchor, kSide, down * kSide)};
 
   const double reads = (chunk_rows + run_up) / chunk_rows * (width + s->nx() + lead - 1.0) / width;
   Work cost;

@@ -9,13 +9,14 @@
 #include "algorithms/separable/sep_fused.h"
 #include "math/weights.h"
 #include "model/gpu_model.h"
+#include "sep_fused_coopmat_direct_arguments.h"
 
 namespace mollify {
 namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused_coopmat_direct";
+constexpr std::string_view kKernel = glsl::SepFusedCoopmatDirect::kKernel;
 constexpr std::int32_t kSide = 8;   // of a block of pixels
 constexpr std::int32_t kRows = 16;  // of a step
 constexpr std::int32_t kNew = kRows / kSide;
@@ -102,13 +103,13 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
   const auto at_once = static_cast<std::int64_t>(processors(p)) *
                        std::min(groups_at_once(model, {*threads, allocated_registers(model, registers)}), usual.most_groups);
   constexpr PerAxis<std::int32_t> kBlock{kSide, kRows};
-  const PerAxis<std::int32_t> size = size_from_blocks(s->region, kBlock);
-  const std::int64_t strips = (size.x + width - 1) / width;
-  const std::int64_t most = (size.y + kRows - 1) / kRows;
+  const WholeBlocks at(s->region, kBlock);
+  const std::int64_t strips = (at.size.x + width - 1) / width;
+  const std::int64_t most = (at.size.y + kRows - 1) / kRows;
   const auto default_chunks = static_cast<std::int32_t>(std::clamp<std::int64_t>(at_once / (strips * p.batch), 1, most));
   const Result<std::int32_t> chunks = kChunks.of(p, default_chunks);
   if (!chunks) return chunks.error();
-  const std::int32_t chunk_rows = chunk_length(p, size.y, *chunks, kRows, {});
+  const std::int32_t chunk_rows = chunk_length(p, at.size.y, *chunks, kRows, {});
 
   Proposal out;
   out.error = s->error + half.error;
@@ -120,25 +121,30 @@ Result<Proposal> propose_sep_fused_coopmat_direct(const Problem& p) {
                  kChunks.as(*chunks)};
   if (!source.is_unorm()) out.assumption = kFinite;
   out.window_blocks = kBlock;
-  Pass pass = make_pass_of_blocks(kKernel, s->region, kBlock, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
-  pass.constants["subgroup_size"] = kLanes;
-  pass.constants["blocks"] = *blocks;
-  pass.constants["clamps"] = leave_range(half.taps, source, out.error);
-  pass.constants["split"] = split;
-  pass.constants["tap_split_x"] = half.split.y;
-  pass.constants["tap_split_y"] = half.split.x;
-  pass.constants["chunk_rows"] = chunk_rows;
+  const bool clamps = leave_range(half.taps, source, out.error);
   PerAxis<double> start{0.0, 0.0};
   if (source.is_unorm()) {
     if (Status scaled = scale_for_codes(half.taps); !scaled) return scaled.error();
     start = starts_of_codes(half);
   }
+  Pass pass = make_pass(glsl::SepFusedCoopmatDirect{.between_start = start.x,
+                                                    .blocks = *blocks,
+                                                    .chunk_rows = chunk_rows,
+                                                    .clamps = clamps,
+                                                    .end_start = start.y,
+                                                    .gain = half.gain.x * half.gain.y,
+                                                    .size = {s->region.width, s->region.height},
+                                                    .skip = at.skip,
+                                                    .skips = at.skips(),
+                                                    .split = split,
+                                                    .subgroup_size = kLanes,
+                                                    .tap_split_x = half.split.y,
+                                                    .tap_split_y = half.split.x},
+                        at.size, {width, chunk_rows}, {*threads, 1}, Storage::buffer);
+  pass.origin = {s->region.x, s->region.y};
   pass.taps = turned(half.taps);
   out.reach =
       PerAxis<Reach>{reach_of_block(pass.taps.x.anchor, kSide, across * kSide), reach_of_block(pass.taps.y.anchor, kRows, down * kSide)};
-  pass.parameters["between_start"] = start.x;
-  pass.parameters["end_start"] = start.y;
-  pass.parameters["gain"] = half.gain.x * half.gain.y;
 
   const double reads = (chunk_rows + kSide * kept) / static_cast<double>(chunk_rows) * read / *blocks;
   // Products that a block of results takes, and what else is done for one: fitted to what radii of 1 to 12 take.

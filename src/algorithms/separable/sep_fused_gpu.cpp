@@ -8,13 +8,14 @@
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/separable/sep_fused.h"
 #include "base/places.h"
+#include "sep_fused_arguments.h"
 
 namespace mollify {
 namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused";
+constexpr std::string_view kKernel = glsl::SepFused::kKernel;
 constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
 constexpr std::int32_t kMostTapsOfTwo = 45;   // of more, two pixels wide, they hardly do
 constexpr std::size_t kMostTaps = 65;         // on an axis
@@ -83,11 +84,10 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   out.options = {kFusedExchange.as(FusedExchange::shared),          kStorage.as(work.storage),
                  kFusedPixelsPerThread.as(form->pixels_per_thread), kFusedThreads.as(form->threads),
                  kFusedRowsInFlight.as(form->rows_in_flight),       kChunks.as(*chunks)};
-  out.pass = make_pass(kKernel, work.size, {form->width, chunk_rows}, {form->threads, 1}, work.storage);
+  out.pass = make_pass(
+      glsl::SepFused{.chunk_rows = chunk_rows, .pixels_per_thread = form->pixels_per_thread, .rows_in_flight = form->rows_in_flight},
+      work.size, {form->width, chunk_rows}, {form->threads, 1}, work.storage);
   out.pass.taps = work.taps;
-  out.pass.constants["pixels_per_thread"] = form->pixels_per_thread;
-  out.pass.constants["rows_in_flight"] = form->rows_in_flight;
-  out.pass.constants["chunk_rows"] = chunk_rows;
 
   out.reads = (chunk_rows + ny - 1.0) / chunk_rows * form->reach() / form->width;
   Work cost;

@@ -8,13 +8,14 @@
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/separable/sep_fused.h"
 #include "model/gpu_model.h"
+#include "sep_fused_subgroup_arguments.h"
 
 namespace mollify {
 namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "sep_fused_subgroup";
+constexpr std::string_view kKernel = glsl::SepFusedSubgroup::kKernel;
 constexpr std::int32_t kMostRowsInFlight = 4;
 constexpr std::int32_t kMostNumbers = 240;     // of a lane's sums and of what its taps see, with what else is in registers
 constexpr std::int32_t kDefaultNumbers = 210;  // spans are halved to stay below this
@@ -147,19 +148,19 @@ Result<FusedPass> fused_lanes_pass(const Problem& p, const FusedWork& work) {
   out.options = {kFusedExchange.as(FusedExchange::shuffle),   kStorage.as(Storage::buffer),
                  kFusedPixelsPerThread.as(pixels_per_thread), kFusedThreads.as(*threads),
                  kFusedRowsInFlight.as(*rows_in_flight),      kChunks.as(*chunks)};
-  out.pass = make_pass(kKernel, work.size, {*threads / subgroup * form.width, chunk_rows}, {*threads, 1}, Storage::buffer);
+  out.pass = make_pass(glsl::SepFusedSubgroup{.before_x = work.taps.x.anchor,
+                                              .chunk_rows = chunk_rows,
+                                              .clamps = taps->leave_range,
+                                              .first_y_is_one = taps->first_of_y_is_one,
+                                              .math = work.math == FusedMath::half ? 1 : 0,
+                                              .one_x = taps->x_that_is_one,
+                                              .rows_in_flight = *rows_in_flight,
+                                              .scale = taps->scale,
+                                              .span = pixels_per_thread,
+                                              .subgroup_size = subgroup},
+                       work.size, {*threads / subgroup * form.width, chunk_rows}, {*threads, 1}, Storage::buffer);
   out.error = taps->error;
   out.pass.taps = std::move(taps->taps);
-  out.pass.constants["one_x"] = taps->x_that_is_one;
-  out.pass.constants["first_y_is_one"] = taps->first_of_y_is_one;
-  out.pass.constants["clamps"] = taps->leave_range;
-  out.pass.parameters["scale"] = taps->scale;
-  out.pass.constants["math"] = work.math == FusedMath::half ? 1 : 0;
-  out.pass.constants["subgroup_size"] = subgroup;
-  out.pass.constants["span"] = pixels_per_thread;
-  out.pass.constants["rows_in_flight"] = *rows_in_flight;
-  out.pass.constants["before_x"] = work.taps.x.anchor;
-  out.pass.constants["chunk_rows"] = chunk_rows;
 
   const double run_up = (chunk_rows + ny - 1.0) / chunk_rows;
   const double covered = static_cast<double>(strips) * form.width / work.size.x;  // the last strip is as wide as the others
