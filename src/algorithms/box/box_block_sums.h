@@ -13,9 +13,6 @@
 
 namespace mollify {
 
-inline constexpr std::string_view kBoxBlockSums = "box_block_sums";
-inline constexpr std::string_view kBoxBlockSumsVec = "box_block_sums_vec";  // the same for pixels as they are stored
-
 /// Strips or bands, of which windows are counted in blocks.
 struct BoxCut {
   std::int32_t window = 1;  ///< pixels

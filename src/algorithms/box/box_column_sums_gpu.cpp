@@ -10,13 +10,14 @@
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
+#include "box_column_sums_arguments.h"
 
 namespace mollify {
 namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "box_column_sums";
+constexpr std::string_view kKernel = glsl::BoxColumnSums::kKernel;
 constexpr std::int64_t kSharedBytes = 8;  // of a column, a row and a plane: a sum and a mean
 
 using Sums = BoxAnySums;
@@ -173,36 +174,32 @@ Pass pass_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, S
   const Rect r = region(p);
   const bool is_aligned = !is_integer(form.sums);
   const PerAxis<std::int32_t> skip{is_aligned ? r.x % form.strip() : 0, is_aligned ? r.y % form.chunk_rows : 0};
-  Pass pass = make_pass(kKernel, {r.width + skip.x, r.height + skip.y}, {form.strip(), form.chunk_rows}, {form.threads, 1}, where);
-  pass.origin = {r.x - skip.x, r.y - skip.y};
-  pass.extent = *box_extents(p);
-  pass.constants.insert({{"sums", std::min<std::int64_t>(static_cast<std::int64_t>(form.sums), 2)},
-                         {"rows_in_flight", form.rows_in_flight},
-                         {"lanes_per_row", form.lanes_per_row},
-                         {"unroll", 8},
-                         {"columns_per_lane", form.columns_per_lane},
-                         {"strip", form.strip()},
-                         {"chunk_rows", form.chunk_rows},
-                         {"skip_x", skip.x},
-                         {"skip_y", skip.y},
-                         {"before_x", box.x.before},
-                         {"before_y", box.y.before},
-                         {"after_x", box.x.after},
-                         {"after_y", box.y.after}});
-  pass.parameters = {{"before_fraction_x", box.x.before_fraction},
-                     {"before_fraction_y", box.y.before_fraction},
-                     {"after_fraction_x", box.x.after_fraction},
-                     {"after_fraction_y", box.y.after_fraction}};
   const bool mends = is_mended(p, where);
   const double lift = mends ? box_lift(p, box, 1.0) : 1.0;
   const double along = mends ? box_scale_along_rows(p, box.x.taps()) : 1.0;
-  pass.parameters["scale"] = lift / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0));
-  pass.parameters["along"] = along;
-  pass.parameters["gain"] = 1.0 / (lift * along);
+  glsl::BoxColumnSums arguments{
+      .after = {box.x.after, box.y.after},
+      .after_fraction = {box.x.after_fraction, box.y.after_fraction},
+      .along = along,
+      .before = {box.x.before, box.y.before},
+      .before_fraction = {box.x.before_fraction, box.y.before_fraction},
+      .chunk_rows = form.chunk_rows,
+      .columns_per_lane = form.columns_per_lane,
+      .gain = 1.0 / (lift * along),
+      .lanes_per_row = form.lanes_per_row,
+      .rows_in_flight = form.rows_in_flight,
+      .scale = lift / (box.x.length() * box.y.length() * (is_integer(form.sums) ? info(p.src.format).unit() : 1.0)),
+      .skip = skip,
+      .strip = form.strip(),
+      .sums = form.sums == Sums::f32x2 ? Sums::f32 : form.sums,
+      .unroll = 8};
   if (!is_integer(form.sums)) {
-    pass.constants["is_whole"] = box.x.is_whole() && box.y.is_whole() ? 1 : 0;
-    pass.constants["is_compensated"] = form.sums == Sums::f32x2 ? 1 : 0;
+    arguments.is_whole = box.x.is_whole() && box.y.is_whole();
+    arguments.is_compensated = form.sums == Sums::f32x2;
   }
+  Pass pass = make_pass(arguments, {r.width + skip.x, r.height + skip.y}, {form.strip(), form.chunk_rows}, {form.threads, 1}, where);
+  pass.origin = {r.x - skip.x, r.y - skip.y};
+  pass.extent = *box_extents(p);
   return pass;
 }
 

@@ -10,6 +10,11 @@
 #include "algorithms/box/box_block_sums.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
+#include "box_block_sums_arguments.h"
+#include "box_block_sums_vec_arguments.h"
+#include "box_four_corner_arguments.h"
+#include "box_four_corner_vec_arguments.h"
+#include "box_seed_windows_arguments.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -18,9 +23,7 @@ namespace {
 using namespace gpu;
 using Sums = BoxAnySums;
 
-constexpr std::string_view kWindows = "box_seed_windows";
-constexpr std::string_view kCorners = "box_four_corner";
-constexpr std::string_view kCornersVec = "box_four_corner_vec";  // the same for pixels as they are stored
+constexpr std::string_view kCorners = glsl::BoxFourCorner::kKernel;
 
 /// Windows that follow from each other: few enough that as many blocks would be summed for the first of them alone.
 std::int32_t run_of(std::int32_t window, std::int32_t block) {
@@ -180,27 +183,32 @@ struct Steps {
 };
 
 Pass block_sums_pass(const Steps& s) {
-  Pass pass = make_pass(s.form.is_plain ? kBoxBlockSumsVec : kBoxBlockSums, {s.x.reach(), s.y.reach()},
-                        {s.strips_of_group() * s.x.block, s.y.block}, {s.form.threads, 1}, Storage::buffer);
+  const PerAxis<std::int32_t> size{s.x.reach(), s.y.reach()}, tile{s.strips_of_group() * s.x.block, s.y.block}, group{s.form.threads, 1};
+  const PerAxis<std::int32_t> part{s.x.part(), s.y.part()};
+  const double scale = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
+  Pass pass = s.form.is_plain ? make_pass(glsl::BoxBlockSumsVec{.has_rows = true,
+                                                                .height = s.y.block,
+                                                                .kinds = part.x > 0 ? 2 : 1,
+                                                                .lanes = s.form.lanes,
+                                                                .part = part,
+                                                                .rest = part.x % s.form.pixels,
+                                                                .rows_in_flight = s.form.block_sum_rows,
+                                                                .scale = scale,
+                                                                .shift = s.shift_left(),
+                                                                .span = s.form.pixels,
+                                                                .sums = s.form.sums,
+                                                                .sums_are_short = false},
+                                          size, tile, group, Storage::buffer)
+                              : make_pass(glsl::BoxBlockSums{.height = s.y.block,
+                                                             .lanes = s.form.lanes,
+                                                             .part = part,
+                                                             .pixels = s.form.pixels,
+                                                             .rows_in_flight = s.form.block_sum_rows,
+                                                             .scale = scale,
+                                                             .sums = s.form.sums},
+                                          size, tile, group, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.x.reach_origin(), s.y.reach_origin()};
-  if (s.form.is_plain) {
-    pass.constants.insert({{"span", s.form.pixels},
-                           {"has_rows", 1},
-                           {"shift", s.shift_left()},
-                           {"rest", s.x.part() % s.form.pixels},
-                           {"kinds", s.x.part() > 0 ? 2 : 1},
-                           {"sums_are_short", 0}});
-  } else {
-    pass.constants["pixels"] = s.form.pixels;
-  }
-  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
-                         {"lanes", s.form.lanes},
-                         {"rows_in_flight", s.form.block_sum_rows},
-                         {"part_x", s.x.part()},
-                         {"part_y", s.y.part()},
-                         {"height", s.y.block}});
-  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
   return pass;
 }
 
@@ -208,64 +216,62 @@ Pass windows_pass(const Steps& s) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t planes = box_planes(s.form.sums, s.channels);
   const std::int32_t widest = planes * std::max(s.x.reach(), s.y.reach());
-  Pass pass = make_pass(kWindows, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1}, Storage::buffer);
-  pass.constants.clear();
+  Pass pass =
+      make_pass(glsl::BoxSeedWindows::kKernel, {widest, runs_of(s.y) + runs_of(s.x)}, {kThreads, 1}, {kThreads, 1}, Storage::buffer);
   pass.source = intermediate(0);
   pass.destination = intermediate(1);
-  pass.constants = {{"sums", static_cast<std::int64_t>(s.form.sums)},
-                    {"windows_x", s.x.windows()},
-                    {"windows_y", s.y.windows()},
-                    {"numbers_x", planes * s.y.reach()},
-                    {"numbers_y", planes * s.x.reach()},
-                    {"made_x", s.channels * s.y.reach()},
-                    {"made_y", s.channels * s.x.reach()},
-                    {"whole_x", s.x.whole()},
-                    {"whole_y", s.y.whole()},
-                    {"part_x", s.x.part()},
-                    {"part_y", s.y.part()},
-                    {"run_x", run_of(s.x)},
-                    {"run_y", run_of(s.y)},
-                    {"blocks_x", 2 * s.y.blocks() * planes * s.x.reach()},
-                    {"blocks_y", 0},
-                    {"runs_down", runs_of(s.y)}};
+  pass.constants.clear();
+  const glsl::BoxSeedWindows arguments{.blocks = {2 * s.y.blocks() * planes * s.x.reach(), 0},
+                                       .made = {s.channels * s.y.reach(), s.channels * s.x.reach()},
+                                       .numbers = {planes * s.y.reach(), planes * s.x.reach()},
+                                       .part = {s.x.part(), s.y.part()},
+                                       .run = {run_of(s.x), run_of(s.y)},
+                                       .runs_down = runs_of(s.y),
+                                       .sums = s.form.sums,
+                                       .whole = {s.x.whole(), s.y.whole()},
+                                       .windows = {s.x.windows(), s.y.windows()}};
+  arguments.put_into(pass);
   return pass;
 }
 
 Pass corners_pass(const Problem& p, const Steps& s) {
   const Rect r = region(p);
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
-  Pass pass = make_pass(s.form.is_plain ? kCornersVec : kCorners, {r.width + skip.x, r.height + skip.y},
-                        {s.strips_of_group() * s.x.block, s.y.block}, {s.form.threads, 1}, Storage::buffer);
+  const PerAxis<std::int32_t> size{r.width + skip.x, r.height + skip.y}, tile{s.strips_of_group() * s.x.block, s.y.block};
+  const auto made_by = [&](auto arguments) {
+    arguments.bands = s.y.windows();
+    arguments.before = {s.x.before, s.y.before};
+    arguments.columns = s.x.reach();
+    arguments.first = {s.x.first, s.y.first};
+    arguments.gain = 1.0 / s.lift;
+    arguments.height = s.y.block;
+    arguments.lanes = s.form.lanes;
+    arguments.rows = s.y.reach();
+    arguments.rows_in_flight = s.form.rows_in_flight;
+    arguments.scale = s.lift * s.scale;
+    arguments.skip = skip;
+    arguments.sums = s.form.sums;
+    arguments.together = s.form.together;
+    arguments.window = {s.x.window, s.y.window};
+    return make_pass(arguments, size, tile, {s.form.threads, 1}, Storage::buffer);
+  };
+  Pass pass;
+  if (s.form.is_plain) {
+    const double window = static_cast<double>(s.x.window) * s.y.window;
+    glsl::BoxFourCornerVec of_stored{};
+    of_stored.shift_left = s.shift_left();
+    of_stored.shift_right = s.shift_right();
+    of_stored.span = s.form.pixels;
+    of_stored.sums_are_short = is_integer(s.form.sums) && box_means(p, window).sums_are_short;
+    pass = made_by(of_stored);
+  } else {
+    glsl::BoxFourCorner of_decoded{};
+    of_decoded.pixels = s.form.pixels;
+    pass = made_by(of_decoded);
+  }
   pass.auxiliary = intermediate(1);
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = *box_extents(p);
-  if (s.form.is_plain) {
-    const double window = static_cast<double>(s.x.window) * s.y.window;
-    pass.constants.insert({{"span", s.form.pixels},
-                           {"shift_left", s.shift_left()},
-                           {"shift_right", s.shift_right()},
-                           {"sums_are_short", is_integer(s.form.sums) && box_means(p, window).sums_are_short ? 1 : 0}});
-  } else {
-    pass.constants["pixels"] = s.form.pixels;
-  }
-  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
-                         {"lanes", s.form.lanes},
-                         {"rows_in_flight", s.form.rows_in_flight},
-                         {"together", s.form.together},
-                         {"before_x", s.x.before},
-                         {"before_y", s.y.before},
-                         {"window_x", s.x.window},
-                         {"window_y", s.y.window},
-                         {"skip_x", skip.x},
-                         {"skip_y", skip.y},
-                         {"first_x", s.x.first},
-                         {"first_y", s.y.first},
-                         {"bands", s.y.windows()},
-                         {"columns", s.x.reach()},
-                         {"rows", s.y.reach()},
-                         {"height", s.y.block}});
-  pass.parameters["scale"] = s.lift * s.scale;
-  pass.parameters["gain"] = 1.0 / s.lift;
   return pass;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "box_mend_arguments.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -11,7 +12,7 @@ using namespace gpu;
 
 namespace {
 
-constexpr std::string_view kKernel = "box_mend";
+constexpr std::string_view kKernel = glsl::BoxMend::kKernel;
 
 /// Means up to here are summed as they come. Halves are never larger than the limit of floats. Those from kOutlier of outliers.glsl on
 /// count as infinite as they enter a sum; in large windows a smaller one leaves an error of 32 times the roundoff at most.
@@ -62,21 +63,17 @@ Status mend_box(const Problem& p, const PerAxis<BoxAxis>& box, std::int32_t heig
   const Rect r = region(p);
   const std::int32_t skip = r.y % height;
   const std::int32_t threads = std::max(128, p.device.gpu.subgroup_size);
-  Pass pass = make_pass(kKernel, {r.width, r.height + skip}, {threads, height}, {threads, 1}, Storage::buffer);
+  Pass pass = make_pass(glsl::BoxMend{.after = {box.x.after, box.y.after},
+                                      .after_fraction = {box.x.after_fraction, box.y.after_fraction},
+                                      .before = {box.x.before, box.y.before},
+                                      .before_fraction = {box.x.before_fraction, box.y.before_fraction},
+                                      .height = height,
+                                      .scale = 1.0 / (box.x.length() * box.y.length()),
+                                      .skip = skip,
+                                      .unroll = 8},
+                        {r.width, r.height + skip}, {threads, height}, {threads, 1}, Storage::buffer);
   pass.origin = {r.x, r.y};
   pass.extent = *box_extents(p);
-  pass.constants.insert({{"before_x", box.x.before},
-                         {"before_y", box.y.before},
-                         {"after_x", box.x.after},
-                         {"after_y", box.y.after},
-                         {"unroll", 8},
-                         {"skip", skip},
-                         {"height", height}});
-  pass.parameters = {{"before_fraction_x", box.x.before_fraction},
-                     {"before_fraction_y", box.y.before_fraction},
-                     {"after_fraction_x", box.x.after_fraction},
-                     {"after_fraction_y", box.y.after_fraction},
-                     {"scale", 1.0 / (box.x.length() * box.y.length())}};
   out.passes.push_back(std::move(pass));
   out.reach = reach_of(box, {});
   out.moved_bytes += p.dst.payload_bytes() / height;

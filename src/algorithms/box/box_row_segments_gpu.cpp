@@ -12,6 +12,8 @@
 #include "algorithms/box/box_block_sums.h"
 #include "algorithms/box/box_mend_gpu.h"
 #include "algorithms/common/occupancy.h"
+#include "box_block_sums_vec_arguments.h"
+#include "box_row_segments_arguments.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -20,7 +22,7 @@ namespace {
 using namespace gpu;
 using Sums = BoxAnySums;
 
-constexpr std::string_view kKernel = "box_row_segments";
+constexpr std::string_view kKernel = glsl::BoxRowSegments::kKernel;
 constexpr double kHalf = 65535.0;  // what half a word holds
 
 /// How the work is split.
@@ -359,22 +361,21 @@ struct Steps {
 Pass block_sums_pass(const Problem& p, const Steps& s) {
   constexpr std::int32_t kThreads = 128;
   const std::int32_t threads = std::max(kThreads, p.device.gpu.subgroup_size);
-  Pass pass = make_pass(kBoxBlockSumsVec, {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.block}, {threads, 1}, Storage::buffer);
+  Pass pass = make_pass(glsl::BoxBlockSumsVec{.has_rows = false,
+                                              .height = s.y.block,
+                                              .kinds = 1,
+                                              .lanes = s.lanes,
+                                              .part = {0, s.y.part()},
+                                              .rest = 0,
+                                              .rows_in_flight = block_sum_rows(p, s.lanes, s.pixels),
+                                              .scale = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale,
+                                              .shift = 0,
+                                              .span = s.pixels,
+                                              .sums = s.form.sums,
+                                              .sums_are_short = false},
+                        {s.columns(), s.y.reach()}, {threads * s.pixels, s.y.block}, {threads, 1}, Storage::buffer);
   pass.destination = intermediate(0);
   pass.origin = {s.left(), s.y.reach_origin()};
-  pass.constants.insert({{"sums", static_cast<std::int64_t>(s.form.sums)},
-                         {"lanes", s.lanes},
-                         {"span", s.pixels},
-                         {"rows_in_flight", block_sum_rows(p, s.lanes, s.pixels)},
-                         {"has_rows", 0},
-                         {"shift", 0},
-                         {"rest", 0},
-                         {"kinds", 1},
-                         {"sums_are_short", 0},
-                         {"part_x", 0},
-                         {"part_y", s.y.part()},
-                         {"height", s.y.block}});
-  pass.parameters["scale"] = is_integer(s.form.sums) ? 1.0 : s.lift * s.scale;
   return pass;
 }
 
@@ -382,40 +383,36 @@ Pass segments_pass(const Problem& p, const Steps& s) {
   const Rect r = region(p);
   const Form& form = s.form;
   const PerAxis<std::int32_t> skip{r.x - s.x.origin, r.y - s.y.origin};
-  Pass pass = make_pass(kKernel, {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.block, s.y.block}, {form.threads, 1}, Storage::buffer);
+  const double window = static_cast<double>(s.x.window) * s.y.window;
+  const double along = box_scale_along_rows(p, std::max(s.x.window, form.segment()));
+  Pass pass = make_pass(glsl::BoxRowSegments{.along = along,
+                                             .before = {s.x.before, s.y.before},
+                                             .columns = s.columns(),
+                                             .first_column = s.first() - s.left(),
+                                             .gain = 1.0 / (s.lift * along),
+                                             .has_block_sums = form.has_block_sums,
+                                             .height = s.y.block,
+                                             .lead = s.lead(),
+                                             .part = s.y.part(),
+                                             .rest = s.x.window % form.segment(),
+                                             .rows_in_flight = form.rows_in_flight,
+                                             .scale = s.lift * s.scale,
+                                             .seed_rows_in_flight = p.device.gpu.is_software ? 1 : std::max(1, 8 / form.spans_per_thread()),
+                                             .segments_of_window = s.x.window / form.segment(),
+                                             .skip = skip,
+                                             .span = form.span,
+                                             .spans_per_thread = form.spans_per_thread(),
+                                             .subgroup_size = p.device.gpu.subgroup_size,
+                                             .sums = form.sums,
+                                             .sums_are_short = is_integer(form.sums) && box_means(p, window).sums_are_short,
+                                             .whole = s.y.whole(),
+                                             .width = s.x.block,
+                                             .window = {s.x.window, s.y.window},
+                                             .words = std::countr_zero(static_cast<unsigned>(form.words()))},
+                        {p.dst.width + skip.x, p.dst.height + skip.y}, {s.x.block, s.y.block}, {form.threads, 1}, Storage::buffer);
   pass.auxiliary = form.has_block_sums ? intermediate(0) : kSource;
   pass.origin = {s.x.origin, s.y.origin};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
-  const double window = static_cast<double>(s.x.window) * s.y.window;
-  const bool are_short = is_integer(form.sums) && box_means(p, window).sums_are_short;
-  pass.constants.insert({{"sums", static_cast<std::int64_t>(form.sums)},
-                         {"words", std::countr_zero(static_cast<unsigned>(form.words()))},
-                         {"subgroup_size", p.device.gpu.subgroup_size},
-                         {"span", form.span},
-                         {"spans_per_thread", form.spans_per_thread()},
-                         {"rows_in_flight", form.rows_in_flight},
-                         {"segments_of_window", s.x.window / form.segment()},
-                         {"rest", s.x.window % form.segment()},
-                         {"lead", s.lead()},
-                         {"sums_are_short", are_short ? 1 : 0},
-                         {"has_block_sums", form.has_block_sums ? 1 : 0},
-                         {"seed_rows_in_flight", p.device.gpu.is_software ? 1 : std::max(1, 8 / form.spans_per_thread())},
-                         {"before_x", s.x.before},
-                         {"before_y", s.y.before},
-                         {"window_x", s.x.window},
-                         {"window_y", s.y.window},
-                         {"skip_x", skip.x},
-                         {"skip_y", skip.y},
-                         {"width", s.x.block},
-                         {"height", s.y.block},
-                         {"columns", s.columns()},
-                         {"first_column", s.first() - s.left()},
-                         {"whole", s.y.whole()},
-                         {"part", s.y.part()}});
-  const double along = box_scale_along_rows(p, std::max(s.x.window, form.segment()));
-  pass.parameters["scale"] = s.lift * s.scale;
-  pass.parameters["along"] = along;
-  pass.parameters["gain"] = 1.0 / (s.lift * along);
   return pass;
 }
 
