@@ -11,13 +11,14 @@
 #include "base/text.h"
 #include "math/lowrank.h"
 #include "math/weights.h"
+#include "matrix_lowrank_arguments.h"
 
 namespace mollify {
 namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "matrix_lowrank";
+constexpr std::string_view kKernel = glsl::MatrixLowrank::kKernel;
 constexpr std::int32_t kLargest = 128;
 constexpr NumberOption kRank("rank", {"2", "3"}, kLargest, "the least within the error", "separable terms, 1 to 128",
                              {.tuned = Tuned::never});
@@ -110,7 +111,12 @@ Result<Proposal> propose(const Problem& p) {
   Proposal out;
   out.error = errors(cache);
   out.assumption = cache == Cache::f16 && !info(p.src.format).is_unorm() ? kHalfRange : finite_sums(p);
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
+  Pass pass = make_pass(glsl::MatrixLowrank{.before = {matrix.anchor.x, matrix.anchor.y},
+                                            .cache = cache,
+                                            .cache_size = cache_size,
+                                            .taps = {matrix.width, matrix.height},
+                                            .terms = rank},
+                        {p.dst.width, p.dst.height}, *shape, *shape, *where);
   const Rect r = region(p);
   pass.origin = {r.x, r.y};
   pass.taps = {{{}, 0}, {{}, 0}};
@@ -126,13 +132,6 @@ Result<Proposal> propose(const Problem& p) {
     for (const float w : rounded<float>(term.x)) pass.taps.x.weights.push_back(static_cast<double>(w));
     for (const float w : rounded<float>(term.y)) pass.taps.y.weights.push_back(static_cast<double>(w));
   }
-  pass.constants["cache"] = static_cast<std::int64_t>(cache);
-  pass.constants["cache_size"] = cache_size;
-  pass.constants["terms"] = rank;
-  pass.constants["taps_x"] = matrix.width;
-  pass.constants["taps_y"] = matrix.height;
-  pass.constants["before_x"] = matrix.anchor.x;
-  pass.constants["before_y"] = matrix.anchor.y;
   out.reach = PerAxis<Reach>{{matrix.anchor.x, matrix.width - 1 - matrix.anchor.x}, {matrix.anchor.y, matrix.height - 1 - matrix.anchor.y}};
   out.passes.push_back(std::move(pass));
   out.options = {kRank.as(rank), kStorage.as(*where), kCache.as(cache), kGroup.as(*shape)};

@@ -3,6 +3,8 @@
 // not separable and lose otherwise; the shared tile pays from about 5x5. Source: "A Tale Of Too Many Blurs", parts 1 and 2.
 #include "algorithms/matrix2d/nxn.h"
 #include "math/weights.h"
+#include "nxn_direct_arguments.h"
+#include "nxn_shared_arguments.h"
 
 namespace mollify {
 namespace {
@@ -61,18 +63,21 @@ Result<NxnWish> wish(const Problem& p, std::string_view kernel) {
   return w;
 }
 
-Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
+/// `arguments`: of the kernel, those of its own are set.
+template <class Arguments>
+Proposal proposal(const Problem& p, const NxnWish& w, Arguments arguments) {
   Proposal out;
   out.options = {kStorage.as(w.storage), kPacking.as(w.packing), kSamples.as(w.samples), kLaneOrder.as(w.lane_order),
                  kNxnGroup.as(w.group)};
   out.error = w.error;
+  arguments.weight_scale = w.weight_scale;
+  arguments.packing = w.packing;
+  arguments.samples = w.samples;
+  arguments.lane_order = w.lane_order;
+  Pass pass = make_pass(arguments, {p.dst.width, p.dst.height}, w.group, w.group, w.storage);
   const Rect r = region(p);
   pass.origin = {r.x, r.y};
   pass.matrix = w.matrix.matrix;
-  pass.parameters["weight_scale"] = w.weight_scale;
-  pass.constants["packing"] = static_cast<std::int64_t>(w.packing);
-  pass.constants["samples"] = static_cast<std::int64_t>(w.samples);
-  pass.constants["lane_order"] = static_cast<std::int64_t>(w.lane_order);
   out.passes.push_back(std::move(pass));
   out.window_blocks = {1, 1};
   out.moved_bytes = moved_bytes(p, {});
@@ -80,7 +85,7 @@ Proposal proposal(const Problem& p, const NxnWish& w, Pass pass) {
 }
 
 Result<Proposal> propose_shared(const Problem& p) {
-  const Result<NxnWish> w = wish(p, "nxn_shared");
+  const Result<NxnWish> w = wish(p, glsl::NxnShared::kKernel);
   if (!w) return w.error();
   const Matrix& matrix = w->matrix.matrix;
   // Source pixels, at most 1 or relative to the largest.
@@ -100,10 +105,10 @@ Result<Proposal> propose_shared(const Problem& p) {
   const std::int64_t pixels = std::int64_t{extent.x} * extent.y;
   if (Status s = check_shared(p, pixels * cache_bytes(cache)); !s) return s.error();
 
-  Pass pass = make_pass("nxn_shared", {p.dst.width, p.dst.height}, w->group, w->group, w->storage);
-  pass.constants["cache"] = static_cast<std::int64_t>(cache);
-  pass.constants["tile_size"] = shared_size(p, pixels, cache_bytes(cache));
-  Proposal out = proposal(p, *w, std::move(pass));
+  glsl::NxnShared arguments{};
+  arguments.cache = cache;
+  arguments.tile_size = shared_size(p, pixels, cache_bytes(cache));
+  Proposal out = proposal(p, *w, arguments);
   out.options.insert(kCache.as(cache));
   out.error += cached(cache);
   if (cache == Cache::f16 && info(p.src.format).bits == 32) out.assumption = kHalfRange;
@@ -127,9 +132,9 @@ constinit const Algorithm kNxnShared = {
     {"nxn.shared", "any matrix, from a tile in shared memory", "A Tale Of Too Many Blurs, part 2", kSharedOptions}, propose_shared};
 
 Result<Proposal> propose_nxn_direct_gpu(const Problem& p) {
-  const Result<NxnWish> w = wish(p, "nxn_direct");
+  const Result<NxnWish> w = wish(p, glsl::NxnDirect::kKernel);
   if (!w) return w.error();
-  Proposal out = proposal(p, *w, make_pass("nxn_direct", {p.dst.width, p.dst.height}, w->group, w->group, w->storage));
+  Proposal out = proposal(p, *w, glsl::NxnDirect{});
   const auto taps = static_cast<double>(w->matrix.matrix.weights.size());
   out.seconds = seconds(p.device, p.src.format,
                         {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
