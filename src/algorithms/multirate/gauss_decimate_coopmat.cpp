@@ -7,6 +7,7 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
+#include "gauss_decimate_coopmat_arguments.h"
 #include "math/accuracy.h"
 #include "model/gpu_model.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "gauss_decimate_coopmat";
+constexpr std::string_view kKernel = glsl::GaussDecimateCoopmat::kKernel;
 constexpr std::int32_t kSide = 16;       // of matrices
 constexpr std::int32_t kMostSteps = 16;  // matrices of taps that registers hold, twice
 constexpr std::int32_t kUnit = 16;       // bytes that lanes move at once; a matrix takes two of a row
@@ -142,16 +143,17 @@ Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, c
   const std::int32_t chunks = std::clamp(wanted, 1, most);
   const MatrixTaps across_taps = whole_taps(x, source);
   DecimateStep out;
-  out.pass = make_pass(kKernel, size, {samples, chunk_length(p, size.y, chunks, 1, {})}, {threads, 1}, Storage::buffer);
+  const std::int32_t coarse_rows = chunk_length(p, size.y, chunks, 1, {});
+  glsl::GaussDecimateCoopmat arguments{};
+  arguments.coarse_rows = coarse_rows;
+  arguments.lead = strip->lead;
+  arguments.scale = 1.0 / (across_taps.sum * source.unit());
+  arguments.span = span;
+  arguments.step_rows = rows_of_step(y.factor);
+  arguments.subgroup_size = p.device.gpu.subgroup_size;
+  set_axes(arguments, grid, x, y);
+  out.pass = make_pass(arguments, size, {samples, coarse_rows}, {threads, 1}, Storage::buffer);
   out.pass.taps = {across_taps.taps, spline_taps(y, 1.0)};
-  out.pass.constants["span"] = span;
-  out.pass.constants["step_rows"] = rows_of_step(y.factor);
-  out.pass.constants["lead"] = strip->lead;
-  out.pass.constants["subgroup_size"] = p.device.gpu.subgroup_size;
-  out.pass.parameters["scale"] = 1.0 / (across_taps.sum * source.unit());
-  out.pass.constants["coarse_rows"] = out.pass.tile.y;
-  set_axes(out.pass, grid, x, y);
-  out.pass.constants.erase("support_x");
   out.options = {kDecimateMath.as(DecimateMath::coopmat)};
   out.error = across_taps.error * magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
 

@@ -33,6 +33,18 @@ Result<std::int32_t> decimating_threads(const Problem& p, const AxisPlan& x) {
   return threads;
 }
 
+/// Where coarse samples lie.
+void set_grid(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y) {
+  pass.constants.insert({{"first_x", grid.x.first},
+                         {"first_y", grid.y.first},
+                         {"centre_x", spline_centre(x.spline.size())},
+                         {"centre_y", spline_centre(y.spline.size())},
+                         {"factor_x", x.factor},
+                         {"factor_y", y.factor},
+                         {"support_x", x.support()},
+                         {"support_y", y.support()}});
+}
+
 /// An image of floats whose rows are whole fours.
 ImageDesc grid_of(const Problem& p, const PerAxis<CoarseRange>& grid) {
   const PerAxis<std::int32_t> size = size_of(grid);
@@ -54,7 +66,7 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   Pass pass = make_pass("gauss_decimate", size, {shape.samples, rows}, {*threads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
   pass.constants["step_rows"] = rows_ahead(cuda::kDecimateRows, y.factor);
-  set_axes(pass, grid, x, y);
+  set_grid(pass, grid, x, y);
 
   const double area = static_cast<double>(x.factor) * y.factor;
   const double reads = (rows + support_y - 1.0) / rows * shape.columns / (static_cast<double>(shape.samples) * x.factor);
@@ -106,7 +118,7 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   Pass pass = make_pass("gauss_upsample", {p.dst.width, p.dst.height}, {4 * cuda::kUpsampleThreads / channels, rows},
                         {cuda::kUpsampleThreads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};
-  set_axes(pass, grid, x, y);
+  set_grid(pass, grid, x, y);
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;
   const auto support_y = static_cast<double>(y.support());
   out.seconds +=

@@ -12,6 +12,8 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_grid.h"
 #include "base/places.h"
+#include "gauss_decimate_arguments.h"
+#include "gauss_decimate_vec_arguments.h"
 #include "model/decimation_costs.h"
 #include "model/gpu_model.h"
 
@@ -20,8 +22,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kDecimate = "gauss_decimate";
-constexpr std::string_view kDecimateSpans = "gauss_decimate_vec";  // the same for pixels as they are stored
+constexpr std::string_view kDecimate = glsl::GaussDecimate::kKernel;
 
 /// As many as `bytes` hold, a power of two, and whole words.
 std::int32_t default_span(PixelFormat format, std::int32_t bytes) {
@@ -126,16 +127,23 @@ Result<DecimateStep> decimating_by_sums(const Problem& p, const AxisPlan& x, con
   const std::int64_t of_sum =
       (samples * channels / threads + 1) * std::int64_t{x.factor + 1} * x.support();  // of a row of coarse samples, across
   const LoopIterations steps{y.factor + of_sum, y.factor * y.support()};
-  Pass pass = make_pass(spans.are_plain ? kDecimateSpans : kDecimate, size, {samples, chunk_length(p, size.y, chunks, 1, steps)},
-                        {threads, 1}, where);
-  pass.taps = {spline_taps(x, 1.0), spline_taps(y, scale_between_steps(p.src.format))};
+  const std::int32_t coarse_rows = chunk_length(p, size.y, chunks, 1, steps);
+  const auto made_by = [&](auto arguments) {
+    arguments.coarse_rows = coarse_rows;
+    arguments.step_rows = step_rows;
+    set_axes(arguments, grid, x, y);
+    return make_pass(arguments, size, {samples, coarse_rows}, {threads, 1}, where);
+  };
+  Pass pass;
   if (spans.are_plain) {
-    pass.constants["span"] = span;
-    pass.parameters["scale"] = source.is_unorm() ? 1.0 / source.unit() : 1.0;
+    glsl::GaussDecimateVec of_stored{};
+    of_stored.scale = source.is_unorm() ? 1.0 / source.unit() : 1.0;
+    of_stored.span = span;
+    pass = made_by(of_stored);
+  } else {
+    pass = made_by(glsl::GaussDecimate{});
   }
-  pass.constants["step_rows"] = step_rows;
-  pass.constants["coarse_rows"] = pass.tile.y;
-  set_axes(pass, grid, x, y);
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, scale_between_steps(p.src.format))};
 
   Work work;
   const double area = static_cast<double>(x.factor) * y.factor;

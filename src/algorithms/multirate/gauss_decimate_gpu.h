@@ -41,7 +41,16 @@ struct DecimateStep {
 /// The spline times `gain`, as long as `support()` coarse samples.
 [[nodiscard]] AxisTaps spline_taps(const AxisPlan& axis, double gain);
 [[nodiscard]] PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid);
-void set_axes(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y);
+/// Where coarse samples lie, for all kernels.
+template <class Arguments>
+void set_axes(Arguments& to, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y) {
+  to.first = {grid.x.first, grid.y.first};
+  to.centre = {spline_centre(x.spline.size()), spline_centre(y.spline.size())};
+  to.factor_x = x.factor;
+  to.factor_y = y.factor;
+  if constexpr (requires { to.support_x; }) to.support_x = x.support();
+  to.support_y = y.support();
+}
 
 /// Rows by cooperative matrices, of 8-bit pixels in buffers that are only blurred.
 [[nodiscard]] Result<DecimateStep> decimating_by_matrix(const Problem& p, const AxisPlan& x, const AxisPlan& y,

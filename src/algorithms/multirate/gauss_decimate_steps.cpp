@@ -33,15 +33,4 @@ PerAxis<std::int32_t> size_of(const PerAxis<CoarseRange>& grid) {
   return {static_cast<std::int32_t>(grid.x.size), static_cast<std::int32_t>(grid.y.size)};
 }
 
-void set_axes(Pass& pass, const PerAxis<CoarseRange>& grid, const AxisPlan& x, const AxisPlan& y) {
-  pass.constants.insert({{"first_x", grid.x.first},
-                         {"first_y", grid.y.first},
-                         {"centre_x", spline_centre(x.spline.size())},
-                         {"centre_y", spline_centre(y.spline.size())},
-                         {"factor_x", x.factor},
-                         {"factor_y", y.factor},
-                         {"support_x", x.support()},
-                         {"support_y", y.support()}});
-}
-
 }  // namespace mollify

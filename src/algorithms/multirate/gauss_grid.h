@@ -56,7 +56,13 @@ struct GridTile {
 /// The refusal of a tile that is too large.
 [[nodiscard]] Status check_grid_tile(const Problem& p, const GridTile& tile);
 /// What grid_tile.glsl asks for beside the numbers of taps.
-void set_grid_tile(Pass& pass, const GridTile& tile);
+template <class Arguments>
+void set_grid_tile(Arguments& to, const GridTile& tile) {
+  constexpr std::int32_t kRowsAhead = 8;  // of 16 bytes: they leave registers for others
+  to.unit = tile.units.bytes == 16 ? 0 : 1;
+  to.samples_per_thread = tile.span;
+  to.rows_in_flight = kRowsAhead;
+}
 
 /// What a dispatch blurs that does nothing else.
 struct GridWork {

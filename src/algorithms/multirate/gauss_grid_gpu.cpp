@@ -6,6 +6,7 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_grid.h"
+#include "gauss_grid_arguments.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -13,7 +14,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "gauss_grid";
+constexpr std::string_view kKernel = glsl::GaussGrid::kKernel;
 
 std::int32_t count_of(const AxisTaps& taps) {
   return static_cast<std::int32_t>(taps.weights.size());
@@ -132,13 +133,6 @@ Status check_grid_tile(const Problem& p, const GridTile& tile) {
   return refusal("tiles of more than " + std::to_string(kMostBytes) + " bytes leave a processor too few groups");
 }
 
-void set_grid_tile(Pass& pass, const GridTile& tile) {
-  constexpr std::int32_t kRowsAhead = 8;  // of 16 bytes: they leave registers for others
-  pass.constants["unit"] = tile.units.bytes == 16 ? 0 : 1;
-  pass.constants["samples_per_thread"] = tile.span;
-  pass.constants["rows_in_flight"] = kRowsAhead;
-}
-
 Result<DecimateStep> grid_step(const Problem& p, const GridWork& work) {
   if (Status s = check_taps_of_axes(work.taps, kMostGridTaps); !s) return s.error();
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
@@ -146,9 +140,10 @@ Result<DecimateStep> grid_step(const Problem& p, const GridWork& work) {
   if (!tile) return tile.error();
   DecimateStep out;
   out.options = {kGridBlur.as(GridBlur::tiles), kSamplesPerThread.as(tile->samples.span), kGridGroup.as(tile->group)};
-  out.pass = make_pass(kKernel, work.size, {tile->samples.width(), tile->samples.height}, tile->group, work.storage);
+  glsl::GaussGrid arguments{};
+  set_grid_tile(arguments, tile->samples);
+  out.pass = make_pass(arguments, work.size, {tile->samples.width(), tile->samples.height}, tile->group, work.storage);
   out.pass.taps = work.taps;
-  set_grid_tile(out.pass, tile->samples);
   out.seconds = tile->seconds;
   return out;
 }

@@ -8,6 +8,10 @@
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/multirate/gauss_grid.h"
 #include "algorithms/multirate/gauss_strips_gpu.h"
+#include "gauss_upsample_arguments.h"
+#include "gauss_upsample_strip_arguments.h"
+#include "gauss_upsample_tile_arguments.h"
+#include "gauss_upsample_vec_arguments.h"
 #include "model/decimation_costs.h"
 #include "model/gpu_model.h"
 
@@ -16,10 +20,6 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kExpand = "gauss_upsample";
-constexpr std::string_view kExpandSpans = "gauss_upsample_vec";    // the same for pixels as they are stored
-constexpr std::string_view kExpandTile = "gauss_upsample_tile";    // these, blurring the grid as well, a tile of it a group
-constexpr std::string_view kExpandStrip = "gauss_upsample_strip";  // the same a few rows at a time
 constexpr std::int32_t kThreads = 128;
 
 /// Chunks that pixels are expanded in. Measured: spans of many numbers do best with as many groups as there are registers
@@ -53,22 +53,27 @@ bool has_negative_weights(const AxisPlan& axis) {
   return std::ranges::any_of(axis.coarse.weights, [](double w) { return w < 0.0; });
 }
 
-/// The splines that pixels are expanded by, and what their kernels are told of coarse samples and pixels.
-void set_expansion(const Problem& p, const Expansion& e, Pass& pass) {
+/// The splines that pixels are expanded by.
+PerAxis<AxisTaps> splines_of(const Problem& p, const Expansion& e) {
   const FormatInfo& destination = info(p.dst.format);
   const double unit = e.spans.are_plain && destination.is_unorm() ? destination.unit() : 1.0;
-  pass.taps = {spline_taps(e.x, e.x.factor), spline_taps(e.y, e.y.factor * unit / scale_between_steps(p.src.format))};
-  if (e.spans.are_plain) {
-    pass.constants["span"] = e.spans.written;
+  return {spline_taps(e.x, e.x.factor), spline_taps(e.y, e.y.factor * unit / scale_between_steps(p.src.format))};
+}
+
+/// What all kernels are told of coarse samples and pixels, and those of spans of these. May divide `splines`.
+template <class Arguments>
+void set_expansion(const Problem& p, const Expansion& e, PerAxis<AxisTaps>& splines, Arguments& to) {
+  if constexpr (requires { to.span; }) {
+    const FormatInfo& destination = info(p.dst.format);
     const bool clamps = destination.is_unorm() && (has_negative_weights(e.x) || has_negative_weights(e.y));
-    pass.constants["clamps"] = clamps;
-    pass.constants["divisor"] = destination.is_unorm() && !clamps ? divide_by_middle(pass.taps.y, e.y) : -1;
+    to.span = e.spans.written;
+    to.clamps = clamps;
+    to.divisor = destination.is_unorm() && !clamps ? divide_by_middle(splines.y, e.y) : -1;
+    to.rows_per_sample = e.y.factor;
   }
-  pass.constants["unrolled_rows"] = rows_ahead(most_rows_ahead(p.device), e.y.factor);
-  if (e.spans.are_plain) pass.constants["rows_per_sample"] = e.y.factor;
-  pass.constants["corner_x"] = region(p).x;
-  pass.constants["corner_y"] = region(p).y;
-  set_axes(pass, e.grid, e.x, e.y);
+  to.unrolled_rows = rows_ahead(most_rows_ahead(p.device), e.y.factor);
+  to.corner = {region(p).x, region(p).y};
+  set_axes(to, e.grid, e.x, e.y);
 }
 
 /// What one group of gauss_upsample_tile.comp makes, as that works it out.
@@ -191,18 +196,22 @@ Status check_blurring(const Problem& p, const Expansion& e, std::string_view ker
 }
 
 /// What the kernels that blur and expand have in common. A group makes `made` pixels from `samples` that it blurs.
-Result<DecimateStep> blurring_step(const Problem& p, const Expansion& e, std::string_view kernel, PerAxis<std::int32_t> made,
+template <class Arguments>
+Result<DecimateStep> blurring_step(const Problem& p, const Expansion& e, Arguments arguments, PerAxis<std::int32_t> made,
                                    std::int32_t threads, const GridTile& samples) {
   // The first row of groups begins with a whole row of coarse samples, above the image.
   const std::int64_t first = region(p).y + spline_centre(e.y.spline.size());
   const auto above = static_cast<std::int32_t>(first - floor_div(first, e.y.factor) * e.y.factor);
+  PerAxis<AxisTaps> splines = splines_of(p, e);
+  set_expansion(p, e, splines, arguments);
+  set_grid_tile(arguments, samples);
+  arguments.above = above;
+  arguments.taps_x = e.x.coarse.weights.size();
+  arguments.taps_y = e.y.coarse.weights.size();
   DecimateStep out;
-  out.pass = make_pass(kernel, {p.dst.width, p.dst.height + above}, made, {threads, 1}, e.storage);
-  set_expansion(p, e, out.pass);
-  out.pass.taps = {both(e.x.coarse, out.pass.taps.x), both(e.y.coarse, out.pass.taps.y)};
+  out.pass = make_pass(arguments, {p.dst.width, p.dst.height + above}, made, {threads, 1}, e.storage);
+  out.pass.taps = {both(e.x.coarse, splines.x), both(e.y.coarse, splines.y)};
   if (Status s = check_taps(out.pass.taps, "a step"); !s) return s.error();
-  out.pass.constants.insert({{"taps_x", e.x.coarse.weights.size()}, {"taps_y", e.y.coarse.weights.size()}, {"above", above}});
-  set_grid_tile(out.pass, samples);
   return out;
 }
 
@@ -212,13 +221,17 @@ DecimateStep expanding_step(const Problem& p, const Expansion& e) {
   const std::int32_t columns = kThreads * e.spans.written;
   const std::int32_t across = ceil_div(p.dst.width, columns);
   const std::int32_t chunks = upsampling_chunks(p, e.y, e.spans, across);
-  DecimateStep out;
   const std::int32_t rows = region(p).height;  // of which the destination may hold every n-th one
-  out.pass = make_pass(e.spans.are_plain ? kExpandSpans : kExpand, {p.dst.width, rows},
-                       {columns, chunk_length(p, rows, chunks, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.support()})}, {kThreads, 1},
-                       e.storage);
-  set_expansion(p, e, out.pass);
-  out.pass.constants["chunk_rows"] = out.pass.tile.y;
+  const std::int32_t chunk_rows = chunk_length(p, rows, chunks, e.y.factor, {2 * e.y.factor, e.y.factor * e.y.support()});
+  PerAxis<AxisTaps> splines = splines_of(p, e);
+  const auto made_by = [&](auto arguments) {
+    arguments.chunk_rows = chunk_rows;
+    set_expansion(p, e, splines, arguments);
+    return make_pass(arguments, {p.dst.width, rows}, {columns, chunk_rows}, {kThreads, 1}, e.storage);
+  };
+  DecimateStep out;
+  out.pass = e.spans.are_plain ? made_by(glsl::GaussUpsampleVec{}) : made_by(glsl::GaussUpsample{});
+  out.pass.taps = std::move(splines);
 
   Work work;
   work.pixels = static_cast<double>(p.dst.width) * p.dst.height;
@@ -230,13 +243,15 @@ DecimateStep expanding_step(const Problem& p, const Expansion& e) {
 }
 
 Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e) {
-  if (Status s = check_blurring(p, e, kExpandTile); !s) return s.error();
+  if (Status s = check_blurring(p, e, glsl::GaussUpsampleTile::kKernel); !s) return s.error();
   const Result<Tile> tile = choose_tile(p, e);
   if (!tile) return tile.error();
   const std::int32_t rows = tile->group.y * tile->coarse_rows * e.y.factor;
-  Result<DecimateStep> out = blurring_step(p, e, kExpandTile, {tile->group.x * e.spans.written, rows}, tile->threads(), tile->samples);
+  glsl::GaussUpsampleTile arguments{};
+  arguments.lanes = tile->group.x;
+  arguments.coarse_rows = tile->coarse_rows;
+  Result<DecimateStep> out = blurring_step(p, e, arguments, {tile->group.x * e.spans.written, rows}, tile->threads(), tile->samples);
   if (!out) return out;
-  out->pass.constants.insert({{"lanes", tile->group.x}, {"coarse_rows", tile->coarse_rows}});
   out->options = {kGridBlur.as(GridBlur::upsample), kSamplesPerThread.as(tile->samples.span), kGridGroup.as(tile->group),
                   kCoarseRows.as(tile->coarse_rows)};
   out->seconds = tile->seconds;
@@ -244,13 +259,15 @@ Result<DecimateStep> expanding_tiles_step(const Problem& p, const Expansion& e) 
 }
 
 Result<DecimateStep> expanding_strips_step(const Problem& p, const Expansion& e) {
-  if (Status s = check_blurring(p, e, kExpandStrip); !s) return s.error();
+  if (Status s = check_blurring(p, e, glsl::GaussUpsampleStrip::kKernel); !s) return s.error();
   const Result<Strip> strip = choose_strip(p, e);
   if (!strip) return strip.error();
-  Result<DecimateStep> out = blurring_step(p, e, kExpandStrip, {strip->threads * e.spans.written, strip->coarse_rows * e.y.factor},
-                                           strip->threads, strip->samples);
+  glsl::GaussUpsampleStrip arguments{};
+  arguments.spans_per_step = strip->samples.height / strip->samples.span;
+  arguments.coarse_rows = strip->coarse_rows;
+  Result<DecimateStep> out =
+      blurring_step(p, e, arguments, {strip->threads * e.spans.written, strip->coarse_rows * e.y.factor}, strip->threads, strip->samples);
   if (!out) return out;
-  out->pass.constants.insert({{"spans_per_step", strip->samples.height / strip->samples.span}, {"coarse_rows", strip->coarse_rows}});
   out->options = {kGridBlur.as(GridBlur::strips), kSamplesPerThread.as(strip->samples.span), kStepRows.as(strip->samples.height),
                   kGridGroup.as({strip->threads, 1}), kCoarseRows.as(strip->coarse_rows)};
   // As tiles are expected to take, which is more than they do: tuning rows know of all steps together.
