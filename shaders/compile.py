@@ -181,7 +181,8 @@ def arguments_header(path, axes, variants):
     """A C++ struct of the axes, constants and parameters that a pass says itself. Those that all variants have and nothing else gives have
     no default, so that compilers warn where one is left out."""
     tables = [variant[1] for variant in variants if variant]
-    fields, uses = {name.lower(): "Whole" for name in axes}, [set() for _ in tables]
+    axis_names = [name.lower() for name in axes]
+    fields, uses = dict.fromkeys(axis_names, "Whole"), [set(axis_names) for _ in tables]
     for used, table in zip(uses, tables):
         for one in (*table["constants"], *table["parameters"]):
             number, count = "Real" if one.type == "float32" else "Whole", getattr(one, "components", 1)
@@ -191,12 +192,11 @@ def arguments_header(path, axes, variants):
     has_taps = any(name in fields for name in ("taps", "taps_x"))  # else nothing says where they begin
 
     def is_standard(name):
-        return (name in STANDARD or name + "_x" in STANDARD) and (has_taps or not name.startswith("before"))
+        given = (name in STANDARD or name + "_x" in STANDARD) and (has_taps or not name.startswith("before"))
+        return name in ("storage", "outside") or (given and name not in axis_names)
 
-    named = sorted(name for name in fields if name in SAID_BY_SOME or not (is_standard(name) or name in ("storage", "outside")))
-    axis_names = [name.lower() for name in axes]
-    lines = [f"  {fields[name]} {name}{'' if needed else '{}'};" for name in named
-             for needed in [name in axis_names or (not is_standard(name) and all(name in used for used in uses))]]
+    named = sorted(name for name in fields if name in SAID_BY_SOME or not is_standard(name))
+    lines = [f"  {fields[name]} {name}{'' if not is_standard(name) and all(name in used for used in uses) else '{}'};" for name in named]
     puts = [f'    put(pass, "{name}", {name});' for name in named]
     struct = "".join(word.capitalize() for word in path.stem.split("_"))
     return (f"// Made from {path.name} by shaders/compile.py: what algorithms tell it.\n#pragma once\n\n"

@@ -47,11 +47,4 @@ TwoPasses two_passes(const Problem& p, const BoxAxis& vertical, PixelFormat inte
   return out;
 }
 
-void set_window(Pass& pass, const BoxAxis& axis) {
-  pass.constants["before"] = axis.before;
-  pass.constants["after"] = axis.after;
-  pass.parameters["before_fraction"] = axis.before_fraction;
-  pass.parameters["after_fraction"] = axis.after_fraction;
-}
-
 }  // namespace mollify

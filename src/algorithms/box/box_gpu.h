@@ -37,7 +37,4 @@ struct TwoPasses {
 };
 [[nodiscard]] TwoPasses two_passes(const Problem& p, const BoxAxis& vertical, PixelFormat intermediate);
 
-/// "before", "after" and their fractions for a pass along one axis.
-void set_window(Pass& pass, const BoxAxis& axis);
-
 }  // namespace mollify

@@ -9,6 +9,8 @@
 
 #include "algorithms/box/box_gpu.h"
 #include "algorithms/box/box_mend_gpu.h"
+#include "box_running_arguments.h"
+#include "box_scan_arguments.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -16,8 +18,8 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kRunning = "box_running";
-constexpr std::string_view kScan = "box_scan";
+constexpr std::string_view kRunning = glsl::BoxRunning::kKernel;
+constexpr std::string_view kScan = glsl::BoxScan::kKernel;
 constexpr std::int32_t kLanes = 32;
 constexpr std::int32_t kScanLanes = 16;
 constexpr std::int64_t kScanShared = (2 * kScanLanes + 2) * kScanLanes * 16;
@@ -192,50 +194,47 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
   if (source_is_float) out.assumption = is_half ? kHalfRange : kFinite;
 
   const PerAxis<std::int32_t> between{passes.between.width, passes.between.height};
-  Pass first = make_pass(kRunning, between, {w.segment, kLanes}, {kLanes, 1}, w.storage);
+  const auto running = [&](bool is_vertical, Sum sum, double unit_of_sum, double gain) {
+    const BoxAxis& axis = is_vertical ? w.box.y : w.box.x;
+    const bool is_integer = sum == Sum::i32;
+    return glsl::BoxRunning{.accumulator = sum,
+                            .after = axis.after,
+                            .after_fraction = axis.after_fraction,
+                            .base = is_vertical ? passes.rows.first : 0,
+                            .before = axis.before,
+                            .before_fraction = axis.before_fraction,
+                            .in_scale = is_integer ? unit_of_sum : 1.0 / axis.length(),
+                            .is_vertical = is_vertical,
+                            .is_whole = axis.is_whole(),
+                            .out_scale = is_integer ? gain : 1.0,
+                            .segment = w.segment,
+                            .unroll = unroll};
+  };
+  const double unit = info(p.src.format).unit();
+  const double row = w.box.x.whole() * unit;
+  Pass first =
+      make_pass(running(false, w.sum.x, unit, w.leaves_sums ? 1.0 : 1.0 / row), between, {w.segment, kLanes}, {kLanes, 1}, w.storage);
   first.destination = intermediate();
   first.origin = passes.first_origin;
   first.extent = {extent.x, {0, 0}};
-  set_window(first, w.box.x);
-  first.constants["base"] = 0;
 
   const PerAxis<std::int32_t> size{p.dst.width, p.dst.height};
-  Pass second = w.is_scan ? make_pass(kScan, size, {kScanLanes, w.segment}, {kScanLanes, kScanLanes}, w.storage)
-                          : make_pass(kRunning, size, {kLanes, w.segment}, {kLanes, 1}, w.storage);
+  const double between_unit = w.leaves_sums ? 1.0 : info(w.between.format).unit();
+  Pass second =
+      w.is_scan ? make_pass(glsl::BoxScan{.after = w.box.y.after,
+                                          .after_fraction = w.box.y.after_fraction,
+                                          .base = passes.rows.first,
+                                          .before = w.box.y.before,
+                                          .before_fraction = w.box.y.before_fraction,
+                                          .in_scale = 1.0 / w.box.y.length(),
+                                          .segment = w.segment},
+                            size, {kScanLanes, w.segment}, {kScanLanes, kScanLanes}, w.storage)
+                : make_pass(running(true, w.sum.y, between_unit, 1.0 / ((w.leaves_sums ? row : 1.0) * (w.box.y.whole() * between_unit))),
+                            size, {kLanes, w.segment}, {kLanes, 1}, w.storage);
   second.source = intermediate();
   second.origin = passes.second_origin;
   second.extent = {{0, 0}, extent.y};
-  set_window(second, w.box.y);
-  second.constants["base"] = passes.rows.first;
-
-  const double unit = info(p.src.format).unit();
-  const auto scale = [](Pass& pass, Sum sum, double unit_of_sum, const BoxAxis& axis, double gain) {
-    pass.constants["accumulator"] = static_cast<std::int64_t>(sum);
-    const bool is_integer = sum == Sum::i32;
-    pass.parameters["in_scale"] = is_integer ? unit_of_sum : 1.0 / axis.length();
-    pass.parameters["out_scale"] = is_integer ? gain : 1.0;
-  };
-  scale(first, w.sum.x, unit, w.box.x, w.leaves_sums ? 1.0 : 1.0 / (w.box.x.whole() * unit));
-  if (w.leaves_sums) {
-    const double row = w.box.x.whole() * unit;
-    scale(second, w.sum.y, 1.0, w.box.y, 1.0 / (row * w.box.y.whole()));
-    second.outside_gain = row;
-  } else {
-    const double between_unit = info(w.between.format).unit();
-    scale(second, w.sum.y, between_unit, w.box.y, 1.0 / (w.box.y.whole() * between_unit));
-  }
-  first.constants["is_vertical"] = 0;
-  second.constants["is_vertical"] = 1;
-  first.constants["is_whole"] = w.box.x.is_whole() ? 1 : 0;
-  second.constants["is_whole"] = w.box.y.is_whole() ? 1 : 0;
-  for (Pass* pass : {&first, &second}) {
-    pass->constants["segment"] = w.segment;
-    pass->constants["unroll"] = unroll;
-  }
-  if (w.is_scan) {
-    for (const char* unused : {"accumulator", "is_vertical", "is_whole", "unroll"}) second.constants.erase(unused);
-    second.parameters.erase("out_scale");
-  }
+  if (w.leaves_sums) second.outside_gain = row;
 
   out.window_blocks = {w.segment, w.segment};
   out.moved_bytes = moved_bytes(p, out.intermediates);

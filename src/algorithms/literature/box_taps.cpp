@@ -7,6 +7,10 @@
 
 #include "algorithms/box/box_gpu.h"
 #include "algorithms/box/box_mend_gpu.h"
+#include "box_nxn_arguments.h"
+#include "box_nxn_linear_arguments.h"
+#include "box_sep_arguments.h"
+#include "box_sep_linear_arguments.h"
 
 namespace mollify {
 namespace {
@@ -61,7 +65,9 @@ void assume_differences(const Problem& p, Proposal& out) {
 
 // ---- One pass
 
-Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, bool linear) {
+template <class Arguments>
+Result<Proposal> propose_one_pass(const Problem& p, bool linear) {
+  constexpr std::string_view kernel = Arguments::kKernel;
   const Result<Storage> where = storage(p, kernel, {}, linear);
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestNxn, kLongestNxn});
@@ -81,19 +87,14 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
     out.options.insert(kStorage.as(*where));
   }
   const Rect r = region(p);
-  Pass pass = make_pass(kernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
+  Pass pass = make_pass(Arguments{.after = {box->x.after, box->y.after},
+                                  .after_fraction = {box->x.after_fraction, box->y.after_fraction},
+                                  .before = {box->x.before, box->y.before},
+                                  .before_fraction = {box->x.before_fraction, box->y.before_fraction},
+                                  .scale = {1.0 / box->x.length(), 1.0 / box->y.length()}},
+                        {p.dst.width, p.dst.height}, *shape, *shape, *where);
   pass.origin = {r.x, r.y};
   pass.linear = linear;
-  pass.constants["before_x"] = box->x.before;
-  pass.constants["before_y"] = box->y.before;
-  pass.constants["after_x"] = box->x.after;
-  pass.constants["after_y"] = box->y.after;
-  pass.parameters = {{"before_fraction_x", box->x.before_fraction},
-                     {"before_fraction_y", box->y.before_fraction},
-                     {"after_fraction_x", box->x.after_fraction},
-                     {"after_fraction_y", box->y.after_fraction},
-                     {"scale_x", 1.0 / box->x.length()},
-                     {"scale_y", 1.0 / box->y.length()}};
   pass.extent = std::get<Box>(p.spec.kernel).extent;
   out.passes.push_back(std::move(pass));
   if (!linear) out.window_blocks = {1, 1};
@@ -110,7 +111,9 @@ Result<Proposal> propose_one_pass(const Problem& p, std::string_view kernel, boo
 
 // ---- Two passes
 
-Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool linear) {
+template <class Arguments>
+Result<Proposal> propose_with(const Problem& p, bool linear) {
+  constexpr std::string_view kernel = Arguments::kKernel;
   Result<Storage> where = storage(p, kernel, {}, linear);
   if (!where) return where.error();
   const Result<PerAxis<BoxAxis>> box = box_axes(p, {kLongestSep, kLongestSep});
@@ -150,20 +153,23 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
 
   const BoxExtent nothing{0, 0};
   const PerAxis<BoxExtent>& extent = std::get<Box>(p.spec.kernel).extent;
-  Pass first = make_pass(kernel, {passes.between.width, passes.between.height}, *shape, *shape, *where);
+  const auto pass_along = [&](const BoxAxis& axis, bool is_vertical, PerAxis<std::int32_t> size) {
+    return make_pass(Arguments{.after = axis.after,
+                               .after_fraction = axis.after_fraction,
+                               .before = axis.before,
+                               .before_fraction = axis.before_fraction,
+                               .is_vertical = is_vertical,
+                               .scale = 1.0 / axis.length()},
+                     size, *shape, *shape, *where);
+  };
+  Pass first = pass_along(box->x, false, {passes.between.width, passes.between.height});
   first.destination = intermediate();
   first.origin = passes.first_origin;
   first.extent = {extent.x, nothing};
-  set_window(first, box->x);
-  first.parameters["scale"] = 1.0 / box->x.length();
-  Pass second = make_pass(kernel, {p.dst.width, p.dst.height}, *shape, *shape, *where);
+  Pass second = pass_along(box->y, true, {p.dst.width, p.dst.height});
   second.source = intermediate();
   second.origin = passes.second_origin;
   second.extent = {nothing, extent.y};
-  second.constants["is_vertical"] = 1;
-  set_window(second, box->y);
-  second.parameters["scale"] = 1.0 / box->y.length();
-  first.constants["is_vertical"] = 0;
   first.linear = second.linear = linear;
 
   if (!linear) out.window_blocks = {1, 1};
@@ -182,14 +188,15 @@ Result<Proposal> propose_with(const Problem& p, std::string_view kernel, bool li
   return out;
 }
 
-Result<Proposal> propose_two_passes(const Problem& p, std::string_view kernel, bool linear) {
-  Result<Proposal> out = propose_with(p, kernel, linear);
+template <class Arguments>
+Result<Proposal> propose_two_passes(const Problem& p, bool linear) {
+  Result<Proposal> out = propose_with<Arguments>(p, linear);
   if (out || kIntermediate.is_given(p)) return out;
   // Not every device has a sampler or images for the format that would be chosen.
   for (const Between format : {Between::rgba16f, Between::rgba32f}) {
     Problem other = p;
     other.options.insert(kIntermediate.as(format));
-    if (Result<Proposal> instead = propose_with(other, kernel, linear)) return instead;
+    if (Result<Proposal> instead = propose_with<Arguments>(other, linear)) return instead;
   }
   return out;
 }
@@ -197,17 +204,17 @@ Result<Proposal> propose_two_passes(const Problem& p, std::string_view kernel, b
 }  // namespace
 
 constinit const Algorithm kBoxNxn = {{"box.nxn", "every pixel of the window, one pass", "Reverse Engineering MPS Box Blur", kNxnOptions},
-                                     [](const Problem& p) { return propose_one_pass(p, "box_nxn", false); }};
+                                     [](const Problem& p) { return propose_one_pass<glsl::BoxNxn>(p, false); }};
 
 constinit const Algorithm kBoxNxnLinear = {
     {"box.nxn_linear", "one pass, four pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur", kNxnLinearOptions},
-    [](const Problem& p) { return propose_one_pass(p, "box_nxn_linear", true); }};
+    [](const Problem& p) { return propose_one_pass<glsl::BoxNxnLinear>(p, true); }};
 
 constinit const Algorithm kBoxSep = {{"box.sep", "every pixel of the window, two passes", "Reverse Engineering MPS Box Blur", kSepOptions},
-                                     [](const Problem& p) { return propose_two_passes(p, "box_sep", false); }};
+                                     [](const Problem& p) { return propose_two_passes<glsl::BoxSep>(p, false); }};
 
 constinit const Algorithm kBoxSepLinear = {
     {"box.sep_linear", "two passes, two pixels a fetch through a linear sampler", "Reverse Engineering MPS Box Blur", kSepLinearOptions},
-    [](const Problem& p) { return propose_two_passes(p, "box_sep_linear", true); }};
+    [](const Problem& p) { return propose_two_passes<glsl::BoxSepLinear>(p, true); }};
 
 }  // namespace mollify

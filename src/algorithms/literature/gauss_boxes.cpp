@@ -10,6 +10,7 @@
 
 #include "algorithms/common/gpu.h"
 #include "base/text.h"
+#include "gauss_boxes_arguments.h"
 #include "math/decimation.h"
 #include "math/extended_box.h"
 #include "math/weights.h"
@@ -19,7 +20,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "gauss_boxes";
+constexpr std::string_view kKernel = glsl::GaussBoxes::kKernel;
 constexpr std::int32_t kSegment = 64;
 constexpr std::int64_t kMostRadius = 8192;
 constexpr ListedNumberOption kBoxes("boxes", {"3", "4", "5"}, "the fewest within the error, else 5", "boxes on each axis",
@@ -120,18 +121,16 @@ Result<Proposal> propose(const Problem& p) {
         vertical ? PerAxis<std::int32_t>{lanes.x, lanes.y * kSegment} : PerAxis<std::int32_t>{lanes.x * kSegment, lanes.y};
     const PerAxis<std::int32_t> covered = {static_cast<std::int32_t>(made.x.length), static_cast<std::int32_t>(made.y.length)};
     const ExtendedBox& box = vertical ? chosen.box.y : chosen.box.x;
-    Pass pass = make_pass(kKernel, covered, tile, lanes, *where);
+    Pass pass = make_pass(glsl::GaussBoxes{.inner = box.inner,
+                                           .lead = lead,
+                                           .outer = box.outer,
+                                           .radius = box.radius,
+                                           .segment = kSegment,
+                                           .size = {made.x.length, made.y.length - lead},
+                                           .source_size = {read.x.length, read.y.length},
+                                           .vertical = vertical},
+                          covered, tile, lanes, *where);
     pass.origin = {static_cast<std::int32_t>(made.x.first - read.x.first), static_cast<std::int32_t>(made.y.first + lead - read.y.first)};
-    pass.constants["vertical"] = vertical ? 1 : 0;
-    pass.constants["segment"] = kSegment;
-    pass.constants["radius"] = box.radius;
-    pass.constants["lead"] = lead;
-    pass.constants["size_x"] = made.x.length;
-    pass.constants["size_y"] = made.y.length - lead;
-    pass.constants["source_size_x"] = read.x.length;
-    pass.constants["source_size_y"] = read.y.length;
-    pass.parameters["inner"] = box.inner;
-    pass.parameters["outer"] = box.outer;
     if (index > 0) pass.source = intermediate((index - 1) % 2);
     pass.destination = is_last ? kDestination : intermediate(index % 2);
     const std::int64_t pixel_bytes = info(format).pixel_bytes();

@@ -11,6 +11,7 @@
 
 #include "algorithms/common/gpu.h"
 #include "base/text.h"
+#include "gauss_half_res_arguments.h"
 #include "math/decimation.h"
 #include "math/weights.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "gauss_half_res";
+constexpr std::string_view kKernel = glsl::GaussHalfRes::kKernel;
 constexpr BoxSpline kTent{2};        // a tent is two boxes
 constexpr double kLargestSpan = 16;  // coarse samples in a sigma; the fit takes time with the cube of it
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
@@ -115,23 +116,17 @@ Result<Proposal> propose(const Problem& p) {
   const Result<Storage> on = storage(p, kKernel, out.intermediates);
   if (!on) return on.error();
 
-  const auto pass = [&](Step step, PerAxis<std::int32_t> written, PerAxis<std::int64_t> first) {
-    Pass made = make_pass(kKernel, written, kGroup, kGroup, *on);
-    made.constants["step"] = static_cast<std::int64_t>(step);
-    made.constants["vertical"] = 0;
-    made.constants["factor"] = factor;
-    made.constants["first_x"] = first.x;
-    made.constants["first_y"] = first.y;
-    return made;
+  const auto pass = [&](Step step, PerAxis<std::int32_t> written, PerAxis<std::int64_t> first, bool vertical = false) {
+    return make_pass(glsl::GaussHalfRes{.factor = factor, .first = first, .step = step, .vertical = vertical}, written, kGroup, kGroup,
+                     *on);
   };
   out.passes = {pass(Step::reduce, reduced, {x.first - reach_x, y.first - reach_y}), pass(Step::blur, rows, {}),
-                pass(Step::blur, blurred, {}), pass(Step::expand, {r.width, r.height}, {x.first, y.first})};
+                pass(Step::blur, blurred, {}, true), pass(Step::expand, {r.width, r.height}, {x.first, y.first})};
   out.passes[0].destination = out.passes[1].source = intermediate(0);
   out.passes[1].destination = out.passes[2].source = intermediate(1);
   out.passes[2].destination = out.passes[3].source = intermediate(2);
   out.passes[1].taps.x = fit.x->coarse;
   out.passes[2].taps.x = fit.y->coarse;
-  out.passes[2].constants["vertical"] = 1;
   out.passes[3].origin = {r.x, r.y};
   out.options.insert({kFactor.as(factor), kStorage.as(*on)});
 

@@ -10,6 +10,8 @@
 
 #include "algorithms/common/gpu.h"
 #include "base/text.h"
+#include "gauss_lerp_taps_arguments.h"
+#include "gauss_linear_arguments.h"
 #include "math/interpolated.h"
 #include "math/weights.h"
 
@@ -18,8 +20,8 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kLinearKernel = "gauss_linear";
-constexpr std::string_view kLerpKernel = "gauss_lerp_taps";
+constexpr std::string_view kLinearKernel = glsl::GaussLinear::kKernel;
+constexpr std::string_view kLerpKernel = glsl::GaussLerpTaps::kKernel;
 constexpr GroupOption kLinearGroup({"16x16", "64x1", "8x8"});
 constexpr std::array kLinearOptions = {kStorage.info_as("image", "where pixels lie on the device: samplers read images only", 1),
                                        kIntermediate.info(), kLinearGroup.info()};
@@ -104,16 +106,14 @@ Result<Proposal> propose_linear(const Problem& p) {
   const auto pass = [&](bool vertical, const PairedTaps& pairs, const Sampling& at) {
     const Rect part = vertical ? r : Rect{columns.first, rows.first, columns.length, rows.length};
     const PerAxis<std::int32_t> size{part.width, part.height};
-    Pass made = make_pass(kLinearKernel, size, *shape, *shape, Storage::image);
+    Pass made = make_pass(glsl::GaussLinear{.inverse_size = {1.0 / p.src.width, 1.0 / p.src.height},
+                                            .nudge = {0.5 + at.nudge, 0.5 + at.nudge},
+                                            .target = {vertical ? 0 : part.x, vertical ? 0 : part.y},
+                                            .vertical = vertical},
+                          size, *shape, *shape, Storage::image);
     made.linear = true;
     made.taps = {{pairs.weights, 0}, {pairs.positions, 0}};
     made.origin = {part.x, part.y};
-    made.constants["vertical"] = vertical ? 1 : 0;
-    made.constants["target_x"] = vertical ? 0 : part.x;
-    made.constants["target_y"] = vertical ? 0 : part.y;
-    made.parameters["nudge_x"] = made.parameters["nudge_y"] = 0.5 + at.nudge;
-    made.parameters["inverse_size_x"] = 1.0 / p.src.width;
-    made.parameters["inverse_size_y"] = 1.0 / p.src.height;
     return made;
   };
   out.passes = {pass(false, x, at_x), pass(true, y, at_y)};
@@ -182,12 +182,10 @@ Result<Proposal> propose_lerp(const Problem& p) {
   const double scale = scale_between_steps(p.src.format);
   const auto pass = [&](bool vertical, const LerpTaps& fit, PerAxis<std::int32_t> size) {
     const PerAxis<std::int32_t> shape = vertical ? PerAxis<std::int32_t>{1, kGroup} : PerAxis<std::int32_t>{kGroup, 1};
-    Pass made = make_pass(kLerpKernel, size, shape, shape, *where);
+    Pass made = make_pass(glsl::GaussLerpTaps{.spacing = fit.spacing, .vertical = vertical}, size, shape, shape, *where);
     made.taps.x = {fit.weights, kLerpTaps / 2};
     for (double& w : made.taps.x.weights) w *= vertical ? 1.0 / scale : scale;
     if (vertical) made.outside_gain = scale;
-    made.constants["vertical"] = vertical ? 1 : 0;
-    made.parameters["spacing"] = fit.spacing;
     return made;
   };
   out.passes = {pass(false, *x, {r.width, rows.length}), pass(true, *y, {r.width, r.height})};

@@ -9,6 +9,7 @@
 
 #include "algorithms/common/gpu.h"
 #include "base/text.h"
+#include "gauss_recursive_arguments.h"
 #include "math/decimation.h"
 #include "math/deriche.h"
 #include "math/weights.h"
@@ -18,7 +19,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "gauss_recursive";
+constexpr std::string_view kKernel = glsl::GaussRecursive::kKernel;
 constexpr std::int32_t kSegment = 32;
 constexpr std::int32_t kLanes = 32;
 constexpr double kLeastSigma = 0.8;  // below it the recursions oscillate between pixels
@@ -70,21 +71,16 @@ Result<Proposal> propose(const Problem& p) {
     const PerAxis<std::int32_t> covered = {size.x + (vertical ? 0 : lead), size.y + (vertical ? lead : 0)};
     const PerAxis<std::int32_t> lanes = vertical ? PerAxis<std::int32_t>{kLanes, 1} : PerAxis<std::int32_t>{1, kLanes};
     const PerAxis<std::int32_t> tile = vertical ? PerAxis<std::int32_t>{kLanes, kSegment} : PerAxis<std::int32_t>{kSegment, kLanes};
-    Pass made = make_pass(kKernel, covered, tile, lanes, *where);
-    made.constants["vertical"] = vertical ? 1 : 0;
-    made.constants["lead"] = lead;
-    made.constants["warm_up"] = d.warm_up;
-    made.constants["size_x"] = size.x;
-    made.constants["size_y"] = size.y;
-    const auto set = [&](const std::string& name, const std::array<Deriche::Complex, 2>& v) {
-      made.parameters[name + "_x"] = static_cast<double>(v[0].re);
-      made.parameters[name + "_y"] = static_cast<double>(v[0].im);
-      made.parameters[name + "_z"] = static_cast<double>(v[1].re);
-      made.parameters[name + "_w"] = static_cast<double>(v[1].im);
+    const auto numbers = [](const std::array<Deriche::Complex, 2>& v) {
+      return std::array<glsl::Real, 4>{v[0].re, v[0].im, v[1].re, v[1].im};
     };
-    set("poles", d.pole);
-    set("amplitudes", d.amplitude);
-    return made;
+    return make_pass(glsl::GaussRecursive{.amplitudes = numbers(d.amplitude),
+                                          .lead = lead,
+                                          .poles = numbers(d.pole),
+                                          .size = size,
+                                          .vertical = vertical,
+                                          .warm_up = d.warm_up},
+                     covered, tile, lanes, *where);
   };
   out.passes = {pass(false, *x, {r.width, rows.length}), pass(true, *y, {r.width, r.height})};
   out.passes[0].destination = out.passes[1].source = intermediate();

@@ -10,6 +10,7 @@
 
 #include "algorithms/common/gpu.h"
 #include "base/text.h"
+#include "kawase_dual_arguments.h"
 #include "math/decimation.h"
 #include "math/dual_filter.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "kawase_dual";
+constexpr std::string_view kKernel = glsl::KawaseDual::kKernel;
 constexpr PerAxis<std::int32_t> kGroup = {16, 16};
 constexpr ListedNumberOption kLevels("levels", {"1", "2", "3", "4", "5"}, "those whose taps lie about a sample apart",
                                      "halvings of the image", {.tuned = Tuned::never});
@@ -110,16 +111,13 @@ Result<Proposal> propose(const Problem& p) {
 
   PerAxis<std::int64_t> read_first = {0, 0};
   const auto add = [&](bool up, const Range& columns, const Range& rows) {
-    Pass pass = make_pass(kKernel, {columns.length(), rows.length()}, kGroup, kGroup, *where);
+    Pass pass = make_pass(glsl::KawaseDual{.first = {columns.first, rows.first}, .offset = static_cast<double>(filter->offset), .step = up},
+                          {columns.length(), rows.length()}, kGroup, kGroup, *where);
     const auto index = static_cast<std::int32_t>(out.passes.size());
     const bool is_last = index == 2 * filter->levels - 1;
     if (index > 0) pass.source = intermediate(index - 1);
     pass.destination = is_last ? kDestination : intermediate(index);
     pass.origin = {static_cast<std::int32_t>(-read_first.x), static_cast<std::int32_t>(-read_first.y)};
-    pass.constants["step"] = up ? 1 : 0;
-    pass.constants["first_x"] = columns.first;
-    pass.constants["first_y"] = rows.first;
-    pass.parameters["offset"] = static_cast<double>(filter->offset);
     const std::int64_t bytes = (index == 0 ? source_bytes(p) : out.intermediates[static_cast<std::size_t>(index - 1)].payload_bytes()) +
                                (is_last ? p.dst.payload_bytes() : out.intermediates[static_cast<std::size_t>(index)].payload_bytes());
     const double loads = up ? 32.0 : 20.0;

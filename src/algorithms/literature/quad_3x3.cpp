@@ -5,13 +5,14 @@
 #include <array>
 
 #include "algorithms/matrix2d/nxn.h"
+#include "quad_3x3_arguments.h"
 
 namespace mollify {
 namespace {
 
 using namespace gpu;
 
-constexpr std::string_view kKernel = "quad_3x3";
+constexpr std::string_view kKernel = glsl::Quad3x3::kKernel;
 constexpr GroupOption kGroup({"16x16", "8x8", "32x8"});
 constexpr std::array kOptions = {kStorage.info(), kLaneOrder.info_as("z_curve", "which pixel of a group a lane makes", 1), kGroup.info()};
 
@@ -60,11 +61,9 @@ Result<Proposal> propose(const Problem& p) {
   out.error = nxn->error(p, Accumulator::f32);
   out.reach = reach_on_both_sides(1, 1);
   const Rect r = region(p);
-  Pass pass = make_pass(kKernel, {p.dst.width, p.dst.height}, *shape, lanes, *where);
-  pass.constants["tile_x"] = shape->x;
-  pass.constants["tile_y"] = shape->y;
+  Pass pass = make_pass(glsl::Quad3x3{.lane_order = lane_order, .tile_x = shape->x, .tile_y = shape->y}, {p.dst.width, p.dst.height},
+                        *shape, lanes, *where);
   pass.origin = {r.x, r.y};
-  pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order);
   pass.taps.x = {std::move(nxn->matrix.weights), 0};  // row after row
   out.passes.push_back(std::move(pass));
   out.window_blocks = {2, 2};

@@ -8,6 +8,10 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
+#include "sep_inline_arguments.h"
+#include "sep_inline_shared_arguments.h"
+#include "sep_inline_sliding_arguments.h"
+#include "sep_inline_sliding_shared_arguments.h"
 
 namespace mollify {
 namespace {
@@ -18,7 +22,6 @@ enum class Rows : std::uint8_t { tile, sliding };
 enum class Loads : std::uint8_t { direct, shared };
 
 struct Form {
-  std::string_view kernel;
   const GroupOption& group;
   Rows rows;
   Loads loads;
@@ -37,8 +40,9 @@ SharedPixels shared_pixels(const Form& form, const Separable& s, PerAxis<std::in
   return {rounded_size(reached_rows), form.loads == Loads::shared ? width * reached_rows : 0};
 }
 
+template <class Arguments>
 Result<Proposal> propose(const Problem& p, const Form& form) {
-  Result<Separable> s = separable(p, form.kernel);
+  Result<Separable> s = separable(p, Arguments::kKernel);
   if (!s) return s.error();
   const Result<PerAxis<std::int32_t>> shape = form.group.of(p);
   if (!shape) return shape.error();
@@ -67,15 +71,14 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
     tile.y = chunk_length(p, p.dst.height, *chunks, shape->y, {s->nx() + 2 * s->ny(), s->nx() * s->ny()});
     out.options.insert(kChunks.as(*chunks));
   }
-  Pass pass = make_pass(form.kernel, {p.dst.width, p.dst.height}, tile, *shape, s->storage);
+  Arguments arguments{};
+  arguments.cache = cache;
+  arguments.row_count = shared.rows;
+  if constexpr (requires { arguments.chunk_rows; }) arguments.chunk_rows = tile.y;
+  if constexpr (requires { arguments.tile_size; }) arguments.tile_size = shared_size(p, shared.tile, cache_bytes(cache), row_bytes);
+  Pass pass = make_pass(arguments, {p.dst.width, p.dst.height}, tile, *shape, s->storage);
   pass.origin = {s->region.x, s->region.y};
   pass.taps = s->taps.taps;
-  pass.constants["cache"] = static_cast<std::int64_t>(cache);
-  pass.constants["row_count"] = shared.rows;
-  if (form.rows == Rows::sliding) pass.constants["chunk_rows"] = tile.y;
-  if (form.loads == Loads::shared) {
-    pass.constants["tile_size"] = shared_size(p, shared.tile, cache_bytes(cache), row_bytes);
-  }
 
   // Rows that are filtered horizontally for one that comes out.
   const double rows = (tile.y + s->ny() - 1.0) / tile.y;
@@ -98,10 +101,10 @@ Result<Proposal> propose(const Problem& p, const Form& form) {
 
 constexpr GroupOption kTallGroup({"2x128", "16x16", "32x5"});
 constexpr GroupOption kSquareGroup({"16x16", "8x8", "32x5"});
-constexpr Form kInline{"sep_inline", kTallGroup, Rows::tile, Loads::direct};
-constexpr Form kInlineShared{"sep_inline_shared", kSquareGroup, Rows::tile, Loads::shared};
-constexpr Form kInlineSliding{"sep_inline_sliding", kSquareGroup, Rows::sliding, Loads::direct};
-constexpr Form kInlineSlidingShared{"sep_inline_sliding_shared", kSquareGroup, Rows::sliding, Loads::shared};
+constexpr Form kInline{kTallGroup, Rows::tile, Loads::direct};
+constexpr Form kInlineShared{kSquareGroup, Rows::tile, Loads::shared};
+constexpr Form kInlineSliding{kSquareGroup, Rows::sliding, Loads::direct};
+constexpr Form kInlineSlidingShared{kSquareGroup, Rows::sliding, Loads::shared};
 
 constexpr std::array kInlineOptions = {kStorage.info(), kCache.info(), kTallGroup.info()};
 constexpr std::array kInlineSharedOptions = {kStorage.info(), kCache.info(), kSquareGroup.info()};
@@ -111,16 +114,16 @@ constexpr std::array kInlineSlidingOptions = {kStorage.info(), kCache.info(), kS
 
 constinit const Algorithm kSepInline = {
     {"sep.inline", "separable taps in one pass, rows filtered into shared memory", "A Tale Of Too Many Blurs, part 2", kInlineOptions},
-    [](const Problem& p) { return propose(p, kInline); }};
+    [](const Problem& p) { return propose<glsl::SepInline>(p, kInline); }};
 constinit const Algorithm kSepInlineShared = {{"sep.inline_shared", "separable taps in one pass, source and rows in shared memory",
                                                "A Tale Of Too Many Blurs, part 2", kInlineSharedOptions},
-                                              [](const Problem& p) { return propose(p, kInlineShared); }};
+                                              [](const Problem& p) { return propose<glsl::SepInlineShared>(p, kInlineShared); }};
 constinit const Algorithm kSepInlineSliding = {{"sep.inline_sliding", "separable taps in one pass, groups walk down with a ring of rows",
                                                 "A Tale Of Too Many Blurs, part 3", kInlineSlidingOptions},
-                                               [](const Problem& p) { return propose(p, kInlineSliding); }};
+                                               [](const Problem& p) { return propose<glsl::SepInlineSliding>(p, kInlineSliding); }};
 constinit const Algorithm kSepInlineSlidingShared = {
     {"sep.inline_sliding_shared", "separable taps in one pass, a ring of rows and the source pixels of each step",
      "A Tale Of Too Many Blurs, part 3", kInlineSlidingOptions},
-    [](const Problem& p) { return propose(p, kInlineSlidingShared); }};
+    [](const Problem& p) { return propose<glsl::SepInlineSlidingShared>(p, kInlineSlidingShared); }};
 
 }  // namespace mollify

@@ -8,6 +8,9 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
+#include "sep_direct_arguments.h"
+#include "sep_shared_arguments.h"
+#include "sep_sliding_arguments.h"
 
 namespace mollify {
 namespace {
@@ -26,7 +29,8 @@ struct MethodInfo {
   std::string_view kernel;
   const GroupOption& group;  ///< along and across the pass
 };
-constexpr std::array<MethodInfo, 3> kMethods = {{{"sep_direct", kDirectGroup}, {"sep_shared", kLineGroup}, {"sep_sliding", kSlidingGroup}}};
+constexpr std::array<MethodInfo, 3> kMethods = {
+    {{glsl::SepDirect::kKernel, kDirectGroup}, {glsl::SepShared::kKernel, kLineGroup}, {glsl::SepSliding::kKernel, kSlidingGroup}}};
 
 /// One axis, as its pass sees it.
 struct AxisPass {
@@ -107,7 +111,6 @@ class TwoPasses {
     PerAxis<std::int32_t> tile = shape;
     Pass pass = make_pass(kernel_.kernel, axis.size, tile, shape, s_.storage);
     pass.origin = origin;
-    pass.constants["vertical"] = axis.vertical;
     const std::int64_t along = axis.along(shape);
     const std::int64_t across = axis.across(shape);
     const std::int64_t bytes = cache_bytes(cache_);
@@ -116,13 +119,13 @@ class TwoPasses {
     work.operations = axis.taps;
     switch (method_) {
       case Method::direct:
-        pass.constants["lane_order"] = static_cast<std::int64_t>(lane_order_);
+        glsl::SepDirect{.lane_order = lane_order_, .vertical = axis.vertical}.put_into(pass);
         work.loads = axis.taps;
         break;
       case Method::shared: {
         const std::int64_t pixels = (along + axis.taps - 1) * across;
         if (Status s = check_shared(p_, pixels * bytes); !s) return s;
-        pass.constants["tile_size"] = shared_size(p_, pixels, bytes);
+        glsl::SepShared{.cache = cache_, .tile_size = shared_size(p_, pixels, bytes), .vertical = axis.vertical}.put_into(pass);
         work.loads = static_cast<double>(pixels) / static_cast<double>(along * across);
         work.shared_loads = axis.taps;
         work.barriers = 1.0;
@@ -134,15 +137,13 @@ class TwoPasses {
         const std::int32_t length =
             chunk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
         pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, length} : PerAxis<std::int32_t>{length, shape.y};
-        pass.constants["chunk_length"] = length;
-        pass.constants["ring_length"] = ring;
+        glsl::SepSliding{.cache = cache_, .chunk_length = length, .ring_length = ring, .vertical = axis.vertical}.put_into(pass);
         work.loads = 1.0 + (axis.taps - 1.0) / length;
         work.shared_loads = axis.taps;
         work.barriers = 2.0;
         break;
       }
     }
-    if (method_ != Method::direct) pass.constants["cache"] = static_cast<std::int64_t>(cache_);
     const int from = axis.vertical ? info(between_.format).pixel_bytes() : info(p_.src.format).pixel_bytes();
     const int to = axis.vertical ? info(p_.dst.format).pixel_bytes() : info(between_.format).pixel_bytes();
     work.bytes = work.pixels * (from + to);
