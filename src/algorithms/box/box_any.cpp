@@ -17,13 +17,6 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "box_column_sums";
-enum class Sums : std::uint8_t { i32, f64 };
-constexpr EnumOption<Sums> kAccumulator("accumulator", {"i32", "f64"}, "i32 where the sums fit, else f64", "CPU: what sums are made in",
-                                        {.tuned = Tuned::where_exact});
-constexpr std::array kOptions = {kAccumulator.info(),     gpu::kBufferOrImage,        kBoxForm.info(),
-                                 kBoxSums.info(),         kBoxPixelsPerThread.info(), kBoxThreads.info(),
-                                 kBoxRowsInFlight.info(), kBoxLanesPerRow.info(),     gpu::kChunksOfGroups};
-
 /// Why 32-bit integer sums cannot do it, or nothing.
 std::string integer_obstacle(const Problem& p, const cpu::BoxWindow& x, const cpu::BoxWindow& y) {
   const FormatInfo& source = info(p.src.format);
@@ -68,7 +61,7 @@ PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
 
 Result<Proposal> propose(const Problem& p) {
   if (p.device.backend != Backend::cpu) return propose_box_any_gpu(p);
-  if (Status status = only_options(p, {kAccumulator}); !status) return status.error();
+  if (Status status = only_options(p, {kBoxAccumulator}); !status) return status.error();
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
   const Result<PerAxis<BoxExtent>> extent = box_extents(p);
   if (!extent) return extent.error();
@@ -76,12 +69,12 @@ Result<Proposal> propose(const Problem& p) {
   const cpu::BoxWindow asked_x = cpu::box_window(extent->x);
   const cpu::BoxWindow asked_y = cpu::box_window(extent->y);
   const std::string obstacle = integer_obstacle(p, asked_x, asked_y);
-  const std::optional<Sums> given = kAccumulator.given(p);
-  if (given == Sums::i32 && !obstacle.empty()) return refusal(obstacle);
+  const std::optional<BoxAccumulator> given = kBoxAccumulator.given(p);
+  if (given == BoxAccumulator::i32 && !obstacle.empty()) return refusal(obstacle);
   // Integers slide along the whole window: not where it is much wider than the image, unless they are asked for.
   const bool is_folded = !cpu::fold_window(asked_x, p.spec.border.mode.x, 4 * std::int64_t{p.src.width}).fold.is_empty() ||
                          !cpu::fold_window(asked_y, p.spec.border.mode.y, 4 * std::int64_t{p.src.height}).fold.is_empty();
-  const bool integer = obstacle.empty() && (given ? *given == Sums::i32 : !is_folded);
+  const bool integer = obstacle.empty() && (given ? *given == BoxAccumulator::i32 : !is_folded);
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const std::int64_t length_x = folded_length(mode.x, p.src.width, p.spec.stride.x);
   const std::int64_t length_y = folded_length(mode.y, p.src.height, p.spec.stride.y);
@@ -98,7 +91,7 @@ Result<Proposal> propose(const Problem& p) {
   const int channels = info(p.src.format).channels;
 
   Proposal out;
-  out.options = {kAccumulator.as(integer ? Sums::i32 : Sums::f64)};
+  out.options = {kBoxAccumulator.as(integer ? BoxAccumulator::i32 : BoxAccumulator::f64)};
   out.error = error(wide_pixels ? Accumulator::f64 : Accumulator::f32);
 
   // The taller the window, the longer a segment must be to pay for its first sums.
@@ -132,9 +125,9 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-constinit const Algorithm kBoxAny = {
-    .info = {"box.any", "exact box of any radius at nearly constant cost", "van Herk 1992, Gil and Werman 1993; this project", kOptions},
-    .propose = propose,
-    .takes_strides = true};
+constinit const Algorithm kBoxAny = {.info = {"box.any", "exact box of any radius at nearly constant cost",
+                                              "van Herk 1992, Gil and Werman 1993; this project", kBoxAnyOptions},
+                                     .propose = propose,
+                                     .takes_strides = true};
 
 }  // namespace mollify

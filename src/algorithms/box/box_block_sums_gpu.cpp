@@ -60,7 +60,7 @@ std::int32_t box_rows_within(const Problem& p, double start, double row, std::in
 }
 
 Result<PerAxis<BoxAxis>> box_of_whole_pixels(const Problem& p, std::string_view kernel, BoxForm form, bool has_spans) {
-  if (Status known = only_box_options(p); !known) return known.error();
+  if (Status known = not_options(p, {kBoxAccumulator}); !known) return known.error();
   if (kBoxLanesPerRow.is_given(p)) return refusal("the option lanes_per_row is for the form column_sums");
   if (kBoxPixelsPerThread.is_given(p) && !has_spans) return refusal("the option pixels_per_thread is for the form row_segments");
   if (!p.device.has_kernel(kernel)) return refusal_without_kernel(p, kernel);

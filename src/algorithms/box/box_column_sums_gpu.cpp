@@ -224,7 +224,7 @@ Work work_of(const Problem& p, const PerAxis<BoxAxis>& box, const Shape& form, P
 }  // namespace
 
 Result<Proposal> propose_box_columns(const Problem& p) {
-  if (Status known = only_box_options(p); !known) return known.error();
+  if (Status known = not_options(p, {kBoxAccumulator}); !known) return known.error();
   if (kBoxPixelsPerThread.is_given(p)) return refusal("the option pixels_per_thread is for the form row_segments");
   const Result<Storage> where = buffer_or_image(p, kKernel);
   if (!where) return where.error();

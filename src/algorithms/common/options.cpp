@@ -57,12 +57,25 @@ Options::value_type PairOption::as(PerAxis<std::int32_t> value) const {
   return with(value.x == value.y ? x : x + "x" + std::to_string(value.y));
 }
 
+namespace {
+
+Error not_for(const Problem& p, std::string_view option, std::string_view whose = {}) {
+  const std::string backend = "the " + std::string(name(p.device.backend)) + " backend";
+  return refusal("option " + std::string(option) + " is not for " + (whose.empty() ? backend : std::string(whose)));
+}
+
+}  // namespace
+
 Status only_options(const Problem& p, std::initializer_list<std::string_view> names, std::string_view whose) {
   for (const auto& [key, value] : p.options) {
-    if (std::find(names.begin(), names.end(), key) == names.end()) {
-      return refusal("option " + key + " is not for " +
-                     (whose.empty() ? "the " + std::string(name(p.device.backend)) + " backend" : std::string(whose)));
-    }
+    if (std::ranges::find(names, key) == names.end()) return not_for(p, key, whose);
+  }
+  return {};
+}
+
+Status not_options(const Problem& p, std::initializer_list<std::string_view> names) {
+  for (const std::string_view option : names) {
+    if (p.options.contains(option)) return not_for(p, option);
   }
   return {};
 }

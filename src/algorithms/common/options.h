@@ -121,7 +121,10 @@ class PairOption : public Option {
   std::int32_t largest_;
 };
 
-/// Refuses options of the algorithm that another form of it has, as `whose` names this one, or another backend's kernel.
+/// Refuses options of the algorithm but these, as `whose` names the form that has them, or the backend.
 [[nodiscard]] Status only_options(const Problem& p, std::initializer_list<std::string_view> names, std::string_view whose = {});
+
+/// Refuses these, which another backend has.
+[[nodiscard]] Status not_options(const Problem& p, std::initializer_list<std::string_view> names);
 
 }  // namespace mollify

@@ -17,6 +17,7 @@
 
 #include "algorithms/common/propose.h"
 #include "algorithms/multirate/gauss_decimate.h"
+#include "algorithms/multirate/gauss_decimate_options.h"
 #include "backends/cpu/kernels/layout.h"
 #include "math/gaussian_tail.h"
 #include "model/tuning.h"

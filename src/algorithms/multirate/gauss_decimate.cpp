@@ -31,16 +31,8 @@ constexpr std::string_view kDecimateKernel = "gauss_decimate";
 constexpr std::array kFactors = {2,  3,  4,   5,   6,   8,   10,  12,  16,  20,  24,  28,  32,  40,  48,  56,  64,
                                  80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024};
 constexpr std::array kSupports = {2, 3, 4, 5, 6, 7, 8};
-constexpr int kMaxFactor = kFactors.back();
+static_assert(kFactors.back() == kMaxDecimation);
 constexpr std::int64_t kMostReach = 7000;  // coarse samples of the grid, of which a fit takes about a second
-constexpr std::string_view kCheapest = "the cheapest within the error";
-constexpr PairOption kFactor("factor", {"2", "5", "1x4", "8x3"}, kMaxFactor, kCheapest,
-                             "pixels from one coarse sample to the next: 1 to 1024, both axes or XxY", {.tuned = Tuned::never});
-constexpr PairOption kSupport("support", {"3", "4", "6", "5x4"}, cpu::kMaxSupport, kCheapest,
-                              "coarse samples that a pixel is made of: 1 to 8, both axes or XxY", {.tuned = Tuned::never});
-constexpr std::array kOptions = {kFactor.info(),      kSupport.info(),          kDecimatePasses.info(), kGridBlur.info(),
-                                 kStepRows.info(),    kSamplesPerThread.info(), kGridGroup.info(),      kCoarseRows.info(),
-                                 gpu::kBufferOrImage, kDecimateMath.info(),     kReadPixels.info(),     kWritePixels.info()};
 
 /// What the search for the cheapest axes asks of a backend: what it costs, and what its kernels can do.
 struct Terms {
@@ -217,7 +209,7 @@ class WorthFitting {
     constexpr double kDefaultSpan = 9.0;  // beyond it another spline is cheaper, unless there is no larger factor
     constexpr double kCutSpan = 16.0;     // a jump asks for small factors, whatever the spline
     const bool is_folded = folded_where_shorter(kernel_, factor).fold != Fold{};
-    if (factor == kMaxFactor || is_tent() || is_folded) return std::numeric_limits<double>::infinity();
+    if (factor == kMaxDecimation || is_tent() || is_folded) return std::numeric_limits<double>::infinity();
     return kernel_.is_cut() ? kCutSpan : kDefaultSpan;
   }
 
@@ -389,11 +381,9 @@ Result<Axes> axes_of_whole(const Problem& p, const Terms& terms, const PerAxis<A
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
-  const Status known = is_cpu ? only_options(p, {kFactor, kSupport, kDecimatePasses})
-                       : p.device.backend == Backend::cuda
-                           ? only_options(p, {kFactor, kSupport})
-                           : only_options(p, {kFactor, kSupport, kGridBlur, kStepRows, kSamplesPerThread, kGridGroup, kCoarseRows,
-                                              gpu::kStorage, kDecimateMath, kReadPixels, kWritePixels});
+  const Status known = is_cpu                              ? only_options(p, {kFactor, kSupport, kDecimatePasses})
+                       : p.device.backend == Backend::cuda ? only_options(p, {kFactor, kSupport})
+                                                           : not_options(p, {kDecimatePasses});
   if (!known) return known.error();
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
@@ -408,7 +398,7 @@ Result<Proposal> propose(const Problem& p) {
   if (!factor) return factor.error();
   const auto support = kSupport.given(p);
   if (!support) return support.error();
-  const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxFactor, kMaxFactor});
+  const PerAxis<int> coarsest = factor->value_or(PerAxis<int>{kMaxDecimation, kMaxDecimation});
   for (const Axis axis : {Axis::x, Axis::y}) {
     const int d = on(coarsest, axis);
     const std::int64_t reach = most_reach(folded_where_shorter(axis == Axis::x ? *of_x : *of_y, d), d);
@@ -486,7 +476,7 @@ CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t sou
 
 constinit const Algorithm kGaussDecimate = {
     .info = {"gauss.decimate", "any sigma at nearly constant cost, wide tents on CPUs: decimate, blur, expand",
-             "this project, after Unser et al. 1993", kOptions},
+             "this project, after Unser et al. 1993", kDecimateOptions},
     .propose = propose,
     .takes_strides = true};
 

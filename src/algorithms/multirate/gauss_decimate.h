@@ -54,10 +54,6 @@ struct CoarseRange {
 /// What rounding adds to the error.
 [[nodiscard]] double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y);
 
-/// Over the image, of CPUs.
-inline constexpr ListedNumberOption kDecimatePasses("passes", {"1", "2"}, "1 where the grid is too large for the cache",
-                                                    "CPU: over the image", {.tuned = Tuned::never});
-
 /// What divides the scratch memory of an axis whose outputs lie `step` pixels apart.
 [[nodiscard]] cpu::ExpandShape expand_shape(const AxisPlan& axis, std::int64_t step);
 /// The passes of CPUs, added to what is known of the proposal already.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "algorithms/multirate/gauss_decimate.h"
+#include "algorithms/multirate/gauss_decimate_options.h"
 #include "backends/cpu/kernels/layout.h"
 #include "base/places.h"
 #include "model/tuning.h"

@@ -3,17 +3,9 @@
 
 #include "algorithms/common/separable_gpu.h"
 #include "algorithms/multirate/gauss_decimate.h"
+#include "algorithms/multirate/gauss_decimate_options.h"
 
 namespace mollify {
-
-enum class DecimateMath : std::uint8_t { f32, coopmat };
-inline constexpr EnumOption<DecimateMath> kDecimateMath("math", {"f32", "coopmat"}, "what is expected to be faster within the error",
-                                                        "GPU: downsampling by sums of f32, or along rows by cooperative matrices",
-                                                        {.changes_bits = true});
-inline constexpr ListedNumberOption kReadPixels("read_pixels", {"1", "2", "4", "8"}, "what fills 8 or 16 bytes",
-                                                "GPU: neighbouring pixels that a thread reads at once", {.most_in_software = 2});
-inline constexpr ListedNumberOption kWritePixels("write_pixels", {"1", "2", "4", "8"}, "what fills 16 bytes, or divides rows",
-                                                 "GPU: neighbouring pixels that a thread writes at once", {.most_in_software = 2});
 
 /// Pixels side by side that one lane reads or writes at once.
 struct Spans {

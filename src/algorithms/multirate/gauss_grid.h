@@ -5,22 +5,6 @@
 
 namespace mollify {
 
-/// By a dispatch of its own, or together with the expansion, in either of two ways.
-enum class GridBlur : std::uint8_t { tiles, upsample, strips };
-inline constexpr EnumOption<GridBlur> kGridBlur(
-    "blur", {"tiles", "upsample", "strips"}, "the fastest",
-    "GPU: how the coarse grid is blurred, by tiles, or while upsampling, by tiles (upsample) or strips", {.changes_bits = true});
-inline constexpr NumberOption kStepRows("step_rows", {"4", "8", "12"}, 64, "4, 8 or 12",
-                                        "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", {.most_in_software = 2});
-inline constexpr ListedNumberOption kSamplesPerThread("samples_per_thread", {"1", "2", "4", "8"}, "4, or 8 numbers",
-                                                      "GPU: coarse samples that a thread sums at once, in either direction",
-                                                      {.most_in_software = 2});
-inline constexpr gpu::GroupOption kGridGroup(
-    {"32x4", "64x4", "128x2"}, "the fastest",
-    "GPU: threads across and down; tiles: a tile with its halo, upsample: runs of neighbouring pixels");
-inline constexpr NumberOption kCoarseRows("coarse_rows", {"2", "4", "8"}, 1024, "the fastest",
-                                          "GPU, upsample and strips: coarse rows that a thread upsamples: 1 to 64, strips to 1024");
-
 /// Of the kernel on an axis. A larger factor is cheaper than more.
 inline constexpr std::size_t kMostGridTaps = 65;
 

@@ -22,11 +22,6 @@ namespace {
 
 constexpr std::string_view kKernel = "sep_fused";
 constexpr std::string_view kIntegerKernel = "sep_fused_u8";
-constexpr std::array kOptions = {kFusedAccumulator.info(),     kFusedPasses.info(),       kFusedMath.info(),
-                                 kFusedBetween.info(),         kFusedExchange.info(),     gpu::kBufferOrImage,
-                                 kFusedPixelsPerThread.info(), kFusedThreads.info(),      kFusedSplit.info(),
-                                 kFusedBlocks.info(),          kFusedRowsInFlight.info(), gpu::kChunksOfGroups};
-
 // Multiply-adds of the float kernel, with decoding and the like, that one of 16-bit integers takes as long as.
 constexpr double kIntegerCost = 0.63;
 
@@ -199,7 +194,7 @@ bool fused_is_wide(const Problem& p, const SeparableTaps& taps) {
 }
 
 constinit const Algorithm kSepFused = {
-    .info = {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kOptions},
+    .info = {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kFusedOptions},
     .propose = propose,
     .takes_strides = true};
 
