@@ -315,8 +315,11 @@ ColourSpace::ColourSpace(const Document& document, const Page& page) : profile_(
   Profile& profile = *profile_;
   profile.model = page.model;
   if (const Item* item = find(document, page, ItemKind::icc_profile)) {
-    if (take_profile(*item, page, profile, meaning_)) return;
-    has_unfit_profile_ = true;
+    has_unfit_profile_ = !take_profile(*item, page, profile, meaning_);
+    if (!has_unfit_profile_) {
+      profile_bytes_ = item->data.size();
+      return;
+    }
   }
   if (page.model == ColourModel::cmyk || page.model == ColourModel::lab) {
     meaning_ = {ColourEncoding::tables, page.model == ColourModel::lab ? "CIE L*a*b*" : "ink", false};

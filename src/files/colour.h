@@ -43,6 +43,8 @@ class ColourSpace {
   [[nodiscard]] const ColourMeaning& meaning() const { return meaning_; }
   /// Whether the file's profile is for the channels that the page has.
   [[nodiscard]] bool has_unfit_profile() const { return has_unfit_profile_; }
+  /// How long it is, where it is; 0: there is no such profile.
+  [[nodiscard]] std::size_t profile_bytes() const { return profile_bytes_; }
   /// Its curves and primaries as a profile for formats that hold nothing else; without the file's own profile.
   [[nodiscard]] Bytes made_profile() const;
 
@@ -52,6 +54,7 @@ class ColourSpace {
   std::unique_ptr<colour_detail::Profile> profile_;
   ColourMeaning meaning_;
   bool has_unfit_profile_ = false;
+  std::size_t profile_bytes_ = 0;
 };
 
 /// Colours of full scale 1 to light and back, a channel at a time. Beyond 0 to 1 the curves go on, odd about 0.

@@ -180,9 +180,9 @@ class LayoutMaker {
   }
 
   void add_profile(View profile) {
-    const std::size_t most = kMostPayload - kIcc.size() - 2;
+    constexpr std::size_t most = kMostProfilePart;
     const std::size_t count = (profile.size() + most - 1) / most;
-    if (count > 255) throw FileError("has a colour profile of " + std::to_string(profile.size()) + " bytes, and JPEG's end at 16707345");
+    if (profile.size() > kMostProfileBytes) throw FileError("has a colour profile that is longer than those of JPEG files");
     for (std::size_t i = 0; i < count; ++i) {
       Bytes payload = joined(kIcc, {});
       payload.push_back(static_cast<std::uint8_t>(i + 1));

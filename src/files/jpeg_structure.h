@@ -7,6 +7,7 @@
 
 #include "files/codec.h"
 #include "files/document.h"
+#include "files/jpeg_prefixes.h"
 
 namespace mollify::files::jpeg {
 
@@ -37,6 +38,8 @@ enum Marker : std::uint8_t {
 };
 /// Of one segment, without its length field.
 inline constexpr std::size_t kMostPayload = 65533;
+/// The parts of a profile are numbered by a byte each.
+inline constexpr std::size_t kMostProfilePart = kMostPayload - kIcc.size() - 2, kMostProfileBytes = 255 * kMostProfilePart;
 
 /// An APPn or COM segment.
 struct Segment {

@@ -8,6 +8,7 @@
 #include "files/accounts.h"
 #include "files/channels.h"
 #include "files/items.h"
+#include "files/jpeg_structure.h"
 #include "files/orientation.h"
 #include "files/resolution.h"
 #include "files/result_pages.h"
@@ -324,6 +325,11 @@ class ResultPlanner {
       set_colour(work, is_linear(request_.format));
     if (page.model == ColourModel::lab && account(ItemKind::colour_lab) == Outcome::converted) set_colour(work, is_linear(request_.format));
     if (is_same_ || work.colour || page.model == ColourModel::other) return;
+    if (const std::size_t bytes = work.space->profile_bytes(); request_.format == FileFormat::jpeg && bytes > jpeg::kMostProfileBytes) {
+      set_colour(work, false);
+      messages_.add("colour becomes sRGB, since its profile of " + std::to_string(bytes) + " bytes is longer than those of JPEG files");
+      return;
+    }
     const ColourMeaning& meaning = work.space->meaning();
     const bool source_is_linear = meaning.encoding == ColourEncoding::linear;
     const bool floats_without_a_name = meaning.encoding == ColourEncoding::unnamed && is_float(page.channels.front().type);

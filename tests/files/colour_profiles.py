@@ -10,8 +10,9 @@ def _tag(kind, data):
     return kind + bytes(4) + data + bytes(-len(data) % 4)
 
 
-def matrix_profile(gamma, name=b"test", samples=0):
-    """ICC version 2 of three primaries, those of sRGB, and one exponent for all of them, or that curve as a table."""
+def matrix_profile(gamma, name=b"test", samples=0, others=0):
+    """ICC version 2 of three primaries, those of sRGB, and one exponent for all of them, or that curve as a table. `others` are so many bytes
+    that mean nothing."""
     def colour(*xyz):
         return _tag(b"XYZ ", b"".join(map(_fixed, xyz)))
 
@@ -23,6 +24,8 @@ def matrix_profile(gamma, name=b"test", samples=0):
     tags = {b"desc": description, b"cprt": _tag(b"text", b"none\0"), b"wtpt": colour(0.9642, 1, 0.8249),
             b"rXYZ": colour(0.4361, 0.2225, 0.0139), b"gXYZ": colour(0.3851, 0.7169, 0.0971), b"bXYZ": colour(0.1431, 0.0606, 0.7141),
             b"rTRC": curve, b"gTRC": curve, b"bTRC": curve}
+    if others:
+        tags[b"none"] = _tag(b"data", bytes(others))
     table, body, begin = struct.pack(">I", len(tags)), b"", 128 + 4 + 12 * len(tags)
     for key, data in tags.items():
         table += key + struct.pack(">II", begin + len(body), len(data))

@@ -6,6 +6,7 @@ import zlib
 
 import numpy as np
 import tifffile
+from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from tests.files import png_files as png
@@ -93,6 +94,21 @@ class LightTest(ToolTest):
             light = gaussian_filter(decode(pixels.astype(np.float64)), (2, 2, 0), mode="nearest", truncate=9)
             expected = np.where(light <= 1, light ** (1 / 1.75), light)
             self.assertLessEqual(np.abs(tifffile.imread(self.path("b.tif")) - expected).max(), 1e-3)
+
+    def test_a_profile_that_is_longer_than_those_of_jpeg(self):
+        pixels = np.full((16, 16, 3), (60, 120, 180), np.uint8)
+        srgb = 255 * (1.055 * (pixels[0, 0] / 255) ** (1.75 / 2.4) - 0.055)
+        most = 255 * 65519
+        for bytes_more, is_kept in ((0, True), (1, False)):
+            size = most - len(matrix_profile(1.75, others=4)) + 4
+            profile = matrix_profile(1.75, others=size - size % 4 - 4) + bytes(size % 4 + 4 + bytes_more)
+            self.assertEqual(len(profile), most + bytes_more)
+            tifffile.imwrite(self.path("a.tif"), pixels, photometric="rgb", metadata=None, iccprofile=profile)
+            said = self.blur("a.tif", "b.jpg", "--quality", 100)
+            self.assertEqual("sRGB" in said, not is_kept, said)
+            got = Image.open(self.path("b.jpg"))
+            self.assertEqual(got.info.get("icc_profile"), profile if is_kept else None)
+            self.assertLessEqual(np.abs(np.asarray(got)[8, 8] - (pixels[0, 0] if is_kept else srgb)).max(), 2)
 
     def test_a_curve_that_has_no_way_back(self):
         falling = bytearray(matrix_profile(1.0, samples=4))
