@@ -111,11 +111,10 @@ void require_striles(const StructureReader& file, const DirectoryPlace& director
   if (layout.compression == COMPRESSION_OJPEG) return;  // libtiff finds them by itself
   const auto across = (static_cast<std::uint64_t>(result.page.width) + layout.strile_width - 1) / layout.strile_width;
   const auto down = (static_cast<std::uint64_t>(result.page.height) + layout.strile_rows - 1) / layout.strile_rows;
-  const int planes = layout.planar ? layout.samples / (std::get<TiffCoding>(result.page.coding).is_complex ? 2 : 1) : 1;
   const FieldPlace* offsets = directory.find(layout.tiled ? kTileOffsets : kStripOffsets);
   if (offsets == nullptr) offsets = directory.find(layout.tiled ? kStripOffsets : kTileOffsets);  // written so by some
   if (offsets == nullptr) refuse("has a page without pixels");
-  if (!file.is_whole(*offsets) || offsets->count / static_cast<std::uint64_t>(planes) / across < down)
+  if (!file.is_whole(*offsets) || offsets->count / static_cast<std::uint64_t>(layout.planes()) / across < down)
     refuse("is cut off: it lacks strips or tiles");
 }
 
@@ -323,7 +322,10 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   if (samples == 0 || samples > kMostSamples) refuse("has pixels of " + std::to_string(samples) + " samples");
   layout.samples = static_cast<int>(samples) * (coding.is_complex ? 2 : 1);
   layout.planar = coding.planar = file.integer(directory, kPlanarConfig, 1) == 2 && samples > 1;
-  if (coding.is_complex && layout.planar) refuse("has complex numbers in planes, which is not supported");
+  if (coding.is_complex && layout.planar) {
+    layout.plane_samples = 2;
+    messages.add("planes of complex numbers became one");
+  }
   layout.reverses_bits = coding.reverses_bits = file.integer(directory, kFillOrder, 1) == 2;
   coding.predictor = static_cast<int>(file.integer(directory, kPredictor, 1));
   coding.subfile_type =

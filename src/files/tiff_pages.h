@@ -16,6 +16,7 @@ struct Layout {
   int samples = 1;  ///< of a pixel as stored; a complex number is two
   int compression = 1;
   bool planar = false;
+  int plane_samples = 1;  ///< of a pixel in one plane: the two halves of a complex number
   bool tiled = false;
   bool reverses_bits = false;
   std::uint32_t strile_width = 0, strile_rows = 0;  ///< of a tile or a strip; `strile` is libtiff's word for both
@@ -30,8 +31,8 @@ struct Layout {
 
   [[nodiscard]] NumberType stored_type() const { return number_type(sample); }
   [[nodiscard]] std::int64_t stored_pixel_bytes() const { return std::int64_t{samples} * bytes_of(stored_type()); }
-  [[nodiscard]] int planes() const { return planar ? samples : 1; }
-  [[nodiscard]] int strile_samples() const { return planar ? 1 : samples; }
+  [[nodiscard]] int planes() const { return planar ? samples / plane_samples : 1; }
+  [[nodiscard]] int strile_samples() const { return planar ? plane_samples : samples; }
   /// Of a strip or a tile as libtiff decodes it.
   [[nodiscard]] std::int64_t strile_row_bytes() const;
   /// Planes of chrominances with fewer pixels.

@@ -176,7 +176,8 @@ class PageDecoder {
   }
 
   [[nodiscard]] std::uint8_t* place(std::int64_t row, std::int64_t x, int plane) {
-    return band_.data() + row * stored_row_bytes_ + x * layout_.stored_pixel_bytes() + plane * bytes_of(layout_.stored_type());
+    return band_.data() + row * stored_row_bytes_ + x * layout_.stored_pixel_bytes() +
+           std::int64_t{plane} * layout_.plane_samples * bytes_of(layout_.stored_type());
   }
 
   void place_strile(std::int64_t x, int plane) {
@@ -191,7 +192,7 @@ class PageDecoder {
       return;
     }
     const SampleScale scale = layout_.conversion == Conversion::palette ? SampleScale::none : SampleScale::full;
-    const auto size = static_cast<std::size_t>(bytes_of(layout_.stored_type()));
+    const auto size = static_cast<std::size_t>(bytes_of(layout_.stored_type()) * layout_.strile_samples());  // of a pixel
     const std::int64_t count = width * layout_.strile_samples();
     for (std::int64_t row = 0; row < band_count_; ++row) {
       const std::uint8_t* from = strile_.data() + row * layout_.strile_row_bytes();
@@ -203,7 +204,7 @@ class PageDecoder {
         unpack_samples(layout_.sample, scale, from, count, place(row, x, 0));
         continue;
       }
-      samples_.resize(static_cast<std::size_t>(count) * size);
+      samples_.resize(static_cast<std::size_t>(width) * size);
       unpack_samples(layout_.sample, scale, from, count, samples_.data());
       std::uint8_t* to = place(row, x, plane);
       for (std::int64_t i = 0; i < width; ++i, to += layout_.stored_pixel_bytes())
@@ -217,7 +218,7 @@ class PageDecoder {
     store_number(type, layout_.fill, value.data());
     for (std::int64_t row = 0; row < band_count_; ++row) {
       for (std::int64_t i = 0; i < width * layout_.strile_samples(); ++i) {
-        std::uint8_t* to = layout_.planar ? place(row, x + i, plane) : place(row, x, 0) + i * bytes_of(type);
+        std::uint8_t* to = place(row, x + i / layout_.strile_samples(), plane) + i % layout_.strile_samples() * bytes_of(type);
         std::memcpy(to, value.data(), static_cast<std::size_t>(bytes_of(type)));
       }
     }
