@@ -91,6 +91,18 @@ Result<std::vector<KernelSpec>> DeviceBlurrer::kernels_for(const ImageSpec& imag
 }
 
 Result<std::vector<Plan>> DeviceBlurrer::planned(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
+  const std::scoped_lock lock(last_->mutex);
+  if (!last_->plans.empty() && last_->spec == image && last_->src == src && last_->dst == dst) return last_->plans;
+  Result<std::vector<Plan>> plans = new_plans(image, src, dst);
+  if (!plans) return plans;
+  last_->spec = image;
+  last_->src = src;
+  last_->dst = dst;
+  last_->plans = *plans;
+  return plans;
+}
+
+Result<std::vector<Plan>> DeviceBlurrer::new_plans(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
   const Result<std::vector<KernelSpec>> kernels = kernels_for(image, src, dst);
   if (!kernels) return kernels.error();
   std::vector<Plan> plans;

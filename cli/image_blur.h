@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,8 @@ struct ImageSpec {
   std::array<double, 4> border_value{};
   bool are_bytes = false;  ///< whether the picture has unsigned integers of 8 bits, whose Gaussians some libraries cut sooner
   bool is_exact = false;   ///< where the request names no error: the least there is instead of the usual one
+
+  bool operator==(const ImageSpec&) const = default;
 };
 
 /// What the planner decides for one image.
@@ -99,6 +102,7 @@ class DeviceBlurrer final : public ImageBlurrer {
  private:
   /// The runs that make the result, of which there are several where a library rounds in between: all but the first are in place.
   [[nodiscard]] Result<std::vector<Plan>> planned(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
+  [[nodiscard]] Result<std::vector<Plan>> new_plans(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
   [[nodiscard]] Result<Plan> planned(const KernelSpec& meant, const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
                                      Overlap overlap) const;
   [[nodiscard]] Result<std::vector<KernelSpec>> kernels_for(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
@@ -107,6 +111,15 @@ class DeviceBlurrer final : public ImageBlurrer {
   BlurSpec request_;
   PlanOptions options_;
   std::optional<conventions::Peer> like_;
+
+  /// Made for the last image. The next one is often of the same kind, and wide kernels take a tenth of a second to plan.
+  struct LastPlans {
+    std::mutex mutex;
+    ImageSpec spec;
+    ImageDesc src, dst;
+    std::vector<Plan> plans;  ///< none: there is no last image
+  };
+  std::shared_ptr<LastPlans> last_ = std::make_shared<LastPlans>();
 };
 
 /// An image whose pixels an ImageBlurrer can read and write. Its rows start at multiples of 64 bytes.
