@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -44,6 +45,16 @@ void limit_memory(std::int64_t bytes) {
   ::getrlimit(RLIMIT_DATA, &now);
   now.rlim_cur = std::min(limit, now.rlim_max);
   ::setrlimit(RLIMIT_DATA, &now);
+}
+
+// Plans of wide kernels and codecs free some hundred kilobytes and ask for them again, many times. The system takes longer to clear them
+// than what is done with them takes.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kLarge = 4 << 20, kKept = 16 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kLarge);
+  ::mallopt(M_TRIM_THRESHOLD, kKept);
+#endif
 }
 
 // What is planned stays below what is watched, since programs and codecs need some for themselves.
@@ -179,6 +190,7 @@ void run_worker(std::string_view text, const BlurRequest& request, const DeviceA
   const std::optional<Json> settings = wire.receive();
   if (!settings) return;
   const bool owns_device = (*settings)["owns_device"];
+  keep_freed_memory();
   ::prctl(PR_SET_NAME, owns_device ? "mollify-gpu" : "mollify-worker");  // for ps and top
   DeviceArgs device = device_args;  // NOLINT(performance-unnecessary-copy-initialization): the next line changes it
   device.threads = (*settings)["threads"];
