@@ -146,7 +146,6 @@ Status PageBlur::prepare_strips() {
     take(strips->outcome());
     part.strips = *std::move(strips);
   }
-  is_stream_ = open_streams();
   return {};
 }
 
@@ -155,9 +154,9 @@ bool PageBlur::open_streams() {
   const auto is_kept = [](const files::Channel& channel) { return channel.role == ChannelRole::kept; };
   if (std::ranges::any_of(source_.channels, is_kept)) return false;
   if (!std::ranges::all_of(parts_, [&](const Part& part) { return part.strips->reads_as(*parts_.front().strips); })) return false;
-  if (std::ranges::all_of(parts_, [](Part& part) { return part.strips->open_stream(); })) return true;
-  close_streams();
-  return false;
+  is_stream_ = std::ranges::all_of(parts_, [](Part& part) { return part.strips->open_stream(); });
+  if (!is_stream_) close_streams();
+  return is_stream_;
 }
 
 const Stream& PageBlur::stream() const {

@@ -32,6 +32,8 @@ class PageBlur {
 
   /// Fails where the page cannot be blurred in strips.
   [[nodiscard]] Status prepare_strips();
+  /// Behind it: from here on strips come from top to bottom, and need less of the source. False where they cannot.
+  bool open_streams();
   /// Whether strips need only the rows of the source that those before them did not need.
   [[nodiscard]] bool is_stream() const { return is_stream_; }
   /// How far it is, where it is one. All parts of the page are as far as each other.
@@ -64,7 +66,6 @@ class PageBlur {
   template <class T>
   T value_of(Result<T> result) const;
   void add_parts();
-  [[nodiscard]] bool open_streams();
   [[nodiscard]] Request request_for(const Part& part) const;
   [[nodiscard]] ImageSpec spec_for(const Part& part, double unit) const;
   [[nodiscard]] bool is_whole(const Part& part) const;

@@ -18,7 +18,7 @@ using files::RowRange;
 /// More rows would only take memory. Strips of windows share their halos. Those of a stream share nothing, but they are decoded and encoded
 /// by whole rows of tiles.
 std::int64_t rows_that_suffice(const PageBlur& blur) {
-  constexpr std::int64_t kWindowBytes = std::int64_t{32} << 20, kStreamBytes = std::int64_t{8} << 20, kHalos = 8;
+  constexpr std::int64_t kWindowBytes = std::int64_t{32} << 20, kStreamBytes = std::int64_t{1} << 20, kHalos = 8;
   const std::int64_t row_bytes = std::max<std::int64_t>(blur.source().row_bytes(), 1);
   if (blur.is_stream()) return std::max<std::int64_t>(kStreamBytes / row_bytes, blur.source().tile_height);
   return std::max(kHalos * (blur.most_source_rows(1) - 1), kWindowBytes / row_bytes);
@@ -33,24 +33,27 @@ std::int64_t whole_tiles(std::int64_t rows, std::int32_t tile_height) {
 
 #ifdef MOLLIFY_TEST_HOOKS
 // MOLLIFY_TEST_STRIP_ROWS=7, so that small pictures have many strips.
-std::int32_t strip_rows_as_asked() {
+std::optional<std::int32_t> strip_rows_as_asked() {
   const char* rows = std::getenv("MOLLIFY_TEST_STRIP_ROWS");
-  return rows == nullptr ? 0 : std::max(std::atoi(rows), 1);
+  if (rows == nullptr) return std::nullopt;
+  return std::max(std::atoi(rows), 0);
 }
 #else
-std::int32_t strip_rows_as_asked() {
-  return 0;
+std::optional<std::int32_t> strip_rows_as_asked() {
+  return std::nullopt;
 }
 #endif
 
+std::int64_t StripPlan::needed_bytes(const PageBlur& blur, const files::Page& result, const CodecNeeds& codecs, std::int64_t rows) {
+  const std::vector<std::int64_t> buffers = blur.source_buffers(rows);
+  const std::int64_t source_rows = std::accumulate(buffers.begin(), buffers.end(), std::int64_t{0});
+  return codecs.bytes + source_rows * blur.source().row_bytes() + static_cast<std::int64_t>(kResultBuffers) * rows * result.row_bytes() +
+         blur.strip_scratch_bytes(rows);
+}
+
 StripPlan::StripPlan(const std::string& path, PageBlur& blur, const files::Page& result, const CodecNeeds& codecs,
                      std::int64_t memory_bytes) {
-  const auto bytes = [&](std::int64_t rows) {
-    const std::vector<std::int64_t> buffers = blur.source_buffers(rows);
-    const std::int64_t source_rows = std::accumulate(buffers.begin(), buffers.end(), std::int64_t{0});
-    return codecs.bytes + source_rows * blur.source().row_bytes() + static_cast<std::int64_t>(kResultBuffers) * rows * result.row_bytes() +
-           blur.strip_scratch_bytes(rows);
-  };
+  const auto bytes = [&](std::int64_t rows) { return needed_bytes(blur, result, codecs, rows); };
   const auto require = [&](std::int64_t needed) {
     if (needed <= memory_bytes) return;
     fail_for_memory(fmt::format("{}: needs {} of memory, {} of it for {}, more than the {} that it may use; --memory sets that", path,
@@ -64,7 +67,8 @@ StripPlan::StripPlan(const std::string& path, PageBlur& blur, const files::Page&
     (bytes(middle) <= memory_bytes ? fits : above) = middle;
   }
   fits = whole_tiles(fits, result.tile_height);
-  rows_ = strip_rows_as_asked() > 0 ? std::min(strip_rows_as_asked(), result.height) : static_cast<std::int32_t>(fits);
+  const std::int32_t asked = strip_rows_as_asked().value_or(0);
+  rows_ = asked > 0 ? std::min(asked, result.height) : static_cast<std::int32_t>(fits);
   source_buffers_ = blur.source_buffers(rows_);
   add_strips(blur, result.height);
 }

@@ -1,8 +1,9 @@
-// One page from its reader to its writer, some rows at a time: for pages that do not fit into memory.
+// One page from its reader to its writer, some rows at a time: for pages that do not fit into memory, and for all that are faster so.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@
 
 namespace mollify::cli {
 
-/// Rows of strips, where a test asks for strips of pages that fit into memory. 0: it does not.
-[[nodiscard]] std::int32_t strip_rows_as_asked();
+/// Rows of strips, where a test asks for strips of so many. 0: it asks for pages as a whole, where they fit into memory.
+[[nodiscard]] std::optional<std::int32_t> strip_rows_as_asked();
 
 /// Memory that reading and writing take in addition to the rows of a page.
 struct CodecNeeds {
@@ -27,6 +28,10 @@ class StripPlan {
   /// Strips that take `memory_bytes` at most with all that is needed for them. Where streams need more, it closes them. Throws Failure,
   /// with the name of the source, where there are none.
   StripPlan(const std::string& path, PageBlur& blur, const files::Page& result, const CodecNeeds& codecs, std::int64_t memory_bytes);
+
+  /// With strips of so many rows.
+  [[nodiscard]] static std::int64_t needed_bytes(const PageBlur& blur, const files::Page& result, const CodecNeeds& codecs,
+                                                 std::int64_t rows);
 
   struct Strip {
     files::RowRange result, source;

@@ -258,7 +258,7 @@ class PyramidMaker {
 
   /// Whole tiles, where they fit into memory.
   [[nodiscard]] std::int32_t rows_of_strips() const {
-    if (const std::int32_t rows = strip_rows_as_asked(); rows > 0) return std::min(rows, padded().height);
+    if (const std::int32_t rows = strip_rows_as_asked().value_or(0); rows > 0) return std::min(rows, padded().height);
     constexpr std::int64_t kSuffice = std::int64_t{8} << 20;
     const std::int64_t row_bytes = padded().row_bytes();
     const std::int64_t wanted = std::max<std::int64_t>(kSuffice / row_bytes / request_.tile, 1) * request_.tile;
@@ -307,7 +307,7 @@ class PyramidMaker {
     const auto write = [&](std::size_t i) { write_strip(*writer, source.without_margin(i), i % PyramidImage::kBuffers); };
     BlurReport& times = report_.blur;
     StripPipeline(source.count(), {2, PyramidImage::kBuffers})
-        .run({timed(times.read_seconds, read), timed(times.blur_seconds, blur), timed(times.write_seconds, write)});
+        .run({timed(times.read_seconds, read), timed(times.blur_seconds, blur), timed(times.write_seconds, write)}, threads());
     reader_->finish(work_.source);
     writer->finish();
     for (const std::string& message : reader_->messages().all()) messages_.add(message);

@@ -1,5 +1,6 @@
 #include "strip_pipeline.h"
 
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace mollify::cli {
 bool StripPipeline::may_begin(StageIndex stage, std::size_t strip) const {
   switch (stage) {
     case kReading:
-      return strip < done_[kBlurring] + buffers_.source;
+      return has_begun_ && strip < done_[kBlurring] + buffers_.source;
     case kBlurring:
       return strip < done_[kReading] && strip < done_[kWriting] + buffers_.result;
     case kWriting:
@@ -42,18 +43,36 @@ void StripPipeline::fail(std::exception_ptr failure) {
   changed_.notify_all();
 }
 
-void StripPipeline::run(const Stages& stages) {
-  {
-    std::jthread reader, writer;
-    try {
-      reader = std::jthread([&] { run_stage(kReading, stages.read); });
-      writer = std::jthread([&] { run_stage(kWriting, stages.write); });
-    } catch (...) {  // The system has no more threads.
-      fail(std::current_exception());
-    }
-    run_stage(kBlurring, stages.blur);
+void StripPipeline::begin() {
+  const std::lock_guard lock(mutex_);
+  has_begun_ = true;
+  changed_.notify_all();
+}
+
+bool StripPipeline::run_on_threads(const Stages& stages) {
+  std::jthread reader, writer;
+  try {
+    reader = std::jthread([&] { run_stage(kReading, stages.read); });
+    writer = std::jthread([&] { run_stage(kWriting, stages.write); });
+  } catch (const std::system_error&) {
+    fail(std::current_exception());
+    return false;
   }
-  if (failure_) std::rethrow_exception(failure_);
+  begin();
+  run_stage(kBlurring, stages.blur);
+  return true;
+}
+
+void StripPipeline::run(const Stages& stages, int threads) {
+  if (threads > 1 && run_on_threads(stages)) {
+    if (failure_) std::rethrow_exception(failure_);
+    return;
+  }
+  for (std::size_t strip = 0; strip < strips_; ++strip) {
+    stages.read(strip);
+    stages.blur(strip);
+    stages.write(strip);
+  }
 }
 
 }  // namespace mollify::cli

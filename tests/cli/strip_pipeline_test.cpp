@@ -2,10 +2,12 @@
 #include "strip_pipeline.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -47,7 +49,7 @@ TEST(StripPipeline, EachStripHasItsBuffersUntilItIsThrough) {
     const auto read = [&](std::size_t i) { sources.fill(i), linger(); };
     const auto blur = [&](std::size_t i) { sources.require(i), results.fill(i), linger(), sources.empty(i); };
     const auto write = [&](std::size_t i) { results.require(i), linger(), results.empty(i), written += i; };
-    StripPipeline(100, {count, count}).run({read, blur, write});
+    StripPipeline(100, {count, count}).run({read, blur, write}, 3);
     EXPECT_EQ(written, 99U * 100U / 2U);
   }
 }
@@ -59,7 +61,7 @@ TEST(StripPipeline, StagesWorkAtTheSameTime) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     --now;
   };
-  StripPipeline(12, {2, 2}).run({stage, stage, stage});
+  StripPipeline(12, {2, 2}).run({stage, stage, stage}, 3);
   EXPECT_EQ(most, 3);
 }
 
@@ -75,7 +77,7 @@ TEST(StripPipeline, AMistakeOfAnyStageEndsAll) {
         };
       };
       try {
-        StripPipeline(20, {2, 2}).run({stage("read"), stage("blur"), stage("write")});
+        StripPipeline(20, {2, 2}).run({stage("read"), stage("blur"), stage("write")}, 3);
         ADD_FAILURE() << where << " at " << when;
       } catch (const std::runtime_error& error) {
         EXPECT_EQ(error.what(), where);
@@ -85,9 +87,44 @@ TEST(StripPipeline, AMistakeOfAnyStageEndsAll) {
   }
 }
 
+/// Expects that `pipeline` runs all stages on this thread, strip after strip.
+void expect_one_after_the_other(StripPipeline pipeline, int threads) {
+  const std::thread::id here = std::this_thread::get_id();
+  std::string order;
+  const auto stage = [&](char name) {
+    return [&, name](std::size_t i) {
+      EXPECT_EQ(std::this_thread::get_id(), here);
+      order += name + std::to_string(i);
+    };
+  };
+  pipeline.run({stage('r'), stage('b'), stage('w')}, threads);
+  EXPECT_EQ(order, "r0b0w0r1b1w1r2b2w2");
+}
+
+TEST(StripPipeline, OneThreadDoesItAll) {
+  expect_one_after_the_other(StripPipeline(3, {2, 2}), 1);
+}
+
+// In a process of its own, which has no stacks of former threads.
+TEST(StripPipelineDeathTest, OneThreadDoesItAllWhereTheSystemHasNoMore) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need addresses, too";
+#endif
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto run = [] {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = 1 << 20;
+    ::setrlimit(RLIMIT_AS, &limit);
+    expect_one_after_the_other(StripPipeline(3, {2, 2}), 3);
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
 TEST(StripPipeline, OfNoStripsReturns) {
   const auto never = [](std::size_t) { FAIL(); };
-  StripPipeline(0, {2, 2}).run({never, never, never});
+  StripPipeline(0, {2, 2}).run({never, never, never}, 3);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-"""Pictures that do not fit into the memory of --memory are streamed: their results are those of whole pictures, byte for byte."""
+"""Pictures that are large or do not fit into the memory of --memory are streamed: their results are those of whole pictures, byte for
+byte."""
 import itertools
 import json
 import os
@@ -42,8 +43,8 @@ def some_numbers(shape, dtype):
 
 class LargeFilesTest(BlurTest):
     def run_tool(self, source, result, *options, rows=None):
-        """What the tool says of the file. With `rows`, in strips of so many."""
-        environment = {**os.environ, **({"MOLLIFY_TEST_STRIP_ROWS": str(rows)} if rows else {})}
+        """What the tool says of the file. With `rows`, in strips of so many, and with 0 as a whole."""
+        environment = {**os.environ, **({} if rows is None else {"MOLLIFY_TEST_STRIP_ROWS": str(rows)})}
         words = [TOOL, "blur", str(self.path(source)), str(self.path(result)), "--json", *map(str, options)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -52,7 +53,7 @@ class LargeFilesTest(BlurTest):
     def assert_streams(self, source, *options, ending=None):
         """In strips of any height it has the bytes and the messages of the whole."""
         ending = ending or pathlib.Path(source).suffix
-        whole = self.run_tool(source, f"whole{ending}", "--force", *options)
+        whole = self.run_tool(source, f"whole{ending}", "--force", *options, rows=0)
         expected = self.path(f"whole{ending}").read_bytes()
         for rows in CHOICE.sample(range(1, 40), 3):
             streamed = self.run_tool(source, f"streamed{ending}", "--force", *options, rows=rows)
@@ -68,10 +69,37 @@ class LargeFilesTest(BlurTest):
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (800 << 20, 800 << 20))
         done = subprocess.run([sys.executable, "-c", PEAK, *words], capture_output=True, text=True, timeout=120, preexec_fn=limit)
         self.assertEqual(done.returncode, 0, done.stderr)
-        whole = self.run_tool(source, "whole" + pathlib.Path(source).suffix, *options)
+        whole = self.run_tool(source, "whole" + pathlib.Path(source).suffix, *options, rows=0)
         self.assertEqual(self.path(result).read_bytes(), self.path("whole" + pathlib.Path(source).suffix).read_bytes())
         self.assertGreater(whole["width"] * whole["height"] * 2 >> 20, 24)
         self.assertLess(int(done.stderr) >> 10, 24 + 90, "MB")
+
+
+class WhatFitsTest(LargeFilesTest):
+    """Strips are the usual way, with as many threads as there may be."""
+
+    def resident(self, source, result, *options, whole=False):
+        """MB of the larger of the tool's processes."""
+        words = [sys.executable, "-c", PEAK, TOOL, "blur", self.path(source), self.path(result), "--force", "--quiet", *map(str, options)]
+        environment = {**os.environ, **({"MOLLIFY_TEST_STRIP_ROWS": "0"} if whole else {})}
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stderr) >> 10
+
+    def test_strips(self):
+        pixels = some_numbers((3000, 4000, 3), "u1")
+        tifffile.imwrite(self.path("a.tif"), pixels, photometric="rgb", metadata=None)
+        Image.fromarray(pixels).save(self.path("a.jpg"), quality=50)
+        Image.fromarray(pixels).save(self.path("a.png"), compress_level=1)
+        for source, threads in itertools.product(("a.tif", "a.jpg", "a.png"), (1, 2)):
+            with self.subTest(source=source, threads=threads):
+                options = ("--gaussian", 6, "--threads", threads, *(("--compression", 1) if source == "a.png" else ()))
+                result = "out" + pathlib.Path(source).suffix
+                strips = self.resident(source, result, *options)
+                found = self.path(result).read_bytes()
+                whole = self.resident(source, result, *options, whole=True)
+                self.assertEqual(found, self.path(result).read_bytes())
+                self.assertGreater(whole, strips + (pixels.nbytes >> 20), "MB")
 
 
 KERNELS = [("--gaussian", 0.8), ("--gaussian", 6), ("--gaussian", "0x5"), ("--box", 3.5), ("--box", "1x20"), ("--tent", 4)]
