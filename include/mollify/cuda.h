@@ -49,8 +49,9 @@ struct Scratch {
 };
 
 /// Launches a blur of so many images in the stream, in the GPU's primary context, which the runtime of CUDA, Torch and CuPy use as well.
-/// It allocates nothing and waits for nothing. The executable must live until the launches have run. Planar channels of a tensor are a
-/// batch of single-channel images. The error says what is wrong with the arguments.
+/// It allocates nothing and waits for nothing. The executable must live until the launches have run; a graph that they are captured into
+/// keeps what it needs of it. Planar channels of a tensor are a batch of single-channel images. The error says what is wrong with the
+/// arguments.
 [[nodiscard]] Status enqueue(const Executable& executable, const ConstImages& source, const Images& destination, std::int64_t images,
                              const Scratch& scratch, Stream stream);
 

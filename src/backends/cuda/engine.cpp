@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/cuda/capture.h"
 #include "backends/cuda/executor.h"
 #include "mollify/cuda.h"
 
@@ -78,7 +79,8 @@ Status enqueue(const Executable& executable, const ConstImages& source, const Im
     return invalid("the blur needs " + std::to_string(needs->size) + " bytes of scratch memory at a multiple of " +
                    std::to_string(kScratchAlignment));
   }
-  return ready->enqueue(from->place, to->place, images, memory, stream);
+  if (Status s = ready->enqueue(from->place, to->place, images, memory, stream); !s) return s;
+  return keep_for_graph(ready, stream);
 }
 
 }  // namespace mollify::cuda

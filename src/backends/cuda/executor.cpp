@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "backends/cuda/capture.h"
 #include "backends/gpu_executable.h"
 
 namespace mollify::cuda {
@@ -130,6 +131,7 @@ using CudaExecutable = GpuExecutable<Slot, Prepared>;
 
 Result<std::shared_ptr<const ExecutableImpl>> make_executable(const Plan& plan, std::shared_ptr<Context> context,
                                                               std::shared_ptr<Workers> workers) {
+  free_of_graphs();
   Result<std::shared_ptr<const Prepared>> prepared = Prepared::create(plan, std::move(context));
   if (!prepared) return prepared.error();
   return std::shared_ptr<const ExecutableImpl>(std::make_shared<CudaExecutable>(std::move(*prepared), std::move(workers)));

@@ -21,6 +21,7 @@ namespace mollify::cuda {
   X(DriverGetVersion, cuDriverGetVersion)                  \
   X(FuncSetAttribute, cuFuncSetAttribute)                  \
   X(GetErrorString, cuGetErrorString)                      \
+  X(GraphRetainUserObject, cuGraphRetainUserObject)        \
   X(Init, cuInit)                                          \
   X(LaunchKernel, cuLaunchKernel)                          \
   X(MemAlloc, cuMemAlloc_v2)                               \
@@ -34,7 +35,9 @@ namespace mollify::cuda {
   X(ModuleUnload, cuModuleUnload)                          \
   X(StreamCreate, cuStreamCreate)                          \
   X(StreamDestroy, cuStreamDestroy_v2)                     \
-  X(StreamSynchronize, cuStreamSynchronize)
+  X(StreamGetCaptureInfo, cuStreamGetCaptureInfo_v3)       \
+  X(StreamSynchronize, cuStreamSynchronize)                \
+  X(UserObjectCreate, cuUserObjectCreate)
 
 struct Functions {
 #define MOLLIFY_CUDA_MEMBER(name, symbol) decltype(&::symbol) name = nullptr;
