@@ -11,31 +11,10 @@ namespace {
 
 constexpr std::string_view kSupported = "bool, int8 to int32, uint8 to uint32, bfloat16 and float16 to float64 are";
 
-[[noreturn]] void refuse(const char* argument, const std::string& reason) {
-  throw nb::type_error((std::string(argument) + ": " + reason).c_str());
-}
-
-/// The element of this kind ('u', 'i', 'f', 'b', or another letter for what is no number) and size, if it is supported.
-Element element_of(char kind, std::int64_t bytes, const char* argument) {
-  const auto bits = static_cast<int>(8 * bytes);
-  if (kind == 'u' && bits <= 32) return {NumberKind::unsigned_integer, bits};
-  if (kind == 'i' && bits <= 32) return {NumberKind::signed_integer, bits};
-  if (kind == 'f' && bits >= 16 && bits <= 64) return {NumberKind::floating, bits};
-  if (kind == 'B' && bits == 16) return {NumberKind::brain_floating, bits};
-  if (kind == 'b' && bits == 8) return {NumberKind::boolean, bits};
-  std::string name = "this kind";
-  if (kind == 'b') name = "bool";
-  if (kind == 'i') name = "int" + std::to_string(bits);
-  if (kind == 'u') name = "uint" + std::to_string(bits);
-  if (kind == 'f') name = "float" + std::to_string(bits);
-  if (kind == 'c') name = "complex" + std::to_string(bits);
-  refuse(argument, "arrays of " + name + " are not supported; " + std::string(kSupported));
-}
-
 /// The kind of number that a format of the buffer protocol names.
 char kind_of(std::string_view format, const char* argument) {
   const char order = format.empty() ? '\0' : format.front();
-  if (order == '>' || order == '!') refuse(argument, "arrays in the byte order of other machines are not supported");
+  if (order == '>' || order == '!') refuse_array(argument, "arrays in the byte order of other machines are not supported");
   if (order == '<' || order == '=' || order == '@') format.remove_prefix(1);
   if (format == "?") return 'b';
   if (format.size() != 1) return ' ';
@@ -90,11 +69,43 @@ bool is_of_bfloat16(nb::handle object) {
 
 }  // namespace
 
+void refuse_array(const char* argument, const std::string& reason) {
+  throw nb::type_error((std::string(argument) + ": " + reason).c_str());
+}
+
+Element element_of(char kind, std::int64_t bytes, const char* argument) {
+  const auto bits = static_cast<int>(8 * bytes);
+  if (kind == 'u' && bits <= 32) return {NumberKind::unsigned_integer, bits};
+  if (kind == 'i' && bits <= 32) return {NumberKind::signed_integer, bits};
+  if (kind == 'f' && bits >= 16 && bits <= 64) return {NumberKind::floating, bits};
+  if (kind == 'B' && bits == 16) return {NumberKind::brain_floating, bits};
+  if (kind == 'b' && bits == 8) return {NumberKind::boolean, bits};
+  std::string name = "this kind";
+  if (kind == 'b') name = "bool";
+  if (kind == 'i') name = "int" + std::to_string(bits);
+  if (kind == 'u') name = "uint" + std::to_string(bits);
+  if (kind == 'f') name = "float" + std::to_string(bits);
+  if (kind == 'c') name = "complex" + std::to_string(bits);
+  refuse_array(argument, "arrays of " + name + " are not supported; " + std::string(kSupported));
+}
+
+Element element_of(const nb::dlpack::dtype& dtype, const char* argument) {
+  if (dtype.lanes != 1) refuse_array(argument, "arrays of vectors are not supported");
+  return element_of(kind_of(dtype), dtype.bits / 8, argument);
+}
+
+std::vector<std::ptrdiff_t> row_major_strides(const std::vector<std::int64_t>& shape, std::int64_t element) {
+  std::vector<std::ptrdiff_t> out(shape.size());
+  std::ptrdiff_t stride = element;
+  for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) out[axis] = stride;
+  return out;
+}
+
 Array::Array(nb::handle object, const char* argument, Use use) {
   // Its mask would be ignored.
   if (Py_TYPE(object.ptr()) != reinterpret_cast<PyTypeObject*>(NumPy::get().array_type.ptr()) &&
       full_name(object.type()).starts_with("numpy.ma.")) {
-    refuse(argument, "masked arrays are not supported");
+    refuse_array(argument, "masked arrays are not supported");
   }
   if (PyObject_CheckBuffer(object.ptr()) == 0) {
     take_tensor(object, argument, use);
@@ -103,7 +114,7 @@ Array::Array(nb::handle object, const char* argument, Use use) {
   } else {
     nb::python_error error;  // NumPy gives no buffer of numbers that are not its own
     if (!is_of_bfloat16(object) || !get_buffer(object.attr("view")("uint16"), use)) {
-      refuse(argument, nb::cast<std::string>(nb::str(error.value())));
+      refuse_array(argument, nb::cast<std::string>(nb::str(error.value())));
     }
     take_buffer(argument);
     geometry_.element.kind = NumberKind::brain_floating;
@@ -128,32 +139,29 @@ void Array::take_buffer(const char* argument) {
   if (buffer_->strides != nullptr) {
     geometry_.strides.assign(buffer_->strides, buffer_->strides + buffer_->ndim);
   } else {  // ctypes leaves them out
-    geometry_.strides.resize(geometry_.shape.size());
-    std::ptrdiff_t stride = buffer_->itemsize;
-    for (std::size_t axis = geometry_.shape.size(); axis-- > 0; stride *= geometry_.shape[axis]) geometry_.strides[axis] = stride;
+    geometry_.strides = row_major_strides(geometry_.shape, buffer_->itemsize);
   }
   data_ = static_cast<std::byte*>(buffer_->buf);
 }
 
 void Array::take_tensor(nb::handle object, const char* argument, Use use) {
   const nb::object requires_grad = nb::getattr(object, "requires_grad", nb::none());
-  if (requires_grad.ptr() == Py_True) refuse(argument, "a tensor that requires a gradient must be detached: a blur has none yet");
+  if (requires_grad.ptr() == Py_True) refuse_array(argument, "a tensor that requires a gradient must be detached: a blur has none yet");
   if (!nb::try_cast(object, tensor_)) {
-    refuse(argument, "an array is needed, by the buffer protocol or by DLPack, not " + full_name(object.type()));
+    refuse_array(argument, "an array is needed, by the buffer protocol or by DLPack, not " + full_name(object.type()));
   }
   if (use == Use::read) return take_places(tensor_, argument);
   // Arrays of the array standard need not be writable, and their tensors need not say so.
   if (nb::hasattr(object, "__array_namespace__") || !nb::try_cast(object, writable_tensor_)) {
-    refuse(argument, "this " + full_name(object.type()) + " cannot be written");
+    refuse_array(argument, "this " + full_name(object.type()) + " cannot be written");
   }
   take_places(writable_tensor_, argument);
 }
 
 template <class Tensor>
 void Array::take_places(const Tensor& tensor, const char* argument) {
-  if (tensor.device_type() != nb::device::cpu::value) refuse(argument, "the array is not in the memory of the host");
-  if (tensor.dtype().lanes != 1) refuse(argument, "arrays of vectors are not supported");
-  geometry_.element = element_of(kind_of(tensor.dtype()), tensor.dtype().bits / 8, argument);
+  if (tensor.device_type() != nb::device::cpu::value) refuse_array(argument, "the array is not in the memory of the host");
+  geometry_.element = element_of(tensor.dtype(), argument);
   for (std::size_t i = 0; i < tensor.ndim(); ++i) {
     geometry_.shape.push_back(static_cast<std::int64_t>(tensor.shape(i)));
     geometry_.strides.push_back(tensor.stride(i) * geometry_.element.bytes());

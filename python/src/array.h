@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "element.h"
@@ -58,6 +59,15 @@ class Array {
   Geometry geometry_;
   std::byte* data_ = nullptr;
 };
+
+// They throw TypeError, beginning with `argument`.
+/// The element of this kind and size, if it is supported: 'u', 'i', 'f', 'b', 'B' for bfloat16, or another letter for what is no number.
+[[nodiscard]] Element element_of(char kind, std::int64_t bytes, const char* argument);
+[[nodiscard]] Element element_of(const nb::dlpack::dtype& dtype, const char* argument);
+[[noreturn]] void refuse_array(const char* argument, const std::string& reason);
+
+/// Strides in bytes of an array without gaps whose last axis has neighbouring elements.
+[[nodiscard]] std::vector<std::ptrdiff_t> row_major_strides(const std::vector<std::int64_t>& shape, std::int64_t element);
 
 /// An array that nobody else has, to be filled with the result for `image`.
 struct NewArray {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "gpu_blur.h"
 #include "keyboard.h"
 
 namespace mollify::python {
@@ -19,9 +20,8 @@ struct ByteRange {
   const std::byte* end;
 };
 
-ByteRange bytes_of(const Array& array) {
-  const Geometry& geometry = array.geometry();
-  ByteRange out{array.data(), array.data() + geometry.element.bytes()};
+ByteRange bytes_of(const Geometry& geometry, const std::byte* data) {
+  ByteRange out{data, data + geometry.element.bytes()};
   for (std::size_t i = 0; i < geometry.shape.size(); ++i) {
     const std::ptrdiff_t reach = geometry.strides[i] * (geometry.shape[i] - 1);
     (reach < 0 ? out.begin : out.end) += reach;
@@ -29,28 +29,10 @@ ByteRange bytes_of(const Array& array) {
   return out;
 }
 
-Sharing sharing_of(const Array& src, const Array& dst) {
-  const ByteRange a = bytes_of(src);
-  const ByteRange b = bytes_of(dst);
-  if (!std::less<>()(a.begin, b.end) || !std::less<>()(b.begin, a.end)) return Sharing::none;
-  return src.data() == dst.data() && src.geometry().strides == dst.geometry().strides ? Sharing::same_elements : Sharing::otherwise;
-}
-
 std::string text_of(const std::vector<std::int64_t>& shape) {
   std::string out = "(";
   for (const std::int64_t extent : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(extent);
   return out + ")";
-}
-
-void check_out(const Geometry& image, const Geometry& out) {
-  if (out.element != image.element)
-    throw nb::type_error(("out: it is " + out.element.name() + ", image is " + image.element.name()).c_str());
-  if (out.shape == image.shape) return;
-  throw std::invalid_argument("out: its shape is " + text_of(out.shape) + ", that of image " + text_of(image.shape));
-}
-
-bool is_empty(const Geometry& geometry) {
-  return std::ranges::find(geometry.shape, 0) != geometry.shape.end();
 }
 
 /// A mask has the shape of the image, or that of one of its channels.
@@ -73,11 +55,34 @@ Geometry mask_geometry(const Array& mask, const Geometry& image, const Manner& m
 
 }  // namespace
 
-Task task_of(Request request, const Array& src, const Array& dst) {
-  return {std::move(request), src.geometry(), dst.geometry(), sharing_of(src, dst), src.is_aligned() && dst.is_aligned(), {}};
+Sharing sharing_of(const Geometry& src, const std::byte* src_data, const Geometry& dst, const std::byte* dst_data) {
+  const ByteRange a = bytes_of(src, src_data);
+  const ByteRange b = bytes_of(dst, dst_data);
+  if (!std::less<>()(a.begin, b.end) || !std::less<>()(b.begin, a.end)) return Sharing::none;
+  return src_data == dst_data && src.strides == dst.strides ? Sharing::same_elements : Sharing::otherwise;
 }
 
-nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out) {
+void check_out(const Geometry& image, const Geometry& out) {
+  if (out.element != image.element)
+    throw nb::type_error(("out: it is " + out.element.name() + ", image is " + image.element.name()).c_str());
+  if (out.shape == image.shape) return;
+  throw std::invalid_argument("out: its shape is " + text_of(out.shape) + ", that of image " + text_of(image.shape));
+}
+
+bool is_empty(const Geometry& geometry) {
+  return std::ranges::find(geometry.shape, 0) != geometry.shape.end();
+}
+
+Task task_of(Request request, const Array& src, const Array& dst) {
+  const Sharing sharing = sharing_of(src.geometry(), src.data(), dst.geometry(), dst.data());
+  return {std::move(request), src.geometry(), dst.geometry(), sharing, src.is_aligned() && dst.is_aligned(), {}};
+}
+
+nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
+  if (const std::optional<GpuArray> array = find_gpu_array(image, "image")) {
+    return apply_on_gpu(std::move(request), *array, image, mask, out, stream);
+  }
+  if (!stream.is_none()) throw std::invalid_argument("stream: only arrays on a GPU are blurred in a stream");
   const Array src(image, "image", Use::read);
   NewArray made;
   if (out.is_none()) made = new_array_like(image, src.geometry());
@@ -102,6 +107,7 @@ nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle 
 }
 
 Summary summary_of(const Request& request, nb::handle image) {
+  if (const std::optional<GpuArray> array = find_gpu_array(image, "image")) return summary_on_gpu(request, *array, image);
   const Array src(image, "image", Use::read);
   if (is_empty(src.geometry())) throw std::invalid_argument("image: it is empty");
   const NewArray made = new_array_like(image, src.geometry());

@@ -18,8 +18,12 @@ struct Blur {
 
 /// What a blur of these arrays depends on.
 [[nodiscard]] Task task_of(Request request, const Array& src, const Array& dst);
-/// Blurs `image` into `out`, or into a new array of the same kind where that is None, and returns it.
-[[nodiscard]] nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out);
+/// Throws where `out` is no array for the result.
+void check_out(const Geometry& image, const Geometry& out);
+[[nodiscard]] bool is_empty(const Geometry& geometry);
+[[nodiscard]] Sharing sharing_of(const Geometry& src, const std::byte* src_data, const Geometry& dst, const std::byte* dst_data);
+/// Blurs `image` into `out`, or into a new array of the same kind where that is None, and returns it. `stream` is for arrays on a GPU.
+[[nodiscard]] nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream);
 /// How a blur of `image` into a new array would run.
 [[nodiscard]] Summary summary_of(const Request& request, nb::handle image);
 /// As Python would write it, such as "Blur.gaussian(sigma=3.0)".

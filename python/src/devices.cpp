@@ -7,16 +7,22 @@
 
 namespace mollify::python {
 
-Device open_device(const std::string& name, std::int32_t threads) {
+Result<Device> find_device(const std::string& name, std::int32_t threads) {
   using Open = std::map<std::pair<std::string, std::int32_t>, Device>;
   static auto* mutex = new std::mutex;  // never destroyed: threads may outlive the interpreter
   static auto* open = new Open;
   const std::scoped_lock lock(*mutex);
   const auto found = open->find({name, threads});
   if (found != open->end()) return found->second;
-  const Result<Device> device = Device::open(name, {.threads = threads});
+  Result<Device> device = Device::open(name, {.threads = threads});
+  if (device) open->emplace(std::pair(name, threads), *device);
+  return device;
+}
+
+Device open_device(const std::string& name, std::int32_t threads) {
+  Result<Device> device = find_device(name, threads);
   if (!device) throw std::invalid_argument("device: " + device.error().message);
-  return open->emplace(std::pair(name, threads), *device).first->second;
+  return std::move(*device);
 }
 
 }  // namespace mollify::python

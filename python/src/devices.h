@@ -1,4 +1,4 @@
-// Open devices, each opened once.
+// Devices by name. Each is opened once.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,9 @@
 
 namespace mollify::python {
 
-/// Throws std::invalid_argument where there is no such device.
+/// The error says which devices there are, or what is missing.
+[[nodiscard]] Result<Device> find_device(const std::string& name, std::int32_t threads);
+/// Throws std::invalid_argument, beginning with "device: ", where there is none of this name.
 [[nodiscard]] Device open_device(const std::string& name, std::int32_t threads);
 
 }  // namespace mollify::python

@@ -13,6 +13,7 @@
 #include "bench.h"
 #include "blur.h"
 #include "conventions.h"
+#include "gpu_blur.h"
 #include "keyboard.h"
 #include "mollify/device.h"
 #include "mollify/mollify.h"
@@ -46,7 +47,8 @@ constexpr const char* kMannerMeaning = R"(
 :param threads: How many threads of the processor are used; by default all.)";
 constexpr const char* kArrayMeaning = R"(
 :param mask: How far each element is known, from 0 to 1; unknown ones are left out of the means.
-:param out: The array to write to, which may be the image; by default a new one of the image's kind.)";
+:param out: The array to write to, which may be the image; by default a new one of the image's kind.
+:param stream: Of an array on a GPU, the stream of CUDA that the blur runs in; by default the current one of the array's library.)";
 
 /// What is different from function to function. `Own` are its arguments beside the image and those that all have in common.
 template <class... Own>
@@ -64,7 +66,8 @@ void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>&
   const auto kernel = function.kernel;
   const std::string call =
       std::string("def ") + function.name + "(image: pymollify._types.ArrayT, " + function.arguments + ", " + kMannerArguments +
-      ", mask: pymollify._types.Array | None = None, out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT";
+      ", mask: pymollify._types.Array | None = None, out: pymollify._types.ArrayT | None = None, stream: object = None) -> "
+      "pymollify._types.ArrayT";
   const std::string make = std::string("def ") + function.name + "(" + function.arguments + ", " + kMannerArguments + ") -> Blur";
   const std::string call_doc =
       std::string(function.summary) + "\n\n:param image: An array." + function.meaning + kMannerMeaning + kArrayMeaning;
@@ -74,13 +77,13 @@ void define(nb::module_& module, nb::class_<Blur>& blur, const Function<Own...>&
       function.name,
       [kernel](nb::handle image, Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval,
                nb::handle nan, nb::handle alpha, nb::handle srgb, nb::handle max_error, nb::handle device, nb::handle threads,
-               nb::handle mask, nb::handle out) {
+               nb::handle mask, nb::handle out, nb::handle stream) {
         return apply({kernel(arguments...), manner_of({axes, channel_axis, mode, cval, nan, alpha, srgb, max_error, device, threads})},
-                     image, mask, out);
+                     image, mask, out, stream);
       },
       nb::sig(call.c_str()), call_doc.c_str(), "image"_a, own..., "axes"_a = nb::none(), "channel_axis"_a = nb::none(),
       "mode"_a = "nearest", "cval"_a = 0.0, "nan"_a = "propagate", "alpha"_a = false, "srgb"_a = false, "max_error"_a = nb::none(),
-      "device"_a = nb::none(), "threads"_a = nb::none(), "mask"_a = nb::none(), "out"_a = nb::none());
+      "device"_a = nb::none(), "threads"_a = nb::none(), "mask"_a = nb::none(), "out"_a = nb::none(), "stream"_a = nb::none());
   blur.def_static(
       function.name,
       [kernel](Own... arguments, nb::handle axes, nb::handle channel_axis, nb::handle mode, nb::handle cval, nb::handle nan,
@@ -150,10 +153,12 @@ void define_functions(nb::module_& module, nb::class_<Blur>& blur) {
 void define_blur(nb::class_<Blur>& blur) {
   blur.def(
           "__call__",
-          [](const Blur& self, nb::handle image, nb::handle mask, nb::handle out) { return apply(self.request, image, mask, out); },
+          [](const Blur& self, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
+            return apply(self.request, image, mask, out, stream);
+          },
           nb::sig("def __call__(self, image: pymollify._types.ArrayT, *, mask: pymollify._types.Array | None = None, "
-                  "out: pymollify._types.ArrayT | None = None) -> pymollify._types.ArrayT"),
-          "image"_a, nb::kw_only(), "mask"_a = nb::none(), "out"_a = nb::none())
+                  "out: pymollify._types.ArrayT | None = None, stream: object = None) -> pymollify._types.ArrayT"),
+          "image"_a, nb::kw_only(), "mask"_a = nb::none(), "out"_a = nb::none(), "stream"_a = nb::none())
       .def("__repr__", [](const Blur& self) { return text_of(self.request); })
       .def(
           "__eq__", [](const Blur& self, nb::handle other) { return nb::isinstance<Blur>(other) && self == nb::cast<const Blur&>(other); },
@@ -262,5 +267,11 @@ NB_MODULE(_core, module) {
   define_verify(module);
   define_bench(module);
   module.def("version", &mollify::version, "The version of the library.");
-  module.def("clear_cache", &clear_cache, "Frees the prepared blurs and the memory that are kept for the next calls.");
+  module.def(
+      "clear_cache",
+      [] {
+        clear_cache();
+        clear_gpu_cache();
+      },
+      "Frees the prepared blurs and the memory that are kept for the next calls.");
 }

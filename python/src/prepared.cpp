@@ -62,6 +62,7 @@ std::size_t images_at_once(const Plan& plan) {
 
 Prepared::Prepared(const Task& task) : task_(task) {
   Preparer(task_).prepare(*this);
+  if (task_.is_on_gpu) place_on_gpu();
   for (const Step& step : steps_) {
     if (const auto* run = std::get_if<Run>(&step.work)) seconds_ += seconds_of(*run);
     if (const auto* sums = std::get_if<DirectSums>(&step.work)) seconds_ += seconds_of(*sums);
@@ -78,6 +79,7 @@ double Prepared::seconds_of(const DirectSums& sums) {
 }
 
 std::int64_t Prepared::scratch_bytes() const {
+  if (task_.is_on_gpu) return gpu_scratch_bytes_;
   std::int64_t out = std::accumulate(memory_bytes_.begin(), memory_bytes_.end(), std::int64_t{0});
   for (const Step& step : steps_) {
     if (const auto* run = std::get_if<Run>(&step.work)) out += run->executable->plan().scratch_bytes;

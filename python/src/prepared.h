@@ -31,6 +31,7 @@ struct Task {
   Sharing sharing = Sharing::none;
   bool is_aligned = true;        ///< Whether every element of both lies at a multiple of its size.
   std::optional<Geometry> mask;  ///< what says how far an element is known, of bool or float32
+  bool is_on_gpu = false;        ///< Whether both lie in the memory of the request's device, which is a GPU.
   bool operator==(const Task&) const = default;
 };
 
@@ -38,6 +39,11 @@ struct Task {
 class Unsupported : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
+
+[[nodiscard]] bool is_built_with_cuda();
+
+/// What the library has no images for as it lies in the memory of a GPU. In another order it may.
+class NeedsCopy : public std::exception {};
 
 /// What a caller is told of the runs.
 struct Summary {
@@ -74,6 +80,12 @@ class Prepared {
   /// null, it ends before the result is made.
   void run(const std::byte* src, const std::byte* mask, std::byte* dst, const std::atomic<bool>* stop);
 
+  // Of a task on a GPU. Many threads may use it at once.
+  /// Bytes of the GPU's memory that enqueue() needs, at a multiple of 256.
+  [[nodiscard]] std::int64_t gpu_scratch_bytes() const { return gpu_scratch_bytes_; }
+  /// Launches all runs in a stream, CUstream. It waits for nothing. Throws std::runtime_error.
+  void enqueue(const std::byte* src, std::byte* dst, std::byte* scratch, std::uintptr_t stream) const;
+
  private:
   friend class Preparer;
   static constexpr double kLongSeconds = 0.02;
@@ -87,6 +99,12 @@ class Prepared {
   };
   /// Into another order, or other numbers.
   struct Copy {};
+  /// Images on a GPU that are blurred by the same launches. Distances are in bytes.
+  struct Batch {
+    std::int64_t images = 1;
+    std::int64_t src_image_bytes = 0;
+    std::int64_t dst_image_bytes = 0;
+  };
   /// A run of the library on each of the images that the array is seen as.
   struct Run {
     ImageLayout layout;
@@ -95,6 +113,7 @@ class Prepared {
     bool is_batch = false;  ///< Whether images lie one after the other, so that the device may be given many at once.
     /// Above 0: an image takes so long that it is made in windows of so many columns, since a run on a window can be stopped.
     std::int32_t window_columns = 0;
+    Batch batch{};  ///< of a task on a GPU
   };
   /// Adds `amount` times the difference of `to` and `from`, its blur, to `to`. Both are packed, and of the numbers between runs.
   struct Sharpen {
@@ -135,12 +154,18 @@ class Prepared {
   static void run_image(Run& run, const ConstImageView& src, const ImageView& dst, const std::atomic<bool>* stop);
   [[nodiscard]] std::int64_t elements() const;
 
+  void place_on_gpu();
+  /// All images of the layout as one batch. Throws NeedsCopy.
+  [[nodiscard]] static Batch batch_of(const ImageLayout& layout, std::int64_t src_element, std::int64_t dst_element);
+
   Task task_;
   std::vector<Step> steps_;
   std::vector<std::int64_t> memory_bytes_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;  ///< empty until a run
   double error_ = 0.0;
-  double seconds_ = 0.0;  ///< a rough time
+  double seconds_ = 0.0;                  ///< a rough time
+  std::vector<std::int64_t> gpu_memory_;  ///< where own memory lies in the scratch memory of a GPU
+  std::int64_t gpu_scratch_bytes_ = 0;
 };
 
 /// A Prepared for the task, newly made or one that an earlier call has put back.

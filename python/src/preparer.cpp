@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -106,6 +107,7 @@ Preparer::Preparer(const Task& task) : task_(task) {
   modes_ = spread(task.request.manner.mode, count, "mode");
   check_border();
   check_alpha();
+  if (task.is_on_gpu) check_gpu();
   if (is_masked()) check_mask();
   if (is_matrix()) {
     if (count != 2) refuse("weights: a matrix is for 2 axes, not " + std::to_string(count));
@@ -170,6 +172,13 @@ void Preparer::check_alpha() const {
   if (channels != 2 && channels != 4) refuse("alpha: 2 or 4 channels are needed, not " + std::to_string(channels));
 }
 
+/// What takes more than runs of the library is not there yet on GPUs.
+void Preparer::check_gpu() const {
+  if (task_.request.manner.skips_nan) refuse("nan: arrays on a GPU have no mask yet, and NaN none; copy the image to the host");
+  const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
+  if (gaussian != nullptr && gaussian->amount) refuse("unsharp: arrays on a GPU are not sharpened yet; use gaussian() and add");
+}
+
 double Preparer::border_value() const {
   const double cval = task_.request.manner.cval;
   const Element element = task_.src.element;
@@ -200,7 +209,7 @@ std::optional<ImageLayout> Preparer::layout_of(const Place& from, const Place& t
 /// The runs that lead from one place to the other; nothing if it takes an array in another order.
 std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to, const Axes& changed) const {
   const auto fits = [&](const std::optional<ImageLayout>& layout) {
-    return layout && (changed.size() > 2 || !is_narrow(*layout));  // no order gives three axes wide rows
+    return layout && (changed.size() > 2 || task_.is_on_gpu || !is_narrow(*layout));  // no order gives three axes wide rows
   };
   Axes left = changed;
   const auto without = [&](const ImageLayout& layout) {
@@ -229,6 +238,16 @@ std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to, 
 /// The first of these that the library has images for: from the source to the destination as they lie; the result packed in the order of
 /// the source; the source packed in the order of the result; both packed with the changed axes nearest.
 Preparer::Steps Preparer::find_steps(const Place& source, const Place& destination, const Axes& changed) const {
+  if (task_.is_on_gpu) {
+    std::optional<Steps> steps;
+    if (task_.is_aligned) steps = find_runs(source, destination, changed);
+    if (!steps) throw NeedsCopy();
+    for (Step& step : *steps) {
+      auto& run = std::get<Prepared::Run>(step.work);
+      run.batch = Prepared::batch_of(run.layout, step.from.element.bytes(), step.to.element.bytes());
+    }
+    return std::move(*steps);
+  }
   const bool can_write = destination.whose == Place::Whose::own || task_.is_aligned;
   const bool can_read = source.whose == Place::Whose::own || (task_.is_aligned && task_.sharing != Sharing::otherwise);
   if (can_read && can_write) {
@@ -312,8 +331,11 @@ double Preparer::make_run(Step& step, const BlurSpec& spec, const Device& device
   const bool is_direct = step.from.whose == Place::Whose::source && step.to.whose == Place::Whose::destination;
   PlanOptions options;
   if (is_direct && task_.sharing == Sharing::same_elements) options.overlap = Overlap::in_place;
+  constexpr std::int64_t kMostOfBatch = std::numeric_limits<std::int32_t>::max();
+  options.batch = static_cast<std::int32_t>(std::min(run.batch.images, kMostOfBatch));
   const Plan plan = value_of(make_plan(spec, src, dst, device.info(), options));
   run.executable = value_of(device.prepare(plan));
+  if (task_.is_on_gpu) return plan.predicted_error;
   run.window_columns = window_columns(plan);
   run.workspace = value_of(run.window_columns > 0 ? run.executable->make_workspace(PerAxis<std::int32_t>{run.window_columns, dst.height})
                                                   : run.executable->make_workspace());

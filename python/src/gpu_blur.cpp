@@ -1,0 +1,241 @@
+#include "gpu_blur.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "blur.h"
+#include "devices.h"
+
+namespace mollify::python {
+namespace {
+
+/// A blur that is ready for arrays of one geometry. Nothing is prepared where the library cannot see them as images as they lie.
+struct Ready {
+  Task task;
+  std::optional<Prepared> prepared{};
+};
+using ReadyPointer = std::shared_ptr<const Ready>;
+
+/// The last ones that were used.
+class Cache {
+ public:
+  ReadyPointer find(const Task& task) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find_if(entries_, [&](const ReadyPointer& entry) { return entry->task == task; });
+    if (found == entries_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, found);
+    return entries_.front();
+  }
+  void add(ReadyPointer entry) {
+    std::list<ReadyPointer> removed;  // freed without the lock
+    const std::scoped_lock lock(mutex_);
+    entries_.push_front(std::move(entry));
+    if (entries_.size() > kEntries) removed.splice(removed.begin(), entries_, std::prev(entries_.end()));
+  }
+  void clear() {
+    std::list<ReadyPointer> removed;
+    const std::scoped_lock lock(mutex_);
+    removed.swap(entries_);
+  }
+
+ private:
+  static constexpr std::size_t kEntries = 64;
+  std::mutex mutex_;
+  std::list<ReadyPointer> entries_;
+};
+
+Cache& cache() {
+  static auto* instance = new Cache;  // never destroyed: threads may outlive the interpreter
+  return *instance;
+}
+
+void check_element(const Geometry& geometry) {
+  if (geometry.element.is_native()) return;
+  throw nb::type_error(("image: arrays of " + geometry.element.name() +
+                        " on a GPU are not supported yet; uint8, uint16, float16 and float32 are: convert it to one of them")
+                           .c_str());
+}
+
+/// The device that the array lies on, which its request must be for.
+void set_device(Manner& manner, const GpuArray& array) {
+  const std::string name = "cuda:" + std::to_string(array.device);
+  if (manner.device != Manner().device && manner.device != name) {
+    throw std::invalid_argument("device: the image lies on " + name + ", not on " + manner.device);
+  }
+  manner.device = name;
+  manner.threads = 0;
+}
+
+bool is_aligned(const GpuArray& array) {
+  const std::ptrdiff_t bytes = array.geometry.element.bytes();
+  const bool strides = std::ranges::all_of(array.geometry.strides, [&](std::ptrdiff_t stride) { return stride % bytes == 0; });
+  return strides && reinterpret_cast<std::uintptr_t>(array.data) % static_cast<std::uintptr_t>(bytes) == 0;
+}
+
+bool have_elements_in_common(const Geometry& geometry) {
+  for (std::size_t i = 0; i < geometry.shape.size(); ++i) {
+    if (geometry.shape[i] > 1 && geometry.strides[i] == 0) return true;
+  }
+  return false;
+}
+
+/// Opens the device, so that what is missing is said before anything else.
+void open_gpu(const Manner& manner, std::int32_t device) {
+  static std::atomic<std::uint64_t> open = 0;  // a bit for each device
+  const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
+  if ((open & bit) != 0) return;
+  const std::string start = "image: it lies on " + manner.device + ", ";
+  if (!is_built_with_cuda()) throw std::runtime_error(start + "and this pymollify is built without CUDA; -DMOLLIFY_CUDA=ON adds it");
+  const Result<Device> found = find_device(manner.device, manner.threads);
+  if (!found) throw std::runtime_error(start + "but " + found.error().message);
+  open |= bit;
+}
+
+/// One call with arrays of a library.
+class Call {
+ public:
+  Call(Request request, const GpuArray& src, nb::handle image, nb::handle stream)
+      : request_(std::move(request)), src_(src), image_(image), library_(gpu_library_of(image)) {
+    check_element(src.geometry);
+    set_device(request_.manner, src);
+    open_gpu(request_.manner, src.device);
+    if (stream.is_none()) return;
+    stream_ = nb::cast<std::uintptr_t>(library_.attr("stream_of")(stream));
+    turn_ = library_.attr("on")(*stream_, src.device);  // so that new arrays belong to this stream
+    turn_.attr("__enter__")();
+  }
+  ~Call() {
+    if (!turn_.is_valid()) return;
+    try {
+      turn_.attr("__exit__")(nb::none(), nb::none(), nb::none());
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("a stream of pymollify");
+    }
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  [[nodiscard]] nb::object into_new() const {
+    nb::object result = new_array();
+    const GpuArray dst = array_of(result);
+    if (is_empty(src_.geometry)) return result;
+    const auto [ready, gathers] = ready_for_new(dst);
+    const nb::object gathered = gathers ? library_.attr("gather")(image_) : nb::object();
+    launch(*ready, gathers ? array_of(gathered).data : src_.data, dst.data);
+    return result;
+  }
+
+  void into(nb::handle out) const {
+    const std::optional<GpuArray> dst = find_gpu_array(out, "out");
+    if (!dst || dst->device != src_.device) throw nb::type_error(("out: it does not lie on " + request_.manner.device).c_str());
+    check_out(src_.geometry, dst->geometry);
+    if (!dst->is_writable) throw nb::type_error("out: it cannot be written");
+    if (have_elements_in_common(dst->geometry)) throw std::invalid_argument("out: some of its elements are one and the same");
+    if (is_empty(src_.geometry)) return;
+    if (sharing_of(src_.geometry, src_.data, dst->geometry, dst->data) == Sharing::none) {
+      const ReadyPointer ready = ready_for(src_.geometry, *dst, is_aligned(src_));
+      if (ready->prepared) return launch(*ready, src_.data, dst->data);
+    }
+    library_.attr("assign")(out, into_new());
+  }
+
+  [[nodiscard]] Summary summary() const {
+    const nb::object result = new_array();
+    const auto [ready, gathers] = ready_for_new(array_of(result));
+    Summary out = ready->prepared->summary();
+    if (!gathers) return out;
+    std::int64_t bytes = src_.geometry.element.bytes();
+    for (const std::int64_t extent : src_.geometry.shape) bytes *= extent;
+    out.scratch += bytes;
+    out.bytes += 2 * bytes;
+    out.explanation = "copy into another order of elements first\n" + out.explanation;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] nb::object new_array() const { return library_.attr("empty_like")(image_); }
+
+  static GpuArray array_of(nb::handle object) {
+    std::optional<GpuArray> out = find_gpu_array(object, "image");
+    if (!out) throw nb::type_error("image: a new array like it does not lie on a GPU");
+    return std::move(*out);
+  }
+
+  [[nodiscard]] ReadyPointer ready_for(const Geometry& src, const GpuArray& dst, bool is_src_aligned) const {
+    Task task{request_, src, dst.geometry, Sharing::none, is_src_aligned && is_aligned(dst), {}, true};
+    if (ReadyPointer found = cache().find(task)) return found;
+    if (nb::cast<bool>(library_.attr("is_capturing")())) {
+      throw std::runtime_error("image: a graph is being captured, and nothing is prepared for such an image yet; blur one before");
+    }
+    const auto made = std::make_shared<Ready>(Ready{std::move(task)});
+    try {
+      const nb::gil_scoped_release release;
+      made->prepared.emplace(made->task);
+    } catch (const NeedsCopy&) {  // which is remembered, too
+    }
+    cache().add(made);
+    return made;
+  }
+
+  /// For a new array, and whether the source must be copied into another new array before.
+  [[nodiscard]] std::pair<ReadyPointer, bool> ready_for_new(const GpuArray& dst) const {
+    const ReadyPointer direct = ready_for(src_.geometry, dst, is_aligned(src_));
+    if (direct->prepared) return {direct, false};
+    const ReadyPointer gathered = ready_for(dst.geometry, dst, true);
+    if (!gathered->prepared) {
+      throw std::invalid_argument(
+          "image: the axes that are blurred must be those whose elements lie closest, but for up to 4 channels; copy it into such an "
+          "order");
+    }
+    return {gathered, true};
+  }
+
+  void launch(const Ready& ready, const std::byte* src, std::byte* dst) const {
+    const std::int64_t bytes = ready.prepared->gpu_scratch_bytes();
+    const nb::object scratch = bytes > 0 ? library_.attr("empty_bytes")(bytes, src_.device) : nb::object();
+    std::byte* const memory = bytes > 0 ? array_of(scratch).data : nullptr;
+    const std::uintptr_t stream = stream_ ? *stream_ : current_stream_of(image_, src_.device);
+    const nb::gil_scoped_release release;
+    ready.prepared->enqueue(src, dst, memory, stream);
+  }
+
+  Request request_;
+  const GpuArray& src_;
+  nb::handle image_;
+  nb::handle library_;
+  std::optional<std::uintptr_t> stream_;
+  nb::object turn_;
+};
+
+}  // namespace
+
+nb::object apply_on_gpu(Request request, const GpuArray& array, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
+  if (!mask.is_none()) throw std::invalid_argument("mask: arrays on a GPU are blurred without one yet; copy them to the host");
+  if (nb::getattr(image, "requires_grad", nb::none()).ptr() == Py_True) {
+    throw nb::type_error("image: a tensor that requires a gradient must be detached; pymollify.torch has functions with gradients");
+  }
+  const Call call(std::move(request), array, image, stream);
+  if (out.is_none()) return call.into_new();
+  call.into(out);
+  return nb::borrow(out);
+}
+
+Summary summary_on_gpu(Request request, const GpuArray& array, nb::handle image) {
+  if (is_empty(array.geometry)) throw std::invalid_argument("image: it is empty");
+  return Call(std::move(request), array, image, nb::none()).summary();
+}
+
+void clear_gpu_cache() {
+  cache().clear();
+}
+
+}  // namespace mollify::python

@@ -1,0 +1,106 @@
+// Blurs of arrays that lie in the memory of a GPU.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "mollify/cuda.h"
+#include "prepared.h"
+
+namespace mollify::python {
+namespace {
+
+/// Whether the library can see images so far apart: none overlap, and rows do not run backwards.
+bool lie_apart(const ImageLayout& layout, std::ptrdiff_t row_bytes, std::int64_t image_bytes, std::int64_t images, std::int64_t element) {
+  const std::int64_t payload = std::int64_t{layout.width} * layout.channels * element;
+  if (layout.height > 1 && row_bytes < payload) return false;
+  if (images == 1) return true;
+  const bool interleaved = layout.height > 1 && image_bytes >= payload && image_bytes * (images - 1) + payload <= row_bytes;
+  return interleaved || image_bytes >= row_bytes * (layout.height - 1) + payload;
+}
+
+}  // namespace
+
+Prepared::Batch Prepared::batch_of(const ImageLayout& layout, std::int64_t src_element, std::int64_t dst_element) {
+  std::vector<RunAxis> axes = layout.images;
+  std::ranges::sort(axes, {}, &RunAxis::src_stride);
+  Batch out;
+  for (const RunAxis& axis : axes) {
+    if (out.images == 1) {
+      out = {axis.extent, axis.src_stride, axis.dst_stride};
+    } else if (axis.src_stride == out.images * out.src_image_bytes && axis.dst_stride == out.images * out.dst_image_bytes) {
+      out.images *= axis.extent;
+    } else {
+      throw NeedsCopy();
+    }
+  }
+  if (!lie_apart(layout, layout.src_row_bytes, out.src_image_bytes, out.images, src_element) ||
+      !lie_apart(layout, layout.dst_row_bytes, out.dst_image_bytes, out.images, dst_element)) {
+    throw NeedsCopy();
+  }
+  return out;
+}
+
+#ifdef MOLLIFY_CUDA
+
+bool is_built_with_cuda() {
+  return true;
+}
+
+namespace {
+
+constexpr std::int64_t kAlignment = 256;  // of each part of the scratch memory
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+/// The memory between runs lies first in the scratch memory, then that of one run.
+void Prepared::place_on_gpu() {
+  for (const std::int64_t bytes : memory_bytes_) {
+    gpu_memory_.push_back(gpu_scratch_bytes_);
+    gpu_scratch_bytes_ += aligned(bytes);
+  }
+  const std::int64_t between = gpu_scratch_bytes_;
+  for (const Step& step : steps_) {
+    const auto& run = std::get<Run>(step.work);
+    const Result<cuda::ScratchNeeds> needs = cuda::scratch_needs(*run.executable, run.batch.images);
+    if (!needs) throw std::runtime_error(needs.error().message);
+    gpu_scratch_bytes_ = std::max(gpu_scratch_bytes_, between + needs->size);
+  }
+  gpu_memory_.push_back(between);
+}
+
+void Prepared::enqueue(const std::byte* src, std::byte* dst, std::byte* scratch, std::uintptr_t stream) const {
+  const auto memory_of = [&](const Place& place) {
+    if (place.whose == Place::Whose::own) return scratch + gpu_memory_[place.index];
+    return place.whose == Place::Whose::source ? const_cast<std::byte*>(src) : dst;
+  };
+  const std::int64_t between = gpu_memory_.back();
+  for (const Step& step : steps_) {
+    const auto& run = std::get<Run>(step.work);
+    const ImageLayout& layout = run.layout;
+    const std::int64_t bytes = gpu_scratch_bytes_ - between;
+    const Status status = cuda::enqueue(*run.executable, {memory_of(step.from), layout.src_row_bytes, run.batch.src_image_bytes},
+                                        {memory_of(step.to), layout.dst_row_bytes, run.batch.dst_image_bytes}, run.batch.images,
+                                        {bytes > 0 ? scratch + between : nullptr, bytes}, reinterpret_cast<cuda::Stream>(stream));
+    if (!status) throw std::runtime_error(status.error().message);
+  }
+}
+
+#else
+
+bool is_built_with_cuda() {
+  return false;
+}
+
+void Prepared::place_on_gpu() {}
+
+void Prepared::enqueue(const std::byte* /*src*/, std::byte* /*dst*/, std::byte* /*scratch*/, std::uintptr_t /*stream*/) const {
+  throw std::logic_error("built without CUDA");
+}
+
+#endif
+
+}  // namespace mollify::python

@@ -1,0 +1,390 @@
+"""What needs a GPU of NVIDIA: compares blurs of arrays on it with the processor's, and measures what a call costs.
+
+    python3 check.py             all of it, in a minute or two; fails where anything is wrong
+    python3 check.py SECTION...  some of it
+
+It needs Torch 2.4 or newer, and takes CuPy, Numba and torchvision where they are.
+"""
+import importlib.util
+import random
+import statistics
+import sys
+import time
+
+import numpy as np
+import torch
+
+import pymollify as mollify
+
+MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
+DTYPES = ("uint8", "uint16", "float16", "float32")
+SECTIONS = {}
+failures = []
+table = []
+
+
+def section(function):
+    SECTIONS[function.__name__] = function
+    return function
+
+
+def check(what, ok, text=""):
+    if not ok:
+        failures.append(f"{what}: {text}")
+
+
+class TorchKind:
+    name = "Torch"
+
+    def on_gpu(self, array):
+        return torch.from_numpy(np.ascontiguousarray(array)).cuda()
+
+    def to_host(self, array):
+        return array.cpu().numpy()
+
+    empty_like = staticmethod(torch.empty_like)
+    kind = torch.Tensor
+
+
+def cupy_kind():
+    import cupy
+
+    class CuPyKind:
+        name = "CuPy"
+        on_gpu = staticmethod(cupy.asarray)
+        to_host = staticmethod(cupy.asnumpy)
+        empty_like = staticmethod(cupy.empty_like)
+        kind = cupy.ndarray
+
+    return CuPyKind()
+
+
+def numba_kind():
+    from numba import cuda
+
+    class NumbaKind:
+        name = "Numba"
+        on_gpu = staticmethod(cuda.to_device)
+        empty_like = staticmethod(cuda.device_array_like)
+        kind = cuda.devicearray.DeviceNDArray
+
+        def to_host(self, array):
+            return array.copy_to_host()
+
+    return NumbaKind()
+
+
+def kinds():
+    out = [TorchKind()]
+    for name, make in (("cupy", cupy_kind), ("numba", numba_kind)):
+        if importlib.util.find_spec(name):
+            try:
+                out.append(make())
+            except Exception as error:  # a library that is there but does not run
+                table.append((name, "skipped", repr(error)[:90]))
+    return out
+
+
+def random_array(choice, shape, dtype):
+    generator = np.random.default_rng(choice.randrange(1 << 30))
+    if np.dtype(dtype).kind == "u":
+        return generator.integers(0, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)
+    return (generator.random(shape, dtype=np.float32) * 2 - 1).astype(dtype)
+
+
+def random_blur(choice, axes, dtype, channels=None, **arguments):
+    arguments["mode"] = choice.choice(MODES)
+    if arguments["mode"] == "constant":
+        arguments["cval"] = choice.choice((0, 7)) if np.dtype(dtype).kind == "u" else choice.choice((0.0, 0.25))
+    count = len(axes)
+    name = choice.choice(("gaussian", "gaussian", "box", "tent", "separable", "cut", "convolve"))
+    if name == "gaussian":
+        return mollify.Blur.gaussian([choice.uniform(0.0, 6.0) for _ in axes], axes=axes, **arguments)
+    if name == "cut":
+        return mollify.Blur.gaussian(choice.uniform(0.3, 4.0), radius=choice.randint(0, 9), axes=axes, **arguments)
+    if name == "box":
+        return mollify.Blur.box([choice.choice((1, 2.5, 7, 20)) for _ in axes], axes=axes, **arguments)
+    if name == "tent":
+        return mollify.Blur.tent(choice.choice((1, 3.5)), axes=axes, **arguments)
+    if name == "separable" or count != 2 or channels == 5:  # a matrix takes axes that lie closest
+        return mollify.Blur.separable([1.0, 2.0, 4.0, 1.0], normalize=True, axes=axes, **arguments)
+    return mollify.Blur.convolve(np.random.default_rng(1).random((3, 5)), normalize=True, axes=axes, **arguments)
+
+
+def largest_difference(blur, array, ours, theirs):
+    """The largest difference over the one that is allowed."""
+    errors = sum(mollify.plan(blur, a).error for a in (array[0], array[1]))
+    host, result = theirs.astype(np.float64), ours.astype(np.float64)
+    if theirs.dtype.kind == "u":
+        allowed = 1.0  # both are rounded, from numbers that hardly differ
+    else:
+        largest = max(1.0, np.abs(array[0].astype(np.float64)).max())
+        step = 2.0**-11 if theirs.dtype == np.float16 else 2.0**-24
+        allowed = largest * (errors + 2.0 * step)
+    return np.abs(host - result).max() / allowed
+
+
+SHAPES = [  # shape, axes, channel_axis
+    ((33, 47), (0, 1), None), ((64, 64), (0, 1), None), ((5, 40, 41), (-2, -1), None), ((2, 3, 37, 29), (-2, -1), None),
+    ((50, 60, 3), (0, 1), -1), ((4, 31, 64, 4), (1, 2), -1), ((21, 22, 2), (0, 1), -1), ((17, 18, 5), (0, 1), -1), ((300,), (0,), None),
+    ((30, 7), (0,), None), ((12, 13, 14), (0, 1, 2), None), ((2, 9, 10, 11), (1, 2, 3), None), ((1, 1), (0, 1), None), ((1, 70), (0, 1), None)]
+
+
+@section
+def agreement():
+    """Every kind of array, number and border, against NumPy arrays on the processor."""
+    choice = random.Random(2)
+    for kind in kinds():
+        for dtype in DTYPES:
+            cases, worst = 0, 0.0
+            for shape, axes, channel_axis in SHAPES:
+                for _ in range(4):
+                    array = random_array(choice, shape, dtype)
+                    blur = random_blur(choice, axes, dtype, shape[-1], channel_axis=channel_axis)
+                    on_gpu = kind.on_gpu(array)
+                    result = blur(on_gpu)
+                    what = f"{kind.name} {dtype} {shape} {blur}"
+                    check(what, isinstance(result, kind.kind), type(result))
+                    ours = kind.to_host(result)
+                    check(what, ours.dtype == array.dtype and ours.shape == array.shape, f"{ours.dtype} {ours.shape}")
+                    ratio = largest_difference(blur, (array, on_gpu), ours, blur(array))
+                    check(what, ratio <= 1.0, f"differs by {ratio:.2f} of what is allowed")
+                    cases, worst = cases + 1, max(worst, ratio)
+            table.append((f"{kind.name} {dtype}", f"{cases} cases", f"at most {worst:.2f} of the allowed difference"))
+
+
+def views(kind, choice, dtype):
+    """Arrays with strides: those that are taken as they lie, and those that are copied."""
+    base = random_array(choice, (4, 6, 40, 50), dtype)
+    cuts = {"rows": np.s_[:, :, 3:30], "columns": np.s_[..., 5:41], "channels": np.s_[:, ::2], "first": np.s_[:, 1], "steps": np.s_[..., ::2],
+            "images": np.s_[1:3, 2]}
+    if kind.name != "Torch":
+        cuts |= {"up": np.s_[:, :, ::-1], "left": np.s_[..., ::-1]}
+    out = {name: (base[cut], kind.on_gpu(base)[cut]) for name, cut in cuts.items()}
+    if kind.name == "Torch":
+        tensor = kind.on_gpu(base)
+        out["channels last"] = (base, tensor.contiguous(memory_format=torch.channels_last))
+        out["three channels last"] = (base[:, :3], kind.on_gpu(base[:, :3]).contiguous(memory_format=torch.channels_last))
+        out["transposed"] = (base.swapaxes(-1, -2), tensor.transpose(-1, -2))
+        out["expanded"] = (np.broadcast_to(base[:, :1], (4, 5, 40, 50)), tensor[:, :1].expand(4, 5, 40, 50))
+    else:
+        out["transposed"] = (base.swapaxes(-1, -2), kind.on_gpu(base).swapaxes(-1, -2))
+    return out
+
+
+@section
+def strides():
+    choice = random.Random(3)
+    for kind in kinds():
+        if kind.name == "Numba":
+            continue
+        cases, copies = 0, []
+        for dtype in DTYPES:
+            for name, (array, on_gpu) in views(kind, choice, dtype).items():
+                blur = random_blur(choice, (-2, -1), dtype)
+                result = blur(on_gpu)
+                ratio = largest_difference(blur, (array, on_gpu), kind.to_host(result), blur(array))
+                check(f"{kind.name} {dtype} {name} {blur}", ratio <= 1.0, f"{ratio:.2f} of what is allowed")
+                cases += 1
+                if "copy into another order" in str(mollify.plan(blur, on_gpu)) and name not in copies:
+                    copies.append(name)
+                if kind.name == "Torch" and name.endswith("last"):
+                    check(f"{name}", result.is_contiguous(memory_format=torch.channels_last), result.stride())
+        table.append((f"{kind.name}, strides", f"{cases} cases", "copied first: " + ", ".join(copies)))
+
+
+@section
+def results():
+    """out=, also the image itself, also with strides and overlaps."""
+    choice = random.Random(4)
+    for kind in kinds():
+        cases = 0
+        for dtype in DTYPES:
+            array = random_array(choice, (3, 40, 50), dtype)
+            blur = random_blur(choice, (-2, -1), dtype)
+            wanted = kind.to_host(blur(kind.on_gpu(array)))
+
+            def same(what, found):
+                check(f"{kind.name} {dtype} {what} {blur}", np.array_equal(found, wanted), "not the same bits")
+
+            image = kind.on_gpu(array)
+            out = kind.empty_like(image)
+            check(f"{kind.name} out", blur(image, out=out) is out)
+            same("out", kind.to_host(out))
+            blur(image, out=image)
+            same("in place", kind.to_host(image))
+            cases += 2
+            if kind.name == "Numba":
+                continue
+            larger = kind.on_gpu(np.concatenate([array, array]))
+            blur(larger[:3], out=larger[2:5])
+            same("overlapping", kind.to_host(larger[2:5]))
+            other = kind.on_gpu(np.zeros((3, 40, 100), dtype))
+            blur(kind.on_gpu(array), out=other[..., ::2])
+            same("every second column", kind.to_host(other[..., ::2]))
+            other = kind.on_gpu(np.zeros((3, 80, 50), dtype))
+            blur(kind.on_gpu(array), out=other[:, ::2])
+            same("every second row", kind.to_host(other[:, ::2]))
+            cases += 3
+        table.append((f"{kind.name}, out=", f"{cases} cases", "the bits of a new array"))
+
+
+@section
+def streams():
+    """A blur runs in its library's stream, after what is there already, and the call does not wait for it."""
+    image = torch.zeros(4, 256, 256, device="cuda")
+    blur = mollify.Blur.gaussian(2.0, axes=(-2, -1))
+    mollify.Blur.gaussian(2.0, axes=(-2, -1))(image)
+    torch.cuda.synchronize()
+    for name in ("current", "argument", "number"):
+        side = torch.cuda.Stream()
+        for wide in (False, True):
+            one = mollify.Blur.gaussian(50.0 if wide else 2.0, axes=(-2, -1))
+            image.zero_()
+            one(image)
+            torch.cuda.synchronize()
+            with torch.cuda.stream(side):
+                torch.cuda._sleep(200_000_000)  # a tenth of a second
+                image.fill_(1.0)
+            started = time.perf_counter()
+            if name == "current":
+                with torch.cuda.stream(side):
+                    result = one(image)
+            else:
+                result = one(image, stream=side if name == "argument" else side.cuda_stream)
+            seconds = time.perf_counter() - started
+            busy = not side.query()
+            side.synchronize()
+            check(f"stream {name}", abs(result.mean().item() - 1.0) < 1e-4, "did not run after the stream's work")
+            check(f"stream {name}", busy and seconds < 0.05, f"the call took {seconds:.3f} s: it waited")
+    if importlib.util.find_spec("cupy"):
+        import cupy
+        image = cupy.zeros((256, 256), cupy.float32)
+        side = cupy.cuda.Stream(non_blocking=True)
+        with side:  # what is compiled or allocated once
+            image.fill(0.5)
+            blur(image)
+        side.synchronize()
+        with torch.cuda.stream(torch.cuda.ExternalStream(side.ptr)):
+            torch.cuda._sleep(200_000_000)
+        with side:
+            image.fill(1.0)
+            result = blur(image)
+        busy = not side.done
+        side.synchronize()
+        check("stream of CuPy", busy and abs(float(result.mean()) - 1.0) < 1e-4, f"busy {busy}")
+    table.append(("streams", "Torch: current, argument, number; CuPy", "in order, no call waits"))
+
+
+@section
+def graphs():
+    """A captured blur runs again on other pixels, also after the cache has been cleared."""
+    image = torch.rand(3, 200, 210, device="cuda")
+    for sigma in (1.5, 40.0):
+        blur = mollify.Blur.gaussian(sigma, axes=(-2, -1))
+        blur(image)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            result = blur(image)
+        for again in range(3):
+            image.copy_(torch.rand_like(image))
+            if again == 2:
+                mollify.clear_cache()
+                for other in range(200):  # what takes freed memory
+                    mollify.gaussian(image, 0.5 + other / 50, axes=(-2, -1))
+            graph.replay()
+            torch.cuda.synchronize()
+            check(f"graph of sigma {sigma}", torch.equal(result, blur(image)), f"replay {again} differs")
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            mollify.gaussian(image, 3.125, axes=(-2, -1))
+        check("graph of a new blur", False, "not refused")
+    except RuntimeError as error:
+        check("graph of a new blur", "captured" in str(error), error)
+    table.append(("graphs", "sigma 1.5 and 40", "replays have the bits of calls"))
+
+
+@section
+def refusals():
+    image = torch.zeros(8, 8, device="cuda")
+    for kind, text, call in (
+            (TypeError, "float64", lambda: mollify.gaussian(image.double(), 1.0)),
+            (TypeError, "bfloat16", lambda: mollify.gaussian(image.bfloat16(), 1.0)),
+            (TypeError, "gradient", lambda: mollify.gaussian(image.clone().requires_grad_(), 1.0)),
+            (ValueError, "device", lambda: mollify.gaussian(image, 1.0, device="cuda:1")),
+            (ValueError, "unsharp", lambda: mollify.unsharp(image, 1.0)),
+            (ValueError, "mask", lambda: mollify.gaussian(image, 1.0, mask=image)),
+            (ValueError, "nan", lambda: mollify.gaussian(image, 1.0, nan="skip")),
+            (TypeError, "out", lambda: mollify.gaussian(image, 1.0, out=image.cpu())),
+            (ValueError, "one and the same", lambda: mollify.gaussian(image, 1.0, out=image[:1].expand(8, 8))),
+            (TypeError, "stream", lambda: mollify.gaussian(image, 1.0, stream="fast"))):
+        try:
+            call()
+            check(f"refusal of {text}", False, "not refused")
+        except kind as error:
+            check(f"refusal of {text}", text in str(error), error)
+    table.append(("refusals", "10", "with their reasons"))
+
+
+def microseconds(call, calls=2000):
+    for _ in range(50):
+        call()
+    torch.cuda.synchronize()
+    out = []
+    for _ in range(7):
+        started = time.perf_counter()
+        for _ in range(calls // 7):
+            call()
+        out.append((time.perf_counter() - started) / (calls // 7) * 1e6)
+        torch.cuda.synchronize()
+    return statistics.median(out)
+
+
+@section
+def overhead():
+    """Of one call from Python, with images so small that the GPU is faster than the calls."""
+    image = torch.rand(64, 64, device="cuda")
+    out = torch.empty_like(image)
+    blur = mollify.Blur.gaussian(2.0)
+    rows = {"torch.add": lambda: torch.add(image, image), "torch.empty_like": lambda: torch.empty_like(image),
+            "gaussian": lambda: mollify.gaussian(image, 2.0), "Blur": lambda: blur(image), "Blur, out=": lambda: blur(image, out=out)}
+    if importlib.util.find_spec("cupy"):
+        import cupy
+        other = cupy.asarray(image.cpu().numpy())
+        rows |= {"cupy.add": lambda: cupy.add(other, other), "gaussian, CuPy": lambda: mollify.gaussian(other, 2.0)}
+    for name, call in rows.items():
+        table.append((f"64x64, {name}", f"{microseconds(call):.2f} us", ""))
+    for sigma, name in ((0.5, "taps"), (60.0, "a wide blur")):
+        started = time.perf_counter()
+        for i in range(100):
+            mollify.gaussian(image, sigma + i * 1e-4)
+        torch.cuda.synchronize()
+        table.append((f"64x64, a new sigma, {name}", f"{(time.perf_counter() - started) * 1e4:.0f} us", ""))
+
+
+def main():
+    wanted = sys.argv[1:] or list(SECTIONS)
+    for name in wanted:
+        print(f"# {name}: {(SECTIONS[name].__doc__ or '').strip()}", flush=True)
+        started = time.perf_counter()
+        try:
+            SECTIONS[name]()
+        except Exception as error:
+            import traceback
+            traceback.print_exc()
+            check(name, False, repr(error))
+        print(f"# {name}: {time.perf_counter() - started:.1f} s", flush=True)
+    versions = [f"{name} {sys.modules[name].__version__}" for name in ("torch", "cupy", "numba", "torchvision") if name in sys.modules]
+    print(f"{torch.cuda.get_device_name()}; pymollify {mollify.__version__}, {', '.join(versions)}")
+    width = max(len(row[0]) for row in table)
+    for row in table:
+        print(f"{row[0]:{width}}  {row[1]}  {row[2]}")
+    print(f"{len(failures)} failures")
+    for failure in failures[:40]:
+        print("FAILED", failure)
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
