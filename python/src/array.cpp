@@ -89,6 +89,11 @@ Element element_of(char kind, std::int64_t bytes, const char* argument) {
   refuse_array(argument, "arrays of " + name + " are not supported; " + std::string(kSupported));
 }
 
+void refuse_gradient(nb::handle object, const char* argument) {
+  if (nb::getattr(object, "requires_grad", nb::none()).ptr() != Py_True) return;
+  refuse_array(argument, "a tensor that requires a gradient must be detached; functions of pymollify.torch have gradients");
+}
+
 Element element_of(const nb::dlpack::dtype& dtype, const char* argument) {
   if (dtype.lanes != 1) refuse_array(argument, "arrays of vectors are not supported");
   return element_of(kind_of(dtype), dtype.bits / 8, argument);
@@ -145,8 +150,7 @@ void Array::take_buffer(const char* argument) {
 }
 
 void Array::take_tensor(nb::handle object, const char* argument, Use use) {
-  const nb::object requires_grad = nb::getattr(object, "requires_grad", nb::none());
-  if (requires_grad.ptr() == Py_True) refuse_array(argument, "a tensor that requires a gradient must be detached: a blur has none yet");
+  refuse_gradient(object, argument);
   if (!nb::try_cast(object, tensor_)) {
     refuse_array(argument, "an array is needed, by the buffer protocol or by DLPack, not " + full_name(object.type()));
   }

@@ -65,6 +65,7 @@ class Array {
 [[nodiscard]] Element element_of(char kind, std::int64_t bytes, const char* argument);
 [[nodiscard]] Element element_of(const nb::dlpack::dtype& dtype, const char* argument);
 [[noreturn]] void refuse_array(const char* argument, const std::string& reason);
+void refuse_gradient(nb::handle object, const char* argument);
 
 /// Strides in bytes of an array without gaps whose last axis has neighbouring elements.
 [[nodiscard]] std::vector<std::ptrdiff_t> row_major_strides(const std::vector<std::int64_t>& shape, std::int64_t element);

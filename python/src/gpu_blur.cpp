@@ -220,9 +220,7 @@ class Call {
 
 nb::object apply_on_gpu(Request request, const GpuArray& array, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
   if (!mask.is_none()) throw std::invalid_argument("mask: arrays on a GPU are blurred without one yet; copy them to the host");
-  if (nb::getattr(image, "requires_grad", nb::none()).ptr() == Py_True) {
-    throw nb::type_error("image: a tensor that requires a gradient must be detached; pymollify.torch has functions with gradients");
-  }
+  refuse_gradient(image, "image");
   const Call call(std::move(request), array, image, stream);
   if (out.is_none()) return call.into_new();
   call.into(out);
