@@ -128,6 +128,11 @@ Result<std::shared_ptr<Context>> Context::open(const Functions& cu, int index) {
     context->context_ = nullptr;
     return to_error(cu, r, "opening the GPU");
   }
+  const Current current(*context);
+  if (const CUresult r = cu.StreamCreate(&context->uploads_, CU_STREAM_NON_BLOCKING); r != CUDA_SUCCESS) {
+    context->uploads_ = nullptr;
+    return to_error(cu, r, "making a stream");
+  }
   return context;
 }
 
@@ -136,8 +141,14 @@ Context::~Context() {
   {
     const Current current(*this);
     for (const auto& [id, module] : modules_) cu_.ModuleUnload(module);
+    if (uploads_ != nullptr) cu_.StreamDestroy(uploads_);
   }
   cu_.DevicePrimaryCtxRelease(device_);
+}
+
+CUresult Context::upload(CUdeviceptr to, const void* from, std::size_t bytes) const {
+  const CUresult r = cu_.MemcpyHtoDAsync(to, from, bytes, uploads_);
+  return r == CUDA_SUCCESS ? cu_.StreamSynchronize(uploads_) : r;
 }
 
 Result<CUfunction> Context::kernel(const std::string& id, const std::string& name) {

@@ -28,6 +28,8 @@ class Context {
   void set_tuning(std::vector<TuningRow> rows) { info_.tuning = std::move(rows); }
   /// A kernel of the module `id`. Loads the module when it is first asked for.
   [[nodiscard]] Result<CUfunction> kernel(const std::string& id, const std::string& name);
+  /// Copies to the device, and waits for nothing else that the device does. The context is current.
+  [[nodiscard]] CUresult upload(CUdeviceptr to, const void* from, std::size_t bytes) const;
 
  private:
   friend class Current;
@@ -36,6 +38,7 @@ class Context {
   const Functions& cu_;
   CUdevice device_;
   CUcontext context_ = nullptr;
+  CUstream uploads_ = nullptr;
   DeviceInfo info_;
   std::mutex mutex_;
   std::map<std::string, CUmodule, std::less<>> modules_;

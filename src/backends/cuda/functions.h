@@ -29,7 +29,7 @@ namespace mollify::cuda {
   X(MemFreeHost, cuMemFreeHost)                            \
   X(MemHostAlloc, cuMemHostAlloc)                          \
   X(Memcpy2DAsync, cuMemcpy2DAsync_v2)                     \
-  X(MemcpyHtoD, cuMemcpyHtoD_v2)                           \
+  X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)                 \
   X(ModuleGetFunction, cuModuleGetFunction)                \
   X(ModuleLoadData, cuModuleLoadData)                      \
   X(ModuleUnload, cuModuleUnload)                          \

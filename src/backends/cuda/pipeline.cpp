@@ -341,7 +341,7 @@ Status Prepared::prepare() {
   Result<Memory> memory = Memory::allocate(context_, Memory::Kind::device, static_cast<std::int64_t>(bytes.size()));
   if (!memory) return memory.error();
   tables_ = std::move(*memory);
-  if (const CUresult r = cu.MemcpyHtoD(tables_.device(), bytes.data(), bytes.size()); r != CUDA_SUCCESS) {
+  if (const CUresult r = context_->upload(tables_.device(), bytes.data(), bytes.size()); r != CUDA_SUCCESS) {
     return to_error(cu, r, "copying weights to the GPU");
   }
   for (Launch& launch : launches_) move_tables(launch.arguments, tables_.device());
