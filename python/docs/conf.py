@@ -7,6 +7,7 @@ extensions = ["sphinx.ext.autodoc"]
 html_theme = "alabaster"
 html_theme_options = {"page_width": "1100px", "description": "Blurs arrays at the speed of memory, with an error that you set"}
 autodoc_typehints = "signature"
+autodoc_mock_imports = ["torch"]
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": False}
 maximum_signature_line_length = 80

@@ -185,21 +185,42 @@ def _fold_edges(x: torch.Tensor, axis: int, reach: int, extent: int) -> torch.Te
     return torch.cat([first, x.narrow(axis, reach + 1, extent - 2), last], axis)
 
 
+_HAS_OPERATOR = hasattr(torch.library, "register_autograd")
+
+
 class _Function(torch.autograd.Function):
-    """The blur and its gradient, in Python alone."""
+    """The blur and its gradient, also for the transforms of torch.func."""
 
     @staticmethod
-    def forward(ctx: Any, image: torch.Tensor, *arguments: Any) -> torch.Tensor:
-        ctx.arguments = arguments
+    def forward(image: torch.Tensor, *arguments: Any) -> torch.Tensor:
         return _run(image, *arguments)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: torch.Tensor) -> None:
+        ctx.arguments = inputs[1:]
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         kernel, extents, radii, modes, _, max_error = ctx.arguments
         return _adjoint(gradient, kernel, extents, radii, modes, max_error), *(None for _ in ctx.arguments)
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, image: torch.Tensor, *arguments: Any) -> Any:
+        return _FUNCTION.apply(image.movedim(in_dims[0], 0), *arguments), 0
 
-_HAS_OPERATOR = hasattr(torch.library, "register_autograd")
+
+class _OldFunction(torch.autograd.Function):
+    """The same for what came before torch.func."""
+
+    backward = _Function.backward
+
+    @staticmethod
+    def forward(ctx: Any, image: torch.Tensor, *arguments: Any) -> torch.Tensor:
+        ctx.arguments = arguments
+        return _run(image, *arguments)
+
+
+_FUNCTION: Any = _Function if _HAS_OPERATOR else _OldFunction
 if _HAS_OPERATOR:
     torch.library.define("pymollify::blur", "(Tensor image, str kernel, float[] extents, int[]? radii, str[] modes, float cval, "
                          "float? max_error) -> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
@@ -209,24 +230,23 @@ if _HAS_OPERATOR:
     def _shape(image: torch.Tensor, *_: Any) -> torch.Tensor:
         return torch.empty_like(image)
 
-    def _remember(ctx: Any, inputs: Any, output: torch.Tensor) -> None:
-        ctx.arguments = inputs[1:]
-
-    torch.library.register_autograd("pymollify::blur", _Function.backward, setup_context=_remember)
+    torch.library.register_autograd("pymollify::blur", _Function.backward, setup_context=_Function.setup_context)
 
 
 def _blur(image: torch.Tensor, *arguments: Any) -> torch.Tensor:
     if not isinstance(image, torch.Tensor):
         raise TypeError(f"image: a tensor is needed, not {type(image).__name__}")
-    if _HAS_OPERATOR and (torch.compiler.is_compiling() or _is_watched(image)):
-        return torch.ops.pymollify.blur(image, *arguments)
+    if _HAS_OPERATOR:
+        if torch.compiler.is_compiling() or _is_watched(image):
+            return torch.ops.pymollify.blur(image, *arguments)
+        if torch._C._functorch.is_functorch_wrapped_tensor(image):
+            return _FUNCTION.apply(image, *arguments)
     if image.requires_grad and torch.is_grad_enabled():
-        return _Function.apply(image, *arguments)
+        return _FUNCTION.apply(image, *arguments)
     return _run(image, *arguments)
 
 
 def _is_watched(image: torch.Tensor) -> bool:
-    """Whether something beside autograd must see what is done: a subclass, a mode, a transform or a trace. For nothing else there is an
-    operator, which takes longer than a small blur."""
-    return (type(image) not in (torch.Tensor, torch.nn.Parameter) or torch._C._len_torch_dispatch_stack() > 0
-            or torch._C._functorch.is_functorch_wrapped_tensor(image) or torch.jit.is_tracing())
+    """Whether something beside autograd must see what is done: a subclass, a mode or a trace. For nothing else there is an operator, which
+    takes longer than a small blur."""
+    return type(image) not in (torch.Tensor, torch.nn.Parameter) or torch._C._len_torch_dispatch_stack() > 0 or torch.jit.is_tracing()

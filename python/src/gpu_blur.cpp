@@ -25,7 +25,7 @@ struct Ready {
 };
 using ReadyPointer = std::shared_ptr<const Ready>;
 
-/// The last ones that were used.
+/// The last ones that were used. When they become too many, half of them go at once: to free memory of a GPU is to wait for it.
 class Cache {
  public:
   ReadyPointer find(const Task& task) {
@@ -39,7 +39,9 @@ class Cache {
     std::list<ReadyPointer> removed;  // freed without the lock
     const std::scoped_lock lock(mutex_);
     entries_.push_front(std::move(entry));
-    if (entries_.size() > kEntries) removed.splice(removed.begin(), entries_, std::prev(entries_.end()));
+    if (entries_.size() > kEntries) {
+      removed.splice(removed.begin(), entries_, std::next(entries_.begin(), kEntries / 2), entries_.end());
+    }
   }
   void clear() {
     std::list<ReadyPointer> removed;
@@ -48,7 +50,7 @@ class Cache {
   }
 
  private:
-  static constexpr std::size_t kEntries = 64;
+  static constexpr std::size_t kEntries = 512;
   std::mutex mutex_;
   std::list<ReadyPointer> entries_;
 };

@@ -37,7 +37,8 @@ MISSING = "image: it lies on cuda:[01], (and this pymollify is built without CUD
 
 
 @pytest.mark.parametrize("call", [lambda image: mollify.gaussian(image, 1.0), lambda image: mollify.Blur.box(1)(image),
-                                  lambda image: mollify.gaussian(image, 1.0, stream=1), lambda image: mollify.gaussian(image, 1.0, out=image),
+                                  lambda image: mollify.gaussian(image, 1.0, stream=1),
+                                  lambda image: mollify.gaussian(image, 1.0, out=image),
                                   lambda image: mollify.plan(mollify.Blur.tent(1), image)])
 def test_what_is_missing_is_named(call):
     for image in (Interface(), Tensor((2, 0))):

@@ -128,7 +128,8 @@ def largest_difference(blur, array, ours, theirs):
 SHAPES = [  # shape, axes, channel_axis
     ((33, 47), (0, 1), None), ((64, 64), (0, 1), None), ((5, 40, 41), (-2, -1), None), ((2, 3, 37, 29), (-2, -1), None),
     ((50, 60, 3), (0, 1), -1), ((4, 31, 64, 4), (1, 2), -1), ((21, 22, 2), (0, 1), -1), ((17, 18, 5), (0, 1), -1), ((300,), (0,), None),
-    ((30, 7), (0,), None), ((12, 13, 14), (0, 1, 2), None), ((2, 9, 10, 11), (1, 2, 3), None), ((1, 1), (0, 1), None), ((1, 70), (0, 1), None)]
+    ((30, 7), (0,), None), ((12, 13, 14), (0, 1, 2), None), ((2, 9, 10, 11), (1, 2, 3), None), ((1, 1), (0, 1), None),
+    ((1, 70), (0, 1), None)]
 
 
 @section
@@ -157,8 +158,8 @@ def agreement():
 def views(kind, choice, dtype):
     """Arrays with strides: those that are taken as they lie, and those that are copied."""
     base = random_array(choice, (4, 6, 40, 50), dtype)
-    cuts = {"rows": np.s_[:, :, 3:30], "columns": np.s_[..., 5:41], "channels": np.s_[:, ::2], "first": np.s_[:, 1], "steps": np.s_[..., ::2],
-            "images": np.s_[1:3, 2]}
+    cuts = {"rows": np.s_[:, :, 3:30], "columns": np.s_[..., 5:41], "channels": np.s_[:, ::2], "first": np.s_[:, 1],
+            "steps": np.s_[..., ::2], "images": np.s_[1:3, 2]}
     if kind.name != "Torch":
         cuts |= {"up": np.s_[:, :, ::-1], "left": np.s_[..., ::-1]}
     out = {name: (base[cut], kind.on_gpu(base)[cut]) for name, cut in cuts.items()}
@@ -259,6 +260,12 @@ def streams():
             side.synchronize()
             check(f"stream {name}", abs(result.mean().item() - 1.0) < 1e-4, "did not run after the stream's work")
             check(f"stream {name}", busy and seconds < 0.05, f"the call took {seconds:.3f} s: it waited")
+    torch.cuda._sleep(200_000_000)
+    started = time.perf_counter()
+    mollify.gaussian(image, 2.34375, axes=(-2, -1))
+    seconds = time.perf_counter() - started
+    check("a new blur", not torch.cuda.current_stream().query() and seconds < 0.05, f"preparing took {seconds:.3f} s: it waited")
+    torch.cuda.synchronize()
     if importlib.util.find_spec("cupy"):
         import cupy
         image = cupy.zeros((256, 256), cupy.float32)
@@ -353,7 +360,8 @@ def gradients():
         sigma = [choice.choice((0.0, 0.7, 2.0, 6.0, 25.0)) for _ in range(2)]
         x = torch.rand(shape, device="cuda", requires_grad=True)
         y = torch.rand(shape, device="cuda")
-        blur = choice.choice((lambda t: blurs.gaussian_blur(t, sigma, mode=modes), lambda t: blurs.gaussian_blur(t, sigma, truncate=2.5, mode=modes),
+        blur = choice.choice((lambda t: blurs.gaussian_blur(t, sigma, mode=modes),
+                              lambda t: blurs.gaussian_blur(t, sigma, truncate=2.5, mode=modes),
                               lambda t: blurs.box_blur(t, [s / 2 for s in sigma], mode=modes)))
         result = blur(x)
         (gradient,) = torch.autograd.grad(result, x, y)
@@ -373,6 +381,8 @@ def gradients():
         leaf = t.clone().requires_grad_()
         (wanted,) = torch.autograd.grad(blurs.gaussian_blur(leaf, 1.0).square().sum(), leaf)
         check("torch.func.grad", torch.allclose(found, wanted))
+        each = torch.vmap(torch.func.grad(lambda t: blurs.gaussian_blur(t, 1.0).square().sum()))(t)
+        check("torch.vmap of grad", torch.allclose(each, wanted))
     table.append(("gradients", "60 cases", f"|<Ax,y> - <x,A*y>| at most {worst:.1e} of the sum of y"))
 
 
