@@ -47,6 +47,22 @@ class TorchKind:
     kind = torch.Tensor
 
 
+class WithoutTable(torch.Tensor):
+    """As before Torch 2.10, whose tensors have DLPack's table of C functions."""
+    __dlpack_c_exchange_api__ = None
+
+
+class DLPackKind(TorchKind):
+    name = "Torch by __dlpack__"
+    kind = WithoutTable
+
+    def on_gpu(self, array):
+        return super().on_gpu(array).as_subclass(WithoutTable)
+
+    def to_host(self, array):
+        return array.as_subclass(torch.Tensor).cpu().numpy()
+
+
 def cupy_kind():
     import cupy
 
@@ -76,7 +92,7 @@ def numba_kind():
 
 
 def kinds():
-    out = [TorchKind()]
+    out = [TorchKind(), DLPackKind()]
     for name, make in (("cupy", cupy_kind), ("numba", numba_kind)):
         if importlib.util.find_spec(name):
             try:
@@ -175,11 +191,34 @@ def views(kind, choice, dtype):
 
 
 @section
+def colours():
+    """Alpha and linear light."""
+    choice = random.Random(6)
+    kind = TorchKind()
+    for dtype in DTYPES:
+        worst = 0.0
+        for case in range(24):
+            channels = choice.choice((2, 4))
+            array = np.abs(random_array(choice, (2, 30, 33, channels), dtype)) if dtype.startswith("f") else random_array(
+                choice, (2, 30, 33, channels), dtype)
+            blur = mollify.Blur.gaussian(choice.uniform(0.5, 5.0), axes=(1, 2), channel_axis=-1, mode=choice.choice(MODES),
+                                         alpha=case % 3 != 0, srgb=case % 3 != 1)
+            on_gpu = kind.on_gpu(array)
+            ratio = largest_difference(blur, (array, on_gpu), kind.to_host(blur(on_gpu)), blur(array))
+            check(f"colours {dtype} {blur}", ratio <= 1.0, f"{ratio:.2f} of what is allowed")
+            worst = max(worst, ratio)
+        table.append((f"colours {dtype}", "24 cases", f"at most {worst:.2f} of the allowed difference"))
+    many = torch.rand(70000, 1, 4, 5, device="cuda")
+    found = mollify.box(many, 1, axes=(-2, -1)).cpu().numpy()
+    check("70000 images", np.abs(found - mollify.box(many.cpu().numpy(), 1, axes=(-2, -1))).max() < 1e-5)
+
+
+@section
 def strides():
     """What is not in one piece, also as Torch's channels_last."""
     choice = random.Random(3)
     for kind in kinds():
-        if kind.name == "Numba":
+        if kind.name not in ("Torch", "CuPy"):
             continue
         cases, copies = 0, []
         for dtype in DTYPES:
@@ -217,7 +256,7 @@ def results():
             blur(image, out=image)
             same("in place", kind.to_host(image))
             cases += 2
-            if kind.name == "Numba":
+            if kind.name not in ("Torch", "CuPy"):
                 continue
             larger = kind.on_gpu(np.concatenate([array, array]))
             blur(larger[:3], out=larger[2:5])
