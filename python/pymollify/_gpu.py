@@ -1,6 +1,7 @@
 """What libraries of arrays on GPUs do for a blur: the stream that their work goes to, new arrays, and copies."""
 import ctypes
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,14 @@ def stream_of(stream: Any) -> int:
         if isinstance(getattr(stream, name, None), int):
             return int(getattr(stream, name))
     raise TypeError(f"stream: a number or a stream of CUDA is needed, not {type(stream).__name__}")
+
+
+@cache
+def _driver() -> Any:
+    try:
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
 
 
 class Library:
@@ -46,12 +55,10 @@ class Library:
     def device(self, image: Any, address: int) -> int:
         """The GPU that memory lies on."""
         device = ctypes.c_int(0)
-        try:
-            driver = ctypes.CDLL("libcuda.so.1")
-        except OSError:
-            return 0  # which the blur then finds missing, too
-        device_ordinal = 9
-        driver.cuPointerGetAttribute(ctypes.byref(device), device_ordinal, ctypes.c_void_p(address))
+        driver = _driver()
+        if driver is not None:  # else the blur finds it missing, too
+            device_ordinal = 9
+            driver.cuPointerGetAttribute(ctypes.byref(device), device_ordinal, ctypes.c_void_p(address))
         return device.value
 
     def on(self, stream: int, device: int) -> AbstractContextManager[Any]:

@@ -325,6 +325,36 @@ def streams():
 
 
 @section
+def devices():
+    """Arrays on each GPU, while another one is the current one."""
+    array = random_array(random.Random(7), (3, 40, 50), "float32")
+    count = torch.cuda.device_count()
+    for sigma in (2.0, 40.0):
+        blur = mollify.Blur.gaussian(sigma, axes=(-2, -1))
+        wanted = blur(array)
+        for device in range(count):
+            image = torch.from_numpy(array).to(f"cuda:{device}")
+            torch.cuda.set_device((device + 1) % count)
+            side = torch.cuda.Stream(device)
+            for result in (blur(image), blur(image, out=torch.empty_like(image)), blur(image, stream=side), blur(image[..., ::2])):
+                side.synchronize()
+                check(f"Torch on {device}", result.device == image.device, result.device)
+                same = wanted if result.shape == wanted.shape else blur(array[..., ::2])
+                check(f"Torch on {device}", np.abs(result.cpu().numpy() - same).max() < 5e-5, "not the same")
+            if importlib.util.find_spec("cupy"):
+                import cupy
+                with cupy.cuda.Device(device):
+                    image = cupy.asarray(array)
+                with cupy.cuda.Device((device + 1) % count):
+                    result = blur(image)
+                check(f"CuPy on {device}", result.device.id == device, result.device)
+                with cupy.cuda.Device(device):
+                    check(f"CuPy on {device}", np.abs(cupy.asnumpy(result) - wanted).max() < 5e-5, "not the same")
+    torch.cuda.set_device(0)
+    table.append(("devices", f"{count}", "while another one is current"))
+
+
+@section
 def graphs():
     """A captured blur runs again on other pixels, also after the cache has been cleared."""
     image = torch.rand(3, 200, 210, device="cuda")
