@@ -1,6 +1,8 @@
 """What libraries of arrays on GPUs do for a blur: the stream that their work goes to, new arrays, and copies."""
 import ctypes
-from contextlib import AbstractContextManager, nullcontext
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -19,6 +21,9 @@ def stream_of(stream: Any) -> int:
     raise TypeError(f"stream: a number or a stream of CUDA is needed, not {type(stream).__name__}")
 
 
+_DEFAULT_STREAM = 1
+
+
 @cache
 def _driver() -> Any:
     try:
@@ -31,6 +36,7 @@ class Library:
     """One that makes no arrays for others."""
 
     stream_of = staticmethod(stream_of)
+    has_current_stream = False
 
     def empty_like(self, image: Any) -> Any:
         kind = f"{type(image).__module__}.{type(image).__qualname__}"
@@ -48,9 +54,9 @@ class Library:
         self.empty_like(destination)
 
     def stream(self, image: Any, device: int) -> int:
-        """The stream in which the elements of the image are made; 0 is the default stream."""
+        """The stream that blurs of the image run in."""
         interface = getattr(image, "__cuda_array_interface__", {})
-        return interface.get("stream") or 0
+        return interface.get("stream") or _DEFAULT_STREAM
 
     def device(self, image: Any, address: int) -> int:
         """The GPU that memory lies on."""
@@ -70,6 +76,8 @@ class Library:
 
 
 class _Torch(Library):
+    has_current_stream = True
+
     def __init__(self) -> None:
         self.torch = import_module("torch")
         setattr(self, "empty_like", self.torch.empty_like)  # without a call between
@@ -95,6 +103,8 @@ class _Torch(Library):
 
 
 class _CuPy(Library):
+    has_current_stream = True
+
     def __init__(self) -> None:
         self.cupy = import_module("cupy")
 
@@ -152,7 +162,84 @@ class _Numba(Library):
         destination.copy_to_device(source, stream=self.cuda.external_stream(self.stream(source, 0)))
 
 
-_LIBRARIES = {"torch": _Torch, "cupy": _CuPy, "numba": _Numba}
+class _Exported:
+    """An array that another stream makes, for DLPack."""
+
+    def __init__(self, array: Any, make_wait: Callable[[int], None]) -> None:
+        self.array, self.make_wait = array, make_wait
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, stream: int | None = None) -> Any:
+        if stream is not None:
+            self.make_wait(stream)
+        return self.array.__dlpack__()
+
+
+class _Jax(Library):
+    """It has no current stream. Ours waits for the image, and what JAX does with the result waits for ours. What a blur works on lives
+    until it has run, because JAX knows nothing of it."""
+
+    def __init__(self) -> None:
+        self.jax = import_module("jax")
+        self.dlpack = import_module("jax.dlpack")
+        self.contexts: dict[int, ctypes.c_void_p] = {}
+        self.streams: dict[int, int] = {}
+        self.running: deque[tuple[ctypes.c_void_p, Any]] = deque()
+
+    def empty_like(self, image: Any) -> Any:
+        return self.jax.numpy.empty_like(image, device=image.device)
+
+    def empty_bytes(self, count: int, device: int) -> Any:
+        return self.jax.numpy.empty(count, "uint8", device=self.jax.local_devices(backend="gpu")[device])
+
+    def gather(self, image: Any) -> Any:
+        return self.jax.numpy.array(image, copy=True)
+
+    def stream(self, image: Any, device: int) -> int:
+        if device not in self.streams:
+            stream, not_with_the_default_one = ctypes.c_void_p(), 1
+            with self._context(device) as driver:
+                _succeed(driver.cuStreamCreate(ctypes.byref(stream), not_with_the_default_one))
+            self.streams[device] = stream.value or 0
+        return self.streams[device]
+
+    def finished(self, result: Any, stream: int, device: int, kept: Any) -> Any:
+        """What the caller gets."""
+        event, without_time = ctypes.c_void_p(), 2
+        with self._context(device) as driver:
+            while self.running and driver.cuEventQuery(self.running[0][0]) == 0:
+                driver.cuEventDestroy_v2(self.running.popleft()[0])
+            _succeed(driver.cuEventCreate(ctypes.byref(event), without_time))
+            _succeed(driver.cuEventRecord(event, ctypes.c_void_p(stream)))
+        self.running.append((event, kept))
+
+        def make_wait(other: int) -> None:
+            with self._context(device) as driver:
+                _succeed(driver.cuStreamWaitEvent(ctypes.c_void_p(other), event, 0))
+
+        return self.dlpack.from_dlpack(_Exported(result, make_wait))
+
+    @contextmanager
+    def _context(self, device: int) -> Iterator[Any]:
+        driver, context = _driver(), ctypes.c_void_p()
+        if device not in self.contexts:
+            _succeed(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+            self.contexts[device] = context
+        _succeed(driver.cuCtxPushCurrent_v2(self.contexts[device]))
+        try:
+            yield driver
+        finally:
+            driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+
+
+def _succeed(result: int) -> None:
+    if result != 0:
+        raise RuntimeError(f"CUDA's driver failed: error {result}")
+
+
+_LIBRARIES = {"torch": _Torch, "cupy": _CuPy, "numba": _Numba, "jax": _Jax, "jaxlib": _Jax}
 
 
 def library_of(kind: type) -> Library:

@@ -79,8 +79,8 @@ Task task_of(Request request, const Array& src, const Array& dst) {
 }
 
 nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
-  if (const std::optional<GpuArray> array = find_gpu_array(image, "image")) {
-    return apply_on_gpu(std::move(request), *array, image, mask, out, stream);
+  if (std::optional<GpuArray> array = find_gpu_array(image, "image")) {
+    return apply_on_gpu(std::move(request), std::move(*array), image, mask, out, stream);
   }
   if (!stream.is_none()) throw std::invalid_argument("stream: only arrays on a GPU are blurred in a stream");
   const Array src(image, "image", Use::read);
@@ -107,7 +107,7 @@ nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle 
 }
 
 Summary summary_of(const Request& request, nb::handle image) {
-  if (const std::optional<GpuArray> array = find_gpu_array(image, "image")) return summary_on_gpu(request, *array, image);
+  if (std::optional<GpuArray> array = find_gpu_array(image, "image")) return summary_on_gpu(request, std::move(*array), image);
   const Array src(image, "image", Use::read);
   if (is_empty(src.geometry())) throw std::invalid_argument("image: it is empty");
   const NewArray made = new_array_like(image, src.geometry());

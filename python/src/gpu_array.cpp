@@ -44,6 +44,7 @@ struct TypeInfo {
   nb::object library{};
   const ExchangeTable* exchange = nullptr;
   bool has_dlpack = false;
+  bool exchanges_streams = false;
   bool may_be_on_gpu = false;
 };
 
@@ -64,6 +65,7 @@ const TypeInfo& info_of(nb::handle object) {
   info.may_be_on_gpu =
       !is_array_of_numpy && (info.exchange != nullptr || info.has_dlpack || nb::hasattr(object.type(), "__cuda_array_interface__"));
   if (info.may_be_on_gpu) info.library = nb::module_::import_("pymollify._gpu").attr("library_of")(object.type());
+  info.exchanges_streams = info.may_be_on_gpu && info.has_dlpack && !nb::cast<bool>(info.library.attr("has_current_stream"));
   const std::scoped_lock lock(*mutex);
   return types->emplace(type, std::move(info)).first->second;
 }
@@ -91,10 +93,11 @@ std::optional<GpuArray> from_exchange(const ExchangeTable& exchange, nb::handle 
   return from_tensor(tensor, argument);
 }
 
-std::optional<GpuArray> from_dlpack(nb::handle object, const char* argument) {
+std::optional<GpuArray> from_dlpack(nb::handle object, const TypeInfo& info, const char* argument, std::optional<std::uintptr_t> stream) {
   if (!is_gpu(nb::cast<std::int32_t>(object.attr("__dlpack_device__")()[0]))) return std::nullopt;
-  constexpr int kWaitForNoStream = -1;
-  nb::object capsule = object.attr("__dlpack__")(nb::arg("stream") = kWaitForNoStream);
+  nb::object waiting = info.exchanges_streams ? nb::none() : nb::object(nb::int_(-1));  // -1: none, but not all libraries know that
+  if (info.exchanges_streams && stream) waiting = nb::int_(*stream);
+  nb::object capsule = object.attr("__dlpack__")(nb::arg("stream") = waiting);
   const void* tensor = PyCapsule_GetPointer(capsule.ptr(), "dltensor");  // what begins with one
   if (tensor == nullptr) throw nb::python_error();
   GpuArray out = from_tensor(*static_cast<const nb::dlpack::dltensor*>(tensor), argument);
@@ -122,16 +125,20 @@ GpuArray from_interface(nb::handle object, const TypeInfo& info, const char* arg
 
 }  // namespace
 
-std::optional<GpuArray> find_gpu_array(nb::handle object, const char* argument) {
+std::optional<GpuArray> find_gpu_array(nb::handle object, const char* argument, std::optional<std::uintptr_t> stream) {
   const TypeInfo& info = info_of(object);
   if (!info.may_be_on_gpu) return std::nullopt;
   if (info.exchange != nullptr) return from_exchange(*info.exchange, object, argument);
-  if (info.has_dlpack) return from_dlpack(object, argument);
+  if (info.has_dlpack) return from_dlpack(object, info, argument, stream);
   return from_interface(object, info, argument);
 }
 
 nb::handle gpu_library_of(nb::handle object) {
   return info_of(object).library;
+}
+
+bool must_exchange_streams(nb::handle object) {
+  return info_of(object).exchanges_streams;
 }
 
 std::uintptr_t current_stream_of(nb::handle object, std::int32_t device) {

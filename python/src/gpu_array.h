@@ -20,11 +20,14 @@ struct GpuArray {
 };
 
 /// The array of an object that has one on a GPU; nothing where it has none. Throws TypeError, beginning with `argument`, where its numbers
-/// are of a kind that is not supported. The work that made the elements is not waited for.
-[[nodiscard]] std::optional<GpuArray> find_gpu_array(nb::handle object, const char* argument);
+/// are of a kind that is not supported. Where the library is asked to, it makes `stream` wait for the work that makes the elements.
+[[nodiscard]] std::optional<GpuArray> find_gpu_array(nb::handle object, const char* argument,
+                                                     std::optional<std::uintptr_t> stream = std::nullopt);
 
 /// What pymollify._gpu has for the library that the object is of.
 [[nodiscard]] nb::handle gpu_library_of(nb::handle object);
+/// Whether the library has no current stream, so that streams must be made to wait for one another.
+[[nodiscard]] bool must_exchange_streams(nb::handle object);
 /// The stream that the library's next operations on this GPU go to.
 [[nodiscard]] std::uintptr_t current_stream_of(nb::handle object, std::int32_t device);
 

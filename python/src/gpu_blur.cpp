@@ -105,15 +105,20 @@ void open_gpu(const Manner& manner, std::int32_t device) {
 /// One call with arrays of a library.
 class Call {
  public:
-  Call(Request request, const GpuArray& src, nb::handle image, nb::handle stream)
-      : request_(std::move(request)), src_(src), image_(image), library_(gpu_library_of(image)) {
-    check_element(src.geometry);
-    set_device(request_.manner, src);
-    open_gpu(request_.manner, src.device);
-    if (stream.is_none()) return;
-    stream_ = nb::cast<std::uintptr_t>(library_.attr("stream_of")(stream));
-    turn_ = library_.attr("on")(*stream_, src.device);  // so that new arrays belong to this stream
-    turn_.attr("__enter__")();
+  Call(Request request, GpuArray src, nb::handle image, nb::handle stream)
+      : request_(std::move(request)), src_(std::move(src)), image_(image), library_(gpu_library_of(image)) {
+    check_element(src_.geometry);
+    set_device(request_.manner, src_);
+    open_gpu(request_.manner, src_.device);
+    if (!stream.is_none()) {
+      stream_ = nb::cast<std::uintptr_t>(library_.attr("stream_of")(stream));
+      turn_ = library_.attr("on")(*stream_, src_.device);  // so that new arrays belong to this stream
+      turn_.attr("__enter__")();
+    }
+    exchanges_ = must_exchange_streams(image);
+    if (!exchanges_) return;
+    if (!stream_) stream_ = nb::cast<std::uintptr_t>(library_.attr("stream")(image, src_.device));
+    src_ = array_of(image);
   }
   ~Call() {
     if (!turn_.is_valid()) return;
@@ -126,17 +131,18 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  [[nodiscard]] nb::object into_new() const {
+  [[nodiscard]] nb::object into_new() {
     nb::object result = new_array();
     const GpuArray dst = array_of(result);
     if (is_empty(src_.geometry)) return result;
     const auto [ready, gathers] = ready_for_new(dst);
     const nb::object gathered = gathers ? library_.attr("gather")(image_) : nb::object();
     launch(*ready, gathers ? array_of(gathered).data : src_.data, dst.data);
-    return result;
+    return exchanges_ ? library_.attr("finished")(result, *stream_, src_.device, kept_) : result;
   }
 
-  void into(nb::handle out) const {
+  void into(nb::handle out) {
+    if (exchanges_) throw nb::type_error("out: arrays of this library are not written to");
     const std::optional<GpuArray> dst = find_gpu_array(out, "out");
     if (!dst || dst->device != src_.device) throw nb::type_error(("out: it does not lie on " + request_.manner.device).c_str());
     check_out(src_.geometry, dst->geometry);
@@ -150,7 +156,7 @@ class Call {
     library_.attr("assign")(out, into_new());
   }
 
-  [[nodiscard]] Summary summary() const {
+  [[nodiscard]] Summary summary() {
     const nb::object result = new_array();
     const auto [ready, gathers] = ready_for_new(array_of(result));
     Summary out = ready->prepared->summary();
@@ -166,9 +172,13 @@ class Call {
  private:
   [[nodiscard]] nb::object new_array() const { return library_.attr("empty_like")(image_); }
 
-  static GpuArray array_of(nb::handle object) {
-    std::optional<GpuArray> out = find_gpu_array(object, "image");
+  GpuArray array_of(nb::handle object) {
+    std::optional<GpuArray> out = find_gpu_array(object, "image", stream_);
     if (!out) throw nb::type_error("image: a new array like it does not lie on a GPU");
+    if (exchanges_) {
+      kept_.append(object);
+      kept_.append(out->tensor);
+    }
     return std::move(*out);
   }
 
@@ -201,7 +211,7 @@ class Call {
     return {gathered, true};
   }
 
-  void launch(const Ready& ready, const std::byte* src, std::byte* dst) const {
+  void launch(const Ready& ready, const std::byte* src, std::byte* dst) {
     const std::int64_t bytes = ready.prepared->gpu_scratch_bytes();
     const nb::object scratch = bytes > 0 ? library_.attr("empty_bytes")(bytes, src_.device) : nb::object();
     std::byte* const memory = bytes > 0 ? array_of(scratch).data : nullptr;
@@ -211,27 +221,29 @@ class Call {
   }
 
   Request request_;
-  const GpuArray& src_;
+  GpuArray src_;
   nb::handle image_;
   nb::handle library_;
   std::optional<std::uintptr_t> stream_;
   nb::object turn_;
+  bool exchanges_ = false;  ///< Whether streams wait for one another.
+  nb::list kept_;           ///< If so, what must live until the blur has run.
 };
 
 }  // namespace
 
-nb::object apply_on_gpu(Request request, const GpuArray& array, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
+nb::object apply_on_gpu(Request request, GpuArray array, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
   if (!mask.is_none()) throw std::invalid_argument("mask: arrays on a GPU are blurred without one yet; copy them to the host");
   refuse_gradient(image, "image");
-  const Call call(std::move(request), array, image, stream);
+  Call call(std::move(request), std::move(array), image, stream);
   if (out.is_none()) return call.into_new();
   call.into(out);
   return nb::borrow(out);
 }
 
-Summary summary_on_gpu(Request request, const GpuArray& array, nb::handle image) {
+Summary summary_on_gpu(Request request, GpuArray array, nb::handle image) {
   if (is_empty(array.geometry)) throw std::invalid_argument("image: it is empty");
-  return Call(std::move(request), array, image, nb::none()).summary();
+  return Call(std::move(request), std::move(array), image, nb::none()).summary();
 }
 
 void clear_gpu_cache() {

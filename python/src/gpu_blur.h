@@ -9,10 +9,10 @@ namespace mollify::python {
 
 /// Launches a blur of `array`, which is that of `image`, into `out`, or into a new array of the same kind where that is None. Returns what
 /// holds the result. `stream` is None for the library's current one.
-[[nodiscard]] nb::object apply_on_gpu(Request request, const GpuArray& array, nb::handle image, nb::handle mask, nb::handle out,
+[[nodiscard]] nb::object apply_on_gpu(Request request, GpuArray array, nb::handle image, nb::handle mask, nb::handle out,
                                       nb::handle stream);
 /// How a blur of `image` into a new array would run.
-[[nodiscard]] Summary summary_on_gpu(Request request, const GpuArray& array, nb::handle image);
+[[nodiscard]] Summary summary_on_gpu(Request request, GpuArray array, nb::handle image);
 /// Frees the blurs that are kept for the next calls.
 void clear_gpu_cache();
 

@@ -96,4 +96,4 @@ def test_libraries_by_the_module_of_a_base():
     for call in (lambda: other.empty_like(Interface()), lambda: other.empty_bytes(1, 0)):
         with pytest.raises(TypeError, match="from_dlpack"):
             call()
-    assert other.stream(Interface(stream=9), 0) == 9 and other.stream(Interface(), 0) == 0
+    assert other.stream(Interface(stream=9), 0) == 9 and other.stream(Interface(), 0) == 1

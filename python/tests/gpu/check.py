@@ -3,9 +3,10 @@
     python3 check.py             all of it, in a minute or two; fails where anything is wrong
     python3 check.py SECTION...  some of it
 
-It needs Torch 2.4 or newer, and takes CuPy, Numba and torchvision where they are.
+It needs Torch 2.4 or newer, and takes CuPy, Numba, JAX and torchvision where they are.
 """
 import importlib.util
+import os
 import random
 import statistics
 import sys
@@ -91,9 +92,22 @@ def numba_kind():
     return NumbaKind()
 
 
+def jax_kind():
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    import jax
+
+    class JaxKind:
+        name = "JAX"
+        on_gpu = staticmethod(jax.numpy.asarray)
+        to_host = staticmethod(np.asarray)
+        kind = jax.Array
+
+    return JaxKind()
+
+
 def kinds():
     out = [TorchKind(), DLPackKind()]
-    for name, make in (("cupy", cupy_kind), ("numba", numba_kind)):
+    for name, make in (("cupy", cupy_kind), ("numba", numba_kind), ("jax", jax_kind)):
         if importlib.util.find_spec(name):
             try:
                 out.append(make())
@@ -240,6 +254,8 @@ def results():
     """out=, also the image itself, also with strides and overlaps."""
     choice = random.Random(4)
     for kind in kinds():
+        if kind.name == "JAX":
+            continue
         cases = 0
         for dtype in DTYPES:
             array = random_array(choice, (3, 40, 50), dtype)
@@ -322,6 +338,32 @@ def streams():
         side.synchronize()
         check("stream of CuPy", busy and abs(float(result.mean()) - 1.0) < 1e-4, f"busy {busy}")
     table.append(("streams", "Torch: current, argument, number; CuPy", "in order, no call waits"))
+
+
+@section
+def jax():
+    """Streams wait for one another both ways, and nothing is freed or overwritten before it has been read."""
+    if not importlib.util.find_spec("jax"):
+        return
+    kind = jax_kind()
+    import jax.numpy as jnp
+    blur = mollify.Blur.gaussian(40.0, axes=(-2, -1))  # takes memory between its passes, and time
+    image = random_array(random.Random(8), (4, 512, 512), "float32")
+    x, on_gpu, wanted = kind.on_gpu(image), kind.on_gpu(image), image
+    for _ in range(30):
+        other = jnp.full_like(x, jnp.nan)  # what takes memory that is free
+        x = jnp.sin(blur(x * 2.0)) * 0.25 + on_gpu * 0.5
+        del other
+    for _ in range(30):
+        wanted = np.sin(blur(wanted * np.float32(2.0))) * np.float32(0.25) + image * np.float32(0.5)
+    difference = np.abs(kind.to_host(x) - wanted).max()
+    check("JAX in turns", difference < 1e-3, difference)
+    try:
+        blur(x, out=x)
+        check("JAX out", False, "not refused")
+    except TypeError as error:
+        check("JAX out", "out" in str(error), error)
+    table.append(("JAX, 30 blurs in turns with its own work", f"differs by {difference:.1e}", ""))
 
 
 @section
@@ -567,7 +609,7 @@ def main():
             traceback.print_exc()
             check(name, False, repr(error))
         print(f"# {name}: {time.perf_counter() - started:.1f} s", flush=True)
-    versions = [f"{name} {sys.modules[name].__version__}" for name in ("torch", "cupy", "numba", "torchvision") if name in sys.modules]
+    versions = [f"{name} {sys.modules[name].__version__}" for name in ("torch", "cupy", "numba", "jax", "torchvision") if name in sys.modules]
     print(f"{torch.cuda.get_device_name()}; pymollify {mollify.__version__}, {', '.join(versions)}")
     width = max(len(row[0]) for row in table)
     for row in table:
