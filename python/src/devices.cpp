@@ -14,7 +14,7 @@ Result<Device> find_device(const std::string& name, std::int32_t threads) {
   const std::scoped_lock lock(*mutex);
   const auto found = open->find({name, threads});
   if (found != open->end()) return found->second;
-  Result<Device> device = Device::open(name, {.threads = threads});
+  Result<Device> device = Device::open(name.empty() ? "cpu" : name, {.threads = threads});
   if (device) open->emplace(std::pair(name, threads), *device);
   return device;
 }

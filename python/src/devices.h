@@ -1,4 +1,4 @@
-// Devices by name. Each is opened once.
+// Devices by name. Each is opened once. No name means the processor.
 #pragma once
 
 #include <cstdint>

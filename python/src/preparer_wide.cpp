@@ -100,7 +100,7 @@ double Preparer::prepare_wide_sharpening(double amount, Prepared& out) const {
 void Preparer::prepare_wide(Prepared& out) const {
   const Element element = task_.src.element;
   const Manner& manner = task_.request.manner;
-  if (manner.device != "cpu") {
+  if (!manner.device.empty() && manner.device != "cpu") {
     throw std::invalid_argument("device: arrays of " + element.name() + " are summed in float64, which only \"cpu\" does");
   }
   double error = 0.0;

@@ -68,7 +68,7 @@ struct Manner {
   bool has_alpha = false;  ///< whether the last number along channel_axis says how much of the others there is
   bool is_srgb = false;    ///< whether numbers are decoded to linear light
   std::optional<double> max_error;
-  std::string device = "cpu";
+  std::string device;        ///< empty: the GPU that the array lies on, else the processor
   std::int32_t threads = 0;  ///< 0: one for each hardware thread
   bool operator==(const Manner&) const = default;
 };

@@ -58,8 +58,9 @@ def test_numbers_that_are_not_there_yet():
 
 
 def test_arguments_that_are_not_there_yet():
-    with pytest.raises(ValueError, match="device: the image lies on cuda:0, not on cuda:1"):
-        mollify.gaussian(Interface(), 1.0, device="cuda:1")
+    for device in ("cuda:1", "cpu"):
+        with pytest.raises(ValueError, match=f"device: the image lies on cuda:0, not on {device}"):
+            mollify.gaussian(Interface(), 1.0, device=device)
     with pytest.raises(ValueError, match="mask: "):
         mollify.gaussian(Interface(), 1.0, mask=np.ones((4, 5), bool))
 
