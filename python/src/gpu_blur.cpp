@@ -110,15 +110,16 @@ class Call {
     check_element(src_.geometry);
     set_device(request_.manner, src_);
     open_gpu(request_.manner, src_.device);
-    if (!stream.is_none()) {
-      stream_ = nb::cast<std::uintptr_t>(library_.attr("stream_of")(stream));
-      turn_ = library_.attr("on")(*stream_, src_.device);  // so that new arrays belong to this stream
-      turn_.attr("__enter__")();
-    }
+    if (!stream.is_none()) stream_ = nb::cast<std::uintptr_t>(library_.attr("stream_of")(stream));
     exchanges_ = must_exchange_streams(image);
-    if (!exchanges_) return;
-    if (!stream_) stream_ = nb::cast<std::uintptr_t>(library_.attr("stream")(image, src_.device));
-    src_ = array_of(image);
+    if (exchanges_) {
+      if (!stream_) stream_ = nb::cast<std::uintptr_t>(library_.attr("stream")(image, src_.device));
+      src_ = array_of(image);
+    }
+    if (stream.is_none()) return;
+    nb::object turn = library_.attr("on")(*stream_, src_.device);  // so that new arrays belong to this stream
+    turn.attr("__enter__")();
+    turn_ = std::move(turn);  // last: what ends it is the destructor of a whole object
   }
   ~Call() {
     if (!turn_.is_valid()) return;
