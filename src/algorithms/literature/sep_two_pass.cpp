@@ -9,8 +9,6 @@
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
 #include "sep_direct_arguments.h"
-#include "sep_shared_arguments.h"
-#include "sep_sliding_arguments.h"
 
 namespace mollify {
 namespace {
@@ -30,7 +28,7 @@ struct MethodInfo {
   const GroupOption& group;  ///< along and across the pass
 };
 constexpr std::array<MethodInfo, 3> kMethods = {
-    {{glsl::SepDirect::kKernel, kDirectGroup}, {glsl::SepShared::kKernel, kLineGroup}, {glsl::SepSliding::kKernel, kSlidingGroup}}};
+    {{glsl::SepDirect::kKernel, kDirectGroup}, {"sep_shared", kLineGroup}, {"sep_sliding", kSlidingGroup}}};
 
 /// One axis, as its pass sees it.
 struct AxisPass {
@@ -125,7 +123,7 @@ class TwoPasses {
       case Method::shared: {
         const std::int64_t pixels = (along + axis.taps - 1) * across;
         if (Status s = check_shared(p_, pixels * bytes); !s) return s;
-        glsl::SepShared{.cache = cache_, .tile_size = shared_size(p_, pixels, bytes), .vertical = axis.vertical}.put_into(pass);
+        pass.constants["tile_size"] = shared_size(p_, pixels, bytes);
         work.loads = static_cast<double>(pixels) / static_cast<double>(along * across);
         work.shared_loads = axis.taps;
         work.barriers = 1.0;
@@ -137,12 +135,17 @@ class TwoPasses {
         const std::int32_t length =
             chunk_length(p_, axis.along(axis.size), columns_, static_cast<std::int32_t>(along), {2 * axis.taps, axis.taps});
         pass.tile = axis.vertical ? PerAxis<std::int32_t>{shape.x, length} : PerAxis<std::int32_t>{length, shape.y};
-        glsl::SepSliding{.cache = cache_, .chunk_length = length, .ring_length = ring, .vertical = axis.vertical}.put_into(pass);
+        pass.constants["chunk_length"] = length;
+        pass.constants["ring_length"] = ring;
         work.loads = 1.0 + (axis.taps - 1.0) / length;
         work.shared_loads = axis.taps;
         work.barriers = 2.0;
         break;
       }
+    }
+    if (method_ != Method::direct) {  // builds without the published techniques lack these shaders, and so structs of what they are told
+      pass.constants["cache"] = static_cast<std::int64_t>(cache_);
+      pass.constants["vertical"] = axis.vertical;
     }
     const int from = axis.vertical ? info(between_.format).pixel_bytes() : info(p_.src.format).pixel_bytes();
     const int to = axis.vertical ? info(p_.dst.format).pixel_bytes() : info(between_.format).pixel_bytes();
