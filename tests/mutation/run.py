@@ -165,7 +165,7 @@ VULKAN_MUTANTS = [
            ("sep.fused:exchange=shuffle/203x61/rgba8/gaussian:sigma=0.6,radius=2/mirror",)),
     Mutant("rows of a stride begin with the second", "shaders/lib/io/places.glsl",
            "return y % step_y == 0;", "return y % step_y == 1 % step_y;", ("sep.fused",)),
-    Mutant("means of two pixels are the pixel itself", "src/algorithms/multirate/gauss_decimate_gpu.cpp",
+    Mutant("means of two pixels are the pixel itself", "src/algorithms/multirate/gauss_decimate_steps.cpp",
            "out.spline[i + 1] += 0.5", "out.spline[i] += 0.5", ("gauss.decimate",)),
     Mutant("coarse samples of bytes keep their lift", "shaders/multirate/gauss_decimate_vec.comp", "(scale / lift(n))", "scale", ("gauss.decimate",)),
     Mutant("the first column of samples begins where spans do", "shaders/multirate/gauss_decimate_vec.comp",
