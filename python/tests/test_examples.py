@@ -55,3 +55,11 @@ def test_ray_data(tmp_path):
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **home})
     assert run.returncode == 0 and f"6 pictures are in {results}" in run.stdout, run.stdout + run.stderr
     check_results(results, images)
+
+
+def test_contrastive_training():
+    """Debian's Python has Torch and torchvision."""
+    command = ["/usr/bin/python3", EXAMPLES / "contrastive_training.py", "--device", "cpu", "--batch", "16", "--steps", "6"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert "step 5: loss" in run.stdout and "with the blur of mollify" in run.stdout, run.stdout
