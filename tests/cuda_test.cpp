@@ -80,6 +80,17 @@ TEST(CudaPlan, WideGaussiansAreDecimated) {
   }
 }
 
+/// Kernels that reach beyond a small image are fitted for it alone, which takes tens of milliseconds.
+TEST(CudaPlan, SmallImagesAreDecimatedOnlyOnRequest) {
+  const ImageDesc small{64, 64, PixelFormat::r32f};
+  EXPECT_EQ(make_plan(gaussian(60.0), small, small, fake_cuda())->algorithm.id, "sep.fused");
+  PlanOptions options;
+  options.algorithm = *parse_algorithm("gauss.decimate");
+  EXPECT_EQ(make_plan(gaussian(12.0), small, small, fake_cuda(), options)->algorithm.id, "gauss.decimate");
+  const Result<Plan> plan = make_plan(gaussian(12.0), small, small, fake_cuda());
+  EXPECT_NE(explain(*plan).find("so few pixels"), std::string::npos) << explain(*plan);
+}
+
 TEST(CudaPlan, StridesTakeTwoPasses) {
   BlurSpec spec = gaussian(2.0);
   spec.stride = {Stride::of_blocks(2), Stride::of_blocks(2)};

@@ -25,6 +25,7 @@ struct Problem {
   bool in_windows = false;  ///< GPU: images pass by in windows, so they may be larger than what one binding of a buffer sees
   /// GPU: of the whole image, where the source is a part of it: what sizes of images decide is as there, so that sums round alike.
   const Plan* whole = nullptr;
+  bool is_asked_for = false;  ///< the caller named the algorithm
 };
 
 /// What a promise takes for granted of the pixels.

@@ -118,7 +118,8 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
 class WholeProblem {
  public:
   explicit WholeProblem(const Problem& p)
-      : spec_(p.spec), device_(p.device), problem_{spec_, p.src, {}, device_, p.options, p.allowed_error, 1, p.in_windows, p.whole} {
+      : spec_(p.spec), device_(p.device), problem_{spec_,           p.src, {},           device_, p.options,
+                                                   p.allowed_error, 1,     p.in_windows, p.whole, p.is_asked_for} {
     spec_.roi.reset();
     device_.threads = 1;
     // Images of a batch fill a device as rows of one image would; many more than fill it change nothing.
@@ -460,6 +461,7 @@ Result<Plan> solve(Problem problem, const PlanOptions& options) {
     const Result<const Algorithm*> found = find_algorithm(options.algorithm->id);
     if (!found) return found.error();
     forced = *found;
+    problem.is_asked_for = true;
     problem.options = with_current_names(options.algorithm->id, options.algorithm->options);
     if (Status s = check_options(forced->info, problem.options); !s) return s.error();
   }

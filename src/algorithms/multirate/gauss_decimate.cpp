@@ -378,6 +378,12 @@ Result<Axes> axes_of_whole(const Problem& p, const Terms& terms, const PerAxis<A
   return refusal("it would blur a window of this size otherwise than the whole: make another");
 }
 
+/// Whose plan would take longer to find than many such images to blur: kernels that reach further than an image are fitted for it alone.
+bool is_small(const Problem& p) {
+  constexpr std::int64_t kFewPixels = 128;
+  return p.src.width <= kFewPixels && std::int64_t{p.src.height} * p.batch <= kFewPixels;
+}
+
 Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
@@ -385,6 +391,9 @@ Result<Proposal> propose(const Problem& p) {
                        : p.device.backend == Backend::cuda ? only_options(p, {kFactor, kSupport})
                                                            : not_options(p, {kDecimatePasses});
   if (!known) return known.error();
+  if (p.device.backend == Backend::cuda && !p.is_asked_for && is_small(p)) {
+    return refusal("an image of so few pixels takes less time with all taps than three kernels to start");
+  }
   const std::optional<AxisKernel> of_x = kernel_of(p, Axis::x), of_y = kernel_of(p, Axis::y);
   if (!of_x || !of_y) return refusal("the kernel is neither a Gaussian nor a tent");
   for (const Axis axis : {Axis::x, Axis::y}) {
