@@ -122,11 +122,16 @@ std::int64_t add(Tables& tables, const std::vector<double>& weights, bool wide) 
   return wide ? tables.add<double>(weights) : tables.add<float>(weights);
 }
 
+/// Those of x, then those of y.
+std::vector<double> of_both_axes(const PerAxis<AxisTaps>& taps) {
+  std::vector<double> weights = taps.x.weights;
+  weights.insert(weights.end(), taps.y.weights.begin(), taps.y.weights.end());
+  return weights;
+}
+
 Draft sep_fused(const Plan& plan, const Pass& pass, Tables& tables) {
   SepFused a{shared_of(plan, pass)};
-  std::vector<double> taps = pass.taps.x.weights;
-  taps.insert(taps.end(), pass.taps.y.weights.begin(), pass.taps.y.weights.end());
-  a.taps = static_cast<std::uint64_t>(tables.add<float>(taps));
+  a.taps = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
   a.taps_x = static_cast<std::int32_t>(pass.taps.x.weights.size());
   a.taps_y = static_cast<std::int32_t>(pass.taps.y.weights.size());
   a.first_x = pass.origin.x - pass.taps.x.anchor;
@@ -150,15 +155,18 @@ Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
   return draft;
 }
 
-/// Splines of both axes, one after the other.
-std::uint64_t add_splines(Tables& tables, const Pass& pass) {
-  std::vector<double> splines = pass.taps.x.weights;
-  splines.insert(splines.end(), pass.taps.y.weights.begin(), pass.taps.y.weights.end());
-  return static_cast<std::uint64_t>(tables.add<float>(splines));
-}
-
 std::int32_t constant(const Pass& pass, const std::string& name) {
   return static_cast<std::int32_t>(pass.constants.at(name));
+}
+
+CoarseGrid grid_of(const Plan& plan, const Pass& pass, Tables& tables) {
+  CoarseGrid grid{shared_of(plan, pass)};
+  grid.splines = static_cast<std::uint64_t>(tables.add<float>(of_both_axes(pass.taps)));
+  grid.factor_x = constant(pass, "factor_x");
+  grid.factor_y = constant(pass, "factor_y");
+  grid.support_x = constant(pass, "support_x");
+  grid.support_y = constant(pass, "support_y");
+  return grid;
 }
 
 /// Of kernels of gauss_decimate.cu: for images of a type and a support along y that they are compiled for, or for any. `along_x`: coarse
@@ -172,12 +180,7 @@ std::string ending_of_support(const Plan& plan, std::int32_t along_y, std::int32
 }
 
 Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
-  GaussDecimate a{shared_of(plan, pass)};
-  a.splines = add_splines(tables, pass);
-  a.factor_x = constant(pass, "factor_x");
-  a.factor_y = constant(pass, "factor_y");
-  a.support_x = constant(pass, "support_x");
-  a.support_y = constant(pass, "support_y");
+  GaussDecimate a{grid_of(plan, pass, tables)};
   a.first_x = constant(pass, "first_x") * a.factor_x - constant(pass, "centre_x");
   a.first_y = constant(pass, "first_y") * a.factor_y - constant(pass, "centre_y");
   a.step_rows = constant(pass, "step_rows");
@@ -206,12 +209,7 @@ Draft gauss_grid(const Plan& plan, const Pass& pass, Tables& tables) {
 }
 
 Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
-  GaussUpsample a{shared_of(plan, pass)};
-  a.splines = add_splines(tables, pass);
-  a.factor_x = constant(pass, "factor_x");
-  a.factor_y = constant(pass, "factor_y");
-  a.support_x = constant(pass, "support_x");
-  a.support_y = constant(pass, "support_y");
+  GaussUpsample a{grid_of(plan, pass, tables)};
   const PerAxis<AxisPlaces> places = places_of(plan.spec);
   a.first_x = static_cast<std::int32_t>(places.x.first) + constant(pass, "centre_x") - constant(pass, "first_x") * a.factor_x;
   a.first_y = static_cast<std::int32_t>(places.y.first) + constant(pass, "centre_y") - constant(pass, "first_y") * a.factor_y;

@@ -70,13 +70,17 @@ struct SepPass : Shared {
   double outside_row[4] = {};  ///< along y: what rows of a constant border have become along x
 };
 
-/// The first step of gauss.decimate: coarse samples, in f32. A block of threads makes a chunk of a strip; see gauss_decimate.cu.
-struct GaussDecimate : Shared {
+/// How gauss.decimate's coarse samples lie among pixels.
+struct CoarseGrid : Shared {
   std::uint64_t splines = 0;  ///< address of factor_x * support_x weights and then factor_y * support_y, f32
   std::int32_t factor_x = 1;  ///< pixels from a coarse sample to the next
   std::int32_t factor_y = 1;
   std::int32_t support_x = 1;  ///< coarse samples that a pixel belongs to
   std::int32_t support_y = 1;
+};
+
+/// The first step: coarse samples, in f32. A block of threads makes a chunk of a strip; see gauss_decimate.cu.
+struct GaussDecimate : CoarseGrid {
   std::int32_t first_x = 0;  ///< source pixel of the first weight of coarse sample (0, 0)
   std::int32_t first_y = 0;
   std::int32_t step_rows = 1;  ///< that are loaded together; divides factor_y
@@ -84,12 +88,7 @@ struct GaussDecimate : Shared {
 };
 
 /// The last step: pixels from blurred coarse samples, which begin before any that a pixel needs.
-struct GaussUpsample : Shared {
-  std::uint64_t splines = 0;  ///< the same, times what makes pixels of sums
-  std::int32_t factor_x = 1;
-  std::int32_t factor_y = 1;
-  std::int32_t support_x = 1;
-  std::int32_t support_y = 1;
+struct GaussUpsample : CoarseGrid {
   std::int32_t first_x = 0;  ///< the place of destination pixel (0, 0) from the first weight of coarse sample (0, 0) on
   std::int32_t first_y = 0;
   std::int32_t step_x = 1;  ///< source pixels from one destination pixel to the next
