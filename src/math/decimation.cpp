@@ -300,29 +300,31 @@ Decimation shortened(Decimation fit, double allowed) {
   return fit;
 }
 
-HalvedGaussian halved_gaussian(double sigma) {
-  constexpr double kSpread = 0.25;    // the variance of two pixels
+double halved_sigma(double sigma) {
+  constexpr double kSpread = 0.25;  // the variance of two pixels
+  return sigma * sigma <= kSpread ? 0.0 : std::sqrt(sigma * sigma - kSpread);
+}
+
+double halved_distance(double sigma) {
   constexpr double kWide = 64.0;      // sigma, beyond which the bound is as good as the distance
   constexpr double kOfFourth = 0.02;  // the distance falls with the fourth power of sigma; at most this much, as was seen
-  if (sigma * sigma <= kSpread) return {};
-  HalvedGaussian out{std::sqrt(sigma * sigma - kSpread), 0.0};
-  if (sigma > kWide) {
-    out.l1_distance = kOfFourth / std::pow(sigma, 4);
-    return out;
-  }
+  const double narrow = halved_sigma(sigma);
+  if (narrow == 0.0) return 0.0;
+  if (sigma > kWide) return kOfFourth / std::pow(sigma, 4);
   const auto reach = static_cast<std::int64_t>(std::ceil(9.0 * sigma));
   const auto bell = [](double x, double s) { return std::exp(-0.5 * (x / s) * (x / s)); };
   double exact_sum = 0.0, narrow_sum = 0.0;
   for (std::int64_t i = -reach; i <= reach; ++i) {
     exact_sum += bell(static_cast<double>(i) + 0.5, sigma);
-    narrow_sum += bell(static_cast<double>(i), out.sigma);
+    narrow_sum += bell(static_cast<double>(i), narrow);
   }
+  double distance = 0.0;
   for (std::int64_t i = -reach; i <= reach; ++i) {
     const auto x = static_cast<double>(i);
-    const double mean = 0.5 * (bell(x, out.sigma) + bell(x + 1.0, out.sigma)) / narrow_sum;
-    out.l1_distance += std::abs(mean - bell(x + 0.5, sigma) / exact_sum);
+    const double mean = 0.5 * (bell(x, narrow) + bell(x + 1.0, narrow)) / narrow_sum;
+    distance += std::abs(mean - bell(x + 0.5, sigma) / exact_sum);
   }
-  return out;
+  return distance;
 }
 
 double least_distance_of_factor(const AxisGaussian& gaussian) {

@@ -63,12 +63,11 @@ enum class Jump : std::uint8_t { coarse_grid, window };
 /// to the distance.
 [[nodiscard]] Decimation shortened(Decimation fit, double allowed);
 
-/// What a Gaussian between two pixels is made of: the mean of two narrower ones, centred on them.
-struct HalvedGaussian {
-  double sigma = 0.0;        ///< of each; 0: there is no narrower one
-  double l1_distance = 0.0;  ///< of the weights of the mean to those of the Gaussian, at most
-};
-[[nodiscard]] HalvedGaussian halved_gaussian(double sigma);
+/// A Gaussian between two pixels is made of two narrower ones, centred on them, whose mean is nearly as wide. The sigma of each; 0: there
+/// is no narrower one.
+[[nodiscard]] double halved_sigma(double sigma);
+/// The L1 distance of the weights of that mean to those of the Gaussian, at most.
+[[nodiscard]] double halved_distance(double sigma);
 
 /// What a fit by a factor above one misses at least, over the factor, as far as was seen: for the jump where the Gaussian ends, so 0 for
 /// endless ones. Costs no fit.

@@ -37,13 +37,23 @@ constexpr std::int64_t kMostReach = 7000;  // coarse samples of the grid, of whi
 /// What the search for the cheapest axes asks of a backend: what it costs, and what its kernels can do.
 struct Terms {
   PerAxis<DecimationCosts> costs;
+  PerAxis<double> halving{};  ///< distance that it costs to make a pixel of two, where kernels are centred between pixels
   std::int64_t most_support = std::numeric_limits<std::int64_t>::max();  ///< coarse samples that a pixel is expanded from
   std::int64_t most_taps = std::numeric_limits<std::int64_t>::max();     ///< of the grid's kernel
   std::int64_t most_spline = std::numeric_limits<std::int64_t>::max();   ///< pixels of a spline, all of which a group spans
 };
 
+/// Whether kernels are centred between pixels.
+bool is_between(const Problem& p, Axis direction) {
+  return places_on_axis(0, on(p.spec.stride, direction)).between;
+}
+
 Terms terms_of(const Problem& p) {
   Terms out{.costs = decimation_costs(p.device, p.src.format)};
+  if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) {
+    if (is_between(p, Axis::x)) out.halving.x = halved_distance(gaussian->sigma.x);
+    if (is_between(p, Axis::y)) out.halving.y = halved_distance(gaussian->sigma.y);
+  }
   if (p.device.backend == Backend::cpu) {
     out.most_support = cpu::kMaxSupport;
   } else {
@@ -118,11 +128,6 @@ std::int64_t folded_length_of(const Problem& p, Axis direction) {
   return folded_length(on(p.spec.border.mode, direction), length_of(p, direction), on(p.spec.stride, direction));
 }
 
-/// Whether kernels are centred between pixels.
-bool is_between(const Problem& p, Axis direction) {
-  return places_on_axis(0, on(p.spec.stride, direction)).between;
-}
-
 /// Whether all pixels that a kernel sees are one.
 bool is_one_pixel(const Problem& p, Axis direction) {
   return length_of(p, direction) == 1 && on(p.spec.border.mode, direction) != BorderMode::constant;
@@ -156,7 +161,7 @@ AxisPlan decimated(const Problem& p, const Terms& terms, const AxisKernel& kerne
   const AxisKernel folded = folded_where_shorter(kernel, factor);
   const std::shared_ptr<const Decimation> fit = fit_kernel(folded, factor, LeastAliasingSpline{support});
   AxisPlan axis{factor, fit->spline, fit->coarse, fit->l1_distance, 0.0, is_between(p, direction)};
-  if (axis.is_mean) axis.l1_distance += halved_gaussian(on(std::get<Gaussian>(p.spec.kernel).sigma, direction)).l1_distance;
+  axis.l1_distance += on(terms.halving, direction);
   axis.cost = cost_of(terms, direction, axis);
   axis.cost *= growth_by_margins(p, direction, static_cast<double>(axis.reach()));
   return axis;
@@ -292,7 +297,7 @@ std::optional<AxisKernel> kernel_of(const Problem& p, Axis direction) {
   const Fold fold = fold_of(on(p.spec.border.mode, direction), folded_length_of(p, direction));
   if (const auto* gaussian = std::get_if<Gaussian>(&p.spec.kernel)) {
     AxisGaussian on_this_axis = on_axis(*gaussian, direction);
-    if (is_between(p, direction)) on_this_axis.sigma = halved_gaussian(on_this_axis.sigma).sigma;
+    if (is_between(p, direction)) on_this_axis.sigma = halved_sigma(on_this_axis.sigma);
     return AxisKernel{on_this_axis, fold};
   }
   if (const auto* tent = std::get_if<Tent>(&p.spec.kernel)) return AxisKernel{AxisTent{on(tent->radius, direction) + 1.0}, fold};
