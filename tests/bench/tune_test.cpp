@@ -25,7 +25,7 @@ TEST(Contest, TimesComeInTheOrderOfTheExecutables) {
   const Executable slow = prepared(contest.device(), "nxn.direct", {64, 64});
   const std::vector<Statistics> times = contest.time(std::vector{slow, fast}, {.seconds = 0.0, .min_runs = 7}).value();
   ASSERT_EQ(times.size(), 2U);
-  EXPECT_GT(times[0].median, times[1].median);
+  EXPECT_GT(times[0].p10, times[1].p10);  // of which a busy machine delays fewer
   EXPECT_EQ(times[0].count, 7);
   // Another shape needs other images.
   EXPECT_EQ(contest.time(std::vector{prepared(contest.device(), "sep.fused", {300, 200})}, {}).value().size(), 1U);
