@@ -24,6 +24,12 @@ double processors(const Problem& p) {
   return gpu_model(p.device).multiprocessors.count;
 }
 
+std::int32_t rows_of_chunk(const Problem& p, std::int64_t groups_across, std::int32_t rows, double at_once, std::int32_t step,
+                           std::int32_t fewest) {
+  const double chunks = processors(p) * at_once / static_cast<double>(groups_across * p.batch);
+  return std::max(even_length(rows, static_cast<std::int32_t>(std::max(chunks, 1.0)), step), fewest);
+}
+
 std::int32_t even_chunks(const Problem& p, std::int64_t groups_across, double chunks, double groups_at_once) {
   const double across = static_cast<double>(groups_across) * p.batch;
   const double round = processors(p) * groups_at_once;

@@ -10,6 +10,11 @@ namespace mollify::gpu {
 /// Whole steps, so many that `chunks` of them make `size`.
 [[nodiscard]] std::int32_t even_length(std::int32_t size, std::int32_t chunks, std::int32_t step);
 
+/// Rows of a chunk, whole steps but for `fewest`: all chunks of the batch together are `at_once` groups for each multiprocessor, but short
+/// chunks would do little but begin.
+[[nodiscard]] std::int32_t rows_of_chunk(const Problem& p, std::int64_t groups_across, std::int32_t rows, double at_once, std::int32_t step,
+                                         std::int32_t fewest);
+
 /// Iterations of all of a lane's loops: those of a step down its chunk, and those before the first. At most.
 struct LoopIterations {
   std::int64_t of_step = 1;

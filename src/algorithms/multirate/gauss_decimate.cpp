@@ -383,7 +383,8 @@ Result<Axes> axes_of_whole(const Problem& p, const Terms& terms, const PerAxis<A
   return refusal("it would blur a window of this size otherwise than the whole: make another");
 }
 
-/// Whose plan would take longer to find than many such images to blur: kernels that reach further than an image are fitted for it alone.
+/// Whether finding coarse grids for images of this size takes longer than blurring many of them: a kernel that reaches further than an
+/// image is fitted for it alone.
 bool is_small(const Problem& p) {
   constexpr std::int64_t kFewPixels = 128;
   return p.src.width <= kFewPixels && std::int64_t{p.src.height} * p.batch <= kFewPixels;

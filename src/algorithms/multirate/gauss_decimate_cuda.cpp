@@ -15,12 +15,6 @@ namespace {
 
 using namespace gpu;
 
-/// Rows of a chunk: all chunks of all images together fill the device `rounds` times, but short ones would do little but begin.
-std::int32_t rows_of_chunk(const Problem& p, std::int64_t across, std::int32_t rows, double at_once, std::int32_t fewest) {
-  const double chunks = processors(p) * at_once / static_cast<double>(across * p.batch);
-  return std::max(even_length(rows, static_cast<std::int32_t>(std::max(chunks, 1.0)), 1), std::min(fewest, rows));
-}
-
 /// Threads of a block that decimates: so many that few of its columns are read by its neighbours as well.
 Result<std::int32_t> decimating_threads(const Problem& p, const AxisPlan& x) {
   constexpr std::int32_t kMost = cuda::kDecimateThreads;
@@ -62,7 +56,7 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const PerAxis<std::int32_t> size = size_of(grid);
   const std::int64_t across = (size.x + shape.samples - 1) / shape.samples;
   const double at_once = cuda::kDecimateThreadsAtOnce / static_cast<double>(*threads);
-  const std::int32_t rows = rows_of_chunk(p, across, size.y, at_once, 2 * support_y);
+  const std::int32_t rows = rows_of_chunk(p, across, size.y, at_once, 1, std::min(2 * support_y, size.y));
   Pass pass = make_pass("gauss_decimate", size, {shape.samples, rows}, {*threads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
   pass.constants["step_rows"] = rows_ahead(cuda::kDecimateRows, y.factor);
@@ -90,10 +84,8 @@ Result<Pass> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, co
   if (Status s = check_shared(p, cuda::SepFusedShape(channels, columns, nx, ny, 3).shared_bytes()); !s) return s.error();
   const PerAxis<std::int32_t> size = size_of(to);
   const std::int64_t across = (size.x + columns - 1) / columns;
-  const std::int32_t rows = even_length(
-      size.y,
-      std::max<std::int32_t>(1, static_cast<std::int32_t>(processors(p) * cuda::kSepFusedAtOnce / static_cast<double>(across * p.batch))),
-      cuda::kSepFusedRows);
+  constexpr std::int32_t kStep = cuda::kSepFusedRows;
+  const std::int32_t rows = rows_of_chunk(p, across, size.y, cuda::kSepFusedAtOnce, kStep, kStep);
   Pass pass = make_pass("gauss_grid", size, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
   pass.taps = {x.coarse, y.coarse};
   pass.origin = {static_cast<std::int32_t>(to.x.first - from.x.first), static_cast<std::int32_t>(to.y.first - from.y.first)};
@@ -113,8 +105,8 @@ Result<Pass> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, co
 Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
   const int channels = info(p.dst.format).channels;
   const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
-  const std::int32_t rows =
-      rows_of_chunk(p, across, p.dst.height, cuda::kUpsampleAtOnce, static_cast<std::int32_t>(2 * y.support() * y.factor));
+  const auto fewest = static_cast<std::int32_t>(2 * y.support() * y.factor);
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::kUpsampleAtOnce, 1, std::min(fewest, p.dst.height));
   Pass pass = make_pass("gauss_upsample", {p.dst.width, p.dst.height}, {4 * cuda::kUpsampleThreads / channels, rows},
                         {cuda::kUpsampleThreads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};

@@ -46,10 +46,8 @@ void add_registers(const Problem& p, SeparableTaps s, Proposal& out) {
   const std::int32_t fours = (p.dst.width * channels + 3) / 4;
   const std::int32_t threads = std::min((fours + 31) / 32 * 32, cuda::kSepRegistersThreads);
   const std::int32_t across = (fours + threads - 1) / threads;
-  const double chunks =
-      kRounds * processors(p) * cuda::kSepRegistersAtOnce * cuda::kSepRegistersThreads / threads / (static_cast<double>(across) * p.batch);
-  const std::int32_t rows =
-      std::max(even_length(p.dst.height, static_cast<std::int32_t>(std::max(chunks, 1.0)), 1), std::min(kFewestRows, p.dst.height));
+  const double at_once = kRounds * cuda::kSepRegistersAtOnce * cuda::kSepRegistersThreads / threads;
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, at_once, 1, std::min(kFewestRows, p.dst.height));
   Pass pass = make_pass("sep_registers", {p.dst.width, p.dst.height}, {threads * 4 / channels, rows}, {threads, 1}, Storage::buffer);
   const double taps = count_of(s.taps.x);
   const double reads = (rows + taps - 1.0) / rows;
@@ -65,21 +63,14 @@ void add_registers(const Problem& p, SeparableTaps s, Proposal& out) {
   out.passes.push_back(std::move(pass));
 }
 
-/// Rows of a chunk: all chunks of all images together fill the device once, but short ones would do little but begin.
-std::int32_t rows_of_chunk(const Problem& p, std::int64_t groups_across) {
-  constexpr std::int32_t kFewest = 2 * cuda::kSepFusedRows;
-  const double chunks = processors(p) * cuda::kSepFusedAtOnce / static_cast<double>(groups_across * p.batch);
-  const std::int32_t rows = even_length(p.dst.height, static_cast<std::int32_t>(std::max(chunks, 1.0)), cuda::kSepFusedRows);
-  return std::max(rows, kFewest);
-}
-
 void add_one_pass(const Problem& p, SeparableTaps s, Proposal& out) {
   const Rect r = region(p);
   const std::int32_t columns = cuda::sep_fused_columns(info(p.src.format).channels);
   const std::int32_t nx = count_of(s.taps.x);
   const std::int32_t ny = count_of(s.taps.y);
   const std::int64_t across = (p.dst.width + columns - 1) / columns;
-  const std::int32_t rows = rows_of_chunk(p, across);
+  constexpr std::int32_t kStep = cuda::kSepFusedRows;
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::kSepFusedAtOnce, kStep, 2 * kStep);
   Pass pass = make_pass("sep_fused", {p.dst.width, p.dst.height}, {columns, rows}, {cuda::kSepFusedThreads, 1}, Storage::buffer);
   const double reads = (rows + ny - 1.0) / rows * (columns + nx - 1.0) / columns;
   const double pixels = static_cast<double>(p.dst.width) * p.dst.height;

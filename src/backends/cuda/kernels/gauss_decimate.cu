@@ -8,7 +8,7 @@
 namespace mollify::cuda {
 namespace {
 
-/// Weights along y, in shared memory: for row r of a coarse sample, those of the coarse samples that it belongs to, one after the other.
+/// Weights of an axis, in shared memory: for pixel r of a coarse sample, those of the coarse samples that it belongs to, one after another.
 /// `reversed`: the one that began first comes first.
 template <int kSupport>
 __device__ void put_row_weights(const float* spline, std::int32_t factor, std::int32_t support, bool reversed, float* out) {
@@ -57,6 +57,8 @@ __device__ void sum_across(const GaussDecimate& a, const DecimateShape& shape, c
 template <class Body>
 __device__ void with_support(std::int32_t support, const Body& body) {
   switch (support) {
+    case 2:
+      return body(std::integral_constant<int, 2>{});
     case 3:
       return body(std::integral_constant<int, 3>{});
     case 4:
@@ -69,8 +71,6 @@ __device__ void with_support(std::int32_t support, const Body& body) {
       return body(std::integral_constant<int, 7>{});
     case 8:
       return body(std::integral_constant<int, 8>{});
-    case 2:
-      return body(std::integral_constant<int, 2>{});
     default:
       return body(std::integral_constant<int, 1>{});
   }
