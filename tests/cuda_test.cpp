@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 
+#include "backends/cuda/kernels/box_any_shape.h"
+#include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/modules.h"
@@ -132,12 +135,56 @@ TEST(DecimateShape, ColumnsHavePlacesOfTheirOwn) {
   }
 }
 
+TEST(BoxShape, AStripHoldsTheWindowsOfItsPixels) {
+  for (int channels = 1; channels <= 4; ++channels) {
+    for (const std::int32_t threads : {128, 256, 512}) {
+      const cuda::BoxShape shape(channels, threads, 16);
+      EXPECT_GE(shape.row_floats, 4 * threads);
+      for (std::int32_t taps = cuda::kBoxLeastWindow; shape.made(taps) >= cuda::kBoxRun; ++taps) {
+        EXPECT_EQ(shape.made(taps) % cuda::kBoxRun, 0);
+        constexpr std::int32_t kAhead = 3;  // that loads may begin before the first window
+        EXPECT_LE(kAhead + shape.made(taps) + taps - 1, shape.columns);
+        EXPECT_LE(shape.made(taps) * channels, 4 * threads);  // results, of fours
+      }
+    }
+  }
+}
+
+TEST(BoxDivision, IsTheNearestInteger) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 20000; ++i) {
+    const std::int64_t window = std::uniform_int_distribution<std::int64_t>(81, i % 2 == 0 ? 2000 : 600000)(random);
+    const std::int64_t largest = i % 3 == 0 ? 65535 : 255;
+    const cuda::BoxDivision division = cuda::box_division(window);
+    if (!division.is_exact(window, largest)) continue;
+    // Around a half, where it matters.
+    const std::int64_t code = std::uniform_int_distribution<std::int64_t>(0, largest - 1)(random);
+    for (std::int64_t sum = code * window + window / 2 - 1; sum <= code * window + window / 2 + 2; ++sum) {
+      const auto product = static_cast<std::uint64_t>(sum + division.half) * division.factor;
+      EXPECT_EQ(static_cast<std::int64_t>(product >> (32 + division.shift)), (sum + window / 2) / window) << window << " " << sum;
+    }
+  }
+  EXPECT_TRUE(cuda::box_division(129 * 129).is_exact(129 * 129, 255));
+  EXPECT_FALSE(cuda::box_division(300001).is_exact(300001, 65535));  // more than 32 bits
+}
+
+TEST(Cuda, BoxesSlideAndAreExactForIntegers) {
+  BlurSpec spec;
+  spec.kernel = Box::of_radius(64, 64);
+  const ImageDesc bytes{4096, 4096, PixelFormat::rgba8};
+  const Plan plan = *make_plan(spec, bytes, bytes, fake_cuda());
+  EXPECT_EQ(to_string(plan.algorithm).substr(0, 16), "box.any:sums=u32");
+  EXPECT_LT(plan.predicted_error, 1e-3);
+  const ImageDesc floats{4096, 4096, PixelFormat::rgba32f};
+  EXPECT_EQ(to_string(make_plan(spec, floats, floats, fake_cuda())->algorithm).substr(0, 16), "box.any:sums=f32");
+}
+
 TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {
   EXPECT_EQ(fake_cuda().kernels, cuda::kernel_ids());
 }
 
 TEST(Cuda, KernelsAreInTheLibrary) {
-  for (const std::string_view id : {"gauss_decimate", "nxn_direct", "sep_fused", "sep_passes", "sep_registers"}) {
+  for (const std::string_view id : {"box_any", "gauss_decimate", "nxn_direct", "sep_fused", "sep_passes", "sep_registers"}) {
     const auto image = std::ranges::find(cuda::module_images(), id, &cuda::ModuleImage::id);
     ASSERT_NE(image, cuda::module_images().end()) << id;
     constexpr std::uint32_t kFatBinary = 0xBA55ED50U;  // that all of them begin with

@@ -60,6 +60,7 @@ PerAxis<std::int32_t> tile_for(const Problem& p, const TileNeeds& needs) {
 }
 
 Result<Proposal> propose(const Problem& p) {
+  if (p.device.backend == Backend::cuda) return propose_box_any_cuda(p);
   if (p.device.backend != Backend::cpu) return propose_box_any_gpu(p);
   if (Status status = only_options(p, {kBoxAccumulator}); !status) return status.error();
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);

@@ -1,4 +1,4 @@
-// box.any has one form for CPUs and four for GPUs.
+// box.any has one form for CPUs, three for Vulkan and one for CUDA.
 #pragma once
 
 #include <optional>
@@ -35,6 +35,8 @@ struct BoxMeans {
 [[nodiscard]] Result<Proposal> propose_box_columns(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_four_corner(const Problem& p);
 [[nodiscard]] Result<Proposal> propose_box_row_segments(const Problem& p);
+
+[[nodiscard]] Result<Proposal> propose_box_any_cuda(const Problem& p);
 
 /// By the form that is asked for, else by the cheaper one within the error.
 [[nodiscard]] Result<Proposal> propose_box_any_gpu(const Problem& p);

@@ -6,26 +6,6 @@
 
 namespace mollify {
 
-std::string box_any_obstacle(const Problem& p, const PerAxis<BoxAxis>& box, BoxAnySums sums) {
-  if (!is_integer(sums)) return {};
-  const FormatInfo& source = info(p.src.format);
-  if (!source.is_unorm()) return "integer sums need an integer format";
-  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
-    return "integer sums cannot handle alpha or transfer functions";
-  }
-  if (!box.x.is_whole() || !box.y.is_whole()) return "integer sums need a whole radius";
-  if (sums == BoxAnySums::u16x2 && source.bits != 8) return "pixels of 16 bits leave no room for sums in 16";
-  if (sums == BoxAnySums::u16x2 && source.channels == 1) return "one channel needs no second half of a word";
-  if (static_cast<double>(box.y.whole()) * box.x.whole() * source.unit() >= 0x1p32) {
-    return "sums over " + std::to_string(box.x.whole()) + "x" + std::to_string(box.y.whole()) + " pixels exceed 32 bits";
-  }
-  return {};
-}
-
-Result<PerAxis<BoxAxis>> box_any_axes(const Problem& p) {
-  return box_axes(p, longest_windows(p.src));
-}
-
 BoxMeans box_means(const Problem& p, double window) {
   const FormatInfo& source = info(p.src.format);
   const double u = unit_roundoff(Accumulator::f32);

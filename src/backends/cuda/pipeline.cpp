@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cuda/kernels/box_any_shape.h"
+#include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
@@ -271,14 +273,55 @@ Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
       "nxn_direct", name_of("nxn_direct", plan, ending_of(wide)), {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination}};
 }
 
+/// The rounded mean of `window` integers by a multiplication.
+void set_division(std::int64_t window, BoxAny& a) {
+  const BoxDivision division = box_division(window);
+  a.half = division.half;
+  a.factor = division.factor;
+  a.shift = division.shift;
+}
+
+Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
+  BoxAny a{shared_of(plan, pass)};
+  const bool is_integer = constant(pass, "integer") != 0;
+  a.window_x = constant(pass, "window_x");
+  a.window_y = constant(pass, "window_y");
+  a.skip_x = constant(pass, "skip_x");
+  a.skip_y = constant(pass, "skip_y");
+  a.first_x = pass.origin.x - constant(pass, "before_x");
+  a.first_y = pass.origin.y - constant(pass, "before_y");
+  a.first_run = pass.origin.y / kBoxRun;
+  a.rows = pass.tile.y;
+  a.made = pass.tile.x;
+  a.before_x = static_cast<float>(pass.parameters.at("before_fraction_x"));
+  a.after_x = static_cast<float>(pass.parameters.at("after_fraction_x"));
+  a.before_y = static_cast<float>(pass.parameters.at("before_fraction_y"));
+  a.after_y = static_cast<float>(pass.parameters.at("after_fraction_y"));
+  a.lift = static_cast<float>(pass.parameters.at("lift"));
+  a.scale = static_cast<float>(pass.parameters.at("scale"));
+  if (is_integer) set_division(std::int64_t{a.window_x} * a.window_y, a);
+  a.blocks_across = ceil_div(pass.size.x, a.made);
+  a.blocks_down = ceil_div(pass.size.y, a.rows);
+  const auto threads = static_cast<std::uint32_t>(pass.group.x);
+  const std::string_view type = pass.constants.at("any") != 0                    ? "_any"
+                                : is_integer && info(plan.src.format).bits == 16 ? "_u16"
+                                                                                 : ending_of(plan);
+  const BoxShape shape(info(plan.src.format).channels, pass.group.x, constant(pass, "four_bytes"));
+  return {"box_any",
+          name_of("box_any", plan, type),
+          {nullptr, a, threads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination}};
+}
+
 struct KernelRow {
   std::string_view id;
   Draft (*make)(const Plan&, const Pass&, Tables&);
 };
 constexpr std::array kKernels = {
-    KernelRow{"gauss_decimate", gauss_decimate}, KernelRow{"gauss_grid", gauss_grid},   KernelRow{"gauss_upsample", gauss_upsample},
-    KernelRow{"nxn_direct", nxn_direct},         KernelRow{"sep_columns", sep_columns}, KernelRow{"sep_fused", sep_fused},
-    KernelRow{"sep_registers", sep_registers},   KernelRow{"sep_rows", sep_rows},
+    KernelRow{"box_any", box_any},       KernelRow{"gauss_decimate", gauss_decimate},
+    KernelRow{"gauss_grid", gauss_grid}, KernelRow{"gauss_upsample", gauss_upsample},
+    KernelRow{"nxn_direct", nxn_direct}, KernelRow{"sep_columns", sep_columns},
+    KernelRow{"sep_fused", sep_fused},   KernelRow{"sep_registers", sep_registers},
+    KernelRow{"sep_rows", sep_rows},
 };
 
 Shared& shared_arguments(Arguments& arguments) {

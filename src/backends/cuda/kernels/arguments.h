@@ -107,4 +107,27 @@ struct NxnDirect : Shared {
   std::int32_t step_y = 1;
 };
 
+/// Means of windows. A block of threads makes a chunk of a strip of columns; see box_any.cu.
+struct BoxAny : Shared {
+  std::int32_t first_x = 0;  ///< source pixel that the window of the first pixel of a strip begins with, of the first strip
+  std::int32_t first_y = 0;
+  std::int32_t window_x = 1;  ///< whole pixels
+  std::int32_t window_y = 1;
+  std::int32_t skip_x = 0;  ///< pixels that are made before the first of the destination
+  std::int32_t skip_y = 0;
+  std::int32_t first_run = 0;  ///< runs of rows of the whole image that lie before the first row that is made
+  std::int32_t rows = 0;       ///< of a chunk
+  std::int32_t made = 0;       ///< pixels of a row of a strip
+  float before_x = 0.0F;       ///< what the pixel before the whole ones counts for, and the one behind them
+  float after_x = 0.0F;
+  float before_y = 0.0F;
+  float after_y = 0.0F;
+  float lift = 1.0F;   ///< that numbers are multiplied with, so that sums are finite
+  float scale = 1.0F;  ///< number of the result = sum * scale
+  // Of integers: result = (sum + half) * factor / 2^(32 + shift), rounded down, which is the nearest integer to the mean.
+  std::uint32_t half = 0;
+  std::uint32_t factor = 0;
+  std::uint32_t shift = 0;
+};
+
 }  // namespace mollify::cuda
