@@ -155,7 +155,7 @@ TEST(BoxDivision, IsTheNearestInteger) {
   for (int i = 0; i < 20000; ++i) {
     const std::int64_t window = std::uniform_int_distribution<std::int64_t>(81, i % 2 == 0 ? 2000 : 600000)(random);
     const std::int64_t largest = i % 3 == 0 ? 65535 : 255;
-    const cuda::BoxDivision division = cuda::box_division(window);
+    const cuda::BoxDivision division = cuda::box_division(window, largest);
     if (!division.is_exact(window, largest)) continue;
     // Around a half, where it matters.
     const std::int64_t code = std::uniform_int_distribution<std::int64_t>(0, largest - 1)(random);
@@ -164,19 +164,24 @@ TEST(BoxDivision, IsTheNearestInteger) {
       EXPECT_EQ(static_cast<std::int64_t>(product >> (32 + division.shift)), (sum + window / 2) / window) << window << " " << sum;
     }
   }
-  EXPECT_TRUE(cuda::box_division(129 * 129).is_exact(129 * 129, 255));
-  EXPECT_FALSE(cuda::box_division(300001).is_exact(300001, 65535));  // more than 32 bits
+  EXPECT_TRUE(cuda::box_division(129 * 129, 255).is_exact(129 * 129, 255));
+  EXPECT_FALSE(cuda::box_division(300001, 65535).is_exact(300001, 65535));  // more than 32 bits
 }
 
-TEST(Cuda, BoxesSlideAndAreExactForIntegers) {
-  BlurSpec spec;
-  spec.kernel = Box::of_radius(64, 64);
-  const ImageDesc bytes{4096, 4096, PixelFormat::rgba8};
-  const Plan plan = *make_plan(spec, bytes, bytes, fake_cuda());
-  EXPECT_EQ(to_string(plan.algorithm).substr(0, 16), "box.any:sums=u32");
-  EXPECT_LT(plan.predicted_error, 1e-3);
-  const ImageDesc floats{4096, 4096, PixelFormat::rgba32f};
-  EXPECT_EQ(to_string(make_plan(spec, floats, floats, fake_cuda())->algorithm).substr(0, 16), "box.any:sums=f32");
+TEST(Cuda, BoxesSlide) {
+  const auto expect_box = [](PixelFormat format, double radius) {
+    BlurSpec spec;
+    spec.kernel = Box::of_radius(radius, radius);
+    const ImageDesc image{4096, 4096, format};
+    const Plan plan = *make_plan(spec, image, image, fake_cuda());
+    EXPECT_EQ(plan.algorithm.id, "box.any") << info(format).name << " radius " << radius;
+    // Sums of integers are exact, and divided exactly.
+    EXPECT_EQ(plan.predicted_error == 0.0, info(format).is_unorm()) << info(format).name;
+  };
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba8, PixelFormat::r32f, PixelFormat::rgba32f}) expect_box(format, 4.0);
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgb8, PixelFormat::rgba16, PixelFormat::rgba16f, PixelFormat::rgba32f}) {
+    for (const double radius : {16.0, 64.0, 100.0}) expect_box(format, radius);
+  }
 }
 
 TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {

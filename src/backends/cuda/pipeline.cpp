@@ -273,14 +273,6 @@ Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
       "nxn_direct", name_of("nxn_direct", plan, ending_of(wide)), {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination}};
 }
 
-/// The rounded mean of `window` integers by a multiplication.
-void set_division(std::int64_t window, BoxAny& a) {
-  const BoxDivision division = box_division(window);
-  a.half = division.half;
-  a.factor = division.factor;
-  a.shift = division.shift;
-}
-
 Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
   BoxAny a{shared_of(plan, pass)};
   const bool is_integer = constant(pass, "integer") != 0;
@@ -299,7 +291,13 @@ Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
   a.after_y = static_cast<float>(pass.parameters.at("after_fraction_y"));
   a.lift = static_cast<float>(pass.parameters.at("lift"));
   a.scale = static_cast<float>(pass.parameters.at("scale"));
-  if (is_integer) set_division(std::int64_t{a.window_x} * a.window_y, a);
+  if (is_integer) {
+    const BoxDivision division =
+        box_division(std::int64_t{a.window_x} * a.window_y, static_cast<std::int64_t>(info(plan.src.format).unit()));
+    a.half = division.half;
+    a.factor = division.factor;
+    a.shift = division.shift;
+  }
   a.blocks_across = ceil_div(pass.size.x, a.made);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
   const auto threads = static_cast<std::uint32_t>(pass.group.x);

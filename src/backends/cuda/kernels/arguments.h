@@ -124,7 +124,7 @@ struct BoxAny : Shared {
   float after_y = 0.0F;
   float lift = 1.0F;   ///< that numbers are multiplied with, so that sums are finite
   float scale = 1.0F;  ///< number of the result = sum * scale
-  // Of integers: result = (sum + half) * factor / 2^(32 + shift), rounded down, which is the nearest integer to the mean.
+  // Of integers: see box_division.h.
   std::uint32_t half = 0;
   std::uint32_t factor = 0;
   std::uint32_t shift = 0;

@@ -12,9 +12,18 @@ namespace {
 
 constexpr int kRun = kBoxRun;
 
-/// Images of integers that are only blurred: their sums are exact.
+/// Images that are only blurred. Rows are the same for all threads of a block, and shorter than 2^31 bytes.
 template <int kChannels, Component kComponent>
-struct Integers : Plain<kChannels, kComponent> {
+struct Only : Plain<kChannels, kComponent> {
+  using Stored = typename Plain<kChannels, kComponent>::Stored;
+  static __device__ Stored load(const Shared&, const char* row, std::int32_t i) {
+    return *reinterpret_cast<const Stored*>(row + static_cast<std::uint32_t>(i) * static_cast<std::uint32_t>(sizeof(Stored) / 4));
+  }
+};
+
+/// Of integers: their sums are exact.
+template <int kChannels, Component kComponent>
+struct Integers : Only<kChannels, kComponent> {
   using Number = unsigned;
   using Stored = typename Plain<kChannels, kComponent>::Stored;
   using Loaded = Stored;
@@ -27,19 +36,24 @@ struct Integers : Plain<kChannels, kComponent> {
       return {{stored.x & 0xFFFFU, stored.x >> 16, stored.y & 0xFFFFU, stored.y >> 16}};
     }
   }
+  /// Of sums to which half of a window is added.
   static __device__ Stored result(const BoxAny& a, const FourOf<unsigned>& sum) {
-    const auto mean = [&](int i) { return __umulhi(sum.at[i] + a.half, a.factor) >> a.shift; };
+    unsigned mean[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) mean[i] = __umulhi(sum.at[i], a.factor);
     if constexpr (kComponent == Component::u8) {
-      return __byte_perm(__byte_perm(mean(0), mean(1), 0x0040), __byte_perm(mean(2), mean(3), 0x0040), 0x5410);
+      const unsigned pair = 0x40U + 0x11U * (a.shift / 8);
+      return __byte_perm(__byte_perm(mean[0], mean[1], pair), __byte_perm(mean[2], mean[3], pair), 0x5410);
     } else {
-      return make_uint2(__byte_perm(mean(0), mean(1), 0x5410), __byte_perm(mean(2), mean(3), 0x5410));
+      return make_uint2(__byte_perm(mean[0] >> a.shift, mean[1] >> a.shift, 0x5410),
+                        __byte_perm(mean[2] >> a.shift, mean[3] >> a.shift, 0x5410));
     }
   }
 };
 
-/// Images of floats that are only blurred.
+/// Of floats.
 template <int kChannels, Component kComponent>
-struct Floats : Plain<kChannels, kComponent> {
+struct Floats : Only<kChannels, kComponent> {
   using Number = float;
   using Stored = typename Plain<kChannels, kComponent>::Stored;
   using Loaded = Stored;
@@ -457,12 +471,18 @@ __device__ void box_any(const BoxAny& a) {
 
   Down<Pixels> down(a);
   down.begin(a, column, a.first_y + y0, a.first_run + y0 / kRun);
+  // What takes few registers is loaded for the next rows while these are made.
+  constexpr bool kIsAhead = sizeof(typename Pixels::Loaded) == 4;
+  typename Pixels::Loaded leaving[kRun], entering[kRun];
+  const auto load_rows = [&](std::int32_t first) {
+    load<Pixels>(a, column, first, leaving);
+    load<Pixels>(a, column, first + a.window_y - 1, entering);
+  };
+  if constexpr (kIsAhead) load_rows(a.first_y + y0);
   for (std::int32_t y = 0; y < rows; y += kRun) {
     {
-      typename Pixels::Loaded leaving[kRun], entering[kRun];
       const std::int32_t first = a.first_y + y0 + y;
-      load<Pixels>(a, column, first, leaving);
-      load<Pixels>(a, column, first + a.window_y - 1, entering);
+      if constexpr (!kIsAhead) load_rows(first);
       down.sums(a, leaving, entering,
                 [&](int j, const FourOf<Number>& sum) { *reinterpret_cast<FourOf<Number>*>(sums + j * shape.row_floats + local) = sum; });
       if constexpr (!Pixels::is_plain) {
@@ -480,6 +500,9 @@ __device__ void box_any(const BoxAny& a) {
         if (a.before_y > 0.0F) add_edge(a.before_y, first - 1);
         if (a.after_y > 0.0F) add_edge(a.after_y, first + a.window_y);
       }
+    }
+    if constexpr (kIsAhead) {
+      if (y + kRun < rows) load_rows(a.first_y + y0 + y + kRun);
     }
     __syncthreads();
 
@@ -523,7 +546,7 @@ __device__ void box_any(const BoxAny& a) {
       load_run<kChannels>(row_sums, ahead + run * kRun + a.window_x - 1, entering);
       if constexpr (Pixels::is_exact) {
 #pragma unroll
-        for (int c = 0; c < kChannels; ++c) middle[c] += runs[(run * kRun + row) * kChannels + c];
+        for (int c = 0; c < kChannels; ++c) middle[c] += runs[(run * kRun + row) * kChannels + c] + a.half;
 #pragma unroll
         for (int i = 0; i < kNumbers; ++i) {
           Number& window = middle[i % kChannels];

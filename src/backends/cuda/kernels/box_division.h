@@ -1,13 +1,12 @@
 // Division of sums by a window's number of pixels, by a multiplication.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace mollify::cuda {
 
 /// The integer nearest to sum / window is (sum + half) * factor / 2^(32 + shift), rounded down. Halves are rounded up. Source: Granlund and
-/// Montgomery 1994.
+/// Montgomery 1994. For results of 8 bits the shift is 0, 8 or 16, so that they are whole bytes of the product.
 struct BoxDivision {
   std::uint32_t half = 0;
   std::uint32_t factor = 0;
@@ -21,12 +20,17 @@ struct BoxDivision {
   }
 };
 
-/// `window`: from 2 to 2^31 pixels.
-[[nodiscard]] constexpr BoxDivision box_division(std::int64_t window) {
-  const auto shift = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(window - 1)) - 1);
-  const std::uint64_t power = std::uint64_t{1} << (32 + shift);
+/// Of `window` pixels, more than one, whose values are up to `largest`. It may not be exact.
+[[nodiscard]] constexpr BoxDivision box_division(std::int64_t window, std::int64_t largest) {
   const auto w = static_cast<std::uint64_t>(window);
-  return {static_cast<std::uint32_t>(w / 2), static_cast<std::uint32_t>((power + w - 1) / w), shift};
+  const std::uint32_t step = largest < 256 ? 8 : 1;
+  BoxDivision division;
+  for (std::uint32_t shift = 0; shift <= 16 && window > (std::int64_t{1} << shift); shift += step) {
+    const std::uint64_t power = std::uint64_t{1} << (32 + shift);
+    division = {static_cast<std::uint32_t>(w / 2), static_cast<std::uint32_t>((power + w - 1) / w), shift};
+    if (division.is_exact(window, largest)) break;
+  }
+  return division;
 }
 
 }  // namespace mollify::cuda
