@@ -163,15 +163,16 @@ void read_ycbcr(const StructureReader& file, const DirectoryPlace& directory, La
 void read_ycbcr_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result) {
   Layout& layout = result.layout;
   const SampleLayout& sample = layout.sample;
-  const bool is_known = sample.kind == SampleKind::unsigned_integer && sample.bits >= 8 && sample.bits <= 16 && layout.mixed_bits.empty();
-  if (!is_known) refuse("has YCbCr that is no unsigned integers of one depth from 8 to 16 bits, which is not supported");
+  const bool is_known = sample.kind == SampleKind::unsigned_integer && sample.bits <= 32 && layout.mixed_bits.empty();
+  if (!is_known) refuse("has YCbCr that is no unsigned integers of one depth of at most 32 bits, which is not supported");
   layout.ycbcr.bits = sample.bits;
   layout.ycbcr.reference = usual_reference(sample.bits);
   read_ycbcr(file, directory, layout);
   layout.conversion = Conversion::ycbcr;
   const bool is_subsampled = layout.ycbcr.h * layout.ycbcr.v > 1;
   layout.packs_blocks = is_subsampled && !layout.planar;
-  if (is_subsampled && layout.samples != 3) refuse("has subsampled YCbCr with further samples, which is not supported");
+  if (layout.packs_blocks && layout.samples != 3)
+    refuse("has subsampled YCbCr with further samples in one plane, whose order nothing defines");
   if (is_subsampled && layout.planar && layout.compression == COMPRESSION_JPEG)
     refuse("has subsampled YCbCr as planes of JPEG, which is not supported");
 }

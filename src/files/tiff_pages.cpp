@@ -177,22 +177,61 @@ class InventoryTaker {
     if (metamorph == nullptr) return add_planes(directory, planes_behind(result_.pages.front()), PageKind::plane);
     const auto planes = static_cast<std::int64_t>(std::min<std::uint64_t>(metamorph->count, std::numeric_limits<std::int32_t>::max()));
     if (planes <= 1) return;
-    add_planes(directory, planes, PageKind::page);
+    if (is_one_piece(directory)) {
+      add_planes(directory, planes, PageKind::page);
+    } else {
+      add_scattered_planes(directory, planes);
+    }
     messages_.add("the " + std::to_string(planes) + " planes of MetaMorph's stack became pages");
+  }
+
+  // Of MetaMorph: the strips of a plane lie as those of the first one do, and as many bytes behind those of the plane before as these span.
+  void add_scattered_planes(const DirectoryPlace& directory, std::int64_t planes) {
+    PageOfFile& first = result_.pages.front();
+    require_plain(first.layout, planes);
+    const std::vector<std::uint64_t> offsets = file_.integers(directory, kStripOffsets),
+                                     counts = file_.integers(directory, kStripByteCounts);
+    const auto size = static_cast<std::uint64_t>(file_.source().size());
+    const bool is_ordered = !offsets.empty() && offsets.size() == counts.size() && [&] {
+      for (std::size_t i = 0; i < offsets.size(); ++i) {
+        const std::uint64_t end = i + 1 < offsets.size() ? offsets[i + 1] : size;
+        if (offsets[i] > end || counts[i] > end - offsets[i]) return false;
+      }
+      return true;
+    }();
+    if (!is_ordered) throw FileError("is a stack of MetaMorph whose strips overlap or lie beyond its end");
+    const std::uint64_t span = offsets.back() + counts.back() - offsets.front();
+    if (span == 0 || static_cast<std::uint64_t>(planes) > (size - offsets.front()) / span)
+      throw FileError("is cut off: it lacks some of its " + std::to_string(planes) + " planes");
+    require_memory(planes);
+    first.page.kind = PageKind::page;
+    PageOfFile next = first;
+    next.page.items.clear();
+    for (std::int64_t i = 1; i < planes; ++i) {
+      next.layout.plane_shift = i * static_cast<std::int64_t>(span);
+      result_.pages.push_back(next);
+    }
+  }
+
+  static void require_plain(const Layout& layout, std::int64_t planes) {
+    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks || !layout.mixed_bits.empty())
+      throw FileError("says that it has " + std::to_string(planes) + " planes, and has one directory for them");
+  }
+  void require_memory(std::int64_t planes) const {
+    if (planes > memory_left_ / kPageCost) throw FileError("has more planes than the memory that may be used");
   }
 
   void add_planes(const DirectoryPlace& directory, std::int64_t planes, PageKind kind) {
     if (planes <= 1) return;
     PageOfFile& first = result_.pages.front();
     const Layout& layout = first.layout;
-    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks || !layout.mixed_bits.empty())
-      throw FileError("says that it has " + std::to_string(planes) + " planes, and has one directory for them");
-    require_one_piece(directory);
+    require_plain(layout, planes);
+    if (!is_one_piece(directory)) throw FileError("is a stack whose strips are not in one piece, which is not supported");
     const auto begin = static_cast<std::int64_t>(file_.integer(directory, kStripOffsets, 0));
     const std::int64_t bytes = layout.sample.row_bytes(std::int64_t{first.page.width} * layout.samples) * first.page.height;
     if (begin < 0 || planes > (file_.source().size() - begin) / bytes)
       throw FileError("is cut off: it lacks some of its " + std::to_string(planes) + " planes");
-    if (planes > memory_left_ / kPageCost) throw FileError("has more planes than the memory that may be used");
+    require_memory(planes);
     first.page.kind = kind;
     first.layout.plane_offset = begin;
     PageOfFile next = first;
@@ -204,13 +243,13 @@ class InventoryTaker {
   }
 
   // The strips of the first plane follow each other, as those of the others do.
-  void require_one_piece(const DirectoryPlace& directory) const {
+  [[nodiscard]] bool is_one_piece(const DirectoryPlace& directory) const {
     const std::vector<std::uint64_t> offsets = file_.integers(directory, kStripOffsets),
                                      counts = file_.integers(directory, kStripByteCounts);
     for (std::size_t i = 1; i < std::min(offsets.size(), counts.size()); ++i) {
-      if (offsets[i] != offsets[i - 1] + counts[i - 1])
-        throw FileError("is a stack whose strips are not in one piece, which is not supported");
+      if (offsets[i] != offsets[i - 1] + counts[i - 1]) return false;
     }
+    return true;
   }
 };
 

@@ -28,6 +28,7 @@ struct Layout {
   bool packs_blocks = false;                 ///< YCbCr whose chrominances are subsampled and not decoded by libtiff
   double fill = 0.0;                         ///< of tiles that a sparse file leaves out
   std::optional<std::int64_t> plane_offset;  ///< of a plane behind the only directory: where its pixels begin
+  std::int64_t plane_shift = 0;              ///< of a plane of MetaMorph: how far its strips lie behind those of the first
 
   [[nodiscard]] NumberType stored_type() const { return number_type(sample); }
   [[nodiscard]] std::int64_t stored_pixel_bytes() const { return std::int64_t{samples} * bytes_of(stored_type()); }

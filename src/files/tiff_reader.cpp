@@ -121,7 +121,7 @@ class PageDecoder {
       const auto strip = static_cast<std::uint32_t>(band_begin_ / layout_.strile_rows + std::int64_t{plane} * down);
       if (layout_.mixed_bits.empty() && is_left_out(strip)) return fill(0, page_.width, plane);
       const std::uint64_t begin = layout_.mixed_bits.empty() ? TIFFGetStrileOffset(library_.handle(), strip) : layout_.strip_offsets[strip];
-      offset = static_cast<std::int64_t>(begin) + band_begin_ % layout_.strile_rows * layout_.strile_row_bytes();
+      offset = static_cast<std::int64_t>(begin) + layout_.plane_shift + band_begin_ % layout_.strile_rows * layout_.strile_row_bytes();
     }
     strile_ = read_exactly(source_, offset, bytes);
     if (layout_.reverses_bits) TIFFReverseBits(strile_.data(), static_cast<tmsize_t>(bytes));
@@ -144,7 +144,7 @@ class PageDecoder {
                                                : TIFFComputeStrip(handle, row, static_cast<std::uint16_t>(plane));
     if (is_left_out(strile)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
     const std::int64_t rows = layout_.tiled ? layout_.strile_rows : band_count_;
-    if (layout_.has_small_planes() && plane > 0) return load_small_plane(strile, x, plane, rows);
+    if (layout_.has_small_planes() && (plane == 1 || plane == 2)) return load_small_plane(strile, x, plane, rows);
     const tmsize_t size = strile_bytes();
     strile_.resize(static_cast<std::size_t>(size));
     const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(handle, strile, strile_.data(), size)

@@ -147,24 +147,25 @@ void unpack_64(bool is_signed, const std::uint8_t* from, std::int64_t count, std
   }
 }
 
-template <typename T>
+// Computed in `Real`, which holds all numbers of T.
+template <typename T, typename Real>
 void convert_ycbcr(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, int samples) {
-  const auto& [red, green, blue] = ycbcr.luma;
-  constexpr auto kFull = static_cast<float>(std::numeric_limits<T>::max());
-  const float unit = kFull / static_cast<float>(full_scale(ycbcr.bits));
-  const float half = unit * static_cast<float>(full_scale(ycbcr.bits - 1));
-  const auto scaled = [&](T code, std::size_t at, float range) {
-    const float black = ycbcr.reference[at] * unit, white = ycbcr.reference[at + 1] * unit;
-    return white == black ? 0.0F : (static_cast<float>(code) - black) * range / (white - black);
+  const auto red = static_cast<Real>(ycbcr.luma[0]), green = static_cast<Real>(ycbcr.luma[1]), blue = static_cast<Real>(ycbcr.luma[2]);
+  constexpr auto kFull = static_cast<Real>(std::numeric_limits<T>::max());
+  const Real unit = kFull / static_cast<Real>(full_scale(ycbcr.bits));
+  const Real half = unit * static_cast<Real>(full_scale(ycbcr.bits - 1));
+  const auto scaled = [&](T code, std::size_t at, Real range) {
+    const Real black = static_cast<Real>(ycbcr.reference[at]) * unit, white = static_cast<Real>(ycbcr.reference[at + 1]) * unit;
+    return white == black ? Real{0} : (static_cast<Real>(code) - black) * range / (white - black);
   };
-  const auto rounded = [&](float value) { return static_cast<T>(std::lround(std::clamp(value, 0.0F, kFull))); };
+  const auto rounded = [&](Real value) { return static_cast<T>(std::llround(std::clamp(value, Real{0}, kFull))); };
   for (std::int64_t i = 0; i < pixels; ++i) {
     const std::int64_t at = i * samples;
-    const float y = scaled(load<T>(row, at), 0, kFull);
-    const float cb = scaled(load<T>(row, at + 1), 2, half);
-    const float cr = scaled(load<T>(row, at + 2), 4, half);
-    const float r = y + cr * (2 - 2 * red);
-    const float b = y + cb * (2 - 2 * blue);
+    const Real y = scaled(load<T>(row, at), 0, kFull);
+    const Real cb = scaled(load<T>(row, at + 1), 2, half);
+    const Real cr = scaled(load<T>(row, at + 2), 4, half);
+    const Real r = y + cr * (2 - 2 * red);
+    const Real b = y + cb * (2 - 2 * blue);
     store(row, at, rounded(r));
     store(row, at + 1, rounded((y - red * r - blue * b) / green));
     store(row, at + 2, rounded(b));
@@ -276,21 +277,23 @@ void pack_samples(SampleLayout layout, NumberType type, const std::uint8_t* from
   }
 }
 
-std::array<float, 6> usual_reference(int bits) {
-  const auto white = static_cast<float>(full_scale(bits));
-  const auto middle = static_cast<float>(std::uint64_t{1} << (bits - 1));
+std::array<double, 6> usual_reference(int bits) {
+  const auto white = static_cast<double>(full_scale(bits));
+  const auto middle = static_cast<double>(std::uint64_t{1} << (bits - 1));
   return {0, white, middle, white, middle, white};
 }
 
 void ycbcr_to_rgb(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, int samples) {
-  if (ycbcr.bits <= 8) return convert_ycbcr<std::uint8_t>(ycbcr, row, pixels, samples);
-  convert_ycbcr<std::uint16_t>(ycbcr, row, pixels, samples);
+  if (ycbcr.bits <= 8) return convert_ycbcr<std::uint8_t, float>(ycbcr, row, pixels, samples);
+  if (ycbcr.bits <= 16) return convert_ycbcr<std::uint16_t, float>(ycbcr, row, pixels, samples);
+  convert_ycbcr<std::uint32_t, double>(ycbcr, row, pixels, samples);
 }
 
 void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
                    std::ptrdiff_t row_bytes) {
   if (ycbcr.bits <= 8) return arrange_blocks<std::uint8_t>(ycbcr, from, width, rows, to, row_bytes);
-  arrange_blocks<std::uint16_t>(ycbcr, from, width, rows, to, row_bytes);
+  if (ycbcr.bits <= 16) return arrange_blocks<std::uint16_t>(ycbcr, from, width, rows, to, row_bytes);
+  arrange_blocks<std::uint32_t>(ycbcr, from, width, rows, to, row_bytes);
 }
 
 void unpack_mixed(std::span<const int> bits, NumberType type, const std::uint8_t* from, std::int64_t pixels, std::uint8_t* to) {

@@ -32,16 +32,16 @@ void unpack_mixed(std::span<const int> bits, NumberType type, const std::uint8_t
 enum class Conversion : std::uint8_t { none, palette, lab_signs, ycbcr, xyz };
 
 struct YCbCr {
-  std::array<float, 3> luma = {0.299F, 0.587F, 0.114F};
-  std::array<float, 6> reference = {0, 255, 128, 255, 128, 255};  ///< black and white of Y, Cb, Cr, of `bits` bits
-  int bits = 8;                                                   ///< at most 16
-  int h = 1, v = 1;                                               ///< subsampling
+  std::array<double, 3> luma = {0.299, 0.587, 0.114};
+  std::array<double, 6> reference = {0, 255, 128, 255, 128, 255};  ///< black and white of Y, Cb, Cr, of `bits` bits
+  int bits = 8;                                                    ///< at most 32
+  int h = 1, v = 1;                                                ///< subsampling
 };
 /// What the black and white of samples of so many bits are where a file does not say it.
-[[nodiscard]] std::array<float, 6> usual_reference(int bits);
-/// Y, Cb, Cr of a row of pixels of `samples` samples of u8 or u16 become R, G, B.
+[[nodiscard]] std::array<double, 6> usual_reference(int bits);
+/// Y, Cb, Cr of a row of pixels of `samples` samples of u8, u16 or u32 become R, G, B.
 void ycbcr_to_rgb(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, int samples);
-/// Blocks of h x v luminances, Cb and Cr become rows of three interleaved samples of u8 or u16.
+/// Blocks of h x v luminances, Cb and Cr become rows of three interleaved samples of u8, u16 or u32.
 void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
                    std::ptrdiff_t row_bytes);
 /// Floats X, Y, Z to linear light of sRGB's primaries, as LogLuv files have it.

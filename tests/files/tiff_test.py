@@ -101,7 +101,7 @@ class TiffTest(unittest.TestCase):
         pixels += b"\0" * (len(pixels) % 2)
         at, entries, values = 8 + len(pixels), b"", b""
         for tag, kind, numbers in sorted(fields):
-            data = b"".join(struct.pack(order + {3: "H", 4: "I", 5: "Q", 12: "d"}[kind], n) for n in numbers)
+            data = b"".join(struct.pack(order + {2: "B", 3: "H", 4: "I", 5: "Q", 12: "d"}[kind], n) for n in numbers)
             entries += struct.pack(order + "HHI", tag, kind, len(numbers))
             if len(data) <= 4:
                 entries += data.ljust(4, b"\0")
@@ -244,23 +244,24 @@ class TiffTest(unittest.TestCase):
 
     def ycc(self, bits):
         shape = (12, 18, 3)
-        return RANDOM.integers(2 ** bits // 4, 2 ** bits * 3 // 4, shape).astype(np.uint16)
+        return RANDOM.integers(2 ** bits // 4, 2 ** bits * 3 // 4, shape).astype(np.uint32)
 
     def check_ycbcr(self, ycc, bits):
         self.assertIn("YCbCr became RGB", self.copy())
         got = self.pages()[0]
         got = np.moveaxis(got, 0, 2) if len(got) == 3 else got
-        self.assertLessEqual(np.abs(got - self.rgb_of(ycc, bits)).max(), 0.52)
+        scale = 1 if bits >= 8 else 255 / (2 ** bits - 1)  # fewer bits become eight
+        self.assertLessEqual(np.abs(got - self.rgb_of(ycc, bits) * scale).max(), 0.52)
 
     def packed(self, samples, bits, big):
         """Rows of samples."""
-        if bits in (8, 16):
-            return samples.astype("u1" if bits == 8 else ">u2" if big else "<u2").tobytes()
+        if bits in (8, 16, 32):
+            return samples.astype((">" if big else "<") + f"u{bits // 8}").tobytes()
         flags = samples[..., None].astype(int) >> np.arange(bits)[::-1] & 1
         return np.packbits(flags.reshape(len(samples), -1).astype(np.uint8), axis=1).tobytes()
 
     def test_ycbcr_of_every_depth_and_layout(self):
-        for bits in (8, 10, 16):
+        for bits in (4, 8, 10, 16, 20, 32):
             for h, v in ((1, 1), (2, 1), (2, 2), (4, 2)):
                 for planar in (False, True):
                     for big in (False, True):
@@ -311,6 +312,43 @@ class TiffTest(unittest.TestCase):
         self.write_by_hand(fields, planes[:3].astype("<u2").tobytes(), 18, 12)
         self.refuses("cut off")
 
+    def test_scattered_strips_of_metamorph(self):
+        """Gaps between the strips of each plane, as between those of the first, and none between planes."""
+        planes = self.random((4, 12, 18), "u2")
+        gaps = [6, 10]
+        stack, offsets = b"", []
+        for plane in planes:
+            at = 0
+            for rows, gap in zip((5, 5, 2), [*gaps, 0]):
+                if len(offsets) < 3:
+                    offsets.append(8 + len(stack))
+                stack += plane[at:at + rows].astype("<u2").tobytes() + b"\x55" * gap
+                at += rows
+        rows = [(273, 4, offsets), (278, 4, [5]), (279, 4, [180, 180, 72])]
+        fields = [(258, 3, [16]), (262, 3, [1]), (33629, 5, [0] * 4), (33628, 4, [0] * 2), *rows]
+        self.write_by_hand(fields, stack, 18, 12)
+        self.assertIn("4 planes of MetaMorph's stack became pages", self.copy())
+        np.testing.assert_array_equal(self.pages(), planes)
+        self.write_by_hand([*fields[:2], (33629, 5, [0] * 5), *fields[3:]], stack, 18, 12)
+        self.refuses("cut off")
+        self.write_by_hand([*fields[:4], (273, 4, offsets[::-1]), *fields[5:]], stack, 18, 12)
+        self.refuses("overlap")
+
+    def test_planes_of_subsampled_ycbcr_with_alpha(self):
+        for kind in (0, 2):
+            ycc, alpha = self.ycc(8), self.random((12, 18), "u1")
+            few = ycc[::2, ::2, 1:]
+            ycc[..., 1:] = np.repeat(np.repeat(few, 2, 0), 2, 1)
+            planes = [plane.astype("u1").tobytes() for plane in (ycc[..., 0], few[..., 0], few[..., 1], alpha)]
+            sizes = [len(plane) for plane in planes]
+            offsets = [8 + sum(sizes[:i]) for i in range(4)]
+            self.write_by_hand([(258, 3, [8] * 4), (262, 3, [6]), (277, 3, [4]), (284, 3, [2]), (338, 3, [kind]), (530, 3, [2, 2]),
+                                (273, 4, offsets), (279, 4, sizes)], b"".join(planes), 18, 12)
+            self.assertIn("YCbCr became RGB", self.copy())
+            got = self.pages()[0]
+            np.testing.assert_array_equal(got[3], alpha)
+            self.assertLessEqual(np.abs(np.moveaxis(got[:3], 0, 2) - self.rgb_of(ycc, 8)).max(), 0.52)
+
     def test_complex_numbers_in_planes(self):
         """As GDAL writes bands of radar."""
         for dtype in ("c8", "c16"):
@@ -329,9 +367,9 @@ class TiffTest(unittest.TestCase):
         strips = [(273, 4, [8, 300, 600]), (279, 4, [100] * 3)]
         stack = [(33629, 5, [0] * 2), (33628, 4, [0] * 2), (273, 4, [8, 208]), (278, 4, [5]), (279, 4, [50, 50])]
         for fields, words in ((samples(32, 3, 6, (339, 3, [3] * 3)), "YCbCr that is no unsigned integers"),
-                              (samples(8, 4, 6, (338, 3, [0]), (530, 3, [2, 2])), "subsampled YCbCr with further samples"),
+                              (samples(8, 4, 6, (338, 3, [0]), (530, 3, [2, 2])), "further samples in one plane"),
                               (samples(8, 3, 6, (284, 3, [2]), (259, 3, [7]), (530, 3, [2, 2]), *strips), "YCbCr as planes of JPEG"),
-                              (samples(8, 1, 1, *stack), "strips are not in one piece")):
+                              (samples(8, 1, 1, (270, 2, b"ImageJ=1\nimages=2\n"), *stack[2:]), "strips are not in one piece")):
             self.write_by_hand(fields, bytes(2000), 10, 10)
             self.refuses(words)
 
