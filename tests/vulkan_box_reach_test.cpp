@@ -105,13 +105,15 @@ TEST(VulkanBoxes, BrightBlocksAmongDarkPixels) {
   for (const Way& way : ways()) {
     const BlurSpec spec = spec_of_way(way);
     const ImageDesc desc{290, 220, way.format};
+    const Result<Plan> plan = make_plan(spec, desc, desc, gpu().info(), with(way.algorithm));
+    if (!plan && !gpu().info().gpu.small_storage) continue;  // most forms are for buffers
+    const Executable executable = must(gpu().prepare(must(plan)));
     const std::vector<double> values = info(way.format).bits == 16 ? std::vector{200.0, 2000.0} : std::vector{3e4, 2e5, 2e6};
     for (const double bright : values) {
       Pixels source = Pixels::random(desc);
       for (std::int32_t i = 0; i < 40 * 40; ++i) {
         for (int c = 0; c < info(way.format).channels; ++c) source.set(100 + i % 40, 90 + i / 40, c, bright);
       }
-      const Executable executable = prepared_on(gpu(), way.algorithm, spec, desc);
       const Pixels result = run(executable, source);
       const auto judged = cases::compare_with_reference(spec, source.view(), result.view());
       EXPECT_LE(judged->max_error, executable.plan().predicted_error) << way.algorithm << " of " << bright << ": " << judged->worst;
@@ -157,7 +159,9 @@ TEST(VulkanBoxes, PlansKeepToWindows) {
       const ImageDesc desc{1000, 900, format};
       const Way way{"", Box::of_radius(radius, radius), format};
       for (const DeviceInfo& device : {gpu().info(), fake_gpu(false), fake_h200()}) {
-        const Plan plan = must(make_plan(spec_of_way(way), desc, desc, device));
+        const Result<Plan> made = make_plan(spec_of_way(way), desc, desc, device);
+        if (!made && !device.gpu.small_storage) continue;  // such a device may have no place for three channels
+        const Plan plan = must(made);
         // Cooperative matrices multiply whole blocks by zero weights, which the plan's reach says.
         const auto math = plan.algorithm.options.find("math");
         const bool is_by_blocks = math != plan.algorithm.options.end() && math->second.starts_with("coopmat");
