@@ -2,8 +2,10 @@
 import base64
 import io
 import json
+import os
 import struct
 import subprocess
+import time
 import unittest
 
 import numpy as np
@@ -52,6 +54,34 @@ class Damaged(ToolTest):
     def test_more_channels_than_a_page_may_have(self):
         tifffile.imwrite(self.path("a.tif"), self.pixels((4097, 2, 3)), photometric="minisblack", planarconfig="separate", metadata=None)
         self.assertIn("4097 channels, more than the 4096", self.fails("a.tif", "b.tif"))
+
+
+class SameBytes(ToolTest):
+    """No clock is in a result, and nothing else that differs between runs."""
+
+    def test_of_two_runs(self):
+        exif = Image.Exif()
+        exif[306] = "2020:01:02 03:04:05"
+        xmp = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description ' \
+              b'xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmp:ModifyDate="2020-01-02T03:04:05"/></rdf:RDF></x:xmpmeta>'
+        self.image("source.png", exif=exif.tobytes())
+        self.image("source.webp", exif=exif.tobytes(), xmp=xmp, lossless=True)
+        results = {}
+        for run, epoch in enumerate((None, "1", "2000000000")):
+            if run:
+                time.sleep(1.1)  # clocks in files count seconds
+            environment = {name: value for name, value in os.environ.items() if name != "SOURCE_DATE_EPOCH"}
+            if epoch:
+                environment["SOURCE_DATE_EPOCH"] = epoch
+            for source in ("source.png", "source.webp"):
+                for ending in ("png", "jpg", "tif", "exr", "webp", "hdr"):
+                    result = self.path(f"{run}.{ending}")
+                    subprocess.run([TOOL, "blur", self.path(source), result, "--gaussian", "2", "--force"], check=True, capture_output=True,
+                                   env=environment, timeout=60)
+                    results.setdefault((source, ending), set()).add(result.read_bytes())
+        for case, contents in results.items():
+            with self.subTest(case=case):
+                self.assertEqual(len(contents), 1)
 
 
 class Metadata(ToolTest):
