@@ -1,5 +1,6 @@
 #include "fuzz/files/trial.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -58,6 +59,17 @@ cli::BlurRequest random_request(Random& random) {
   return request;
 }
 
+/// Half of the pictures go through in strips of few rows, which only large ones do by themselves.
+void work_in_strips(Random& random) {
+  constexpr std::uint64_t kMostRows = 8;
+  const std::uint64_t rows = random.below(2 * kMostRows);
+  if (rows == 0 || rows > kMostRows) {
+    unsetenv("MOLLIFY_TEST_STRIP_ROWS");
+  } else {
+    setenv("MOLLIFY_TEST_STRIP_ROWS", std::to_string(rows).c_str(), 1);
+  }
+}
+
 void check_message(const std::string& message) {
   if (message.empty()) throw Finding("an error without a message");
   const std::string line = cli::message_line(message);
@@ -74,6 +86,7 @@ Outcome Trial::run(const Bytes& source, FileFormat format, Random& random) {
   const std::string out = folder_ + "/result" + kEndings[static_cast<std::size_t>(format)];
   std::ofstream(in, std::ios::binary).write(reinterpret_cast<const char*>(source.data()), static_cast<std::streamsize>(source.size()));
   const cli::BlurRequest request = random_request(random);
+  work_in_strips(random);
   cli::DeviceBlurrer blurrer(device_, request.spec, request.plan);
   std::optional<cli::BlurReport> report;
   start_heap_meter();
