@@ -6,10 +6,7 @@
 #include <utility>
 
 #include "bench/buffers.h"
-
-#ifdef MOLLIFY_VULKAN
-#include "backends/vulkan/timestamps.h"
-#endif
+#include "bench/gpu_clocks.h"
 
 namespace mollify::bench {
 
@@ -43,19 +40,30 @@ struct Contest::Cpu {
   }
 };
 
-#ifdef MOLLIFY_VULKAN
+class GpuContest {
+ public:
+  virtual ~GpuContest() = default;
+  virtual Result<std::vector<Statistics>> time(std::span<const Executable> executables, const ContestOptions& options) = 0;
+
+  /// By the clock of the backend; null where the build has none.
+  static std::unique_ptr<GpuContest> create(Backend backend);
+};
+
+namespace {
 
 /// Sources and destinations for either storage.
-struct Contest::Gpu {
-  using Clock = std::chrono::steady_clock;
+template <class Clock>
+class ContestBy final : public GpuContest {
+  using HostClock = std::chrono::steady_clock;
+  using Prepared = typename Clock::Prepared;
   static constexpr int kMaxRuns = 200;  // more say nothing new of a kernel that takes microseconds
 
   ImageDesc src;
   ImageDesc dst;
   std::optional<Image> noise;
-  std::unique_ptr<vulkan::DeviceContest> storages[2];  ///< buffers, images
+  std::unique_ptr<typename Clock::Contest> storages[2];  ///< buffers, images
 
-  Result<vulkan::DeviceContest*> contest(const std::shared_ptr<const vulkan::Prepared>& prepared) {
+  Result<typename Clock::Contest*> contest(const std::shared_ptr<const Prepared>& prepared) {
     const Plan& plan = prepared->plan();
     if (!noise || src != plan.src || dst != plan.dst) {
       storages[0].reset();
@@ -67,11 +75,11 @@ struct Contest::Gpu {
       dst = plan.dst;
       fill_noise(packed(), 1);
     }
-    std::unique_ptr<vulkan::DeviceContest>& contest = storages[prepared->uses_images() ? 1 : 0];
+    std::unique_ptr<typename Clock::Contest>& contest = storages[Clock::uses_images(*prepared) ? 1 : 0];
     if (!contest) {
-      const Result<std::unique_ptr<vulkan::DeviceNoise>> on_device = vulkan::DeviceNoise::create(prepared->context(), packed());
+      const Result<std::unique_ptr<typename Clock::Noise>> on_device = Clock::Noise::create(prepared->context(), packed());
       if (!on_device) return on_device.error();
-      Result<std::unique_ptr<vulkan::DeviceContest>> fresh = vulkan::DeviceContest::create(prepared, **on_device);
+      Result<std::unique_ptr<typename Clock::Contest>> fresh = Clock::Contest::create(prepared, **on_device);
       if (!fresh) return fresh.error();
       contest = std::move(*fresh);
     }
@@ -79,21 +87,21 @@ struct Contest::Gpu {
   }
   [[nodiscard]] ImageView packed() { return {src, noise->view().data, src.row_payload_bytes()}; }
 
-  Result<std::vector<Statistics>> time(std::span<const Executable> executables, const ContestOptions& options) {
-    std::vector<std::shared_ptr<const vulkan::Prepared>> prepared;
-    for (const Executable& executable : executables) prepared.push_back(vulkan::prepared_of(Access::impl(executable)));
-    const Result<vulkan::DeviceContest*> found = contest(prepared.front());
+  Result<std::vector<Statistics>> time(std::span<const Executable> executables, const ContestOptions& options) override {
+    std::vector<std::shared_ptr<const Prepared>> prepared;
+    for (const Executable& executable : executables) prepared.push_back(Clock::prepared_of(executable));
+    const Result<typename Clock::Contest*> found = contest(prepared.front());
     if (!found) return found.error();
-    vulkan::DeviceContest& turns = **found;
+    typename Clock::Contest& turns = **found;
     if (Status s = turns.enter(prepared); !s) return s.error();
-    auto start = Clock::now();
-    const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    auto start = HostClock::now();
+    const auto spent = [&] { return std::chrono::duration<double>(HostClock::now() - start).count(); };
     do {
       if (const auto warm_up = turns.round(); !warm_up) return warm_up.error();
     } while (spent() < kClockSeconds);
 
     std::vector<std::vector<double>> samples(executables.size());
-    start = Clock::now();
+    start = HostClock::now();
     for (int run = 0; run < options.min_runs || (run < kMaxRuns && spent() < options.seconds); ++run) {
       const Result<std::vector<double>> round = turns.round();
       if (!round) return round.error();
@@ -107,15 +115,22 @@ struct Contest::Gpu {
   }
 };
 
-#else
+}  // namespace
 
-struct Contest::Gpu {
-  Result<std::vector<Statistics>> time(std::span<const Executable>, const ContestOptions&) {
-    return Error{ErrorCode::unsupported, "this build has no GPU backend", {}};
-  }
-};
-
+std::unique_ptr<GpuContest> GpuContest::create(Backend backend) {
+  switch (backend) {
+#ifdef MOLLIFY_VULKAN
+    case Backend::vulkan:
+      return std::make_unique<ContestBy<VulkanClock>>();
 #endif
+#ifdef MOLLIFY_CUDA
+    case Backend::cuda:
+      return std::make_unique<ContestBy<CudaClock>>();
+#endif
+    default:
+      return nullptr;
+  }
+}
 
 Contest::Contest(Device device) : device_(std::move(device)) {}
 Contest::~Contest() = default;
@@ -126,7 +141,8 @@ Result<std::vector<Statistics>> Contest::time(std::span<const Executable> execut
     if (!cpu_) cpu_ = std::make_unique<Cpu>();
     return cpu_->time(executables, options);
   }
-  if (!gpu_) gpu_ = std::make_unique<Gpu>();
+  if (!gpu_) gpu_ = GpuContest::create(device_.info().backend);
+  if (!gpu_) return Error{ErrorCode::unsupported, "this build has no GPU backend", {}};
   return gpu_->time(executables, options);
 }
 

@@ -10,6 +10,8 @@
 
 namespace mollify::bench {
 
+class GpuContest;
+
 struct ContestOptions {
   double seconds = 0.1;  ///< for all together, warm-up aside
   int min_runs = 5;      ///< of each, however long they take
@@ -30,10 +32,9 @@ class Contest {
 
  private:
   struct Cpu;
-  struct Gpu;
   Device device_;
   std::unique_ptr<Cpu> cpu_;
-  std::unique_ptr<Gpu> gpu_;
+  std::unique_ptr<GpuContest> gpu_;
 };
 
 }  // namespace mollify::bench

@@ -5,29 +5,19 @@
 #include <numeric>
 
 #include "bench/buffers.h"
+#include "bench/gpu_clocks.h"
 #include "bench/time_group.h"
-
-#ifdef MOLLIFY_VULKAN
-#include "backends/vulkan/timestamps.h"
-#endif
 
 namespace mollify::bench {
 
-#ifdef MOLLIFY_VULKAN
+#if defined(MOLLIFY_VULKAN) || defined(MOLLIFY_CUDA)
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using vulkan::DeviceNoise;
-using vulkan::DeviceSamples;
-using vulkan::DeviceTimer;
+using HostClock = std::chrono::steady_clock;
 
 void append(std::vector<double>& all, const std::vector<double>& more) {
   all.insert(all.end(), more.begin(), more.end());
-}
-
-std::shared_ptr<const vulkan::Prepared> prepared_of(const Contender& contender) {
-  return vulkan::prepared_of(Access::impl(contender.executable));
 }
 
 /// Copies follow each blur: those of the first half of the turns came before the others.
@@ -38,11 +28,14 @@ void set_copies(Figures& figures, const std::vector<double>& copies) {
 }
 
 /// One contender on the device: its turns, and what was seen around its runs.
+template <class Clock>
 class Entrant {
+  using Timer = typename Clock::Timer;
+
  public:
   /// Turns of `turn_ns`.
-  static Result<Entrant> create(const Contender& contender, const DeviceNoise& noise, std::size_t batch, double turn_ns) {
-    Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(prepared_of(contender), noise, batch);
+  static Result<Entrant> create(const Contender& contender, const typename Clock::Noise& noise, std::size_t batch, double turn_ns) {
+    Result<std::unique_ptr<Timer>> timer = Timer::create(Clock::prepared_of(contender.executable), noise, batch);
     if (!timer) return timer.error();
     return Entrant(std::move(*timer), turn_ns);
   }
@@ -52,7 +45,7 @@ class Entrant {
       const Result<DeviceSamples> first = timer_->measure(4);
       if (!first) return first.error();
       const double one_ns = summarize(first->blur).median + summarize(first->driver_copy).median;
-      runs_ = static_cast<int>(std::clamp(turn_ns_ / one_ns, 3.0, double{DeviceTimer::kMaxRuns}));
+      runs_ = static_cast<int>(std::clamp(turn_ns_ / one_ns, 3.0, double{Timer::kMaxRuns}));
     }
     const Result<DeviceSamples> some = timer_->measure(runs_);
     if (!some) return some.error();
@@ -78,8 +71,8 @@ class Entrant {
   }
 
  private:
-  Entrant(std::unique_ptr<DeviceTimer> timer, double turn_ns) : timer_(std::move(timer)), turn_ns_(turn_ns) {}
-  std::unique_ptr<DeviceTimer> timer_;
+  Entrant(std::unique_ptr<Timer> timer, double turn_ns) : timer_(std::move(timer)), turn_ns_(turn_ns) {}
+  std::unique_ptr<Timer> timer_;
   double turn_ns_;
   DeviceSamples around_;
   int runs_ = 0;
@@ -118,8 +111,10 @@ struct HostImages {
 };
 
 /// What a dispatch makes of a batch must be what its images become alone.
-Status check_batch(const Contender& contender, const DeviceNoise& noise, HostImages& images) {
-  Result<std::unique_ptr<DeviceTimer>> timer = DeviceTimer::create(prepared_of(contender), noise, images.sources.size());
+template <class Clock>
+Status check_batch(const Contender& contender, const typename Clock::Noise& noise, HostImages& images) {
+  Result<std::unique_ptr<typename Clock::Timer>> timer =
+      Clock::Timer::create(Clock::prepared_of(contender.executable), noise, images.sources.size());
   if (!timer) return timer.error();
   const Result<std::vector<std::byte>> together = (*timer)->blurred();
   if (!together) return together.error();
@@ -139,37 +134,40 @@ Result<double> end_to_end_ns(const Executable& executable, HostImages& images, d
   constexpr std::size_t kMostRuns = 5;
   std::vector<double> samples;
   for (double spent_ns = 0.0; samples.empty() || (samples.size() < kMostRuns && spent_ns < seconds * 1e9);) {
-    const auto start = Clock::now();
+    const auto start = HostClock::now();
     if (const Status s = run(); !s) return s.error();
-    samples.push_back(std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+    samples.push_back(std::chrono::duration<double, std::nano>(HostClock::now() - start).count());
     spent_ns += samples.back();
   }
   return summarize(std::move(samples)).median;
 }
 
 /// As many of the first as fit on the device together.
+template <class Clock>
 std::size_t fitting(std::span<const Contender> contenders, std::span<const std::size_t> which, std::size_t batch) {
-  std::int64_t left = vulkan::timer_budget(*prepared_of(contenders.front())->context());
+  std::int64_t left = Clock::budget(*Clock::prepared_of(contenders.front().executable));
   std::size_t count = 0;
-  const auto bytes = [&](std::size_t i) { return vulkan::timer_bytes(contenders[i].executable.plan(), batch); };
+  const auto bytes = [&](std::size_t i) { return Clock::bytes(contenders[i].executable.plan(), batch); };
   while (count < which.size() && (left -= bytes(which[count])) >= 0) ++count;
   return std::max<std::size_t>(count, 1);
 }
 
 /// Contenders whose images are on the device together, and the peers, take turns.
+template <class Clock>
 Result<std::vector<Figures>> time_together(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
-                                           std::span<const std::size_t> which, const DeviceNoise& noise, const GroupOptions& options) {
+                                           std::span<const std::size_t> which, const typename Clock::Noise& noise,
+                                           const GroupOptions& options) {
   const double turn_ns = std::min(0.1, options.seconds / 3) * 1e9;
-  std::vector<Entrant> entrants;
+  std::vector<Entrant<Clock>> entrants;
   for (const std::size_t i : which) {
     if (i >= contenders.size()) break;
     const auto batch = static_cast<std::size_t>(options.batch);
-    Result<Entrant> entrant = Entrant::create(contenders[i], noise, batch, turn_ns);
+    Result<Entrant<Clock>> entrant = Entrant<Clock>::create(contenders[i], noise, batch, turn_ns);
     if (!entrant) return entrant.error();
     entrants.push_back(std::move(*entrant));
   }
   std::vector<Candidate> candidates;
-  for (Entrant& entrant : entrants) candidates.push_back({"mollify", {}, [&entrant] { return entrant.turn(); }});
+  for (Entrant<Clock>& entrant : entrants) candidates.push_back({"mollify", {}, [&entrant] { return entrant.turn(); }});
   const std::span<const std::size_t> with_peers = which.subspan(entrants.size());
   std::vector<std::vector<double>> copies(with_peers.size());
   for (std::size_t i = 0; i < with_peers.size(); ++i) {
@@ -198,19 +196,18 @@ Result<std::vector<Figures>> time_together(std::span<const Contender> contenders
   return figures;
 }
 
-}  // namespace
-
-Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, std::span<const PreparedPeer> peers, const cases::Case&,
-                                         const GroupOptions& options) {
+template <class Clock>
+Result<std::vector<Figures>> time_by(std::span<const Contender> contenders, std::span<const PreparedPeer> peers,
+                                     const GroupOptions& options) {
   const Plan& plan = contenders.front().executable.plan();
   Result<HostImages> images = HostImages::create(plan, options.batch);
   if (!images) return images.error();
-  const Result<std::unique_ptr<DeviceNoise>> device_noise =
-      DeviceNoise::create(prepared_of(contenders.front())->context(), images->packed_noise());
+  const Result<std::unique_ptr<typename Clock::Noise>> device_noise =
+      Clock::Noise::create(Clock::prepared_of(contenders.front().executable)->context(), images->packed_noise());
   if (!device_noise) return device_noise.error();
   for (const Contender& contender : contenders) {
     if (options.batch == 1) break;
-    if (Status s = check_batch(contender, **device_noise, *images); !s) return s.error();
+    if (Status s = check_batch<Clock>(contender, **device_noise, *images); !s) return s.error();
   }
 
   const auto batch = static_cast<std::size_t>(options.batch);
@@ -221,9 +218,9 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
       const std::span<const std::size_t> rest = which.subspan(all.size());
       const auto own = static_cast<std::size_t>(std::ranges::count_if(rest, is_contender));
       // Peers keep to the last of these.
-      const std::size_t count = own == 0 ? rest.size() : fitting(contenders, rest.first(own), batch);
+      const std::size_t count = own == 0 ? rest.size() : fitting<Clock>(contenders, rest.first(own), batch);
       const std::size_t with_peers = count >= own ? rest.size() : count;
-      const Result<std::vector<Figures>> some = time_together(contenders, peers, rest.first(with_peers), **device_noise, options);
+      const Result<std::vector<Figures>> some = time_together<Clock>(contenders, peers, rest.first(with_peers), **device_noise, options);
       if (!some) return some.error();
       all.insert(all.end(), some->begin(), some->end());
     }
@@ -245,13 +242,24 @@ Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, 
   return figures;
 }
 
-#else
-
-Result<std::vector<Figures>> time_on_gpu(std::span<const Contender>, std::span<const PreparedPeer>, const cases::Case&,
-                                         const GroupOptions&) {
-  return Error{ErrorCode::unsupported, "this build has no GPU backend", {}};
-}
+}  // namespace
 
 #endif
+
+Result<std::vector<Figures>> time_on_gpu(std::span<const Contender> contenders, [[maybe_unused]] std::span<const PreparedPeer> peers,
+                                         const cases::Case&, [[maybe_unused]] const GroupOptions& options) {
+  switch (contenders.front().executable.plan().device.backend) {
+#ifdef MOLLIFY_VULKAN
+    case Backend::vulkan:
+      return time_by<VulkanClock>(contenders, peers, options);
+#endif
+#ifdef MOLLIFY_CUDA
+    case Backend::cuda:
+      return time_by<CudaClock>(contenders, peers, options);
+#endif
+    default:
+      return Error{ErrorCode::unsupported, "this build has no GPU backend", {}};
+  }
+}
 
 }  // namespace mollify::bench

@@ -3,40 +3,11 @@
 #include <vector>
 
 #include "backends/cuda/capture.h"
+#include "backends/cuda/stream.h"
 #include "backends/gpu_executable.h"
 
 namespace mollify::cuda {
 namespace {
-
-/// A stream of the device, and what lives on it.
-class Stream {
- public:
-  explicit Stream(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
-  ~Stream() {
-    if (stream_ == nullptr) return;
-    const Current current(*context_);
-    context_->cu().StreamSynchronize(stream_);
-    context_->cu().StreamDestroy(stream_);
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-
-  [[nodiscard]] Status open() {
-    const Current current(*context_);
-    const CUresult r = context_->cu().StreamCreate(&stream_, CU_STREAM_NON_BLOCKING);
-    return r == CUDA_SUCCESS ? Status() : Status(to_error(context_->cu(), r, "making a stream"));
-  }
-  [[nodiscard]] CUstream get() const { return stream_; }
-  [[nodiscard]] Status wait() const {
-    const Current current(*context_);
-    const CUresult r = context_->cu().StreamSynchronize(stream_);
-    return r == CUDA_SUCCESS ? Status() : Status(to_error(context_->cu(), r, "waiting for the GPU"));
-  }
-
- private:
-  std::shared_ptr<const Context> context_;
-  CUstream stream_ = nullptr;
-};
 
 /// One image in flight: its pixels in memory that the device copies by itself, and on the device.
 class Slot {

@@ -19,16 +19,22 @@ namespace mollify::cuda {
   X(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)      \
   X(DeviceTotalMem, cuDeviceTotalMem_v2)                   \
   X(DriverGetVersion, cuDriverGetVersion)                  \
+  X(EventCreate, cuEventCreate)                            \
+  X(EventDestroy, cuEventDestroy_v2)                       \
+  X(EventElapsedTime, cuEventElapsedTime)                  \
+  X(EventRecord, cuEventRecord)                            \
   X(FuncSetAttribute, cuFuncSetAttribute)                  \
   X(GetErrorString, cuGetErrorString)                      \
   X(GraphRetainUserObject, cuGraphRetainUserObject)        \
   X(Init, cuInit)                                          \
+  X(LaunchHostFunc, cuLaunchHostFunc)                      \
   X(LaunchKernel, cuLaunchKernel)                          \
   X(MemAlloc, cuMemAlloc_v2)                               \
   X(MemFree, cuMemFree_v2)                                 \
   X(MemFreeHost, cuMemFreeHost)                            \
   X(MemHostAlloc, cuMemHostAlloc)                          \
   X(Memcpy2DAsync, cuMemcpy2DAsync_v2)                     \
+  X(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)                 \
   X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)                 \
   X(ModuleGetFunction, cuModuleGetFunction)                \
   X(ModuleLoadData, cuModuleLoadData)                      \

@@ -7,17 +7,8 @@
 namespace mollify::vulkan {
 namespace {
 
-constexpr int kKinds = 5;  // what DeviceSamples holds
-
-/// Enough sets that together they are several times larger than any cache, within reason.
-std::size_t set_count(std::int64_t bytes, bool is_software) {
-  constexpr std::int64_t kTotal = 512 << 20;
-  const std::int64_t wanted = (is_software ? kTotal / 8 : kTotal) / std::max<std::int64_t>(bytes, 1) + 1;
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(wanted, 2, 16));
-}
-
 std::size_t set_count(const Plan& plan, std::size_t batch) {
-  return set_count(2 * plan.min_bytes * static_cast<std::int64_t>(batch), plan.device.gpu.is_software);
+  return mollify::set_count(2 * plan.min_bytes * static_cast<std::int64_t>(batch), plan.device.gpu.is_software);
 }
 
 /// Copies `vectors` of 16 bytes from one buffer to another.
@@ -145,7 +136,7 @@ Result<std::unique_ptr<DeviceTimer>> DeviceTimer::create(std::shared_ptr<const P
                  {}};
   }
   std::unique_ptr<DeviceTimer> timer(new DeviceTimer(std::move(prepared), batch));
-  Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kKinds * kMaxRuns);
+  Result<std::unique_ptr<Stopwatch>> stopwatch = Stopwatch::create(context, kKindsOfSamples * kMaxRuns);
   if (!stopwatch) return stopwatch.error();
   timer->stopwatch_ = std::move(*stopwatch);
   if (Status s = timer->make_copy_plans(); !s) return s.error();
@@ -229,9 +220,7 @@ Result<DeviceSamples> DeviceTimer::measure(int runs) {
   const Result<std::vector<double>> times = stopwatch_->read();
   if (!times) return times.error();
   DeviceSamples samples;
-  std::vector<double>* const kinds[kKinds] = {&samples.blur, &samples.driver_copy, &samples.kernel_copy, &samples.dispatch,
-                                              &samples.nothing};
-  for (std::size_t i = 0; i < times->size(); ++i) kinds[i % kKinds]->push_back((*times)[i]);
+  sort_into(samples, *times);
   return samples;
 }
 
@@ -281,7 +270,7 @@ Result<std::unique_ptr<DeviceContest>> DeviceContest::create(const std::shared_p
   if (!commands) return commands.error();
   contest->commands_ = std::move(*commands);
   const Plan& plan = prepared->plan();
-  for (std::size_t i = set_count(plan.min_bytes, plan.device.gpu.is_software); i > 0; --i) {
+  for (std::size_t i = mollify::set_count(plan.min_bytes, plan.device.gpu.is_software); i > 0; --i) {
     Result<std::unique_ptr<DeviceImages>> images = DeviceImages::create(prepared);
     if (!images) return images.error();
     if (Status s = fill(*contest->commands_, **images, noise, [](VkCommandBuffer) {}); !s) return s.error();

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/device_samples.h"
 #include "backends/vulkan/executor.h"
 
 namespace mollify::vulkan {
@@ -38,15 +39,6 @@ class Stopwatch {
   std::uint32_t count_;
   std::uint32_t next_ = 0;
   VkQueryPool queries_ = VK_NULL_HANDLE;
-};
-
-/// Nanoseconds of each run. They took turns, so that a disturbance hits all alike.
-struct DeviceSamples {
-  std::vector<double> blur;
-  std::vector<double> driver_copy;  ///< vkCmdCopyBuffer of half of the plan's min_bytes, of each image
-  std::vector<double> kernel_copy;  ///< the same bytes by a shader
-  std::vector<double> dispatch;     ///< a dispatch of one work group that copies 16 bytes: what any dispatch costs
-  std::vector<double> nothing;      ///< between two timestamps with a barrier between them
 };
 
 /// The memory on the device that a DeviceTimer of this plan takes, about, for batches of so many images.
