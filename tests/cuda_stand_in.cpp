@@ -112,10 +112,15 @@ void store(Component component, std::byte* at, double number) {
 void blur(const SepFused& a, int channels, std::int64_t blocks) {
   if (a.from.premultiplied || a.from.is_srgb) std::abort();  // there is no such thing here
   const std::int64_t images = blocks / (std::int64_t{a.blocks_across} * a.blocks_down);
-  const auto* taps = reinterpret_cast<const float*>(a.taps);
   for (std::int64_t image = 0; image < images; ++image) {
-    const auto* source = reinterpret_cast<const std::byte*>(a.source.data) + image * a.source.image_bytes;
-    auto* destination = reinterpret_cast<std::byte*>(a.destination.data) + image * a.destination.image_bytes;
+    TapsOfImage own{a.taps, a.taps_x, a.taps_y, a.first_x, a.first_y, static_cast<std::int32_t>(image)};
+    if (a.each != 0) {
+      own = reinterpret_cast<const TapsOfImage*>(a.each)[image];
+      own.taps += a.taps;
+    }
+    const auto* taps = reinterpret_cast<const float*>(own.taps);
+    const auto* source = reinterpret_cast<const std::byte*>(a.source.data) + own.image * a.source.image_bytes;
+    auto* destination = reinterpret_cast<std::byte*>(a.destination.data) + own.image * a.destination.image_bytes;
     const auto number = [&](std::int64_t x, std::int64_t y, int c) {
       x = outside(a.outside.mode_x, x, a.source.width);
       y = outside(a.outside.mode_y, y, a.source.height);
@@ -126,10 +131,10 @@ void blur(const SepFused& a, int channels, std::int64_t blocks) {
       for (std::int32_t x = 0; x < a.destination.width; ++x) {
         for (int c = 0; c < channels; ++c) {
           double sum = 0.0;
-          for (std::int32_t j = 0; j < a.taps_y; ++j) {
+          for (std::int32_t j = 0; j < own.taps_y; ++j) {
             double row = 0.0;
-            for (std::int32_t i = 0; i < a.taps_x; ++i) row += taps[i] * number(x + a.first_x + i, y + a.first_y + j, c);
-            sum += taps[a.taps_x + j] * row;
+            for (std::int32_t i = 0; i < own.taps_x; ++i) row += taps[i] * number(x + own.first_x + i, y + own.first_y + j, c);
+            sum += taps[own.taps_x + j] * row;
           }
           store(a.to.component, destination + y * a.destination.row_bytes + (x * channels + c) * bytes_of(a.to.component),
                 sum * a.to.scale);

@@ -7,6 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "mollify/device.h"
 
@@ -54,5 +57,44 @@ struct Scratch {
 /// arguments.
 [[nodiscard]] Status enqueue(const Executable& executable, const ConstImages& source, const Images& destination, std::int64_t images,
                              const Scratch& scratch, Stream stream);
+
+/// The weights of Gaussians for the images of a batch, a sigma for each image, and which of the images are launched together.
+struct WeightsOfEach {
+  double predicted_error = 0.0;          ///< The largest of those of the images that are blurred, in the units of Plan::predicted_error.
+  std::vector<std::int32_t> left_out{};  ///< Images whose sigma is so large that a blur of their own takes less time: they are not written.
+  ScratchNeeds scratch{};                ///< What enqueue() needs.
+  std::int64_t planes = 0;               ///< Of all images, those that are left out too.
+
+  /// A launch: of records one after the other, whose images have few enough weights for it.
+  struct Group {
+    std::size_t form = 0;
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+  };
+  std::vector<Group> groups{};      ///< At most four.
+  std::vector<std::byte> tables{};  ///< What is copied to the device: records, and then weights.
+};
+
+/// Gaussians of a batch of images of one shape that each have a sigma of their own, as augmentation draws them.
+///
+///   GaussianOfEach blur = GaussianOfEach::prepare(device, spec, desc, images)            once
+///   WeightsOfEach weights = blur.weights(sigmas)                                         for each batch; no work of the device
+///   blur.enqueue(weights, source, destination, {scratch, weights.scratch.size}, stream)  at most four launches
+class GaussianOfEach {
+ public:
+  /// `spec` says all but the sigmas; its kernel is a Gaussian. `images` is about how many are blurred at once.
+  [[nodiscard]] static Result<GaussianOfEach> prepare(const Device& device, const BlurSpec& spec, const ImageDesc& image,
+                                                      std::int32_t images);
+  /// Each image has so many planes, which lie one after the other and have its sigma.
+  [[nodiscard]] Result<WeightsOfEach> weights(std::span<const PerAxis<double>> sigmas, std::int32_t planes = 1) const;
+  /// Copies the weights to the scratch memory and launches the blurs, in the stream. It waits for no other work; the weights need not
+  /// outlive the call. A stream under capture is refused, since a graph would repeat these weights, from memory that may be gone.
+  [[nodiscard]] Status enqueue(const WeightsOfEach& weights, const ConstImages& source, const Images& destination, const Scratch& scratch,
+                               Stream stream) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
 
 }  // namespace mollify::cuda

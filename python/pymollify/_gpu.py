@@ -37,6 +37,7 @@ class Library:
 
     stream_of = staticmethod(stream_of)
     has_current_stream = False
+    hands_over = False  # arrays that are not written to again
 
     def empty_like(self, image: Any) -> Any:
         kind = f"{type(image).__module__}.{type(image).__qualname__}"
@@ -180,6 +181,8 @@ class _Exported:
 class _Jax(Library):
     """It has no current stream. Ours waits for the image, and what JAX does with the result waits for ours. What a blur works on lives
     until it has run, because JAX knows nothing of it."""
+
+    hands_over = True
 
     def __init__(self) -> None:
         self.jax = import_module("jax")

@@ -12,31 +12,40 @@ from typing import Any
 import torch
 
 import pymollify as mollify
+from pymollify._each import _numbers
 from pymollify._types import Mode
 
 __all__ = ["GaussianBlur", "box_blur", "gaussian_blur"]
 
 
-def gaussian_blur(image: torch.Tensor, sigma: float | Sequence[float], *, radius: int | Sequence[int] | None = None,
-                  truncate: float | None = None, mode: Mode | Sequence[Mode] = "nearest", cval: float = 0.0,
-                  max_error: float | None = None) -> torch.Tensor:
+def gaussian_blur(image: torch.Tensor, sigma: float | Sequence[float] | None = None, *, sigmas: Any = None,
+                  radius: int | Sequence[int] | None = None, truncate: float | None = None, mode: Mode | Sequence[Mode] = "nearest",
+                  cval: float = 0.0, max_error: float | None = None) -> torch.Tensor:
     """pymollify.gaussian of the last two axes, with a gradient for the image.
 
     :param image: A tensor; all axes but the last two count images.
     :param sigma: The standard deviation in pixels, or one for rows and one for columns: (y, x).
+    :param sigmas: In its place, one for each index of the first axis, as of pymollify.gaussian_each.
     :param radius: Where the Gaussian ends, in pixels; by default where the error cannot notice it.
     :param truncate: Where it ends, in sigmas.
     :param mode: What stands beyond the edges, as in pymollify.gaussian.
     :param cval: The value beyond the edges with constant.
     :param max_error: As in pymollify.gaussian.
     """
-    sigmas = _pair(sigma, "sigma")
+    if (sigma is None) == (sigmas is None):
+        raise TypeError("sigma: either it or sigmas is needed")
+    if sigmas is not None:
+        if truncate is not None:
+            raise ValueError("truncate: with sigmas there is none; radius ends all kernels")
+        radii = None if radius is None else [int(r) for r in _pair(radius, "radius")]
+        return _blur(image, "each", _numbers(sigmas, len(image)), radii, _modes(mode), cval, max_error)
+    extents = _pair(sigma, "sigma")
     if truncate is not None:
         if radius is not None:
             raise ValueError("radius: either truncate or radius ends the kernel, not both")
-        radius = [int(truncate * s + 0.5) for s in sigmas]
+        radius = [int(truncate * s + 0.5) for s in extents]
     radii = None if radius is None else [int(r) for r in _pair(radius, "radius")]
-    return _blur(image, "gaussian", sigmas, radii, _modes(mode), cval, max_error)
+    return _blur(image, "gaussian", extents, radii, _modes(mode), cval, max_error)
 
 
 def box_blur(image: torch.Tensor, radius: float | Sequence[float], *, mode: Mode | Sequence[Mode] = "nearest", cval: float = 0.0,
@@ -56,11 +65,13 @@ class GaussianBlur(torch.nn.Module):
     """gaussian_blur as a module, which is also a transform for torchvision.transforms.v2.Compose.
 
     :param sigma: The standard deviation, or the least and the largest one, between which each call draws one.
+    :param each: Whether it draws one for each index of the first axis of tensors with more than three axes: for each image of a batch.
     :param arguments: Others of gaussian_blur.
     """
 
-    def __init__(self, sigma: float | Sequence[float], **arguments: Any) -> None:
+    def __init__(self, sigma: float | Sequence[float], *, each: bool = False, **arguments: Any) -> None:
         super().__init__()
+        self.each = each
         low, high = _pair(sigma, "sigma")
         if not 0.0 <= low <= high:
             raise ValueError(f"sigma: a number from 0 up, or the least and the largest one, not {sigma}")
@@ -72,17 +83,25 @@ class GaussianBlur(torch.nn.Module):
         low, high = self.sigma
         sigma = low if low == high else float(torch.empty(()).uniform_(low, high))
         if len(inputs) == 1 and isinstance(inputs[0], torch.Tensor):
-            return _wrapped(gaussian_blur(inputs[0], sigma, **self.arguments), inputs[0])
+            return self._blurred(inputs[0], sigma)
         from torch.utils import _pytree
         leaves, structure = _pytree.tree_flatten(inputs if len(inputs) > 1 else inputs[0])
         for place in _places_of_images(leaves):
-            leaves[place] = _wrapped(gaussian_blur(leaves[place], sigma, **self.arguments), leaves[place])
+            leaves[place] = self._blurred(leaves[place], sigma)
         return _pytree.tree_unflatten(leaves, structure)
+
+    def _blurred(self, image: torch.Tensor, sigma: float) -> Any:
+        low, high = self.sigma
+        if self.each and low < high and image.dim() > 3:
+            sigmas = torch.empty(len(image)).uniform_(low, high).tolist()
+            return _wrapped(gaussian_blur(image, sigmas=sigmas, **self.arguments), image)
+        return _wrapped(gaussian_blur(image, sigma, **self.arguments), image)
 
     def extra_repr(self) -> str:
         """What Torch prints of it."""
         low, high = self.sigma
-        return ", ".join([f"sigma={low if low == high else (low, high)}", *(f"{name}={value!r}" for name, value in self.arguments.items())])
+        own = [f"sigma={low if low == high else (low, high)}", *(["each=True"] if self.each else [])]
+        return ", ".join([*own, *(f"{name}={value!r}" for name, value in self.arguments.items())])
 
 
 def _places_of_images(leaves: Sequence[Any]) -> list[int]:
@@ -128,6 +147,8 @@ def _run(image: torch.Tensor, kernel: str, extents: list[float], radii: list[int
     arguments: Any = {"axes": (-2, -1), "mode": modes, "cval": cval, "max_error": max_error}
     if kernel == "box":
         return mollify.box(image, extents, **arguments)
+    if kernel == "each":
+        return mollify.gaussian_each(image, extents, radius=radii, **arguments)
     return mollify.gaussian(image, extents, radius=radii, **arguments)
 
 
@@ -139,7 +160,8 @@ def _adjoint(gradient: torch.Tensor, kernel: str, extents: list[float], radii: l
     are not repeated, count half. With nearest it is that of a constant border, after the edge pixels have been repeated.
     """
     inner = list(modes)
-    reaches = [_reach(kernel, extents[i], None if radii is None else radii[i], gradient.dtype) for i in range(2)]
+    largest = [max(extents)] * 2 if kernel == "each" else extents
+    reaches = [_reach(kernel, largest[i], None if radii is None else radii[i], gradient.dtype) for i in range(2)]
     sizes = list(gradient.shape[-2:])
     for i, axis in enumerate((-2, -1)):
         if modes[i] == "mirror":
@@ -206,6 +228,8 @@ class _Function(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, image: torch.Tensor, *arguments: Any) -> Any:
+        if arguments[0] == "each":
+            raise NotImplementedError("sigmas: they go by the first axis, which vmap hides")
         return _FUNCTION.apply(image.movedim(in_dims[0], 0), *arguments), 0
 
 

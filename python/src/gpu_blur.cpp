@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -20,6 +21,7 @@ namespace {
 
 /// A blur that is ready for arrays of one geometry. Nothing is prepared where the library cannot see them as images as they lie.
 struct Ready {
+  explicit Ready(Task of) : task(std::move(of)) {}
   Task task;
   std::optional<Prepared> prepared{};
 };
@@ -157,6 +159,34 @@ class Call {
     library_.attr("assign")(out, into_new());
   }
 
+  /// Of each index of the first axis by a sigma of its own: what holds the results, and which indices are left to blur.
+  [[nodiscard]] std::pair<nb::object, std::vector<std::int32_t>> each(std::span<const double> sigmas, nb::handle out) {
+    if (nb::cast<bool>(library_.attr("is_capturing")())) {
+      throw std::runtime_error("sigmas: a graph is being captured, which would repeat those of this call");
+    }
+    if (exchanges_ && !out.is_none()) throw nb::type_error("out: arrays of this library are not written to");
+    const nb::object result = out.is_none() ? new_array() : nb::borrow(out);
+    const GpuArray dst = array_of(result);
+    check_out(src_.geometry, dst.geometry);
+    if (!dst.is_writable) throw nb::type_error("out: it cannot be written");
+    if (sharing_of(src_.geometry, src_.data, dst.geometry, dst.data) != Sharing::none) {
+      throw std::invalid_argument("out: it shares memory with the image, which is not there yet on a GPU");
+    }
+    const ReadyPointer ready = ready_for(src_.geometry, dst, is_aligned(src_) && is_aligned(dst));
+    Prepared::Each launches;
+    if (ready->prepared) {
+      launches = ready->prepared->each(sigmas);
+    } else {
+      launches.left_out.resize(sigmas.size());
+      std::iota(launches.left_out.begin(), launches.left_out.end(), 0);
+    }
+    if (launches.enqueue) {
+      run(launches.scratch_bytes,
+          [&](std::byte* scratch, std::uintptr_t stream) { launches.enqueue(src_.data, dst.data, scratch, stream); });
+    }
+    return {exchanges_ ? library_.attr("finished")(result, *stream_, src_.device, kept_) : result, std::move(launches.left_out)};
+  }
+
   [[nodiscard]] Summary summary() {
     const nb::object result = new_array();
     const auto [ready, gathers] = ready_for_new(array_of(result));
@@ -189,7 +219,7 @@ class Call {
     if (nb::cast<bool>(library_.attr("is_capturing")())) {
       throw std::runtime_error("image: a graph is being captured, and nothing is prepared for such an image yet; blur one before");
     }
-    const auto made = std::make_shared<Ready>(Ready{std::move(task)});
+    const auto made = std::make_shared<Ready>(std::move(task));
     try {
       const nb::gil_scoped_release release;
       made->prepared.emplace(made->task);
@@ -213,12 +243,17 @@ class Call {
   }
 
   void launch(const Ready& ready, const std::byte* src, std::byte* dst) {
-    const std::int64_t bytes = ready.prepared->gpu_scratch_bytes();
+    run(ready.prepared->gpu_scratch_bytes(),
+        [&](std::byte* scratch, std::uintptr_t stream) { ready.prepared->enqueue(src, dst, scratch, stream); });
+  }
+
+  template <class Enqueue>
+  void run(std::int64_t bytes, const Enqueue& enqueue) {
     const nb::object scratch = bytes > 0 ? library_.attr("empty_bytes")(bytes, src_.device) : nb::object();
     std::byte* const memory = bytes > 0 ? array_of(scratch).data : nullptr;
     const std::uintptr_t stream = stream_ ? *stream_ : current_stream_of(image_, src_.device);
     const nb::gil_scoped_release release;
-    ready.prepared->enqueue(src, dst, memory, stream);
+    enqueue(memory, stream);
   }
 
   Request request_;
@@ -240,6 +275,13 @@ nb::object apply_on_gpu(Request request, GpuArray array, nb::handle image, nb::h
   if (out.is_none()) return call.into_new();
   call.into(out);
   return nb::borrow(out);
+}
+
+std::pair<nb::object, std::vector<std::int32_t>> apply_each_on_gpu(Request request, GpuArray array, nb::handle image,
+                                                                   std::span<const double> sigmas, nb::handle out, nb::handle stream) {
+  refuse_gradient(image, "image");
+  if (is_empty(array.geometry)) throw std::invalid_argument("image: it is empty");
+  return Call(std::move(request), std::move(array), image, stream).each(sigmas, out);
 }
 
 Summary summary_on_gpu(Request request, GpuArray array, nb::handle image) {

@@ -1,5 +1,6 @@
 // The module pymollify._core: what Python can call.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -175,6 +176,21 @@ void define_blur(nb::class_<Blur>& blur) {
           nb::sig("def __setstate__(self, state: tuple[str, dict[str, typing.Any]], /) -> None"));
 }
 
+/// For pymollify._each.
+void define_each(nb::module_& module) {
+  module.def(
+      "gaussian_each_on_gpu",
+      [](const Blur& blur, nb::handle image, const std::vector<double>& sigmas, nb::handle out,
+         nb::handle stream) -> std::optional<std::pair<nb::object, std::vector<std::int32_t>>> {
+        std::optional<GpuArray> array = find_gpu_array(image, "image");
+        if (!array) return std::nullopt;
+        return apply_each_on_gpu(blur.request, std::move(*array), image, sigmas, out, stream);
+      },
+      nb::sig("def gaussian_each_on_gpu(blur: Blur, image: pymollify._types.Array, sigmas: collections.abc.Sequence[float], out: object, "
+              "stream: object) -> tuple[object, list[int]] | None"),
+      "blur"_a, "image"_a, "sigmas"_a, "out"_a.none(), "stream"_a.none());
+}
+
 void define_plan(nb::module_& module) {
   nb::class_<Summary>(module, "Plan", "How a blur of an array would run. str() explains it.")
       .def_ro("algorithm", &Summary::algorithm, "The algorithms of the runs, joined by \" + \".")
@@ -261,6 +277,7 @@ NB_MODULE(_core, module) {
   define_blur(blur);
   define_functions(module, blur);
   define_plan(module);
+  define_each(module);
   define_windows(module);
   define_devices(module);
   define_conventions(module);

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -85,6 +88,13 @@ class Prepared {
   [[nodiscard]] std::int64_t gpu_scratch_bytes() const { return gpu_scratch_bytes_; }
   /// Launches all runs in a stream, CUstream. It waits for nothing. Throws std::runtime_error.
   void enqueue(const std::byte* src, std::byte* dst, std::byte* scratch, std::uintptr_t stream) const;
+  /// Gaussians of the same arrays with a sigma for each index of the first axis, in place of the request's.
+  struct Each {
+    std::vector<std::int32_t> left_out;  ///< indices that are not written: they take a blur of their own
+    std::int64_t scratch_bytes = 0;
+    std::function<void(const std::byte* src, std::byte* dst, std::byte* scratch, std::uintptr_t stream)> enqueue{};  ///< empty: no launch
+  };
+  [[nodiscard]] Each each(std::span<const double> sigmas) const;
 
  private:
   friend class Preparer;
@@ -166,6 +176,8 @@ class Prepared {
   double seconds_ = 0.0;                  ///< a rough time
   std::vector<std::int64_t> gpu_memory_;  ///< where own memory lies in the scratch memory of a GPU
   std::int64_t gpu_scratch_bytes_ = 0;
+  mutable std::mutex each_mutex_;
+  mutable std::shared_ptr<const void> each_;  ///< what each() has prepared
 };
 
 /// A Prepared for the task, newly made or one that an earlier call has put back.

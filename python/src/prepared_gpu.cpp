@@ -1,8 +1,11 @@
 // Blurs of arrays that lie in the memory of a GPU.
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
+#include "devices.h"
 #include "mollify/cuda.h"
 #include "prepared.h"
 
@@ -89,10 +92,58 @@ void Prepared::enqueue(const std::byte* src, std::byte* dst, std::byte* scratch,
   }
 }
 
+Prepared::Each Prepared::each(std::span<const double> sigmas) const {
+  Each out;
+  const auto leave_all_out = [&] {
+    out.left_out.resize(sigmas.size());
+    std::iota(out.left_out.begin(), out.left_out.end(), 0);
+    return out;
+  };
+  const auto* run = steps_.size() == 1 ? std::get_if<Run>(&steps_.front().work) : nullptr;
+  if (run == nullptr || (!run->layout.x_axis && !run->layout.y_axis)) return leave_all_out();
+  const Batch& batch = run->batch;
+  const auto count = static_cast<std::int64_t>(sigmas.size());
+  const std::int64_t planes = batch.images / count;
+  const bool is_outermost = batch.images % count == 0 && task_.src.strides[0] == planes * batch.src_image_bytes &&
+                            task_.dst.strides[0] == planes * batch.dst_image_bytes;
+  if (count > 1 && !is_outermost) return leave_all_out();
+  const Plan& plan = run->executable->plan();
+  const std::scoped_lock lock(each_mutex_);
+  auto blur = std::static_pointer_cast<const cuda::GaussianOfEach>(each_);
+  if (!blur) {
+    const Device device = open_device(task_.request.manner.device, task_.request.manner.threads);
+    constexpr std::int64_t kMostOfBatch = std::numeric_limits<std::int32_t>::max();
+    Result<cuda::GaussianOfEach> made =
+        cuda::GaussianOfEach::prepare(device, plan.spec, plan.src, static_cast<std::int32_t>(std::min(batch.images, kMostOfBatch)));
+    if (!made) throw std::invalid_argument(made.error().message);
+    blur = std::make_shared<const cuda::GaussianOfEach>(std::move(*made));
+    each_ = blur;
+  }
+  std::vector<PerAxis<double>> of_axes;
+  for (const double sigma : sigmas) of_axes.push_back({run->layout.x_axis ? sigma : 0.0, run->layout.y_axis ? sigma : 0.0});
+  Result<cuda::WeightsOfEach> weights = blur->weights(of_axes, static_cast<std::int32_t>(planes));
+  if (!weights) throw std::invalid_argument(weights.error().message);
+  out.left_out = weights->left_out;
+  out.scratch_bytes = weights->scratch.size;
+  if (weights->groups.empty()) return out;
+  out.enqueue = [blur, layout = run->layout, batch, made = std::move(*weights)](const std::byte* src, std::byte* dst, std::byte* scratch,
+                                                                                std::uintptr_t stream) {
+    const Status status =
+        blur->enqueue(made, {src, layout.src_row_bytes, batch.src_image_bytes}, {dst, layout.dst_row_bytes, batch.dst_image_bytes},
+                      {scratch, made.scratch.size}, reinterpret_cast<cuda::Stream>(stream));
+    if (!status) throw std::runtime_error(status.error().message);
+  };
+  return out;
+}
+
 #else
 
 bool is_built_with_cuda() {
   return false;
+}
+
+Prepared::Each Prepared::each(std::span<const double> /*sigmas*/) const {
+  throw std::logic_error("built without CUDA");
 }
 
 void Prepared::place_on_gpu() {}

@@ -81,4 +81,6 @@ def test_every_public_name_has_a_stub():
     stub = (PACKAGE / "_core.pyi").read_text()
     assert (PACKAGE / "py.typed").exists()
     for name in mollify.__all__:
+        if getattr(mollify, name).__module__ == "pymollify._each":
+            continue  # Python, which has its types in itself
         assert f"def {name}(" in stub or f"class {name}:" in stub, name

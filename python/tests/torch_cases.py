@@ -33,6 +33,11 @@ def values():
                     (blurs.box_blur(image, (1.5, 3), mode=mode), mollify.box(image.numpy(), (1.5, 3), **arguments))):
                 assert found.dtype == dtype and found.shape == image.shape, (dtype, mode)
                 assert np.array_equal(found.numpy(), wanted), (dtype, mode)
+    image = torch.rand(3, 2, 20, 31)
+    for sigmas in ([0.1, 2.0, 9.0], torch.tensor([0.5, 1.0, 2.0])):
+        found = blurs.gaussian_blur(image, sigmas=sigmas, mode="reflect")
+        for i in range(3):
+            assert torch.equal(found[i], blurs.gaussian_blur(image[i], float(sigmas[i]), mode="reflect"))
     image = torch.rand(2, 3, 20, 31).contiguous(memory_format=torch.channels_last)
     assert blurs.gaussian_blur(image, 1.0).is_contiguous(memory_format=torch.channels_last)
     for dtype in (torch.float16, torch.bfloat16):
@@ -44,6 +49,9 @@ def gradients():
     torch.manual_seed(1)
     functions = [lambda x, mode: blurs.gaussian_blur(x, (0.8, 1.7), mode=mode), lambda x, mode: blurs.box_blur(x, (1.5, 0.0), mode=mode),
                  lambda x, mode: blurs.gaussian_blur(x, 2.0, radius=(3, 9), mode=mode)]
+    batch = torch.rand(2, 4, 5, dtype=torch.float64, requires_grad=True)
+    for mode in MODES:
+        assert torch.autograd.gradcheck(lambda x: blurs.gaussian_blur(x, sigmas=[0.8, 2.0], mode=mode), (batch,)), mode
     for (rows, columns), mode in itertools.product(((4, 5), (1, 3)), itertools.product(MODES, repeat=2)):
         image = torch.rand(rows, columns, dtype=torch.float64, requires_grad=True)
         for function in functions:
@@ -70,6 +78,8 @@ def modules():
     assert not torch.equal(first, drawn(image))
     torch.manual_seed(2)
     assert torch.equal(first, drawn(image))
+    each = blurs.GaussianBlur((0.5, 4.0), each=True)(image[:1].expand(2, 3, 20, 31))
+    assert not torch.equal(each[0], each[1])
     label = torch.tensor(3)
     result, same = blurs.GaussianBlur(2.0)({"image": image, "name": "a"}, label)
     assert torch.equal(result["image"], blurs.gaussian_blur(image, 2.0)) and same is label and result["name"] == "a"
@@ -87,6 +97,9 @@ def refusals():
     refused(ValueError, "mode", lambda: blurs.gaussian_blur(image, 1.0, mode=("wrap",)))
     refused(ValueError, "not both", lambda: blurs.gaussian_blur(image, 1.0, radius=1, truncate=2.0))
     refused(ValueError, "sigma", lambda: blurs.GaussianBlur((2.0, 1.0)))
+    refused(ValueError, "sigmas: one for each of 5", lambda: blurs.gaussian_blur(image, sigmas=[1.0]))
+    refused(TypeError, "either", lambda: blurs.gaussian_blur(image, 1.0, sigmas=[1.0] * 5))
+    refused(TypeError, "either", lambda: blurs.gaussian_blur(image))
     refused(TypeError, "no image", lambda: blurs.GaussianBlur(1.0)("a", 3))
     refused(TypeError, "pymollify.torch", lambda: mollify.gaussian(image.clone().requires_grad_(), 1.0))
     refused(ValueError, "stream", lambda: mollify.gaussian(image, 1.0, stream=0))

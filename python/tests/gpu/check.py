@@ -228,6 +228,69 @@ def colours():
 
 
 @section
+def each():
+    """A sigma for each image: values, what a call costs, and that graphs refuse it."""
+    choice = random.Random(12)
+    for kind in kinds():
+        worst, cases = 0.0, 0
+        for dtype in DTYPES:
+            for shape, arguments in (((9, 3, 37, 29), {"axes": (-2, -1)}), ((9, 30, 33, 3), {"channel_axis": -1}), ((9, 224, 224), {})):
+                array = random_array(choice, shape, dtype)
+                most = 20.0 if kind.name != "JAX" else 3.0
+                sigmas = [0.0, 0.1, 2.0, 2.0, most] + [choice.uniform(0.1, 3.0) for _ in range(4)]
+                mode = choice.choice(MODES)
+                on_gpu = kind.on_gpu(array)
+                found = kind.to_host(mollify.gaussian_each(on_gpu, sigmas, mode=mode, **arguments))
+                wanted = mollify.gaussian_each(array, sigmas, mode=mode, **arguments)
+                one = mollify.Blur.gaussian(2.0, axes=arguments.get("axes", (1, 2)), channel_axis=arguments.get("channel_axis"))
+                ratio = largest_difference(one, (array, on_gpu), found, wanted)
+                check(f"each {kind.name} {dtype} {shape} {sigmas} {mode}", ratio <= 1.0, f"differs by {ratio:.2f} of what is allowed")
+                worst, cases = max(worst, ratio), cases + 1
+        table.append((f"a sigma for each image, {kind.name}", f"{cases} cases", f"at most {worst:.2f} of the allowed difference"))
+    batch = torch.rand(256, 3, 224, 224, device="cuda")
+    out = torch.empty_like(batch)
+    sigmas = np.random.default_rng(3).uniform(0.1, 2.0, (8, 256))
+
+    def milliseconds(work):
+        times = []
+        for i in range(20):
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            torch.cuda._sleep(20_000_000)  # the host is ahead of the device
+            start.record()
+            work(i)
+            end.record()
+            torch.cuda.synchronize()
+            times.append(start.elapsed_time(end))
+        return statistics.median(times[4:])
+
+    all_two = milliseconds(lambda i: mollify.gaussian(batch, 2.0, axes=(-2, -1), out=out))
+    own = milliseconds(lambda i: mollify.gaussian_each(batch, sigmas[i % 8], axes=(-2, -1), out=out))
+    same = milliseconds(lambda i: mollify.gaussian_each(batch, [2.0] * 256, axes=(-2, -1), out=out))
+    started = time.perf_counter()
+    for i in range(8):
+        mollify.gaussian_each(batch, sigmas[i], axes=(-2, -1), out=out)
+    call = (time.perf_counter() - started) / 8
+    torch.cuda.synchronize()
+    table.append(("256x3x224x224 float32", f"sigma 2 for all {all_two:.3f} ms, 0.1 to 2 for each {own:.3f} ms, 2 for each {same:.3f} ms",
+                  f"ratio {own / all_two:.2f}; the call takes {call * 1e3:.2f} ms of the host"))
+    x = torch.rand(4, 2, 30, 31, device="cuda", requires_grad=True)
+    y = torch.rand_like(x)
+    for mode in MODES:
+        result = blurs.gaussian_blur(x, sigmas=[0.5, 1.0, 2.0, 7.0], mode=mode)
+        (gradient,) = torch.autograd.grad(result, x, y)
+        difference = abs((result.double() * y).sum() - (x.double() * gradient).sum()) / y.double().sum()
+        check(f"each, gradient {mode}", difference < 4e-5, float(difference))
+    graph = torch.cuda.CUDAGraph()
+    for some in ([1.0] * 256, torch.ones(256, device="cuda")):
+        try:
+            with torch.cuda.graph(graph):
+                mollify.gaussian_each(batch, some, axes=(-2, -1), out=out)
+            check("each in a graph", False, "was not refused")
+        except RuntimeError as error:
+            check("each in a graph", "graph is being captured" in str(error), error)
+
+
+@section
 def strides():
     """What is not in one piece, also as Torch's channels_last."""
     choice = random.Random(3)

@@ -7,6 +7,8 @@
 
 namespace mollify::cuda {
 
+[[nodiscard]] Result<bool> is_captured(const Context& context, CUstream stream);
+
 /// If the stream is being captured, its graph, and all that are made of it, keep the plan's tables alive.
 [[nodiscard]] Status keep_for_graph(std::shared_ptr<const Prepared> prepared, CUstream stream);
 

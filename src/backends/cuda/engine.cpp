@@ -1,10 +1,11 @@
 // mollify/cuda.h: blurs in streams of the caller. What the caller gets wrong and the driver would not report is refused here.
+#include "backends/cuda/engine.h"
+
 #include <string>
 #include <string_view>
 
 #include "backends/cuda/capture.h"
 #include "backends/cuda/executor.h"
-#include "mollify/cuda.h"
 
 namespace mollify::cuda {
 namespace {
@@ -52,6 +53,32 @@ Result<Checked> check(std::string_view what, const void* data, std::int64_t row_
   return Checked{{address, row, image}, {address, address + static_cast<std::uint64_t>(image * (images - 1) + length)}};
 }
 
+struct Ends {
+  Place from;
+  Place to;
+};
+
+/// Where the images lie, if they can be blurred there.
+Result<Ends> check_ends(const Plan& plan, const ConstImages& source, const Images& destination, std::int64_t images) {
+  const Result<Checked> from = check("source", source.data, source.row_bytes, source.image_bytes, plan.src, images);
+  if (!from) return from.error();
+  const Result<Checked> to = check("destination", destination.data, destination.row_bytes, destination.image_bytes, plan.dst, images);
+  if (!to) return to.error();
+  if (from->extent.begin < to->extent.end && to->extent.begin < from->extent.end) {
+    return invalid("source and destination overlap; enqueue() copies neither");
+  }
+  return Ends{from->place, to->place};
+}
+
+Result<CUdeviceptr> check_scratch(const ScratchNeeds& needs, const Scratch& scratch) {
+  const auto memory = reinterpret_cast<std::uint64_t>(scratch.memory);
+  if (needs.size > 0 && (scratch.memory == nullptr || scratch.size < needs.size || memory % kScratchAlignment != 0)) {
+    return invalid("the blur needs " + std::to_string(needs.size) + " bytes of scratch memory at a multiple of " +
+                   std::to_string(kScratchAlignment));
+  }
+  return memory;
+}
+
 }  // namespace
 
 Result<ScratchNeeds> scratch_needs(const Executable& executable, std::int64_t images) {
@@ -66,21 +93,36 @@ Status enqueue(const Executable& executable, const ConstImages& source, const Im
   const Result<ScratchNeeds> needs = scratch_needs(executable, images);
   if (!needs) return needs.error();
   const std::shared_ptr<const Prepared> ready = prepared_of(Access::impl(executable));
-  const Plan& plan = ready->plan();
-  const Result<Checked> from = check("source", source.data, source.row_bytes, source.image_bytes, plan.src, images);
-  if (!from) return from.error();
-  const Result<Checked> to = check("destination", destination.data, destination.row_bytes, destination.image_bytes, plan.dst, images);
-  if (!to) return to.error();
-  if (from->extent.begin < to->extent.end && to->extent.begin < from->extent.end) {
-    return invalid("source and destination overlap; enqueue() copies neither");
-  }
-  const auto memory = reinterpret_cast<std::uint64_t>(scratch.memory);
-  if (needs->size > 0 && (scratch.memory == nullptr || scratch.size < needs->size || memory % kScratchAlignment != 0)) {
-    return invalid("the blur needs " + std::to_string(needs->size) + " bytes of scratch memory at a multiple of " +
-                   std::to_string(kScratchAlignment));
-  }
-  if (Status s = ready->enqueue(from->place, to->place, images, memory, stream); !s) return s;
+  const Result<Ends> ends = check_ends(ready->plan(), source, destination, images);
+  if (!ends) return ends.error();
+  const Result<CUdeviceptr> memory = check_scratch(*needs, scratch);
+  if (!memory) return memory.error();
+  if (Status s = ready->enqueue(ends->from, ends->to, images, *memory, stream); !s) return s;
   return keep_for_graph(ready, stream);
+}
+
+Status enqueue_each(std::span<const std::shared_ptr<const Prepared>> forms, const WeightsOfEach& weights, const ConstImages& source,
+                    const Images& destination, const Scratch& scratch, Stream stream) {
+  if (weights.groups.empty()) return {};
+  const Prepared& first = *forms.front();
+  const Result<Ends> ends = check_ends(first.plan(), source, destination, weights.planes);
+  if (!ends) return ends.error();
+  const Result<CUdeviceptr> memory = check_scratch(weights.scratch, scratch);
+  if (!memory) return memory.error();
+  const Result<bool> captured = is_captured(*first.context(), stream);
+  if (!captured) return captured.error();
+  if (*captured) return invalid("the stream is under capture: a graph would repeat the sigmas of this batch");
+  {
+    const Context& context = *first.context();
+    const Current current(context);
+    const CUresult r = context.cu().MemcpyHtoDAsync(*memory, weights.tables.data(), weights.tables.size(), stream);
+    if (r != CUDA_SUCCESS) return to_error(context.cu(), r, "copying weights to the GPU");
+  }
+  for (const WeightsOfEach::Group& group : weights.groups) {
+    const CUdeviceptr each = *memory + static_cast<CUdeviceptr>(group.first) * sizeof(TapsOfImage);
+    if (Status s = forms[group.form]->enqueue_each(ends->from, ends->to, group.count, each, *memory, stream); !s) return s;
+  }
+  return {};
 }
 
 }  // namespace mollify::cuda

@@ -35,6 +35,8 @@ Component component_of(const FormatInfo& format) {
   return format.bits == 16 ? Component::f16 : Component::f32;
 }
 
+constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of one launch
+
 std::int64_t image_bytes_of(const ImageDesc& intermediate) {
   return round_up(intermediate.payload_bytes(), kScratchAlignment);
 }
@@ -411,19 +413,42 @@ Status Prepared::enqueue(const Place& source, const Place& destination, std::int
     set_place(shared.source, place_of(launch.source), info(desc_of(plan_, launch.source).format));
     set_place(shared.destination, place_of(launch.destination), info(desc_of(plan_, launch.destination).format));
     const std::int64_t blocks = std::int64_t{shared.blocks_across} * shared.blocks_down;
-    constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of one launch
     const std::int64_t at_once = std::max<std::int64_t>(kMostBlocks / blocks, 1);
     for (std::int64_t first = 0; first < images; first += at_once) {
       const std::int64_t count = std::min(at_once, images - first);
-      void* parameters[] = {std::visit([](auto& a) -> void* { return &a; }, arguments)};
-      const CUresult r = context_->cu().LaunchKernel(launch.function, static_cast<unsigned>(blocks * count), 1, 1, launch.threads, 1, 1,
-                                                     launch.shared_bytes, stream, parameters, nullptr);
-      if (r != CUDA_SUCCESS) return to_error(context_->cu(), r, "launching a kernel");
+      if (Status s = start(launch, arguments, count, stream); !s) return s;
       shared.source.data += static_cast<std::uint64_t>(count * shared.source.image_bytes);
       shared.destination.data += static_cast<std::uint64_t>(count * shared.destination.image_bytes);
     }
   }
   return {};
+}
+
+Status Prepared::enqueue_each(const Place& source, const Place& destination, std::int64_t images, CUdeviceptr each, CUdeviceptr taps,
+                              CUstream stream) const {
+  const Current current(*context_);
+  const Launch& launch = launches_.front();
+  Arguments arguments = launch.arguments;
+  auto& fused = std::get<SepFused>(arguments);
+  set_place(fused.source, source, info(plan_.src.format));
+  set_place(fused.destination, destination, info(plan_.dst.format));
+  fused.taps = taps;
+  fused.each = each;
+  const std::int64_t at_once = std::max<std::int64_t>(kMostBlocks / (std::int64_t{fused.blocks_across} * fused.blocks_down), 1);
+  for (std::int64_t first = 0; first < images; first += at_once) {
+    if (Status s = start(launch, arguments, std::min(at_once, images - first), stream); !s) return s;
+    fused.each += static_cast<std::uint64_t>(at_once) * sizeof(TapsOfImage);
+  }
+  return {};
+}
+
+Status Prepared::start(const Launch& launch, Arguments& arguments, std::int64_t images, CUstream stream) const {
+  const Shared& shared = shared_arguments(arguments);
+  const std::int64_t blocks = std::int64_t{shared.blocks_across} * shared.blocks_down * images;
+  void* parameters[] = {std::visit([](auto& a) -> void* { return &a; }, arguments)};
+  const CUresult r = context_->cu().LaunchKernel(launch.function, static_cast<unsigned>(blocks), 1, 1, launch.threads, 1, 1,
+                                                 launch.shared_bytes, stream, parameters, nullptr);
+  return r == CUDA_SUCCESS ? Status() : Status(to_error(context_->cu(), r, "launching a kernel"));
 }
 
 }  // namespace mollify::cuda

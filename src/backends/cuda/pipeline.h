@@ -49,10 +49,15 @@ class Prepared {
   /// Launches all passes for so many images. It allocates nothing and waits for nothing. `scratch` has scratch_bytes(images).
   [[nodiscard]] Status enqueue(const Place& source, const Place& destination, std::int64_t images, CUdeviceptr scratch,
                                CUstream stream) const;
+  /// The same of a plan that is one pass of sep_fused, for so many images of those that lie there: records at `each`, a TapsOfImage for
+  /// each of them, say which, and how their weights lie at `taps`.
+  [[nodiscard]] Status enqueue_each(const Place& source, const Place& destination, std::int64_t images, CUdeviceptr each, CUdeviceptr taps,
+                                    CUstream stream) const;
 
  private:
   Prepared(const Plan& plan, std::shared_ptr<Context> context) : plan_(plan), context_(std::move(context)) {}
   [[nodiscard]] Status prepare();
+  [[nodiscard]] Status start(const Launch& launch, Arguments& arguments, std::int64_t images, CUstream stream) const;
 
   Plan plan_;
   std::shared_ptr<Context> context_;

@@ -48,6 +48,16 @@ struct Shared {
   std::int32_t blocks_down = 1;
 };
 
+/// The weights of one image along both axes, and which image it is.
+struct TapsOfImage {
+  std::uint64_t taps = 0;  ///< where taps_x and then taps_y weights lie, f32: bytes behind SepFused::taps
+  std::int32_t taps_x = 1;
+  std::int32_t taps_y = 1;
+  std::int32_t first_x = 0;  ///< source column of the first tap of destination column 0
+  std::int32_t first_y = 0;  ///< the same of rows
+  std::int32_t image = 0;
+};
+
 /// Both axes in one pass. A block of threads makes a strip of columns from top to bottom; see sep_fused.cu.
 struct SepFused : Shared {
   std::uint64_t taps = 0;  ///< address of taps_x and then taps_y weights, f32
@@ -55,6 +65,7 @@ struct SepFused : Shared {
   std::int32_t taps_y = 1;
   std::int32_t first_x = 0;  ///< source column of the first tap of destination column 0
   std::int32_t first_y = 0;  ///< the same of rows
+  std::uint64_t each = 0;    ///< sep_fused.cu: address of a TapsOfImage for each image that a launch makes; 0: the five above hold for all
   std::int32_t rows = 0;     ///< of a chunk of a strip
 };
 

@@ -208,26 +208,32 @@ __device__ void sep_fused(const SepFused& a) {
   constexpr int kBlocksAcross = kColumns / 4;
   constexpr int kRingFours = kBlocksAcross * kChannels;
   extern __shared__ float4 memory[];
-  const SepFusedShape shape(kChannels, kColumns, a.taps_x, a.taps_y, a.first_x);
+  BlockPlace block = block_place(a);
+  TapsOfImage own{a.taps, a.taps_x, a.taps_y, a.first_x, a.first_y};
+  if (a.each != 0) {
+    own = reinterpret_cast<const TapsOfImage*>(a.each)[block.image];
+    own.taps += a.taps;
+    block.image = own.image;
+  }
+  const SepFusedShape shape(kChannels, kColumns, own.taps_x, own.taps_y, own.first_x);
   float4* const taps_x = memory;
   float4* const taps_y = taps_x + shape.taps_fours_x();
   int4* const columns = reinterpret_cast<int4*>(taps_y + shape.taps_fours_y());
   float4* const source = taps_y + shape.taps_fours_y() + shape.source_fours;
   float4* const ring = source + kRows * shape.source_fours;
-  const auto* const taps = reinterpret_cast<const float*>(a.taps);
-  put_taps(taps, a.taps_x, shape.shift, shape.taps_fours_x(), taps_x);
-  put_taps(taps + a.taps_x, a.taps_y, 0, shape.taps_fours_y(), taps_y);
+  const auto* const taps = reinterpret_cast<const float*>(own.taps);
+  put_taps(taps, own.taps_x, shape.shift, shape.taps_fours_x(), taps_x);
+  put_taps(taps + own.taps_x, own.taps_y, 0, shape.taps_fours_y(), taps_y);
 
-  const BlockPlace block = block_place(a);
   const std::int32_t x0 = block.across * kColumns;
   const std::int32_t y0 = block.down * a.rows;
   const std::int32_t rows = min(a.rows, a.destination.height - y0);
   const std::int32_t source_rows = 4 * ((rows + 3) / 4 - 1 + shape.blocks_y);  // that fours of rows are made of
 
-  const std::int32_t first_column = x0 + a.first_x - shape.shift;
+  const std::int32_t first_column = x0 + own.first_x - shape.shift;
   put_columns<kChannels>(a, first_column, shape.source_fours, columns);
   __syncthreads();
-  Loader<Pixels> loader(a, columns, shape.source_fours, block.image, first_column, a.first_y + y0);
+  Loader<Pixels> loader(a, columns, shape.source_fours, block.image, first_column, own.first_y + y0);
   loader.fetch(0);
   bool is_odd = loader.put(source);
   loader.fetch(kRows);
@@ -258,7 +264,7 @@ __device__ void sep_fused(const SepFused& a) {
         for (int i = 0; i < kChannels; ++i) reinterpret_cast<float4*>(samples)[i] = row[place<kChannels>(t + b, i)];
       };
       float sum[4][kChannels] = {};
-      sum_up<kChannels>(taps_x, shape.blocks_x, a.taps_x, shape.shift, along_x_odd, load, sum);
+      sum_up<kChannels>(taps_x, shape.blocks_x, own.taps_x, shape.shift, along_x_odd, load, sum);
       float flat[4 * kChannels];
 #pragma unroll
       for (int i = 0; i < 4 * kChannels; ++i) flat[i] = sum[i / kChannels][i % kChannels];
@@ -285,7 +291,7 @@ __device__ void sep_fused(const SepFused& a) {
         if (from == end) from = column;
       };
       float sum[4][4] = {};
-      sum_up<4>(taps_y, shape.blocks_y, a.taps_y, 0, s < odd_until, load, sum);
+      sum_up<4>(taps_y, shape.blocks_y, own.taps_y, 0, s < odd_until, load, sum);
       char* row = row_of(a.destination, block.image, y0 + o);
 #pragma unroll
       for (int p = 0; p < 4; ++p) {
