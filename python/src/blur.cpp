@@ -35,9 +35,10 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
   return out + ")";
 }
 
-/// A mask has the shape of the image, or that of one of its channels.
-Geometry mask_geometry(const Array& mask, const Geometry& image, const Manner& manner) {
-  Geometry out = mask.geometry();
+}  // namespace
+
+Geometry mask_geometry(const Geometry& mask, const Geometry& image, const Manner& manner) {
+  Geometry out = mask;
   if (out.element.kind != NumberKind::boolean && out.element != kBetweenRuns) {
     throw nb::type_error(("mask: an array of bool or float32 is needed, not of " + out.element.name()).c_str());
   }
@@ -50,10 +51,8 @@ Geometry mask_geometry(const Array& mask, const Geometry& image, const Manner& m
     }
   }
   if (out.shape == image.shape) return out;
-  throw std::invalid_argument("mask: its shape is " + text_of(mask.geometry().shape) + ", that of image " + text_of(image.shape));
+  throw std::invalid_argument("mask: its shape is " + text_of(mask.shape) + ", that of image " + text_of(image.shape));
 }
-
-}  // namespace
 
 Sharing sharing_of(const Geometry& src, const std::byte* src_data, const Geometry& dst, const std::byte* dst_data) {
   const ByteRange a = bytes_of(src, src_data);
@@ -92,7 +91,7 @@ nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle 
   if (!mask.is_none()) known.emplace(mask, "mask", Use::read);
   if (!is_empty(src.geometry())) {
     Task task = task_of(std::move(request), src, dst);
-    if (known) task.mask = mask_geometry(*known, src.geometry(), task.request.manner);
+    if (known) task.mask = mask_geometry(known->geometry(), src.geometry(), task.request.manner);
     const nb::gil_scoped_release release;
     std::unique_ptr<Prepared> prepared = take(task);
     const std::byte* mask_data = known ? known->data() : nullptr;

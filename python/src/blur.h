@@ -20,6 +20,8 @@ struct Blur {
 [[nodiscard]] Task task_of(Request request, const Array& src, const Array& dst);
 /// Throws where `out` is no array for the result.
 void check_out(const Geometry& image, const Geometry& out);
+/// How a mask lies for each element of the image, whose shape it has, or that of one of its channels.
+[[nodiscard]] Geometry mask_geometry(const Geometry& mask, const Geometry& image, const Manner& manner);
 [[nodiscard]] bool is_empty(const Geometry& geometry);
 [[nodiscard]] Sharing sharing_of(const Geometry& src, const std::byte* src_data, const Geometry& dst, const std::byte* dst_data);
 /// Blurs `image` into `out`, or into a new array of the same kind where that is None, and returns it. `stream` is for arrays on a GPU.

@@ -107,7 +107,7 @@ void open_gpu(const Manner& manner, std::int32_t device) {
 /// One call with arrays of a library.
 class Call {
  public:
-  Call(Request request, GpuArray src, nb::handle image, nb::handle stream)
+  Call(Request request, GpuArray src, nb::handle image, nb::handle mask, nb::handle stream)
       : request_(std::move(request)), src_(std::move(src)), image_(image), library_(gpu_library_of(image)) {
     check_element(src_.geometry);
     set_device(request_.manner, src_);
@@ -118,6 +118,7 @@ class Call {
       if (!stream_) stream_ = nb::cast<std::uintptr_t>(library_.attr("stream")(image, src_.device));
       src_ = array_of(image);
     }
+    if (!mask.is_none()) set_mask(mask);
     if (stream.is_none()) return;
     nb::object turn = library_.attr("on")(*stream_, src_.device);  // so that new arrays belong to this stream
     turn.attr("__enter__")();
@@ -213,8 +214,20 @@ class Call {
     return std::move(*out);
   }
 
+  void set_mask(nb::handle mask) {
+    std::optional<GpuArray> found = find_gpu_array(mask, "mask", stream_);
+    if (!found || found->device != src_.device) throw nb::type_error(("mask: it does not lie on " + request_.manner.device).c_str());
+    if (exchanges_) {
+      kept_.append(mask);
+      kept_.append(found->tensor);
+    }
+    mask_geometry_ = mask_geometry(found->geometry, src_.geometry, request_.manner);
+    if (!is_aligned(*found)) throw std::invalid_argument("mask: its elements do not lie at multiples of their size");
+    mask_ = std::move(*found);
+  }
+
   [[nodiscard]] ReadyPointer ready_for(const Geometry& src, const GpuArray& dst, bool is_src_aligned) const {
-    Task task{request_, src, dst.geometry, Sharing::none, is_src_aligned && is_aligned(dst), {}, true};
+    Task task{request_, src, dst.geometry, Sharing::none, is_src_aligned && is_aligned(dst), mask_geometry_, true};
     if (ReadyPointer found = cache().find(task)) return found;
     if (nb::cast<bool>(library_.attr("is_capturing")())) {
       throw std::runtime_error("image: a graph is being captured, and nothing is prepared for such an image yet; blur one before");
@@ -244,7 +257,7 @@ class Call {
 
   void launch(const Ready& ready, const std::byte* src, std::byte* dst) {
     run(ready.prepared->gpu_scratch_bytes(),
-        [&](std::byte* scratch, std::uintptr_t stream) { ready.prepared->enqueue(src, dst, scratch, stream); });
+        [&](std::byte* scratch, std::uintptr_t stream) { ready.prepared->enqueue(src, mask_.data, dst, scratch, stream); });
   }
 
   template <class Enqueue>
@@ -258,6 +271,8 @@ class Call {
 
   Request request_;
   GpuArray src_;
+  GpuArray mask_;
+  std::optional<Geometry> mask_geometry_;  ///< unset: there is none
   nb::handle image_;
   nb::handle library_;
   std::optional<std::uintptr_t> stream_;
@@ -269,9 +284,8 @@ class Call {
 }  // namespace
 
 nb::object apply_on_gpu(Request request, GpuArray array, nb::handle image, nb::handle mask, nb::handle out, nb::handle stream) {
-  if (!mask.is_none()) throw std::invalid_argument("mask: arrays on a GPU are blurred without one yet; copy them to the host");
   refuse_gradient(image, "image");
-  Call call(std::move(request), std::move(array), image, stream);
+  Call call(std::move(request), std::move(array), image, mask, stream);
   if (out.is_none()) return call.into_new();
   call.into(out);
   return nb::borrow(out);
@@ -281,12 +295,12 @@ std::pair<nb::object, std::vector<std::int32_t>> apply_each_on_gpu(Request reque
                                                                    std::span<const double> sigmas, nb::handle out, nb::handle stream) {
   refuse_gradient(image, "image");
   if (is_empty(array.geometry)) throw std::invalid_argument("image: it is empty");
-  return Call(std::move(request), std::move(array), image, stream).each(sigmas, out);
+  return Call(std::move(request), std::move(array), image, nb::none(), stream).each(sigmas, out);
 }
 
 Summary summary_on_gpu(Request request, GpuArray array, nb::handle image) {
   if (is_empty(array.geometry)) throw std::invalid_argument("image: it is empty");
-  return Call(std::move(request), std::move(array), image, nb::none()).summary();
+  return Call(std::move(request), std::move(array), image, nb::none(), nb::none()).summary();
 }
 
 void clear_gpu_cache() {

@@ -87,7 +87,7 @@ class Prepared {
   /// Bytes of the GPU's memory that enqueue() needs, at a multiple of 256.
   [[nodiscard]] std::int64_t gpu_scratch_bytes() const { return gpu_scratch_bytes_; }
   /// Launches all runs in a stream, CUstream. It waits for nothing. Throws std::runtime_error.
-  void enqueue(const std::byte* src, std::byte* dst, std::byte* scratch, std::uintptr_t stream) const;
+  void enqueue(const std::byte* src, const std::byte* mask, std::byte* dst, std::byte* scratch, std::uintptr_t stream) const;
   /// Gaussians of the same arrays with a sigma for each index of the first axis, in place of the request's.
   struct Each {
     std::vector<std::int32_t> left_out;  ///< indices that are not written: they take a blur of their own
@@ -165,6 +165,7 @@ class Prepared {
   [[nodiscard]] std::int64_t elements() const;
 
   void place_on_gpu();
+  struct OnGpu;
   /// All images of the layout as one batch. Throws NeedsCopy.
   [[nodiscard]] static Batch batch_of(const ImageLayout& layout, std::int64_t src_element, std::int64_t dst_element);
 
@@ -176,6 +177,7 @@ class Prepared {
   double seconds_ = 0.0;                  ///< a rough time
   std::vector<std::int64_t> gpu_memory_;  ///< where own memory lies in the scratch memory of a GPU
   std::int64_t gpu_scratch_bytes_ = 0;
+  std::shared_ptr<const void> gpu_numbers_;  ///< the kernels of steps that are no runs
   mutable std::mutex each_mutex_;
   mutable std::shared_ptr<const void> each_;  ///< what each() has prepared
 };

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "devices.h"
-#include "mollify/cuda.h"
+#include "mollify/experimental/cuda_numbers.h"
 #include "prepared.h"
 
 namespace mollify::python {
@@ -66,28 +66,86 @@ void Prepared::place_on_gpu() {
     gpu_scratch_bytes_ += aligned(bytes);
   }
   const std::int64_t between = gpu_scratch_bytes_;
+  const Executable* any = nullptr;
   for (const Step& step : steps_) {
-    const auto& run = std::get<Run>(step.work);
-    const Result<cuda::ScratchNeeds> needs = cuda::scratch_needs(*run.executable, run.batch.images);
+    const auto* run = std::get_if<Run>(&step.work);
+    if (run == nullptr) continue;
+    any = &*run->executable;
+    const Result<cuda::ScratchNeeds> needs = cuda::scratch_needs(*any, run->batch.images);
     if (!needs) throw std::runtime_error(needs.error().message);
     gpu_scratch_bytes_ = std::max(gpu_scratch_bytes_, between + needs->size);
   }
   gpu_memory_.push_back(between);
+  if (std::ranges::all_of(steps_, [](const Step& step) { return std::holds_alternative<Run>(step.work); })) return;
+  Result<cuda::Numbers> numbers = cuda::Numbers::prepare(*any);
+  if (!numbers) throw std::runtime_error(numbers.error().message);
+  gpu_numbers_ = std::make_shared<const cuda::Numbers>(std::move(*numbers));
 }
 
-void Prepared::enqueue(const std::byte* src, std::byte* dst, std::byte* scratch, std::uintptr_t stream) const {
-  const auto memory_of = [&](const Place& place) {
-    if (place.whose == Place::Whose::own) return scratch + gpu_memory_[place.index];
-    return place.whose == Place::Whose::source ? const_cast<std::byte*>(src) : dst;
+/// The steps of one call, launched one after the other.
+struct Prepared::OnGpu {
+  const Prepared& prepared;
+  const Step& step;
+  std::byte* from;
+  std::byte* to;
+  std::byte* scratch;  ///< of a run
+  std::int64_t scratch_bytes;
+  cuda::Stream stream;
+
+  [[nodiscard]] const cuda::Numbers& numbers() const { return *static_cast<const cuda::Numbers*>(prepared.gpu_numbers_.get()); }
+  [[nodiscard]] float* from_numbers() const { return reinterpret_cast<float*>(from); }
+  [[nodiscard]] float* to_numbers() const { return reinterpret_cast<float*>(to); }
+  [[nodiscard]] std::int64_t count() const { return prepared.elements(); }
+
+  Status operator()(const Run& run) const {
+    const ImageLayout& layout = run.layout;
+    return cuda::enqueue(*run.executable, {from, layout.src_row_bytes, run.batch.src_image_bytes},
+                         {to, layout.dst_row_bytes, run.batch.dst_image_bytes}, run.batch.images,
+                         {scratch_bytes > 0 ? scratch : nullptr, scratch_bytes}, stream);
+  }
+  /// Of a mask, into the order of packed numbers.
+  Status operator()(Copy /*copy*/) const {
+    std::vector<std::size_t> order = order_of(step.to.strides);
+    std::ranges::reverse(order);
+    std::vector<std::int64_t> extents;
+    std::vector<std::int64_t> strides;
+    for (const std::size_t axis : order) {
+      extents.push_back(prepared.task_.src.shape[axis]);
+      strides.push_back(step.from.strides[axis]);
+    }
+    return numbers().gather(from, step.from.element.kind == NumberKind::boolean, extents, strides, to_numbers(), stream);
+  }
+  Status operator()(const Fill& fill) const { return numbers().fill(to_numbers(), count(), static_cast<float>(fill.value), stream); }
+  Status operator()(const Weigh& weigh) const { return numbers().weigh(from_numbers(), to_numbers(), count(), weigh.skips_nan, stream); }
+  Status operator()(const Divide& divide) const {
+    return numbers().divide(from_numbers(), to_numbers(), count(), static_cast<float>(divide.least), static_cast<float>(divide.otherwise),
+                            stream);
+  }
+  Status operator()(const Sharpen& sharpen) const {
+    return numbers().sharpen(from_numbers(), to_numbers(), count(), static_cast<float>(sharpen.amount), stream);
+  }
+  Status operator()(const DirectSums& /*sums*/) const { return Error{ErrorCode::internal, "sums in float64 are not made on a GPU", {}}; }
+};
+
+void Prepared::enqueue(const std::byte* src, const std::byte* mask, std::byte* dst, std::byte* scratch, std::uintptr_t stream) const {
+  const auto memory_of = [&](const Place& place) -> std::byte* {
+    switch (place.whose) {
+      case Place::Whose::own:
+        return scratch + gpu_memory_[place.index];
+      case Place::Whose::source:
+        return const_cast<std::byte*>(src);  // no step writes there
+      case Place::Whose::mask:
+        return const_cast<std::byte*>(mask);
+      case Place::Whose::destination:
+        break;
+    }
+    return dst;
   };
   const std::int64_t between = gpu_memory_.back();
   for (const Step& step : steps_) {
-    const auto& run = std::get<Run>(step.work);
-    const ImageLayout& layout = run.layout;
-    const std::int64_t bytes = gpu_scratch_bytes_ - between;
-    const Status status = cuda::enqueue(*run.executable, {memory_of(step.from), layout.src_row_bytes, run.batch.src_image_bytes},
-                                        {memory_of(step.to), layout.dst_row_bytes, run.batch.dst_image_bytes}, run.batch.images,
-                                        {bytes > 0 ? scratch + between : nullptr, bytes}, reinterpret_cast<cuda::Stream>(stream));
+    const Status status = std::visit(OnGpu{*this, step, memory_of(step.from), memory_of(step.to), scratch + between,
+                                           gpu_scratch_bytes_ - between, reinterpret_cast<cuda::Stream>(stream)},
+                                     step.work);
     if (!status) throw std::runtime_error(status.error().message);
   }
 }
@@ -148,7 +206,8 @@ Prepared::Each Prepared::each(std::span<const double> /*sigmas*/) const {
 
 void Prepared::place_on_gpu() {}
 
-void Prepared::enqueue(const std::byte* /*src*/, std::byte* /*dst*/, std::byte* /*scratch*/, std::uintptr_t /*stream*/) const {
+void Prepared::enqueue(const std::byte* /*src*/, const std::byte* /*mask*/, std::byte* /*dst*/, std::byte* /*scratch*/,
+                       std::uintptr_t /*stream*/) const {
   throw std::logic_error("built without CUDA");
 }
 

@@ -107,7 +107,6 @@ Preparer::Preparer(const Task& task) : task_(task) {
   modes_ = spread(task.request.manner.mode, count, "mode");
   check_border();
   check_alpha();
-  if (task.is_on_gpu) check_gpu();
   if (is_masked()) check_mask();
   if (is_matrix()) {
     if (count != 2) refuse("weights: a matrix is for 2 axes, not " + std::to_string(count));
@@ -170,13 +169,6 @@ void Preparer::check_alpha() const {
   if (!channel_axis_) refuse("alpha: channel_axis must say which axis has alpha last");
   const std::int64_t channels = task_.src.shape[*channel_axis_];
   if (channels != 2 && channels != 4) refuse("alpha: 2 or 4 channels are needed, not " + std::to_string(channels));
-}
-
-/// What takes more than runs of the library is not there yet on GPUs.
-void Preparer::check_gpu() const {
-  if (task_.request.manner.skips_nan) refuse("nan: arrays on a GPU have no mask yet, and NaN none; copy the image to the host");
-  const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
-  if (gaussian != nullptr && gaussian->amount) refuse("unsharp: arrays on a GPU are not sharpened yet; use gaussian() and add");
 }
 
 double Preparer::border_value() const {

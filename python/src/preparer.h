@@ -42,7 +42,6 @@ class Preparer {
   void find_axes();
   void check_border() const;
   void check_alpha() const;
-  void check_gpu() const;
   [[nodiscard]] double border_value() const;
 
   [[nodiscard]] Place source() const { return {Place::Whose::source, 0, task_.src.element, task_.src.strides}; }

@@ -61,8 +61,6 @@ def test_arguments_that_are_not_there_yet():
     for device in ("cuda:1", "cpu"):
         with pytest.raises(ValueError, match=f"device: the image lies on cuda:0, not on {device}"):
             mollify.gaussian(Interface(), 1.0, device=device)
-    with pytest.raises(ValueError, match="mask: "):
-        mollify.gaussian(Interface(), 1.0, mask=np.ones((4, 5), bool))
 
 
 def test_only_arrays_on_a_gpu_have_a_stream():

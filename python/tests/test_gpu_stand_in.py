@@ -73,6 +73,62 @@ def test_the_stand_in_blurs():
             assert differ_by(found.array, mollify.gaussian(image, 1.3, axes=(-2, -1), mode="reflect")) <= most
 
 
+MASKED = [((30, 41), {}), ((2, 3, 20, 31), {"axes": (-2, -1)}), ((20, 31, 3), {"channel_axis": -1, "mode": "wrap"}),
+          ((12, 13, 14), {"mode": "constant", "cval": 0.0})]
+
+
+@pytest.mark.parametrize(("shape", "arguments"), MASKED)
+def test_known_elements(shape, arguments):
+    blurs = (mollify.Blur.gaussian(1.3, **arguments), mollify.Blur.box(1, **arguments), mollify.Blur.tent(1, **arguments))
+    for blur in blurs:
+        for dtype, most in ((np.uint8, 1), (np.float32, 1e-3)):
+            image = random_array(shape, dtype)
+            known = np.random.default_rng().random(shape) < 0.7
+            for mask in (known, known * random_array(shape) ** 2):
+                result = blur(OnGpu(image), mask=OnGpu(mask))
+                wanted = blur(image, mask=mask)
+                assert np.array_equal(np.isnan(result.array), np.isnan(wanted))
+                assert np.nanmax(np.abs(result.array.astype(float) - wanted)) <= most
+        image = random_array(shape)
+        image[np.random.default_rng().random(shape) < 0.2] = np.nan
+        skips = mollify.Blur.gaussian(1.3, nan="skip", **arguments)
+        for mask in (None, OnGpu(known)):
+            result = skips(OnGpu(image), mask=mask)
+            wanted = skips(image, mask=None if mask is None else known)
+            assert np.array_equal(np.isnan(result.array), np.isnan(wanted))
+            assert np.nanmax(np.abs(result.array - wanted)) <= 1e-3
+
+
+def test_masks_of_any_order():
+    image = random_array((20, 31, 3))
+    mask = np.random.default_rng().random((31, 20)) < 0.6
+    blur = mollify.Blur.gaussian(1.3, channel_axis=-1)
+    for one in (mask.T, np.broadcast_to(mask[:, ::-1].T[..., None], image.shape)):
+        assert differ_by(blur(OnGpu(image), mask=OnGpu(one)).array, blur(image, mask=np.ascontiguousarray(one))) < 1e-3
+    out = OnGpu(image.copy())
+    assert blur(out, mask=OnGpu(mask.T), out=out) is out
+    assert differ_by(out.array, blur(image, mask=mask.T)) < 1e-3
+    assert "product of image and mask" in str(mollify.plan(mollify.Blur.gaussian(1.0, nan="skip"), OnGpu(image)))
+
+
+def test_masks_that_are_refused():
+    image = OnGpu(random_array((20, 31)))
+    for mask, kind, text in ((np.ones((20, 31), bool), TypeError, "mask: it does not lie on cuda:0"),
+                             (OnGpu(np.ones((20, 30), bool)), ValueError, "mask: its shape"),
+                             (OnGpu(np.ones((20, 31))), TypeError, "mask: an array of bool or float32")):
+        with pytest.raises(kind, match=text):
+            mollify.gaussian(image, 1.0, mask=mask)
+
+
+@pytest.mark.parametrize(("shape", "arguments"), MASKED)
+def test_sharpening(shape, arguments):
+    for dtype, most in ((np.uint8, 1), (np.float32, 1e-3)):
+        image = random_array(shape, dtype)
+        for amount in (1.5, -0.5):
+            found = mollify.unsharp(OnGpu(image), 1.3, amount, **arguments)
+            assert differ_by(found.array, mollify.unsharp(image, 1.3, amount, **arguments)) <= most
+
+
 SIGMAS = [0.1, 2.0, 0.0, 1.3, 2.0, 3.0]
 
 

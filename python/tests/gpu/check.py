@@ -228,6 +228,43 @@ def colours():
 
 
 @section
+def known():
+    """Masks, NaN that is skipped, and sharpening, against the processor."""
+    choice = random.Random(14)
+    generator = np.random.default_rng(14)
+    allowed = {"uint8": 1.0, "uint16": 50.0, "float16": 1e-2, "float32": 1e-3}  # where few neighbours are known
+    for kind in kinds():
+        cases, worst = 0, 0.0
+        for dtype in DTYPES:
+            for shape, axes, channel_axis in SHAPES[:10]:
+                arguments = {"axes": axes, "channel_axis": channel_axis, "mode": choice.choice(MODES)}
+                blur = choice.choice((mollify.Blur.gaussian(choice.uniform(0.5, 12.0), **arguments), mollify.Blur.box(2, **arguments)))
+                sharp = mollify.Blur.unsharp(choice.uniform(0.5, 12.0), choice.choice((-0.5, 1.5)), **arguments)
+                array = random_array(choice, shape, dtype)
+                some = generator.random(shape) < 0.7
+                runs = [(blur, array, some), (blur, array, (some * generator.random(shape)).astype(np.float32)), (sharp, array, None)]
+                if dtype.startswith("f"):
+                    skips = mollify.Blur.gaussian(2.0, nan="skip", **arguments)
+                    runs += [(skips, np.where(some, array, np.nan).astype(dtype), None)]
+                for one, image, mask in runs:
+                    found = kind.to_host(one(kind.on_gpu(image), mask=None if mask is None else kind.on_gpu(mask)))
+                    wanted = one(image, mask=mask)
+                    what = f"known {kind.name} {dtype} {shape} {one}"
+                    check(what, np.array_equal(np.isnan(found), np.isnan(wanted)), "NaN elsewhere")
+                    difference = np.nan_to_num(np.abs(found.astype(float) - wanted.astype(float))).max()
+                    check(what, difference <= allowed[dtype], f"differs by {difference}")
+                    cases, worst = cases + 1, max(worst, difference / allowed[dtype])
+        table.append((f"masks, NaN, sharpening, {kind.name}", f"{cases} cases", f"at most {worst:.2f} of the allowed difference"))
+    image, mask = torch.rand(64, 64, device="cuda"), torch.rand(64, 64, device="cuda") < 0.5
+    wanted = mollify.gaussian(image, 2.0, mask=mask)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = mollify.gaussian(image, 2.0, mask=mask)
+    graph.replay()
+    check("mask in a graph", torch.equal(found, wanted))
+
+
+@section
 def each():
     """A sigma for each image: values, what a call costs, and that graphs refuse it."""
     choice = random.Random(12)

@@ -1,0 +1,37 @@
+// What means of known elements and sharpened images take beside blurs, on packed 32-bit floats in the memory of an NVIDIA GPU. It may
+// change in any version.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "mollify/cuda.h"
+
+namespace mollify::cuda {
+
+/// Kernels that are loaded for the device of an executable. Each call launches one in a stream of that device and waits for nothing; a
+/// stream may be under capture.
+class Numbers {
+ public:
+  /// The error says why they cannot be loaded.
+  [[nodiscard]] static Result<Numbers> prepare(const Executable& executable);
+  /// Sets all numbers to one value.
+  [[nodiscard]] Status fill(float* to, std::int64_t count, float value, Stream stream) const;
+  /// image *= weights; both become 0 where the weight is, and with `skips_nan` where the image is NaN.
+  [[nodiscard]] Status weigh(float* weights, float* image, std::int64_t count, bool skips_nan, Stream stream) const;
+  /// image /= weights, or `otherwise` where a weight is not above `least`.
+  [[nodiscard]] Status divide(const float* weights, float* image, std::int64_t count, float least, float otherwise, Stream stream) const;
+  /// image += amount * (image - blurred)
+  [[nodiscard]] Status sharpen(const float* blurred, float* image, std::int64_t count, float amount, Stream stream) const;
+  /// Floats, or bytes that are 0 or 1, at these distances in bytes, into floats without gaps. The last axis is that of neighbouring
+  /// results; there are eight at most.
+  [[nodiscard]] Status gather(const void* from, bool are_bytes, std::span<const std::int64_t> extents,
+                              std::span<const std::int64_t> strides, float* to, Stream stream) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace mollify::cuda

@@ -1,0 +1,19 @@
+// The block of threads of numbers.cu, and how arrays lie that it gathers.
+#pragma once
+
+#include <cstdint>
+
+namespace mollify::cuda {
+
+inline constexpr int kNumbersThreads = 256;
+inline constexpr int kMostAxes = 8;
+
+/// An array, its last axis first. Distances are in bytes.
+struct Strided {
+  std::int64_t extents[kMostAxes] = {};
+  std::int64_t strides[kMostAxes] = {};
+  std::int32_t axes = 0;
+  bool are_bytes = false;
+};
+
+}  // namespace mollify::cuda
