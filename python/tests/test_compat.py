@@ -213,6 +213,12 @@ def test_torchvision():
     assert run.returncode == 0 and "500 cases agree" in run.stdout, run.stdout + run.stderr
 
 
+def test_kornia():
+    script = Path(__file__).parent / "peers" / "kornia_cases.py"
+    run = subprocess.run([SYSTEM_PYTHON, str(script), "400"], env=dict(os.environ), capture_output=True, text=True)
+    assert run.returncode == 0 and "400 cases agree" in run.stdout, run.stdout + run.stderr
+
+
 def test_torchvision_refuses_the_same():
     for size, sigma in ((4, None), (3, -1.0), ([3, 3, 3], None)):
         with pytest.raises(ValueError):

@@ -228,6 +228,32 @@ def colours():
 
 
 @section
+def kornia():
+    """pymollify.compat.kornia on the GPU, against the processor's."""
+    from pymollify.compat import kornia as compat
+    torch.manual_seed(5)
+    sigmas = torch.tensor([[1.0, 2.0], [0.5, 0.5], [3.0, 3.0]])
+    calls = [lambda x: compat.gaussian_blur2d(x, (9, 5), (1.5, 2.0)), lambda x: compat.gaussian_blur2d(x, 9, sigmas, "circular"),
+             lambda x: compat.gaussian_blur2d(x, 9, sigmas[:, :1].expand(-1, 2), exact=True), lambda x: compat.box_blur(x, (4, 7), "constant"),
+             lambda x: compat.box_blur(x, 5, "replicate"), lambda x: compat.filter2d(x, torch.rand(3, 4, 5, generator=seeded())),
+             lambda x: compat.filter2d(x, torch.rand(1, 1, 5, generator=seeded()), normalized=True, padding="valid"),
+             lambda x: compat.filter2d_separable(x, torch.rand(1, 5, generator=seeded()), torch.rand(3, 4, generator=seeded())),
+             lambda x: compat.unsharp_mask(x, 7, (1.5, 1.5))]
+    for dtype, allowed in ((torch.float32, 1e-4), (torch.float16, 2e-2)):
+        for i, call in enumerate(calls):
+            x = torch.rand(3, 2, 30, 41, dtype=torch.float32).to(dtype)
+            found, wanted = call(x.cuda()), call(x)
+            check(f"kornia {i}", found.is_cuda and found.dtype == dtype and found.shape == wanted.shape, found.shape)
+            difference = (found.cpu().double() - wanted.double()).abs().max().item() / max(1.0, wanted.abs().max().item())
+            check(f"kornia {i} {dtype}", difference <= allowed, difference)
+    table.append(("compat.kornia", f"{2 * len(calls)} cases", "as on the processor"))
+
+
+def seeded():
+    return torch.Generator().manual_seed(7)
+
+
+@section
 def known():
     """Masks, NaN that is skipped, and sharpening, against the processor."""
     choice = random.Random(14)
