@@ -63,3 +63,9 @@ def test_contrastive_training():
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert "step 5: loss" in run.stdout and "with the blur of mollify" in run.stdout, run.stdout
+
+
+def test_dask():
+    """Without a GPU its blocks are blurred by the processor."""
+    run = subprocess.run([sys.executable, EXAMPLES / "dask_gpu.py", "40"], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0 and "40 images blurred by" in run.stdout, run.stdout + run.stderr

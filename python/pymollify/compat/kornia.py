@@ -4,6 +4,8 @@
 
 Gaussians are cut at `kernel_size`, as kornia cuts them. With `exact=True` they are not cut.
 """
+from __future__ import annotations  # Torch may be a stand-in for the reference
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +48,8 @@ def box_blur(input: torch.Tensor, kernel_size: int | tuple[int, int], border_typ
     sizes = _pair(kernel_size)
     if all(size % 2 for size in sizes):
         return blurs.box_blur(input, [size // 2 for size in sizes], mode=_mode(border_type))
-    return _separable(input, *([1.0 / size] * size for size in sizes), _mode(border_type))
+    y, x = ([1.0 / size] * size for size in sizes)
+    return _separable(input, y, x, _mode(border_type))
 
 
 def filter2d(input: torch.Tensor, kernel: torch.Tensor, border_type: str = "reflect", normalized: bool = False, padding: str = "same",
@@ -80,7 +83,7 @@ def filter2d_separable(input: torch.Tensor, kernel_x: torch.Tensor, kernel_y: to
         x, y = (w / w.abs().sum(-1, keepdim=True) for w in (x, y))
     count = max(len(x), len(y))
     rows = list(zip(y.expand(count, -1).flip(-1).tolist(), x.expand(count, -1).flip(-1).tolist()))
-    return _cropped(_of_each(input, rows, lambda one, row: _separable(one, *row, mode)), y.shape[-1], x.shape[-1], padding)
+    return _cropped(_of_each(input, rows, lambda one, row: _separable(one, row[0], row[1], mode)), y.shape[-1], x.shape[-1], padding)
 
 
 def unsharp_mask(input: torch.Tensor, kernel_size: int | tuple[int, int], sigma: tuple[float, float] | torch.Tensor,
