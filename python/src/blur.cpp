@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "auto_device.h"
 #include "gpu_blur.h"
 #include "keyboard.h"
 
@@ -33,6 +34,15 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
   std::string out = "(";
   for (const std::int64_t extent : shape) out += (out.size() > 1 ? ", " : "") + std::to_string(extent);
   return out + ")";
+}
+
+/// Puts the device that ends first in place of "auto", and returns why it is that one.
+std::string settle_device(Task& task) {
+  if (task.request.manner.device != kAutoDevice) return {};
+  task.request.manner.device = "cpu";
+  AutoDevice chosen = choose_device(task);
+  task.request.manner.device = std::move(chosen.name);
+  return std::move(chosen.why);
 }
 
 }  // namespace
@@ -93,6 +103,7 @@ nb::object apply(Request request, nb::handle image, nb::handle mask, nb::handle 
     Task task = task_of(std::move(request), src, dst);
     if (known) task.mask = mask_geometry(known->geometry(), src.geometry(), task.request.manner);
     const nb::gil_scoped_release release;
+    (void)settle_device(task);
     std::unique_ptr<Prepared> prepared = take(task);
     const std::byte* mask_data = known ? known->data() : nullptr;
     if (prepared->is_long()) {
@@ -111,9 +122,12 @@ Summary summary_of(const Request& request, nb::handle image) {
   if (is_empty(src.geometry())) throw std::invalid_argument("image: it is empty");
   const NewArray made = new_array_like(image, src.geometry());
   const Array dst(made.object, "out", Use::write);
-  const Task task = task_of(request, src, dst);
+  Task task = task_of(request, src, dst);
   const nb::gil_scoped_release release;
-  return Prepared(task).summary();
+  const std::string why = settle_device(task);
+  Summary out = Prepared(task).summary();
+  if (!why.empty()) out.explanation = why + "\n" + out.explanation;
+  return out;
 }
 
 std::string text_of(const Request& request) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "auto_device.h"
 #include "blur.h"
 #include "devices.h"
 
@@ -72,7 +73,7 @@ void check_element(const Geometry& geometry) {
 /// The device that the array lies on, which its request must be for.
 void set_device(Manner& manner, const GpuArray& array) {
   const std::string name = "cuda:" + std::to_string(array.device);
-  if (!manner.device.empty() && manner.device != name) {
+  if (!manner.device.empty() && manner.device != kAutoDevice && manner.device != name) {
     throw std::invalid_argument("device: the image lies on " + name + ", not on " + manner.device);
   }
   manner.device = name;

@@ -44,7 +44,8 @@ constexpr const char* kMannerMeaning = R"(
 :param alpha: Whether the last of 2 or 4 channels is alpha that weighs the colours.
 :param srgb: Whether colours are blurred in linear light.
 :param max_error: How far a result may be from the exact one beyond rounding: in the array's numbers for integers, else relative.
-:param device: The name of a device, of those that devices() lists; by default the processor, or the GPU that the image lies on.
+:param device: The name of a device, of those that devices() lists, or auto: where the blur should end first; by default the processor, or
+    the GPU that the image lies on.
 :param threads: How many threads of the processor are used; by default all.)";
 constexpr const char* kArrayMeaning = R"(
 :param mask: How far each element is known, from 0 to 1; unknown ones are left out of the means.

@@ -78,6 +78,17 @@ double Prepared::seconds_of(const DirectSums& sums) {
   return static_cast<double>(sums.elements()) * static_cast<double>(sums.weights()) / kSumsPerSecond;
 }
 
+std::int64_t Prepared::run_bytes() const {
+  std::int64_t out = 0;
+  for (const Step& step : steps_) {
+    const auto* run = std::get_if<Run>(&step.work);
+    if (run == nullptr) continue;
+    const Plan& plan = run->executable->plan();
+    out += run->layout.image_count() * (plan.src.payload_bytes() + plan.dst.payload_bytes());
+  }
+  return out;
+}
+
 std::int64_t Prepared::scratch_bytes() const {
   if (task_.is_on_gpu) return gpu_scratch_bytes_;
   std::int64_t out = std::accumulate(memory_bytes_.begin(), memory_bytes_.end(), std::int64_t{0});

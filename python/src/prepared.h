@@ -77,6 +77,10 @@ class Prepared {
     const ImageLayout* layout;
   };
   [[nodiscard]] std::optional<SingleRun> single_run() const;
+  /// A rough time.
+  [[nodiscard]] double seconds() const { return seconds_; }
+  /// Bytes of the images that the runs read and write.
+  [[nodiscard]] std::int64_t run_bytes() const;
   /// Whether a user may want to stop a run before it ends.
   [[nodiscard]] bool is_long() const { return seconds_ > kLongSeconds; }
   /// Needs no GIL. The memory must be as the task says. Throws std::runtime_error and std::bad_alloc. Once `stop` is true, which may be

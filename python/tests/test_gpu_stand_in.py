@@ -165,3 +165,17 @@ def test_what_is_wrong_is_refused():
     image = OnGpu(random_array((2, 9, 8)))
     with pytest.raises(ValueError, match="out: it shares memory"):
         mollify.gaussian_each(image, (1.0, 2.0), out=image)
+
+
+def test_auto_is_where_a_blur_ends_first():
+    """The stand-in has the rates of a typical GPU, and a bus as fast as memory."""
+    small, large = np.zeros((40, 40), np.float32), np.zeros((3000, 3000), np.float32)
+    slow = mollify.Blur.convolve(np.random.default_rng(1).random((99, 99)), normalize=True, device="auto")  # takes seconds on a processor
+    quick = mollify.Blur.convolve(np.random.default_rng(1).random((3, 3)), normalize=True, device="auto")
+    assert "auto: cpu, predicted" in str(mollify.plan(quick, small)) and "no GPU has been opened" in str(mollify.plan(quick, small))
+    assert "auto: cuda:0; predicted on cpu" in str(mollify.plan(slow, large))
+    assert "auto: cpu; predicted on cpu" in str(mollify.plan(quick, small)), "it is open now"
+    assert np.array_equal(quick(small), mollify.Blur.convolve(np.ones((3, 3)), normalize=True)(small))
+    wide = mollify.Blur.gaussian(1.0, device="auto")
+    assert wide(np.zeros((40, 40), np.float64)).dtype == np.float64
+    assert isinstance(wide(OnGpu(random_array((20, 30)))), OnGpu)

@@ -228,6 +228,36 @@ def colours():
 
 
 @section
+def auto():
+    """device="auto" beside the processor and the GPU, arrays in host memory; the ratio to the better one."""
+    ratios = []
+    for shape, dtype, channel_axis in (((4096, 4096, 4), "uint8", -1), ((4096, 4096), "float32", None), ((2048, 2048, 3), "uint16", -1),
+                                       ((512, 512, 4), "float32", -1), ((128, 128), "uint8", None), ((64, 3, 224, 224), "float32", None)):
+        axes = (-2, -1) if len(shape) == 4 else (0, 1)
+        array = random_array(random.Random(9), shape, dtype)
+        out = np.empty_like(array)
+        for name, one in (("gaussian", (1.0,)), ("gaussian", (8.0,)), ("gaussian", (40.0,)), ("box", (20,)), ("tent", (30,))):
+            seconds = {}
+            for device in ("cpu", "cuda:0", "auto"):
+                blur = getattr(mollify.Blur, name)(*one, axes=axes, channel_axis=channel_axis, device=device)
+                text = str(mollify.plan(blur, array))
+                blur(array, out=out)
+                times = []
+                for _ in range(5):
+                    started = time.perf_counter()
+                    blur(array, out=out)
+                    times.append(time.perf_counter() - started)
+                seconds[device] = statistics.median(times)
+            ratio = seconds["auto"] / min(seconds["cpu"], seconds["cuda:0"])
+            ratios.append(ratio)
+            if ratio > 1.3:
+                table.append(("auto, slower", f"{shape} {dtype} {name}{one}: " + ", ".join(f"{d} {t * 1e3:.2f} ms" for d, t in seconds.items()),
+                              text.splitlines()[0]))
+    table.append(("auto", f"{len(ratios)} cases on {os.cpu_count()} processors",
+                  f"{max(ratios):.2f} times the better one at most, {statistics.median(ratios):.2f} in the median"))
+
+
+@section
 def kornia():
     """pymollify.compat.kornia on the GPU, against the processor's."""
     from pymollify.compat import kornia as compat
