@@ -1,6 +1,7 @@
 // mollify/cuda.h: blurs in streams of the caller. What the caller gets wrong and the driver would not report is refused here.
 #include "backends/cuda/engine.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -115,8 +116,13 @@ Status enqueue_each(std::span<const std::shared_ptr<const Prepared>> forms, cons
   {
     const Context& context = *first.context();
     const Current current(context);
-    const CUresult r = context.cu().MemcpyHtoDAsync(*memory, weights.tables.data(), weights.tables.size(), stream);
-    if (r != CUDA_SUCCESS) return to_error(context.cu(), r, "copying weights to the GPU");
+    // From memory like this the driver takes up to so many bytes at once without waiting for the device.
+    constexpr std::size_t kAtOnce = std::size_t{64} << 10;
+    for (std::size_t done = 0; done < weights.tables.size(); done += kAtOnce) {
+      const std::size_t bytes = std::min(kAtOnce, weights.tables.size() - done);
+      const CUresult r = context.cu().MemcpyHtoDAsync(*memory + done, weights.tables.data() + done, bytes, stream);
+      if (r != CUDA_SUCCESS) return to_error(context.cu(), r, "copying weights to the GPU");
+    }
   }
   for (const WeightsOfEach::Group& group : weights.groups) {
     const CUdeviceptr each = *memory + static_cast<CUdeviceptr>(group.first) * sizeof(TapsOfImage);
