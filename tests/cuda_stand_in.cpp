@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -171,6 +172,35 @@ void blur(const NxnDirect& a, int channels, std::int64_t blocks) {
   pass(0.0);
 }
 
+template <class T>
+T value_at(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+float load(std::int32_t type, const std::byte* at) {
+  if (type == kBoolean) return *at != std::byte{} ? 1.0F : 0.0F;
+  if (type == kI8) return value_at<std::int8_t>(at);
+  if (type == kI16) return value_at<std::int16_t>(at);
+  return type == kF32 ? value_at<float>(at) : std::bit_cast<float>(std::uint32_t{value_at<std::uint16_t>(at)} << 16);
+}
+
+template <class T>
+void put(T value, std::byte* at) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+void store(std::int32_t type, std::byte* at, float value) {
+  if (type == kBoolean) put(static_cast<std::uint8_t>(value >= 0.5F ? 1 : 0), at);
+  if (type == kI8) put(static_cast<std::int8_t>(std::nearbyint(std::clamp(value, -128.0F, 127.0F))), at);
+  if (type == kI16) put(static_cast<std::int16_t>(std::nearbyint(std::clamp(value, -32768.0F, 32767.0F))), at);
+  if (type == kF32) put(value, at);
+  if (type != kBf16) return;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  put(static_cast<std::uint16_t>(std::isnan(value) ? bits >> 16 | 0x40U : (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16), at);
+}
+
 /// numbers.cu, at once: no test holds a stream that they are launched in.
 void numbers(const std::string& name, void** parameters) {
   const auto at = [&]<class T>(int i, T) { return *static_cast<const T*>(parameters[i]); };
@@ -191,16 +221,21 @@ void numbers(const std::string& name, void** parameters) {
     const float* const blurred = at(0, static_cast<const float*>(nullptr));
     float* const image = at(1, static_cast<float*>(nullptr));
     for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i) image[i] += at(3, 0.0F) * (image[i] - blurred[i]);
-  } else {  // numbers_gather
+  } else {  // gather and scatter
     const Strided array = at(3, Strided{});
+    const bool gathers = name == "numbers_gather";
     for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i) {
-      const auto* from = at(0, static_cast<const std::byte*>(nullptr));
+      auto* other = at(gathers ? 0 : 1, static_cast<std::byte*>(nullptr));
+      float& packed = at(gathers ? 1 : 0, static_cast<float*>(nullptr))[i];
       std::int64_t left = i;
       for (int axis = 0; axis < array.axes; ++axis) {
-        from += left % array.extents[axis] * array.strides[axis];
+        other += left % array.extents[axis] * array.strides[axis];
         left /= array.extents[axis];
       }
-      at(1, static_cast<float*>(nullptr))[i] = static_cast<float>(load(array.are_bytes ? Component::u8 : Component::f32, from));
+      if (gathers)
+        packed = load(array.type, other);
+      else
+        store(array.type, other, packed);
     }
   }
 }

@@ -39,7 +39,8 @@ def gaussian_each(image: ArrayT, sigmas: Sequence[float] | Array, *, truncate: f
     if 0 in shape:
         return gaussian(image, 0.0, axes=blurred, out=out, stream=stream)
     any_sigma = 1.0  # what all launches have in common does not depend on it
-    launched = gaussian_each_on_gpu(Blur.gaussian(any_sigma, axes=blurred, channel_axis=channel_axis, **arguments), image, numbers, out, stream)
+    blur = Blur.gaussian(any_sigma, axes=blurred, channel_axis=channel_axis, **arguments)
+    launched = gaussian_each_on_gpu(blur, image, numbers, out, stream)
     if launched is None:  # on the processor
         result: Any = gaussian(image, 0.0, axes=blurred, device="cpu") if out is None else out
         left: Sequence[int] = range(shape[0])

@@ -31,7 +31,7 @@ struct Gpu {
 
 /// Rounded to quarter octaves, so that what disturbs a measurement a little decides nothing.
 double measured_bus(const Device& device) {
-  const ImageDesc image{2048, 2048, PixelFormat::rgba8};
+  const ImageDesc image{1024, 1024, PixelFormat::rgba32f};
   BlurSpec spec;
   spec.kernel = Gaussian{.sigma = {0.0, 0.0}, .radius = {}, .truncate = {}};  // which copies
   const Result<Plan> plan = make_plan(spec, image, image, device.info());

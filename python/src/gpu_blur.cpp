@@ -64,9 +64,9 @@ Cache& cache() {
 }
 
 void check_element(const Geometry& geometry) {
-  if (geometry.element.is_native()) return;
+  if (!geometry.element.is_wide()) return;
   throw nb::type_error(("image: arrays of " + geometry.element.name() +
-                        " on a GPU are not supported yet; uint8, uint16, float16 and float32 are: convert it to one of them")
+                        " on a GPU are not supported yet; other integers and floats are, and bool: convert it to one of them")
                            .c_str());
 }
 

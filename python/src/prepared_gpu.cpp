@@ -82,6 +82,23 @@ void Prepared::place_on_gpu() {
   gpu_numbers_ = std::make_shared<const cuda::Numbers>(std::move(*numbers));
 }
 
+namespace {
+
+cuda::NumberType type_of(Element element) {
+  switch (element.kind) {
+    case NumberKind::boolean:
+      return cuda::NumberType::boolean;
+    case NumberKind::brain_floating:
+      return cuda::NumberType::bf16;
+    case NumberKind::signed_integer:
+      return element.bits == 8 ? cuda::NumberType::i8 : cuda::NumberType::i16;
+    default:
+      return cuda::NumberType::f32;
+  }
+}
+
+}  // namespace
+
 /// The steps of one call, launched one after the other.
 struct Prepared::OnGpu {
   const Prepared& prepared;
@@ -103,17 +120,22 @@ struct Prepared::OnGpu {
                          {to, layout.dst_row_bytes, run.batch.dst_image_bytes}, run.batch.images,
                          {scratch_bytes > 0 ? scratch : nullptr, scratch_bytes}, stream);
   }
-  /// Of a mask, into the order of packed numbers.
+  /// From numbers in any order to packed floats, or back.
   Status operator()(Copy /*copy*/) const {
-    std::vector<std::size_t> order = order_of(step.to.strides);
+    const bool gathers = step.to.whose == Place::Whose::own;
+    const Place& packed = gathers ? step.to : step.from;
+    const Place& other = gathers ? step.from : step.to;
+    std::vector<std::size_t> order = order_of(packed.strides);
     std::ranges::reverse(order);
     std::vector<std::int64_t> extents;
     std::vector<std::int64_t> strides;
     for (const std::size_t axis : order) {
       extents.push_back(prepared.task_.src.shape[axis]);
-      strides.push_back(step.from.strides[axis]);
+      strides.push_back(other.strides[axis]);
     }
-    return numbers().gather(from, step.from.element.kind == NumberKind::boolean, extents, strides, to_numbers(), stream);
+    const cuda::NumberType type = type_of(other.element);
+    return gathers ? numbers().gather(from, type, extents, strides, to_numbers(), stream)
+                   : numbers().scatter(from_numbers(), to, type, extents, strides, stream);
   }
   Status operator()(const Fill& fill) const { return numbers().fill(to_numbers(), count(), static_cast<float>(fill.value), stream); }
   Status operator()(const Weigh& weigh) const { return numbers().weigh(from_numbers(), to_numbers(), count(), weigh.skips_nan, stream); }

@@ -10,6 +10,9 @@
 
 namespace mollify::cuda {
 
+/// What arrays are made of that images are not.
+enum class NumberType : std::uint8_t { f32, boolean, i8, i16, bf16 };
+
 /// Kernels that are loaded for the device of an executable. Each call launches one in a stream of that device and waits for nothing; a
 /// stream may be under capture.
 class Numbers {
@@ -24,10 +27,12 @@ class Numbers {
   [[nodiscard]] Status divide(const float* weights, float* image, std::int64_t count, float least, float otherwise, Stream stream) const;
   /// image += amount * (image - blurred)
   [[nodiscard]] Status sharpen(const float* blurred, float* image, std::int64_t count, float amount, Stream stream) const;
-  /// Floats, or bytes that are 0 or 1, at these distances in bytes, into floats without gaps. The last axis is that of neighbouring
-  /// results; there are eight at most.
-  [[nodiscard]] Status gather(const void* from, bool are_bytes, std::span<const std::int64_t> extents,
+  /// Numbers at these distances in bytes into floats without gaps. The last axis is that of neighbouring results; there are eight at most.
+  [[nodiscard]] Status gather(const void* from, NumberType type, std::span<const std::int64_t> extents,
                               std::span<const std::int64_t> strides, float* to, Stream stream) const;
+  /// Floats without gaps into such numbers. Integers are rounded to the nearest and held within their range; a bool is true from 0.5 up.
+  [[nodiscard]] Status scatter(const float* from, void* to, NumberType type, std::span<const std::int64_t> extents,
+                               std::span<const std::int64_t> strides, Stream stream) const;
 
  private:
   struct Impl;

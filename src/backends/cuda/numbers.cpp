@@ -6,6 +6,32 @@
 
 namespace mollify::cuda {
 
+static_assert(kF32 == static_cast<int>(NumberType::f32) && kBoolean == static_cast<int>(NumberType::boolean) &&
+              kI8 == static_cast<int>(NumberType::i8) && kI16 == static_cast<int>(NumberType::i16) &&
+              kBf16 == static_cast<int>(NumberType::bf16));
+
+namespace {
+
+Result<Strided> strided(NumberType type, std::span<const std::int64_t> extents, std::span<const std::int64_t> strides) {
+  if (extents.size() > kMostAxes || extents.size() != strides.size()) {
+    return Error{ErrorCode::invalid_argument, "there are " + std::to_string(extents.size()) + " axes; eight can be read or written", {}};
+  }
+  Strided array;
+  array.axes = static_cast<std::int32_t>(extents.size());
+  array.type = static_cast<std::int32_t>(type);
+  std::ranges::reverse_copy(extents, array.extents);
+  std::ranges::reverse_copy(strides, array.strides);
+  return array;
+}
+
+std::int64_t count_of(const Strided& array) {
+  std::int64_t count = 1;
+  for (int axis = 0; axis < array.axes; ++axis) count *= array.extents[axis];
+  return count;
+}
+
+}  // namespace
+
 struct Numbers::Impl {
   std::shared_ptr<Context> context;
   CUfunction fill = nullptr;
@@ -13,6 +39,7 @@ struct Numbers::Impl {
   CUfunction divide = nullptr;
   CUfunction sharpen = nullptr;
   CUfunction gather = nullptr;
+  CUfunction scatter = nullptr;
 
   /// Parameters in the order of the kernel's.
   template <class... Parameters>
@@ -33,11 +60,9 @@ Result<Numbers> Numbers::prepare(const Executable& executable) {
   if (!prepared) return Error{ErrorCode::invalid_argument, "the executable is not one of the CUDA backend", {}};
   auto impl = std::make_shared<Impl>(Impl{prepared->context()});
   const Current current(*impl->context);
-  const std::initializer_list<std::pair<CUfunction*, const char*>> wanted = {{&impl->fill, "numbers_fill"},
-                                                                             {&impl->weigh, "numbers_weigh"},
-                                                                             {&impl->divide, "numbers_divide"},
-                                                                             {&impl->sharpen, "numbers_sharpen"},
-                                                                             {&impl->gather, "numbers_gather"}};
+  const std::initializer_list<std::pair<CUfunction*, const char*>> wanted = {
+      {&impl->fill, "numbers_fill"},       {&impl->weigh, "numbers_weigh"},   {&impl->divide, "numbers_divide"},
+      {&impl->sharpen, "numbers_sharpen"}, {&impl->gather, "numbers_gather"}, {&impl->scatter, "numbers_scatter"}};
   for (const auto& [function, name] : wanted) {
     const Result<CUfunction> found = impl->context->kernel("numbers", name);
     if (!found) return found.error();
@@ -64,19 +89,18 @@ Status Numbers::sharpen(const float* blurred, float* image, std::int64_t count, 
   return impl_->launch(impl_->sharpen, count, stream, blurred, image, count, amount);
 }
 
-Status Numbers::gather(const void* from, bool are_bytes, std::span<const std::int64_t> extents, std::span<const std::int64_t> strides,
+Status Numbers::gather(const void* from, NumberType type, std::span<const std::int64_t> extents, std::span<const std::int64_t> strides,
                        float* to, Stream stream) const {
-  if (extents.size() > kMostAxes || extents.size() != strides.size()) {
-    return Error{ErrorCode::invalid_argument, "there are " + std::to_string(extents.size()) + " axes; eight can be gathered", {}};
-  }
-  Strided array;
-  array.axes = static_cast<std::int32_t>(extents.size());
-  array.are_bytes = are_bytes;
-  std::ranges::reverse_copy(extents, array.extents);
-  std::ranges::reverse_copy(strides, array.strides);
-  std::int64_t count = 1;
-  for (const std::int64_t extent : extents) count *= extent;
-  return impl_->launch(impl_->gather, count, stream, from, to, count, array);
+  const Result<Strided> array = strided(type, extents, strides);
+  if (!array) return array.error();
+  return impl_->launch(impl_->gather, count_of(*array), stream, from, to, count_of(*array), *array);
+}
+
+Status Numbers::scatter(const float* from, void* to, NumberType type, std::span<const std::int64_t> extents,
+                        std::span<const std::int64_t> strides, Stream stream) const {
+  const Result<Strided> array = strided(type, extents, strides);
+  if (!array) return array.error();
+  return impl_->launch(impl_->scatter, count_of(*array), stream, from, to, count_of(*array), *array);
 }
 
 }  // namespace mollify::cuda
