@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,11 +88,52 @@ AxisPlan coarse_tails(const GaussianTail& tails, double l1_budget) {
   return exact_tails(tails);
 }
 
+/// A decimated axis of a pass of gauss.decimate.
+AxisPlan axis_of(const Pass& pass, Axis axis) {
+  const std::vector<double>& taps = on(pass.taps, axis).weights;
+  const auto spline = taps.begin() + coarse_taps(pass, axis);
+  AxisPlan out;
+  out.factor = static_cast<int>(pass.constants.at(axis == Axis::x ? "factor_x" : "factor_y"));
+  out.coarse = {{taps.begin(), spline}, on(pass.taps, axis).anchor};
+  out.spline.assign(spline, taps.end());
+  return out;
+}
+
+/// The same without its outermost coarse taps, which go to those beside them, as far as the distance to it stays within the budget.
+AxisPlan shortened(AxisPlan axis, double l1_budget) {
+  std::vector<double>& taps = axis.coarse.weights;
+  while (axis.coarse.anchor > 0 && std::ssize(taps) - 1 > axis.coarse.anchor) {
+    const double moved = 2.0 * (std::abs(taps.front()) + std::abs(taps.back()));
+    if (axis.l1_distance + moved > l1_budget) break;
+    axis.l1_distance += moved;
+    taps[1] += taps.front();
+    taps[taps.size() - 2] += taps.back();
+    taps.erase(taps.begin());
+    taps.pop_back();
+    --axis.coarse.anchor;
+  }
+  return axis;
+}
+
+/// Tails that end within `reach`.
+GaussianTail ended(GaussianTail tails, std::int64_t reach) {
+  while (tails.taps.anchor > reach) {
+    const double pair = 2.0 * tails.taps.weights.front();
+    tails.dropped += pair;
+    tails.mass -= pair;
+    tails.taps.weights.erase(tails.taps.weights.begin());
+    tails.taps.weights.pop_back();
+    --tails.taps.anchor;
+  }
+  return tails;
+}
+
 /// The decimated kernels that are added up, as they are put together.
 class Parts {
  public:
-  Parts(const Problem& p, const PerAxis<GaussianTail>& tails)
-      : p_(p), all_tails_{tails.x.mass + tails.x.dropped, tails.y.mass + tails.y.dropped}, tails_(tails) {
+  /// `endless` is the problem without the cut, `whole` how it is done.
+  Parts(const Problem& p, const PerAxis<GaussianTail>& tails, const Problem& endless, const Proposal& whole)
+      : p_(p), endless_(endless), all_tails_{tails.x.mass + tails.x.dropped, tails.y.mass + tails.y.dropped}, tails_(tails) {
     // Cut, the endless Gaussian is so many times as high.
     gain_ = 1.0 / ((1.0 - all_tails_.x) * (1.0 - all_tails_.y));
     // All together keep constants.
@@ -99,30 +141,43 @@ class Parts {
     distance_ = std::abs(whole_ - gain_) + gain_ * (tails.x.dropped + tails.y.dropped + all_tails_.x * all_tails_.y);
     pass_.kernel = kKernel;
     pass_.taps = {{{}, 0}, {{}, 0}};
+    error_ += whole_ * whole.error;
+    shape_.whole = add(cpu::kCutWhole, whole, whole_);
   }
 
-  void add_whole(const Proposal& endless) {
-    error_ += whole_ * endless.error;
-    add(cpu::kCutParts[0], endless, whole_);
-  }
-
-  [[nodiscard]] double gain() const { return gain_; }
-
-  /// The tails of an axis, if it has any. `endless` is the problem without the cut.
-  void add_tails(const Problem& endless, Axis axis, const AxisPlan& own) {
-    const double mass = gain_ * on(tails_, axis).mass;
-    const std::string_view name = cpu::kCutParts[axis == Axis::x ? 1 : 2];
-    if (mass == 0.0) return leave_out(name);
-    const double budget = kFitShare * p_.allowed_error / error_of_distance(p_) / mass;
-    const AxisPlan other = sparsest(endless, axis == Axis::x ? Axis::y : Axis::x, kSupport, budget);
-    const AxisPlan& x = axis == Axis::x ? own : other;
-    const AxisPlan& y = axis == Axis::x ? other : own;
-    distance_ += mass * other.l1_distance + gain_ * own.l1_distance * magnitude(other.coarse.weights);
-    error_ += colour_gain(p_.spec) * gain_ * rounding_of(p_, x, y);
+  /// The tails along rows, if there are any, of coarse rows of the whole.
+  void add_across(const Pass& whole) {
+    const double mass = gain_ * tails_.x.mass;
+    if (mass == 0.0) return leave_out(cpu::kCutAcross, cpu::kCutAcrossConstants);
+    const AxisPlan x = exact_tails(tails_.x);
+    const AxisPlan all = axis_of(whole, Axis::y);
+    const AxisPlan y = shortened(all, budget_beside(mass));
+    add_error(mass, x, y, Axis::x);
     Proposal made;
     made.halo = {x.halo(), y.halo()};
     made.reach = reach_on_both_sides(x.reach(), y.reach());
-    add(name, add_cpu_passes(endless, x, y, std::move(made)), -gain_);
+    include(made);
+    add_taps(cpu::kCutAcross, Axis::x, x.coarse, -gain_ * cpu::kCutPartScale, std::ssize(x.coarse.weights));
+    add_taps(cpu::kCutAcross, Axis::y, y.coarse, 1.0, 0);
+    const std::int64_t first_y = all.coarse.anchor - y.coarse.anchor;
+    shape_.across = {std::ssize(x.coarse.weights), std::ssize(y.coarse.weights), first_y};
+    constexpr double kRow = 6.0;  // multiply-adds a component that take as long as what else there is to do
+    const double taps = static_cast<double>(std::ssize(y.coarse.weights)) +
+                        static_cast<double>(std::ranges::count_if(x.coarse.weights, [](double w) { return w != 0.0; }));
+    const auto pixels = static_cast<double>(p_.dst.width) * p_.dst.height;
+    seconds_ += arithmetic_seconds(p_.device, pixels * info(p_.src.format).channels * (kRow + taps) / all.factor);
+  }
+
+  /// The tails down columns, if there are any.
+  void add_down(const AxisPlan& y) {
+    const double mass = gain_ * tails_.y.mass;
+    if (mass == 0.0) return leave_out(cpu::kCutDown, cpu::kCutDownConstants);
+    const AxisPlan x = sparsest(endless_, Axis::x, kSupport, budget_beside(mass));
+    add_error(mass, x, y, Axis::y);
+    Proposal made;
+    made.halo = {x.halo(), y.halo()};
+    made.reach = reach_on_both_sides(x.reach(), y.reach());
+    shape_.down = add(cpu::kCutDown, add_cpu_passes(endless_, x, y, std::move(made)), -gain_);
   }
 
   /// The proposal but for its options.
@@ -132,8 +187,8 @@ class Parts {
     const int channels = info(p_.src.format).channels;
     TileNeeds needs;
     needs.halo = {halo_.x.before.pixels + halo_.x.after.pixels, halo_.y.before.pixels + halo_.y.after.pixels};
-    needs.column_bytes = 4 * channels * static_cast<std::int64_t>(shape_.count) * cpu::kCutStripRows;
-    needs.pixel_operations = channels * kPixelOperations * static_cast<double>(shape_.count);
+    needs.column_bytes = 4 * channels * (shape_.across ? shape_.whole.y.coarse_taps : 1);
+    needs.pixel_operations = channels * kPixelOperations * 3.0;
     // What all parts read again stays in the second cache.
     constexpr std::int64_t kMostComponents = 2816;
     needs.most_columns = std::max(kMostComponents / channels, 4 * needs.halo.x);
@@ -162,35 +217,53 @@ class Parts {
  private:
   static constexpr double kPixelOperations = 20.0;  // of each part, about
 
+  /// Of the distance of the other axis of tails of this mass.
+  [[nodiscard]] double budget_beside(double mass) const { return kFitShare * p_.allowed_error / error_of_distance(p_) / mass; }
+
+  /// Of the tails of an axis.
+  void add_error(double mass, const AxisPlan& x, const AxisPlan& y, Axis axis) {
+    const AxisPlan& own = axis == Axis::x ? x : y;
+    const AxisPlan& other = axis == Axis::x ? y : x;
+    distance_ += mass * other.l1_distance + gain_ * own.l1_distance * magnitude(other.coarse.weights);
+    error_ += colour_gain(p_.spec) * gain_ * rounding_of(p_, x, y);
+  }
+
+  void include(const Proposal& made) {
+    mollify::include(halo_.x, made.halo->x), mollify::include(halo_.y, made.halo->y);
+    mollify::include(reach_.x, made.reach->x), mollify::include(reach_.y, made.reach->y);
+  }
+
   void set(std::string_view part, const std::string& name, std::int64_t value) { pass_.constants[std::string(part) + name] = value; }
 
   /// The kernel has all constants of all parts.
-  void leave_out(std::string_view name) {
-    for (const std::string_view constant : cpu::kCutPartConstants) set(name, std::string(constant), 0);
+  void leave_out(std::string_view part, std::span<const std::string_view> constants) {
+    for (const std::string_view constant : constants) set(part, std::string(constant), 0);
   }
 
-  void add(std::string_view name, const Proposal& made, double gain) {
+  /// Taps of a part, the first `scaled` of them times the gain.
+  void add_taps(std::string_view part, Axis axis, const AxisTaps& taps, double gain, std::int64_t scaled) {
+    const std::string suffix = axis == Axis::x ? "_x" : "_y";
+    set(part, "taps" + suffix, std::ssize(taps.weights));
+    set(part, "anchor" + suffix, taps.anchor);
+    std::vector<double>& all = axis == Axis::x ? pass_.taps.x.weights : pass_.taps.y.weights;
+    for (std::int64_t i = 0; i < std::ssize(taps.weights); ++i) {
+      all.push_back(taps.weights[static_cast<std::size_t>(i)] * (i < scaled ? gain : 1.0));
+    }
+  }
+
+  cpu::CutTailsShape::Part add(std::string_view name, const Proposal& made, double gain) {
     const Pass& part = made.passes.front();
     for (const auto& [constant, value] : part.constants) set(name, constant, value);
-    for (const Axis axis : {Axis::x, Axis::y}) {
-      const std::string suffix = axis == Axis::x ? "_x" : "_y";
-      const AxisTaps& taps = on(part.taps, axis);
-      set(name, "taps" + suffix, static_cast<std::int64_t>(taps.weights.size()));
-      set(name, "anchor" + suffix, taps.anchor);
-      std::vector<double>& all = axis == Axis::x ? pass_.taps.x.weights : pass_.taps.y.weights;
-      const std::int64_t scaled = axis == Axis::x ? coarse_taps(part, axis) : 0;
-      for (std::int64_t i = 0; i < static_cast<std::int64_t>(taps.weights.size()); ++i) {
-        all.push_back(taps.weights[static_cast<std::size_t>(i)] * (i < scaled ? gain * cpu::kCutPartScale : 1.0));
-      }
-    }
-    shape_.parts[shape_.count++] = {shape_of(part, Axis::x), shape_of(part, Axis::y)};
-    include(halo_.x, made.halo->x), include(halo_.y, made.halo->y);
-    include(reach_.x, made.reach->x), include(reach_.y, made.reach->y);
-    // Later parts read what lies in the cache by then, and write to it.
-    seconds_ += made.seconds - (shape_.count > 1 ? copy_seconds(p_.device, made.moved_bytes) : 0.0);
+    add_taps(name, Axis::x, part.taps.x, gain * cpu::kCutPartScale, coarse_taps(part, Axis::x));
+    add_taps(name, Axis::y, part.taps.y, 1.0, 0);
+    include(made);
+    // Later parts read what lies in the cache by then.
+    seconds_ += made.seconds - (name == cpu::kCutWhole ? 0.0 : copy_seconds(p_.device, made.moved_bytes));
+    return {shape_of(part, Axis::x), shape_of(part, Axis::y)};
   }
 
   const Problem& p_;
+  const Problem& endless_;
   PerAxis<double> all_tails_;
   const PerAxis<GaussianTail>& tails_;
   double gain_ = 1.0, whole_ = 1.0;
@@ -213,8 +286,8 @@ Result<Proposal> propose_cut_tails(const Problem& p) {
 
   BlurSpec spec = p.spec;
   spec.kernel = Gaussian{.sigma = gaussian.sigma};
-  Parts parts(p, tails);
-  const double error_of_tails = error_of_distance(p) * parts.gain();  // of their distance
+  const double error_of_tails =  // of their distance
+      error_of_distance(p) / ((1.0 - tails.x.mass - tails.x.dropped) * (1.0 - tails.y.mass - tails.y.dropped));
   // Every row of tails is decimated and expanded across, which is dear, so rows are made together where that leaves enough of the error.
   AxisPlan down = coarse_tails(tails.y, kCoarseShare * p.allowed_error / error_of_tails);
   for (;;) {
@@ -226,9 +299,13 @@ Result<Proposal> propose_cut_tails(const Problem& p) {
       down = exact_tails(tails.y);
       continue;
     }
-    parts.add_whole(*whole);
-    parts.add_tails(endless, Axis::x, exact_tails(tails.x));
-    parts.add_tails(endless, Axis::y, down);
+    // Tails along rows are made of what the endless Gaussian sums.
+    const Pass& pass = whole->passes.front();
+    const std::int64_t summed = (pass.taps.x.anchor + pass.constants.at("support_x") - 1) * pass.constants.at("factor_x");
+    const PerAxis<GaussianTail> reached{ended(tails.x, summed), tails.y};
+    Parts parts(p, reached, endless, *whole);
+    parts.add_across(pass);
+    parts.add_down(down);
     return std::move(parts).proposal();
   }
 }

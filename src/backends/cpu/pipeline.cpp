@@ -233,15 +233,16 @@ Pass cut_part(const Pass& pass, std::string_view name, PerAxis<std::int64_t>& fi
 }
 
 Prepared make_gauss_cut_tails(const Plan& plan, const Pass& pass) {
-  GaussCutTails k;
-  k.rows = row_pipeline(plan);
   PerAxis<std::int64_t> first_tap{0, 0};
-  for (const std::string_view name : kCutParts) {
-    if (pass.constants.at(std::string(name) + "taps_x") == 0) continue;
-    const Pass part = cut_part(pass, name, first_tap);
-    GaussOnePass& made = k.parts.emplace_back(GaussOnePass{decimation(plan, part), expansion(plan, part)});
-    made.expand.rows.destination = {Component::f32, k.rows.source.channels, AlphaMode::ignore, TransferFunction::none, 1.0};
+  const auto has = [&](std::string_view name) { return pass.constants.at(std::string(name) + "taps_x") != 0; };
+  const auto made_of = [&](const Pass& part) { return GaussOnePass{decimation(plan, part), expansion(plan, part)}; };
+  GaussCutTails k{made_of(cut_part(pass, kCutWhole, first_tap))};
+  if (has(kCutAcross)) {
+    const Pass part = cut_part(pass, kCutAcross, first_tap);
+    k.across = TailsAcross{taps_of<float>(part.taps.x), taps_of<float>(part.taps.y)};
+    k.across->blocks_x = blocks_of(k.across->x);
   }
+  if (has(kCutDown)) k.down = made_of(cut_part(pass, kCutDown, first_tap));
   return prepared(std::move(k), gauss_cut_tails);
 }
 
@@ -259,13 +260,11 @@ constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_
 constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide_pixels"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns", "factor_x", "factor_y",  "first_x",
                                                                   "first_y", "rows",     "support_x", "support_y"};
-constexpr std::array<std::string_view, 36> kCutTailsConstants = {
-    "across_anchor_x", "across_anchor_y", "across_columns",   "across_factor_x",  "across_factor_y", "across_first_x",
-    "across_first_y",  "across_rows",     "across_support_x", "across_support_y", "across_taps_x",   "across_taps_y",
-    "down_anchor_x",   "down_anchor_y",   "down_columns",     "down_factor_x",    "down_factor_y",   "down_first_x",
-    "down_first_y",    "down_rows",       "down_support_x",   "down_support_y",   "down_taps_x",     "down_taps_y",
-    "whole_anchor_x",  "whole_anchor_y",  "whole_columns",    "whole_factor_x",   "whole_factor_y",  "whole_first_x",
-    "whole_first_y",   "whole_rows",      "whole_support_x",  "whole_support_y",  "whole_taps_x",    "whole_taps_y"};
+constexpr std::array<std::string_view, 28> kCutTailsConstants = {
+    "across_anchor_x", "across_anchor_y", "across_taps_x",  "across_taps_y",   "down_anchor_x",   "down_anchor_y",  "down_columns",
+    "down_factor_x",   "down_factor_y",   "down_first_x",   "down_first_y",    "down_rows",       "down_support_x", "down_support_y",
+    "down_taps_x",     "down_taps_y",     "whole_anchor_x", "whole_anchor_y",  "whole_columns",   "whole_factor_x", "whole_factor_y",
+    "whole_first_x",   "whole_first_y",   "whole_rows",     "whole_support_x", "whole_support_y", "whole_taps_x",   "whole_taps_y"};
 constexpr std::array kKernels = {
     KernelRow{"gauss_cut", kCutConstants, make_gauss_cut},
     KernelRow{"gauss_cut_tails", kCutTailsConstants, make_gauss_cut_tails},

@@ -70,9 +70,9 @@ template <class T>
 }
 
 [[nodiscard]] inline ColumnReads column_reads(const GaussCutTails& k, std::int64_t first, std::int64_t end) {
-  ColumnReads all = column_reads(k.parts.front(), first, end);
-  for (const GaussOnePass& part : k.parts) {
-    const ColumnReads reads = column_reads(part, first, end);
+  ColumnReads all = column_reads(k.whole, first, end);
+  if (k.down) {
+    const ColumnReads reads = column_reads(*k.down, first, end);
     all = {std::max(all.until, reads.until), std::min(all.from, reads.from)};
   }
   return all;

@@ -258,6 +258,54 @@ HWY_INLINE hn::Vec<hn::Simd<float, 4, 0>> four_sums(D d, const hn::Vec<D>* v) {
 }
 #endif
 
+#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+/// What decimate_row() makes of one channel where steps of a spline fill vectors, or halves of one: kPartials sums for each coarse sample
+/// are products of whole vectors, so many samples at once as a vector has lanes, and are added up by those lanes.
+template <int kPartials>
+HWY_NOINLINE void decimate_by_vectors(const float* weights, std::int64_t taps, std::int64_t factor, const float* row, std::int64_t samples,
+                                      float* out) {
+  const F32 d;
+  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(F32()));
+  constexpr std::int64_t kTogether = kLanes / kPartials;  // samples that a vector has partial sums of
+  static_assert(kTogether == 1 || kTogether == 2);
+  HWY_ALIGN float spread[kTogether == 2 ? kLanes * kMaxSupport : 1];  // weights, for each sample of a vector
+  for (std::int64_t i = 0; kTogether == 2 && i < taps * kTogether; ++i) spread[i] = weights[i / kLanes * kPartials + i % kPartials];
+  const float* w = kTogether == 2 ? spread : weights;
+  HWY_ALIGN float partials[kLanes * kPartials] = {};
+  HWY_ALIGN float fourths[kLanes * kPartials / 4];
+  HWY_ALIGN float sums[kLanes];
+  const auto add_fours = [&](const float* from) HWY_ATTR {
+    VecF32 a, b, c, e;
+    hn::LoadInterleaved4(d, from, a, b, c, e);
+    return hn::Add(hn::Add(a, b), hn::Add(c, e));
+  };
+  for (std::int64_t m = 0; m < samples; m += kLanes) {
+    const std::int64_t count = std::min(kLanes, samples - m);
+    for (std::int64_t k = 0; k < count; k += kTogether) {
+      const float* p = row + (m + k) * factor;
+      VecF32 sum = hn::Zero(d);
+      for (std::int64_t i = 0; i < taps; i += kPartials) sum = hn::MulAdd(hn::LoadU(d, p + i), hn::Load(d, w + i * kTogether), sum);
+      hn::Store(sum, d, partials + k * kPartials);
+    }
+    for (std::int64_t i = 0; i < kPartials / 4; ++i) hn::Store(add_fours(partials + i * 4 * kLanes), d, fourths + i * kLanes);
+    VecF32 all;
+    if constexpr (kPartials == 16) {
+      all = add_fours(fourths);
+    } else {
+      VecF32 a, b;
+      hn::LoadInterleaved2(d, fourths, a, b);
+      all = hn::Add(a, b);
+    }
+    if (count == kLanes) {
+      hn::StoreU(all, d, out + m);
+    } else {
+      hn::Store(all, d, sums);
+      std::copy_n(sums, count, out + m);
+    }
+  }
+}
+#endif
+
 /// One coarse row from a finished row of sums: out[m] = sum_i spline[i] * row[m * factor + i], for whole pixels.
 template <int kChannels>
 HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, const DecimatedAxis& axis, const float* row,
@@ -269,6 +317,12 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
     return;
   }
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+  if constexpr (kChannels == 1 && hn::MaxLanes(F32()) >= 8) {
+    constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(F32()));
+    const bool is_one_block = taps <= kDecimateRows * kLanes;
+    if (axis.factor == 8) return decimate_by_vectors<8>(s.weights, taps, axis.factor, row, samples, out);
+    if (is_one_block && axis.factor % kLanes == 0) return decimate_by_vectors<kLanes>(s.weights, taps, axis.factor, row, samples, out);
+  }
   // Vectors of components times weights spread alike. Of the last one what lies past the taps counts as zero, whatever it is: nothing
   // times its weight would be NaN where it is infinite.
   if constexpr (kChannels != 3 && hn::MaxLanes(F32()) >= kChannels) {

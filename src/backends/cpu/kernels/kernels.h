@@ -268,11 +268,18 @@ struct GaussOnePass {
   GaussExpand expand;
 };
 
+/// Tails along rows: of each row of sums of a decimated Gaussian, and of these as of its coarse rows.
+struct TailsAcross {
+  TapsOf<float> x, y;
+  std::vector<TapBlock> blocks_x{};
+};
+
 /// A Gaussian that is cut at a radius as the sum of decimated kernels, each kCutPartScale times as large: the endless Gaussian, and
 /// what is beyond the cut, negative.
 struct GaussCutTails {
-  RowPipeline rows;
-  std::vector<GaussOnePass> parts;
+  GaussOnePass whole;
+  std::optional<TailsAcross> across{};
+  std::optional<GaussOnePass> down{};
 };
 
 void sep_fused_f32(const SepFused<float>&, const Tile&);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +27,6 @@ inline constexpr std::int64_t kSlideGroups = 4;      ///< coarse rows at once th
 inline constexpr std::int64_t kDecimatedAtOnce = 4;  ///< coarse samples that are made at once horizontally, the last of a row too
 inline constexpr std::int64_t kMixRows = 16;         ///< at most, that are mixed a piece at a time
 inline constexpr std::int64_t kMixElements = 1024;   ///< of such a piece
-inline constexpr std::int64_t kCutStripRows = 16;    ///< rows that the parts of a cut Gaussian make one after the other
 inline constexpr double kCutPartScale = 0.5;         ///< of what they make: a part may be a little larger than the largest float
 inline constexpr std::int64_t kExpandLanes = 16;     ///< the widest vector that the expansion is laid out for
 inline constexpr std::int64_t kExpandPattern = 128;  ///< components: shorter patterns are repeated up to here
@@ -496,37 +496,59 @@ struct GaussOnePassScratch {
   }
 };
 
-/// The parts of a cut Gaussian: the endless one, its tails along rows, and its tails down columns. The constants of each, with its name
-/// in front, are those of a decimated Gaussian, and how many taps are its own.
-inline constexpr std::array<std::string_view, 3> kCutParts = {"whole_", "across_", "down_"};
-inline constexpr std::array<std::string_view, 12> kCutPartConstants = {
+/// The parts of a cut Gaussian: the endless one, its tails along rows, and its tails down columns. The constants of the first and the
+/// last, with its name in front, are those of a decimated Gaussian, and how many taps are its own. Tails along rows are made of the coarse
+/// rows of the first.
+inline constexpr std::string_view kCutWhole = "whole_", kCutAcross = "across_", kCutDown = "down_";
+inline constexpr std::array<std::string_view, 4> kCutAcrossConstants = {"anchor_x", "anchor_y", "taps_x", "taps_y"};
+inline constexpr std::array<std::string_view, 12> kCutDownConstants = {
     "anchor_x", "anchor_y", "columns", "factor_x", "factor_y", "first_x", "first_y", "rows", "support_x", "support_y", "taps_x", "taps_y"};
 
 struct CutTailsShape {
-  static constexpr std::size_t kMost = kCutParts.size();
   struct Part {
     ExpandShape x, y;
   };
-  std::array<Part, kMost> parts;
-  std::size_t count = 0;
+  struct Across {
+    std::int64_t taps_x, taps_y;
+    std::int64_t first_y;  ///< of the whole's taps, which the first of these lies at
+  };
+  Part whole;
+  std::optional<Across> across{};
+  std::optional<Part> down{};
 };
 
 struct GaussCutTailsScratch {
-  std::array<std::byte*, CutTailsShape::kMost> parts{};  ///< GaussOnePassScratch of each
-  std::array<float*, CutTailsShape::kMost> strips{};     ///< kCutStripRows rows of what each makes
-  float* sums;                                           ///< one row
-  std::int64_t stride;                                   ///< floats between rows
+  std::byte* whole;           ///< GaussOnePassScratch
+  std::byte* down = nullptr;  ///< the same
+  std::int64_t down_stride = 0;
+  float* down_rows = nullptr;  ///< kMixRows expanded rows
+  std::int64_t stride = 0;     ///< between those of tails along rows:
+  std::int64_t ring_rows = 0;
+  float* ring = nullptr;         ///< of sums of source rows, what the tails make of them
+  const float** rows = nullptr;  ///< in order
+  float* group = nullptr;        ///< kRowGroup rows, blurred both ways
+  float* partial = nullptr;      ///< a row of some of the taps
+  float* sums = nullptr;         ///< a row of sums with what lies beyond those that there are
   std::int64_t bytes;
 
-  GaussCutTailsScratch(std::byte* base, std::int64_t tile_columns, const CutTailsShape& shape, int channels)
-      : stride(row_stride(tile_columns * channels)) {
+  GaussCutTailsScratch(std::byte* base, std::int64_t tile_columns, const CutTailsShape& shape, int channels) {
     Carver carver(base);
-    for (std::size_t i = 0; i < shape.count; ++i) {
-      const auto& [x, y] = shape.parts[i];
-      parts[i] = carver.take<std::byte>(GaussOnePassScratch(nullptr, tile_columns, x, y, channels).bytes);
-      strips[i] = carver.take<float>(stride * kCutStripRows);
+    whole = carver.take<std::byte>(GaussOnePassScratch(nullptr, tile_columns, shape.whole.x, shape.whole.y, channels).bytes);
+    if (shape.across) {
+      stride = row_stride(tile_columns * channels);
+      ring_rows = kRowGroup + shape.whole.y.coarse_taps - 1 - shape.across->first_y;
+      ring = carver.take<float>(stride * ring_rows);
+      rows = carver.take<const float*>(shape.across->taps_y + kRowGroup - 1);
+      group = carver.take<float>(stride * kRowGroup);
+      partial = carver.take<float>(stride);
+      sums = carver.take<float>(row_stride((tile_columns + shape.across->taps_x - 1) * channels));
     }
-    sums = carver.take<float>(stride);
+    if (shape.down) {
+      const GaussOnePassScratch part(nullptr, tile_columns, shape.down->x, shape.down->y, channels);
+      down = carver.take<std::byte>(part.bytes);
+      down_stride = part.expand.expanded_stride;
+      down_rows = carver.take<float>(down_stride * kMixRows);
+    }
     bytes = carver.used();
   }
 };

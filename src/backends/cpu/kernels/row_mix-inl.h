@@ -18,11 +18,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// Rows of pixels that are mixed from the same `kSupport` rows: pixel row r is the sum of rows[t] * weights[r * kSupport + t].
-template <int kSupport>
+/// Rows of pixels that are mixed from the same `kSupport` rows: pixel row r is the sum of rows[t] * weights[r * kSupport + t], and of
+/// own[r] * own_weight where it has a row of its own.
+template <int kSupport, bool kHasOwn = false>
 struct RowMix {
   const float* rows[kSupport];
   float weights[kMixRows * kSupport];
+  const float* own[kHasOwn ? kMixRows : 1];
+  float own_weight;
 
   /// Elements [from, to) of pixel rows [first, last), stored as S from `out` on, the next row `stride` further. All of them
   /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors. Not inlined: each of its many
@@ -44,7 +47,13 @@ struct RowMix {
         VecF32 sum[4];
         const VecF32 w0 = hn::Set(d, w[0]);
         HWY_UNROLL(4)
-        for (int v = 0; v < 4; ++v) sum[v] = hn::Mul(in[0][v], w0);
+        for (int v = 0; v < 4; ++v) {
+          if constexpr (kHasOwn) {
+            sum[v] = hn::MulAdd(in[0][v], w0, hn::Mul(hn::LoadU(d, own[r] + i + v * lanes), hn::Set(d, own_weight)));
+          } else {
+            sum[v] = hn::Mul(in[0][v], w0);
+          }
+        }
         HWY_UNROLL(8)
         for (int t = 1; t < kSupport; ++t) {
           const VecF32 wt = hn::Set(d, w[t]);
@@ -60,9 +69,9 @@ struct RowMix {
 /// Elements [from, to) of mixed rows [first, last) to rows of stored S from `dst` on, `stride` apart, past the cache if the
 /// tile says so: whole vectors at once where they fill cache lines, the rest by way of `made`. Where they are to fill lines,
 /// lines begin at the same element of all rows.
-template <int kSupport, bool kBounded, class S>
-HWY_INLINE void store_mix(const RowMix<kSupport>& mix, std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to,
-                          const Tile& tile, S* made, S* dst, std::int64_t stride) {
+template <bool kBounded, class Mix, class S>
+HWY_INLINE void store_mix(const Mix& mix, std::int64_t first, std::int64_t last, std::int64_t from, std::int64_t to, const Tile& tile,
+                          S* made, S* dst, std::int64_t stride) {
   const auto group = 4 * static_cast<std::int64_t>(hn::Lanes(F32()));
   const auto put = [&](std::int64_t begin, std::int64_t end, const auto& copy) HWY_ATTR {
     if (begin == end) return;
