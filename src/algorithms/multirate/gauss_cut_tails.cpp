@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,9 +28,9 @@ namespace mollify {
 namespace {
 
 constexpr std::string_view kKernel = "gauss_cut_tails";
-constexpr int kSupport = 3;             // of the splines beside tails
 constexpr double kDroppedShare = 0.02;  // of the error, that the outermost weights of an axis may add, twice: all others make up for them
 constexpr double kFitShare = 0.04;      // the same, decimating the other axis of its tails
+constexpr double kLeftShare = 0.6;      // of what all else leaves of the error, instead of that for tails down
 constexpr double kCoarseShare = 0.5;    // the most, that tails down add where they are made for several rows at once
 constexpr double kWholeShare = 0.8;     // what is left of it
 constexpr std::array<std::int64_t, 5> kTailFactors = {8, 6, 4, 3, 2};
@@ -128,6 +129,14 @@ GaussianTail ended(GaussianTail tails, std::int64_t reach) {
   return tails;
 }
 
+bool any_factor(int /*factor*/) {
+  return true;
+}
+/// Of one channel. Rows are decimated faster by such factors.
+bool fills_vectors(int factor) {
+  return factor == 8 || factor % 16 == 0;
+}
+
 /// The decimated kernels that are added up, as they are put together.
 class Parts {
  public:
@@ -172,7 +181,7 @@ class Parts {
   void add_down(const AxisPlan& y) {
     const double mass = gain_ * tails_.y.mass;
     if (mass == 0.0) return leave_out(cpu::kCutDown, cpu::kCutDownConstants);
-    const AxisPlan x = sparsest(endless_, Axis::x, kSupport, budget_beside(mass));
+    const AxisPlan x = cheapest_across(mass, gain_ * y.l1_distance);
     add_error(mass, x, y, Axis::y);
     Proposal made;
     made.halo = {x.halo(), y.halo()};
@@ -219,6 +228,24 @@ class Parts {
 
   /// Of the distance of the other axis of tails of this mass.
   [[nodiscard]] double budget_beside(double mass) const { return kFitShare * p_.allowed_error / error_of_distance(p_) / mass; }
+
+  /// How rows are decimated and expanded beside tails of this mass down columns, which miss a distance. All other parts have been added:
+  /// what they leave of the error is for this.
+  [[nodiscard]] AxisPlan cheapest_across(double mass, double missed) const {
+    const double left = kLeftShare * (p_.allowed_error - error_ - error_of_distance(p_) * (distance_ + missed));
+    const double budget = std::max(left, kFitShare * p_.allowed_error) / error_of_distance(p_) / mass;
+    // Multiply-adds a component that take as long: of every pixel, and of every coarse sample.
+    constexpr double kStep = 3.0, kSample = 12.0;
+    std::optional<AxisPlan> best;
+    double least = 0.0;
+    for (const int support : {2, 3, 4}) {
+      AxisPlan x = sparsest(endless_, Axis::x, support, budget, info(p_.src.format).channels == 1 ? fills_vectors : any_factor);
+      const double taps = static_cast<double>(std::ssize(x.coarse.weights));
+      const double cost = kStep * static_cast<double>(x.support()) + (kSample + taps) / x.factor;
+      if (!best || cost < least) best = std::move(x), least = cost;
+    }
+    return *best;
+  }
 
   /// Of the tails of an axis.
   void add_error(double mass, const AxisPlan& x, const AxisPlan& y, Axis axis) {

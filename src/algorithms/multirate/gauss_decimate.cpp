@@ -454,13 +454,13 @@ Result<Proposal> propose(const Problem& p) {
 
 }  // namespace
 
-AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget) {
+AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget, bool (*may_be)(int factor)) {
   const AxisKernel kernel = *kernel_of(p, direction);
   const Terms terms = terms_of(p);
   if (is_a_point(kernel) || is_one_pixel(p, direction)) return undecimated(p, terms, direction, l1_budget);
   const WorthFitting is_worth_fitting(kernel, support, l1_budget);
   for (auto factor = kFactors.rbegin(); factor != kFactors.rend(); ++factor) {
-    if (!is_worth_fitting(*factor)) continue;
+    if (!may_be(*factor) || !is_worth_fitting(*factor)) continue;
     AxisPlan found = decimated(p, terms, kernel, direction, *factor, support);
     if (found.l1_distance <= l1_budget) return found;
   }

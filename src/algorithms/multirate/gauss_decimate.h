@@ -49,8 +49,8 @@ struct CoarseRange {
 [[nodiscard]] CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first,
                                        std::int64_t length);
 
-/// The largest factor by which an axis of the problem's kernel, a Gaussian, is decimated within this distance.
-[[nodiscard]] AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget);
+/// The largest factor, of those that may be, by which an axis of the problem's kernel, a Gaussian, is decimated within this distance.
+[[nodiscard]] AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budget, bool (*may_be)(int factor));
 /// What rounding adds to the error.
 [[nodiscard]] double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y);
 

@@ -259,49 +259,89 @@ HWY_INLINE hn::Vec<hn::Simd<float, 4, 0>> four_sums(D d, const hn::Vec<D>* v) {
 #endif
 
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+/// Of four vectors the sums of each block of four lanes: those of the first blocks, then those of the second, and so on.
+template <class D>
+HWY_INLINE hn::Vec<D> block_sums(D d, const hn::Vec<D>* v) {
+  const hn::Repartition<double, D> pairs;
+  const auto two = [&](hn::Vec<D> a, hn::Vec<D> b) HWY_ATTR { return hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)); };
+  const auto ab = hn::BitCast(pairs, two(v[0], v[1])), cd = hn::BitCast(pairs, two(v[2], v[3]));
+  return hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab, cd)), hn::BitCast(d, hn::InterleaveUpper(pairs, ab, cd)));
+}
+
 /// What decimate_row() makes of one channel where steps of a spline fill vectors, or halves of one: kPartials sums for each coarse sample
-/// are products of whole vectors, so many samples at once as a vector has lanes, and are added up by those lanes.
-template <int kPartials>
+/// are products of whole vectors, for as many samples at once as a vector has lanes. Then these are added up, always in the same order.
+/// kSteps: the spline's, of kPartials pixels; 0: as many as it has.
+template <int kPartials, int kSteps>
 HWY_NOINLINE void decimate_by_vectors(const float* weights, std::int64_t taps, std::int64_t factor, const float* row, std::int64_t samples,
                                       float* out) {
   const F32 d;
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(F32()));
   constexpr std::int64_t kTogether = kLanes / kPartials;  // samples that a vector has partial sums of
+  constexpr std::int64_t kVectors = kPartials;            // that have those of as many samples as there are lanes
+  constexpr std::int64_t kBlocks = kPartials / 4;         // of a sample
   static_assert(kTogether == 1 || kTogether == 2);
   HWY_ALIGN float spread[kTogether == 2 ? kLanes * kMaxSupport : 1];  // weights, for each sample of a vector
   for (std::int64_t i = 0; kTogether == 2 && i < taps * kTogether; ++i) spread[i] = weights[i / kLanes * kPartials + i % kPartials];
   const float* w = kTogether == 2 ? spread : weights;
-  HWY_ALIGN float partials[kLanes * kPartials] = {};
-  HWY_ALIGN float fourths[kLanes * kPartials / 4];
-  HWY_ALIGN float sums[kLanes];
-  const auto add_fours = [&](const float* from) HWY_ATTR {
-    VecF32 a, b, c, e;
-    hn::LoadInterleaved4(d, from, a, b, c, e);
-    return hn::Add(hn::Add(a, b), hn::Add(c, e));
-  };
+  // Where two samples share a vector, all even ones of eight come before the odd ones: the place of each.
+  HWY_ALIGN std::int32_t place[kLanes];
+  for (std::int64_t i = 0; i < kLanes; ++i) place[i] = static_cast<std::int32_t>(i / 8 * 4 + i % 2 * 8 + i % 8 / 2);
+  const auto places = hn::IndicesFromVec(d, hn::Load(hn::RebindToSigned<F32>(), place));
+  const std::int64_t steps = kSteps > 0 ? kSteps : taps / kPartials;
   for (std::int64_t m = 0; m < samples; m += kLanes) {
     const std::int64_t count = std::min(kLanes, samples - m);
-    for (std::int64_t k = 0; k < count; k += kTogether) {
-      const float* p = row + (m + k) * factor;
-      VecF32 sum = hn::Zero(d);
-      for (std::int64_t i = 0; i < taps; i += kPartials) sum = hn::MulAdd(hn::LoadU(d, p + i), hn::Load(d, w + i * kTogether), sum);
-      hn::Store(sum, d, partials + k * kPartials);
+    VecF32 blocks[kVectors / 4];
+    HWY_UNROLL(8)
+    for (std::int64_t four = 0; four < kVectors / 4; ++four) {
+      VecF32 partial[4];
+      HWY_UNROLL(4)
+      for (std::int64_t k = 0; k < 4; ++k) {
+        partial[k] = hn::Zero(d);
+        const std::int64_t sample = (four * 4 + k) * kTogether;
+        if (sample >= count) continue;
+        const float* p = row + (m + sample) * factor;
+        HWY_UNROLL(8)
+        for (std::int64_t i = 0; i < steps; ++i) {
+          partial[k] = hn::MulAdd(hn::LoadU(d, p + i * kPartials), hn::Load(d, w + i * kLanes), partial[k]);
+        }
+      }
+      blocks[four] = block_sums(d, partial);
     }
-    for (std::int64_t i = 0; i < kPartials / 4; ++i) hn::Store(add_fours(partials + i * 4 * kLanes), d, fourths + i * kLanes);
     VecF32 all;
-    if constexpr (kPartials == 16) {
-      all = add_fours(fourths);
+    if constexpr (kBlocks == 2) {
+      const auto both = [&](VecF32 v) HWY_ATTR { return hn::Add(v, hn::SwapAdjacentBlocks(v)); };
+      all = hn::OddEvenBlocks(both(blocks[1]), both(blocks[0]));
+      if constexpr (kTogether == 2) all = hn::TableLookupLanes(all, places);
     } else {
-      VecF32 a, b;
-      hn::LoadInterleaved2(d, fourths, a, b);
-      all = hn::Add(a, b);
+      static_assert(kBlocks == 4 && kTogether == 1);
+      const VecF32 even = hn::ConcatLowerLower(d, blocks[2], blocks[0]), even_upper = hn::ConcatUpperUpper(d, blocks[2], blocks[0]);
+      const VecF32 odd = hn::ConcatLowerLower(d, blocks[3], blocks[1]), odd_upper = hn::ConcatUpperUpper(d, blocks[3], blocks[1]);
+      const VecF32 evens = hn::Add(even, even_upper), odds = hn::Add(odd, odd_upper);  // of two blocks each, two of each sample
+      all = hn::Add(hn::OddEvenBlocks(odds, hn::SwapAdjacentBlocks(evens)), hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odds), evens));
     }
     if (count == kLanes) {
       hn::StoreU(all, d, out + m);
     } else {
+      HWY_ALIGN float sums[kLanes];
       hn::Store(all, d, sums);
       std::copy_n(sums, count, out + m);
     }
+  }
+}
+
+/// The same by the number of steps.
+template <int kPartials>
+HWY_INLINE void decimate_by_vectors(const float* weights, std::int64_t taps, std::int64_t factor, const float* row, std::int64_t samples,
+                                    float* out) {
+  const auto by = [&](auto steps)
+                      HWY_ATTR { decimate_by_vectors<kPartials, decltype(steps)::value>(weights, taps, factor, row, samples, out); };
+  switch (taps / kPartials) {
+    case 2:
+      return by(std::integral_constant<int, 2>{});
+    case 3:
+      return by(std::integral_constant<int, 3>{});
+    default:
+      return by(std::integral_constant<int, 0>{});
   }
 }
 #endif
@@ -317,7 +357,7 @@ HWY_INLINE void decimate_row(HWY_MAYBE_UNUSED const GaussDecimateScratch& s, con
     return;
   }
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
-  if constexpr (kChannels == 1 && hn::MaxLanes(F32()) >= 8) {
+  if constexpr (kChannels == 1 && (hn::MaxLanes(F32()) == 8 || hn::MaxLanes(F32()) == 16)) {
     constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(F32()));
     const bool is_one_block = taps <= kDecimateRows * kLanes;
     if (axis.factor == 8) return decimate_by_vectors<8>(s.weights, taps, axis.factor, row, samples, out);
