@@ -287,7 +287,11 @@ class ExpandedRows {
                        s_.ring + loaded_ % s_.ring_rows * s_.stride);
       across_.load(coarse_rows_, loaded_);
     }
-    for (std::int64_t i = 0; i < s_.ring_rows; ++i) s_.rows[i] = s_.ring + (blurred_ + i) % s_.ring_rows * s_.stride;
+    std::int64_t slot = blurred_ % s_.ring_rows;
+    for (std::int64_t i = 0; i < s_.ring_rows; ++i) {
+      s_.rows[i] = s_.ring + slot * s_.stride;
+      if (++slot == s_.ring_rows) slot = 0;
+    }
     blur_rows(k_, columns_.count * channels_, s_);
     across_.blur(blurred_);
     blurred_ += kRowGroup;
