@@ -67,9 +67,9 @@ struct WeightsOfEach {
 
   /// A launch: of records one after the other, whose images have few enough weights for it.
   struct Group {
-    std::size_t form = 0;
-    std::int64_t first = 0;
-    std::int64_t count = 0;
+    std::size_t form = 0;    ///< Which launch: how many weights it has room for.
+    std::int64_t first = 0;  ///< The first record of its images.
+    std::int64_t count = 0;  ///< Planes of images.
   };
   std::vector<Group> groups{};      ///< At most four.
   std::vector<std::byte> tables{};  ///< What is copied to the device: records, and then weights.
