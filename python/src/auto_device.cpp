@@ -30,30 +30,54 @@ struct Gpu {
 };
 
 /// Rounded to quarter octaves, so that what disturbs a measurement a little decides nothing.
-double measured_bus(const Device& device) {
+double rounded(double figure) {
+  constexpr double kStepsOfAnOctave = 4.0;
+  return std::exp2(std::round(std::log2(figure) * kStepsOfAnOctave) / kStepsOfAnOctave);
+}
+
+/// What a Gaussian of 1024x1024 pixels takes.
+struct Measured {
+  double seconds = 0.0;    ///< the least of some runs
+  double predicted = 0.0;  ///< without transfers
+  double bytes = 0.0;      ///< of the image
+};
+std::optional<Measured> measure(const Device& device, double sigma) {
   const ImageDesc image{1024, 1024, PixelFormat::rgba32f};
   BlurSpec spec;
-  spec.kernel = Gaussian{.sigma = {0.0, 0.0}, .radius = {}, .truncate = {}};  // which copies
+  spec.kernel = Gaussian{.sigma = {sigma, sigma}, .radius = {}, .truncate = {}};
   const Result<Plan> plan = make_plan(spec, image, image, device.info());
-  if (!plan) return 0.0;
+  if (!plan) return std::nullopt;
   const Result<Executable> executable = device.prepare(*plan);
-  if (!executable) return 0.0;
+  if (!executable) return std::nullopt;
   Result<Workspace> workspace = executable->make_workspace();
-  if (!workspace) return 0.0;
+  if (!workspace) return std::nullopt;
   const auto bytes = static_cast<std::size_t>(image.payload_bytes());
   std::vector<std::byte> from(bytes);
   std::vector<std::byte> to(bytes);
   constexpr int kRuns = 4;  // the first of which may load and allocate
-  double least = HUGE_VAL;
+  Measured out{HUGE_VAL, plan->predicted_seconds, static_cast<double>(bytes)};
   for (int run = 0; run < kRuns; ++run) {
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t row = image.row_payload_bytes();
-    if (!executable->run(ConstImageView{image, from.data(), row}, ImageView{image, to.data(), row}, *workspace)) return 0.0;
-    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (!executable->run(ConstImageView{image, from.data(), row}, ImageView{image, to.data(), row}, *workspace)) return std::nullopt;
+    out.seconds = std::min(out.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
-  const double transfers = std::max(least - plan->predicted_seconds, least / 2.0);
-  constexpr double kStepsOfAnOctave = 4.0;
-  return std::exp2(std::round(std::log2(2.0 * static_cast<double>(bytes) / transfers) * kStepsOfAnOctave) / kStepsOfAnOctave);
+  return out;
+}
+
+/// 0 where it cannot be measured.
+double measured_bus(const Device& device) {
+  const std::optional<Measured> copy = measure(device, 0.0);
+  if (!copy) return 0.0;
+  const double transfers = std::max(copy->seconds - copy->predicted, copy->seconds / 2.0);
+  return rounded(2.0 * copy->bytes / transfers);
+}
+
+/// What blurs take on the processor, of what the planner predicts: its rates are those of no processor in particular.
+double measured_share_of_cpu(std::int32_t threads) {
+  const Result<Device> device = find_device("cpu", threads);
+  const std::optional<Measured> blur = device ? measure(*device, 2.0) : std::nullopt;
+  return blur ? rounded(blur->seconds / blur->predicted) : 1.0;
 }
 
 /// The first GPU that is one, CUDA before Vulkan; without a name where there is none, or it cannot be measured.
@@ -79,11 +103,14 @@ class Chooser {
     std::unique_ptr<Prepared> on_cpu = take(task);
     const double cpu = on_cpu->seconds();
     put_back(std::move(on_cpu));
-    if (!gpu_ && cpu <= kSecondsToOpen) {
+    if (!gpu_ && cpu <= kSecondsToOpen && !has_open_gpu()) {
       return {"cpu", "auto: cpu, predicted " + milliseconds(cpu) + "; no GPU has been opened, which takes longer"};
     }
-    if (!gpu_) gpu_ = open_gpu(task.request.manner.threads);
-    AutoDevice choice = compare(task, cpu);
+    if (!gpu_) {
+      gpu_ = open_gpu(task.request.manner.threads);
+      if (!gpu_->name.empty()) share_of_cpu_ = measured_share_of_cpu(task.request.manner.threads);
+    }
+    AutoDevice choice = compare(task, cpu * share_of_cpu_);
     choices_.emplace_front(task, choice);
     constexpr std::size_t kMost = 64;
     if (choices_.size() > kMost) choices_.pop_back();
@@ -111,6 +138,7 @@ class Chooser {
 
   std::mutex mutex_;
   std::optional<Gpu> gpu_;
+  double share_of_cpu_ = 1.0;
   std::list<std::pair<Task, AutoDevice>> choices_;
 };
 

@@ -1,11 +1,21 @@
 #include "devices.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 
 namespace mollify::python {
+namespace {
+
+std::atomic<bool> has_gpu = false;
+
+}  // namespace
+
+bool has_open_gpu() {
+  return has_gpu;
+}
 
 Result<Device> find_device(const std::string& name, std::int32_t threads) {
   using Open = std::map<std::pair<std::string, std::int32_t>, Device>;
@@ -15,7 +25,9 @@ Result<Device> find_device(const std::string& name, std::int32_t threads) {
   const auto found = open->find({name, threads});
   if (found != open->end()) return found->second;
   Result<Device> device = Device::open(name.empty() ? "cpu" : name, {.threads = threads});
-  if (device) open->emplace(std::pair(name, threads), *device);
+  if (!device) return device;
+  open->emplace(std::pair(name, threads), *device);
+  if (device->info().backend != Backend::cpu && !device->info().gpu.is_software) has_gpu = true;
   return device;
 }
 

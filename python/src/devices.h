@@ -12,5 +12,7 @@ namespace mollify::python {
 [[nodiscard]] Result<Device> find_device(const std::string& name, std::int32_t threads);
 /// Throws std::invalid_argument, beginning with "device: ", where there is none of this name.
 [[nodiscard]] Device open_device(const std::string& name, std::int32_t threads);
+/// Whether one of the devices that were opened is a GPU.
+[[nodiscard]] bool has_open_gpu();
 
 }  // namespace mollify::python
