@@ -18,6 +18,7 @@
 #include "backends/cuda/kernels/copy_shape.h"
 #include "backends/cuda/kernels/numbers_shape.h"
 #include "base/half.h"
+#include "cuda_emulated_boxes.h"
 
 using namespace mollify;
 using namespace mollify::cuda;
@@ -406,8 +407,8 @@ CUresult CUDAAPI cuModuleUnload(CUmodule) {
 CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   static auto* functions = new std::map<std::string, Function>;
   const std::string text(name);
-  if (text != "copy" && !text.starts_with("numbers_") && !text.starts_with("nxn_direct_") && !text.starts_with("sep_fused_") &&
-      !text.starts_with("sep_registers_"))
+  if (text != "copy" && !text.starts_with("box_") && !text.starts_with("numbers_") && !text.starts_with("nxn_direct_") &&
+      !text.starts_with("sep_fused_") && !text.starts_with("sep_registers_"))
     return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(&functions->try_emplace(text, Function{text}).first->second);
   return CUDA_SUCCESS;
@@ -415,7 +416,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule, const char*
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
   return CUDA_SUCCESS;
 }
-CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
                                 CUstream stream, void** parameters, void**) {
   const std::string& name = reinterpret_cast<const Function*>(function)->name;
   if (name == "copy") {
@@ -427,6 +428,12 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, 
   }
   if (name.starts_with("numbers_")) {
     numbers(name, parameters);
+    return CUDA_SUCCESS;
+  }
+  if (name.starts_with("box_")) {
+    if (!mollify::test::has_box(name)) return CUDA_ERROR_NOT_FOUND;
+    of(stream).add(
+        [name, a = *static_cast<const BoxAny*>(parameters[0]), blocks, threads] { mollify::test::launch_box(name, a, blocks, threads); });
     return CUDA_SUCCESS;
   }
   const int channels = name[name.find('_', 4) + 1] - '0';

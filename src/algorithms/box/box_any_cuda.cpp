@@ -18,13 +18,19 @@ using namespace gpu;
 
 constexpr double kRegisters = 128.0;  ///< of a thread
 
-/// How a block of threads works.
+/// What is summed up, and how.
 struct Form {
   bool is_integer = false;
-  bool is_any = false;  ///< a kernel for all images and windows
-  std::int32_t threads = 256;
+  bool is_any = false;           ///< kernels for all images and windows
   std::int32_t four_bytes = 16;  ///< that four components of a result take in shared memory
-  std::int32_t made = 0;         ///< pixels of a row of a strip
+};
+
+/// How a block of threads makes a strip.
+struct Strip {
+  std::int32_t threads = 256;
+  std::int32_t columns = 0;  ///< that it reads
+  std::int32_t made = 0;     ///< pixels of a row
+  std::int32_t shared_bytes = 0;
 };
 
 /// Why sums are not of integers, or nothing.
@@ -56,43 +62,47 @@ Result<Form> form_of(const Problem& p, const PerAxis<BoxAxis>& box) {
                    " pixels high");
   }
 
-  constexpr std::int64_t kLongestRow = std::int64_t{1} << 31;  // that the kernel counts in 32 bits
+  constexpr std::int64_t kLongestRow = std::int64_t{1} << 31;  // that the kernels count in 32 bits
   if (p.src.row_payload_bytes() >= kLongestRow) return refusal("rows have at least 2^31 bytes");
+  return out;
+}
 
-  // So many threads that a strip is four times as wide as what it reads beside itself, if there are as many.
-  const std::int32_t channels = format.channels;
+/// So many threads that a strip is `times` as wide as what it reads beside itself, if there are as many.
+template <class Shape>
+Result<Strip> strip_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, std::int32_t times) {
+  const std::int32_t channels = info(p.src.format).channels;
   const std::int32_t most = std::min(cuda::kBoxMostThreads, p.device.gpu.max_group_invocations);
+  const auto shape_of = [&](std::int32_t threads) { return Shape(channels, threads, form.four_bytes); };
   std::int32_t usual = 128;
-  while (2 * usual <= most && cuda::BoxShape(channels, usual, 4).made(box.x.taps()) < 4 * box.x.taps() &&
-         cuda::BoxShape(channels, 2 * usual, out.four_bytes).shared_bytes() <= p.device.gpu.shared_bytes) {
+  while (2 * usual <= most && shape_of(usual).made(box.x.taps()) < times * box.x.taps() &&
+         shape_of(2 * usual).shared_bytes() <= p.device.gpu.shared_bytes) {
     usual *= 2;
   }
   const Result<std::int32_t> threads = kBoxThreads.of(p, usual, most);
   if (!threads) return threads.error();
-  out.threads = *threads;
-  if (out.threads % 32 != 0 || out.threads > cuda::kBoxMostThreads)
+  if (*threads % 32 != 0 || *threads > cuda::kBoxMostThreads) {
     return refusal("threads are whole warps, at most " + std::to_string(cuda::kBoxMostThreads));
-  const cuda::BoxShape shape(channels, out.threads, out.four_bytes);
+  }
+  const Shape shape = shape_of(*threads);
   if (Status s = check_shared(p, shape.shared_bytes()); !s) return s.error();
-  out.made = shape.made(box.x.taps());
+  const Strip out{*threads, shape.columns, shape.made(box.x.taps()), shape.shared_bytes()};
   if (out.made < cuda::kBoxRun) {
-    return refusal("a window of " + std::to_string(box.x.taps()) + " pixels is wider than a strip of " + std::to_string(shape.columns));
+    return refusal("a window of " + std::to_string(box.x.taps()) + " pixels is wider than a strip of " + std::to_string(out.columns));
   }
   return out;
 }
 
-/// Of sums of f32, units of the roundoff, relative to the largest number: within a run, over runs, and of these with the ends.
-double growth(const BoxAxis& axis) {
+/// Of sums of f32, units of the roundoff, relative to the largest number: within a run, over so many sums of runs, and with the ends.
+double growth(std::int32_t runs) {
   constexpr double kOfRun = (cuda::kBoxRun + 1) / 2.0;
   constexpr double kOfEnds = 5.0;  // two additions of the whole, a fraction at either end, and the first number's own rounding
-  return kOfRun + cuda::box_runs(axis.whole()) / 2.0 + kOfEnds;
+  return kOfRun + runs / 2.0 + kOfEnds;
 }
 
-double error_of(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+double error_of(const Problem& p, const Form& form, double units) {
   constexpr double kLastScale = 2.0;
   if (form.is_integer) return 0.0;
-  const double units = growth(box.x) + growth(box.y) + kLastScale;
-  return colour_gain(p.spec) * units * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
+  return colour_gain(p.spec) * (units + kLastScale) * unit_roundoff(Accumulator::f32) + colour_error(p.spec, Accumulator::f32);
 }
 
 /// A power of two that keeps sums of the largest numbers finite.
@@ -108,72 +118,153 @@ double share_of(const FormatInfo& format, bool is_integer) {
   return (is_integer ? kOfIntegers : kOfFloats).at(static_cast<std::size_t>(format.channels - 1));
 }
 
-}  // namespace
+/// What the kernels are given.
+void set_box(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form, PerAxis<std::int32_t> skip, Pass& pass) {
+  const double pixels = box.x.length() * box.y.length();
+  const double lift = lift_of(p, pixels);
+  pass.constants = {{"integer", form.is_integer ? 1 : 0},
+                    {"any", form.is_any ? 1 : 0},
+                    {"four_bytes", form.four_bytes},
+                    {"window_x", box.x.whole()},
+                    {"window_y", box.y.whole()},
+                    {"before_x", box.x.before},
+                    {"before_y", box.y.before},
+                    {"skip_x", skip.x},
+                    {"skip_y", skip.y},
+                    {"across", 0}};
+  pass.parameters = {{"before_fraction_x", box.x.before_fraction},
+                     {"after_fraction_x", box.x.after_fraction},
+                     {"before_fraction_y", box.y.before_fraction},
+                     {"after_fraction_y", box.y.after_fraction},
+                     {"lift", lift},
+                     {"scale", 1.0 / (pixels * lift)}};
+}
 
-Result<Proposal> propose_box_any_cuda(const Problem& p) {
-  if (Status s = only_options(p, {kBoxSums, kBoxThreads}); !s) return s.error();
-  if (has_stride(p.spec)) return refusal("it makes all pixels of a region");
-  const Result<PerAxis<BoxAxis>> axes = box_any_axes(p);
-  if (!axes) return axes.error();
-  const BoxAxis &x = axes->x, &y = axes->y;
-  if (std::min(x.whole(), y.whole()) < cuda::kBoxLeastWindow) {
-    return refusal("windows have at least " + std::to_string(cuda::kBoxLeastWindow) + " pixels along either axis");
-  }
-  const Result<Form> form = form_of(p, *axes);
-  if (!form) return form.error();
+/// Rows of a chunk of strips.
+std::int32_t chunk_rows(const Problem& p, const BoxAxis& y, const Strip& strip, PerAxis<std::int32_t> size) {
+  constexpr std::int32_t kRun = cuda::kBoxRun;
+  const GpuModel model = gpu_model(p.device);
+  const auto at_once = static_cast<double>(groups_at_once(model, {strip.threads, kRegisters, strip.shared_bytes}));
+  const std::int32_t fewest = std::min((y.taps() / kRun + 1) * kRun, (size.y + kRun - 1) / kRun * kRun);
+  return rows_of_chunk(p, (size.x + strip.made - 1) / strip.made, size.y, at_once, kRun, fewest);
+}
 
+/// Runs of rows are put together in as many as a window has between its ends, counted from the first row of the whole.
+std::int32_t rows_of_queue(const BoxAxis& y, const Form& form) {
+  return cuda::kBoxRun * std::max(form.is_integer ? 1 : cuda::box_runs(y.whole()), 1);
+}
+
+/// Both axes in one kernel.
+Result<Proposal> in_one_pass(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  constexpr std::int32_t kTimes = 4;
+  const Result<Strip> strip = strip_of<cuda::BoxShape>(p, box, form, kTimes);
+  if (!strip) return strip.error();
+  const BoxAxis &x = box.x, &y = box.y;
   const Rect r = region(p);
   // Sums of floats round by where runs begin, so these have their places in the whole image.
   constexpr std::int32_t kRun = cuda::kBoxRun;
   const PerAxis<std::int32_t> skip{r.x % kRun, r.y % kRun};
   const PerAxis<std::int32_t> size{r.width + skip.x, r.height + skip.y};
-  const std::int64_t across = (size.x + form->made - 1) / form->made;
-  const cuda::BoxShape shape(info(p.src.format).channels, form->threads, form->four_bytes);
-  const GpuModel model = gpu_model(p.device);
-  const auto at_once = static_cast<double>(groups_at_once(model, {form->threads, kRegisters, shape.shared_bytes()}));
-  const std::int32_t fewest = std::min((y.taps() / kRun + 1) * kRun, (size.y + kRun - 1) / kRun * kRun);
-  const std::int32_t rows = rows_of_chunk(p, across, size.y, at_once, kRun, fewest);
-  Pass pass = make_pass("box_any", size, {form->made, rows}, {form->threads, 1}, Storage::buffer);
-  const double pixels_of_window = x.length() * y.length();
-  const double lift = lift_of(p, pixels_of_window);
-  pass.constants = {{"integer", form->is_integer ? 1 : 0},
-                    {"any", form->is_any ? 1 : 0},
-                    {"four_bytes", form->four_bytes},
-                    {"window_x", x.whole()},
-                    {"window_y", y.whole()},
-                    {"before_x", x.before},
-                    {"before_y", y.before},
-                    {"skip_x", skip.x},
-                    {"skip_y", skip.y}};
-  pass.parameters = {{"before_fraction_x", x.before_fraction},
-                     {"after_fraction_x", x.after_fraction},
-                     {"before_fraction_y", y.before_fraction},
-                     {"after_fraction_y", y.after_fraction},
-                     {"lift", lift},
-                     {"scale", 1.0 / (pixels_of_window * lift)}};
+  const std::int32_t rows = chunk_rows(p, y, *strip, size);
+  Pass pass = make_pass("box_any", size, {strip->made, rows}, {strip->threads, 1}, Storage::buffer);
+  set_box(p, box, form, skip, pass);
   pass.origin = {r.x - skip.x, r.y - skip.y};
   pass.extent = *box_extents(p);
 
   Proposal out;
-  out.error = error_of(p, *axes, *form);
-  out.options = {kBoxSums.as(form->is_integer ? BoxAnySums::u32 : BoxAnySums::f32), kBoxThreads.as(form->threads)};
-  const double reads = static_cast<double>(shape.columns) / form->made;
+  const double units = growth(cuda::box_runs(x.whole())) + growth(cuda::box_runs(y.whole()));
+  out.error = error_of(p, form, units);
+  out.options = {kBoxSums.as(form.is_integer ? BoxAnySums::u32 : BoxAnySums::f32), kBoxThreads.as(strip->threads)};
+  const double reads = static_cast<double>(strip->columns) / strip->made;
   const double first_sums = static_cast<double>(y.taps()) / rows;
-  const double pixels = static_cast<double>(size.x) * size.y;
-  const int channels = info(p.src.format).channels;
-  out.seconds = share_of(info(p.src.format), form->is_integer) *
+  const double bytes = static_cast<double>(source_bytes(p)) * (1.0 + first_sums) + static_cast<double>(p.dst.payload_bytes());
+  out.seconds = share_of(info(p.src.format), form.is_integer) *
                 seconds(p.device, p.src.format,
-                        {.pixels = pixels,
+                        {.pixels = static_cast<double>(size.x) * size.y,
                          .loads = reads * (2.0 + first_sums),
                          .shared_loads = reads * 2.0 + 3.0 + cuda::box_runs(x.whole()) / 8.0,
-                         .operations = (reads * (6.0 + first_sums) + 8.0) * channels / 4.0,
+                         .operations = (reads * (6.0 + first_sums) + 8.0) * info(p.src.format).channels / 4.0,
                          .barriers = 3.0 / kRun * reads,
-                         .bytes = static_cast<double>(source_bytes(p)) * (1.0 + first_sums) + static_cast<double>(p.dst.payload_bytes())});
-  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * (1.0 + first_sums)) + p.dst.payload_bytes();
-  // Runs of rows are put together in as many as a window has between its ends, counted from the first row of the whole.
-  out.window_blocks = {kRun, kRun * std::max(form->is_integer ? 1 : cuda::box_runs(y.whole()), 1)};
+                         .bytes = bytes});
+  out.moved_bytes = static_cast<std::int64_t>(bytes);
+  out.window_blocks = {kRun, rows_of_queue(y, form)};
   out.passes.push_back(std::move(pass));
   return out;
+}
+
+/// Sums down columns become an image of 32-bit numbers.
+Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, const Form& form) {
+  constexpr std::int32_t kTimes = 1;
+  const Result<Strip> strip = strip_of<cuda::BoxAlongShape>(p, box, form, kTimes);
+  if (!strip) return strip.error();
+  const BoxAxis &x = box.x, &y = box.y;
+  const Rect r = region(p);
+  const FormatInfo& format = info(p.src.format);
+  // Along rows, runs are put together by their places in a strip.
+  constexpr std::int32_t kRun = cuda::kBoxRun, kFour = 4;
+  const PerAxis<std::int32_t> skip{r.x % strip->made, r.y % kRun};
+  const gpu::Span needed = needed_span(p.src.width, r.x - skip.x, r.width + skip.x, x.reach_before(), x.reach_after());
+  const std::int32_t first = needed.first / kFour * kFour;
+  const PerAxis<std::int32_t> sums{(needed.first + needed.length - first + kFour - 1) / kFour * kFour, r.height + skip.y};
+  const ImageDesc between{sums.x, sums.y, *find_format(ComponentClass::floating, 32, format.channels)};
+
+  const std::int32_t columns = 4 * cuda::kBoxDownThreads / format.channels;
+  const std::int32_t rows = chunk_rows(p, y, {cuda::kBoxDownThreads, columns, columns, 0}, sums);
+  Pass down = make_pass("box_down", sums, {columns, rows}, {cuda::kBoxDownThreads, 1}, Storage::buffer);
+  set_box(p, box, form, skip, down);
+  down.constants["across"] = first;
+  down.origin = {0, r.y - skip.y};
+  down.destination = intermediate(0);
+  Pass along = make_pass("box_along", {r.width + skip.x, r.height}, {strip->made, 1}, {strip->threads, 1}, Storage::buffer);
+  set_box(p, box, form, skip, along);
+  along.constants["across"] = first;
+  along.origin = {r.x - skip.x, 0};
+  along.source = intermediate(0);
+
+  Proposal out;
+  const std::int32_t groups = cuda::box_runs(x.whole()) / kRun + 2 * kRun;  // and runs before and after them
+  out.error = error_of(p, form, growth(groups) + (kRun + 1) / 2.0 + growth(cuda::box_runs(y.whole())));
+  out.options = {kBoxSums.as(form.is_integer ? BoxAnySums::u32 : BoxAnySums::f32), kBoxThreads.as(strip->threads)};
+  const double first_sums = static_cast<double>(y.taps()) / rows;
+  const double reads = static_cast<double>(strip->columns) / strip->made;
+  const double channels = format.channels / 4.0;
+  const auto between_bytes = static_cast<double>(between.payload_bytes());
+  out.seconds = seconds(p.device, p.src.format,
+                        {.pixels = static_cast<double>(sums.x) * sums.y,
+                         .loads = (2.0 + first_sums) * channels,
+                         .operations = (6.0 + first_sums) * channels,
+                         .bytes = static_cast<double>(source_bytes(p)) * (1.0 + first_sums) + between_bytes}) +
+                seconds(p.device, between.format,
+                        {.pixels = static_cast<double>(r.width) * r.height,
+                         .loads = reads * channels,
+                         .shared_loads = (reads * 2.0 + 4.0) * channels,
+                         .operations = (reads * 3.0 + 8.0) * channels,
+                         .barriers = 4.0 / strip->made,
+                         .bytes = between_bytes * reads + static_cast<double>(p.dst.payload_bytes())});
+  const std::array intermediates{between};
+  out.moved_bytes = moved_bytes(p, intermediates);
+  out.reach = PerAxis<Reach>{{x.reach_before(), x.reach_after()}, {y.reach_before(), y.reach_after()}};
+  out.window_blocks = {strip->made, rows_of_queue(y, form)};
+  out.intermediates = {between};
+  out.passes = {std::move(down), std::move(along)};
+  return out;
+}
+
+}  // namespace
+
+Result<Proposal> propose_box_any_cuda(const Problem& p) {
+  if (Status s = only_options(p, {kBoxSums, kBoxThreads}); !s) return s.error();
+  if (has_stride(p.spec)) return refusal("it makes all pixels of a region");
+  const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
+  if (!box) return box.error();
+  if (std::min(box->x.whole(), box->y.whole()) < cuda::kBoxLeastWindow) {
+    return refusal("windows have at least " + std::to_string(cuda::kBoxLeastWindow) + " pixels along either axis");
+  }
+  const Result<Form> form = form_of(p, *box);
+  if (!form) return form.error();
+  Result<Proposal> one = in_one_pass(p, *box, *form);
+  Result<Proposal> two = in_two_passes(p, *box, *form);
+  return !two || (one && one->seconds <= two->seconds) ? std::move(one) : std::move(two);
 }
 
 }  // namespace mollify

@@ -275,9 +275,8 @@ Draft nxn_direct(const Plan& plan, const Pass& pass, Tables& tables) {
       "nxn_direct", name_of("nxn_direct", plan, ending_of(wide)), {nullptr, a, kNxnColumns * kNxnRows, 0, pass.source, pass.destination}};
 }
 
-Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
+BoxAny box_arguments(const Plan& plan, const Pass& pass) {
   BoxAny a{shared_of(plan, pass)};
-  const bool is_integer = constant(pass, "integer") != 0;
   a.window_x = constant(pass, "window_x");
   a.window_y = constant(pass, "window_y");
   a.skip_x = constant(pass, "skip_x");
@@ -287,13 +286,15 @@ Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
   a.first_run = pass.origin.y / kBoxRun;
   a.rows = pass.tile.y;
   a.made = pass.tile.x;
+  a.across = constant(pass, "across");
+  a.length = plan.src.width;
   a.before_x = static_cast<float>(pass.parameters.at("before_fraction_x"));
   a.after_x = static_cast<float>(pass.parameters.at("after_fraction_x"));
   a.before_y = static_cast<float>(pass.parameters.at("before_fraction_y"));
   a.after_y = static_cast<float>(pass.parameters.at("after_fraction_y"));
   a.lift = static_cast<float>(pass.parameters.at("lift"));
   a.scale = static_cast<float>(pass.parameters.at("scale"));
-  if (is_integer) {
+  if (pass.constants.at("integer") != 0) {
     const BoxDivision division =
         box_division(std::int64_t{a.window_x} * a.window_y, static_cast<std::int64_t>(info(plan.src.format).unit()));
     a.half = division.half;
@@ -302,14 +303,31 @@ Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
   }
   a.blocks_across = ceil_div(pass.size.x, a.made);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
-  const auto threads = static_cast<std::uint32_t>(pass.group.x);
-  const std::string_view type = pass.constants.at("any") != 0                    ? "_any"
-                                : is_integer && info(plan.src.format).bits == 16 ? "_u16"
-                                                                                 : ending_of(plan);
+  return a;
+}
+
+/// `kernel`: of box_any.cu or box_wide.cu.
+Draft box_draft(const Plan& plan, const Pass& pass, std::string_view module, std::string_view kernel, std::int32_t shared_bytes) {
+  const bool is_words = pass.constants.at("integer") != 0 && info(plan.src.format).bits == 16;
+  const std::string_view type = pass.constants.at("any") != 0 ? "_any" : is_words ? "_u16" : ending_of(plan);
+  return {std::string(module),
+          name_of(kernel, plan, type),
+          {nullptr, box_arguments(plan, pass), static_cast<std::uint32_t>(pass.group.x), static_cast<std::uint32_t>(shared_bytes),
+           pass.source, pass.destination}};
+}
+
+Draft box_any(const Plan& plan, const Pass& pass, Tables&) {
   const BoxShape shape(info(plan.src.format).channels, pass.group.x, constant(pass, "four_bytes"));
-  return {"box_any",
-          name_of("box_any", plan, type),
-          {nullptr, a, threads, static_cast<std::uint32_t>(shape.shared_bytes()), pass.source, pass.destination}};
+  return box_draft(plan, pass, "box_any", "box_any", shape.shared_bytes());
+}
+
+Draft box_down(const Plan& plan, const Pass& pass, Tables&) {
+  return box_draft(plan, pass, "box_wide", "box_down", 0);
+}
+
+Draft box_along(const Plan& plan, const Pass& pass, Tables&) {
+  const BoxAlongShape shape(info(plan.src.format).channels, pass.group.x, constant(pass, "four_bytes"));
+  return box_draft(plan, pass, "box_wide", "box_along", shape.shared_bytes());
 }
 
 struct KernelRow {
@@ -317,11 +335,10 @@ struct KernelRow {
   Draft (*make)(const Plan&, const Pass&, Tables&);
 };
 constexpr std::array kKernels = {
-    KernelRow{"box_any", box_any},       KernelRow{"gauss_decimate", gauss_decimate},
-    KernelRow{"gauss_grid", gauss_grid}, KernelRow{"gauss_upsample", gauss_upsample},
-    KernelRow{"nxn_direct", nxn_direct}, KernelRow{"sep_columns", sep_columns},
-    KernelRow{"sep_fused", sep_fused},   KernelRow{"sep_registers", sep_registers},
-    KernelRow{"sep_rows", sep_rows},
+    KernelRow{"box_along", box_along},           KernelRow{"box_any", box_any},         KernelRow{"box_down", box_down},
+    KernelRow{"gauss_decimate", gauss_decimate}, KernelRow{"gauss_grid", gauss_grid},   KernelRow{"gauss_upsample", gauss_upsample},
+    KernelRow{"nxn_direct", nxn_direct},         KernelRow{"sep_columns", sep_columns}, KernelRow{"sep_fused", sep_fused},
+    KernelRow{"sep_registers", sep_registers},   KernelRow{"sep_rows", sep_rows},
 };
 
 Shared& shared_arguments(Arguments& arguments) {

@@ -118,7 +118,7 @@ struct NxnDirect : Shared {
   std::int32_t step_y = 1;
 };
 
-/// Means of windows. A block of threads makes a chunk of a strip of columns; see box_any.cu.
+/// Means of windows. A block of threads makes a chunk of a strip of columns; see box_any.cu and box_wide.cu.
 struct BoxAny : Shared {
   std::int32_t first_x = 0;  ///< source pixel that the window of the first pixel of a strip begins with, of the first strip
   std::int32_t first_y = 0;
@@ -129,6 +129,8 @@ struct BoxAny : Shared {
   std::int32_t first_run = 0;  ///< runs of rows of the whole image that lie before the first row that is made
   std::int32_t rows = 0;       ///< of a chunk
   std::int32_t made = 0;       ///< pixels of a row of a strip
+  std::int32_t across = 0;     ///< column of the image that column 0 of an image of sums is
+  std::int32_t length = 0;     ///< columns of the image, where the source is one of sums
   float before_x = 0.0F;       ///< what the pixel before the whole ones counts for, and the one behind them
   float after_x = 0.0F;
   float before_y = 0.0F;

@@ -42,4 +42,28 @@ struct BoxShape {
   [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t shared_bytes() const { return columns_at() + 4 * (columns + kBoxRun); }
 };
 
+inline constexpr std::int32_t kBoxDownThreads = 128;
+
+/// The same for a row of box_wide.cu.
+struct BoxAlongShape {
+  std::int32_t columns;        ///< pixels of a row that a block of threads reads, a run each
+  std::int32_t sums_bytes;     ///< of sums down columns
+  std::int32_t runs_bytes;     ///< of sums of runs
+  std::int32_t results_bytes;  ///< of results
+
+  MOLLIFY_HOST_DEVICE constexpr BoxAlongShape(int channels, std::int32_t threads, std::int32_t four_bytes)
+      : columns(kBoxRun * threads),
+        sums_bytes(4 * (columns * channels + (channels == 4 ? 4 * threads : 0)) + 16),
+        runs_bytes((4 * threads * channels + 15) / 16 * 16),
+        results_bytes(columns * channels / 4 * four_bytes) {}
+  /// Pixels of a row that it makes, whole runs.
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t made(std::int32_t taps) const {
+    return (columns - 3 - (taps - 1)) / kBoxRun * kBoxRun;
+  }
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t runs_at() const { return sums_bytes; }
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t groups_at() const { return runs_at() + runs_bytes; }
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t stored_at() const { return groups_at() + (runs_bytes / kBoxRun + 15) / 16 * 16; }
+  [[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t shared_bytes() const { return stored_at() + results_bytes; }
+};
+
 }  // namespace mollify::cuda

@@ -127,6 +127,15 @@ __device__ __noinline__ Four outside_of(const BoxAny& a, std::int32_t local) {
   for (int i = 0; i < 4; ++i) v.at[i] = static_cast<float>(a.outside.value[(local + i) % Pixels::channels]);
   return v;
 }
+/// The same of a sum down the column of one component.
+template <class Pixels>
+__device__ inline typename Pixels::Number outside_of_columns(const BoxAny& a, int channel) {
+  if constexpr (Pixels::is_exact) {
+    return __double2uint_rn(a.outside.value[channel]) * static_cast<unsigned>(a.window_y);
+  } else {
+    return static_cast<float>(a.outside.value[channel]) * a.lift * (static_cast<float>(a.window_y) + a.before_y + a.after_y);
+  }
+}
 template <class Pixels>
 __device__ inline typename Pixels::Loaded as_loaded(const BoxAny& a, Four v) {
   if constexpr (Pixels::is_plain) {

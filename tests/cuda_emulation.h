@@ -1,0 +1,153 @@
+// Kernels of CUDA on the processor, for tests where there is no GPU: a thread of a block is a fiber, and one runs at a time. It stands for
+// what kernels compute, and for their barriers; not for what a GPU does at once, nor for caches, registers and speed.
+// To be included before a kernel's source.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <ucontext.h>
+#include <vector_functions.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+#undef __grid_constant__
+#define __grid_constant__
+#undef __noinline__
+#define __noinline__ __attribute__((noinline))
+#undef __shared__
+#define __shared__
+
+namespace emulation {
+
+inline constexpr std::size_t kStackBytes = 1 << 16;
+
+/// The threads of one block.
+class Block {
+ public:
+  /// Runs `kernel` for each of `blocks` blocks, one after the other.
+  static void run(const std::function<void()>& kernel, unsigned blocks, unsigned threads) {
+    static std::mutex mutex;
+    const std::scoped_lock lock(mutex);
+    static Block block;
+    block.launch(kernel, blocks, threads);
+  }
+  static Block& running() { return *current_; }
+
+  /// Until all threads have come here.
+  void wait() { swapcontext(&fibers_[thread_], &scheduler_); }
+  bool all_of_warp(bool holds) {
+    votes_[thread_] = holds;
+    wait();
+    bool all = true;
+    for (unsigned i = thread_ / 32 * 32; i < std::min<unsigned>(thread_ / 32 * 32 + 32, threads_); ++i) all = all && votes_[i];
+    wait();  // before the next vote
+    return all;
+  }
+  [[nodiscard]] unsigned thread() const { return thread_; }
+  [[nodiscard]] unsigned index() const { return index_; }
+  [[nodiscard]] unsigned threads() const { return threads_; }
+
+ private:
+  static void enter() {
+    Block& block = running();
+    (*block.kernel_)();
+    block.ended_[block.thread_] = true;
+    swapcontext(&block.fibers_[block.thread_], &block.scheduler_);
+  }
+
+  void launch(const std::function<void()>& kernel, unsigned blocks, unsigned threads) {
+    current_ = this;
+    kernel_ = &kernel;
+    threads_ = threads;
+    fibers_.resize(threads);
+    stacks_.resize(threads * kStackBytes);
+    votes_.resize(threads);
+    for (index_ = 0; index_ < blocks; ++index_) {
+      ended_.assign(threads, false);
+      for (unsigned i = 0; i < threads; ++i) {
+        getcontext(&fibers_[i]);
+        fibers_[i].uc_stack.ss_sp = &stacks_[i * kStackBytes];
+        fibers_[i].uc_stack.ss_size = kStackBytes;
+        fibers_[i].uc_link = nullptr;
+        makecontext(&fibers_[i], enter, 0);
+      }
+      // From barrier to barrier: all threads meet the same ones.
+      while (!std::ranges::all_of(ended_, std::identity{})) {
+        for (thread_ = 0; thread_ < threads; ++thread_) {
+          if (!ended_[thread_]) swapcontext(&scheduler_, &fibers_[thread_]);
+        }
+      }
+    }
+  }
+
+  static inline Block* current_ = nullptr;
+  const std::function<void()>* kernel_ = nullptr;
+  unsigned index_ = 0;
+  unsigned threads_ = 0;
+  unsigned thread_ = 0;
+  ucontext_t scheduler_{};
+  std::vector<ucontext_t> fibers_;
+  std::vector<char> stacks_;
+  std::vector<bool> votes_;
+  std::vector<bool> ended_;
+};
+
+struct ThreadIndex {
+  struct X {
+    operator unsigned() const { return Block::running().thread(); }  // NOLINT
+  } x;
+};
+struct BlockIndex {
+  struct X {
+    operator unsigned() const { return Block::running().index(); }  // NOLINT
+  } x;
+};
+struct BlockSize {
+  struct X {
+    operator unsigned() const { return Block::running().threads(); }  // NOLINT
+  } x;
+};
+
+}  // namespace emulation
+
+inline emulation::ThreadIndex threadIdx;
+inline emulation::BlockIndex blockIdx;
+inline emulation::BlockSize blockDim;
+
+inline void __syncthreads() {
+  emulation::Block::running().wait();
+}
+inline bool __all_sync(unsigned, bool holds) {
+  return emulation::Block::running().all_of_warp(holds);
+}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
+}
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
+  unsigned out = 0;
+  for (unsigned i = 0; i < 4; ++i) out |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7U) & 0xFFU) << 8 * i;
+  return out;
+}
+inline unsigned __float_as_uint(float v) {
+  return std::bit_cast<unsigned>(v);
+}
+inline float __uint_as_float(unsigned v) {
+  return std::bit_cast<float>(v);
+}
+inline unsigned __float2uint_rn(float v) {
+  return static_cast<unsigned>(std::nearbyint(v));
+}
+inline unsigned __double2uint_rn(double v) {
+  return static_cast<unsigned>(std::nearbyint(v));
+}
+using std::max;
+using std::min;
