@@ -1,6 +1,7 @@
 // Readers and writers of image files: one of each for each format, behind one small interface that hands out and takes rows.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -75,6 +76,13 @@ struct ReadOptions {
   /// The most bytes that a reader may allocate by itself, for metadata, tiles in flight, composed frames.
   std::int64_t memory_bytes = std::int64_t{1} << 30;
 };
+
+/// A number of bytes that headers may make as large as they like. What is more than any machine has stays so small that several can be
+/// added up.
+[[nodiscard]] inline std::int64_t whole_bytes(double bytes) {
+  constexpr double kMost = 1e18;
+  return static_cast<std::int64_t>(std::min(bytes, kMost));
+}
 
 /// What a reader or a writer takes for itself while the rows of one page pass through it.
 struct CodecMemory {

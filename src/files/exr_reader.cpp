@@ -113,10 +113,10 @@ class ExrReader final : public Reader {
 
   [[nodiscard]] std::optional<CodecMemory> memory_of(int page) const override {
     const Part& part = headers_.parts[static_cast<std::size_t>(sources_[static_cast<std::size_t>(page)].part)];
-    constexpr double kPlace = 16.0, kOthers = 1 << 20, kMost = 9e18;
+    constexpr double kPlace = 16.0, kOthers = 1 << 20;
     const double bytes =
         needed_bytes(part, document_.pages[static_cast<std::size_t>(page)]) + kPlace * static_cast<double>(part.chunks) + kOthers;
-    return CodecMemory{static_cast<std::int64_t>(std::min(bytes, kMost)), part.tiled ? "a row of tiles" : "blocks of rows"};
+    return CodecMemory{whole_bytes(bytes), part.tiled ? "a row of tiles" : "blocks of rows"};
   }
 
  private:

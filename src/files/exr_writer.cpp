@@ -356,14 +356,14 @@ CodecMemory memory_of_writer(const Page& page, int threads) {
   const bool tiled = page.tile_width > 0 && page.tile_height > 0;
   const std::int32_t width = tiled ? page.tile_width : page.width;
   const std::int32_t rows = tiled ? page.tile_height : rows_of_chunk(coding.compression);
-  constexpr double kPlace = 16.0, kOthers = 1 << 20, kMost = 4e18;
+  constexpr double kPlace = 16.0, kOthers = 1 << 20;
   const double chunks = (static_cast<double>(page.width) / width + 1) * (static_cast<double>(page.height) / rows + 1);
   const double bytes = chunk_memory(page, width, rows, tiled, threads) + kPlace * chunks + kOthers;
   // What is stored from below is held until its last row comes, as numbers or as tiles that wait.
   const bool from_below = coding.line_order == Imf::DECREASING_Y;
-  const std::int64_t picture = from_below ? page.row_bytes() * page.height : 0;
+  const double picture = from_below ? static_cast<double>(page.row_bytes()) * page.height : 0.0;
   const char* what = from_below ? "the picture, which is stored from its last row on" : tiled ? "a row of tiles" : "blocks of rows";
-  return {static_cast<std::int64_t>(std::min(bytes, kMost)) + picture, what};
+  return {whole_bytes(bytes + picture), what};
 }
 
 }  // namespace exr

@@ -33,8 +33,7 @@ CodecMemory memory_of_page(const PageOfFile& page) {
       static_cast<double>(layout.strile_row_bytes()) * static_cast<double>(layout.reads_directly() ? band_rows : layout.strile_rows);
   const double bytes = static_cast<double>(layout.stored_pixel_bytes() * page.page.width) * static_cast<double>(band_rows) + 2.0 * strile +
                        kPlace * (columns + 1.0) * (rows + 1.0) * layout.planes() + kDecoder;
-  constexpr double kMost = 9e18;
-  return {static_cast<std::int64_t>(std::min(bytes, kMost)), layout.tiled ? "a row of tiles" : "a strip"};
+  return {whole_bytes(bytes), layout.tiled ? "a row of tiles" : "a strip"};
 }
 
 // Decodes one page, top to bottom.
