@@ -1,6 +1,6 @@
-// Stands in for CUDA's driver where there is no GPU: "device memory" is memory, and of the kernels there are copies and blurs by taps, as
-// plain loops over the arguments that the backend gives. Streams run at once, but what follows a function of the host runs when the stream
-// is waited for. Time is counted and not measured. It is built as libcuda.so.1.
+// Stands in for CUDA's driver where there is no GPU: "device memory" is memory, of the kernels there are copies and blurs by
+// taps, as plain loops over the arguments that the backend gives, and those of boxes, which cuda_emulation.h runs. Streams run at once, but
+// what follows a function of the host runs when the stream is waited for. Time is counted and not measured. It is built as libcuda.so.1.
 #include <cuda.h>
 
 #include <algorithm>

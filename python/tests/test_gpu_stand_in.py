@@ -1,5 +1,5 @@
 """Arrays on a GPU, on a stand-in for CUDA's driver whose device memory is memory: what is launched, and what comes out. It has blurs by
-taps alone, so that arrays here are small and sigmas are not large. Without CUDA in the build there is none."""
+taps and boxes, so that arrays here are small and sigmas are not large. Without CUDA in the build there is none."""
 import subprocess
 import sys
 

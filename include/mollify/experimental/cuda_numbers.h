@@ -1,5 +1,5 @@
-// What means of known elements and sharpened images take beside blurs, on packed 32-bit floats in the memory of an NVIDIA GPU. It may
-// change in any version.
+// Element-wise steps of masked means and of sharpening, on packed 32-bit floats in the memory of an NVIDIA GPU. It may change in any
+// version.
 #pragma once
 
 #include <cstdint>
