@@ -16,6 +16,8 @@
 #include <mutex>
 #include <vector>
 
+#define MOLLIFY_EMULATION
+
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 #undef __grid_constant__
@@ -51,6 +53,28 @@ class Block {
     wait();  // before the next vote
     return all;
   }
+  /// What the lanes of a warp hold of three matrices: see matrices.cuh.
+  void multiply_add(float (&sums)[4], const unsigned (&left)[4], unsigned right, unsigned below, const float (&addend)[4]) {
+    turns_[thread_] ^= 1U;  // so that one barrier is enough
+    std::vector<Operands>& all = operands_[turns_[thread_]];
+    all[thread_] = {{left[0], left[1], left[2], left[3]}, {right, below}};
+    wait();
+    const Operands* const warp = &all[thread_ / 32 * 32];
+    const unsigned lane = thread_ % 32;
+    const auto number = [](unsigned word, unsigned half) {
+      return __half2float(__ushort_as_half(static_cast<unsigned short>(word >> 16 * half)));
+    };
+    for (unsigned i = 0; i < 4; ++i) {
+      float sum = addend[i];
+      const unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+      for (unsigned k = 0; k < 16; ++k) {
+        const Operands& of_left = warp[row % 8 * 4 + k % 8 / 2];
+        const Operands& of_right = warp[column * 4 + k % 8 / 2];
+        sum += number(of_left.left[row / 8 + k / 8 * 2], k % 2) * number(of_right.right[k / 8], k % 2);
+      }
+      sums[i] = sum;
+    }
+  }
   [[nodiscard]] unsigned thread() const { return thread_; }
   [[nodiscard]] unsigned index() const { return index_; }
   [[nodiscard]] unsigned threads() const { return threads_; }
@@ -70,6 +94,8 @@ class Block {
     fibers_.resize(threads);
     stacks_.resize(threads * kStackBytes);
     votes_.resize(threads);
+    turns_.assign(threads, 0);
+    for (std::vector<Operands>& turn : operands_) turn.resize(threads);
     for (index_ = 0; index_ < blocks; ++index_) {
       ended_.assign(threads, false);
       for (unsigned i = 0; i < threads; ++i) {
@@ -97,6 +123,12 @@ class Block {
   std::vector<ucontext_t> fibers_;
   std::vector<char> stacks_;
   std::vector<bool> votes_;
+  struct Operands {
+    unsigned left[4];
+    unsigned right[2];
+  };
+  std::vector<Operands> operands_[2];
+  std::vector<unsigned> turns_;
   std::vector<bool> ended_;
 };
 
@@ -116,6 +148,10 @@ struct BlockSize {
   } x;
 };
 
+inline void multiply_add(float (&sums)[4], const unsigned (&left)[4], unsigned right, unsigned below, const float (&addend)[4]) {
+  Block::running().multiply_add(sums, left, right, below, addend);
+}
+
 }  // namespace emulation
 
 inline emulation::ThreadIndex threadIdx;
@@ -127,6 +163,10 @@ inline void __syncthreads() {
 }
 inline bool __all_sync(unsigned, bool holds) {
   return emulation::Block::running().all_of_warp(holds);
+}
+template <class T>
+T __ldg(const T* from) {
+  return *from;
 }
 inline unsigned __umulhi(unsigned a, unsigned b) {
   return static_cast<unsigned>(std::uint64_t{a} * b >> 32);

@@ -18,7 +18,7 @@
 #include "backends/cuda/kernels/copy_shape.h"
 #include "backends/cuda/kernels/numbers_shape.h"
 #include "base/half.h"
-#include "cuda_emulated_boxes.h"
+#include "cuda_emulated_kernels.h"
 
 using namespace mollify;
 using namespace mollify::cuda;
@@ -408,7 +408,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule, const char*
   static auto* functions = new std::map<std::string, Function>;
   const std::string text(name);
   if (text != "copy" && !text.starts_with("box_") && !text.starts_with("numbers_") && !text.starts_with("nxn_direct_") &&
-      !text.starts_with("sep_fused_") && !text.starts_with("sep_registers_"))
+      !text.starts_with("sep_fused_") && !text.starts_with("sep_matrix_") && !text.starts_with("sep_registers_"))
     return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(&functions->try_emplace(text, Function{text}).first->second);
   return CUDA_SUCCESS;
@@ -434,6 +434,13 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, 
     if (!mollify::test::has_box(name)) return CUDA_ERROR_NOT_FOUND;
     of(stream).add(
         [name, a = *static_cast<const BoxAny*>(parameters[0]), blocks, threads] { mollify::test::launch_box(name, a, blocks, threads); });
+    return CUDA_SUCCESS;
+  }
+  if (name.starts_with("sep_matrix_")) {
+    if (!mollify::test::has_matrix(name)) return CUDA_ERROR_NOT_FOUND;
+    of(stream).add([name, a = *static_cast<const SepMatrix*>(parameters[0]), blocks, threads] {
+      mollify::test::launch_matrix(name, a, blocks, threads);
+    });
     return CUDA_SUCCESS;
   }
   const int channels = name[name.find('_', 4) + 1] - '0';

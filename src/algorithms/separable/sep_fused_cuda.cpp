@@ -1,5 +1,6 @@
 // sep.fused on CUDA. In one pass, blocks of threads move down strips of columns: rows are filtered along x into a ring of rows in shared
-// memory, and along y out of that. In two passes, what is filtered along x becomes an image of floats.
+// memory, and along y out of that; products of tensor cores are sep_fused_cuda_matrix.cpp's. In two passes, what is filtered along x
+// becomes an image of floats.
 #include "algorithms/common/occupancy.h"
 #include "algorithms/separable/sep_fused.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
@@ -132,7 +133,13 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
 }  // namespace
 
 Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
-  if (Status s = only_options(p, {kFusedAccumulator, kFusedPasses}); !s) return s.error();
+  if (Status s = only_options(p, {kFusedAccumulator, kFusedPasses, kFusedMath}); !s) return s.error();
+  const FusedMath math = kFusedMath.of(p, kFusedAccumulator.given(p) || kFusedPasses.given(p) ? FusedMath::f32 : FusedMath::coopmat);
+  if (math == FusedMath::coopmat) {
+    Result<Proposal> matrix = propose_sep_fused_cuda_matrix(p);
+    if ((matrix && matrix->error <= p.allowed_error) || kFusedMath.given(p)) return matrix;
+  }
+  if (math != FusedMath::f32 && math != FusedMath::coopmat) return refusal("on CUDA math is f32 or coopmat");
   if (kFusedAccumulator.given(p) == FusedAccumulator::u16) return refusal("sums of 16 bits are for CPUs");
   std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
@@ -151,7 +158,8 @@ Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   } else {
     add_two_passes(p, std::move(*s), wide, out);
   }
-  out.options = {kFusedAccumulator.as(wide ? FusedAccumulator::f64 : FusedAccumulator::f32), kFusedPasses.as(passes)};
+  out.options = {kFusedMath.as(FusedMath::f32), kFusedAccumulator.as(wide ? FusedAccumulator::f64 : FusedAccumulator::f32),
+                 kFusedPasses.as(passes)};
   out.window_blocks = {1, 1};
   return out;
 }

@@ -1,6 +1,7 @@
 #include "backends/cuda/pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "backends/cuda/kernels/box_any_shape.h"
@@ -8,9 +9,11 @@
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
+#include "backends/cuda/kernels/sep_matrix_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
 #include "backends/cuda/kernels/sep_registers_shape.h"
 #include "base/gpu_images.h"
+#include "base/half.h"
 #include "base/outside_pixel.h"
 #include "base/places.h"
 #include "math/weights.h"
@@ -79,8 +82,13 @@ class Tables {
   /// Adds numbers as values of T; returns how many bytes lie before them.
   template <class T>
   std::int64_t add(const std::vector<double>& numbers) {
-    const std::vector<T> values = rounded<T>(numbers);
-    const auto place = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(bytes_.size()), sizeof(double)));
+    return add_values(rounded<T>(numbers));
+  }
+  /// The same of values as they are.
+  template <class T>
+  std::int64_t add_values(const std::vector<T>& values) {
+    constexpr std::int64_t kAlignment = 16;  // of the widest loads
+    const auto place = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(bytes_.size()), kAlignment));
     bytes_.resize(place + values.size() * sizeof(T));
     std::memcpy(bytes_.data() + place, values.data(), values.size() * sizeof(T));
     return static_cast<std::int64_t>(place);
@@ -161,6 +169,71 @@ Draft sep_registers(const Plan& plan, const Pass& pass, Tables& tables) {
 
 std::int32_t constant(const Pass& pass, const std::string& name) {
   return static_cast<std::int32_t>(pass.constants.at(name));
+}
+
+/// Numbers of matrices of taps as lanes hold them, `words` for each lane of each of so many products: of the halves next to the taps, and
+/// where `split` is 2, of those next to what these lack. `tap_of`: which tap a number is.
+template <class TapOf>
+std::vector<std::uint32_t> matrices_of_taps(const AxisTaps& taps, std::int32_t split, int products, int words, TapOf tap_of) {
+  constexpr int kLanes = 32;
+  const auto half_of = [&](std::int32_t tap, std::int32_t taken) -> std::uint32_t {
+    if (tap < 0 || tap >= std::ssize(taps.weights)) return 0;
+    double rest = taps.weights[static_cast<std::size_t>(tap)];
+    for (std::int32_t i = 0; i < taken; ++i) rest -= static_cast<double>(half_to_float(double_to_half(rest)));
+    return double_to_half(rest);
+  };
+  std::vector<std::uint32_t> out;
+  for (std::int32_t taken = 0; taken < split; ++taken) {
+    for (int product = 0; product < products; ++product) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        for (int word = 0; word < words; ++word) {
+          out.push_back(half_of(tap_of(product, lane, word, 0), taken) | half_of(tap_of(product, lane, word, 1), taken) << 16);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
+  SepMatrix a{shared_of(plan, pass)};
+  const MatrixSize size{constant(pass, "across"), constant(pass, "down")};
+  const std::int32_t halves = info(plan.src.format).is_unorm() ? 1 : 2;  // that a tap is the sum of, at most
+  const std::int32_t lead = constant(pass, "lead");
+  const auto tap_x = [&](int product, int lane, int word, int half) { return matrix_tap_x(product, lane, word, half, lead); };
+  a.taps_x = static_cast<std::uint64_t>(tables.add_values(matrices_of_taps(pass.taps.x, halves, size.across, kMatrixWordsX, tap_x)));
+  a.taps_y =
+      static_cast<std::uint64_t>(tables.add_values(matrices_of_taps(pass.taps.y, halves, matrix_pairs(size), kMatrixWordsY, matrix_tap_y)));
+  a.skip_x = constant(pass, "skip_x");
+  a.skip_y = constant(pass, "skip_y");
+  a.first_x = pass.origin.x - pass.taps.x.anchor - lead;
+  a.first_y = pass.origin.y - pass.taps.y.anchor;
+  a.rows = pass.tile.y;
+  a.clamps = constant(pass, "clamps");
+  a.splits_x = constant(pass, "splits_x");
+  a.splits_y = constant(pass, "splits_y");
+  std::vector<double> starts(4, pass.parameters.at("start_x"));
+  starts.resize(8, pass.parameters.at("start_y"));
+  a.starts = static_cast<std::uint64_t>(tables.add<float>(starts));
+  a.gain = static_cast<float>(pass.parameters.at("gain"));
+  a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
+  a.blocks_down = ceil_div(pass.size.y, a.rows);
+  const FormatInfo& format = info(plan.src.format);
+  std::vector<std::uint32_t> outside(2);
+  for (std::size_t c = 0; c < 4; ++c) {
+    const double value = a.outside.value[c];
+    if (format.is_unorm()) {
+      outside[0] |= static_cast<std::uint32_t>(std::lround(value)) << 8 * c;
+    } else {
+      outside[c / 2] |= std::uint32_t{double_to_half(value)} << 16 * (c % 2);
+    }
+  }
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside));
+  const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(size.across) + "_" + std::to_string(size.down);
+  return {format.channels == 1 ? "sep_matrix_planes" : "sep_matrix",
+          name_of("sep_matrix", plan, ending),
+          {nullptr, a, kMatrixThreads, static_cast<std::uint32_t>(matrix_shared_bytes(size, halves == 2, format.channels, a.rows)),
+           pass.source, pass.destination}};
 }
 
 CoarseGrid grid_of(const Plan& plan, const Pass& pass, Tables& tables) {
@@ -335,10 +408,12 @@ struct KernelRow {
   Draft (*make)(const Plan&, const Pass&, Tables&);
 };
 constexpr std::array kKernels = {
-    KernelRow{"box_along", box_along},           KernelRow{"box_any", box_any},         KernelRow{"box_down", box_down},
-    KernelRow{"gauss_decimate", gauss_decimate}, KernelRow{"gauss_grid", gauss_grid},   KernelRow{"gauss_upsample", gauss_upsample},
-    KernelRow{"nxn_direct", nxn_direct},         KernelRow{"sep_columns", sep_columns}, KernelRow{"sep_fused", sep_fused},
-    KernelRow{"sep_registers", sep_registers},   KernelRow{"sep_rows", sep_rows},
+    KernelRow{"box_along", box_along},         KernelRow{"box_any", box_any},
+    KernelRow{"box_down", box_down},           KernelRow{"gauss_decimate", gauss_decimate},
+    KernelRow{"gauss_grid", gauss_grid},       KernelRow{"gauss_upsample", gauss_upsample},
+    KernelRow{"nxn_direct", nxn_direct},       KernelRow{"sep_columns", sep_columns},
+    KernelRow{"sep_fused", sep_fused},         KernelRow{"sep_matrix", sep_matrix},
+    KernelRow{"sep_registers", sep_registers}, KernelRow{"sep_rows", sep_rows},
 };
 
 Shared& shared_arguments(Arguments& arguments) {
@@ -348,6 +423,12 @@ Shared& shared_arguments(Arguments& arguments) {
 /// Adds the address of the tables to a place among them.
 void move_tables(Arguments& arguments, CUdeviceptr tables) {
   if (auto* fused = std::get_if<SepFused>(&arguments)) fused->taps += tables;
+  if (auto* matrix = std::get_if<SepMatrix>(&arguments)) {
+    matrix->outside_pixel += tables;
+    matrix->starts += tables;
+    matrix->taps_x += tables;
+    matrix->taps_y += tables;
+  }
   if (auto* decimate = std::get_if<GaussDecimate>(&arguments)) decimate->splines += tables;
   if (auto* upsample = std::get_if<GaussUpsample>(&arguments)) upsample->splines += tables;
   if (auto* pass = std::get_if<SepPass>(&arguments)) pass->taps += tables;

@@ -69,6 +69,25 @@ struct SepFused : Shared {
   std::int32_t rows = 0;     ///< of a chunk of a strip
 };
 
+/// Both axes in one pass, on tensor cores. A warp makes a strip of columns; see sep_matrix.cu.
+struct SepMatrix : Shared {
+  std::uint64_t taps_x = 0;  ///< address of a lane's numbers of matrices: see sep_matrix_shape.h
+  std::uint64_t taps_y = 0;
+  std::int32_t first_x = 0;  ///< source column that the strip is read from on that begins with destination column 0
+  std::int32_t first_y = 0;  ///< source row of the first tap of destination row 0
+  std::int32_t skip_x = 0;   ///< pixels that lie between the first strip's beginning and destination column 0
+  std::int32_t skip_y = 0;
+  std::int32_t rows = 0;      ///< of a chunk of a strip
+  std::int32_t clamps = 0;    ///< whether sums can leave the range of codes
+  std::int32_t splits_x = 0;  ///< of floats: whether a tap is the sum of two halves
+  std::int32_t splits_y = 0;
+  /// Address of what four sums along x begin with, and then those along y: from memory, as compilers copy a number that they see is the
+  /// same.
+  std::uint64_t starts = 0;
+  std::uint64_t outside_pixel = 0;  ///< address of a stored pixel of a constant border
+  float gain = 1.0F;                ///< that sums of floats are multiplied by
+};
+
 /// Taps along one axis, from one image to another. Along x the source is decoded and the destination holds numbers of the type of the sums;
 /// along y the source holds them and the destination is encoded.
 struct SepPass : Shared {

@@ -11,4 +11,7 @@ namespace mollify::test {
 /// Runs the kernel of this name, which there is.
 void launch_box(const std::string& name, const cuda::BoxAny& arguments, unsigned blocks, unsigned threads);
 
+[[nodiscard]] bool has_matrix(const std::string& name);
+void launch_matrix(const std::string& name, const cuda::SepMatrix& arguments, unsigned blocks, unsigned threads);
+
 }  // namespace mollify::test

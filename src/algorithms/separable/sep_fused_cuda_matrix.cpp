@@ -1,0 +1,114 @@
+// sep.fused on CUDA by products of tensor cores: images of bytes or halves that are only blurred. Operands are halves, as on other
+// GPUs: taps, and what lies between the axes, are rounded to some, or are sums of two.
+#include <algorithm>
+
+#include "algorithms/common/occupancy.h"
+#include "algorithms/separable/sep_fused.h"
+#include "backends/cuda/kernels/sep_matrix_shape.h"
+#include "base/places.h"
+#include "math/weights.h"
+#include "model/gpu_model.h"
+
+namespace mollify {
+namespace {
+
+using namespace gpu;
+using cuda::kMatrixRows;
+using cuda::kMatrixSide;
+using cuda::MatrixSize;
+
+/// The kernel that has as many products as these taps need, or more.
+const MatrixSize* find_size(MatrixSize needed) {
+  const auto* const found =
+      std::ranges::find_if(cuda::kMatrixSizes, [&](MatrixSize size) { return size.across >= needed.across && size.down >= needed.down; });
+  return found == std::end(cuda::kMatrixSizes) ? nullptr : found;
+}
+
+Status check_pixels(const Problem& p) {
+  const FormatInfo& source = info(p.src.format);
+  if ((source.channels != 4 && source.channels != 1) || source.bits > 16 || (source.is_unorm() && source.bits != 8) ||
+      p.dst.format != p.src.format) {
+    return refusal("tensor cores take images of one or four channels of bytes or halves, and leave what they read");
+  }
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("tensor cores multiply pixels as they are stored");
+  }
+  if (has_stride(p.spec)) return refusal("tensor cores make all pixels of a region");
+  return {};
+}
+
+}  // namespace
+
+Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
+  if (Status s = check_pixels(p); !s) return s.error();
+  const FormatInfo& source = info(p.src.format);
+  const double cut_share = source.is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
+  const std::optional<SeparableTaps> s = separable_taps(p, cut_share);
+  if (!s) return refusal("the matrix is no product of a column and a row");
+  const double error = s->cut_error;
+  const bool splits = !source.is_unorm();  // what lies between the axes, and taps that need it
+  HalfTaps half = splits ? split_taps(s->taps, source, p.allowed_error - error) : half_taps(s->taps, source);
+
+  const std::int32_t anchor = s->taps.x.anchor;
+  const std::int32_t lead = (cuda::kMatrixAligned - anchor % cuda::kMatrixAligned) % cuda::kMatrixAligned;
+  const auto count = [](const AxisTaps& taps) { return static_cast<std::int32_t>(taps.weights.size()); };
+  const MatrixSize* const size = find_size(cuda::needed_matrices(count(s->taps.x), lead, count(s->taps.y)));
+  if (size == nullptr) {
+    return refusal("the kernel has " + std::to_string(count(s->taps.x)) + "x" + std::to_string(count(s->taps.y)) +
+                   " taps, more than matrices in registers hold");
+  }
+
+  Proposal out;
+  out.error = error + half.error;
+  out.options = {kFusedMath.as(FusedMath::coopmat)};
+  if (!source.is_unorm()) out.assumption = kFinite;
+  constexpr PerAxis<std::int32_t> kBlock{kMatrixSide, kMatrixRows};
+  out.window_blocks = kBlock;
+  const bool clamps = leave_range(half.taps, source, out.error);
+  PerAxis<double> start{0.0, 0.0};
+  if (source.is_unorm()) {
+    if (Status scaled = scale_for_codes(half.taps); !scaled) return scaled.error();
+    start = starts_of_codes(half);
+  }
+
+  const Rect r = region(p);
+  const WholeBlocks at(r, kBlock);
+  const std::int32_t blocks = cuda::matrix_blocks(*size, splits, source.channels);
+  const std::int32_t width = cuda::kMatrixThreads / 32 * blocks * kMatrixSide;
+  const std::int64_t strips = (at.size.x + width - 1) / width;
+  constexpr std::int32_t kMostRows = 2048;  // of a chunk: shared memory has the place of each
+  const std::int32_t fewest = std::min(4 * size->down * kMatrixRows, (at.size.y + kMatrixRows - 1) / kMatrixRows * kMatrixRows);
+  const std::int32_t rows =
+      std::min(rows_of_chunk(p, strips, at.size.y, cuda::matrix_at_once(*size, splits, source.channels), kMatrixRows, fewest), kMostRows);
+  Pass pass = make_pass("sep_matrix", at.size, {width, rows}, {cuda::kMatrixThreads, 1}, Storage::buffer);
+  pass.origin = {r.x, r.y};
+  pass.constants["across"] = size->across;
+  pass.constants["down"] = size->down;
+  pass.constants["splits_x"] = half.split.x == 2 ? 1 : 0;
+  pass.constants["splits_y"] = half.split.y == 2 ? 1 : 0;
+  pass.constants["lead"] = lead;
+  pass.constants["clamps"] = clamps ? 1 : 0;
+  pass.constants["skip_x"] = at.skip.x;
+  pass.constants["skip_y"] = at.skip.y;
+  pass.parameters["start_x"] = start.x;
+  pass.parameters["start_y"] = start.y;
+  pass.parameters["gain"] = half.gain.x * half.gain.y;
+  pass.taps = std::move(half.taps);
+  out.reach = PerAxis<Reach>{reach_of_block(anchor + lead, kMatrixSide, size->across * kMatrixSide),
+                             reach_of_block(pass.taps.y.anchor, kMatrixRows, size->down * kMatrixRows)};
+
+  const double reads = (rows + (size->down - 1.0) * kMatrixRows) / rows;
+  const GpuModel model = gpu_model(p.device);
+  const auto moved = static_cast<double>(source_bytes(p) + p.dst.payload_bytes());
+  // Measured on images that fill the device, per 8 rows that a strip keeps: more than a copy of the same bytes takes. Small ones take
+  // as long as the steps of a strip.
+  const double slowness = 1.1 + (splits ? 0.16 : 0.18) * size->down;
+  constexpr double kStep = 0.4;  // of what steps of others take
+  const double steps = kStep * reads * rows / kMatrixRows;
+  out.seconds = model.launch_seconds + std::max(moved / model.bytes_per_second * slowness, steps * model.step_seconds);
+  out.moved_bytes = static_cast<std::int64_t>(static_cast<double>(source_bytes(p)) * reads) + p.dst.payload_bytes();
+  out.passes.push_back(std::move(pass));
+  return out;
+}
+
+}  // namespace mollify

@@ -1,0 +1,420 @@
+// Both axes of a separable filter in one pass, on tensor cores. A warp moves down a strip of columns, 8 rows a step. Products with a banded
+// matrix of the taps of x make rows between the axes, which stay in registers: as they lie, they are operands of products with the taps
+// of y. Bytes are the halves whose bits they are, 2^-24 of their value, so that none is converted.
+#pragma once
+
+#include "backends/cuda/kernels/matrices.cuh"
+#include "backends/cuda/kernels/sep_matrix_shape.h"
+
+namespace mollify::cuda {
+namespace {
+
+/// Sums are 1024 more than codes: from there to 2048 halves are the whole numbers, so that the low byte is the rounded code.
+constexpr float kCodeZero = 1024.0F, kCodeMost = 1279.0F;
+
+/// Four neighbouring pixels of a row as a lane loads them. get_operands() gives component c of pixels 0 and 1 in operands[c][0], of pixels
+/// 2 and 3 in operands[c][1]; made() gives pixel i of sums of each component, and of `i + 2`, which is its right neighbour.
+template <Component kComponent, int kChannels>
+struct FourPixels;
+
+template <>
+struct FourPixels<Component::u8, 1> {
+  using Pixel = unsigned char;
+  using Pair = unsigned short;
+  unsigned at;
+
+  __device__ void load(const char* pixels) { at = __ldg(reinterpret_cast<const unsigned*>(pixels)); }
+  __device__ void set(int i, Pixel pixel) { at = i == 0 ? pixel : at | unsigned{pixel} << 8 * i; }
+  __device__ void get_operands(unsigned (&operands)[1][2]) const {
+    operands[0][0] = __byte_perm(at, 0, 0x4140);
+    operands[0][1] = __byte_perm(at, 0, 0x4342);
+  }
+  static __device__ Pair made(const SepMatrix&, const Sums (&sums)[1], int i) {
+    return static_cast<Pair>(__byte_perm(two_halves(sums[0].at[i], sums[0].at[i + 2]), 0, 0x4420));
+  }
+  static __device__ Pixel first(Pair pair) { return static_cast<Pixel>(pair); }
+  static __device__ Pixel second(Pair pair) { return static_cast<Pixel>(pair >> 8); }
+};
+
+template <>
+struct FourPixels<Component::f16, 1> {
+  using Pixel = unsigned short;
+  using Pair = unsigned;
+  uint2 at;
+
+  __device__ void load(const char* pixels) { at = __ldg(reinterpret_cast<const uint2*>(pixels)); }
+  __device__ void set(int i, Pixel pixel) {
+    unsigned& two = i < 2 ? at.x : at.y;
+    two = i % 2 == 0 ? pixel : two | unsigned{pixel} << 16;
+  }
+  __device__ void get_operands(unsigned (&operands)[1][2]) const {
+    operands[0][0] = at.x;
+    operands[0][1] = at.y;
+  }
+  static __device__ Pair made(const SepMatrix& a, const Sums (&sums)[1], int i) {
+    return two_halves(sums[0].at[i] * a.gain, sums[0].at[i + 2] * a.gain);
+  }
+  static __device__ Pixel first(Pair pair) { return static_cast<Pixel>(pair); }
+  static __device__ Pixel second(Pair pair) { return static_cast<Pixel>(pair >> 16); }
+};
+
+template <>
+struct FourPixels<Component::u8, 4> {
+  using Pixel = unsigned;
+  using Pair = uint2;
+  uint4 at;
+
+  __device__ void load(const char* pixels) { at = __ldg(reinterpret_cast<const uint4*>(pixels)); }
+  __device__ void set(int i, Pixel pixel) { (&at.x)[i] = pixel; }
+  __device__ void get_operands(unsigned (&operands)[4][2]) const {
+    const unsigned word[4] = {at.x, at.y, at.z, at.w};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const unsigned low = __byte_perm(word[2 * i], word[2 * i + 1], 0x5140), high = __byte_perm(word[2 * i], word[2 * i + 1], 0x7362);
+      operands[0][i] = __byte_perm(low, 0, 0x4140);
+      operands[1][i] = __byte_perm(low, 0, 0x4342);
+      operands[2][i] = __byte_perm(high, 0, 0x4140);
+      operands[3][i] = __byte_perm(high, 0, 0x4342);
+    }
+  }
+  static __device__ Pair made(const SepMatrix&, const Sums (&sums)[4], int i) {
+    const auto pixel = [&](int at) {
+      return __byte_perm(two_halves(sums[0].at[at], sums[1].at[at]), two_halves(sums[2].at[at], sums[3].at[at]), 0x6420);
+    };
+    return make_uint2(pixel(i), pixel(i + 2));
+  }
+  static __device__ Pixel first(Pair pair) {
+    return pair.x;
+  }
+  static __device__ Pixel second(Pair pair) {
+    return pair.y;
+  }
+  static __device__ __noinline__ Pixel load_by_component(const char* pixel) {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(pixel);
+    return bytes[0] | unsigned{bytes[1]} << 8 | unsigned{bytes[2]} << 16 | unsigned{bytes[3]} << 24;
+  }
+  static __device__ __noinline__ void store_by_component(char* to, Pixel pixel) {
+    for (int c = 0; c < 4; ++c) reinterpret_cast<unsigned char*>(to)[c] = static_cast<unsigned char>(pixel >> 8 * c);
+  }
+};
+
+template <>
+struct FourPixels<Component::f16, 4> {
+  using Pixel = uint2;
+  using Pair = uint4;
+  uint4 left, right;  // two pixels each
+
+  __device__ void load(const char* pixels) {
+    left = __ldg(reinterpret_cast<const uint4*>(pixels));
+    right = __ldg(reinterpret_cast<const uint4*>(pixels) + 1);
+  }
+  __device__ void set(int i, Pixel pixel) {
+    uint4& two = i < 2 ? left : right;
+    (i % 2 == 0 ? two.x : two.z) = pixel.x;
+    (i % 2 == 0 ? two.y : two.w) = pixel.y;
+  }
+  __device__ void get_operands(unsigned (&operands)[4][2]) const {
+    const auto split = [&](const uint4& two, int i) {
+      operands[0][i] = __byte_perm(two.x, two.z, 0x5410);
+      operands[1][i] = __byte_perm(two.x, two.z, 0x7632);
+      operands[2][i] = __byte_perm(two.y, two.w, 0x5410);
+      operands[3][i] = __byte_perm(two.y, two.w, 0x7632);
+    };
+    split(left, 0);
+    split(right, 1);
+  }
+  static __device__ Pair made(const SepMatrix& a, const Sums (&sums)[4], int i) {
+    const auto two = [&](int c, int at) { return two_halves(sums[c].at[at] * a.gain, sums[c + 1].at[at] * a.gain); };
+    return make_uint4(two(0, i), two(2, i), two(0, i + 2), two(2, i + 2));
+  }
+  static __device__ Pixel first(const Pair& pair) { return make_uint2(pair.x, pair.y); }
+  static __device__ Pixel second(const Pair& pair) { return make_uint2(pair.z, pair.w); }
+  static __device__ __noinline__ Pixel load_by_component(const char* pixel) {
+    const auto* const halves = reinterpret_cast<const unsigned short*>(pixel);
+    return make_uint2(halves[0] | unsigned{halves[1]} << 16, halves[2] | unsigned{halves[3]} << 16);
+  }
+  static __device__ __noinline__ void store_by_component(char* to, Pixel pixel) {
+    auto* const halves = reinterpret_cast<unsigned short*>(to);
+    halves[0] = static_cast<unsigned short>(pixel.x);
+    halves[1] = static_cast<unsigned short>(pixel.x >> 16);
+    halves[2] = static_cast<unsigned short>(pixel.y);
+    halves[3] = static_cast<unsigned short>(pixel.y >> 16);
+  }
+};
+
+/// Cut to the eleven bits of a half, so that the rest is what it lacks.
+__device__ inline float upper_half(float v) {
+  return __uint_as_float(__float_as_uint(v) & 0xFFFFE000U);
+}
+
+/// How a warp loads and stores: four pixels at once, one by one as some columns or rows are outside, or component by component.
+enum class Way { whole, edge, unaligned };
+
+template <Component kComponent, int kChannels, int kAcross, int kDown>
+struct Strip {
+  using Four = FourPixels<kComponent, kChannels>;
+  using Pixel = typename Four::Pixel;
+  using Pair = typename Four::Pair;
+  static constexpr int kBytes = sizeof(Pixel);
+  static constexpr MatrixSize kSize{kAcross, kDown};
+  static constexpr bool kSplits = kComponent == Component::f16;  // taps and rows between the axes are sums of two halves each
+  static constexpr int kHalves = kSplits ? 2 : 1;
+  static constexpr int kBlocks = matrix_blocks(kSize, kSplits, kChannels);
+  static constexpr int kPairs = matrix_pairs(kSize);
+  static constexpr int kRead = kBlocks + kAcross - 1;  // sixteens of columns
+
+  const SepMatrix& a;
+  const int* columns;     // the pixel that stands in for each that the strip reads, or -1; from the lane's first on
+  const int* row_places;  // the same of rows
+  const char* image;      // of the source; where columns are loaded together, from the lane's first on
+  const char* outside;    // a pixel beyond a constant border
+  char* results;          // of the destination, from the lane's first column on
+  std::int32_t x;         // the first pixel of the destination that this lane makes
+  std::int32_t y, end;    // its rows
+  Sums start_x, start_y;  // what sums begin with
+  unsigned taps_x[kHalves][kAcross][4];
+  unsigned taps_y[kHalves][kPairs][2];
+  unsigned rows[kDown][kBlocks][kChannels][kHalves][2];  // between the axes
+  Four pixels[kRead];
+
+  __device__ void get_taps(int lane) {
+#pragma unroll
+    for (int h = 0; h < kHalves; ++h) {
+#pragma unroll
+      for (int n = 0; n < kAcross; ++n) {
+        const uint4 v = reinterpret_cast<const uint4*>(a.taps_x)[(h * kAcross + n) * 32 + lane];
+        taps_x[h][n][0] = v.x;
+        taps_x[h][n][1] = v.y;
+        taps_x[h][n][2] = v.z;
+        taps_x[h][n][3] = v.w;
+      }
+#pragma unroll
+      for (int n = 0; n < kPairs; ++n) {
+        const uint2 v = reinterpret_cast<const uint2*>(a.taps_y)[(h * kPairs + n) * 32 + lane];
+        taps_y[h][n][0] = v.x;
+        taps_y[h][n][1] = v.y;
+      }
+    }
+  }
+
+  /// The lane's row of the eight of step `step`; null outside a constant border.
+  template <Way kWay>
+  __device__ const char* row_of_step(int step) const {
+    const std::int32_t row = row_places[step * kMatrixRows];
+    return kWay != Way::whole && row < 0 ? nullptr : image + row * a.source.row_bytes;
+  }
+
+  template <Way kWay>
+  __device__ void store_one(std::int32_t at, char* to, Pixel pixel) const {
+    if (at < 0 || at >= a.destination.width) return;
+    if constexpr (kWay == Way::edge) {
+      *reinterpret_cast<Pixel*>(to) = pixel;
+    } else {
+      Four::store_by_component(to, pixel);
+    }
+  }
+  /// Two pixels of block `b`; `row` is where the lane's first lies.
+  template <Way kWay>
+  __device__ void store(int b, char* row, const Pair& pair) const {
+    char* const to = row + b * (kMatrixSide * kBytes);
+    if constexpr (kWay == Way::whole) {
+      *reinterpret_cast<Pair*>(to) = pair;
+    } else {
+      store_one<kWay>(x + b * kMatrixSide, to, Four::first(pair));
+      store_one<kWay>(x + b * kMatrixSide + 1, to + kBytes, Four::second(pair));
+    }
+  }
+
+  // Within a way all threads load alike: were it left to each, loads of one kind would wait for those of the other.
+  template <Way kWay>
+  __device__ void load(const char* row, int n) {
+    if constexpr (kWay == Way::whole) {
+      pixels[n].load(row + n * (kMatrixSide * kBytes));
+    } else {
+#pragma unroll
+      for (int i = 0; i < kMatrixAligned; ++i) {
+        const int at = columns[n * kMatrixSide + i];
+        const char* const pixel = row == nullptr || at < 0 ? outside : row + std::int64_t{at} * kBytes;
+        if constexpr (kWay == Way::edge) {
+          pixels[n].set(i, *reinterpret_cast<const Pixel*>(pixel));
+        } else {
+          pixels[n].set(i, Four::load_by_component(pixel));
+        }
+      }
+    }
+  }
+
+  /// Filters the rows of a step along x, and loads those of `next`.
+  template <Way kWay>
+  __device__ void filter_rows(unsigned (&to)[kBlocks][kChannels][kHalves][2], bool has_next, const char* next) {
+    Sums sums[kBlocks][kChannels];
+#pragma unroll
+    for (int n = 0; n < kRead; ++n) {
+      unsigned operands[kChannels][2];
+      pixels[n].get_operands(operands);
+      if (has_next) load<kWay>(next, n);
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b) {
+        if (n < b || n >= b + kAcross) continue;
+#pragma unroll
+        for (int c = 0; c < kChannels; ++c) {
+          multiply_add(sums[b][c], taps_x[0][n - b], operands[c][0], operands[c][1], n == b ? start_x : sums[b][c]);
+        }
+        if (kSplits && a.splits_x != 0) {
+#pragma unroll
+          for (int c = 0; c < kChannels; ++c)
+            multiply_add(sums[b][c], taps_x[kHalves - 1][n - b], operands[c][0], operands[c][1], sums[b][c]);
+        }
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          const float low = sums[b][c].at[2 * i], high = sums[b][c].at[2 * i + 1];
+          if constexpr (kSplits) {
+            to[b][c][0][i] = two_halves(upper_half(low), upper_half(high));
+            to[b][c][1][i] = two_halves(low - upper_half(low), high - upper_half(high));
+          } else {
+            to[b][c][0][i] = two_halves(low, high);
+          }
+        }
+      }
+    }
+  }
+
+  /// Filters along y what slots from `slot` on hold, and stores it.
+  template <Way kWay>
+  __device__ void make(int slot) const {
+    const bool has_first = y >= 0 && y < end, has_second = y >= -1 && y + 1 < end;
+    char* const to = results + y * a.destination.row_bytes;
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+      Sums sums[kChannels];
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) {
+#pragma unroll
+        for (int n = 0; n < kPairs; ++n) {
+          const auto& upper = rows[(slot + 2 * n) % kDown][b][c];
+          const bool has_lower = 2 * n + 1 < kDown;
+          const auto& lower = rows[(slot + 2 * n + 1) % kDown][b][c];
+          const auto product = [&](int row_half, int tap_half, const Sums& addend) {
+            const unsigned left[4] = {upper[row_half][0], upper[row_half][1], has_lower ? lower[row_half][0] : 0,
+                                      has_lower ? lower[row_half][1] : 0};
+            multiply_add(sums[c], left, taps_y[tap_half][n][0], taps_y[tap_half][n][1], addend);
+          };
+          product(0, 0, n == 0 ? start_y : sums[c]);
+          // The product of both rests is left out: the declared error has it.
+          if constexpr (kSplits) {
+            product(1, 0, sums[c]);
+            if (a.splits_y != 0) product(0, 1, sums[c]);
+          }
+        }
+      }
+      if constexpr (kComponent == Component::u8) {
+        if (a.clamps != 0) {
+#pragma unroll
+          for (Sums& of_channel : sums) {
+#pragma unroll
+            for (float& v : of_channel.at) v = fminf(fmaxf(v, kCodeZero), kCodeMost);
+          }
+        }
+      }
+      if (has_first) store<kWay>(b, to, Four::made(a, sums, 0));
+      if (has_second) store<kWay>(b, to + a.destination.row_bytes, Four::made(a, sums, 1));
+    }
+  }
+
+  /// `reads`: steps whose rows are read. The first make no rows of the result yet.
+  template <Way kWay>
+  __device__ void march(int reads) {
+    const char* row = row_of_step<kWay>(0);
+#pragma unroll
+    for (int n = 0; n < kRead; ++n) load<kWay>(row, n);
+    y -= (kDown - 1) * kMatrixRows;
+    for (int done = 0; done < reads; done += kDown) {
+#pragma unroll
+      for (int s = 0; s < kDown; ++s) {
+        const int step = done + s;
+        if (step >= reads) return;
+        const bool has_next = step + 1 < reads;
+        if (has_next) row = row_of_step<kWay>(step + 1);
+        filter_rows<kWay>(rows[s], has_next, row);
+        if (step >= kDown - 1) make<kWay>((s + 1) % kDown);
+        y += kMatrixRows;
+      }
+    }
+  }
+};
+
+template <Component kComponent, int kChannels, int kAcross, int kDown>
+__device__ void sep_matrix(const SepMatrix& a) {
+  using Work = Strip<kComponent, kChannels, kAcross, kDown>;
+  constexpr int kBytes = Work::kBytes;
+  constexpr int kWarps = kMatrixThreads / 32;
+  constexpr int kColumns = Work::kRead * kMatrixSide;
+  constexpr int kWidth = Work::kBlocks * kMatrixSide;
+  constexpr int kLoaded = kMatrixAligned * kBytes < 16 ? kMatrixAligned * kBytes : 16;  // bytes, at once
+  extern __shared__ int4 memory[];
+  auto* const all_columns = reinterpret_cast<int*>(memory);
+  const BlockPlace block = block_place(a);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, q = lane % 4, g = lane / 4;
+  const std::int32_t left = (block.across * kWarps + warp) * kWidth - a.skip_x;  // of the destination
+  const std::int32_t top = block.down * a.rows - a.skip_y;
+  const std::int32_t end = min(top + a.rows, a.destination.height);
+  const int reads = (end - top + kMatrixRows - 1) / kMatrixRows + kDown - 1;  // steps
+  const std::int32_t first_column = a.first_x + left, first_row = a.first_y + top;
+  int* const columns = all_columns + warp * kColumns;
+  int* const row_places = all_columns + kWarps * kColumns;
+  for (int i = lane; i < kColumns; i += 32) columns[i] = mapped(a.outside.mode_x, first_column + i, a.source.width);
+  for (int i = threadIdx.x; i < reads * kMatrixRows; i += kMatrixThreads)
+    row_places[i] = mapped(a.outside.mode_y, first_row + i, a.source.height);
+  __syncthreads();
+  if (left >= a.destination.width) return;
+
+  Work work{.a = a};
+  work.columns = columns + 4 * q;
+  work.image = row_of(a.source, block.image, 0);
+  work.outside = reinterpret_cast<const char*>(a.outside_pixel);
+  work.results = row_of(a.destination, block.image, 0) + static_cast<std::int64_t>(left + 2 * g) * kBytes;
+  work.row_places = row_places + g;
+  work.x = left + 2 * g;
+  work.y = top + 2 * q;
+  work.end = end;
+  work.get_taps(lane);
+  work.start_x = reinterpret_cast<const Sums*>(a.starts)[0];
+  work.start_y = reinterpret_cast<const Sums*>(a.starts)[1];
+
+  // All lanes of a warp go the same way.
+  const auto are_multiples = [](const Pixels& images, unsigned bytes) {
+    return ((images.data | static_cast<std::uint64_t>(images.row_bytes) | static_cast<std::uint64_t>(images.image_bytes)) % bytes) == 0;
+  };
+  const bool reads_whole = first_column >= 0 && first_column + kColumns <= a.source.width && first_column % kMatrixAligned == 0 &&
+                           are_multiples(a.source, kLoaded);
+  const bool has_rows = a.outside.mode_y != kConstant || (first_row >= 0 && first_row + reads * kMatrixRows <= a.source.height);
+  const bool writes_whole = left >= 0 && left % 2 == 0 && left + kWidth <= a.destination.width && are_multiples(a.destination, 2 * kBytes);
+  if (reads_whole && has_rows && writes_whole) {
+    work.image += std::int64_t{first_column + 4 * q} * kBytes;
+    work.template march<Way::whole>(reads);
+  } else if (kChannels == 1 || (a.source.is_aligned && a.destination.is_aligned)) {
+    work.template march<Way::edge>(reads);
+  } else if constexpr (kChannels > 1) {
+    work.template march<Way::unaligned>(reads);
+  }
+}
+
+}  // namespace
+
+#define MOLLIFY_SEP_MATRIX(name, component, channels, across, down)                                                        \
+  __global__ void __launch_bounds__(kMatrixThreads, matrix_at_once({across, down}, component == Component::f16, channels)) \
+      sep_matrix_##name##_##across##_##down(const __grid_constant__ SepMatrix a) {                                         \
+    sep_matrix<component, channels, across, down>(a);                                                                      \
+  }
+#define MOLLIFY_SEP_MATRIX_SIZES(add, name, component, channels)                                                 \
+  add(name, component, channels, 2, 2) add(name, component, channels, 2, 3) add(name, component, channels, 3, 4) \
+      add(name, component, channels, 3, 5) add(name, component, channels, 4, 6) add(name, component, channels, 4, 7) \
+      add(name, component, channels, 5, 8)
+
+}  // namespace mollify::cuda

@@ -1,0 +1,64 @@
+// sep.fused on CUDA's tensor cores, whose kernels cuda_emulation.h runs on the processor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "cases/cases.h"
+#include "mollify/mollify.h"
+
+namespace mollify {
+namespace {
+
+using cases::Case;
+using cases::CaseResult;
+using cases::Outcome;
+
+// Each size of kernel, odd widths, regions, borders, and taps that can leave the range of codes.
+TEST(CudaMatrices, AgreeWithTheReference) {
+  const Device device = Device::open("cuda").value();
+  for (const std::string text :
+       {"gaussian:sigma=0.5/clamp", "gaussian:sigma=1.3/mirror/roi=61x23+17+9", "gaussian:sigma=2.5/wrap",
+        "gaussian:sigma=3.2/constant:value=0.25_0.8_0.1_0.6", "gaussian:sigma=4/reflect/roi=51x31+33+5",
+        "gaussian:sigma=5/constant+wrap:value=0.25_0.8_0.1_0.6", "gaussian:sigma=6/mirror", "gaussian:sigma=1x4/clamp/layout=padded"}) {
+    for (const char* const image : {"auto/97x41/rgba8/", "auto/130x33/rgba16f/", "auto/197x41/r8/", "auto/230x33/r16f/"}) {
+      const Result<Case> c = cases::parse_case(image + text);
+      ASSERT_TRUE(c) << text << ": " << c.error().message;
+      const CaseResult result = cases::run_case(device, *c);
+      EXPECT_EQ(result.outcome, Outcome::pass) << image << text << ": " << result.message;
+      ASSERT_TRUE(result.plan) << text;
+      EXPECT_EQ(result.plan->passes.front().kernel, "sep_matrix") << image << text;
+    }
+  }
+}
+
+TEST(CudaMatrices, RegionsHaveTheBitsOfTheWhole) {
+  const Device device = Device::open("cuda").value();
+  const ImageDesc image{131, 57, PixelFormat::rgba8};
+  std::vector<std::byte> source(static_cast<std::size_t>(image.payload_bytes()));
+  for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
+  const auto blurred = [&](std::optional<Rect> region) {
+    BlurSpec spec;
+    spec.kernel = Gaussian{{2.3, 3.1}};
+    spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
+    spec.roi = region;
+    const ImageDesc result{region ? region->width : image.width, region ? region->height : image.height, image.format};
+    const Executable blur = device.prepare(*make_plan(spec, image, result, device.info())).value();
+    EXPECT_EQ(blur.plan().passes.front().kernel, "sep_matrix");
+    std::vector<std::byte> out(static_cast<std::size_t>(result.payload_bytes()), std::byte{0xA5});
+    Workspace workspace = blur.make_workspace().value();
+    EXPECT_TRUE(blur.run(ConstImageView{image, source.data(), image.row_payload_bytes()},
+                         ImageView{result, out.data(), result.row_payload_bytes()}, workspace));
+    return out;
+  };
+  const std::vector<std::byte> whole = blurred(std::nullopt);
+  const Rect region{21, 11, 90, 37};
+  const std::vector<std::byte> part = blurred(region);
+  for (std::int32_t y = 0; y < region.height; ++y) {
+    const auto* const expected = whole.data() + ((std::int64_t{region.y} + y) * image.width + region.x) * 4;
+    EXPECT_TRUE(std::equal(expected, expected + region.width * 4, part.data() + std::int64_t{y} * region.width * 4)) << "row " << y;
+  }
+}
+
+}  // namespace
+}  // namespace mollify
