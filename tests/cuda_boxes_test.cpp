@@ -1,10 +1,13 @@
-// box.any on CUDA, whose kernels cuda_emulation.h runs on the processor: every case of the list, and windows wider than a strip.
+// box.any on CUDA, whose kernels cuda_emulation.h runs on the processor: every case of the list, windows wider than a strip, and strides.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "cases/cases.h"
 #include "mollify/mollify.h"
+#include "stride_support.h"
 
 namespace mollify {
 namespace {
@@ -38,6 +41,27 @@ TEST(CudaBoxes, WiderThanAStripTakeTwoPasses) {
     ASSERT_TRUE(result.plan) << text;
     EXPECT_EQ(result.plan->passes.size(), 2U) << text;
     EXPECT_EQ(result.plan->algorithm.id, "box.any") << text;
+  }
+}
+
+TEST(CudaBoxes, KeepTheirPromiseWithStrides) {
+  const Device device = Device::open("cuda").value();
+  test::expect_promise_with_strides("box.any", {device}, 60);
+  test::expect_same_bits_on_windows_with_strides("box.any", {device}, 8);
+}
+
+TEST(CudaBoxes, WithStridesTakeOnePassOrTwo) {
+  const Device device = Device::open("cuda").value();
+  for (const std::string_view stride : {"2", "2@1", "3@2x1", "1x5@4", "7@4x9@2", "7@3x9@17", "16@30x4@6"}) {
+    for (const std::string_view image :
+         {"rgba8/box:radius=20", "r16/box:radius=20", "rgb32f/box:radius=20", "rg16f/box:radius=20x5.25", "rgba32f/box:radius=40x9",
+          "rgba8/box:radius=256x50", "r8/box:radius=1100x20", "rgba32f/box:radius=300x100", "rgb16f/box:radius=400.5x20"}) {
+      const std::string text = "box.any/1031x67/" + std::string(image) + "/mirror/roi=990x57+13+5/stride=" + std::string(stride);
+      const Result<Case> c = cases::parse_case(text);
+      ASSERT_TRUE(c) << text;
+      const CaseResult result = cases::run_case(device, *c);
+      EXPECT_EQ(result.outcome, Outcome::pass) << text << ": " << result.message;
+    }
   }
 }
 

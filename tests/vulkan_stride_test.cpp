@@ -26,6 +26,30 @@ INSTANTIATE_TEST_SUITE_P(VulkanStrides, GpuAlgorithmWithStride, testing::Values(
                            return name;
                          });
 
+// Rows wait until a step of them can be slid along: however many come in a step, and wherever the destination begins.
+TEST(VulkanStrides, RowsOfBoxesThatWaitAreAllMade) {
+  for (const std::string_view rows : {"1", "2", "4"}) {
+    for (const std::string_view stride : {"1x2", "2x3", "1x5@4", "3@1x7@9", "1x16@30"}) {
+      for (const std::string_view image : {"rgba8", "rgba32f"}) {
+        expect_case_passes("box.any:form=column_sums,rows_in_flight=" + std::string(rows) + ",chunks=3/90x131/" + std::string(image) +
+                           "/box:radius=4x3/mirror/roi=80x120+7+11/stride=" + std::string(stride));
+      }
+    }
+  }
+}
+
+// Of a row of the source, each tap has its sum, however many rows are filtered in a step and pixels by a lane.
+TEST(VulkanStrides, TapsFindTheirSums) {
+  for (const std::string_view options : {"rows_in_flight=1", "rows_in_flight=4,chunks=3", "pixels_per_thread=2,rows_in_flight=2"}) {
+    for (const std::string_view kernel : {"gaussian:sigma=0.4x0.4", "gaussian:sigma=3x1", "box:radius=0x9"}) {
+      for (const std::string_view stride : {"1x2", "2@1x3", "5@4x1", "3@1x7@9", "16@30"}) {
+        expect_case_passes("sep.fused:exchange=shared," + std::string(options) + "/90x131/rgba8/" + std::string(kernel) +
+                           "/mirror/roi=80x120+7+11/stride=" + std::string(stride));
+      }
+    }
+  }
+}
+
 // Of sums of floats that a number beyond the range spoils, the last row that is made of a band tells where.
 TEST(VulkanStrides, SumsThatAreSpoiledAreMended) {
   for (const std::string_view stride : {"2", "3x5", "16@31", "1x16@1", "16x1"}) {

@@ -3,7 +3,7 @@
 // box.any: both axes in one pass, two loads a pixel at any radius. A group owns a strip of columns and moves down it. A
 // lane keeps the sum of its column's window: it adds the row that enters and takes away the one that leaves, both
 // fetched a step ahead. A few lanes then slide along the rows of these sums, which lie in shared memory, in the same
-// way. Strips and chunks are counted from the source's own corner where sums round, so that no region shows.
+// way. Of destinations that hold every n-th row, lanes slide along these alone, when as many have come as a step has rows. Strips and chunks are counted from the source's own corner where sums round, so that no region shows.
 //
 // SUMS: u16x2, two channels of a column's sum in one word; u32; f32, which may keep what its additions lose.
 #version 460
@@ -37,7 +37,7 @@ const int kThreads = int(gl_WorkGroupSize.x);
 const int kSlidingLanes = rows_in_flight * kPlanes * lanes_per_row;
 const int kEdge = is_whole ? 0 : 1;            // pixels beyond either end of the window
 const int kStride = kThreads + lanes_per_row;  // so that lanes side by side read from different banks
-shared uint sums[rows_in_flight * kPlanes * kStride];  // of columns
+shared uint sums[rows_in_flight * kPlanes * kStride];  // of columns, of rows that the destination holds
 shared uint means[rows_in_flight * kPlanes * kStride];
 
 int plane(int row, int channel) { return (row * kPlanes + channel) * kStride; }
@@ -179,7 +179,11 @@ void main() {
   bool leaving_outside[rows_in_flight];
   bool entering_outside[rows_in_flight];
 
-  // Step n fetches its rows, and sums and stores those of step n - 1.
+  int held = (skip.y - corner.y % step_y + step_y) % step_y;  // the first row of the chunk that is kept
+  int slid = 0;                                               // rows that are kept and that lanes have slid along
+  int waiting = 0;                                            // those that they have not
+  // Step n fetches its rows, and sums those of step n - 1. In as many steps as rows are apart that are kept, there are as many of these as
+  // a step has: so those that wait always fill the room for them, and never more.
   int steps = (end - corner.y + rows_in_flight - 1) / rows_in_flight;
   for (int step = 0; step <= steps; ++step) {
     if (step > 0) {
@@ -192,10 +196,17 @@ void main() {
         if (!is_whole) v += before_fraction.y * old + after_fraction.y * young;
 #endif
         enter(sum, young);
-        [[unroll]] for (int c = 0; c < kPlanes; ++c) sums[plane(row, c) + thread] = to_word(v[c]);
+        if (step_y == 1) {
+          [[unroll]] for (int c = 0; c < kPlanes; ++c) sums[plane(row, c) + thread] = to_word(v[c]);
+        } else if (((step - 1) * rows_in_flight + row + step_y - held) % step_y == 0) {
+          [[unroll]] for (int c = 0; c < kPlanes; ++c) sums[plane(waiting, c) + thread] = to_word(v[c]);
+          ++waiting;
+        }
       }
+      if (step_y == 1) waiting = rows_in_flight;
     }
-    barrier();
+    bool slides = waiting == rows_in_flight || (step == steps && waiting > 0);  // all threads agree
+    if (slides) barrier();
     if (step < steps) {
       [[unroll]] for (int row = 0; row < rows_in_flight; ++row) {
         ivec2 q = ivec2(column, map_index(border_y, top + step * rows_in_flight + row, source_size.y));
@@ -208,17 +219,19 @@ void main() {
     }
     // Every step another subgroup slides along rows: each belongs to one of a processor's schedulers.
     int sliding_lane = (thread + step * 32) % kThreads;
-    if (step > 0 && sliding_lane < kSlidingLanes) {
+    if (slides && sliding_lane < kSlidingLanes) {
       int first = sliding_lane / (rows_in_flight * kPlanes) * columns_per_lane;
       slide(sliding_lane % (rows_in_flight * kPlanes) * kStride, first, min(first + columns_per_lane, strip));
     }
-    barrier();
-    if (step > 0) {
+    if (slides) {
+      barrier();
       [[unroll]] for (int row = 0; row < rows_in_flight; ++row) {
-        ivec2 p = corner + ivec2(thread, (step - 1) * rows_in_flight + row);
-        bool is_made = thread < strip && p.x < size.x && p.y < end;
-        if (is_made && p.x >= skip.x && p.y >= skip.y && is_kept(p - skip)) store_means(kept_place(p - skip), row, thread);
+        ivec2 p = corner + ivec2(thread, held + (slid + row) * step_y);
+        bool is_made = thread < strip && p.x < size.x && p.y < end && row < waiting;
+        if (is_made && p.x >= skip.x && p.y >= skip.y && is_kept_column(p.x - skip.x)) store_means(kept_place(p - skip), row, thread);
       }
+      slid += waiting;
+      waiting = 0;
     }
   }
 }

@@ -9,8 +9,3 @@ bool is_kept_row(int y) { return y % step_y == 0; }
 bool is_kept(ivec2 p) { return is_kept_column(p.x) && is_kept_row(p.y); }
 // Where the destination holds the pixel at p of the region, or the last one before it that is kept.
 ivec2 kept_place(ivec2 p) { return p / ivec2(step_x, step_y); }
-
-// A blurred pixel at p of the region; nothing where the destination does not hold it.
-void store_if_kept(ivec2 p, vec4 v) {
-  if (is_inside(p) && is_kept(p)) put(kept_place(p), encode(v));
-}

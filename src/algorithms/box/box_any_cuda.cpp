@@ -8,7 +8,6 @@
 #include "algorithms/common/occupancy.h"
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
-#include "base/places.h"
 #include "model/gpu_model.h"
 
 namespace mollify {
@@ -206,7 +205,7 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
   const gpu::Span needed = needed_span(p.src.width, r.x - skip.x, r.width + skip.x, x.reach_before(), x.reach_after());
   const std::int32_t first = needed.first / kFour * kFour;
   const PerAxis<std::int32_t> sums{(needed.first + needed.length - first + kFour - 1) / kFour * kFour, r.height + skip.y};
-  const ImageDesc between{sums.x, sums.y, *find_format(ComponentClass::floating, 32, format.channels)};
+  const ImageDesc between{sums.x, p.dst.height, *find_format(ComponentClass::floating, 32, format.channels)};
 
   const std::int32_t columns = 4 * cuda::kBoxDownThreads / format.channels;
   const std::int32_t rows = chunk_rows(p, y, {cuda::kBoxDownThreads, columns, columns, 0}, sums);
@@ -215,7 +214,7 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
   down.constants["across"] = first;
   down.origin = {0, r.y - skip.y};
   down.destination = intermediate(0);
-  Pass along = make_pass("box_along", {r.width + skip.x, r.height}, {strip->made, 1}, {strip->threads, 1}, Storage::buffer);
+  Pass along = make_pass("box_along", {r.width + skip.x, p.dst.height}, {strip->made, 1}, {strip->threads, 1}, Storage::buffer);
   set_box(p, box, form, skip, along);
   along.constants["across"] = first;
   along.origin = {r.x - skip.x, 0};
@@ -235,7 +234,7 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
                          .operations = (6.0 + first_sums) * channels,
                          .bytes = static_cast<double>(source_bytes(p)) * (1.0 + first_sums) + between_bytes}) +
                 seconds(p.device, between.format,
-                        {.pixels = static_cast<double>(r.width) * r.height,
+                        {.pixels = static_cast<double>(r.width) * p.dst.height,
                          .loads = reads * channels,
                          .shared_loads = (reads * 2.0 + 4.0) * channels,
                          .operations = (reads * 3.0 + 8.0) * channels,
@@ -254,7 +253,6 @@ Result<Proposal> in_two_passes(const Problem& p, const PerAxis<BoxAxis>& box, co
 
 Result<Proposal> propose_box_any_cuda(const Problem& p) {
   if (Status s = only_options(p, {kBoxSums, kBoxThreads}); !s) return s.error();
-  if (has_stride(p.spec)) return refusal("it makes all pixels of a region");
   const Result<PerAxis<BoxAxis>> box = box_any_axes(p);
   if (!box) return box.error();
   if (std::min(box->x.whole(), box->y.whole()) < cuda::kBoxLeastWindow) {

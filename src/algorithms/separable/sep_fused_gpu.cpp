@@ -19,9 +19,15 @@ constexpr std::string_view kKernel = glsl::SepFused::kKernel;
 constexpr std::int32_t kMostTapsOfFour = 25;  // sums of more rows, four pixels wide, do not fit into registers
 constexpr std::int32_t kMostTapsOfTwo = 45;   // of more, two pixels wide, they hardly do
 constexpr std::size_t kMostTaps = 65;         // on an axis
+constexpr std::int32_t kFusedMostRead = 4;    // columns for each that comes out, as the shader has it
 
 std::int32_t count_of(const AxisTaps& taps) {
   return static_cast<std::int32_t>(taps.weights.size());
+}
+
+/// Rows of results that a row of the source belongs to.
+std::int32_t sums_of(const Problem& p, const FusedWork& work) {
+  return (count_of(work.taps.y) + p.spec.stride.y.step - 1) / p.spec.stride.y.step;
 }
 
 /// How one group works.
@@ -29,9 +35,12 @@ struct Shape {
   std::int32_t channels = 1;
   std::int32_t pixels_per_thread = 4;  ///< neighbouring pixels of one channel that a lane makes
   std::int32_t threads = 128;
-  std::int32_t rows_in_flight = 1;  ///< rows from one step to the next
+  std::int32_t rows_in_flight = 1;  ///< rows of the source from one step to the next
+  std::int32_t step = 1;            ///< columns from one that comes out to the next
   std::int32_t width = 0;           ///< columns that come out
-  [[nodiscard]] std::int32_t reach() const { return threads / channels * pixels_per_thread; }
+  /// Columns that a lane reads. With longer steps lanes are idle that have read what others filter.
+  static std::int32_t read(std::int32_t pixels, std::int32_t step) { return pixels * std::min(step, kFusedMostRead); }
+  [[nodiscard]] std::int32_t reach() const { return threads / channels * read(pixels_per_thread, step); }
   [[nodiscard]] std::int64_t shared_bytes() const {
     return static_cast<std::int64_t>(sizeof(float)) * rows_in_flight * channels * (reach() + width);
   }
@@ -39,12 +48,14 @@ struct Shape {
 
 Result<Shape> shape(const Problem& p, const FusedWork& work) {
   const std::int32_t nx = count_of(work.taps.x);
-  const bool is_tall = count_of(work.taps.y) > kMostTapsOfFour;
+  const bool is_tall = sums_of(p, work) > kMostTapsOfFour;
   Shape out;
+  out.step = p.spec.stride.x.step;
   out.channels = info(work.source).channels;
   // A driver that runs on the processor takes seconds to compile what four pixels and two rows unroll to.
   const bool is_software = p.device.gpu.is_software;
-  out.pixels_per_thread = kFusedPixelsPerThread.of(p, is_software ? 1 : is_tall ? 2 : 4);
+  out.pixels_per_thread =
+      kFusedPixelsPerThread.of(p, is_software ? 1 : std::max((is_tall ? 2 : 4) / std::min(out.step, kFusedMostRead), 1));
   constexpr std::int32_t kMostPixelsPerThread = 4;
   if (out.pixels_per_thread > kMostPixelsPerThread) {
     return refusal(std::to_string(out.pixels_per_thread) + " pixels per thread are for exchange=shuffle");
@@ -54,13 +65,13 @@ Result<Shape> shape(const Problem& p, const FusedWork& work) {
   if (!threads) return threads.error();
   out.threads = *threads;
   if (Status fits = check_group(p, {out.threads, 1}); !fits) return fits.error();
-  out.width = out.reach() - (nx - 1 + out.pixels_per_thread - 1) / out.pixels_per_thread * out.pixels_per_thread;
+  out.width = std::max(out.reach() - nx + out.step, 0) / (out.pixels_per_thread * out.step) * out.pixels_per_thread;
   if (out.width <= 0) {
     return refusal(std::to_string(nx) + " taps reach further than the columns of a group of " + std::to_string(out.threads) + " threads");
   }
   // Measured: waits for a step's rows count until the sums of many taps do.
   constexpr std::int32_t kFewTaps = 13;
-  const bool has_few_taps = std::max(nx, count_of(work.taps.y)) <= kFewTaps;
+  const bool has_few_taps = std::max(nx, sums_of(p, work)) <= kFewTaps;
   const Result<std::int32_t> rows_in_flight = kFusedRowsInFlight.of(p, is_software ? 1 : has_few_taps ? 4 : 2);
   if (!rows_in_flight) return rows_in_flight.error();
   out.rows_in_flight = *rows_in_flight;
@@ -75,10 +86,13 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
   const std::int32_t ny = count_of(work.taps.y);
   const Result<Shape> form = shape(p, work);
   if (!form) return form.error();
+  const std::int32_t down = p.spec.stride.y.step;
   const std::int64_t across = (work.size.x + form->width - 1) / form->width;
-  const Result<std::int32_t> chunks = kChunks.of(p, chunks_ending_soonest(p, across * form->threads, work.size.y, ny - 1));
+  const double run_up = (ny - 1.0) / down;  // rows of results
+  const Result<std::int32_t> chunks = kChunks.of(p, chunks_ending_soonest(p, across * form->threads, work.size.y, run_up));
   if (!chunks) return chunks.error();
-  const std::int32_t chunk_rows = chunk_length(p, work.size.y, *chunks, form->rows_in_flight, {form->rows_in_flight * (nx + ny), ny});
+  const std::int32_t chunk_rows =
+      chunk_length(p, work.size.y, *chunks, form->rows_in_flight, {form->rows_in_flight * (nx + ny) * down, ny});
 
   FusedPass out;
   out.options = {kFusedExchange.as(FusedExchange::shared),          kStorage.as(work.storage),
@@ -89,17 +103,19 @@ Result<FusedPass> fused_pass(const Problem& p, const FusedWork& work) {
       work.size, {form->width, chunk_rows}, {form->threads, 1}, work.storage);
   out.pass.taps = work.taps;
 
-  out.reads = (chunk_rows + ny - 1.0) / chunk_rows * form->reach() / form->width;
-  Work cost;
-  cost.pixels = static_cast<double>(work.size.x) * work.size.y;
+  const double made = static_cast<double>(work.size.x) * work.size.y;
+  const double share = 1.0 / form->step;  // of columns that are filtered
+  out.reads = (chunk_rows + run_up) / chunk_rows * form->reach() / form->width * share;
+  Work cost;  // of pixels of the source
+  cost.pixels = made * form->step * down;
   cost.loads = out.reads;
-  cost.shared_loads = out.reads * (2.0 + static_cast<double>(nx) / form->pixels_per_thread);
-  cost.operations = out.reads * (nx + ny);
+  cost.shared_loads = out.reads * (1.0 + share * (1.0 + static_cast<double>(nx) / form->pixels_per_thread));
+  cost.operations = out.reads * share * (nx + static_cast<double>(ny) / down);
   cost.barriers = out.reads / form->rows_in_flight;
-  cost.bytes = cost.pixels * info(work.source).pixel_bytes() * (out.reads + 1.0);
+  cost.bytes = info(work.source).pixel_bytes() * (cost.pixels * out.reads + made);
   // Measured: at 65 taps a group takes so many registers that a processor runs one.
   constexpr double kAlone = 2.5;
-  out.seconds = seconds(p.device, work.source, cost) * (ny > kMostTapsOfTwo ? kAlone : 1.0);
+  out.seconds = seconds(p.device, work.source, cost) * (sums_of(p, work) > kMostTapsOfTwo ? kAlone : 1.0);
   return out;
 }
 
@@ -126,7 +142,7 @@ Result<Proposal> propose_sep_fused_shared(const Problem& p) {
   }
   const Result<Separable> s = separable(p, kKernel, Storage::buffer);
   if (!s) return s.error();
-  Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {s->region.width, s->region.height}, s->storage});
+  Result<FusedPass> fused = fused_pass(p, {s->taps.taps, p.src.format, {p.dst.width, p.dst.height}, s->storage});
   if (!fused) return fused.error();
   return proposal_of(p, *s, FusedMath::f32, std::move(*fused));
 }

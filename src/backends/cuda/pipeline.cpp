@@ -357,6 +357,11 @@ BoxAny box_arguments(const Plan& plan, const Pass& pass) {
   a.first_x = pass.origin.x - constant(pass, "before_x");
   a.first_y = pass.origin.y - constant(pass, "before_y");
   a.first_run = pass.origin.y / kBoxRun;
+  const PerAxis<AxisPlaces> places = places_of(plan.spec);
+  a.size_x = static_cast<std::int32_t>(places.x.length(plan.dst.width));
+  a.size_y = static_cast<std::int32_t>(places.y.length(plan.dst.height));
+  a.step_x = plan.spec.stride.x.step;
+  a.step_y = plan.spec.stride.y.step;
   a.rows = pass.tile.y;
   a.made = pass.tile.x;
   a.across = constant(pass, "across");

@@ -49,9 +49,9 @@ __device__ void box_any(const BoxAny& a) {
   column.is_in_image = __all_sync(~0U, min(min(column.at[0], column.at[1]), min(column.at[2], column.at[3])) >= 0);
 
   const std::int32_t y0 = block.down * a.rows;
-  const std::int32_t rows = min(a.rows, a.destination.height + a.skip_y - y0);
-  const std::int32_t x0 = block.across * a.made - a.skip_x;  // the destination's pixel that is made first
-  const std::int32_t runs_across = min(a.made, a.destination.width - x0 + kRun - 1) / kRun;
+  const std::int32_t rows = min(a.rows, a.size_y + a.skip_y - y0);
+  const std::int32_t x0 = block.across * a.made - a.skip_x;  // the pixel that is made first
+  const std::int32_t runs_across = min(a.made, a.size_x - x0 + kRun - 1) / kRun;
   const std::int32_t between_x = box_runs(a.window_x);
   const std::int32_t rest_x = (a.window_x - kBoxLeastWindow) % kRun;
 
@@ -90,13 +90,17 @@ __device__ void box_any(const BoxAny& a) {
     if constexpr (kIsAhead) {
       if (y + kRun < rows) load_rows(a.first_y + y0 + y + kRun);
     }
+    const std::int32_t out_y = y0 + y - a.skip_y;
+    const std::int32_t first_row = (max(out_y, 0) + a.step_y - 1) / a.step_y * a.step_y - out_y;  // that the destination holds
+    if (y + first_row >= rows || first_row >= kRun) continue;
     __syncthreads();
 
     // Along rows a thread makes eight pixels of a row, in each round.
-    const int row = static_cast<int>(threadIdx.x % kRun);
+    const std::int32_t kept_rows = box_kept_rows(a.step_y);
+    const std::int32_t row = first_row + static_cast<std::int32_t>(threadIdx.x) % kept_rows * a.step_y;
     const Number* const row_sums = sums + row * shape.row_floats;
-    const std::int32_t run_step = threads / kRun;
-    const auto first_run = static_cast<std::int32_t>(threadIdx.x) / kRun;
+    const std::int32_t run_step = threads / kept_rows;
+    const std::int32_t first_run = row < kRun ? static_cast<std::int32_t>(threadIdx.x) / kept_rows : shape.columns;
     const std::int32_t last_run = (shape.columns - ahead) / kRun;
     Number rests[kRounds][kNumbers];
 #pragma unroll
@@ -141,11 +145,16 @@ __device__ void box_any(const BoxAny& a) {
     // A warp stores a row, or part of one: warps that have the same row take turns.
     const std::int32_t lane = static_cast<std::int32_t>(threadIdx.x) / 32 / kRun * 32 + static_cast<std::int32_t>(threadIdx.x) % 32;
     const std::int32_t lanes = max(threads / kRun, 32);
-    const std::int32_t out_y = y0 + y - a.skip_y;
-    for (std::int32_t r = static_cast<std::int32_t>(threadIdx.x) / 32 % kRun; r < kRun; r += min(threads / 32, kRun)) {
-      if (out_y + r < 0 || y + r >= rows) continue;
+    for (std::int32_t n = static_cast<std::int32_t>(threadIdx.x) / 32 % kRun; n < kRun; n += min(threads / 32, kRun)) {
+      const std::int32_t r = first_row + n * a.step_y;
+      if (r >= kRun || y + r >= rows) break;
       const auto* const from = reinterpret_cast<const Stored*>(bytes + shape.stored_at() + r * shape.stored_bytes);
-      store_row<Pixels>(a, from, x0 * kChannels, runs_across * (kNumbers / 4), row_of(a.destination, block.image, out_y + r), lane, lanes);
+      char* const out = row_of(a.destination, block.image, (out_y + r) / a.step_y);
+      if (a.step_x == 1) {
+        store_row<Pixels>(a, from, x0 * kChannels, runs_across * (kNumbers / 4), out, lane, lanes);
+      } else {
+        store_kept<Pixels>(a, from, x0, runs_across * kRun, out, lane, lanes);
+      }
     }
   }
 }

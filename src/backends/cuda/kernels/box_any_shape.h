@@ -21,6 +21,11 @@ inline constexpr std::int32_t kBoxMostThreads = 512;
   return (window - kBoxLeastWindow) / kBoxRun;
 }
 
+/// Of rows that are made together, a power of two that the destination holds no more of.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr std::int32_t box_kept_rows(std::int32_t step) {
+  return step == 1 ? kBoxRun : step < kBoxRun / 2 ? kBoxRun / 2 : step < kBoxRun ? 2 : 1;
+}
+
 struct BoxShape {
   std::int32_t columns;       ///< pixels of a row that a block of threads reads, whole runs
   std::int32_t row_floats;    ///< of sums down columns: threads of a warp that read eight rows at once use different banks

@@ -214,14 +214,13 @@ __device__ inline void windows_of_run(const BoxAny& a, const typename Pixels::Nu
   }
 }
 
-/// Means that become components `at` and the three after it of a row, of those that lie in the destination. By value: see coding.cuh.
+/// Means that become components `at` and the three after it of a row, of those from 0 to before `end`. By value: see coding.cuh.
 template <int kChannels>
-__device__ __noinline__ void store_means(const BoxAny& a, char* row, std::int32_t at, Four v) {
+__device__ __noinline__ void store_means(const BoxAny& a, char* row, std::int32_t at, std::int32_t end, Four v) {
   encode<kChannels>(a.to, v.at);
-  const std::int32_t components = a.destination.width * kChannels;
 #pragma unroll
   for (int c = 0; c < 4; ++c) {
-    if (at + c >= 0 && at + c < components) store_component(a.to.component, row, at + c, v.at[c] * static_cast<float>(a.to.scale));
+    if (at + c >= 0 && at + c < end) store_component(a.to.component, row, at + c, v.at[c] * static_cast<float>(a.to.scale));
   }
 }
 
@@ -281,7 +280,44 @@ __device__ inline void store_row(const BoxAny& a, const typename Pixels::Stored*
       for (int b = 0; b < kBytes; ++b) begin[std::int64_t{i} * kBytes + b] = bytes[i * kBytes + b];
     }
   } else {
-    for (std::int32_t i = first; i < fours; i += step) store_means<Pixels::channels>(a, row, at + 4 * i, from[i]);
+    for (std::int32_t i = first; i < fours; i += step) store_means<Pixels::channels>(a, row, at + 4 * i, components, from[i]);
+  }
+}
+
+/// The same where the destination holds every n-th pixel. The first result is of pixel `x` of a row; there are `pixels` of them.
+template <class Pixels>
+__device__ inline void store_kept(const BoxAny& a, const typename Pixels::Stored* from, std::int32_t x, std::int32_t pixels, char* row,
+                                  std::int32_t first, std::int32_t step) {
+  using Stored = typename Pixels::Stored;
+  constexpr int kChannels = Pixels::channels;
+  const std::int32_t begin = (max(x, 0) + a.step_x - 1) / a.step_x;
+  const std::int32_t end = min((x + pixels + a.step_x - 1) / a.step_x, a.destination.width);
+  if constexpr (Pixels::is_plain) {
+    constexpr int kBytes = sizeof(Stored) / 4 * kChannels;  // of a pixel
+    const auto* const bytes = reinterpret_cast<const char*>(from);
+    for (std::int32_t i = begin + first; i < end; i += step) {
+      const std::int32_t result = i * a.step_x - x;
+      char* const out = row + std::int64_t{i} * kBytes;
+      if constexpr (kChannels == 4) {
+        if (a.destination.is_aligned) {
+          *reinterpret_cast<Stored*>(out) = from[result];
+          continue;
+        }
+      }
+#pragma unroll
+      for (int b = 0; b < kBytes; ++b) out[b] = bytes[result * kBytes + b];
+    }
+  } else {
+    const auto* const numbers = reinterpret_cast<const float*>(from);
+    for (std::int32_t at = begin * kChannels + 4 * first; at < end * kChannels; at += 4 * step) {
+      Four v;
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        const std::int32_t i = min((at + c) / kChannels, end - 1);
+        v.at[c] = numbers[(i * a.step_x - x) * kChannels + (at + c) % kChannels];
+      }
+      store_means<kChannels>(a, row, at, end * kChannels, v);
+    }
   }
 }
 

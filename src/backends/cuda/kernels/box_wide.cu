@@ -24,10 +24,10 @@ __device__ void box_down(const BoxAny& a) {
   const bool stores = component < a.destination.width * kChannels;
 
   const std::int32_t y0 = block.down * a.rows;
-  const std::int32_t rows = min(a.rows, a.destination.height - y0);
+  const std::int32_t rows = min(a.rows, a.size_y + a.skip_y - y0);
   Down<Pixels> down(a);
   down.begin(a, column, a.first_y + y0, a.first_run + y0 / kRun);
-  char* out = row_of(a.destination, block.image, y0) + component * std::int64_t{sizeof(Number)};
+  char* const out = row_of(a.destination, block.image, 0) + component * std::int64_t{sizeof(Number)};
   for (std::int32_t y = 0; y < rows; y += kRun) {
     const std::int32_t from = a.first_y + y0 + y;
     typename Pixels::Loaded leaving[kRun], entering[kRun];
@@ -50,8 +50,9 @@ __device__ void box_down(const BoxAny& a) {
     }
 #pragma unroll
     for (int j = 0; j < kRun; ++j) {
-      if (stores && y + j < rows) *reinterpret_cast<FourOf<Number>*>(out) = sums[j];
-      out += a.destination.row_bytes;
+      const std::int32_t made = y0 + y + j - a.skip_y;
+      if (!stores || y + j >= rows || made < 0 || made % a.step_y != 0) continue;
+      *reinterpret_cast<FourOf<Number>*>(out + made / a.step_y * a.destination.row_bytes) = sums[j];
     }
   }
 }
@@ -93,7 +94,7 @@ __device__ void box_along(const BoxAny& a) {
   constexpr int kPixelsOfFours = pixels_of_fours(kChannels);
   const std::int32_t begin = floor_of(wanted, kPixelsOfFours) * kPixelsOfFours;
   const std::int32_t ahead = wanted - begin + (has_before ? 1 : 0);
-  const char* const row = row_of(a.source, block.image, block.down + a.skip_y);
+  const char* const row = row_of(a.source, block.image, block.down);
   const std::int32_t end = min(a.across + a.source.width, a.length);  // pixels of the image that the source holds
   for (std::int32_t i = run; i < shape.columns * kChannels / 4; i += threads) {
     const std::int32_t first = begin * kChannels + 4 * i;
@@ -138,7 +139,7 @@ __device__ void box_along(const BoxAny& a) {
   __syncthreads();
 
   const std::int32_t x0 = block.across * a.made - a.skip_x;
-  const std::int32_t runs_across = min(a.made, a.destination.width - x0 + kRun - 1) / kRun;
+  const std::int32_t runs_across = min(a.made, a.size_x - x0 + kRun - 1) / kRun;
   if (run < runs_across) {
     Number middle[kChannels] = {};
     const auto add = [&](const Number* some) {
@@ -166,7 +167,12 @@ __device__ void box_along(const BoxAny& a) {
     keep_results<Pixels>(a, rests, stored + run * (kNumbers / 4));
   }
   __syncthreads();
-  store_row<Pixels>(a, stored, x0 * kChannels, runs_across * (kNumbers / 4), row_of(a.destination, block.image, block.down), run, threads);
+  char* const out = row_of(a.destination, block.image, block.down);
+  if (a.step_x == 1) {
+    store_row<Pixels>(a, stored, x0 * kChannels, runs_across * (kNumbers / 4), out, run, threads);
+  } else {
+    store_kept<Pixels>(a, stored, x0, runs_across * kRun, out, run, threads);
+  }
 }
 
 }  // namespace
