@@ -35,20 +35,26 @@ class PaddedStrips {
   /// A strip is read while another one is blurred, and one or two wait until they are written.
   static constexpr std::size_t kBuffers = 4;
 
-  /// `padded` is the page with its margins, and `picture` where the page lies in it.
+  /// `padded` is the page with its margins, and `picture` where the page lies in it. Strips begin with whole tiles of the page, as it is
+  /// read and as it is written.
   PaddedStrips(files::Reader& reader, int page_of_source, const Page& padded, const Rect& picture, std::int32_t rows)
-      : reader_(reader), source_(page_of_source), padded_(padded), picture_(picture), rows_(rows) {
+      : reader_(reader),
+        source_(page_of_source),
+        padded_(padded),
+        picture_(picture),
+        rows_(rows),
+        fewer_((rows - picture.y % rows) % rows) {
     for (files::Bytes& each : buffers_) each.resize(static_cast<std::size_t>(rows * padded.row_bytes()));
     last_row_.resize(static_cast<std::size_t>(padded.row_bytes()));
   }
 
-  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>((padded_.height + rows_ - 1) / rows_); }
+  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>((padded_.height + fewer_ + rows_ - 1) / rows_); }
   [[nodiscard]] PagePixels strip(std::size_t index) {
-    const std::int32_t first = static_cast<std::int32_t>(index) * rows_;
+    const std::int32_t end = (static_cast<std::int32_t>(index) + 1) * rows_ - fewer_, first = std::max(end - rows_, 0);
     return {&padded_,
             buffers_[index % kBuffers].data(),
             static_cast<std::ptrdiff_t>(padded_.row_bytes()),
-            {first, std::min(first + rows_, padded_.height)}};
+            {first, std::min(end, padded_.height)}};
   }
   /// Its rows of the page itself, without margins.
   [[nodiscard]] PagePixels without_margin(std::size_t index) {
@@ -115,7 +121,8 @@ class PaddedStrips {
   int source_;
   const Page& padded_;
   Rect picture_;
-  std::int32_t rows_;
+  std::int32_t rows_;   ///< of a strip
+  std::int32_t fewer_;  ///< that the first one has
   std::array<files::Bytes, kBuffers> buffers_;
   files::Bytes last_row_;  ///< of those that were read
 };
@@ -256,13 +263,15 @@ class PyramidMaker {
     return page;
   }
 
-  /// Whole tiles, where they fit into memory.
+  /// So many whole tiles, or halves of one, that strips stay in the processor's cache from stage to stage; fewer rows where these do not
+  /// fit into memory. Measured.
   [[nodiscard]] std::int32_t rows_of_strips() const {
     if (const std::int32_t rows = strip_rows_as_asked().value_or(0); rows > 0) return std::min(rows, padded().height);
-    constexpr std::int64_t kSuffice = std::int64_t{8} << 20;
-    const std::int64_t row_bytes = padded().row_bytes();
-    const std::int64_t wanted = std::max<std::int64_t>(kSuffice / row_bytes / request_.tile, 1) * request_.tile;
-    std::int64_t rows = std::min<std::int64_t>(wanted, padded().height);
+    constexpr std::int64_t kSuffice = std::int64_t{2} << 20;
+    const std::int64_t enough = kSuffice / padded().row_bytes();
+    std::int64_t rows = std::max<std::int64_t>(enough / request_.tile, 1) * request_.tile;
+    while (rows > std::max<std::int64_t>(enough, 1)) rows = (rows + 1) / 2;
+    rows = std::min<std::int64_t>(rows, padded().height);
     while (rows > 1 && needed_bytes(static_cast<std::int32_t>(rows)) > request_.memory_bytes) rows = (rows + 1) / 2;
     if (const std::int64_t needed = needed_bytes(static_cast<std::int32_t>(rows)); needed > request_.memory_bytes) {
       fail_for_memory(fmt::format("{}: needs {} of memory, more than the {} that it may use; --memory sets that", in_, bytes_text(needed),

@@ -104,7 +104,9 @@ void PageEncoder::encode() {
       library_.check(done >= 0);
     }
   }
-  std::fill(band_.begin(), band_.end(), std::uint8_t{0});  // what lies beyond the picture in the next tiles
+  // What lies beyond the picture in the next tiles is 0. To the right of it nothing is ever written.
+  const bool is_overwritten = layout_.sample.bits == 8 * bytes_of(layout_.type) && page_.height - row_ >= layout_.strile_rows;
+  if (!is_overwritten) std::fill(band_.begin(), band_.end(), std::uint8_t{0});
 }
 
 }  // namespace mollify::files::tiff

@@ -50,10 +50,22 @@ class PageDecoder {
   }
 
   void read(std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) {
-    for (std::int32_t i = 0; i < count; ++i, into += row_bytes) {
+    for (std::int32_t i = 0; i < count;) {
       const std::int64_t row = std::int64_t{y} + i;
-      if (row < band_begin_ || row >= band_begin_ + band_count_) load_band(row);
-      convert(band_.data() + (row - band_begin_) * stored_row_bytes_, into);
+      std::uint8_t* const to = into + i * row_bytes;
+      if (row < band_begin_ || row >= band_begin_ + band_count_) {
+        choose_band(row);
+        if (layout_.conversion == Conversion::none && band_begin_ == row && band_count_ <= count - i) {
+          i += static_cast<std::int32_t>(band_count_);
+          load_band(to, row_bytes);
+          band_count_ = 0;
+          continue;
+        }
+        band_.resize(static_cast<std::size_t>(band_rows_ * stored_row_bytes_));
+        load_band(band_.data(), stored_row_bytes_);
+      }
+      convert(band_.data() + (row - band_begin_) * stored_row_bytes_, to);
+      ++i;
     }
   }
 
@@ -67,6 +79,8 @@ class PageDecoder {
   std::int64_t band_rows_ = 0, stored_row_bytes_ = 0;
   std::int64_t band_begin_ = 0, band_count_ = 0;
   Bytes band_, strile_, samples_;
+  std::uint8_t* rows_ = nullptr;  ///< where a band is decoded to
+  std::ptrdiff_t row_bytes_ = 0;
 
   [[nodiscard]] tmsize_t strile_bytes() const {
     const tmsize_t bytes = layout_.tiled ? TIFFTileSize(library_.handle()) : TIFFStripSize(library_.handle());
@@ -95,12 +109,17 @@ class PageDecoder {
     if (!layout_.packs_blocks && row != layout_.strile_row_bytes()) throw FileError("has a page whose tags contradict each other");
   }
 
-  void load_band(std::int64_t row) {
+  /// The one with this row.
+  void choose_band(std::int64_t row) {
     band_begin_ = row - row % (layout_.reads_directly() ? 1 : layout_.strile_rows);
     band_count_ = std::min(band_rows_, page_.height - band_begin_);
     if (layout_.reads_directly()) band_count_ = std::min(band_count_, layout_.strile_rows - row % layout_.strile_rows);
     if (layout_.plane_offset) band_count_ = std::min(band_rows_, page_.height - band_begin_);
-    band_.resize(static_cast<std::size_t>(band_rows_ * stored_row_bytes_));
+  }
+
+  void load_band(std::uint8_t* rows, std::ptrdiff_t row_bytes) {
+    rows_ = rows;
+    row_bytes_ = row_bytes;
     for (int plane = 0; plane < layout_.planes(); ++plane) {
       if (layout_.reads_directly()) {
         load_direct(plane);
@@ -175,7 +194,7 @@ class PageDecoder {
   }
 
   [[nodiscard]] std::uint8_t* place(std::int64_t row, std::int64_t x, int plane) {
-    return band_.data() + row * stored_row_bytes_ + x * layout_.stored_pixel_bytes() +
+    return rows_ + row * row_bytes_ + x * layout_.stored_pixel_bytes() +
            std::int64_t{plane} * layout_.plane_samples * bytes_of(layout_.stored_type());
   }
 
