@@ -76,7 +76,8 @@ void add_pyramid(Command& app) {
   command.add_option("--gaussian", args->sigma, "Sigma of each level, in the pixels of the level that is twice as large")
       .type_name("S")
       .show_default();
-  command.add_flag("--overviews", args->overviews, "The copies are pages behind the picture (GeoTIFF), instead of SubIFDs (OME-TIFF)");
+  command.add_flag("--overviews", args->overviews,
+                   "The copies are pages behind the picture, in the order of a cloud-optimised GeoTIFF, instead of SubIFDs (OME-TIFF)");
   command.add_option("--tile", args->tile, "Side of the tiles, a multiple of 16").in_range(16, 4096).type_name("N").show_default();
   command.add_option("--compression", args->compression, "0: none; 1 (fast) to 9 (small): deflate [as the source]")
       .in_range(0, 9)

@@ -5,18 +5,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <vector>
 
+#include "batch/wire.h"
 #include "file_failure.h"
 #include "message.h"
 #include "page_stream.h"
 #include "pyramid_image.h"
 #include "result_sink.h"
 #include "strip_pipeline.h"
+#include "temporary_files.h"
 
 namespace mollify::cli {
 namespace {
@@ -299,7 +302,14 @@ class PyramidMaker {
   void write(std::int32_t rows) {
     PaddedStrips source(*reader_, work_.source, padded(), *work_.region, rows);
     FileSink sink(out_, request_.replaces);
-    const std::unique_ptr<files::Writer> writer = files::make_writer(files::FileFormat::tiff, sink, plan_.document, write_options());
+    files::WriteOptions options = write_options();
+    const Descriptor aside(request_.as_overviews ? open_without_name(folder_of(out_)) : -1);
+    OpenFileSink tiles(out_, aside.get());
+    if (request_.as_overviews) {
+      if (aside.get() < 0) fail(fmt::format("{}: no temporary file can be made beside it: {}", out_, std::strerror(errno)));
+      options.kept_aside = &tiles;
+    }
+    const std::unique_ptr<files::Writer> writer = files::make_writer(files::FileFormat::tiff, sink, plan_.document, options);
     ProgressBar bar(source.count(), request_.shows_progress);
     const auto timed = [](double& seconds, const auto& stage) {
       return [&seconds, stage](std::size_t i) {

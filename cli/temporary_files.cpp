@@ -99,6 +99,16 @@ std::string temporary_name(const std::string& folder) {
   return (fs::path(folder) / fmt::format("{}{}-{:08x}{:08x}", kPrefix, ::getpid(), random(), random())).string();
 }
 
+int open_without_name(const std::string& folder) {
+  const int file = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  if (file >= 0) return file;
+  // A file system that cannot do it: the name goes at once.
+  std::string name = folder + "/mollify-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
 void lock_temporary(int descriptor) {
   static_cast<void>(::flock(descriptor, LOCK_EX | LOCK_NB));  // a file system without locks has the process number still
 }

@@ -11,6 +11,9 @@ namespace mollify::cli {
 /// A name in this folder that nobody has: ".mollify-PID-RANDOM".
 [[nodiscard]] std::string temporary_name(const std::string& folder);
 
+/// A file in this folder that goes with its descriptor; -1 where there can be none, and errno says why.
+[[nodiscard]] int open_without_name(const std::string& folder);
+
 /// Whoever writes a temporary file holds this lock on it, which ends with the process, however it ends.
 void lock_temporary(int descriptor);
 

@@ -15,6 +15,7 @@
 #include "failure.h"
 #include "files/codec.h"
 #include "message.h"
+#include "temporary_files.h"
 
 namespace mollify::cli {
 namespace {
@@ -59,13 +60,8 @@ files::FileFormat format_of_source(const FileJob& job) {
 Descriptor file_without_name() {
   std::error_code error;
   const std::string folder = fs::temp_directory_path(error).string();
-  Descriptor file(::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
-  if (file.get() >= 0) return file;
-  // A file system that cannot do it: the name goes at once.
-  std::string name = folder + "/mollify-XXXXXX";
-  file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
+  Descriptor file(open_without_name(folder));
   if (file.get() < 0) fail(fmt::format("{}: no temporary file can be made: {}; TMPDIR names another folder", folder, std::strerror(errno)));
-  ::unlink(name.c_str());
   return file;
 }
 

@@ -113,6 +113,9 @@ struct WriteOptions {
   std::optional<int> compression;  ///< 0 to 9, of deflate: PNG, TIFF, OpenEXR
   /// The most bytes that a writer may allocate by itself.
   std::int64_t memory_bytes = std::int64_t{1} << 30;
+  /// Where TIFF keeps strips and tiles until all are made, for a file that begins with its directories, followed by the pages from the last
+  /// to the first: the order of a cloud-optimised GeoTIFF. Unset: they are written as they come, and directories last.
+  ByteSink* kept_aside = nullptr;
 };
 
 /// A result that is being written. The document says all that it is to hold; items that the writer has no place for are a

@@ -83,9 +83,10 @@ Field long_field(std::uint16_t tag, std::uint32_t value) {
   return field;
 }
 
-Field offsets_field(std::uint16_t tag, std::span<const std::uint64_t> values) {
-  const bool wide =
-      std::any_of(values.begin(), values.end(), [](std::uint64_t v) { return v > std::numeric_limits<std::uint32_t>::max(); });
+Field offsets_field(std::uint16_t tag, std::span<const std::uint64_t> values, std::uint64_t largest) {
+  const bool wide = largest > std::numeric_limits<std::uint32_t>::max() || std::any_of(values.begin(), values.end(), [](std::uint64_t v) {
+                      return v > std::numeric_limits<std::uint32_t>::max();
+                    });
   Field field{tag, wide ? kLong8 : kLong, values.size()};
   for (const std::uint64_t value : values) {
     if (wide) {

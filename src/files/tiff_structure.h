@@ -48,8 +48,8 @@ struct Field {
 [[nodiscard]] Field shorts_field(std::uint16_t tag, std::span<const std::uint16_t> values);
 [[nodiscard]] Field short_field(std::uint16_t tag, std::uint16_t value);
 [[nodiscard]] Field long_field(std::uint16_t tag, std::uint32_t value);
-/// LONG where all values fit, LONG8 otherwise.
-[[nodiscard]] Field offsets_field(std::uint16_t tag, std::span<const std::uint64_t> values);
+/// LONG where all values fit, and `largest` does, LONG8 otherwise.
+[[nodiscard]] Field offsets_field(std::uint16_t tag, std::span<const std::uint64_t> values, std::uint64_t largest = 0);
 [[nodiscard]] Field rational_field(std::uint16_t tag, std::span<const std::uint32_t> numerators_and_denominators);
 [[nodiscard]] Field bytes_field(std::uint16_t tag, FieldType type, std::span<const std::uint8_t> data);
 

@@ -1,5 +1,6 @@
 // Writes TIFF files. Strips and tiles are encoded by libtiff and appended to the sink as their rows come; directories follow at the end,
-// when it is known whether offsets of 32 bits are enough. Planes behind one directory have it in front of them.
+// when it is known whether offsets of 32 bits are enough. Planes behind one directory have it in front of them. A cloud-optimised GeoTIFF
+// begins with its directories: its tiles are kept aside until these are known.
 #include <tiffio.h>
 
 #include <algorithm>
@@ -24,13 +25,14 @@ class TiffWriter final : public Writer {
     for (const Page& page : document.pages) layouts_.push_back(layout_of(page, messages_));
     directories_.resize(document.pages.size());
     encoders_.resize(document.pages.size());
+    places_.resize(document.pages.size());
     for (std::size_t i = 0; i < directories_.size(); ++i) describe(i);
     is_stack_ = is_stack();
     encoding_ = {.big_endian = document.big_endian, .big_offsets = document.big_offsets};
     if (is_stack_) {
       begin_stack();
     } else {
-      sink_.write_at(0, Bytes(16));  // room for either header
+      kept().write_at(0, Bytes(16));  // room for either header; nothing has place 0
     }
   }
 
@@ -38,23 +40,28 @@ class TiffWriter final : public Writer {
     if (is_stack_) return write_plane_rows(count, from, row_bytes);
     const auto index = static_cast<std::size_t>(page);
     std::unique_ptr<PageEncoder>& encoder = encoders_[index];
-    if (!encoder) encoder = std::make_unique<PageEncoder>(sink_, document_.pages[index], layouts_[index], document_.big_endian, options_);
+    if (!encoder) encoder = std::make_unique<PageEncoder>(kept(), document_.pages[index], layouts_[index], document_.big_endian, options_);
     encoder->write(count, from, row_bytes);
     if (!encoder->is_complete()) return;
-    const PageEncoder::Places places = encoder->places();
+    PageEncoder::Places places = encoder->places();
     encoder.reset();
     add_places(index, places.offsets, places.counts);
+    if (options_.kept_aside != nullptr) places_[index] = std::move(places);
   }
 
   void finish() override {
     if (is_stack_) return;
-    std::int64_t end = sink_.size();
+    std::int64_t end = kept().size();
     for (const Directory& each : directories_) end += directory_bytes(each);
     if (!encoding_.big_offsets && end > std::numeric_limits<std::uint32_t>::max()) {
       encoding_.big_offsets = true;
       messages_.add("the result has more than 4 GB and became BigTIFF");
     }
-    write_directories();
+    if (options_.kept_aside == nullptr) {
+      write_directories();
+    } else {
+      write_directories_first(static_cast<std::uint64_t>(end));
+    }
   }
 
   [[nodiscard]] const Messages& messages() const override { return messages_; }
@@ -69,7 +76,9 @@ class TiffWriter final : public Writer {
   Encoding encoding_;
   bool is_stack_ = false;
   std::vector<std::unique_ptr<PageEncoder>> encoders_;  ///< of the pages that are being written
+  std::vector<PageEncoder::Places> places_;             ///< of pages that are kept aside
 
+  [[nodiscard]] ByteSink& kept() { return options_.kept_aside != nullptr ? *options_.kept_aside : sink_; }
   [[nodiscard]] bool swaps() const { return document_.big_endian != (std::endian::native == std::endian::big); }
 
   void describe(std::size_t index) {
@@ -164,6 +173,48 @@ class TiffWriter final : public Writer {
       } else {
         sink_.write_at(before, encoded_offset(encoding_, offset));
       }
+    }
+  }
+
+  /// All pages have directories of their own then. `end`: no offset is larger.
+  void write_directories_first(std::uint64_t end) {
+    const auto set_offsets = [&](std::size_t index) {
+      const std::uint16_t tag = layouts_[index].tiled ? kTileOffsets : kStripOffsets;
+      *std::ranges::find(directories_[index].fields, tag, &Field::tag) = offsets_field(tag, places_[index].offsets, end);
+    };
+    std::vector<std::int64_t> begins;
+    std::int64_t at = encoding_.header_bytes();
+    for (std::size_t i = 0; i < directories_.size(); ++i) {
+      set_offsets(i);
+      const ExifDirectories& exif = directories_[i].exif;
+      std::vector<Field> fields = directories_[i].fields;
+      if (!exif.exif.empty() || !exif.interoperability.empty()) fields.push_back(reference(kExifIfd, {0}));
+      if (!exif.gps.empty()) fields.push_back(reference(kGpsIfd, {0}));
+      begins.push_back(at);
+      at += encoded_directory_bytes(encoding_, fields);
+    }
+    sink_.write_at(at - 1, Bytes(1));
+    for (Directory& each : directories_) add_exif(each);
+    for (std::size_t i = places_.size(); i-- > 0;) {
+      bring_back(places_[i]);
+      set_offsets(i);
+    }
+    for (std::size_t i = 0; i < directories_.size(); ++i) {
+      const std::int64_t next = i + 1 < begins.size() ? begins[i + 1] : 0;
+      sink_.write_at(begins[i], encoded_directory(encoding_, directories_[i].fields, begins[i], next));
+    }
+    sink_.write_at(0, encoded_header(encoding_, begins.front()));
+  }
+
+  /// Appends what was kept aside.
+  void bring_back(PageEncoder::Places& places) {
+    Bytes bytes;
+    for (std::size_t i = 0; i < places.offsets.size(); ++i) {
+      bytes.resize(places.counts[i]);
+      if (bytes.empty()) continue;
+      if (kept().read_at(static_cast<std::int64_t>(places.offsets[i]), bytes) != bytes.size()) throw FileError("cannot be read back");
+      places.offsets[i] = static_cast<std::uint64_t>(sink_.size());
+      sink_.write_at(sink_.size(), bytes);
     }
   }
 

@@ -143,6 +143,53 @@ class PyramidTest(FolderTest):
                              [((1111, 777), 0, (64, 64)), ((556, 389), 1, (64, 64)), ((278, 195), 1, (64, 64))])
             self.assertEqual([page.tags.get("ImageDescription") is not None for page in file.pages], [True, False, False])
 
+    # The rules of GDAL's validate_cloud_optimized_geotiff.
+    def assert_cloud_optimised(self):
+        with tifffile.TiffFile(self.path("out.tif")) as file:
+            pages = list(file.pages)
+            begins = [page.offset for page in pages]
+            self.assertEqual(begins[0], 16)
+            self.assertEqual(begins, sorted(begins))
+            tiles = [list(zip(page.dataoffsets, page.databytecounts)) for page in pages]
+            for one in tiles:
+                self.assertEqual(one, sorted(one))
+            first = [one[0][0] for one in tiles]
+            self.assertEqual(first, sorted(first, reverse=True))
+            self.assertGreater(first[-1], begins[-1])
+            taken = sorted(place for one in tiles for place in one)
+            for (begin, count), (after, _) in zip(taken, taken[1:]):
+                self.assertLessEqual(begin + count, after)
+            self.assertEqual(sum(taken[-1]), os.path.getsize(self.path("out.tif")))
+
+    def test_order_for_the_cloud(self):
+        for shape, dtype, options in (((1111, 777, 3), "u1", []), ((520, 1300), "u2", ["--compression", 6, "--tile", 64]),
+                                      ((40, 30), "f4", ["--levels", 2]), ((300, 301, 4), "u1", ["--levels", 0])):
+            with self.subTest(shape=shape, dtype=dtype):
+                pixels = some_numbers(shape, dtype)
+                self.write(pixels, description="made by a test", resolution=(300, 300), extratags=[(33550, "d", 3, (0.5, 0.5, 0.0), True)])
+                self.make("a.tif", *options)
+                as_children = levels_of(self.path("out.tif"))
+                self.make("a.tif", "--overviews", *options)
+                self.assert_cloud_optimised()
+                with tifffile.TiffFile(self.path("out.tif")) as file:
+                    self.assertEqual(len(file.pages), len(as_children))
+                    for page, level in zip(file.pages, as_children):
+                        np.testing.assert_array_equal(page.asarray(), level)
+                    self.assertEqual(file.pages[0].description, "made by a test")
+                    self.assertEqual(file.pages[0].tags[33550].value, (0.5, 0.5, 0.0))
+
+    def test_order_for_the_cloud_with_exif(self):
+        exif = Image.Exif()
+        exif[0x010F] = "Maker"
+        exif.get_ifd(0x8769)[0x829A] = 0.5
+        exif.get_ifd(0x8825)[1] = "N"
+        Image.fromarray(some_numbers((400, 500, 3), "u1")).save(self.path("a.jpg"), exif=exif)
+        self.make("a.jpg", "--overviews", "--compression", 6)
+        self.assert_cloud_optimised()
+        with Image.open(self.path("out.tif")) as result:
+            kept = result.getexif()
+            self.assertEqual((kept[0x010F], float(kept.get_ifd(0x8769)[0x829A]), kept.get_ifd(0x8825)[1]), ("Maker", 0.5, "N"))
+
     def test_compression(self):
         pixels = np.zeros((600, 500), np.uint8)
         self.write(pixels)
@@ -196,7 +243,8 @@ class PyramidTest(FolderTest):
     def test_a_disk_that_is_full(self):
         self.write(some_numbers((1000, 1000), "u1"))
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
-        self.refuse("a.tif", words=["cannot be written"], rows=50, preexec_fn=limit)
+        for options in ([], ["--overviews"]):
+            self.refuse("a.tif", *options, words=["cannot be written"], rows=50, preexec_fn=limit)
 
     def test_a_source_that_is_damaged(self):
         self.write(some_numbers((600, 500), "u1"), rowsperstrip=8, compression="adobe_deflate")
