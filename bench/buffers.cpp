@@ -97,8 +97,10 @@ void fill_noise(const ImageView& image, std::uint64_t seed) {
   const FormatInfo& format = info(image.desc.format);
   auto* data = static_cast<std::byte*>(image.data);
   const std::int64_t bytes = image.desc.payload_bytes();
-  if (format.is_unorm()) {
+  if (!format.is_floating()) {
     fill<std::uint8_t>(data, bytes, seed, [](std::uint8_t random) { return random; });
+  } else if (format.bits == 64) {
+    fill<std::uint64_t>(data, bytes, seed, [](std::uint64_t random) { return (random & 0x000FFFFFFFFFFFFFU) | 0x3FE0000000000000U; });
   } else if (format.bits == 16) {
     fill<std::uint16_t>(data, bytes, seed, half_in_unit_range);
   } else {

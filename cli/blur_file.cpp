@@ -382,9 +382,7 @@ ComponentType parse_component_type(const std::string& text) {
   }
   const std::optional<PixelFormat> format = parse_format(text);
   if (!format) fail_usage(fmt::format("--format: {} is none of u8 u16 u32 i8 i16 i32 f16 f32 f64, nor a pixel format", in_quotes(text)));
-  const FormatInfo& row = info(*format);
-  if (row.is_unorm()) return {row.bits == 8 ? files::NumberType::u8 : files::NumberType::u16, row.channels};
-  return {row.bits == 16 ? files::NumberType::f16 : files::NumberType::f32, row.channels};
+  return {files::type_of(*format), info(*format).channels};
 }
 
 BlurReport examine_file(const BlurFiles& files, const BlurRequest& request, ImageBlurrer& blurrer) {

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "commands.h"
 #include "json/json.h"
@@ -42,11 +44,16 @@ void print_algorithms() {
   if (const std::vector<AbsentAlgorithm> absent = absent_algorithms(); !absent.empty()) fmt::print("{}\n", absent.front().reason);
 }
 
+std::string_view name_of(ComponentClass component) {
+  constexpr std::array<std::string_view, 4> kNames = {"unorm", "float", "int", "uint"};
+  return kNames[static_cast<std::size_t>(component)];
+}
+
 Json formats_json() {
   Json rows = Json::array();
   for (const FormatInfo& format : formats()) {
     rows.push_back({{"name", format.name},
-                    {"class", format.is_unorm() ? "unorm" : "float"},
+                    {"class", name_of(format.component_class)},
                     {"bits", format.bits},
                     {"channels", format.channels},
                     {"pixel_bytes", format.pixel_bytes()},
@@ -59,7 +66,7 @@ Json formats_json() {
 void print_formats() {
   fmt::print("{:<8} {:>8}  {:<16} {:>5}  {}\n", "name", "channels", "component", "bytes", "allowed error by default");
   for (const FormatInfo& format : formats()) {
-    const std::string component = fmt::format("{} {} bit", format.is_unorm() ? "unorm" : "float", format.bits);
+    const std::string component = fmt::format("{} {} bit", name_of(format.component_class), format.bits);
     fmt::print("{:<8} {:>8}  {:<16} {:>5}  {:.2g}\n", format.name, format.channels, component, format.pixel_bytes(),
                default_max_error(format.format));
   }

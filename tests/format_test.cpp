@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <limits>
+
+#include "base/rounding.h"
 #include "mollify/image.h"
 
 namespace mollify {
 namespace {
 
 TEST(Format, RowsAreInTheOrderOfTheEnum) {
-  ASSERT_EQ(formats().size(), 16U);
+  ASSERT_EQ(formats().size(), 28U);
   for (std::size_t i = 0; i < formats().size(); ++i) {
     EXPECT_EQ(formats()[i].format, static_cast<PixelFormat>(i));
     EXPECT_EQ(&info(static_cast<PixelFormat>(i)), &formats()[i]);
@@ -25,7 +29,7 @@ TEST(Format, NamesSayWhatTheRowHolds) {
   for (const FormatInfo& format : formats()) {
     std::string expected(kChannels.substr(0, format.channels));
     expected += std::to_string(format.bits);
-    if (format.component_class == ComponentClass::floating) expected += "f";
+    expected += std::array{"", "f", "i", "ui"}[static_cast<std::size_t>(format.component_class)];
     EXPECT_EQ(format.name, expected);
     EXPECT_EQ(format.pixel_bytes(), format.channels * format.bits / 8);
     EXPECT_EQ(find_format(format.component_class, format.bits, format.channels), format.format);
@@ -37,6 +41,26 @@ TEST(Format, UnitIsTheLargestInteger) {
   EXPECT_EQ(info(PixelFormat::rg16).unit(), 65535.0);
   EXPECT_EQ(info(PixelFormat::r16f).unit(), 1.0);
   EXPECT_EQ(info(PixelFormat::rgba32f).unit(), 1.0);
+  EXPECT_EQ(info(PixelFormat::r32i).unit(), 1.0);
+  EXPECT_EQ(info(PixelFormat::rgb64f).unit(), 1.0);
+}
+
+TEST(Format, WideOnesAreThoseThatFloatsCannotHold) {
+  const auto is_wide = [](PixelFormat format) { return info(format).is_wide(); };
+  using enum PixelFormat;
+  for (const PixelFormat format : {r8, rgba16, rg16f, rgb32f}) EXPECT_FALSE(is_wide(format)) << info(format).name;
+  for (const PixelFormat format : {r32i, rg32ui, rgba64f}) EXPECT_TRUE(is_wide(format)) << info(format).name;
+}
+
+TEST(Format, IntegersThatStandForThemselvesAreRoundedAndSaturate) {
+  const auto rounded = [](double value, PixelFormat format) { return rounded_to_format(value, info(format)); };
+  EXPECT_EQ(rounded(2.5, PixelFormat::r32i), 2.0);
+  EXPECT_EQ(rounded(-3e9, PixelFormat::r32i), -0x1p31);
+  EXPECT_EQ(rounded(3e9, PixelFormat::r32i), 0x1p31 - 1.0);
+  EXPECT_EQ(rounded(-1.0, PixelFormat::r32ui), 0.0);
+  EXPECT_EQ(rounded(5e9, PixelFormat::r32ui), 0x1p32 - 1.0);
+  EXPECT_EQ(rounded(std::numeric_limits<double>::quiet_NaN(), PixelFormat::r32i), 0.0);
+  EXPECT_EQ(rounded(0.1, PixelFormat::r64f), 0.1);
 }
 
 TEST(Format, MissingCombinationsAreNotFound) {

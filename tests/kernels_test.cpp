@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "backends/cpu/kernels/layout.h"
@@ -31,10 +32,18 @@ constexpr Formats kFormatPairs[] = {
     {PixelFormat::rgb32f, PixelFormat::rgb16f},
 };
 
+/// Those that only kernels of f64 take.
+constexpr Formats kWidePairs[] = {
+    {PixelFormat::r64f, PixelFormat::r64f},   {PixelFormat::rgb64f, PixelFormat::rgb32f},  {PixelFormat::rgba64f, PixelFormat::rgba16f},
+    {PixelFormat::rg32i, PixelFormat::rg32i}, {PixelFormat::rgb32ui, PixelFormat::rgb32i}, {PixelFormat::rgba32ui, PixelFormat::rgba32ui},
+    {PixelFormat::rgb8, PixelFormat::rgb64f}, {PixelFormat::r32i, PixelFormat::r64f},      {PixelFormat::rg64f, PixelFormat::rg32ui},
+};
+
 Component component_of(PixelFormat format) {
   const FormatInfo& f = info(format);
+  if (f.is_integral()) return f.component_class == ComponentClass::sint ? Component::i32 : Component::u32;
   if (f.is_unorm()) return f.bits == 8 ? Component::u8 : Component::u16;
-  return f.bits == 16 ? Component::f16 : Component::f32;
+  return f.bits == 16 ? Component::f16 : f.bits == 32 ? Component::f32 : Component::f64;
 }
 
 RowPipeline pipeline(const Formats& formats, BorderMode x, BorderMode y) {
@@ -98,8 +107,8 @@ void expect_twins(const Formats& formats, Match match, std::int64_t scratch_byte
 }
 
 template <class Body>
-void for_each_setting(Body body) {
-  for (const Formats& formats : kFormatPairs) {
+void for_each_setting(Body body, std::span<const Formats> pairs = kFormatPairs) {
+  for (const Formats& formats : pairs) {
     body(formats, pipeline(formats, BorderMode::mirror, BorderMode::wrap));
     body(formats, pipeline(formats, BorderMode::constant, BorderMode::clamp));
     body(formats, pipeline(formats, BorderMode::reflect, BorderMode::constant));
@@ -118,23 +127,30 @@ TEST(Scratch, BeginsOnAPageWhateverWasAllocatedBefore) {
 
 TEST(Twins, SepFusedMatches) {
   const Match match = fuses() ? Match::same_bits : Match::last_place;
+  const auto match_wide_at = [&](const Formats& formats, const RowPipeline& rows) {
+    const SepFused<double> wide{rows, {{0.1, 0.4, 0.3, 0.2}, 2}, {{0.5, 0.5}, 0}};
+    const SepFusedScratch<double> shape(nullptr, 60, {4, rows.step.x}, {2, rows.step.y}, rows.source.channels);
+    expect_twins(formats, match, shape.bytes, wide, sep_fused_f64, scalar::sep_fused_f64);
+  };
   const auto match_at = [&](const Formats& formats, const RowPipeline& rows) {
     const SepFused<float> narrow{rows, {{0.1F, 0.4F, 0.3F, 0.2F}, 2}, {{0.25F, 0.5F, 0.25F, 0.125F, -0.125F}, 1}};
-    const SepFused<double> wide{rows, {{0.1, 0.4, 0.3, 0.2}, 2}, {{0.5, 0.5}, 0}};
     const int channels = rows.source.channels;
     for (const std::int32_t width : {60, 192}) {  // rows of whole lines may be streamed from registers
       const SepFusedScratch<float> shape(nullptr, width, {4, rows.step.x}, {5, rows.step.y}, channels);
       expect_twins(formats, match, shape.bytes, narrow, sep_fused_f32, scalar::sep_fused_f32, {}, width);
     }
-    const SepFusedScratch<double> shape(nullptr, 60, {4, rows.step.x}, {2, rows.step.y}, channels);
-    expect_twins(formats, match, shape.bytes, wide, sep_fused_f64, scalar::sep_fused_f64);
+    match_wide_at(formats, rows);
   };
-  for_each_setting([&](const Formats& formats, RowPipeline rows) {
-    for (const PerAxis<std::int64_t>& step : {PerAxis<std::int64_t>{1, 1}, {2, 3}, {5, 1}, {1, 7}}) {
-      rows.step = step;
-      match_at(formats, rows);
-    }
-  });
+  const auto at_each_step = [](const auto& match_formats) {
+    return [&](const Formats& formats, RowPipeline rows) {
+      for (const PerAxis<std::int64_t>& step : {PerAxis<std::int64_t>{1, 1}, {2, 3}, {5, 1}, {1, 7}}) {
+        rows.step = step;
+        match_formats(formats, rows);
+      }
+    };
+  };
+  for_each_setting(at_each_step(match_at));
+  for_each_setting(at_each_step(match_wide_at), kWidePairs);
 }
 
 TEST(Twins, SepFusedU8Matches) {

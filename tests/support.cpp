@@ -82,7 +82,7 @@ DeviceInfo fake_gpu(bool is_software) {
   gpu.max_uniform_bytes = 64 << 10;
   gpu.linear_fraction_bits = 8;
   for (const FormatInfo& format : formats()) {
-    if (format.channels != 3) gpu.sampled_formats |= 1U << static_cast<unsigned>(format.format);
+    if (format.channels != 3 && !format.is_wide()) gpu.sampled_formats |= 1U << static_cast<unsigned>(format.format);
   }
   gpu.linear_formats = gpu.storage_formats = gpu.sampled_formats;
 #ifdef MOLLIFY_VULKAN

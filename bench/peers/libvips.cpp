@@ -32,7 +32,7 @@ Error broken() {
 std::optional<VipsBandFormat> vips_format(PixelFormat format) {
   const FormatInfo& f = info(format);
   if (f.is_unorm()) return f.bits == 8 ? VIPS_FORMAT_UCHAR : VIPS_FORMAT_USHORT;
-  if (f.bits == 32) return VIPS_FORMAT_FLOAT;
+  if (f.is_floating() && f.bits == 32) return VIPS_FORMAT_FLOAT;
   return std::nullopt;
 }
 

@@ -282,7 +282,7 @@ Result<PeerTurn> turn(Job& job) {
 /// "8u_C4R_Ctx": what names of functions end in.
 std::optional<std::string> suffix(PixelFormat format) {
   const FormatInfo& f = info(format);
-  const char* type = f.is_unorm() ? (f.bits == 8 ? "8u" : "16u") : (f.bits == 32 ? "32f" : nullptr);
+  const char* type = f.is_unorm() ? (f.bits == 8 ? "8u" : "16u") : (f.is_floating() && f.bits == 32 ? "32f" : nullptr);
   if (type == nullptr || f.channels == 2) return std::nullopt;
   return std::string(type) + "_C" + std::to_string(f.channels) + "R_Ctx";
 }

@@ -19,7 +19,7 @@ Error refuse(std::string reason) {
 std::optional<int> cv_type(PixelFormat format) {
   const FormatInfo& f = info(format);
   if (f.is_unorm()) return CV_MAKETYPE(f.bits == 8 ? CV_8U : CV_16U, f.channels);
-  if (f.bits == 32) return CV_MAKETYPE(CV_32F, f.channels);
+  if (f.is_floating() && f.bits == 32) return CV_MAKETYPE(CV_32F, f.channels);
   return std::nullopt;
 }
 

@@ -13,8 +13,9 @@
 namespace mollify {
 
 /// How a pixel is stored: interleaved channels in the host's byte order. `r8` to `rgba16` are unorm, unsigned integers whose maximum stands
-/// for 1. `r16f` to `rgba16f` are half floats and `r32f` to `rgba32f` floats. The last channel of formats with 2 and 4 channels is alpha
-/// where BlurSpec::alpha says so.
+/// for 1. `r16f` to `rgba16f` are half floats, `r32f` to `rgba32f` floats and `r64f` to `rgba64f` doubles. `r32i` to `rgba32i` are signed
+/// integers and `r32ui` to `rgba32ui` unsigned ones that stand for themselves: they are rounded to the nearest and held within their range.
+/// The last channel of formats with 2 and 4 channels is alpha where BlurSpec::alpha says so.
 enum class PixelFormat : std::uint8_t {
   r8,
   rg8,
@@ -32,26 +33,45 @@ enum class PixelFormat : std::uint8_t {
   rg32f,
   rgb32f,
   rgba32f,
+  r32i,
+  rg32i,
+  rgb32i,
+  rgba32i,
+  r32ui,
+  rg32ui,
+  rgb32ui,
+  rgba32ui,
+  r64f,
+  rg64f,
+  rgb64f,
+  rgba64f,
 };
 
-/// What kind of number a component of a pixel is: an unsigned integer that stands for 0 to 1, or a floating-point number.
-enum class ComponentClass : std::uint8_t { unorm, floating };
+/// What kind of number a component of a pixel is: an unsigned integer that stands for 0 to 1, a floating-point number, or an integer that
+/// stands for itself, signed or unsigned.
+enum class ComponentClass : std::uint8_t { unorm, floating, sint, uint };
 
 /// The properties of a PixelFormat.
 struct FormatInfo {
   PixelFormat format;              ///< The format that this describes.
   std::string_view name;           ///< The name that the command line uses, such as "rgba8".
   ComponentClass component_class;  ///< What kind of number a component is.
-  int bits;                        ///< Bits of one component: 8, 16 or 32.
+  int bits;                        ///< Bits of one component: 8, 16, 32 or 64.
   int channels;                    ///< Components of a pixel, 1 to 4.
 
-  /// Bytes of one component: 1, 2 or 4.
+  /// Bytes of one component: 1, 2, 4 or 8.
   [[nodiscard]] constexpr int component_bytes() const { return bits / 8; }
-  /// Bytes of one pixel, 1 to 16.
+  /// Bytes of one pixel, 1 to 32.
   [[nodiscard]] constexpr int pixel_bytes() const { return component_bytes() * channels; }
   /// Whether components are unsigned integers that stand for 0 to 1.
   [[nodiscard]] constexpr bool is_unorm() const { return component_class == ComponentClass::unorm; }
-  /// The stored number that stands for 1: 255, 65535, or 1 for float formats.
+  /// Whether components are floating-point numbers.
+  [[nodiscard]] constexpr bool is_floating() const { return component_class == ComponentClass::floating; }
+  /// Whether components are integers that stand for themselves.
+  [[nodiscard]] constexpr bool is_integral() const { return !is_unorm() && !is_floating(); }
+  /// Whether floats of 32 bits cannot hold all components. Such pixels are blurred on CPUs, in sums of doubles.
+  [[nodiscard]] constexpr bool is_wide() const { return bits > 32 || is_integral(); }
+  /// The stored number that stands for 1: 255, 65535, or 1 for formats that are not unorm.
   [[nodiscard]] constexpr double unit() const { return is_unorm() ? static_cast<double>((1U << bits) - 1U) : 1.0; }
 };
 

@@ -123,7 +123,7 @@ struct Border {
 };
 
 /// How exact the result must be. The error of a pixel is its distance from the exact result, less half a step of the output's format,
-/// divided by full scale. Full scale is 1 for unorm sources. For float sources it is the largest magnitude of source and border value,
+/// divided by full scale. Full scale is 1 for unorm sources. For others it is the largest magnitude of source and border value,
 /// times the sum of the absolute weights. Under AlphaMode::premultiply the error of a colour is multiplied by the exact output alpha, and a
 /// colour beyond full scale, as negative weights can make it, counts relative to itself.
 struct Accuracy {
@@ -132,10 +132,11 @@ struct Accuracy {
   std::optional<double> max_error{};
   bool operator==(const Accuracy&) const = default;
 };
-/// The largest error that is allowed by default: 0.125/255 for 8-bit unorm, 1e-4 for 16-bit unorm and half floats, 2e-5 for floats.
+/// The largest error that is allowed by default: 0.125/255 for 8-bit unorm, 1e-4 for 16-bit unorm and half floats, 2e-5 for floats,
+/// 1e-12 for doubles and for integers that stand for themselves.
 [[nodiscard]] double default_max_error(PixelFormat destination);
 /// The error that exact algorithms are held to: 0.02 of a step for unorm; 1e-4, a tenth of a step at full scale, for half floats; 1e-6 for
-/// floats.
+/// floats; 1e-12 for doubles and for integers that stand for themselves.
 [[nodiscard]] double exact_max_error(PixelFormat destination);
 
 /// Whether the last channel is alpha.

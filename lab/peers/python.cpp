@@ -131,6 +131,7 @@ Result<Json> case_json(const cases::Case& c) {
   Result<Json> kernel = kernel_json(c.spec.kernel);
   if (!kernel) return kernel;
   const FormatInfo& format = info(c.src.format);
+  if (format.is_wide()) return refuse("is asked for unorm pixels and floats of up to 32 bits only");
   return Json{
       {"width", c.src.width},        {"height", c.src.height}, {"component", (format.is_unorm() ? "u" : "f") + std::to_string(format.bits)},
       {"channels", format.channels}, {"kernel", *kernel},      {"border", name(c.spec.border.mode.x)}};

@@ -142,8 +142,13 @@ std::size_t like(const Axes& axes, PixelFormat source) {
 std::vector<std::size_t> candidates(const Axes& axes, const Choice& choice, Axis::Index axis) {
   if (choice[axis] != kOpen) return {choice[axis]};
   if (axis == Axis::kSource) {
-    return {static_cast<std::size_t>(PixelFormat::rgba8), static_cast<std::size_t>(PixelFormat::rgba16f),
-            static_cast<std::size_t>(PixelFormat::rgba32f)};
+    std::vector<std::size_t> few;
+    using enum PixelFormat;
+    for (const PixelFormat format : {rgba8, rgba16f, rgba32f, rgba32i, rgba64f}) {
+      const auto found = std::ranges::find(axes.sources, format);
+      if (found != axes.sources.end()) few.push_back(static_cast<std::size_t>(found - axes.sources.begin()));
+    }
+    return few;
   }
   if (axis == Axis::kMaxError) return {axes.max_errors.size() - 1, 0};
   std::vector<std::size_t> all(axes.counts()[axis]);
@@ -171,11 +176,30 @@ std::vector<std::string> algorithms_with_stride(const DeviceInfo& device) {
   return found;
 }
 
+bool is_wide(const ComponentType& type) {
+  return info(*find_format(type.component_class, type.bits, 1)).is_wide();
+}
+
+/// Whether the formats do not go together, or not with the colours and the border.
+bool formats_contradict(const Axes& axes, const Choice& choice) {
+  const FormatInfo& source = info(axes.sources[choice[Axis::kSource]]);
+  const ComponentType& destination = axes.destinations[choice[Axis::kDestination]];
+  if (axes.formats == Formats::wide && !source.is_wide() && !is_wide(destination)) return true;
+  const FormatInfo& written = info(*find_format(destination.component_class, destination.bits, source.channels));
+  const Colour& colour = axes.colours[choice[Axis::kColour]];
+  const bool is_plain = colour.alpha == AlphaMode::ignore && colour.transfer == TransferFunction::none;
+  if (!is_plain && (source.is_integral() || written.is_integral())) return true;
+  const auto& value = axes.border_values[choice[Axis::kBorderValue]];
+  if (!is_plain && std::ranges::max(value) > 2.0) return true;
+  return source.component_class == ComponentClass::uint && std::ranges::min(value) < 0.0;
+}
+
 bool contradicts(const Axes& axes, const Choice& choice) {
+  if (formats_contradict(axes, choice)) return true;
   const FormatInfo& source = info(axes.sources[choice[Axis::kSource]]);
   if (source.channels % 2 != 0 && axes.colours[choice[Axis::kColour]].alpha != AlphaMode::ignore) return true;
   const Content content = axes.contents[choice[Axis::kContent]];
-  if (content != Content::ordinary && source.is_unorm()) return true;
+  if (content != Content::ordinary && !source.is_floating()) return true;
   // Curves bend outliers beyond what floats hold.
   if (content == Content::outliers && axes.colours[choice[Axis::kColour]].transfer != TransferFunction::none) return true;
   const auto& value = axes.border_values[choice[Axis::kBorderValue]];
@@ -186,20 +210,28 @@ bool contradicts(const Axes& axes, const Choice& choice) {
 
 }  // namespace
 
-Axes axes(const DeviceInfo& device) {
+Axes axes(const DeviceInfo& device, Formats which) {
   Axes a;
   a.device = device;
+  a.formats = which;
   // A driver that runs on the processor takes tens of milliseconds to compile a pipeline, and nearly each case has its own:
   // 0.1 to 0.3 s a case under the validation layer. Half of the kernels and sizes must do there, with all algorithms, options
   // and formats. Images beyond 16 bits take seconds: another test has one for each algorithm.
   a.is_slow = device.gpu.is_software;
   a.kernels = kernel_specs(a.is_slow);
   a.sizes = image_sizes(a.is_slow);
-  for (const FormatInfo& format : formats()) a.sources.push_back(format.format);
+  for (const FormatInfo& format : formats()) {
+    if (format.is_wide() == (which == Formats::wide)) a.sources.push_back(format.format);
+  }
   a.destinations = {
       {ComponentClass::unorm, 8}, {ComponentClass::unorm, 16}, {ComponentClass::floating, 16}, {ComponentClass::floating, 32}};
+  if (which == Formats::wide) {
+    a.sources.insert(a.sources.end(), {PixelFormat::rgba8, PixelFormat::rg16f, PixelFormat::rgb32f});
+    a.destinations.insert(a.destinations.begin(), {{ComponentClass::floating, 64}, {ComponentClass::sint, 32}, {ComponentClass::uint, 32}});
+  }
   for (const BorderModeInfo& mode : border_modes()) a.border_modes.push_back(mode.mode);
   a.border_values = {{0, 0, 0, 0}, {0.25, 0.8, 0.1, 0.6}, {-0.5, 1.75, 0.3, 1}};
+  if (which == Formats::wide) a.border_values.push_back({2e9, 123456.5, 7, 1});
   a.layouts = {Layout::packed, Layout::padded, Layout::in_place};
   a.insets = {{}, 0, 1, 13};
   a.with_stride = algorithms_with_stride(device);
@@ -261,9 +293,10 @@ bool can_run(const Axes& axes, const AlgorithmChoice& algorithm, const Choice& c
   if (has_stride && !takes_stride) return false;
   const auto runs = [&](const Choice& full) {
     if (contradicts(axes, full)) return false;
-    // The CPU backend promises a plan for everything without a stride, and a test holds it to that.
+    // The CPU backend promises a plan for everything without a stride in usual formats, and a test holds it to that.
     const Content content = axes.contents[full[Axis::kContent]];
-    if (algorithm.id.empty() && axes.device.backend == Backend::cpu && content == Content::ordinary && !has_stride) return true;
+    const bool is_promised = axes.formats == Formats::usual && content == Content::ordinary && !has_stride;
+    if (algorithm.id.empty() && axes.device.backend == Backend::cpu && is_promised) return true;
     const Result<Plan> plan = plan_of(axes.at(algorithm, full, 1), axes.device);
     return plan && is_held_to(axes.device, *plan, content) && !(axes.is_slow && plan->predicted_seconds > kMostSeconds);
   };

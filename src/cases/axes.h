@@ -45,9 +45,13 @@ struct Colour {
   TransferFunction transfer;
 };
 
+/// Which formats cases have: those that floats of 32 bits can hold, or pairs with at least one that they cannot.
+enum class Formats : std::uint8_t { usual, wide };
+
 /// The first value of each goes with everything.
 struct Axes {
   DeviceInfo device;
+  Formats formats = Formats::usual;
   bool is_slow = false;  ///< a driver that runs on the processor
   std::vector<KernelSpec> kernels;
   std::vector<PerAxis<std::int32_t>> sizes;
@@ -67,7 +71,7 @@ struct Axes {
   [[nodiscard]] Case at(const AlgorithmChoice& algorithm, const Choice& choice, std::uint64_t seed) const;
 };
 
-[[nodiscard]] Axes axes(const DeviceInfo& device);
+[[nodiscard]] Axes axes(const DeviceInfo& device, Formats formats = Formats::usual);
 
 /// Can the algorithm, with some value on each open axis, run on the device? Not where values contradict each other or
 /// would take seconds.

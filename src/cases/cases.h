@@ -67,6 +67,10 @@ struct Case {
 
 /// What the device can run; fixed seed. A pairwise covering array over sizes, formats, borders, kernels, layouts and colour
 /// handling by the planner's choice, and one for each algorithm of its options with one another and with all of these.
+[[nodiscard]] std::vector<Case> usual_cases(const DeviceInfo& device);
+/// The same of formats that FormatInfo::is_wide().
+[[nodiscard]] std::vector<Case> wide_cases(const DeviceInfo& device);
+/// Both.
 [[nodiscard]] std::vector<Case> pairwise_cases(const DeviceInfo& device);
 /// Those of one algorithm, other seeds.
 [[nodiscard]] std::vector<Case> pairwise_cases(const DeviceInfo& device, std::string_view algorithm);

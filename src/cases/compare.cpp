@@ -54,9 +54,9 @@ double full_scale_of(const BlurSpec& spec, const ConstImageView& src) {
 /// Half the distance from `got`, a number of the format, to its neighbour on the side of `exact`: what rounding to it may have
 /// taken. The step at `exact` can be half or twice as long.
 double half_step(const FormatInfo& format, double got, double exact) {
-  if (format.is_unorm()) return 0.5 / format.unit();
-  const int mantissa_bits = format.bits == 16 ? 10 : 23;
-  const int least_exponent = format.bits == 16 ? -14 : -126;
+  if (!format.is_floating()) return 0.5 / format.unit();
+  const int mantissa_bits = format.bits == 16 ? 10 : format.bits == 32 ? 23 : 52;
+  const int least_exponent = format.bits == 16 ? -14 : format.bits == 32 ? -126 : -1022;
   if (got == 0.0) return std::ldexp(0.5, least_exponent - mantissa_bits);
   const bool is_power_of_two = std::abs(got) == std::ldexp(1.0, std::ilogb(got));
   const bool is_towards_zero = got > 0.0 ? exact < got : exact > got;
@@ -64,13 +64,15 @@ double half_step(const FormatInfo& format, double got, double exact) {
   return std::ldexp(0.5, std::max(exponent, least_exponent) - mantissa_bits);
 }
 
-/// An infinity stands for the first number that the format no longer has.
+/// An infinity stands for the first number that the format no longer has; of doubles, for the last that there is.
 double beyond_largest(const FormatInfo& format) {
-  return format.bits == 16 ? 0x1p16 : 0x1p128;
+  return format.bits == 16 ? 0x1p16 : format.bits == 32 ? 0x1p128 : std::numeric_limits<double>::max();
 }
 
 double to_range(const FormatInfo& format, double exact) {
   if (format.is_unorm()) return std::clamp(exact, 0.0, 1.0);
+  if (format.component_class == ComponentClass::sint) return std::clamp(exact, -0x1p31, 0x1p31 - 1.0);
+  if (format.component_class == ComponentClass::uint) return std::clamp(exact, 0.0, 0x1p32 - 1.0);
   return std::clamp(exact, -beyond_largest(format), beyond_largest(format));
 }
 

@@ -104,7 +104,7 @@ std::vector<std::string> listed_values(const OptionInfo& option, const DeviceInf
   return values;
 }
 
-std::vector<Case> pairwise_cases(const DeviceInfo& device) {
+std::vector<Case> usual_cases(const DeviceInfo& device) {
   const Axes a = axes(device);
   std::vector<Case> cases;
   Rows(a, "", {}).append_to(cases);
@@ -114,11 +114,32 @@ std::vector<Case> pairwise_cases(const DeviceInfo& device) {
   return cases;
 }
 
-std::vector<Case> pairwise_cases(const DeviceInfo& device, std::string_view algorithm) {
-  const Axes a = axes(device);
+std::vector<Case> wide_cases(const DeviceInfo& device) {
   std::vector<Case> cases;
-  for (const AlgorithmInfo& info : algorithms()) {
-    if (info.id == algorithm) Rows(a, std::string(info.id), info.options).append_to(cases);
+  if (device.backend != Backend::cpu) return cases;
+  const Axes a = axes(device, Formats::wide);
+  Rows(a, "", {}).append_to(cases);
+  for (const AlgorithmInfo& algorithm : algorithms()) {
+    Rows(a, std::string(algorithm.id), algorithm.options).append_to(cases);
+  }
+  return cases;
+}
+
+std::vector<Case> pairwise_cases(const DeviceInfo& device) {
+  std::vector<Case> cases = usual_cases(device);
+  const std::vector<Case> wide = wide_cases(device);
+  cases.insert(cases.end(), wide.begin(), wide.end());
+  return cases;
+}
+
+std::vector<Case> pairwise_cases(const DeviceInfo& device, std::string_view algorithm) {
+  std::vector<Case> cases;
+  for (const Formats formats : {Formats::usual, Formats::wide}) {
+    if (formats == Formats::wide && device.backend != Backend::cpu) continue;
+    const Axes a = axes(device, formats);
+    for (const AlgorithmInfo& info : algorithms()) {
+      if (info.id == algorithm) Rows(a, std::string(info.id), info.options).append_to(cases);
+    }
   }
   return cases;
 }

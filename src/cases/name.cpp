@@ -344,7 +344,7 @@ Case parse_or_throw(std::string_view given) {
       reject("part", parts[i], "roi=, stride=, dst=, max_error=, premultiply, srgb, outliers, bad, layout= or seed=");
     }
   }
-  if (c.content != Content::ordinary && info(c.src.format).is_unorm()) {
+  if (c.content != Content::ordinary && !info(c.src.format).is_floating()) {
     reject("content", content_name(c.content), "for integers: they have no such pixels");
   }
   for (const Stride& stride : {c.spec.stride.x, c.spec.stride.y}) {

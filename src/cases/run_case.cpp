@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::byte kSourcePoison{0xFF};  // NaN to a float format: whoever reads it, shows it
 constexpr std::byte kDestinationPoison{0xA7};
-// The reference's own rounding, so that an error of exactly 0 can be promised.
-constexpr double kReferenceError = 1e-12;
+// The reference's own rounding, so that an error of exactly 0 can be promised. What is promised of wide formats is as small.
+constexpr double kReferenceError = 1e-12, kReferenceErrorOfWide = 1e-14;
 
 bool in_place(const Case& c) {
   return c.layout == Layout::in_place;
@@ -26,13 +26,14 @@ bool in_place(const Case& c) {
 
 /// Rows that hold either image and suit the components of both.
 std::int64_t shared_row_bytes(const Case& c) {
-  return in_place(c) ? (std::max(c.src.row_payload_bytes(), c.dst.row_payload_bytes()) + 3) / 4 * 4 : 0;
+  constexpr std::int64_t kLargest = 8;
+  return in_place(c) ? (std::max(c.src.row_payload_bytes(), c.dst.row_payload_bytes()) + kLargest - 1) / kLargest * kLargest : 0;
 }
 
 /// A packed source ends where its memory ends, so that an address sanitizer sees every read beyond it.
 Margins source_margins(Layout layout) {
   if (layout == Layout::packed) return {};
-  return layout == Layout::in_place ? Margins{4, 4, 2, 1} : Margins{3, 2, 2, 1};
+  return layout == Layout::in_place ? Margins{8, 8, 2, 1} : Margins{3, 2, 2, 1};
 }
 
 Margins destination_margins(Layout layout) {
@@ -165,7 +166,9 @@ Comparison compare(const ExactAnswer& ordinary, const std::optional<ExactAnswer>
   if (planted.empty()) return ordinary.compare(result);
   const Reached reached(plan, planted);
   Comparison beyond = ordinary.compare(result, [&](std::int32_t x, std::int32_t y) { return !reached(x, y); });
-  const bool may_overflow = with_outliers && with_outliers->full_scale() > static_cast<double>(std::numeric_limits<float>::max());
+  const FormatInfo& source = info(plan.src.format);
+  const double largest = source.bits == 64 ? 1e305 : static_cast<double>(std::numeric_limits<float>::max());
+  const bool may_overflow = with_outliers && with_outliers->full_scale() > largest;
   if (!with_outliers || may_overflow || !plan.assumption.empty()) return beyond;
   Comparison within = with_outliers->compare(result, [&](std::int32_t x, std::int32_t y) { return reached(x, y); });
   return within.max_error > beyond.max_error ? within : beyond;
@@ -198,7 +201,8 @@ CaseResult Judge::judge(const Device& device, const Case& c, int runs, int batch
 
   const Comparison comparison = compare(*shared.ordinary, shared.with_outliers, shared.planted, *result.plan, trial.destination());
   result.max_error = comparison.max_error;
-  if (!(result.max_error <= result.predicted_error + kReferenceError)) {
+  const double of_reference = info(c.dst.format).is_wide() ? kReferenceErrorOfWide : kReferenceError;
+  if (!(result.max_error <= result.predicted_error + of_reference)) {
     return failed(result, comparison.worst + ": an error of " + scientific(result.max_error) +
                               " of full scale where the plan promised at most " + scientific(result.predicted_error));
   }

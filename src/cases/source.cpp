@@ -47,7 +47,7 @@ double random_alpha(Random& random) {
 /// Mostly -3.4e38 in 32 bits, which geographic rasters hold where they have no data.
 double planted_value(Random& random, const FormatInfo& format, Content content) {
   if (content == Content::outliers) {
-    const double largest = format.bits == 16 ? 6e4 : static_cast<double>(std::numeric_limits<float>::max());
+    const double largest = format.bits == 16 ? 6e4 : format.bits == 32 ? static_cast<double>(std::numeric_limits<float>::max()) : 1e300;
     return random.one_in(4) ? largest : -largest;
   }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -71,6 +71,13 @@ void store(const ImageView& image, std::int32_t x, std::int32_t y, int channel, 
     if (format.bits == 8) return put(data, static_cast<std::uint8_t>(rounded));
     return put(data, static_cast<std::uint16_t>(rounded));
   }
+  if (format.component_class == ComponentClass::sint) {
+    return put(data, static_cast<std::int32_t>(std::floor(std::clamp(value, -0x1p31, 0x1p31 - 1.0) + 0.5)));
+  }
+  if (format.component_class == ComponentClass::uint) {
+    return put(data, static_cast<std::uint32_t>(std::floor(std::clamp(value, 0.0, 0x1p32 - 1.0) + 0.5)));
+  }
+  if (format.bits == 64) return put(data, value);
   if (format.bits == 16) return put(data, encode_half(value));
   put(data, static_cast<float>(value));
 }
@@ -78,10 +85,10 @@ void store(const ImageView& image, std::int32_t x, std::int32_t y, int channel, 
 void fill_random(const ImageView& image, const BlurSpec& spec, std::uint64_t seed) {
   const FormatInfo& format = info(image.desc.format);
   const bool bright = seed % 4 == 0;
-  const bool plain_unorm = format.is_unorm() && spec.alpha == AlphaMode::ignore;
+  const bool plain_integers = !format.is_floating() && spec.alpha == AlphaMode::ignore;
   Random random(seed);
   for (std::int32_t y = 0; y < image.desc.height; ++y) {
-    if (plain_unorm) {  // every bit pattern is a value
+    if (plain_integers) {  // every bit pattern is a value
       std::byte* row = image.row(y);
       for (std::int64_t done = 0; done < image.desc.row_payload_bytes(); done += 8) {
         const std::uint64_t bits = random.next();

@@ -116,12 +116,6 @@ void convert(NumberType from_type, const Plane& from, NumberType to_type, const 
             [&](auto in) { with_type(to_type, [&](auto out) { convert<decltype(in), decltype(out)>(from, to, width, height, factor); }); });
 }
 
-NumberType type_of(PixelFormat format) {
-  const FormatInfo& wanted = info(format);
-  if (wanted.is_unorm()) return wanted.bits == 8 ? NumberType::u8 : NumberType::u16;
-  return wanted.bits == 16 ? NumberType::f16 : NumberType::f32;
-}
-
 Plane plane_of(const PagePixels& pixels, int channel) {
   return {pixels.data + channel_offset(*pixels.page, channel), pixels.row_bytes, static_cast<std::ptrdiff_t>(pixels.page->pixel_bytes())};
 }
@@ -133,6 +127,21 @@ Plane plane_of(const ConstImageView& view, std::size_t channel) {
 }
 
 }  // namespace
+
+NumberType type_of(PixelFormat format) {
+  const FormatInfo& wanted = info(format);
+  switch (wanted.component_class) {
+    case ComponentClass::unorm:
+      return wanted.bits == 8 ? NumberType::u8 : NumberType::u16;
+    case ComponentClass::sint:
+      return NumberType::i32;
+    case ComponentClass::uint:
+      return NumberType::u32;
+    case ComponentClass::floating:
+      break;
+  }
+  return wanted.bits == 16 ? NumberType::f16 : wanted.bits == 32 ? NumberType::f32 : NumberType::f64;
+}
 
 double full_scale(NumberType type) {
   return row(type).full_scale;

@@ -23,6 +23,8 @@ enum class Scale : std::uint8_t {
 /// "8-bit integers", "signed 16-bit integers", "32-bit floats"
 [[nodiscard]] std::string_view describe(NumberType type);
 
+/// The type of a format's components.
+[[nodiscard]] NumberType type_of(PixelFormat format);
 /// The library's format of so many channels, where it has the type.
 [[nodiscard]] std::optional<PixelFormat> library_format(NumberType type, int channels);
 

@@ -48,7 +48,7 @@ double rounding_gain(const BlurSpec& spec, PixelFormat source, const PerAxis<Axi
 
 double scale_between_steps(PixelFormat source) {
   const FormatInfo& format = info(source);
-  return !format.is_unorm() && format.bits == 32 ? 0.5 : 1.0;
+  return format.is_floating() && format.bits >= 32 ? 0.5 : 1.0;
 }
 
 double colour_error(const BlurSpec& spec, Accumulator accumulator) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/rounding.h"
 #include "base/text.h"
 #include "math/weights.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr double kMaxSigma = 1e6;
 constexpr double kMaxRadius = 1 << 20;
 constexpr std::int32_t kMaxMatrix = 128;
+constexpr double kErrorOfDoubles = 1e-12;  // sums of some 18,000 doubles round as much
 
 Error invalid(std::string message) {
   return {ErrorCode::invalid_argument, std::move(message), {}};
@@ -121,13 +123,34 @@ Status check_border(const Border& border, const FormatInfo& source) {
   }
   for (const double v : border.value) {
     if (!std::isfinite(v)) return invalid("a border value is not a finite number");
-    const double most = source.bits == 16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
-    if (!source.is_unorm() && std::abs(v) > most) {
+    const double most = source.bits == 16   ? 65504.0
+                        : source.bits == 32 ? static_cast<double>(std::numeric_limits<float>::max())
+                                            : std::numeric_limits<double>::max();
+    if (source.is_floating() && std::abs(v) > most) {
       return invalid("the border value " + number(v) + " is more than " + std::string(source.name) + " can hold");
+    }
+    if (source.is_integral()) {
+      const auto [least, largest] = integer_range(source);
+      if (v < least || v > largest) {
+        return invalid("the border value " + number(v) + " is outside " + number(least, 10) + " to " + number(largest, 10) + ", all that " +
+                       std::string(source.name) + " can hold");
+      }
     }
     if (source.is_unorm() && (v < 0.0 || v > 1.0)) {
       return invalid("the border value " + number(v) + " is outside 0 to 1, all that " + std::string(source.name) + " can hold");
     }
+  }
+  return {};
+}
+
+/// Integers that stand for themselves have no 1 that full alpha or white would be.
+Status check_colour(const BlurSpec& spec, const FormatInfo& from, const FormatInfo& to) {
+  if (spec.alpha == AlphaMode::premultiply && from.channels % 2 != 0) {
+    return invalid(std::string(from.name) + " has no alpha channel to premultiply by");
+  }
+  if (spec.alpha == AlphaMode::ignore && spec.transfer == TransferFunction::none) return {};
+  for (const FormatInfo& format : {from, to}) {
+    if (format.is_integral()) return invalid(std::string(format.name) + " holds plain integers, which are neither alpha nor colours");
   }
   return {};
 }
@@ -191,12 +214,14 @@ std::optional<BorderMode> parse_border_mode(std::string_view name) {
 
 double default_max_error(PixelFormat destination) {
   const FormatInfo& f = info(destination);
+  if (f.is_wide()) return kErrorOfDoubles;
   if (f.is_unorm() && f.bits == 8) return 0.125 / 255.0;
   return f.bits == 16 ? 1e-4 : 2e-5;
 }
 
 double exact_max_error(PixelFormat destination) {
   const FormatInfo& f = info(destination);
+  if (f.is_wide()) return kErrorOfDoubles;
   if (f.is_unorm()) return 0.02 / f.unit();
   return f.bits == 16 ? 1e-4 : 1e-6;
 }
@@ -222,9 +247,7 @@ Status validate(const BlurSpec& spec, const ImageDesc& src, const ImageDesc& dst
   if (spec.accuracy.max_error && !(*spec.accuracy.max_error >= 0.0)) {
     return invalid("the largest allowed error must be a number from 0 up, not " + number(*spec.accuracy.max_error));
   }
-  if (spec.alpha == AlphaMode::premultiply && from.channels % 2 != 0) {
-    return invalid(std::string(from.name) + " has no alpha channel to premultiply by");
-  }
+  if (Status s = check_colour(spec, from, to); !s) return s;
   if (spec.roi) {
     if (Status s = check_roi(*spec.roi, src); !s) return s;
   }

@@ -88,6 +88,10 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
   if (problem.device.backend == Backend::cuda && is_gpu_only(algorithm)) {
     return Error{ErrorCode::unsupported, "a published technique, which runs on Vulkan", {}};
   }
+  for (const PixelFormat format : {problem.src.format, problem.dst.format}) {
+    if (!info(format).is_wide() || (algorithm.takes_wide && problem.device.backend == Backend::cpu)) continue;
+    return Error{ErrorCode::unsupported, "it has no kernels for " + std::string(info(format).name), {}};
+  }
   if (has_stride(problem.spec) && !algorithm.takes_strides) return Error{ErrorCode::unsupported, "it does not take a stride", {}};
   Result<Proposal> proposal = algorithm.propose(problem);
   if (!proposal) return proposal;
@@ -512,6 +516,7 @@ std::string explain(const Plan& plan) {
   if (info(plan.dst.format).is_unorm()) {
     text += " (" + number(plan.predicted_error * info(plan.dst.format).unit(), 2) + " of a step)";
   }
+  if (info(plan.dst.format).is_integral()) text += " and half a step";
   text += ", allowed " + number(plan.allowed_error, 2) + "\n";
   text += "  reach    " + reach_text(plan.reach.x) + " by " + reach_text(plan.reach.y) + " pixels: no NaN or infinity acts beyond\n";
   if (!plan.assumption.empty()) text += "           for " + plan.assumption + "\n";

@@ -16,11 +16,17 @@ T load(const std::byte* data) {
 }
 
 double load_component(const FormatInfo& format, const std::byte* data) {
+  if (format.component_class == ComponentClass::sint) return load<std::int32_t>(data);
+  if (format.component_class == ComponentClass::uint) return load<std::uint32_t>(data);
+  if (format.bits == 64) return load<double>(data);
   if (format.is_unorm()) return (format.bits == 8 ? load<std::uint8_t>(data) : load<std::uint16_t>(data)) / format.unit();
   return format.bits == 16 ? decode_half(load<std::uint16_t>(data)) : static_cast<double>(load<float>(data));
 }
 
 double round_to_format(const FormatInfo& format, double value) {
+  if (format.component_class == ComponentClass::sint) return std::nearbyint(std::clamp(value, -0x1p31, 0x1p31 - 1.0));
+  if (format.component_class == ComponentClass::uint) return std::nearbyint(std::clamp(value, 0.0, 0x1p32 - 1.0));
+  if (format.bits == 64) return value;
   if (format.is_unorm()) return std::nearbyint(std::clamp(value, 0.0, 1.0) * format.unit()) / format.unit();
   return format.bits == 16 ? round_to_half(value) : static_cast<double>(static_cast<float>(value));
 }

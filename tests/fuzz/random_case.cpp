@@ -83,23 +83,34 @@ PerAxis<Stride> random_stride(Random& random, const KernelSpec& kernel) {
   return {axis(), axis()};
 }
 
+/// Seldom one that only CPUs take.
+const FormatInfo& random_format(Random& random) {
+  while (true) {
+    const FormatInfo& format = random.pick(formats());
+    if (!format.is_wide() || random.one_in(4)) return format;
+  }
+}
+
 Case random_case(Random& random) {
-  const FormatInfo& source = random.pick(formats());
+  const FormatInfo& source = random_format(random);
   const bool only_blurs = random.one_in(2);  // the fastest kernels do nothing else
-  const FormatInfo& kind = only_blurs ? source : random.pick(formats());
+  const FormatInfo& kind = only_blurs ? source : random_format(random);
+  const bool has_colours = !only_blurs && !source.is_integral() && !kind.is_integral();
   Case c;
   c.src = {1 + skewed(random, 300), 1 + skewed(random, 150), source.format};
   c.spec.kernel = random_kernel(random);
   c.spec.border.mode = {random.pick(border_modes()).mode, random.pick(border_modes()).mode};
-  for (double& value : c.spec.border.value) value = source.is_unorm() ? random.uniform() : random.uniform(-1.0, 2.0);
+  for (double& value : c.spec.border.value) {
+    value = source.is_unorm() ? random.uniform() : random.uniform(source.component_class == ComponentClass::uint ? 0.0 : -1.0, 2.0);
+  }
   if (random.one_in(3)) c.spec.accuracy.max_error = random.one_in(2) ? 0.0 : std::exp2(random.uniform(-16.0, -5.0));
-  if (!only_blurs && source.channels % 2 == 0 && random.one_in(3)) c.spec.alpha = AlphaMode::premultiply;
-  if (!only_blurs && random.one_in(4)) c.spec.transfer = TransferFunction::srgb;
+  if (has_colours && source.channels % 2 == 0 && random.one_in(3)) c.spec.alpha = AlphaMode::premultiply;
+  if (has_colours && random.one_in(4)) c.spec.transfer = TransferFunction::srgb;
   if (random.one_in(3)) c.spec.roi = random_region(random, c.src);
   // Of matrices no algorithm takes a stride, unless they are separable.
   if (!std::holds_alternative<Matrix>(c.spec.kernel) && random.one_in(4)) c.spec.stride = random_stride(random, c.spec.kernel);
   c.dst = destination_desc(c.spec, c.src, *find_format(kind.component_class, kind.bits, source.channels));
-  if (!source.is_unorm() && random.one_in(3)) c.content = random.pick(std::array{Content::outliers, Content::bad});
+  if (source.is_floating() && random.one_in(3)) c.content = random.pick(std::array{Content::outliers, Content::bad});
   if (c.content == Content::outliers && c.spec.transfer != TransferFunction::none) c.content = Content::bad;  // curves bend them too far
   c.layout = random.pick(std::array{Layout::packed, Layout::padded, Layout::in_place});
   c.seed = 1 + random.below(1'000'000);

@@ -72,7 +72,15 @@ void add_large_draws(List& list, const DeviceInfo& device) {
 /// So many of the pairwise list, evenly taken.
 void add_pairwise_cases(List& list, const DeviceInfo& device) {
   constexpr std::size_t kMost = 1000;
-  const std::vector<Case> all = cases::pairwise_cases(device);
+  const std::vector<Case> all = cases::usual_cases(device);
+  const std::size_t count = std::min(all.size(), kMost);
+  for (std::size_t i = 0; i < count; ++i) list.add({all[i * all.size() / count]});
+}
+
+/// So many of those of wide formats, which only CPUs have.
+void add_wide_cases(List& list, const DeviceInfo& device) {
+  constexpr std::size_t kMost = 200;
+  const std::vector<Case> all = cases::wide_cases(device);
   const std::size_t count = std::min(all.size(), kMost);
   for (std::size_t i = 0; i < count; ++i) list.add({all[i * all.size() / count]});
 }
@@ -109,6 +117,7 @@ Result<Request> parse_request(std::string_view text) {
 std::vector<std::string> requests_of(const DeviceInfo& device) {
   List list;
   add_pairwise_cases(list, device);
+  add_wide_cases(list, device);
   add_timed_blurs(list, device);
   add_every_algorithm(list);
   add_large_draws(list, device);

@@ -19,6 +19,16 @@ namespace mollify {
   return refusal("the " + std::string(name(problem.device.backend)) + " backend has no kernel " + std::string(kernel));
 }
 
+/// Whether f32 cannot hold the numbers of the source or of the destination.
+[[nodiscard]] inline bool has_wide_format(const Problem& p) {
+  return info(p.src.format).is_wide() || info(p.dst.format).is_wide();
+}
+
+[[nodiscard]] inline Error refusal_of_f32_sums(const Problem& p) {
+  const FormatInfo& format = info(info(p.src.format).is_wide() ? p.src.format : p.dst.format);
+  return refusal("sums of f32 cannot hold the numbers of " + std::string(format.name));
+}
+
 /// Of numbers of the image, on CPUs: refuses all but 8-bit images that are only blurred.
 [[nodiscard]] inline Status check_16_bit_sums(const Problem& p) {
   const FormatInfo& source = info(p.src.format);

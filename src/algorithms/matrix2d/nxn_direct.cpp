@@ -26,6 +26,7 @@ Result<Proposal> propose(const Problem& p) {
   if (p.device.backend == Backend::cuda) return propose_nxn_direct_cuda(p);
   if (p.device.backend == Backend::vulkan) return propose_nxn_direct_gpu(p);
   if (Status s = only_options(p, {kNxnAccumulator}); !s) return s.error();
+  if (kNxnAccumulator.given(p) == NxnAccumulator::f32 && has_wide_format(p)) return refusal_of_f32_sums(p);
   Result<NxnMatrix> nxn = nxn_matrix(p);
   if (!nxn) return nxn.error();
   Matrix* const matrix = &nxn->matrix;
@@ -71,7 +72,7 @@ double NxnMatrix::error(const Problem& p, Accumulator a) const {
 
 bool NxnMatrix::is_wide(const Problem& p) const {
   if (const auto given = kNxnAccumulator.given(p)) return *given == NxnAccumulator::f64;
-  return error(p, Accumulator::f32) > p.allowed_error;
+  return has_wide_format(p) || error(p, Accumulator::f32) > p.allowed_error;
 }
 
 Result<NxnMatrix> nxn_matrix(const Problem& p) {
@@ -94,6 +95,8 @@ Result<NxnMatrix> nxn_matrix(const Problem& p) {
 }
 
 constinit const Algorithm kNxnDirect = {
-    {"nxn.direct", "any matrix, one multiply-add a weight", "A Tale Of Too Many Blurs, part 1", kOptions}, propose};
+    .info = {"nxn.direct", "any matrix, one multiply-add a weight", "A Tale Of Too Many Blurs, part 1", kOptions},
+    .propose = propose,
+    .takes_wide = true};
 
 }  // namespace mollify

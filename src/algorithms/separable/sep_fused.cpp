@@ -141,6 +141,7 @@ Result<Proposal> propose(const Problem& p) {
     }
     if (asked || (rough && rough->error <= p.allowed_error)) return rough;
   }
+  if (given == FusedAccumulator::f32 && has_wide_format(p)) return refusal_of_f32_sums(p);
   std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
 
@@ -190,12 +191,13 @@ bool shows_rounding(const Problem& p, const SeparableTaps& taps) {
 
 bool fused_is_wide(const Problem& p, const SeparableTaps& taps) {
   if (const auto given = kFusedAccumulator.given(p)) return *given == FusedAccumulator::f64;
-  return taps.cut_error + rounding_error(p, taps, Accumulator::f32) > p.allowed_error || shows_rounding(p, taps);
+  return has_wide_format(p) || taps.cut_error + rounding_error(p, taps, Accumulator::f32) > p.allowed_error || shows_rounding(p, taps);
 }
 
 constinit const Algorithm kSepFused = {
     .info = {"sep.fused", "separable taps, vertical and horizontal in one pass", "this project", kFusedOptions},
     .propose = propose,
-    .takes_strides = true};
+    .takes_strides = true,
+    .takes_wide = true};
 
 }  // namespace mollify

@@ -15,8 +15,17 @@ namespace mollify::cpu {
 namespace {
 
 Component component_of(const FormatInfo& format) {
-  if (format.is_unorm()) return format.bits == 8 ? Component::u8 : Component::u16;
-  return format.bits == 16 ? Component::f16 : Component::f32;
+  switch (format.component_class) {
+    case ComponentClass::unorm:
+      return format.bits == 8 ? Component::u8 : Component::u16;
+    case ComponentClass::sint:
+      return Component::i32;
+    case ComponentClass::uint:
+      return Component::u32;
+    case ComponentClass::floating:
+      break;
+  }
+  return format.bits == 16 ? Component::f16 : format.bits == 32 ? Component::f32 : Component::f64;
 }
 
 /// Numbers are blurred as they are stored, but between 0 and 1 where colour handling has to know what 1 is.

@@ -142,6 +142,7 @@ DeviceInfo describe_device(const InstanceFunctions& vk, VkPhysicalDevice physica
   gpu.max_uniform_bytes = limits.maxUniformBufferRange;
   gpu.linear_fraction_bits = most(limits.subTexelPrecisionBits);
   for (const FormatInfo& format : formats()) {
+    if (format.is_wide()) continue;  // no shader has them
     VkFormatProperties properties{};
     vk.GetPhysicalDeviceFormatProperties(physical, vk_format(format.format), &properties);
     const std::uint32_t bit = 1U << static_cast<unsigned>(format.format);

@@ -40,6 +40,8 @@ namespace mollify::vulkan {
       return VK_FORMAT_R32G32B32_SFLOAT;
     case PixelFormat::rgba32f:
       return VK_FORMAT_R32G32B32A32_SFLOAT;
+    default:  // for CPUs only
+      break;
   }
   return VK_FORMAT_UNDEFINED;
 }

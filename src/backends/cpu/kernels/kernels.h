@@ -15,7 +15,7 @@
 
 namespace mollify::cpu {
 
-enum class Component : std::uint8_t { u8, u16, f16, f32 };
+enum class Component : std::uint8_t { u8, u16, f16, f32, i32, u32, f64 };
 
 /// How stored pixels become the numbers that are blurred, and back.
 struct RowFormat {
@@ -27,8 +27,13 @@ struct RowFormat {
 
   /// Pixels are only blurred: nothing but `scale` and rounding lies between stored numbers and those that kernels sum.
   [[nodiscard]] bool only_scaled() const { return alpha == AlphaMode::ignore && transfer == TransferFunction::none; }
-  /// Stored numbers are those that kernels sum.
-  [[nodiscard]] bool is_plain_f32() const { return component == Component::f32 && scale == 1.0 && only_scaled(); }
+  /// Stored numbers are those that kernels of f32 sum.
+  [[nodiscard]] bool is_plain_f32() const { return is_plain<float>(); }
+  /// Stored numbers are those that kernels of T sum.
+  template <class T>
+  [[nodiscard]] bool is_plain() const {
+    return component == (std::is_same_v<T, float> ? Component::f32 : Component::f64) && scale == 1.0 && only_scaled();
+  }
 };
 
 /// Calls body(std::integral_constant<int, channels>).

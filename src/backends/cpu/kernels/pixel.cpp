@@ -3,7 +3,7 @@
 namespace mollify::cpu {
 
 std::array<double, 4> decode_pixel(const RowFormat& format, const std::array<double, 4>& value, double unit) {
-  std::array<std::byte, 4 * sizeof(float)> bytes{};
+  std::array<std::byte, 4 * sizeof(double)> bytes{};
   for (std::size_t c = 0; c < static_cast<std::size_t>(format.channels); ++c) {
     scalar::write_component(format.component, value[c] * unit,
                             bytes.data() + static_cast<std::ptrdiff_t>(c) * scalar::component_bytes(format.component));

@@ -32,6 +32,12 @@ template <class S>
       return half_to_float(stored<std::uint16_t>(p));
     case Component::f32:
       return stored<float>(p);
+    case Component::i32:
+      return stored<std::int32_t>(p);
+    case Component::u32:
+      return stored<std::uint32_t>(p);
+    case Component::f64:
+      return stored<double>(p);
   }
   return 0.0;
 }
@@ -48,11 +54,27 @@ inline void write_component(Component component, double value, std::byte* p) {
       return put(double_to_half(value));
     case Component::f32:
       return put(static_cast<float>(value));
+    case Component::i32:
+      return put(static_cast<std::int32_t>(std::isnan(value) ? 0.0 : std::nearbyint(std::clamp(value, -0x1p31, 0x1p31 - 1.0))));
+    case Component::u32:
+      return put(static_cast<std::uint32_t>(unorm(0x1p32 - 1.0)));
+    case Component::f64:
+      return put(value);
   }
 }
 
 [[nodiscard]] constexpr std::ptrdiff_t component_bytes(Component component) {
-  return component == Component::u8 ? 1 : component == Component::f32 ? 4 : 2;
+  switch (component) {
+    case Component::u8:
+      return 1;
+    case Component::u16:
+    case Component::f16:
+      return 2;
+    case Component::f64:
+      return 8;
+    default:
+      return 4;
+  }
 }
 
 /// The numbers of the pixel at (x, y), which may lie outside the image, in the precision T of a kernel.

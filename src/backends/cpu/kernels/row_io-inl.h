@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "backends/cpu/kernels/kernels.h"
@@ -166,7 +167,11 @@ HWY_INLINE void store_lanes(F32 d, VecF32 v, double* p) {
 
 // ---- spans of components
 
-/// Calls `body(component type)` for the stored type.
+/// Whether numbers of f32 cannot hold the stored type.
+template <class S>
+constexpr bool kIsWide = std::is_same_v<S, double> || std::is_same_v<S, std::int32_t> || std::is_same_v<S, std::uint32_t>;
+
+/// Calls `body(component type)` for the stored type, which numbers of f32 can hold.
 template <class Body>
 HWY_INLINE void with_component(Component component, Body body) {
   switch (component) {
@@ -178,7 +183,20 @@ HWY_INLINE void with_component(Component component, Body body) {
       return body(hwy::float16_t{});
     case Component::f32:
       return body(float{});
+    default:  // planners have no kernels of f32 for these
+      return;
   }
+}
+
+/// The same for any stored type where numbers are of f64.
+template <class T, class Body>
+HWY_INLINE void with_component_of(Component component, Body body) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (component == Component::i32) return body(std::int32_t{});
+    if (component == Component::u32) return body(std::uint32_t{});
+    if (component == Component::f64) return body(double{});
+  }
+  with_component(component, body);
 }
 
 /// `count` stored components to numbers: change(a vector of them) is stored.
@@ -206,7 +224,11 @@ HWY_INLINE void decode_components(const S* src, std::int64_t count, float scale,
 
 template <class S>
 HWY_INLINE void decode_components(const S* src, std::int64_t count, double scale, double* dst) {
-  decode_vectors(src, count, dst, [](VecF32 v) HWY_ATTR { return v; });
+  if constexpr (kIsWide<S>) {
+    for (std::int64_t i = 0; i < count; ++i) dst[i] = static_cast<double>(src[i]);
+  } else {
+    decode_vectors(src, count, dst, [](VecF32 v) HWY_ATTR { return v; });
+  }
   if (scale != 1.0) {
     for (std::int64_t i = 0; i < count; ++i) dst[i] *= scale;
   }
@@ -234,11 +256,13 @@ template <class D>
 HWY_INLINE void encode_components(const double* src, std::int64_t count, double scale, D* dst) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double v = src[i] * scale;
-    if constexpr (std::is_integral_v<D>) {
-      constexpr double kLargest = std::is_same_v<D, std::uint8_t> ? 255.0 : 65535.0;
+    if constexpr (std::is_unsigned_v<D>) {
+      constexpr auto kLargest = static_cast<double>(std::numeric_limits<D>::max());
       dst[i] = static_cast<D>(std::nearbyint(v > 0.0 ? std::min(v, kLargest) : 0.0));
-    } else if constexpr (std::is_same_v<D, float>) {
-      dst[i] = static_cast<float>(v);
+    } else if constexpr (std::is_same_v<D, std::int32_t>) {
+      dst[i] = static_cast<D>(std::isnan(v) ? 0.0 : std::nearbyint(std::clamp(v, -0x1p31, 0x1p31 - 1.0)));
+    } else if constexpr (std::is_floating_point_v<D>) {
+      dst[i] = static_cast<D>(v);
     } else {
       const std::uint16_t bits = double_to_half(v);
       std::memcpy(static_cast<void*>(dst + i), &bits, sizeof bits);
@@ -423,7 +447,7 @@ HWY_INLINE void decode_pixels(const RowFormat& format, const std::byte* src, std
     }
   }
 #endif
-  with_component(format.component, [&](auto component) HWY_ATTR {
+  with_component_of<T>(format.component, [&](auto component) HWY_ATTR {
     using S = decltype(component);
     decode_components(reinterpret_cast<const S*>(src), count, static_cast<T>(format.scale), dst);
   });
@@ -437,7 +461,7 @@ HWY_INLINE void encode_pixels(const RowFormat& format, T* src, std::int64_t pixe
   const std::int64_t count = pixels * format.channels;
   if (format.alpha == AlphaMode::premultiply) unpremultiply(format.channels, pixels, src);
   if (format.transfer == TransferFunction::srgb) apply_transfer<Transfer::encode>(format, count, src);
-  with_component(format.component, [&](auto component) HWY_ATTR {
+  with_component_of<T>(format.component, [&](auto component) HWY_ATTR {
     using D = decltype(component);
     encode_components(src, count, static_cast<T>(format.scale), reinterpret_cast<D*>(dst));
   });

@@ -113,7 +113,7 @@ struct Direct {
 template <class T>
 HWY_INLINE Direct direct_outputs(const SepFused<T>& k, const Source& src, std::int64_t row, std::int64_t x, std::int64_t pixels) {
   const RowFormat& format = k.rows.source;
-  if (!std::is_same_v<T, float> || row == kOutside || !format.is_plain_f32()) return {};
+  if (row == kOutside || !format.is_plain<T>()) return {};
   const std::int64_t first = std::clamp<std::int64_t>(-x, 0, pixels);
   const std::int64_t last = std::clamp<std::int64_t>(src.desc.width - x - k.x.size() + 1, first, pixels);
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Tag<T>()));
