@@ -106,19 +106,6 @@ double total(const std::vector<double>& weights) {
   return std::accumulate(weights.begin(), weights.end(), 0.0);
 }
 
-AxisTaps divided_by_sum(AxisTaps taps) {
-  const double sum = total(taps.weights);
-  for (double& weight : taps.weights) weight /= sum;
-  return taps;
-}
-
-template <class WeightAt>
-AxisTaps symmetric(std::int32_t radius, const WeightAt& weight_at) {
-  AxisTaps out{{}, radius};
-  for (std::int32_t i = -radius; i <= radius; ++i) out.weights.push_back(weight_at(static_cast<double>(i)));
-  return divided_by_sum(std::move(out));
-}
-
 double gain(const std::vector<double>& weights, Normalization normalization) {
   const double magnitude = std::accumulate(weights.begin(), weights.end(), 0.0, [](double sum, double w) { return sum + std::abs(w); });
   return magnitude / (normalization == Normalization::unit_sum ? std::abs(total(weights)) : 1.0);
@@ -156,31 +143,6 @@ double gain(const Matrix& matrix) {
 
 double gain(const BlockKernel& block) {
   return gain(block.weights, block.normalization);
-}
-
-AxisTaps all_weights(const AxisKernel& kernel) {
-  struct Weights {
-    AxisTaps operator()(const GaussianAxis& gaussian) const {
-      if (gaussian.sigma == 0.0) return {{1.0}, 0};
-      return symmetric(last_tap(gaussian), [&](double x) { return std::exp(-x * x / (2.0 * gaussian.sigma * gaussian.sigma)); });
-    }
-    AxisTaps operator()(const BoxExtent& box) const {
-      const auto before = static_cast<std::int32_t>(std::ceil(box.before));
-      const auto after = static_cast<std::int32_t>(std::ceil(box.after));
-      AxisTaps out{std::vector<double>(static_cast<std::size_t>(before + after + 1), 1.0), before};
-      if (before > 0) out.weights.front() = box.before - (before - 1);
-      if (after > 0) out.weights.back() = box.after - (after - 1);
-      return divided_by_sum(std::move(out));
-    }
-    AxisTaps operator()(const TentAxis& tent) const {
-      return symmetric(static_cast<std::int32_t>(std::ceil(tent.radius)),
-                       [&](double x) { return std::max(0.0, tent.radius + 1.0 - std::abs(x)); });
-    }
-    AxisTaps operator()(const TapsAxis& given) const {
-      return given.normalization == Normalization::unit_sum ? divided_by_sum(given.taps) : given.taps;
-    }
-  };
-  return std::visit(Weights(), kernel);
 }
 
 KernelSpec combine(const AxisKernel* x, const AxisKernel* y) {

@@ -39,9 +39,6 @@ using AxisKernel = std::variant<GaussianAxis, BoxExtent, TentAxis, TapsAxis>;
 [[nodiscard]] double gain(const Matrix& matrix);
 [[nodiscard]] double gain(const BlockKernel& block);
 
-/// Weights that the kernel is made of, to the last that float64 notices.
-[[nodiscard]] AxisTaps all_weights(const AxisKernel& kernel);
-
 /// Two kernels of one request, or one with nothing along the other axis.
 [[nodiscard]] KernelSpec combine(const AxisKernel* x, const AxisKernel* y);
 

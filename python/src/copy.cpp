@@ -51,11 +51,8 @@ CopyFunction function_for(Element src, Element dst) {
       return conversion_of<float, Truth>(is_to_between);
     case NumberKind::brain_floating:
       return conversion_of<float, Brain>(is_to_between);
-    case NumberKind::unsigned_integer:
-      return conversion_of<double, std::uint32_t>(is_to_between);
     default:
-      if (other.bits == 8) return conversion_of<float, std::int8_t>(is_to_between);
-      return other.bits == 16 ? conversion_of<float, std::int16_t>(is_to_between) : conversion_of<double, std::int32_t>(is_to_between);
+      return other.bits == 8 ? conversion_of<float, std::int8_t>(is_to_between) : conversion_of<float, std::int16_t>(is_to_between);
   }
 }
 

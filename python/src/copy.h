@@ -17,8 +17,8 @@ struct Elements {
   std::span<const std::ptrdiff_t> strides;  ///< in bytes, of each axis
 };
 
-/// Copies every element. The numbers are the same, or one of them lies between() runs of the other, or bool or float32 become float64.
-/// Integers are rounded to the nearest and held within their range; a bool is true from 0.5 up.
+/// Copies every element. The numbers are the same, or one of them, which the library has no pixels of, lies between() runs of the other, or
+/// bool or float32 become float64. Integers are rounded to the nearest and held within their range; a bool is true from 0.5 up.
 void copy_array(std::span<const std::int64_t> shape, const Elements<const std::byte>& src, const Elements<std::byte>& dst);
 
 }  // namespace mollify::python

@@ -45,23 +45,6 @@ std::int64_t element_at(std::int64_t place, std::int64_t extent, BorderMode bord
   return -1;
 }
 
-/// A distance that leads to the same element from every place of the axis, and is at most twice its extent.
-std::int64_t shortest_distance(std::int64_t distance, std::int64_t extent, BorderMode border) {
-  switch (border) {
-    case BorderMode::clamp:
-      return std::clamp(distance, 1 - extent, extent - 1);
-    case BorderMode::constant:
-      return std::clamp(distance, -extent, extent);
-    case BorderMode::wrap:
-      return distance % extent;
-    case BorderMode::reflect:
-      return distance % (2 * extent);
-    case BorderMode::mirror:
-      return extent == 1 ? 0 : distance % (2 * extent - 2);
-  }
-  return distance;
-}
-
 /// Numbers of a row as float64.
 using LoadRow = void (*)(const std::byte* src, std::ptrdiff_t stride, double* out, std::int64_t count);
 using StoreRow = void (*)(const double* in, std::byte* dst, std::ptrdiff_t stride, std::int64_t count);
@@ -96,23 +79,9 @@ StoreRow storer_of(Element element) {
 
 }  // namespace
 
-WeightWindow window_along(std::size_t axis, std::int64_t extent, const AxisTaps& taps, BorderMode border, double border_value) {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  const auto distance = [&](std::size_t i) { return shortest_distance(static_cast<std::int64_t>(i) - taps.anchor, extent, border); };
-  for (std::size_t i = 0; i < taps.weights.size(); ++i) {
-    first = std::min(first, distance(i));
-    last = std::max(last, distance(i));
-  }
-  WeightWindow out{{{axis, last - first + 1, -first, border}}, {}, border_value, taps.weights.size()};
-  out.weights.assign(static_cast<std::size_t>(last - first + 1), 0.0);
-  for (std::size_t i = 0; i < taps.weights.size(); ++i) out.weights[static_cast<std::size_t>(distance(i) - first)] += taps.weights[i];
-  return out;
-}
-
 DirectSums::DirectSums(std::span<const std::int64_t> shape, std::span<const std::ptrdiff_t> src_strides,
                        std::span<const std::ptrdiff_t> dst_strides, const WeightWindow& window)
-    : border_value_(window.border_value), sums_of_weights_(window.sums), window_axes_(window.axes) {
+    : border_value_(window.border_value), window_axes_(window.axes) {
   std::vector<const WindowAxis*> window_axis(shape.size(), nullptr);
   for (const WindowAxis& axis : window.axes) window_axis[axis.axis] = &axis;
   for (const std::size_t axis : order_of(src_strides)) {
@@ -198,7 +167,7 @@ std::int64_t DirectSums::elements() const {
 
 double DirectSums::error() const {
   // Each addition rounds, and so does each weight, their sum and the division by it.
-  return (static_cast<double>(std::max(offsets_.size(), sums_of_weights_)) + 3.0) * std::ldexp(1.0, -53);
+  return (static_cast<double>(offsets_.size()) + 3.0) * std::ldexp(1.0, -53);
 }
 
 /// Memory of a thread, for one tile after the other.

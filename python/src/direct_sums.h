@@ -26,13 +26,7 @@ struct WeightWindow {
   std::vector<WindowAxis> axes;
   std::vector<double> weights;
   double border_value = 0.0;  ///< beyond the edges of BorderMode::constant
-  std::size_t sums = 0;       ///< weights that were added up to make these, each with a rounding
 };
-
-/// A window of one axis of `extent` numbers. Weights beyond the edges are added to those that fall on the same numbers, so that there are
-/// at most three times as many as numbers.
-[[nodiscard]] WeightWindow window_along(std::size_t axis, std::int64_t extent, const AxisTaps& taps, BorderMode border,
-                                        double border_value);
 
 /// The sums of one window over an array, made ready for one shape and its strides. Source and destination share no memory.
 class DirectSums {
@@ -77,7 +71,6 @@ class DirectSums {
   std::size_t run_axis_ = 0;  ///< sums along the axes up to this one lie without gaps in a tile
   std::vector<OffsetWeight> offsets_;
   double border_value_ = 0.0;
-  std::size_t sums_of_weights_ = 0;
   std::vector<WindowAxis> window_axes_;
 };
 

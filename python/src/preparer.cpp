@@ -160,8 +160,8 @@ void Preparer::check_alpha() const {
   if (!manner.has_alpha && !manner.is_srgb) return;
   const std::string argument = manner.has_alpha ? "alpha: " : "srgb: ";
   const Element element = task_.src.element;
-  if (!element.is_native() && element.kind != NumberKind::brain_floating) {
-    refuse(argument + "arrays of uint8, uint16 and floats of up to 32 bits are needed, not of " + element.name());
+  if (!element.is_floating() && !element.is_unorm()) {
+    refuse(argument + "arrays of uint8, uint16 and floats are needed, not of " + element.name());
   }
   const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
   if (gaussian != nullptr && gaussian->amount) refuse(argument + "unsharp() takes numbers as they are");
@@ -218,12 +218,12 @@ std::optional<Preparer::Steps> Preparer::find_runs(Place from, const Place& to, 
       return steps;
     }
     if (is_matrix()) return std::nullopt;  // it takes one run
-    Place between = own_place(kBetween + steps.size() % 2, kBetweenRuns, order_of(to.strides));
-    layout = layout_of(from, between, left);
+    Place next = own_place(kBetween + steps.size() % 2, between(), order_of(to.strides));
+    layout = layout_of(from, next, left);
     if (!fits(layout)) return std::nullopt;
     left = without(*layout);
-    steps.push_back({std::move(from), between, Prepared::Run{std::move(*layout)}});
-    from = std::move(between);
+    steps.push_back({std::move(from), next, Prepared::Run{std::move(*layout)}});
+    from = std::move(next);
   }
 }
 
@@ -349,7 +349,7 @@ double Preparer::make_runs(Steps& steps, double allowed, double border_value) co
     runs.emplace_back(&step, &run->layout);
     gains.push_back(gain_of(run->layout));
   }
-  const ErrorBudget budget(allowed, gains, reads_integers());
+  const ErrorBudget budget(allowed, gains, reads_unorm(), default_max_error(between().format(1)));
   double border = border_value;  // blurred by the runs before
   double error = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -372,10 +372,10 @@ void Preparer::add(Steps steps, Prepared& out) {
 /// may make half of the error, the other two a quarter each.
 double Preparer::prepare_sharpening(double amount, double allowed, Prepared& out) const {
   const Axes order = order_of(task_.dst.strides);
-  const Place image = own_place(kSharpened, kBetweenRuns, order);
-  const Place blurred = own_place(kBlurred, kBetweenRuns, order);
+  const Place image = own_place(kSharpened, between(), order);
+  const Place blurred = own_place(kBlurred, between(), order);
   const double weight = std::abs(amount);
-  const double largest = reads_integers() ? 1.0 : 1.0 + 2.0 * weight;  // that errors are relative to
+  const double largest = reads_unorm() ? 1.0 : 1.0 + 2.0 * weight;  // that errors are relative to
   Steps read = find_steps(read_place(), image, {});
   Steps blur = find_steps(read_place(), blurred, changed_);
   Steps write = find_steps(image, written_place(), {});
@@ -399,11 +399,11 @@ void Preparer::measure_memory(Prepared& out) const {
 }
 
 Preparer::Place Preparer::read_place() const {
-  return task_.src.element.is_native() ? source() : own_place(kConvertedSource, kBetweenRuns, order_of(task_.src.strides));
+  return task_.src.element.is_native() ? source() : own_place(kConvertedSource, between(), order_of(task_.src.strides));
 }
 
 Preparer::Place Preparer::written_place() const {
-  return task_.dst.element.is_native() ? destination() : own_place(kConvertedResult, kBetweenRuns, order_of(task_.dst.strides));
+  return task_.dst.element.is_native() ? destination() : own_place(kConvertedResult, between(), order_of(task_.dst.strides));
 }
 
 /// How many times larger than its source a result can be.
@@ -416,37 +416,36 @@ double Preparer::largest_gain() const {
   return gaussian != nullptr && gaussian->amount ? 1.0 + 2.0 * std::abs(*gaussian->amount) : out;
 }
 
-/// An error of 1 of the library, in the units of max_error: numbers of the array for integers, else relative. Runs on float32 that stand
-/// for integers have errors relative to the largest of these, times the gain.
+/// An error of 1 of the library, in the units of max_error: numbers of the array for integers, else relative. Runs on integers that stand
+/// for themselves, or on float32 in their place, have errors relative to the largest of these, times the gain.
 double Preparer::unit_of_errors() const {
   const Element element = task_.src.element;
   if (element.is_floating()) return 1.0;
-  return element.is_native() ? element.unit() : std::max(-element.smallest(), element.largest()) * largest_gain();
+  return element.is_unorm() ? element.unit() : std::max(-element.smallest(), element.largest()) * largest_gain();
 }
 
 /// By default, signed integers are as exact as unsigned ones of their size, and bools as float32.
 double Preparer::allowed_error() const {
   const Element element = task_.src.element;
   if (const std::optional<double>& given = task_.request.manner.max_error) return *given;
+  if (element.is_wide()) return error_of_wide() * unit_of_errors();
   if (element.kind == NumberKind::boolean || element.kind == NumberKind::brain_floating) return default_max_error(kBetweenRuns.format(1));
   const Element like{element.is_floating() ? NumberKind::floating : NumberKind::unsigned_integer, element.bits};
   return default_max_error(like.format(1)) * like.unit();
 }
 
 void Preparer::prepare(Prepared& out) const {
-  if (task_.src.element.is_wide()) {
-    prepare_wide(out);
-    measure_memory(out);
-    return;
-  }
+  if (task_.src.element.is_wide()) check_wide();
   const double unit = unit_of_errors();
-  const double allowed = allowed_error() / unit;
+  const double allowed = unit > 0.0 ? allowed_error() / unit : 1.0;  // else all that comes out is 0
   if (!task_.src.element.is_native()) out.steps_.push_back({source(), read_place(), Prepared::Copy{}});
   const auto* gaussian = std::get_if<GaussianKernel>(&task_.request.kernel);
   if (gaussian != nullptr && gaussian->amount) {
     out.error_ = prepare_sharpening(*gaussian->amount, allowed, out) * unit;
   } else if (is_masked()) {
     out.error_ = prepare_masked(allowed, out) * unit;
+  } else if (const auto* block = std::get_if<BlockKernel>(&task_.request.kernel)) {
+    out.error_ = prepare_block(*block, out) * unit;
   } else {
     Steps steps = find_steps(read_place(), written_place(), changed_);
     out.error_ = make_runs(steps, allowed) * unit;

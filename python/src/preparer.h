@@ -46,10 +46,12 @@ class Preparer {
 
   [[nodiscard]] Place source() const { return {Place::Whose::source, 0, task_.src.element, task_.src.strides}; }
   [[nodiscard]] Place destination() const { return {Place::Whose::destination, 0, task_.dst.element, task_.dst.strides}; }
+  /// What lies between two runs.
+  [[nodiscard]] Element between() const { return task_.src.element.between(); }
   /// Where runs read and write: as the caller's arrays lie, or float32 for numbers that are not native.
   [[nodiscard]] Place read_place() const;
   [[nodiscard]] Place written_place() const;
-  [[nodiscard]] bool reads_integers() const { return !read_place().element.is_floating(); }
+  [[nodiscard]] bool reads_unorm() const { return read_place().element.is_unorm(); }
   [[nodiscard]] Place own_place(std::size_t memory, Element element, std::span<const std::size_t> order) const;
   [[nodiscard]] std::optional<ImageLayout> layout_of(const Place& from, const Place& to, const Axes& blurred) const;
   [[nodiscard]] std::optional<Steps> find_runs(Place from, const Place& to, const Axes& changed) const;
@@ -71,7 +73,6 @@ class Preparer {
   void add_weights(const Place& weights, Prepared& out) const;
   [[nodiscard]] Step division(const Place& weights, const Place& image, double error) const;
   [[nodiscard]] double prepare_masked(double allowed, Prepared& out) const;
-  [[nodiscard]] double prepare_wide_masked(Prepared& out) const;
 
   [[nodiscard]] double largest_gain() const;
   [[nodiscard]] double unit_of_errors() const;
@@ -79,10 +80,9 @@ class Preparer {
   void measure_memory(Prepared& out) const;
 
   // Numbers that are summed in float64.
-  void prepare_wide(Prepared& out) const;
-  [[nodiscard]] double prepare_wide_sharpening(double amount, Prepared& out) const;
-  [[nodiscard]] std::vector<WeightWindow> windows(double border_value) const;
-  [[nodiscard]] double add_sums(Place from, const Place& to, double border_value, Prepared& out) const;
+  void check_wide() const;
+  [[nodiscard]] double error_of_wide() const;
+  [[nodiscard]] double prepare_block(const BlockKernel& block, Prepared& out) const;
 
   const Task& task_;
   Axes axes_;                        // that the request blurs, in its order

@@ -40,10 +40,10 @@ Preparer::Step Preparer::division(const Place& weights, const Place& image, doub
 /// A quotient n / w, at most 1 in the library's units, of which both have errors e is off by at most 2 e / w.
 double Preparer::prepare_masked(double allowed, Prepared& out) const {
   const Axes order = order_of(task_.dst.strides);
-  const Place image = own_place(kSharpened, kBetweenRuns, order);
-  const Place blurred = own_place(kBlurred, kBetweenRuns, order);
-  const Place weights = own_place(kWeights, kBetweenRuns, order);
-  const Place blurred_weights = own_place(kBlurredWeights, kBetweenRuns, order);
+  const Place image = own_place(kSharpened, between(), order);
+  const Place blurred = own_place(kBlurred, between(), order);
+  const Place weights = own_place(kWeights, between(), order);
+  const Place blurred_weights = own_place(kBlurredWeights, between(), order);
   Steps read = find_steps(read_place(), image, {});
   Steps blur = find_steps(image, blurred, changed_);
   Steps blur_weights = find_steps(weights, blurred_weights, changed_);
@@ -60,23 +60,6 @@ double Preparer::prepare_masked(double allowed, Prepared& out) const {
   out.steps_.push_back(division(blurred_weights, blurred, error_of_weights));
   add(std::move(write), out);
   return error;
-}
-
-double Preparer::prepare_wide_masked(Prepared& out) const {
-  const Element between = task_.src.element.between();
-  const Axes order = order_of(task_.dst.strides);
-  const Place image = own_place(kSharpened, between, order);
-  const Place blurred = own_place(kBlurred, between, order);
-  const Place weights = own_place(kWeights, between, order);
-  const Place blurred_weights = own_place(kBlurredWeights, between, order);
-  out.steps_.push_back({source(), image, Prepared::Copy{}});
-  add_weights(weights, out);
-  out.steps_.push_back({weights, image, Prepared::Weigh{task_.request.manner.skips_nan}});
-  const double error = add_sums(image, blurred, border_value(), out);
-  const double error_of_weights = add_sums(weights, blurred_weights, 1.0, out);
-  out.steps_.push_back(division(blurred_weights, blurred, error_of_weights));
-  out.steps_.push_back({blurred, destination(), Prepared::Copy{}});
-  return error + error_of_weights;
 }
 
 }  // namespace mollify::python

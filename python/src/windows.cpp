@@ -20,14 +20,16 @@ namespace {
 Geometry packed(const std::vector<std::int64_t>& shape, const std::string& dtype) {
   if (shape.size() != 2 && shape.size() != 3) refuse("shape: rows and columns are needed, and channels if there are several");
   if (std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 1; })) refuse("shape: numbers from 1 up are needed");
-  for (const Element element : {Element{NumberKind::unsigned_integer, 8}, Element{NumberKind::unsigned_integer, 16},
-                                Element{NumberKind::floating, 16}, Element{NumberKind::floating, 32}}) {
+  for (const Element element :
+       {Element{NumberKind::unsigned_integer, 8}, Element{NumberKind::unsigned_integer, 16}, Element{NumberKind::floating, 16},
+        Element{NumberKind::floating, 32}, Element{NumberKind::signed_integer, 32}, Element{NumberKind::unsigned_integer, 32},
+        Element{NumberKind::floating, 64}}) {
     if (element.name() != dtype) continue;
     std::vector<std::size_t> order;
     for (std::size_t axis = shape.size(); axis-- > 0;) order.push_back(axis);
     return {element, shape, packed_strides(shape, order, element.bytes())};
   }
-  throw nb::type_error(("dtype: windows are of uint8, uint16, float16 or float32, not " + dtype).c_str());
+  throw nb::type_error(("dtype: windows are of uint8, uint16, int32, uint32, float16, float32 or float64, not " + dtype).c_str());
 }
 
 void check(const Status& status) {

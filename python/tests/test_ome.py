@@ -88,4 +88,4 @@ def test_refusals(tmp_path):
         with pytest.raises(ValueError, match="stride"):
             pymollify.Windows(pymollify.Blur.gaussian(2.0), (40, 40), "uint8", stride=stride)
     with pytest.raises(TypeError, match="dtype"):
-        made(tmp_path, image.astype(np.float64), (16, 16))
+        made(tmp_path, image.astype(np.int64), (16, 16))
