@@ -148,7 +148,8 @@ class FileBlur {
   /// Of the kernel, in an image that is not smaller.
   [[nodiscard]] PerAxis<Reach> reach(const files::Document& document) const {
     const Page& page = document.pages.front();
-    const ImageDesc image{page.width, page.height, PixelFormat::r32f};
+    const bool is_wide = files::is_wide(page.channels.front().type);
+    const ImageDesc image{page.width, page.height, is_wide ? PixelFormat::r64f : PixelFormat::r32f};
     return value_or_fail(blurrer_.plan({}, image, image), files_.in).reach;
   }
 

@@ -116,7 +116,9 @@ void PageBlur::add_parts() {
 
 std::int64_t PageBlur::scratch_bytes(const files::PageWork& work) {
   const std::int64_t pixels = std::int64_t{work.blurred.width} * work.blurred.height;
-  constexpr std::int64_t kFloats = 4 * 4;  // of one part
+  const auto is_wide = [](const files::Channel& channel) { return files::is_wide(channel.type); };
+  const bool has_doubles = std::ranges::any_of(work.from.channels, is_wide) || std::ranges::any_of(work.blurred.channels, is_wide);
+  const std::int64_t kFloats = 4 * (has_doubles ? 8 : 4);  // of one part
   const bool is_plain = !work.changes_colours() && has_one_type(work.from, std::vector<int>(1, 0));
   const auto channels = static_cast<std::int64_t>(work.from.channels.size());
   return is_plain ? pixels * kFloats : pixels * (2 * kFloats + 4 * channels);
@@ -254,17 +256,30 @@ PageBlur::Request PageBlur::request_for(const Part& part) const {
   const std::vector<int>& channels = part.of_source.channels;
   const int count = static_cast<int>(channels.size());
   const auto shape = [](const Page& page, PixelFormat format) { return ImageDesc{page.width, page.height, format}; };
-  const PixelFormat floats = *files::library_format(NumberType::f32, count);
-  if (work_.changes_colours()) return {spec_for(part, 1.0), shape(src, floats), shape(dst, floats)};
+  if (work_.changes_colours()) {
+    const PixelFormat floats = *files::library_format(NumberType::f32, count);
+    return {spec_for(part, 1.0), shape(src, floats), shape(dst, floats)};
+  }
   const NumberType src_type = type_of(src, channels.front());
   const NumberType dst_type = type_of(dst, part.of_result.front());
-  const bool is_colour_scale = src_type == dst_type || work_.factor == files::full_scale(dst_type) / files::full_scale(src_type);
+  const bool is_wide = files::is_wide(src_type) || files::is_wide(dst_type);
+  const PixelFormat floats = *files::library_format(is_wide ? NumberType::f64 : NumberType::f32, count);
   const auto src_format = files::library_format(src_type, count), dst_format = files::library_format(dst_type, count);
-  const bool is_direct = src_format && dst_format && is_colour_scale && has_one_type(src, channels) && has_one_type(dst, part.of_result);
-  ImageSpec spec = spec_for(part, is_direct ? 1.0 : files::full_scale(src_type));
+  ImageSpec spec = spec_for(part, files::full_scale(src_type) / (src_format ? info(*src_format).unit() : 1.0));
+  const bool is_direct =
+      src_format && dst_format && takes(*src_format, *dst_format, spec) && has_one_type(src, channels) && has_one_type(dst, part.of_result);
+  if (!is_direct) spec = spec_for(part, files::full_scale(src_type));
   // The error that is usual for 32-bit floats is more than a step of wide integers.
   spec.is_exact = !is_direct && !files::is_float(src_type);
   return {spec, shape(src, is_direct ? *src_format : floats), shape(dst, is_direct ? *dst_format : floats), is_direct};
+}
+
+/// Whether the library makes the one of the other as the page says: it scales by what stands for 1, and has no colours in plain integers.
+bool PageBlur::takes(PixelFormat src, PixelFormat dst, const ImageSpec& spec) const {
+  const FormatInfo &from = info(src), &to = info(dst);
+  const bool is_colour = spec.alpha != AlphaMode::ignore || spec.transfer != TransferFunction::none;
+  if (is_colour && (from.is_integral() || to.is_integral())) return false;
+  return src == dst || work_.factor == to.unit() / from.unit();
 }
 
 /// Whether the pixels are the library's as they are stored.

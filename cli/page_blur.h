@@ -68,6 +68,7 @@ class PageBlur {
   void add_parts();
   [[nodiscard]] Request request_for(const Part& part) const;
   [[nodiscard]] ImageSpec spec_for(const Part& part, double unit) const;
+  [[nodiscard]] bool takes(PixelFormat src, PixelFormat dst, const ImageSpec& spec) const;
   [[nodiscard]] bool is_whole(const Part& part) const;
   [[nodiscard]] int result_channel(int source_channel) const;
 

@@ -71,7 +71,8 @@ std::int32_t stride_of(const PyramidStep& step) {
 
 /// Bytes are too few for an image that others are made from; 16 bits suffice for one that is made of bytes.
 NumberType type_between(const files::PageWork& finer) {
-  return finer.from.channels.front().type == NumberType::u8 ? NumberType::u16 : NumberType::f32;
+  const NumberType type = finer.from.channels.front().type;
+  return type == NumberType::u8 ? NumberType::u16 : files::is_wide(type) ? NumberType::f64 : NumberType::f32;
 }
 
 BlurRequest request_of(const PyramidStep& step, const files::PageWork& finer) {
@@ -80,7 +81,8 @@ BlurRequest request_of(const PyramidStep& step, const files::PageWork& finer) {
   BlurRequest request;
   request.spec.kernel = Gaussian{.sigma = {step.sigma, step.sigma}};
   request.spec.stride = {Stride::of_blocks(stride_of(step)), Stride::of_blocks(stride_of(step))};
-  if (!step.is_level) request.spec.accuracy.max_error = type_between(finer) == NumberType::u16 ? kOf16Bits : kFloatError;
+  const NumberType between = type_between(finer);
+  if (!step.is_level && between != NumberType::f64) request.spec.accuracy.max_error = between == NumberType::u16 ? kOf16Bits : kFloatError;
   return request;
 }
 

@@ -19,13 +19,13 @@ struct TypeRow {
 constexpr std::array kTypes = {
     TypeRow{"8-bit integers", 255.0, ComponentClass::unorm},
     TypeRow{"16-bit integers", 65535.0, ComponentClass::unorm},
-    TypeRow{"32-bit integers", 4294967295.0, {}},
+    TypeRow{"32-bit integers", 4294967295.0, ComponentClass::uint},
     TypeRow{"signed 8-bit integers", 127.0, {}},
     TypeRow{"signed 16-bit integers", 32767.0, {}},
-    TypeRow{"signed 32-bit integers", 2147483647.0, {}},
+    TypeRow{"signed 32-bit integers", 2147483647.0, ComponentClass::sint},
     TypeRow{"16-bit floats", 1.0, ComponentClass::floating},
     TypeRow{"32-bit floats", 1.0, ComponentClass::floating},
-    TypeRow{"64-bit floats", 1.0, {}},
+    TypeRow{"64-bit floats", 1.0, ComponentClass::floating},
 };
 
 const TypeRow& row(NumberType type) {
@@ -148,6 +148,10 @@ double full_scale(NumberType type) {
 }
 std::string_view describe(NumberType type) {
   return row(type).text;
+}
+
+bool is_wide(NumberType type) {
+  return type == NumberType::u32 || type == NumberType::i32 || type == NumberType::f64;
 }
 
 std::optional<PixelFormat> library_format(NumberType type, int channels) {

@@ -23,6 +23,8 @@ enum class Scale : std::uint8_t {
 /// "8-bit integers", "signed 16-bit integers", "32-bit floats"
 [[nodiscard]] std::string_view describe(NumberType type);
 
+/// Whether 32-bit floats cannot hold all numbers of the type.
+[[nodiscard]] bool is_wide(NumberType type);
 /// The type of a format's components.
 [[nodiscard]] NumberType type_of(PixelFormat format);
 /// The library's format of so many channels, where it has the type.
@@ -38,8 +40,7 @@ struct PagePixels {
 /// Bytes from the beginning of a pixel to a channel.
 [[nodiscard]] std::ptrdiff_t channel_offset(const Page& page, int channel);
 
-/// Channel channels[i] of `from` becomes channel i of `to`, whose type it has, or which is of 32-bit floats: then numbers keep their
-/// values.
+/// Channel channels[i] of `from` becomes channel i of `to`, whose type it has, or which is of floats: then numbers keep their values.
 void gather(const PagePixels& from, std::span<const int> channels, const ImageView& to);
 /// Channel i of `from`, times `factor`, becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
 void scatter(const ConstImageView& from, std::span<const int> channels, double factor, const PagePixels& to);

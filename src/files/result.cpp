@@ -420,9 +420,13 @@ class ResultPlanner {
     if (from != to) page.significant_bits = 0;
     const bool crosses = is_float(from) != is_float(to) || scale == Scale::colour;
     work.factor = from == to || (scale == Scale::data) || !crosses ? 1.0 : full_scale(to) / full_scale(from);
-    const bool is_wide = from == NumberType::u32 || from == NumberType::i32 || from == NumberType::f64;
+    const auto has_white = [](NumberType type) { return is_float(type) || type == NumberType::u8 || type == NumberType::u16; };
+    const bool is_fraction = from == to || scale == Scale::colour;
+    work.decodes_integers = work.light == Light::srgb && is_fraction && !(has_white(from) && has_white(to));
     const bool is_blurred = std::ranges::any_of(page.channels, [](const Channel& each) { return each.role != ChannelRole::kept; });
-    if (is_wide && is_blurred) messages_.add(std::string(describe(from)) + " are blurred with the 24 bits of 32-bit floats");
+    if (work.changes_colours() && is_wide(from) && is_blurred) {
+      messages_.add(std::string(describe(from)) + " become 32-bit floats, of 24 bits, where their colours change");
+    }
   }
 
   /// Numbers of elevation, tomography and the like are data; those of pictures are colours.

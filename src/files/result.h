@@ -53,6 +53,7 @@ struct PageWork {
   bool turns = false;
   AlphaMode alpha = AlphaMode::ignore;
   Light light = Light::as_stored;
+  bool decodes_integers = false;     ///< of which the library does not know which number is white
   bool divides_by_alpha = false;     ///< colours are associated and become unassociated, or are so for a change of colours
   bool multiplies_by_alpha = false;  ///< the result is associated
   std::optional<ColourTransform::Target> colour{};
@@ -68,7 +69,7 @@ struct PageWork {
   /// Whether colours go through 32-bit floats, since something else than a blur is to be done to them.
   [[nodiscard]] bool changes_colours() const {
     return colour.has_value() || flatten.has_value() || divides_by_alpha || multiplies_by_alpha || negates || repeated.has_value() ||
-           light == Light::curves;
+           light == Light::curves || decodes_integers;
   }
 };
 

@@ -1,6 +1,8 @@
 """Whole files through the tool: formats, types, several images, many channels, alpha and colour. All of their pixels are blurred."""
 import base64
+import os
 import unittest
+import unittest.mock
 
 import numpy as np
 import OpenImageIO as oiio
@@ -60,6 +62,31 @@ class FilesTest(FileCase):
             self.assertEqual(got.dtype, dtype)
             exact = gaussian(pixels) / 255
             self.assertLess(np.abs(got / full - exact).max(), 6e-4 if dtype == np.float16 else 1e-4)
+
+    def test_numbers_that_floats_cannot_hold_lose_nothing(self):
+        for dtype in (np.int32, np.uint32, np.float64):
+            is_float = dtype == np.float64
+            for channels, rows in ((1, None), (3, None), (3, 5), (4, 3)):
+                pixels = self.random(dtype, channels)
+                if not is_float:  # all of them, whatever their sign
+                    pixels = self.random(np.uint32, channels).astype(np.int64).astype(dtype)
+                tool.write(self.folder / "in.tif", pixels)
+                with unittest.mock.patch.dict(os.environ, {"MOLLIFY_TEST_STRIP_ROWS": str(rows)} if rows else {}):
+                    got = self.blur("in.tif", "wide.tif", "--alpha", "ignore", "--force").pixels[0]
+                self.assertEqual(got.dtype, dtype)
+                self.assertNotIn("32-bit floats", self.text)
+                allowed = 1e-12 if is_float else 0.5 + 1e-12 * 2.0**32
+                error = np.abs(got.astype(float) - gaussian(pixels.reshape(got.shape))).max()
+                self.assertLessEqual(error, allowed, f"{dtype} {channels} {rows}")
+
+    def test_light_of_integers_of_any_type(self):
+        pixels = self.random(np.float64, 3)
+        exact = encode(gaussian(decode(pixels)))
+        for dtype, to in ((np.int16, None), (np.uint32, None), (np.int32, None), (np.uint8, "i16")):
+            full = tool.full_scale(dtype)
+            tool.write(self.folder / "in.tif", (pixels * full).round().astype(dtype))
+            got = self.blur("in.tif", "light.tif", "--linear", "--force", *(["--format", to] if to else [])).pixels[0]
+            self.assertLess(np.abs(got / tool.full_scale(got.dtype) - exact).max(), 0.005 if dtype == np.uint8 else 1e-4, dtype)
 
     def test_types_that_the_library_lacks_are_kept(self):
         for name, dtype in [("d.tif", np.float64), ("u.tif", np.uint32), ("i.tif", np.int16)]:

@@ -10,7 +10,7 @@ TOOL = os.environ["MOLLIFY_TOOL"]
 
 TYPES = {np.dtype(np.uint8): "uint8", np.dtype(np.uint16): "uint16", np.dtype(np.float16): "half",
          np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.uint32): "uint",
-         np.dtype(np.int16): "int16"}
+         np.dtype(np.int16): "int16", np.dtype(np.int32): "int"}
 
 
 def run(*args, **options):

@@ -94,7 +94,7 @@ class PyramidTest(FolderTest):
 
     def test_every_level_by_definition(self):
         for _ in range(12):
-            dtype = CHOICE.choice(["u1", "u1", "u2", "i2", "f4", "f2"])
+            dtype = CHOICE.choice(["u1", "u1", "u2", "i2", "f4", "f2", "u4", "i4", "f8"])
             samples = CHOICE.choice([(), (3,), (5,)])
             shape = (CHOICE.randint(1, 300), CHOICE.randint(1, 300), *samples)
             sigma = CHOICE.choice([0.7, 0.7, 0.7, 0.1, 0.35, 0.5, 1.3])
