@@ -283,15 +283,22 @@ TEST(VulkanPlan, FusedSumsOfFloatsReachARadiusOf32) {
   EXPECT_EQ(message_of(planned(33)), "sep.fused cannot do this: the kernel has 67x67 taps, more than 65 on an axis");
 }
 
-TEST(VulkanPlan, GridsWithKernelsOfMoreThan65TapsAreRefused) {
-  for (const std::string_view blur : {"", ",blur=tiles", ",blur=upsample"}) {
+TEST(VulkanPlan, GridsWithKernelsOfMoreThan65TapsAreBlurredInPasses) {
+  const auto planned = [](double sigma, std::string_view blur) {
     const std::string algorithm = "gauss.decimate:factor=2,support=4" + std::string(blur);
-    const auto planned = [&](double sigma) {
-      return make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), kDesc, kDesc, fake_gpu(false), with(algorithm));
-    };
-    EXPECT_TRUE(planned(11.0).ok()) << message_of(planned(11.0)) << blur;
-    EXPECT_NE(message_of(planned(20.0)).find("taps, more than 65 on an axis"), std::string::npos) << message_of(planned(20.0)) << blur;
+    return make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), kDesc, kDesc, fake_gpu(false), with(algorithm));
+  };
+  for (const std::string_view blur : {"", ",blur=tiles", ",blur=upsample"}) {
+    EXPECT_TRUE(planned(11.0, blur).ok()) << message_of(planned(11.0, blur)) << blur;
   }
+  EXPECT_EQ(must(planned(20.0, "")).algorithm.options.at("blur"), "passes");
+  EXPECT_EQ(must(planned(20.0, "")).passes.size(), 4U);
+  EXPECT_EQ(must(planned(11.0, ",blur=passes")).passes[1].kernel, "sep_direct");
+  for (const std::string_view blur : {",blur=tiles", ",blur=upsample"}) {
+    EXPECT_NE(message_of(planned(20.0, blur)).find("taps, more than 65 on an axis"), std::string::npos) << message_of(planned(20.0, blur));
+  }
+  EXPECT_EQ(message_of(planned(20.0, ",group=64x4")),
+            "gauss.decimate cannot do this: the options step_rows, samples_per_thread, group and coarse_rows are not for blur=passes");
 }
 
 /// Where sep.fused finds neighbours for a Gaussian of this radius, or why it refuses.

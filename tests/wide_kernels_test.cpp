@@ -9,6 +9,7 @@
 #include "math/axis_target.h"
 #include "math/weights.h"
 #include "support.h"
+#include "wide_support.h"
 
 namespace mollify::test {
 namespace {
@@ -55,6 +56,10 @@ TEST(WideKernels, CutGaussiansAreRight) {
 
 TEST(WideKernels, TentsAreRight) {
   expect_right_on_lines_and_squares(Tent{{1234.5, 2000.25}});
+}
+
+TEST(WideKernels, OfAnyWidthAreRight) {
+  expect_wide_kernels_right(cpu(), 8);
 }
 
 /// What one axis sees at any of its places is what it sees of the kernel as it was asked for.

@@ -16,6 +16,7 @@
 
 layout(constant_id = 20) const int is_vertical = 0;  // 1: along columns
 layout(constant_id = 21) const int unroll = 8;       // pixels a step
+layout(constant_id = 23) const int seed_block = 1;  // pixels of a first sum that are added up by themselves
 layout(constant_id = 22) const bool is_whole = false;  // no fractions; what they load would double the code of a step
 
 #if ACCUMULATOR == ACCUMULATOR_i32
@@ -49,20 +50,48 @@ void finish(int along, int across, int first, SUM sum) {
   if (along >= first) store_pixel(place(along, across) - origin, v * out_scale);
 }
 
-void slide(int begin, int end, int first, int across) {
 #if ACCUMULATOR == ACCUMULATOR_f16
-  vec4 seed = vec4(0.0);  // a first sum in halves would cost more than sliding
+#define SEED vec4  // a first sum in halves would cost more than sliding
+#define to_seed(v) (v)
 #else
-  SUM seed = SUM(0);
+#define SEED SUM
+#define to_seed(v) to_sum(v)
 #endif
-  for (int i = begin - before; i <= begin + after; ++i) {
-#if ACCUMULATOR == ACCUMULATOR_f16
-    seed += scaled(i, across);
-#else
-    seed += to_sum(scaled(i, across));
-#endif
+
+// From `from` to `to`, by blocks: long sums round less.
+SEED seed_of(int from, int to, int across) {
+  SEED seed = SEED(0);
+  for (int block = from; block <= to; block += seed_block) {
+    int end = min(block + seed_block - 1, to);
+    SEED part = SEED(0);
+    for (int i = block; i <= end; ++i) part += to_seed(scaled(i, across));
+    seed += part;
   }
-  SUM sum = SUM(seed);
+  return seed;
+}
+
+// The first sum of a window that holds the pixel at `begin`. Where it is wider than the image, pixels that it holds more than once are
+// read once.
+SEED first_sum(int begin, int across) {
+  int from = begin - before, to = begin + after;
+  int mode = is_vertical != 0 ? border_y : border_x;
+  int length = is_vertical != 0 ? source_size.y : source_size.x;
+  if (mode == kClamp || mode == kConstant) {
+    int outside_before = max(-from, 0), outside_after = max(to - (length - 1), 0);
+    SEED seed = seed_of(max(from, 0), min(to, length - 1), across);
+    if (outside_before > 0) seed += SEED(outside_before) * to_seed(scaled(-1, across));
+    if (outside_after > 0) seed += SEED(outside_after) * to_seed(scaled(length, across));
+    return seed;
+  }
+  int period = mode == kWrap ? length : mode == kReflect ? 2 * length : max(2 * (length - 1), 1);
+  int periods = (to - from + 1) / period;
+  SEED seed = seed_of(from + periods * period, to, across);
+  if (periods > 0) seed += SEED(periods) * seed_of(from, from + period - 1, across);
+  return seed;
+}
+
+void slide(int begin, int end, int first, int across) {
+  SUM sum = SUM(first_sum(begin, across));
   finish(begin, across, first, sum);
   int i = begin + 1;
   for (; i + unroll <= end; i += unroll) {

@@ -24,6 +24,7 @@ constexpr std::int32_t kScanLanes = 16;
 constexpr std::int64_t kScanShared = (2 * kScanLanes + 2) * kScanLanes * 16;
 constexpr std::int32_t kLongestSegment = 1 << 24;
 constexpr double kExactInFloat = 0x1p24;
+constexpr std::int32_t kSeedBlock = 128;  ///< pixels of a first sum that are added up by themselves
 
 /// What a lane sums in, in the order of the kernel's axis.
 enum class Sum : std::uint8_t { i32, f32, f16 };
@@ -53,12 +54,34 @@ std::string integer_obstacle(const Problem& p, const PerAxis<BoxAxis>& box) {
   return {};
 }
 
-/// Of one pass that walks `steps` pixels from a fresh sum, full-scale units. Each step rounds the sum, a mean, once,
+/// Pixels that a first sum reads, however often a window that is wider than the image holds them.
+double pixels_of_seed(const BoxAxis& axis, BorderMode mode, std::int64_t length) {
+  const std::int64_t taps = axis.taps();
+  if (mode == BorderMode::clamp || mode == BorderMode::constant) return static_cast<double>(std::min(taps, length + 2));
+  const std::int64_t period = mode == BorderMode::wrap ? length : 2 * length;
+  return static_cast<double>(taps < period ? taps : std::min(taps, 2 * period));
+}
+
+/// Whether every window holds every pixel.
+bool holds_all(const BoxAxis& axis, BorderMode mode, std::int64_t length) {
+  if (mode == BorderMode::clamp || mode == BorderMode::constant) return std::min(axis.before, axis.after) >= length - 1;
+  return axis.whole() >= (mode == BorderMode::wrap ? length : 2 * length);
+}
+
+bool holds_all(const Problem& p, const PerAxis<BoxAxis>& box) {
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  return holds_all(box.x, mode.x, p.src.width) && holds_all(box.y, mode.y, p.src.height);
+}
+
+/// Of one pass that walks `steps` pixels from a fresh sum of so many, full-scale units. Each step rounds the sum, a mean, once,
 /// and both of the pixels that change it, which are parts of it, twice.
-double sliding_error(Sum sum, const BoxAxis& axis, double steps) {
+double sliding_error(Sum sum, const BoxAxis& axis, double steps, double pixels) {
   if (sum == Sum::i32) return 0.0;
   const double step = 1.0 + 4.0 / axis.length();
-  const double seed = axis.growth() * unit_roundoff(Accumulator::f32);
+  constexpr double kOfPixelsAndCopies = 8.0;  // rounded scale and product of each, and products with how often pixels are held
+  const double blocks = std::ceil(pixels / kSeedBlock);
+  const double growth = (std::min(pixels, double{kSeedBlock}) + blocks) / 2.0 + kOfPixelsAndCopies;
+  const double seed = growth * unit_roundoff(Accumulator::f32);
   if (sum == Sum::f32) return steps * step * unit_roundoff(Accumulator::f32) + seed;
   return (steps * step + 1.0) * 0x1p-11 + seed;
 }
@@ -85,9 +108,11 @@ struct RunningSums {
 
 double error_of(const Problem& p, const RunningSums& w, std::int32_t segment) {
   const auto steps = [&](std::int32_t length) { return static_cast<double>(std::min(segment, length)); };
-  const double first = sliding_error(w.sum.x, w.box.x, steps(p.src.width));
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  const double first = sliding_error(w.sum.x, w.box.x, steps(p.src.width), pixels_of_seed(w.box.x, mode.x, p.src.width));
   const double rows = steps(p.src.height);
-  const double second = w.is_scan ? scan_error(w.box.y, rows) : sliding_error(w.sum.y, w.box.y, rows);
+  const double second =
+      w.is_scan ? scan_error(w.box.y, rows) : sliding_error(w.sum.y, w.box.y, rows, pixels_of_seed(w.box.y, mode.y, p.src.height));
   const bool is_integer = w.sum.x == Sum::i32 && w.sum.y == Sum::i32;
   const double u = unit_roundoff(Accumulator::f32);
   // Integers round when they become floats, are scaled twice, and before a reduced intermediate once more each.
@@ -108,7 +133,15 @@ Result<std::int32_t> choose_segment(const Problem& p, const RunningSums& w) {
   const auto longest = static_cast<std::uint32_t>(4 * std::max(w.box.x.taps(), w.box.y.taps()));
   auto segment = static_cast<std::int32_t>(std::bit_ceil(std::max(longest, 256U)));
   while (segment > kScanLanes && error_of(p, w, segment) > p.allowed_error) segment /= 2;
-  return segment;
+  if (w.is_scan) return segment;
+  // Where a region begins, a lane may walk two segments.
+  const std::int64_t most = gpu_model(p.device).max_iterations / 2;
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  const auto first_sum =
+      static_cast<std::int64_t>(std::max(pixels_of_seed(w.box.x, mode.x, p.src.width), pixels_of_seed(w.box.y, mode.y, p.src.height)));
+  while (segment > kScanLanes && first_sum + segment > most) segment /= 2;
+  if (first_sum + segment <= most) return segment;
+  return refusal("a first sum of " + std::to_string(first_sum) + " pixels is longer than loops of the driver");
 }
 
 Result<RunningSums> running_sums(const Problem& p, bool is_scan) {
@@ -117,7 +150,8 @@ Result<RunningSums> running_sums(const Problem& p, bool is_scan) {
   Result<Storage> where = storage(p, kRunning);
   if (where && is_scan) where = storage(p, kScan);
   if (!where) return where.error();
-  const Result<PerAxis<BoxAxis>> box = box_axes(p, longest_windows(p.src));
+  constexpr std::int64_t kAnyLength = std::int64_t{1} << 22;  // twice what a request may be
+  const Result<PerAxis<BoxAxis>> box = box_axes(p, is_scan ? longest_windows(p.src) : PerAxis<std::int64_t>{kAnyLength, kAnyLength});
   if (!box) return box.error();
   w.box = *box;
 
@@ -190,7 +224,12 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
   if (!w.is_scan) out.options.insert({kUnroll.as(unroll), kAccumulator.as(w.sum.x)});
   const bool source_is_float = !info(p.src.format).is_unorm();
   const bool is_half = w.sum.x == Sum::f16 || (w.between.format != p.src.format && info(w.between.format).bits == 16);
-  if (source_is_float) out.assumption = is_half ? kHalfRange : kFinite;
+  const bool is_spoiled = source_is_float && (w.is_scan || !holds_all(p, w.box));
+  if (source_is_float && is_half) {
+    out.assumption = kHalfRange;
+  } else if (is_spoiled) {
+    out.assumption = kFinite;
+  }
 
   const PerAxis<std::int32_t> between{passes.between.width, passes.between.height};
   const auto running = [&](bool is_vertical, Sum sum, double unit_of_sum, double gain) {
@@ -206,6 +245,7 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
                             .is_vertical = is_vertical,
                             .is_whole = axis.is_whole(),
                             .out_scale = is_integer ? gain : 1.0,
+                            .seed_block = kSeedBlock,
                             .segment = w.segment,
                             .unroll = unroll};
   };
@@ -239,7 +279,8 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
   out.window_blocks = {w.segment, w.segment};
   out.moved_bytes = moved_bytes(p, out.intermediates);
   const std::int64_t between_bytes = passes.between.payload_bytes();
-  const auto cost = [&](const Pass& pass, const BoxAxis& axis, std::int64_t bytes, bool scans) {
+  const PerAxis<BorderMode>& mode = p.spec.border.mode;
+  const auto cost = [&](const Pass& pass, double seed_pixels, std::int64_t bytes, bool scans) {
     const double pixels = static_cast<double>(pass.size.x) * pass.size.y;
     const std::int32_t length = scans || pass.source.kind == Binding::Kind::intermediate ? pass.size.y : pass.size.x;
     const std::int32_t segment = std::min(w.segment, length);
@@ -248,7 +289,7 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
     constexpr double kShortSeeds = 4.5;
     const double step_seconds = 0.77 * gpu_model(p.device).step_seconds;
     const bool is_integer = info(p.src.format).is_unorm();
-    const double seed = (is_integer ? 1.0 : kShortSeeds) * static_cast<double>(axis.taps()) / segment;
+    const double seed = (is_integer ? 1.0 : kShortSeeds) * seed_pixels / segment;
     const double rate = seconds(p.device, read_format(p, pass, w.between.format),
                                 {.pixels = pixels,
                                  .loads = 2.0 + seed,
@@ -257,13 +298,13 @@ Result<Proposal> proposal(const Problem& p, const RunningSums& w) {
                                  .barriers = scans ? 4.0 : 0.0,
                                  .bytes = static_cast<double>(bytes)});
     if (scans || p.device.gpu.is_software) return rate;
-    return std::max(rate, step_seconds * (static_cast<double>(segment) + static_cast<double>(axis.taps())));
+    return std::max(rate, step_seconds * (static_cast<double>(segment) + seed_pixels));
   };
-  out.seconds = cost(first, w.box.x, source_bytes(p) + between_bytes, false) +
-                cost(second, w.box.y, between_bytes + p.dst.payload_bytes(), w.is_scan);
+  out.seconds = cost(first, pixels_of_seed(w.box.x, mode.x, p.src.width), source_bytes(p) + between_bytes, false) +
+                cost(second, pixels_of_seed(w.box.y, mode.y, p.src.height), between_bytes + p.dst.payload_bytes(), w.is_scan);
   out.passes = {std::move(first), std::move(second)};
   // Up to the end of a segment, where sums begin anew.
-  leave_box_spoiled(p, w.box, {{w.segment, 0}, {w.segment, 0}}, out);
+  if (is_spoiled) leave_box_spoiled(p, w.box, {{w.segment, 0}, {w.segment, 0}}, out);
   return out;
 }
 

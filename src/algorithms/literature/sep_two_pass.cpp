@@ -8,6 +8,8 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/common/separable_gpu.h"
+#include "algorithms/separable/sep_direct.h"
+#include "math/weights.h"
 #include "sep_direct_arguments.h"
 
 namespace mollify {
@@ -28,7 +30,7 @@ struct MethodInfo {
   const GroupOption& group;  ///< along and across the pass
 };
 constexpr std::array<MethodInfo, 3> kMethods = {
-    {{glsl::SepDirect::kKernel, kDirectGroup}, {"sep_shared", kLineGroup}, {"sep_sliding", kSlidingGroup}}};
+    {{kSepDirectKernel, kDirectGroup}, {"sep_shared", kLineGroup}, {"sep_sliding", kSlidingGroup}}};
 
 /// One axis, as its pass sees it.
 struct AxisPass {
@@ -47,6 +49,7 @@ class TwoPasses {
     Result<Separable> s = separable(p_, kernel_.kernel);
     if (!s) return s.error();
     s_ = std::move(*s);
+    if (method_ == Method::direct) set_error_of_blocks();
     const Result<PerAxis<std::int32_t>> given = kernel_.group.of(p_);
     if (!given) return given.error();
     group_ = *given;
@@ -89,6 +92,12 @@ class TwoPasses {
  private:
   [[nodiscard]] bool mirrored() const { return method_ != Method::direct; }
 
+  void set_error_of_blocks() {
+    const auto growth = [](const AxisTaps& taps) { return blocked_summation_growth(taps.weights, kSepDirectBlock); };
+    s_.taps.growth = {growth(s_.taps.taps.x), growth(s_.taps.taps.y)};
+    s_.error = s_.taps.cut_error + rounding_error(p_, s_.taps, Accumulator::f32);
+  }
+
   [[nodiscard]] double error(Cache cache) const {
     if (method_ == Method::direct) return s_.error + between_.error;
     return s_.error + between_.error + cache_error(p_, s_, cache, p_.src.format, false) + cache_error(p_, s_, cache, between_.format, true);
@@ -107,7 +116,8 @@ class TwoPasses {
   Status add_pass(Proposal& out, const AxisPass& axis, PerAxis<std::int32_t> origin) {
     const PerAxis<std::int32_t> shape = shape_of(axis);
     PerAxis<std::int32_t> tile = shape;
-    Pass pass = make_pass(kernel_.kernel, axis.size, tile, shape, s_.storage);
+    Pass pass = method_ == Method::direct ? sep_direct_pass(axis.size, axis.vertical, lane_order_, shape, s_.storage)
+                                          : make_pass(kernel_.kernel, axis.size, tile, shape, s_.storage);
     pass.origin = origin;
     const std::int64_t along = axis.along(shape);
     const std::int64_t across = axis.across(shape);
@@ -117,7 +127,6 @@ class TwoPasses {
     work.operations = axis.taps;
     switch (method_) {
       case Method::direct:
-        glsl::SepDirect{.lane_order = lane_order_, .vertical = axis.vertical}.put_into(pass);
         work.loads = axis.taps;
         break;
       case Method::shared: {
@@ -186,6 +195,15 @@ class TwoPasses {
   Intermediate between_;
   std::int32_t columns_ = 1;  ///< sliding: chunks that rows and columns are split into
 };
+
+}  // namespace
+
+Pass sep_direct_pass(PerAxis<std::int32_t> size, bool is_vertical, LaneOrder order, PerAxis<std::int32_t> group, Storage storage) {
+  return make_pass(glsl::SepDirect{.block_taps = kSepDirectBlock, .lane_order = order, .vertical = is_vertical}, size, group, group,
+                   storage);
+}
+
+namespace {
 
 Result<Proposal> propose_direct(const Problem& p) {
   return TwoPasses(p, Method::direct).propose();

@@ -16,6 +16,7 @@
 #include "algorithms/common/gpu.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/multirate/gauss_grid.h"
+#include "algorithms/separable/sep_direct.h"
 #include "backends/cpu/kernels/layout.h"
 #include "base/places.h"
 #include "base/text.h"
@@ -36,11 +37,12 @@ constexpr std::int64_t kMostReach = 7000;  // coarse samples of the grid, of whi
 
 /// What the search for the cheapest axes asks of a backend: what it costs, and what its kernels can do.
 struct Terms {
+  static constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
   PerAxis<DecimationCosts> costs;
-  PerAxis<double> halving{};  ///< distance that it costs to make a pixel of two, where kernels are centred between pixels
-  std::int64_t most_support = std::numeric_limits<std::int64_t>::max();  ///< coarse samples that a pixel is expanded from
-  std::int64_t most_taps = std::numeric_limits<std::int64_t>::max();     ///< of the grid's kernel
-  std::int64_t most_spline = std::numeric_limits<std::int64_t>::max();   ///< pixels of a spline, all of which a group spans
+  PerAxis<double> halving{};               ///< distance that it costs to make a pixel of two, where kernels are centred between pixels
+  std::int64_t most_support = kAnyLength;  ///< coarse samples that a pixel is expanded from
+  std::int64_t most_taps = kAnyLength;     ///< of the grid's kernel
+  PerAxis<std::int64_t> most_spline{kAnyLength, kAnyLength};  ///< pixels of a spline, all of which a group spans on x
 };
 
 /// Whether kernels are centred between pixels.
@@ -57,8 +59,9 @@ Terms terms_of(const Problem& p) {
   if (p.device.backend == Backend::cpu) {
     out.most_support = cpu::kMaxSupport;
   } else {
-    out.most_taps = kMostGridTaps;
-    out.most_spline = p.device.gpu.max_group_invocations;
+    const bool in_passes = p.device.backend == Backend::vulkan && kGridBlur.given(p) == GridBlur::passes;
+    out.most_taps = in_passes ? kMostGridTapsOfPasses : kMostGridTaps;
+    out.most_spline = {p.device.gpu.max_group_invocations, p.device.gpu.max_group_invocations};
   }
   return out;
 }
@@ -102,11 +105,18 @@ double decimating_growth(const Problem& p, const AxisPlan& axis, Axis direction)
   return blocked_summation_growth(by_place, static_cast<std::size_t>(axis.support()));
 }
 
-double growth(const Problem& p, const AxisPlan& axis, Axis direction) {
+/// How many products of the grid's taps are summed up by themselves, or nothing where it is all of them.
+std::optional<std::size_t> block_of_grid(const Problem& p, const AxisPlan& axis, bool in_passes) {
+  if (in_passes) return kSepDirectBlock;
+  const bool in_blocks = p.device.backend == Backend::cpu && axis.coarse.weights.size() > cpu::kCoarseBlock;
+  return in_blocks ? std::optional<std::size_t>(cpu::kCoarseBlock) : std::nullopt;
+}
+
+double growth(const Problem& p, const AxisPlan& axis, Axis direction, bool in_passes) {
   constexpr double kExpanding = 2.0;  // weights and products of the expansion
   const std::vector<double>& taps = axis.coarse.weights;
-  const bool in_blocks = p.device.backend == Backend::cpu && taps.size() > cpu::kCoarseBlock;
-  const double of_grid = in_blocks ? blocked_summation_growth(taps, cpu::kCoarseBlock) : summation_growth(taps);
+  const std::optional<std::size_t> block = block_of_grid(p, axis, in_passes);
+  const double of_grid = block ? blocked_summation_growth(taps, *block) : summation_growth(taps);
   return decimating_growth(p, axis, direction) +
          magnitude(axis.coarse.weights) * (of_grid + static_cast<double>(axis.expanding_support()) + kExpanding);
 }
@@ -167,9 +177,9 @@ AxisPlan decimated(const Problem& p, const Terms& terms, const AxisKernel& kerne
   return axis;
 }
 
-bool has_kernel_for(const Terms& terms, const AxisPlan& axis) {
+bool has_kernel_for(const Terms& terms, Axis direction, const AxisPlan& axis) {
   return axis.expanding_support() <= terms.most_support && std::ssize(axis.coarse.weights) <= terms.most_taps &&
-         axis.support() * axis.factor <= terms.most_spline;
+         axis.support() * axis.factor <= on(terms.most_spline, direction);
 }
 
 /// Coarse samples that a sigma spans at least where a fit is to be within the budget: by what the Gaussian passes at the grid's highest
@@ -225,12 +235,23 @@ class WorthFitting {
   double of_factor_ = 0.0;
 };
 
+/// From the middle of a kernel to its end where it is folded, about.
+double half_of(const Fold& fold) {
+  return std::max(static_cast<double>(fold.period) / 2.0, static_cast<double>(fold.length));
+}
+
+/// Whether a fit may have no more taps than there is room for. What is folded hardly gets shorter.
+bool may_have_kernel_for(const Terms& terms, const AxisKernel& kernel, int factor) {
+  const Fold fold = folded_where_shorter(kernel, factor).fold;
+  return half_of(fold) / factor <= static_cast<double>(terms.most_taps);
+}
+
 /// The least that a fit may cost.
 double least_cost(const Problem& p, const Terms& terms, const AxisKernel& kernel, Axis direction, int factor, int support) {
   constexpr double kLeastTaps = 6.0;  // for each coarse sample that a sigma spans
   const auto of_taps = [&](double taps) { return cost_of(on(terms.costs, direction), factor, support, taps); };
   if (const Fold fold = folded_where_shorter(kernel, factor).fold; fold != Fold{}) {
-    const double half = std::max(static_cast<double>(fold.period) / 2.0, static_cast<double>(fold.length));
+    const double half = half_of(fold);
     return of_taps(2.0 * half / factor) * growth_by_margins(p, direction, half);
   }
   if (const auto* tent = std::get_if<AxisTent>(&kernel.shape)) return of_taps(tent->end / factor);
@@ -246,6 +267,7 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const Terms& terms, const 
   WorthFitting is_worth_fitting(kernel, support, l1_budget);
   std::vector<std::pair<double, int>> by_cost;  // at least
   for (const int factor : kFactors) {
+    if (!may_have_kernel_for(terms, kernel, factor)) continue;
     if (is_worth_fitting(factor)) by_cost.emplace_back(least_cost(p, terms, kernel, direction, factor, support), factor);
   }
   std::ranges::sort(by_cost);
@@ -254,16 +276,17 @@ std::optional<AxisPlan> cheapest_by(const Problem& p, const Terms& terms, const 
     if (least >= below) break;
     if (!is_worth_fitting(factor)) continue;
     AxisPlan found = decimated(p, terms, kernel, direction, factor, support);
+    if (!std::isfinite(found.l1_distance)) continue;  // thousands of coarse samples may be more than a fit can solve
     if (found.l1_distance > l1_budget) {
       is_worth_fitting.learn_from(found);
       continue;
     }
     if (found.cost >= below) continue;
-    if (!has_kernel_for(terms, found)) {
+    if (!has_kernel_for(terms, direction, found)) {
       const double left = l1_budget - found.l1_distance;
       found = shortened(std::move(found), left);
     }
-    if (has_kernel_for(terms, found)) {
+    if (has_kernel_for(terms, direction, found)) {
       below = found.cost;
       best = std::move(found);
     }
@@ -281,7 +304,7 @@ AxisPlan cheapest(const Problem& p, const Terms& terms, const AxisKernel& kernel
   double below = std::numeric_limits<double>::infinity();
   if (kernel.sigma() < kWide || length_of(p, direction) < kShort) {
     best = undecimated(p, terms, direction, l1_budget);
-    if (has_kernel_for(terms, *best)) below = best->cost;
+    if (has_kernel_for(terms, direction, *best)) below = best->cost;
   }
   for (const int support : kSupports) {
     std::optional<AxisPlan> other = cheapest_by(p, terms, kernel, direction, support, l1_budget, below);
@@ -383,6 +406,12 @@ Result<Axes> axes_of_whole(const Problem& p, const Terms& terms, const PerAxis<A
   return refusal("it would blur a window of this size otherwise than the whole: make another");
 }
 
+/// Whether these axes keep to the error, and are decimated at all.
+bool is_usable(const Problem& p, const Terms& terms, const Axes& axes) {
+  const bool is_decimated = axes.x.factor > 1 || axes.y.factor > 1;
+  return axes.error <= p.allowed_error && is_decimated && has_kernel_for(terms, Axis::x, axes.x) && has_kernel_for(terms, Axis::y, axes.y);
+}
+
 /// Whether finding coarse grids for images of this size takes longer than blurring many of them: a kernel that reaches further than an
 /// image is fitted for it alone.
 bool is_small(const Problem& p) {
@@ -425,10 +454,19 @@ Result<Proposal> propose(const Problem& p) {
   const auto wish = [&](Axis axis) {
     return Wish{*factor ? std::optional(on(**factor, axis)) : std::nullopt, *support ? std::optional(on(**support, axis)) : std::nullopt};
   };
-  const Terms terms = terms_of(p);
+  Terms terms = terms_of(p);
   const PerAxis<AxisKernel> kernels{*of_x, *of_y};
   const PerAxis<Wish> wishes{wish(Axis::x), wish(Axis::y)};
-  const Result<Axes> best = p.whole != nullptr ? axes_of_whole(p, terms, kernels, wishes) : best_axes(p, terms, kernels, wishes);
+  const auto find = [&] { return p.whole != nullptr ? axes_of_whole(p, terms, kernels, wishes) : best_axes(p, terms, kernels, wishes); };
+  Result<Axes> best = find();
+  // The grid's kernel costs more where rows and columns take a dispatch each, and the longest splines leave few groups, so that others are
+  // tried first.
+  if (p.device.backend == Backend::vulkan && !kGridBlur.is_given(p) && !(best && is_usable(p, terms, *best))) {
+    terms.most_taps = kMostGridTapsOfPasses;
+    // The weights of both splines are those of a pass.
+    terms.most_spline.y = gpu::kMostWeights - (is_one_pixel(p, Axis::x) ? 1 : terms.most_spline.x);
+    if (Result<Axes> with_more = find(); with_more && is_usable(p, terms, *with_more)) best = std::move(with_more);
+  }
   if (!best) return best.error();
   const AxisPlan& x = best->x;
   const AxisPlan& y = best->y;
@@ -469,7 +507,8 @@ AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budge
 
 double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
   const double reach = magnitude(x.coarse.weights) * magnitude(y.coarse.weights);
-  return reach * (growth(p, x, Axis::x) + growth(p, y, Axis::y)) * unit_roundoff(Accumulator::f32);
+  const bool in_passes = is_blurred_in_passes(p, x, y);
+  return reach * (growth(p, x, Axis::x, in_passes) + growth(p, y, Axis::y, in_passes)) * unit_roundoff(Accumulator::f32);
 }
 
 CoarseRange coarse_range(const AxisPlan& axis, BorderMode mode, std::int64_t source_length, std::int64_t first, std::int64_t length) {

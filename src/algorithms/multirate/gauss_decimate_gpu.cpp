@@ -206,6 +206,18 @@ Result<Rest> blurred_before(const Problem& p, const Expansion& e, const PerAxis<
   return Rest{std::move(*blur), std::move(expand)};
 }
 
+Result<Rest> blurred_in_passes(const Problem& p, const Expansion& e, std::int32_t rows, const PerAxis<std::int32_t>& origin) {
+  Result<std::array<DecimateStep, 2>> blur = grid_passes(p, {{e.x.coarse, e.y.coarse}, e.format, size_of(e.grid), e.storage}, rows, origin);
+  if (!blur) return blur.error();
+  auto& [along_rows, down] = *blur;
+  along_rows.pass.source = intermediate(0);
+  along_rows.pass.destination = down.pass.source = intermediate(1);
+  down.pass.destination = intermediate(2);
+  DecimateStep expand = expanding_step(p, e);
+  expand.pass.source = intermediate(2);
+  return Rest{std::move(along_rows), std::move(down), std::move(expand)};
+}
+
 /// Whether groups that blur what they expand are faster by strips than by tiles, as measured: by 2 to 9 % where rows of coarse
 /// samples are near, unless a small image of bytes leaves them few groups. Bytes gain as much by the largest usual factor, whose grid is
 /// small.
@@ -219,8 +231,14 @@ bool strips_are_faster(const Problem& p, const AxisPlan& y) {
   return is_large && (y.factor < 8 || y.factor == 16);
 }
 
-/// As the options ask for, else in the way that is expected to be the fastest.
-Result<Rest> rest_of(const Problem& p, const Expansion& e, const PerAxis<std::int32_t>& origin) {
+/// As the options ask for, else in the way that is expected to be the fastest. The grid of the image has so many rows.
+Result<Rest> rest_of(const Problem& p, const Expansion& e, std::int32_t rows, const PerAxis<std::int32_t>& origin) {
+  if (is_blurred_in_passes(p, e.x, e.y)) {
+    if (kStepRows.is_given(p) || kSamplesPerThread.is_given(p) || kGridGroup.is_given(p) || kCoarseRows.is_given(p)) {
+      return refusal("the options step_rows, samples_per_thread, group and coarse_rows are not for blur=passes");
+    }
+    return blurred_in_passes(p, e, rows, origin);
+  }
   const auto tiles = [&] { return blurred_together(expanding_tiles_step(p, e), origin); };
   const auto strips = [&] { return blurred_together(expanding_strips_step(p, e), origin); };
   const bool has_rows = kCoarseRows.is_given(p);
@@ -256,9 +274,11 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   const PerAxis<BorderMode>& mode = p.spec.border.mode;
   const Grids grids{{coarse_range(x, mode.x, p.src.width, r.x, r.width), coarse_range(y, mode.y, p.src.height, r.y, r.height)},
                     {expanded_from(expanded_x, r.x, r.width), expanded_from(expanded_y, r.y, r.height)}};
+  const PerAxis<CoarseRange> between{grids.blurred.x, grids.image.y};
   const PixelFormat format = *find_format(ComponentClass::floating, 32, info(p.src.format).channels);
   const auto desc = [&](const PerAxis<CoarseRange>& grid) { return ImageDesc{size_of(grid).x, size_of(grid).y, format}; };
-  const std::array intermediates = {desc(grids.image), desc(grids.blurred)};
+  std::vector<ImageDesc> intermediates = {desc(grids.image), desc(grids.blurred)};
+  if (is_blurred_in_passes(p, x, y)) intermediates.insert(intermediates.begin() + 1, desc(between));
   const Result<Storage> where = buffer_or_image(p, kDecimate, intermediates);
   if (!where) return where.error();
   const Result<Spans> span = spans(p, y, *where);
@@ -267,7 +287,7 @@ Result<Proposal> add_gauss_decimate_gpu_passes(const Problem& p, const AxisPlan&
   if (!decimate) return decimate.error();
   decimate->pass.destination = intermediate(0);
   const Spans written = has_stride(p.spec) ? Spans{} : *span;
-  Result<Rest> rest = rest_of(p, {expanded_x, expanded_y, grids.blurred, format, *where, written},
+  Result<Rest> rest = rest_of(p, {expanded_x, expanded_y, grids.blurred, format, *where, written}, size_of(grids.image).y,
                               {static_cast<std::int32_t>(grids.blurred.x.first - grids.image.x.first),
                                static_cast<std::int32_t>(grids.blurred.y.first - grids.image.y.first)});
   if (!rest) return rest.error();

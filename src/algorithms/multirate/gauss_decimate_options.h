@@ -14,11 +14,13 @@ inline constexpr PairOption kSupport("support", {"3", "4", "6", "5x4"}, cpu::kMa
 inline constexpr ListedNumberOption kDecimatePasses("passes", {"1", "2"}, "1 where the grid is too large for the cache",
                                                     "CPU: over the image", {.tuned = Tuned::never});
 
-/// By a dispatch of its own, or together with the expansion, in either of two ways.
-enum class GridBlur : std::uint8_t { tiles, upsample, strips };
+/// By a dispatch of its own, together with the expansion in either of two ways, or by two dispatches for any number of taps.
+enum class GridBlur : std::uint8_t { tiles, upsample, strips, passes };
 inline constexpr EnumOption<GridBlur> kGridBlur(
-    "blur", {"tiles", "upsample", "strips"}, "the fastest",
-    "GPU: how the coarse grid is blurred, by tiles, or while upsampling, by tiles (upsample) or strips", {.changes_bits = true});
+    "blur", {"tiles", "upsample", "strips", "passes"}, "the fastest; passes where others would need too many taps",
+    "GPU: how the coarse grid is blurred, by tiles; while upsampling, by tiles (upsample) or strips; or along rows and then down columns "
+    "(passes)",
+    {.changes_bits = true});
 inline constexpr NumberOption kStepRows("step_rows", {"4", "8", "12"}, 64, "4, 8 or 12",
                                         "GPU, strips: coarse rows that a group blurs in one step: 1 to 64", {.most_in_software = 2});
 inline constexpr ListedNumberOption kSamplesPerThread("samples_per_thread", {"1", "2", "4", "8"}, "4, or 8 numbers",

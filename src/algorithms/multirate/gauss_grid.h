@@ -7,6 +7,10 @@ namespace mollify {
 
 /// Of the kernel on an axis. A larger factor is cheaper than more.
 inline constexpr std::size_t kMostGridTaps = 65;
+/// The same where rows and columns take a dispatch each: kernels of clamped and constant borders are folded to twice the image.
+inline constexpr std::size_t kMostGridTapsOfPasses = gpu::kMostWeights;
+/// Whether they do: where that is asked for, or where there are more taps than the others have room for.
+[[nodiscard]] bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y);
 
 /// Of numbers that are not negative.
 [[nodiscard]] constexpr std::int32_t ceil_div(std::int64_t a, std::int64_t b) {
@@ -57,5 +61,8 @@ struct GridWork {
 };
 /// By groups that make a tile each. Coarse samples beyond the edge of the grid are like the nearest.
 [[nodiscard]] Result<DecimateStep> grid_step(const Problem& p, const GridWork& work);
+/// The same along rows of a grid of so many, and then down columns. Both passes have their origins, but not what they read and write.
+[[nodiscard]] Result<std::array<DecimateStep, 2>> grid_passes(const Problem& p, const GridWork& work, std::int32_t rows,
+                                                              PerAxis<std::int32_t> origin);
 
 }  // namespace mollify

@@ -6,6 +6,7 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_grid.h"
+#include "algorithms/separable/sep_direct.h"
 #include "gauss_grid_arguments.h"
 #include "model/gpu_model.h"
 
@@ -102,6 +103,12 @@ Result<Tile> choose_tile(const Problem& p, const GridWork& work) {
 
 }  // namespace
 
+bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  if (p.device.backend != Backend::vulkan) return false;
+  if (kGridBlur.is_given(p)) return kGridBlur.of(p, GridBlur::tiles) == GridBlur::passes;
+  return std::max(x.coarse.weights.size(), y.coarse.weights.size()) > kMostGridTaps;
+}
+
 GridUnits grid_units(PixelFormat format, Storage storage) {
   const int channels = info(format).channels;
   return channels == 4 || storage == Storage::image ? GridUnits{1, 16} : GridUnits{channels, 4};
@@ -145,6 +152,27 @@ Result<DecimateStep> grid_step(const Problem& p, const GridWork& work) {
   out.pass = make_pass(arguments, work.size, {tile->samples.width(), tile->samples.height}, tile->group, work.storage);
   out.pass.taps = work.taps;
   out.seconds = tile->seconds;
+  return out;
+}
+
+Result<std::array<DecimateStep, 2>> grid_passes(const Problem& p, const GridWork& work, std::int32_t rows, PerAxis<std::int32_t> origin) {
+  if (Status s = check_taps_of_axes(work.taps, kMostGridTapsOfPasses); !s) return s.error();
+  if (!p.device.has_kernel(kSepDirectKernel)) return refusal_without_kernel(p, kSepDirectKernel);
+  const auto step = [&](bool is_vertical) {
+    const PerAxis<std::int32_t> size{work.size.x, is_vertical ? work.size.y : rows};
+    DecimateStep out;
+    out.pass = sep_direct_pass(size, is_vertical, LaneOrder::row, {16, 16}, work.storage);
+    out.pass.constants["border_x"] = out.pass.constants["border_y"] = static_cast<std::int64_t>(BorderMode::clamp);
+    (is_vertical ? out.pass.taps.y : out.pass.taps.x) = is_vertical ? work.taps.y : work.taps.x;
+    out.pass.origin = is_vertical ? PerAxis<std::int32_t>{0, origin.y} : PerAxis<std::int32_t>{origin.x, 0};
+    const auto taps = static_cast<double>(count_of(is_vertical ? work.taps.y : work.taps.x));
+    const double pixels = static_cast<double>(size.x) * size.y;
+    const double bytes = 2.0 * pixels * info(work.format).pixel_bytes();
+    out.seconds = seconds(p.device, work.format, {.pixels = pixels, .loads = taps, .operations = taps, .bytes = bytes});
+    return out;
+  };
+  std::array out{step(false), step(true)};
+  out.front().options = {kGridBlur.as(GridBlur::passes)};
   return out;
 }
 
