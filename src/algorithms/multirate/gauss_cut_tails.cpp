@@ -62,8 +62,7 @@ cpu::ExpandShape shape_of(const Pass& pass, Axis axis) {
   const std::string suffix = axis == Axis::x ? "x" : "y";
   const std::vector<double>& taps = on(pass.taps, axis).weights;
   const std::vector<double> coarse(taps.begin(), taps.begin() + coarse_taps(pass, axis));
-  return {pass.constants.at("factor_" + suffix), pass.constants.at("support_" + suffix), static_cast<std::int64_t>(coarse.size()), 1,
-          cpu::has_gap(coarse)};
+  return expand_shape(pass.constants.at("factor_" + suffix), pass.constants.at("support_" + suffix), coarse, 1);
 }
 
 /// The tails of an axis pixel by pixel.

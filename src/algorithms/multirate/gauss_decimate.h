@@ -54,8 +54,8 @@ struct CoarseRange {
 /// What rounding adds to the error.
 [[nodiscard]] double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y);
 
-/// What divides the scratch memory of an axis whose outputs lie `step` pixels apart.
-[[nodiscard]] cpu::ExpandShape expand_shape(const AxisPlan& axis, std::int64_t step);
+/// What divides the scratch memory of an axis whose outputs lie `step` pixels apart, of which `taps` are those of the grid's kernel.
+[[nodiscard]] cpu::ExpandShape expand_shape(std::int64_t factor, std::int64_t support, const std::vector<double>& taps, std::int64_t step);
 /// The passes of CPUs, added to what is known of the proposal already.
 [[nodiscard]] Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out);
 

@@ -6,6 +6,7 @@
 #include "algorithms/multirate/gauss_decimate_options.h"
 #include "backends/cpu/kernels/layout.h"
 #include "base/places.h"
+#include "math/weights.h"
 #include "model/tuning.h"
 
 namespace mollify {
@@ -25,9 +26,9 @@ AxisTaps coarse_and_spline(const AxisPlan& axis) {
 
 }  // namespace
 
-cpu::ExpandShape expand_shape(const AxisPlan& axis, std::int64_t step) {
-  const std::vector<double>& taps = axis.coarse.weights;
-  return {axis.factor, axis.expanding_support(), static_cast<std::int64_t>(taps.size()), step, cpu::has_gap(taps)};
+cpu::ExpandShape expand_shape(std::int64_t factor, std::int64_t support, const std::vector<double>& taps, std::int64_t step) {
+  // Kernels look for zeros among floats, where the smallest weights have become some.
+  return {factor, support, static_cast<std::int64_t>(taps.size()), step, cpu::has_gap(rounded<float>(taps))};
 }
 
 Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, Proposal out) {
@@ -36,8 +37,8 @@ Proposal add_cpu_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   const CoarseRange columns = coarse_range(x, p.spec.border.mode.x, p.src.width, places.x.first, span.x);
   const CoarseRange rows = coarse_range(y, p.spec.border.mode.y, p.src.height, places.y.first, span.y);
   const int channels = info(p.src.format).channels;
-  const cpu::ExpandShape shape_x = expand_shape(x, places.x.step);
-  const cpu::ExpandShape shape_y = expand_shape(y, places.y.step);
+  const cpu::ExpandShape shape_x = expand_shape(x.factor, x.expanding_support(), x.coarse.weights, places.x.step);
+  const cpu::ExpandShape shape_y = expand_shape(y.factor, y.expanding_support(), y.coarse.weights, places.y.step);
   // Bytes that lie in the core's cache for each column of pixels: sums of source rows, and what pixels are mixed of.
   const std::int64_t sum_bytes = channels * 4 * (y.support() + (y.factor <= cpu::kSlideFactor ? cpu::kSlideGroups : 0));
   const std::int64_t mix_bytes = channels * 4 * ((shape_y.coarse_taps + 3 * cpu::kRowGroup) / x.factor + y.support() + 1);
