@@ -15,6 +15,7 @@
 
 #include "algorithms/common/gpu.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
+#include "algorithms/multirate/gauss_decimate_options.h"
 #include "algorithms/multirate/gauss_grid.h"
 #include "algorithms/separable/sep_direct.h"
 #include "backends/cpu/kernels/layout.h"
@@ -503,6 +504,12 @@ AxisPlan sparsest(const Problem& p, Axis direction, int support, double l1_budge
     if (found.l1_distance <= l1_budget) return found;
   }
   return undecimated(p, terms, direction, l1_budget);
+}
+
+bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
+  if (p.device.backend != Backend::vulkan) return false;
+  if (kGridBlur.is_given(p)) return kGridBlur.of(p, GridBlur::tiles) == GridBlur::passes;
+  return std::max(x.coarse.weights.size(), y.coarse.weights.size()) > kMostGridTaps;
 }
 
 double rounding_of(const Problem& p, const AxisPlan& x, const AxisPlan& y) {

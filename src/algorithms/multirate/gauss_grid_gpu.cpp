@@ -103,12 +103,6 @@ Result<Tile> choose_tile(const Problem& p, const GridWork& work) {
 
 }  // namespace
 
-bool is_blurred_in_passes(const Problem& p, const AxisPlan& x, const AxisPlan& y) {
-  if (p.device.backend != Backend::vulkan) return false;
-  if (kGridBlur.is_given(p)) return kGridBlur.of(p, GridBlur::tiles) == GridBlur::passes;
-  return std::max(x.coarse.weights.size(), y.coarse.weights.size()) > kMostGridTaps;
-}
-
 GridUnits grid_units(PixelFormat format, Storage storage) {
   const int channels = info(format).channels;
   return channels == 4 || storage == Storage::image ? GridUnits{1, 16} : GridUnits{channels, 4};

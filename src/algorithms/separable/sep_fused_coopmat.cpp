@@ -62,18 +62,6 @@ Status check_fused_matrix(const Problem& p, std::string_view kernel) {
   return {};
 }
 
-bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double error) {
-  if (!format.is_unorm()) return false;
-  const double size = magnitude(taps.x.weights) * magnitude(taps.y.weights);
-  const double sum = total(taps.x.weights) * total(taps.y.weights);
-  // A result is rounded as 1024 more than its code; below that halves have a step of half a code.
-  constexpr double kAbove = 0.49;  // codes
-  constexpr double kBelow = 0.24;
-  const double above = (size + sum) / 2.0 - 1.0 + error;
-  const double below = (size - sum) / 2.0 + error;
-  return above > kAbove / format.unit() || below > kBelow / format.unit();
-}
-
 Result<Proposal> propose_sep_fused_coopmat(const Problem& p) {
   if (Status s = only_options(p, {kFusedMath, kFusedBetween, kStorage, kFusedSplit, kFusedBlocks, kFusedThreads, kChunks}, "matrices");
       !s) {

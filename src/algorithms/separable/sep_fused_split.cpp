@@ -106,6 +106,18 @@ HalfTaps split_taps(const PerAxis<AxisTaps>& taps, const FormatInfo& source, dou
   return out;
 }
 
+bool leave_range(const PerAxis<AxisTaps>& taps, const FormatInfo& format, double error) {
+  if (!format.is_unorm()) return false;
+  const double size = magnitude(taps.x.weights) * magnitude(taps.y.weights);
+  const double sum = total(taps.x.weights) * total(taps.y.weights);
+  // A result is rounded as 1024 more than its code; below that halves have a step of half a code.
+  constexpr double kAbove = 0.49;  // codes
+  constexpr double kBelow = 0.24;
+  const double above = (size + sum) / 2.0 - 1.0 + error;
+  const double below = (size - sum) / 2.0 + error;
+  return above > kAbove / format.unit() || below > kBelow / format.unit();
+}
+
 Status scale_for_codes(PerAxis<AxisTaps>& taps) {
   for (double& w : taps.x.weights) w *= kGainFirst;
   for (double& w : taps.y.weights) w *= kGainSecond;
