@@ -19,7 +19,7 @@ using cases::Outcome;
 TEST(CudaBoxes, PassTheirCases) {
   const Device device = Device::open("cuda").value();
   const std::vector<Case> list = cases::pairwise_cases(device.info(), "box.any");
-  EXPECT_GT(list.size(), 100U);
+  EXPECT_GT(list.size(), 80U);
   for (const Case& c : list) {
     const CaseResult result = cases::run_case(device, c);
     EXPECT_EQ(result.outcome, Outcome::pass) << name(c) << ": " << result.message;

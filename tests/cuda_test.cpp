@@ -47,10 +47,10 @@ TEST(CudaPlan, EverySizeBorderAndSigmaHasOne) {
 
 TEST(CudaPlan, OnePassWhereSharedMemoryHoldsTheRows) {
   DeviceInfo device = fake_cuda();
-  const auto passes = [&](double sigma) { return make_plan(gaussian(sigma), kPhoto, kPhoto, device)->passes.size(); };
-  EXPECT_EQ(passes(2.0), 1U);
   PlanOptions options;
-  options.algorithm = *parse_algorithm("sep.fused");
+  options.algorithm = *parse_algorithm("sep.fused:math=f32");
+  const auto passes = [&](double sigma) { return make_plan(gaussian(sigma), kPhoto, kPhoto, device, options)->passes.size(); };
+  EXPECT_EQ(passes(2.0), 1U);
   EXPECT_EQ(make_plan(gaussian(200.0), kPhoto, kPhoto, device, options)->passes.size(), 2U);
   device.gpu.shared_bytes = 16 << 10;
   EXPECT_EQ(passes(2.0), 2U);
@@ -61,13 +61,32 @@ TEST(CudaPlan, FewTapsStayInRegisters) {
     BlurSpec spec;
     spec.kernel = Gaussian{{radius / 3.0, radius / 3.0}, PerAxis<std::int32_t>{radius, radius}};
     const ImageDesc desc{4096, 4096, format};
-    return make_plan(spec, desc, desc, fake_cuda())->passes.at(0).kernel;
+    PlanOptions options;
+    options.algorithm = *parse_algorithm("sep.fused:math=f32");
+    return make_plan(spec, desc, desc, fake_cuda(), options)->passes.at(0).kernel;
   };
   for (const std::int32_t radius : {1, 2, 3, 4}) EXPECT_EQ(kernel(PixelFormat::rgba8, radius), "sep_registers") << radius;
   EXPECT_EQ(kernel(PixelFormat::rgba8, 5), "sep_fused");
   EXPECT_EQ(kernel(PixelFormat::rgba32f, 4), "sep_fused");
   EXPECT_EQ(kernel(PixelFormat::rgb8, 1), "sep_fused");
   EXPECT_EQ(kernel(PixelFormat::rgba16, 1), "sep_fused");
+}
+
+TEST(CudaPlan, BytesAndHalvesTakeTensorCores) {
+  const auto kernel = [](PixelFormat format, const BlurSpec& spec) {
+    const ImageDesc desc{4096, 4096, format};
+    return make_plan(spec, desc, desc, fake_cuda())->passes.at(0).kernel;
+  };
+  for (const PixelFormat format : {PixelFormat::r8, PixelFormat::rgba8, PixelFormat::r16f, PixelFormat::rgba16f}) {
+    EXPECT_EQ(kernel(format, gaussian(2.0)), "sep_matrix") << info(format).name;
+    // Whose result is exact, and whose reach is the window.
+    BlurSpec box;
+    box.kernel = Box::of_radius(2.0, 2.0);
+    EXPECT_NE(kernel(format, box), "sep_matrix") << info(format).name;
+  }
+  for (const PixelFormat format : {PixelFormat::rgb8, PixelFormat::rgba16, PixelFormat::rgba32f}) {
+    EXPECT_NE(kernel(format, gaussian(2.0)), "sep_matrix") << info(format).name;
+  }
 }
 
 TEST(CudaPlan, WideGaussiansAreDecimated) {
@@ -196,7 +215,8 @@ TEST(Cuda, TheDescribedDeviceHasTheKernelsOfTheBackend) {
 }
 
 TEST(Cuda, KernelsAreInTheLibrary) {
-  for (const std::string_view id : {"box_any", "box_wide", "gauss_decimate", "nxn_direct", "sep_fused", "sep_passes", "sep_registers"}) {
+  for (const std::string_view id : {"box_any", "box_wide", "gauss_decimate", "nxn_direct", "sep_fused", "sep_matrix", "sep_matrix_planes",
+                                    "sep_passes", "sep_registers"}) {
     const auto image = std::ranges::find(cuda::module_images(), id, &cuda::ModuleImage::id);
     ASSERT_NE(image, cuda::module_images().end()) << id;
     constexpr std::uint32_t kFatBinary = 0xBA55ED50U;  // that all of them begin with

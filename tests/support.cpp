@@ -115,8 +115,8 @@ DeviceInfo fake_cuda() {
   device.backend = Backend::cuda;
   device.name = "NVIDIA H200";
   device.driver = "CUDA 13.0";
-  device.kernels = {"box_along",  "box_any",     "box_down",  "gauss_decimate", "gauss_grid", "gauss_upsample",
-                    "nxn_direct", "sep_columns", "sep_fused", "sep_registers",  "sep_rows"};
+  device.kernels = {"box_along",  "box_any",     "box_down",  "gauss_decimate", "gauss_grid",    "gauss_upsample",
+                    "nxn_direct", "sep_columns", "sep_fused", "sep_matrix",     "sep_registers", "sep_rows"};
   device.gpu.subgroup_size = 32;
   device.gpu.small_storage = true;
   device.gpu.shared_bytes = 227 << 10;

@@ -1,6 +1,7 @@
 // sep.fused on CUDA by products of tensor cores: images of bytes or halves that are only blurred. Operands are halves, as on other
 // GPUs: taps, and what lies between the axes, are rounded to some, or are sums of two.
 #include <algorithm>
+#include <variant>
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/separable/sep_fused.h"
@@ -33,6 +34,8 @@ Status check_pixels(const Problem& p) {
   if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
     return refusal("tensor cores multiply pixels as they are stored");
   }
+  // Boxes of integers are exact, and nothing reaches further than their window.
+  if (std::holds_alternative<Box>(p.spec.kernel)) return refusal("tensor cores are for kernels that are no boxes");
   if (has_stride(p.spec)) return refusal("tensor cores make all pixels of a region");
   return {};
 }
