@@ -43,6 +43,7 @@ Status check_pixels(const Problem& p) {
 }  // namespace
 
 Result<Proposal> propose_sep_fused_cuda_matrix(const Problem& p) {
+  if (Status s = only_options(p, {kFusedMath}, "tensor cores"); !s) return s.error();
   if (Status s = check_pixels(p); !s) return s.error();
   const FormatInfo& source = info(p.src.format);
   const double cut_share = source.is_unorm() ? 0.25 : 0.1;  // of the allowed error: halves need the rest
