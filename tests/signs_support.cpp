@@ -62,7 +62,7 @@ void expect_within(const Pixels& src, const Pixels& result) {
 
 }  // namespace
 
-int expect_signs_hold(const Device& device, std::span<const double> sigmas, std::string_view algorithm) {
+int expect_signs_hold(const Device& device, std::span<const double> sigmas, std::string_view algorithm, std::optional<double> truncate) {
   PlanOptions options;
   if (!algorithm.empty()) options.algorithm = parse_algorithm(algorithm).value();
   int judged = 0;
@@ -70,7 +70,7 @@ int expect_signs_hold(const Device& device, std::span<const double> sigmas, std:
     const ImageDesc desc{203, 151, format};
     const std::vector<Pixels> sources = {star(desc), with_outliers(desc, 5), Pixels::constant(desc, 1.0 / 3.0)};
     for (const double sigma : sigmas) {
-      const Result<Plan> plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, {}}), desc, desc, device.info(), options);
+      const Result<Plan> plan = make_plan(spec_of(Gaussian{{sigma, sigma}, {}, truncate}), desc, desc, device.info(), options);
       if (!plan) continue;
       SCOPED_TRACE(explain(*plan));
       const Result<Executable> executable = device.prepare(*plan);

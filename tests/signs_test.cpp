@@ -23,6 +23,13 @@ TEST(Signs, OfTaps) {
   EXPECT_GT(expect_signs_hold(cpu(), kSigmas, "sep.fused"), 0);
 }
 
+TEST(Signs, OfCutGaussiansOfFloats) {
+  for (const double truncate : {3.0, 4.0}) {
+    EXPECT_GT(expect_signs_hold(cpu(), std::array{1.0, 3.0, 8.0, 10.0, 25.0, 60.0}, {}, truncate), 0);
+    EXPECT_GT(expect_signs_hold(cpu(), std::array{12.0, 20.0, 40.0}, "gauss.cut", truncate), 0);
+  }
+}
+
 constexpr std::array kCutSigmas = {4.0, 7.4, 8.7, 10.7, 16.0, 21.3};
 
 TEST(Signs, OfCutGaussiansThatThePlannerChooses) {

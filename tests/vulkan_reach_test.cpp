@@ -36,5 +36,9 @@ TEST(VulkanSigns, OfDecimatedGaussians) {
   EXPECT_GT(expect_signs_hold(gpu(), kSigmas, "gauss.decimate"), 0);
 }
 
+TEST(VulkanSigns, OfCutGaussians) {
+  for (const double truncate : {3.0, 4.0}) EXPECT_GT(expect_signs_hold(gpu(), kSigmas, {}, truncate), 0);
+}
+
 }  // namespace
 }  // namespace mollify::test

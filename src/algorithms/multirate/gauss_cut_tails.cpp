@@ -151,6 +151,9 @@ class Parts {
     pass_.taps = {{{}, 0}, {{}, 0}};
     error_ += whole_ * whole.error;
     shape_.whole = add(cpu::kCutWhole, whole, whole_);
+    shape_.cells = {cells_within_reach(Axis::x, shape_.whole.x), cells_within_reach(Axis::y, shape_.whole.y)};
+    set("", "cells_x", shape_.cells.x);
+    set("", "cells_y", shape_.cells.y);
   }
 
   /// The tails along rows, if there are any, of coarse rows of the whole.
@@ -225,6 +228,13 @@ class Parts {
 
  private:
   static constexpr double kPixelOperations = 20.0;  // of each part, about
+
+  /// On either side of a pixel's own cell: those that its window lies in, as far as the endless Gaussian reads them.
+  [[nodiscard]] std::int64_t cells_within_reach(Axis axis, const cpu::ExpandShape& whole) const {
+    const std::int64_t read = whole.coarse_taps / 2 + whole.support - 1;
+    const std::optional<std::int64_t> radius = on_axis(std::get<Gaussian>(p_.spec.kernel), axis).radius;
+    return radius ? std::min((*radius + whole.factor - 1) / whole.factor, read) : read;
+  }
 
   /// Of the distance of the other axis of tails of this mass.
   [[nodiscard]] double budget_beside(double mass) const { return kFitShare * p_.allowed_error / error_of_distance(p_) / mass; }

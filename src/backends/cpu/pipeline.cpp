@@ -245,7 +245,7 @@ Prepared make_gauss_cut_tails(const Plan& plan, const Pass& pass) {
   PerAxis<std::int64_t> first_tap{0, 0};
   const auto has = [&](std::string_view name) { return pass.constants.at(std::string(name) + "taps_x") != 0; };
   const auto made_of = [&](const Pass& part) { return GaussOnePass{decimation(plan, part), expansion(plan, part)}; };
-  GaussCutTails k{made_of(cut_part(pass, kCutWhole, first_tap))};
+  GaussCutTails k{made_of(cut_part(pass, kCutWhole, first_tap)), {pass.constants.at("cells_x"), pass.constants.at("cells_y")}};
   if (has(kCutAcross)) {
     const Pass part = cut_part(pass, kCutAcross, first_tap);
     k.across = TailsAcross{taps_of<float>(part.taps.x), taps_of<float>(part.taps.y)};
@@ -269,11 +269,12 @@ constexpr std::array<std::string_view, 10> kCutConstants = {"halvings", "height_
 constexpr std::array<std::string_view, 3> kBoxConstants = {"integer", "segment_rows", "wide_pixels"};
 constexpr std::array<std::string_view, 8> kDecimationConstants = {"columns", "factor_x", "factor_y",  "first_x",
                                                                   "first_y", "rows",     "support_x", "support_y"};
-constexpr std::array<std::string_view, 28> kCutTailsConstants = {
-    "across_anchor_x", "across_anchor_y", "across_taps_x",  "across_taps_y",   "down_anchor_x",   "down_anchor_y",  "down_columns",
-    "down_factor_x",   "down_factor_y",   "down_first_x",   "down_first_y",    "down_rows",       "down_support_x", "down_support_y",
-    "down_taps_x",     "down_taps_y",     "whole_anchor_x", "whole_anchor_y",  "whole_columns",   "whole_factor_x", "whole_factor_y",
-    "whole_first_x",   "whole_first_y",   "whole_rows",     "whole_support_x", "whole_support_y", "whole_taps_x",   "whole_taps_y"};
+constexpr std::array<std::string_view, 30> kCutTailsConstants = {
+    "across_anchor_x", "across_anchor_y", "across_taps_x",   "across_taps_y",   "cells_x",        "cells_y",
+    "down_anchor_x",   "down_anchor_y",   "down_columns",    "down_factor_x",   "down_factor_y",  "down_first_x",
+    "down_first_y",    "down_rows",       "down_support_x",  "down_support_y",  "down_taps_x",    "down_taps_y",
+    "whole_anchor_x",  "whole_anchor_y",  "whole_columns",   "whole_factor_x",  "whole_factor_y", "whole_first_x",
+    "whole_first_y",   "whole_rows",      "whole_support_x", "whole_support_y", "whole_taps_x",   "whole_taps_y"};
 constexpr std::array kKernels = {
     KernelRow{"gauss_cut", kCutConstants, make_gauss_cut},
     KernelRow{"gauss_cut_tails", kCutTailsConstants, make_gauss_cut_tails},

@@ -43,7 +43,8 @@ struct DecimateColumns {
     if (!all) first = 0, last = columns, whole = false;
   }
 
-  void fill(float* sums) const {
+  /// Numbers of a row, which are so many times as large as pixels.
+  void fill(float* sums, double times) const {
     const std::int64_t channels = rows.source.channels;
     std::fill_n(sums + columns * channels, kPadElements, 0.0F);     // read, with weights of zero
     if (rows.border.mode.x == BorderMode::clamp && last > first) {  // the same without looking up each column
@@ -55,7 +56,7 @@ struct DecimateColumns {
       for (std::int64_t i = from; i < to; ++i) {
         const std::int64_t inside = map_index(rows.border.mode.x, x + i, width);
         for (std::int64_t c = 0; c < channels; ++c) {
-          sums[i * channels + c] = inside == kOutside ? static_cast<float>(scale * rows.outside[static_cast<std::size_t>(c)])
+          sums[i * channels + c] = inside == kOutside ? static_cast<float>(times * rows.outside[static_cast<std::size_t>(c)])
                                                       : sums[(inside - x) * channels + c];
         }
       }
@@ -134,11 +135,12 @@ struct CoarseRowMaker {
   std::int64_t first_column, width;  ///< coarse samples
   GaussDecimateScratch s;
   DecimateColumns columns;
-  std::int64_t first, last;           ///< coarse rows wanted, [first, last)
-  std::int64_t begins;                ///< the coarse row that the next source rows begin
-  float* sums[kMaxSupport];           ///< of coarse row begins - 1 - t, as far as it is summed
-  float* finished[kDecimateRows];     ///< finished sums
-  std::int64_t ready = 0, taken = 0;  ///< of them
+  std::int64_t first, last;                   ///< coarse rows wanted, [first, last)
+  std::int64_t begins;                        ///< the coarse row that the next source rows begin
+  float* sums[kMaxSupport];                   ///< of coarse row begins - 1 - t, as far as it is summed
+  float* finished[kDecimateRows];             ///< finished sums
+  std::int64_t ready = 0, taken = 0;          ///< of them
+  const CellRangesScratch* ranges = nullptr;  ///< where they are wanted
 
   /// Tile::out in coarse samples of the grid. The scratch has room for as many.
   CoarseRowMaker(const GaussDecimate& kernel, const Tile& tile)

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_cut_tails.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 //
+#include "backends/cpu/kernels/cell_ranges-inl.h"
 #include "backends/cpu/kernels/gauss_expand-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -72,11 +73,22 @@ class AcrossRows {
   std::int64_t columns_, first_column_;
 };
 
+/// Without tails down columns, zeros.
+struct NoRows {
+  static constexpr bool kIsAny = true;
+  const float* zeros;
+  PixelLimits& limits;
+
+  [[nodiscard]] float weight() const { return 0.0F; }
+  [[nodiscard]] const float* at(std::int64_t /*y*/) const { return zeros; }
+};
+
 /// The tails down columns, a row for each of pixels.
 struct DownRows {
   static constexpr bool kIsAny = true;
   const DecimatedAxis& axis;
   ExpandedRows<>& rows;
+  PixelLimits& limits;
 
   /// By which a row is expanded down, as it stands for each of its pixels.
   [[nodiscard]] float weight() const { return axis.expand_weight(0, 0); }
@@ -92,7 +104,7 @@ struct DownRows {
     const PerAxis<ExpandShape> axes = expand_shape(pass.expand);
     return CutTailsShape::Part{axes.x, axes.y};
   };
-  CutTailsShape shape{part(k.whole)};
+  CutTailsShape shape{part(k.whole), k.cells};
   if (k.across) shape.across = {k.across->x.size(), k.across->y.size(), k.whole.expand.y.before - k.across->y.before};
   if (k.down) shape.down = part(*k.down);
   return shape;
@@ -104,18 +116,25 @@ void gauss_cut_tails(const GaussCutTails& k, const Tile& tile) {
   const CutTailsShape shape = shape_of(k);
   const GaussCutTailsScratch s(tile.scratch, tile.out.width, shape, channels);
   const GaussOnePassScratch whole_s(s.whole, tile.out.width, shape.whole.x, shape.whole.y, channels);
+  const CellRangesScratch ranges(s.ranges, tile.out.width, shape, channels);
   CoarseRowMaker maker(k.whole.decimate, coarse_tile(whole, tile, whole_s.decimate));
+  maker.ranges = &ranges;
   CoarseRows coarse_rows(maker, whole_s.coarse_row, whole_s.expand.loaded);
   ExpandedRows<AcrossRows> rows(whole, tile, whole_s.expand,
                                 {whole_s.expand.expanded, whole_s.expand.expanded_stride, whole.axis.y.support}, coarse_rows,
                                 AcrossRows(k, tile, s, shape.across ? shape.across->first_y : 0));
-  if (!k.down) return mix_pixels(whole, tile, kCutPartScale, whole_s.expand.out, rows, NothingOwn{});
+  const RowFormat& format = whole.rows.destination;
+  PixelLimits limits(maker, tile, k.cells, static_cast<float>(format.only_scaled() ? format.scale : 1.0));
+  if (!k.down) {
+    std::fill_n(s.zeros, tile.out.width * channels + kPadElements, 0.0F);
+    return mix_pixels(whole, tile, kCutPartScale, whole_s.expand.out, rows, NoRows{s.zeros, limits});
+  }
   const GaussExpand& down = k.down->expand;
   const GaussOnePassScratch down_s(s.down, tile.out.width, shape.down->x, shape.down->y, channels);
   CoarseRowMaker down_maker(k.down->decimate, coarse_tile(down, tile, down_s.decimate));
   CoarseRows down_coarse(down_maker, down_s.coarse_row, down_s.expand.loaded);
   ExpandedRows<> down_rows(down, tile, down_s.expand, {s.down_rows, s.down_stride, kMixRows}, down_coarse);
-  mix_pixels(whole, tile, kCutPartScale, whole_s.expand.out, rows, DownRows{down.axis.y, down_rows});
+  mix_pixels(whole, tile, kCutPartScale, whole_s.expand.out, rows, DownRows{down.axis.y, down_rows, limits});
 }
 
 }  // namespace mollify::cpu::HWY_NAMESPACE

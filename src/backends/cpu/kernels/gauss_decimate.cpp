@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gauss_decimate.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 //
+#include "backends/cpu/kernels/cell_ranges-inl.h"
 #include "backends/cpu/kernels/gauss_axis-inl.h"
 #include "backends/cpu/kernels/row_io-inl.h"
 
@@ -163,10 +164,30 @@ struct SourceRows {
   }
 };
 
+/// Includes `count` source rows, of which y is the first, in the ranges of their cells, and finishes those whose last row is among them.
+template <class S>
+HWY_NOINLINE void include_in_ranges(const CoarseRowMaker& maker, const SourceRows<S>& source, std::int64_t y, std::int64_t count) {
+  const CellRangesScratch& s = *maker.ranges;
+  const DecimatedAxis& axis = maker.k.axis.y;
+  const std::int64_t offset = maker.columns.first * maker.k.rows.source.channels;
+  float* least = s.least.columns + offset;
+  float* largest = s.largest.columns + offset;
+  for (std::int64_t row = 0; row < count;) {
+    const std::int64_t cell = floor_div(y + row + axis.centre, axis.factor);
+    const std::int64_t in_cell = y + row + axis.centre - cell * axis.factor;
+    const std::int64_t rows = std::min(axis.factor - in_cell, count - row);
+    include_rows(source.stored + row, rows, 0, source.whole, in_cell == 0, least, largest);
+    include_rows(source.numbers + row, rows, source.whole, source.elements, in_cell == 0, least, largest);
+    if (in_cell + rows == axis.factor) finish_cells(maker, cell);
+    row += rows;
+  }
+}
+
 /// Calls add(rows, from, to) for the elements that are loaded of `count` source rows, of which y is the first.
 template <int kSupport, class S, class Add>
 HWY_INLINE void with_source_rows(const CoarseRowMaker& maker, std::int64_t y, std::int64_t count, const Add& add) {
   const SourceRows<S> rows(maker, y, count, kVectorsAtOnce<kSupport> * static_cast<std::int64_t>(hn::Lanes(F32())));
+  if (maker.ranges != nullptr) include_in_ranges(maker, rows, y, count);
   if (rows.whole > 0) add(rows.stored, 0, rows.whole);
   if (rows.whole < rows.elements) add(rows.numbers, rows.whole, rows.elements);
 }
@@ -471,7 +492,7 @@ HWY_INLINE void decimate_row(int channels, const GaussDecimateScratch& s, const 
 
 void make_coarse_row(CoarseRowMaker& maker, float* out) {
   float* sums = next_sums(maker);
-  maker.columns.fill(sums);
+  maker.columns.fill(sums, maker.columns.scale);
   decimate_row(maker.k.rows.source.channels, maker.s, maker.k.axis.x, sums, maker.width, out);
 }
 

@@ -325,7 +325,8 @@ struct NothingOwn {
   static constexpr bool kIsAny = false;
 };
 
-/// Rows of pixels that are mixed, each with what `own` has for it alone, all of which is so many times as large as it should be.
+/// Rows of pixels that are mixed, each with what `own` has for it alone and within its limits, all of which is so many times as large as
+/// it should be.
 template <class Rows, class Own>
 void mix_pixels(const GaussExpand& k, const Tile& tile, double scale_of_rows, float* made_row, Rows& rows_to_mix, Own&& own) {
   constexpr bool kHasOwn = std::remove_reference_t<Own>::kIsAny;
@@ -354,6 +355,9 @@ void mix_pixels(const GaussExpand& k, const Tile& tile, double scale_of_rows, fl
         for (int t = 0; t < kSupport; ++t) mix.weights[r * kSupport + t] = ay.expand_weight(phase + r * step, t) * scale;
       }
       if constexpr (kHasOwn) {
+        own.limits.make(sample);
+        mix.least = own.limits.least();
+        mix.largest = own.limits.largest();
         mix.own_weight = own.weight() * scale;
         for (std::int64_t r = 0; r < rows; ++r) mix.own[r] = own.at(top + row + r);
       }

@@ -280,9 +280,11 @@ struct TailsAcross {
 };
 
 /// A Gaussian that is cut at a radius as the sum of decimated kernels, each kCutPartScale times as large: the endless Gaussian, and
-/// what is beyond the cut, negative.
+/// what is beyond the cut, negative. The sum may miss the cut Gaussian by its error, so a pixel is limited to the range of the source
+/// within `cells` cells of its own. A cell is as many pixels as the endless Gaussian's coarse samples lie apart.
 struct GaussCutTails {
   GaussOnePass whole;
+  PerAxis<std::int64_t> cells{};
   std::optional<TailsAcross> across{};
   std::optional<GaussOnePass> down{};
 };

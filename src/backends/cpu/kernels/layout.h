@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mollify/spec.h"
+
 namespace mollify::cpu {
 
 inline constexpr std::int64_t kRowGroup = 4;      ///< rows that a vertical filter makes at once, from one load of each input
@@ -513,13 +515,50 @@ struct CutTailsShape {
     std::int64_t first_y;  ///< of the whole's taps, which the first of these lies at
   };
   Part whole;
+  PerAxis<std::int64_t> cells{};  ///< on either side, whose range a pixel is limited to
   std::optional<Across> across{};
   std::optional<Part> down{};
 };
 
+/// The least and the largest number of each cell of a tile's source rows: rows of cells in a ring, and what limits pixels.
+struct CellRangesScratch {
+  struct Rows {
+    float* columns = nullptr;  ///< of the row of cells that is being read, for each column
+    float* ring = nullptr;     ///< `ring_rows` rows of cells
+    float* across = nullptr;   ///< a row of cells: the range down columns, with as many beyond as are looked at
+    float* pixels = nullptr;   ///< for each pixel of a row
+  };
+  std::int64_t cells;  ///< in a row
+  std::int64_t stride;
+  std::int64_t ring_rows;
+  Rows least, largest;
+  std::int64_t bytes;
+
+  CellRangesScratch(std::byte* base, std::int64_t tile_columns, const CutTailsShape& shape, int channels) {
+    const GaussExpandScratch expand(nullptr, tile_columns, shape.whole.x, shape.whole.y, channels);
+    const std::int64_t samples = expand.columns + shape.whole.x.coarse_taps - 1;
+    const GaussDecimateScratch decimate(nullptr, samples, shape.whole.x.factor, shape.whole.x.factor * shape.whole.x.support,
+                                        {shape.whole.y.factor, shape.whole.y.support}, channels);
+    cells = samples + shape.whole.x.support - 1;
+    stride = row_stride(cells * channels);
+    // From the first that the oldest row of pixels is limited by to the last that the newest coarse row is made of.
+    ring_rows = shape.cells.y + shape.whole.y.coarse_taps + 2 * shape.whole.y.support + kRowGroup + decimate.groups;
+    Carver carver(base);
+    for (Rows* rows : {&least, &largest}) {
+      rows->columns = carver.take<float>(decimate.stride);
+      rows->ring = carver.take<float>(stride * ring_rows);
+      rows->across = carver.take<float>(stride + 2 * shape.cells.x * channels);
+      rows->pixels = carver.take<float>(row_stride(tile_columns * channels));
+    }
+    bytes = carver.used();
+  }
+};
+
 struct GaussCutTailsScratch {
   std::byte* whole;           ///< GaussOnePassScratch
-  std::byte* down = nullptr;  ///< the same
+  std::byte* ranges;          ///< CellRangesScratch
+  float* zeros;               ///< a row, where there are no tails down columns
+  std::byte* down = nullptr;  ///< GaussOnePassScratch
   std::int64_t down_stride = 0;
   float* down_rows = nullptr;  ///< kMixRows expanded rows
   std::int64_t stride = 0;     ///< between those of tails along rows:
@@ -534,6 +573,8 @@ struct GaussCutTailsScratch {
   GaussCutTailsScratch(std::byte* base, std::int64_t tile_columns, const CutTailsShape& shape, int channels) {
     Carver carver(base);
     whole = carver.take<std::byte>(GaussOnePassScratch(nullptr, tile_columns, shape.whole.x, shape.whole.y, channels).bytes);
+    ranges = carver.take<std::byte>(CellRangesScratch(nullptr, tile_columns, shape, channels).bytes);
+    zeros = carver.take<float>(shape.down ? 0 : row_stride(tile_columns * channels));
     if (shape.across) {
       stride = row_stride(tile_columns * channels);
       ring_rows = kRowGroup + shape.whole.y.coarse_taps - 1 - shape.across->first_y;

@@ -18,14 +18,34 @@
 HWY_BEFORE_NAMESPACE();
 namespace mollify::cpu::HWY_NAMESPACE {
 
-/// Rows of pixels that are mixed from the same `kSupport` rows: pixel row r is the sum of rows[t] * weights[r * kSupport + t], and of
-/// own[r] * own_weight where it has a row of its own.
+/// `v`, or `least` where that is larger. NaN stays.
+HWY_INLINE VecF32 at_least(VecF32 least, VecF32 v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Max(least, v);  // the second where one is NaN
+#else
+  return hn::IfThenElse(hn::Lt(v, least), least, v);
+#endif
+}
+
+/// `v`, or `most` where that is smaller. NaN stays.
+HWY_INLINE VecF32 at_most(VecF32 most, VecF32 v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return hn::Min(most, v);
+#else
+  return hn::IfThenElse(hn::Gt(v, most), most, v);
+#endif
+}
+
+/// Rows of pixels that are mixed from the same `kSupport` rows: pixel row r is the sum of rows[t] * weights[r * kSupport + t]. Where it
+/// has a row of its own, own[r] * own_weight belongs to the sum, which is limited to what lies between `least` and `largest`.
 template <int kSupport, bool kHasOwn = false>
 struct RowMix {
   const float* rows[kSupport];
   float weights[kMixRows * kSupport];
   const float* own[kHasOwn ? kMixRows : 1];
   float own_weight;
+  const float* least;
+  const float* largest;
 
   /// Elements [from, to) of pixel rows [first, last), stored as S from `out` on, the next row `stride` further. All of them
   /// are made from the same vectors, which are loaded once. Touches whole groups of four vectors. Not inlined: each of its many
@@ -59,6 +79,12 @@ struct RowMix {
           const VecF32 wt = hn::Set(d, w[t]);
           HWY_UNROLL(4)
           for (int v = 0; v < 4; ++v) sum[v] = hn::MulAdd(in[t][v], wt, sum[v]);
+        }
+        if constexpr (kHasOwn) {
+          HWY_UNROLL(4)
+          for (int v = 0; v < 4; ++v) {
+            sum[v] = at_most(hn::LoadU(d, largest + i + v * lanes), at_least(hn::LoadU(d, least + i + v * lanes), sum[v]));
+          }
         }
         store_four<kBounded, kStream>(d, sum[0], sum[1], sum[2], sum[3], to_row);
       }
