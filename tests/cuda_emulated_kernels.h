@@ -1,17 +1,12 @@
-// The kernels of box.any on the processor.
+// Kernels of CUDA on the processor.
 #pragma once
 
+#include <functional>
 #include <string>
-
-#include "backends/cuda/kernels/arguments.h"
 
 namespace mollify::test {
 
-[[nodiscard]] bool has_box(const std::string& name);
-/// Runs the kernel of this name, which there is.
-void launch_box(const std::string& name, const cuda::BoxAny& arguments, unsigned blocks, unsigned threads);
-
-[[nodiscard]] bool has_matrix(const std::string& name);
-void launch_matrix(const std::string& name, const cuda::SepMatrix& arguments, unsigned blocks, unsigned threads);
+/// What runs the kernel of this name with a copy of `arguments`, which are of the kernel's type. Empty if there is none of this name.
+[[nodiscard]] std::function<void()> launch_of(const std::string& name, const void* arguments, unsigned blocks, unsigned threads);
 
 }  // namespace mollify::test

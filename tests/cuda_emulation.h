@@ -53,6 +53,17 @@ class Block {
     wait();  // before the next vote
     return all;
   }
+  /// What `lane` of the warp has.
+  template <class T>
+  T of_lane(T value, unsigned lane) {
+    static_assert(sizeof(T) <= sizeof(std::uint64_t));
+    std::memcpy(&words_[thread_], &value, sizeof(T));
+    wait();
+    T found;
+    std::memcpy(&found, &words_[thread_ / 32 * 32 + lane], sizeof(T));
+    wait();  // before the next exchange
+    return found;
+  }
   /// What the lanes of a warp hold of three matrices: see matrices.cuh.
   void multiply_add(float (&sums)[4], const unsigned (&left)[4], unsigned right, unsigned below, const float (&addend)[4]) {
     turns_[thread_] ^= 1U;  // so that one barrier is enough
@@ -94,6 +105,7 @@ class Block {
     fibers_.resize(threads);
     stacks_.resize(threads * kStackBytes);
     votes_.resize(threads);
+    words_.resize(threads);
     turns_.assign(threads, 0);
     for (std::vector<Operands>& turn : operands_) turn.resize(threads);
     for (index_ = 0; index_ < blocks; ++index_) {
@@ -123,6 +135,7 @@ class Block {
   std::vector<ucontext_t> fibers_;
   std::vector<char> stacks_;
   std::vector<bool> votes_;
+  std::vector<std::uint64_t> words_;
   struct Operands {
     unsigned left[4];
     unsigned right[2];
@@ -163,6 +176,10 @@ inline void __syncthreads() {
 }
 inline bool __all_sync(unsigned, bool holds) {
   return emulation::Block::running().all_of_warp(holds);
+}
+template <class T>
+T __shfl_sync(unsigned, T value, int lane) {
+  return emulation::Block::running().of_lane(value, static_cast<unsigned>(lane));
 }
 template <class T>
 T __ldg(const T* from) {

@@ -407,8 +407,9 @@ CUresult CUDAAPI cuModuleUnload(CUmodule) {
 CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   static auto* functions = new std::map<std::string, Function>;
   const std::string text(name);
-  if (text != "copy" && !text.starts_with("box_") && !text.starts_with("numbers_") && !text.starts_with("nxn_direct_") &&
-      !text.starts_with("sep_fused_") && !text.starts_with("sep_matrix_") && !text.starts_with("sep_registers_"))
+  if (text != "copy" && !text.starts_with("box_") && !text.starts_with("gauss_") && !text.starts_with("numbers_") &&
+      !text.starts_with("nxn_direct_") && !text.starts_with("sep_fused_") && !text.starts_with("sep_matrix_") &&
+      !text.starts_with("sep_registers_"))
     return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(&functions->try_emplace(text, Function{text}).first->second);
   return CUDA_SUCCESS;
@@ -430,17 +431,10 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, 
     numbers(name, parameters);
     return CUDA_SUCCESS;
   }
-  if (name.starts_with("box_")) {
-    if (!mollify::test::has_box(name)) return CUDA_ERROR_NOT_FOUND;
-    of(stream).add(
-        [name, a = *static_cast<const BoxAny*>(parameters[0]), blocks, threads] { mollify::test::launch_box(name, a, blocks, threads); });
-    return CUDA_SUCCESS;
-  }
-  if (name.starts_with("sep_matrix_")) {
-    if (!mollify::test::has_matrix(name)) return CUDA_ERROR_NOT_FOUND;
-    of(stream).add([name, a = *static_cast<const SepMatrix*>(parameters[0]), blocks, threads] {
-      mollify::test::launch_matrix(name, a, blocks, threads);
-    });
+  if (name.starts_with("box_") || name.starts_with("gauss_") || name.starts_with("sep_matrix_")) {
+    std::function<void()> launch = mollify::test::launch_of(name, parameters[0], blocks, threads);
+    if (!launch) return CUDA_ERROR_NOT_FOUND;
+    of(stream).add(std::move(launch));
     return CUDA_SUCCESS;
   }
   const int channels = name[name.find('_', 4) + 1] - '0';

@@ -424,7 +424,7 @@ Result<Proposal> propose(const Problem& p) {
   const bool is_cpu = p.device.backend == Backend::cpu;
   if (!p.device.has_kernel(kDecimateKernel)) return refusal_without_kernel(p, kDecimateKernel);
   const Status known = is_cpu                              ? only_options(p, {kFactor, kSupport, kDecimatePasses})
-                       : p.device.backend == Backend::cuda ? only_options(p, {kFactor, kSupport})
+                       : p.device.backend == Backend::cuda ? only_options(p, {kFactor, kSupport, kDecimateMath})
                                                            : not_options(p, {kDecimatePasses});
   if (!known) return known.error();
   if (p.device.backend == Backend::cuda && !p.is_asked_for && is_small(p)) {

@@ -5,10 +5,13 @@
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
+#include "algorithms/multirate/gauss_decimate_options.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
+#include "backends/cuda/kernels/gauss_matrix_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "base/places.h"
 #include "model/decimation_costs.h"
+#include "model/gpu_model.h"
 
 namespace mollify {
 namespace {
@@ -75,6 +78,46 @@ Result<Pass> decimating(const Problem& p, const AxisPlan& x, const AxisPlan& y, 
   return pass;
 }
 
+/// As much is kept of weights, and of what lies between the axes, as two halves hold, and one product of their rests is left out.
+constexpr double kErrorOfProducts = 4.0 * 0x1p-22;
+
+/// Whether an image may be decimated on tensor cores. `error`: of all else.
+Status check_products(const Problem& p, double error) {
+  const FormatInfo& source = info(p.src.format);
+  if ((source.channels != 4 && source.channels != 1) || !source.is_unorm() || source.bits != 8 || p.dst.format != p.src.format) {
+    return refusal("tensor cores decimate images of one or four channels of bytes, and leave bytes");
+  }
+  if (error + kErrorOfProducts > p.allowed_error) return refusal("halves of tensor cores are not exact enough");
+  if (p.spec.alpha != AlphaMode::ignore || p.spec.transfer != TransferFunction::none) {
+    return refusal("tensor cores multiply pixels as they are stored");
+  }
+  return {};
+}
+
+/// By products on tensor cores. Blocks have fixed places in the grid of the whole image.
+Result<Pass> decimating_by_products(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid,
+                                    Proposal& out) {
+  if (Status s = check_products(p, out.error); !s) return s.error();
+  const cuda::GaussMatrixShape shape(x.factor, static_cast<std::int32_t>(x.support()),
+                                     static_cast<std::int32_t>(spline_centre(x.spline.size())), y.factor,
+                                     static_cast<std::int32_t>(y.support()));
+  if (Status s = check_shared(p, shape.shared_bytes(info(p.src.format).channels)); !s) return s.error();
+  const PerAxis<std::int32_t> size = size_of(grid);
+  const PerAxis<std::int32_t> tile{cuda::kCoarseAcross, shape.tiles * cuda::kCoarseRows};
+  Pass pass = make_pass("gauss_matrix", size, tile, {shape.threads(), 1}, Storage::buffer);
+  pass.taps = {spline_taps(x, 1.0), spline_taps(y, 1.0)};
+  set_grid(pass, grid, x, y);
+  const auto skipped = [](std::int64_t first, std::int64_t block) { return first - floor_div(first, block) * block; };
+  pass.constants["skip_x"] = skipped(grid.x.first, tile.x);
+  pass.constants["skip_y"] = skipped(grid.y.first, tile.y);
+
+  out.error += kErrorOfProducts;
+  const GpuModel model = gpu_model(p.device);
+  constexpr double kSlowness = 1.3;  // beside a copy of the same bytes
+  out.seconds += model.launch_seconds + kSlowness * static_cast<double>(source_bytes(p)) / model.bytes_per_second;
+  return pass;
+}
+
 /// Coarse samples beyond the edge of the grid are like the nearest.
 Result<Pass> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& from,
                       const PerAxis<CoarseRange>& to, Proposal& out) {
@@ -135,8 +178,10 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   const PerAxis<CoarseRange> grid{coarse_range(x, mode.x, p.src.width, r.x, r.width), coarse_range(y, mode.y, p.src.height, r.y, r.height)};
   const PerAxis<CoarseRange> blurred{expanded_from(expanded_x, r.x, r.width), expanded_from(expanded_y, r.y, r.height)};
   out.seconds = 0.0;
-  Result<Pass> decimate = decimating(p, x, y, grid, out);
+  const DecimateMath math = kDecimateMath.of(p, check_products(p, out.error) ? DecimateMath::coopmat : DecimateMath::f32);
+  Result<Pass> decimate = math == DecimateMath::coopmat ? decimating_by_products(p, x, y, grid, out) : decimating(p, x, y, grid, out);
   if (!decimate) return decimate.error();
+  out.options.insert(kDecimateMath.as(math));
   Result<Pass> blur = blurring(p, x, y, grid, blurred, out);
   if (!blur) return blur.error();
   Pass expand = expanding_from(p, expanded_x, expanded_y, blurred, out);

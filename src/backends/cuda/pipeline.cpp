@@ -7,6 +7,7 @@
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
+#include "backends/cuda/kernels/gauss_matrix_shape.h"
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "backends/cuda/kernels/sep_matrix_shape.h"
@@ -195,6 +196,20 @@ std::vector<std::uint32_t> matrices_of_taps(const AxisTaps& taps, std::int32_t s
   return out;
 }
 
+/// A pixel of a constant border as images of bytes or halves store it.
+std::vector<std::uint32_t> outside_pixel(const Plan& plan, const Outside& outside) {
+  std::vector<std::uint32_t> words(2);
+  for (std::size_t c = 0; c < 4; ++c) {
+    const double value = outside.value[c];
+    if (info(plan.src.format).is_unorm()) {
+      words[0] |= static_cast<std::uint32_t>(std::lround(value)) << 8 * c;
+    } else {
+      words[c / 2] |= std::uint32_t{double_to_half(value)} << 16 * (c % 2);
+    }
+  }
+  return words;
+}
+
 Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
   SepMatrix a{shared_of(plan, pass)};
   const MatrixSize size{constant(pass, "across"), constant(pass, "down")};
@@ -219,16 +234,7 @@ Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
   const FormatInfo& format = info(plan.src.format);
-  std::vector<std::uint32_t> outside(2);
-  for (std::size_t c = 0; c < 4; ++c) {
-    const double value = a.outside.value[c];
-    if (format.is_unorm()) {
-      outside[0] |= static_cast<std::uint32_t>(std::lround(value)) << 8 * c;
-    } else {
-      outside[c / 2] |= std::uint32_t{double_to_half(value)} << 16 * (c % 2);
-    }
-  }
-  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside));
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan, a.outside)));
   const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(size.across) + "_" + std::to_string(size.down);
   return {format.channels == 1 ? "sep_matrix_planes" : "sep_matrix",
           name_of("sep_matrix", plan, ending),
@@ -271,6 +277,44 @@ Draft gauss_decimate(const Plan& plan, const Pass& pass, Tables& tables) {
   return {"gauss_decimate",
           name_of("gauss_decimate", plan, ending_of_support(plan, a.support_y, 0)),
           {nullptr, a, threads, static_cast<std::uint32_t>(floats * sizeof(float)), pass.source, pass.destination}};
+}
+
+Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
+  GaussMatrix a{shared_of(plan, pass)};
+  a.factor_x = constant(pass, "factor_x");
+  a.factor_y = constant(pass, "factor_y");
+  a.support_x = constant(pass, "support_x");
+  a.support_y = constant(pass, "support_y");
+  a.centre_x = constant(pass, "centre_x");
+  a.first_x = constant(pass, "first_x") * a.factor_x - a.centre_x;
+  a.first_y = constant(pass, "first_y") * a.factor_y - constant(pass, "centre_y");
+  a.skip_x = constant(pass, "skip_x");
+  a.skip_y = constant(pass, "skip_y");
+  const GaussMatrixShape shape(a.factor_x, a.support_x, a.centre_x, a.factor_y, a.support_y);
+  const auto times = [](AxisTaps taps, double gain) {
+    for (double& weight : taps.weights) weight *= gain;
+    return taps;
+  };
+  const auto tap_x = [&](int product, int lane, int word, int half) {
+    return spline_tap_x(product, lane, word, half, shape.lead, a.factor_x);
+  };
+  const auto tap_y = [&](int product, int lane, int word, int half) {
+    return spline_tap_y(product, lane, word, half, shape.groups(), a.factor_y);
+  };
+  constexpr std::int32_t kHalves = 2;  // that a weight is the sum of
+  a.splines_x = static_cast<std::uint64_t>(
+      tables.add_values(matrices_of_taps(times(pass.taps.x, kSplineGainX), kHalves, shape.products, kMatrixWordsX, tap_x)));
+  a.splines_y = static_cast<std::uint64_t>(
+      tables.add_values(matrices_of_taps(times(pass.taps.y, kSplineGainY), kHalves, shape.tiles * shape.groups(), kMatrixWordsY, tap_y)));
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan, a.outside)));
+  a.destination.width = pass.size.x;
+  a.blocks_across = ceil_div(pass.size.x + a.skip_x, kCoarseAcross);
+  a.blocks_down = ceil_div(pass.size.y + a.skip_y, shape.tiles * kCoarseRows);
+  const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(shape.tiles);
+  return {"gauss_matrix",
+          name_of("gauss_matrix", plan, ending),
+          {nullptr, a, static_cast<std::uint32_t>(shape.threads()),
+           static_cast<std::uint32_t>(shape.shared_bytes(info(plan.src.format).channels)), pass.source, pass.destination}};
 }
 
 /// Coarse samples beyond the edge of the grid are like the nearest.
@@ -413,12 +457,19 @@ struct KernelRow {
   Draft (*make)(const Plan&, const Pass&, Tables&);
 };
 constexpr std::array kKernels = {
-    KernelRow{"box_along", box_along},         KernelRow{"box_any", box_any},
-    KernelRow{"box_down", box_down},           KernelRow{"gauss_decimate", gauss_decimate},
-    KernelRow{"gauss_grid", gauss_grid},       KernelRow{"gauss_upsample", gauss_upsample},
-    KernelRow{"nxn_direct", nxn_direct},       KernelRow{"sep_columns", sep_columns},
-    KernelRow{"sep_fused", sep_fused},         KernelRow{"sep_matrix", sep_matrix},
-    KernelRow{"sep_registers", sep_registers}, KernelRow{"sep_rows", sep_rows},
+    KernelRow{"box_along", box_along},
+    KernelRow{"box_any", box_any},
+    KernelRow{"box_down", box_down},
+    KernelRow{"gauss_decimate", gauss_decimate},
+    KernelRow{"gauss_grid", gauss_grid},
+    KernelRow{"gauss_matrix", gauss_matrix},
+    KernelRow{"gauss_upsample", gauss_upsample},
+    KernelRow{"nxn_direct", nxn_direct},
+    KernelRow{"sep_columns", sep_columns},
+    KernelRow{"sep_fused", sep_fused},
+    KernelRow{"sep_matrix", sep_matrix},
+    KernelRow{"sep_registers", sep_registers},
+    KernelRow{"sep_rows", sep_rows},
 };
 
 Shared& shared_arguments(Arguments& arguments) {
@@ -435,6 +486,11 @@ void move_tables(Arguments& arguments, CUdeviceptr tables) {
     matrix->taps_y += tables;
   }
   if (auto* decimate = std::get_if<GaussDecimate>(&arguments)) decimate->splines += tables;
+  if (auto* decimate = std::get_if<GaussMatrix>(&arguments)) {
+    decimate->outside_pixel += tables;
+    decimate->splines_x += tables;
+    decimate->splines_y += tables;
+  }
   if (auto* upsample = std::get_if<GaussUpsample>(&arguments)) upsample->splines += tables;
   if (auto* pass = std::get_if<SepPass>(&arguments)) pass->taps += tables;
   if (auto* matrix = std::get_if<NxnDirect>(&arguments)) matrix->weights += tables;

@@ -117,6 +117,22 @@ struct GaussDecimate : CoarseGrid {
   std::int32_t rows = 0;       ///< of coarse samples, of a chunk
 };
 
+/// The same on tensor cores. A block makes coarse samples of a few rows; see gauss_matrix.cu.
+struct GaussMatrix : Shared {
+  std::uint64_t splines_x = 0;  ///< address of a lane's numbers of matrices: see gauss_matrix_shape.h
+  std::uint64_t splines_y = 0;
+  std::uint64_t outside_pixel = 0;  ///< address of a stored pixel of a constant border
+  std::int32_t factor_x = 1;        ///< pixels from a coarse sample to the next
+  std::int32_t factor_y = 1;
+  std::int32_t support_x = 1;  ///< coarse samples that a pixel belongs to
+  std::int32_t support_y = 1;
+  std::int32_t centre_x = 0;  ///< pixels that its weights begin before a coarse sample
+  std::int32_t first_x = 0;   ///< source pixel of the first weight of coarse sample (0, 0)
+  std::int32_t first_y = 0;
+  std::int32_t skip_x = 0;  ///< coarse samples that lie between the first block's beginning and sample (0, 0)
+  std::int32_t skip_y = 0;
+};
+
 /// The last step: pixels from blurred coarse samples, which begin before any that a pixel needs.
 struct GaussUpsample : CoarseGrid {
   std::int32_t first_x = 0;  ///< the place of destination pixel (0, 0) from the first weight of coarse sample (0, 0) on

@@ -95,7 +95,7 @@ template <class Pixels, int kSupport, bool kBySteps, bool kExact>
 __device__ void gauss_decimate(const GaussDecimate& a) {
   constexpr int kChannels = Pixels::channels;
   const std::int32_t support_y = kExact ? kSupport : a.support_y;
-  extern __shared__ float4 memory[];
+  extern __shared__ int4 memory[];
   const DecimateShape shape(kChannels, static_cast<std::int32_t>(blockDim.x), a.factor_x, a.support_x);
   auto* const weights_x = reinterpret_cast<float*>(memory);
   float* const weights_y = weights_x + floats_of_weights(a.factor_x, a.support_x);
@@ -243,7 +243,7 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   constexpr int kChannels = Pixels::channels;
   constexpr int kMostSupportX = kExact ? kSupport + 1 : kSupport;  // see ending_of_support()
   constexpr int kPixels = pixels_of_fours(kChannels);              // that four components are of, at most
-  extern __shared__ float4 memory[];
+  extern __shared__ int4 memory[];
   auto* const weights_y = reinterpret_cast<float*>(memory);
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
   put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, false, weights_y);
@@ -354,26 +354,28 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   __global__ void __launch_bounds__(kUpsampleThreads) gauss_upsample_##name##_##support(const __grid_constant__ GaussUpsample a) { \
     gauss_upsample<pixels, support, exact>(a);                                                                                     \
   }
-#define MOLLIFY_GAUSS_DECIMATE_SUPPORTS(name, pixels, by_steps) \
-  MOLLIFY_GAUSS_DECIMATE(name, pixels, 3, by_steps, true)       \
-  MOLLIFY_GAUSS_DECIMATE(name, pixels, 4, by_steps, true)       \
-  MOLLIFY_GAUSS_DECIMATE(name, pixels, 5, by_steps, true)       \
-  MOLLIFY_GAUSS_DECIMATE(name, pixels, 6, by_steps, true)
-#define MOLLIFY_GAUSS_DECIMATE_PLAIN(channels)                             \
-  using Bytes##channels = Plain<channels, Component::u8>;                  \
-  using Halves##channels = Plain<channels, Component::f16>;                \
-  using Floats##channels = Plain<channels, Component::f32>;                \
-  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(channels##_u8, Bytes##channels, false)   \
-  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(channels##_f16, Halves##channels, false) \
-  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(channels##_f32, Floats##channels, true)
+template <int kChannels>
+using BytesOf = Plain<kChannels, Component::u8>;
+template <int kChannels>
+using HalvesOf = Plain<kChannels, Component::f16>;
+template <int kChannels>
+using FloatsOf = Plain<kChannels, Component::f32>;
+
+#define MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, name, pixels, by_steps)                                             \
+  add(name, pixels, 3, by_steps, true) add(name, pixels, 4, by_steps, true) add(name, pixels, 5, by_steps, true) \
+      add(name, pixels, 6, by_steps, true)
+#define MOLLIFY_GAUSS_DECIMATE_PLAIN(add, channels)                             \
+  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_u8, BytesOf<channels>, false)   \
+  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_f16, HalvesOf<channels>, false) \
+  MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_f32, FloatsOf<channels>, true)
+#define MOLLIFY_OF_GAUSS_DECIMATE(add)                                                                                       \
+  MOLLIFY_GAUSS_DECIMATE_PLAIN(add, 1)                                                                                       \
+  MOLLIFY_GAUSS_DECIMATE_PLAIN(add, 4)                                                                                       \
+  add(1_any, AnyCoding<1>, 8, true, false) add(2_any, AnyCoding<2>, 8, true, false) add(3_any, AnyCoding<3>, 8, true, false) \
+      add(4_any, AnyCoding<4>, 8, true, false)
 
 extern "C" {
-MOLLIFY_GAUSS_DECIMATE_PLAIN(1)
-MOLLIFY_GAUSS_DECIMATE_PLAIN(4)
-MOLLIFY_GAUSS_DECIMATE(1_any, AnyCoding<1>, 8, true, false)
-MOLLIFY_GAUSS_DECIMATE(2_any, AnyCoding<2>, 8, true, false)
-MOLLIFY_GAUSS_DECIMATE(3_any, AnyCoding<3>, 8, true, false)
-MOLLIFY_GAUSS_DECIMATE(4_any, AnyCoding<4>, 8, true, false)
+MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_GAUSS_DECIMATE)
 }
 
 }  // namespace mollify::cuda
