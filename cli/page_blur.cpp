@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -279,7 +280,7 @@ bool PageBlur::takes(PixelFormat src, PixelFormat dst, const ImageSpec& spec) co
   const FormatInfo &from = info(src), &to = info(dst);
   const bool is_colour = spec.alpha != AlphaMode::ignore || spec.transfer != TransferFunction::none;
   if (is_colour && (from.is_integral() || to.is_integral())) return false;
-  return src == dst || work_.factor == to.unit() / from.unit();
+  return src == dst || work_.factor(files::type_of(src), files::type_of(dst)) == to.unit() / from.unit();
 }
 
 /// Whether the pixels are the library's as they are stored.
@@ -297,7 +298,12 @@ void PageBlur::run_part(Part& part, const PagePixels& src, const PagePixels& dst
   const WorkImage blurred(blurrer_, to);
   files::gather(src, part.of_source.channels, gathered.view());
   blur(part, gathered.view(), src.rows.begin, blurred.view(), dst.rows.begin);
-  files::scatter(blurred.view(), part.of_result, request.is_direct ? 1.0 : work_.factor, dst);
+  std::vector<double> factors;
+  for (std::size_t i = 0; i < part.of_result.size(); ++i) {
+    const NumberType before = type_of(source_, part.of_source.channels[i]), after = type_of(work_.blurred, part.of_result[i]);
+    factors.push_back(request.is_direct ? 1.0 : work_.factor(before, after));
+  }
+  files::scatter(blurred.view(), part.of_result, factors, dst);
 }
 
 void PageBlur::blur(Part& part, const ImageView& src, std::int32_t src_row, const ImageView& dst, std::int32_t dst_row) {
@@ -314,12 +320,14 @@ void PageBlur::run_by_floats(const PagePixels& src, const PagePixels& dst) {
   for (Part& part : parts_) {
     const int count = static_cast<int>(part.of_source.channels.size());
     const int colours = part.of_source.is_colour ? count - (part.of_source.has_alpha ? 1 : 0) : 0;
-    const double unit = files::full_scale(type_of(from, part.of_source.channels.front()));
+    std::array<float, 4> scales{};  // from the type of each channel to fractions
+    for (int c = 0; c < count; ++c)
+      scales[static_cast<std::size_t>(c)] =
+          static_cast<float>(1.0 / files::full_scale(type_of(from, part.of_source.channels[static_cast<std::size_t>(c)])));
     const WorkImage gathered(blurrer_, rows_of(part.request.src, src.rows));
     const WorkImage blurred(blurrer_, rows_of(part.request.dst, dst.rows));
     files::gather(src, part.of_source.channels, gathered.view());
-    const auto scale = static_cast<float>(1.0 / unit);
-    change_numbers(gathered.view(), count, [&](int, float v) { return v * scale; });
+    change_numbers(gathered.view(), count, [&](int c, float v) { return v * scales[static_cast<std::size_t>(c)]; });
     if (work_.negates) change_numbers(gathered.view(), colours, [](int, float v) { return 1.0F - v; });
     if (curves) change_numbers(gathered.view(), colours, [&](int c, float v) { return curves->decode(c, v); });
     blur(part, gathered.view(), src.rows.begin, blurred.view(), dst.rows.begin);

@@ -99,7 +99,7 @@ PagePixels rows_in(files::Bytes& bytes, const Page& page, RowRange rows) {
 
 void change_type(files::PageWork& work, NumberType type) {
   for (files::Channel& channel : work.blurred.channels) channel.type = type;
-  work.factor = files::full_scale(type) / files::full_scale(work.from.channels.front().type);
+  work.scale = work.data_scale = files::Scale::colour;
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ PyramidImage::PyramidImage(const std::string& path, const Device& device, const 
   if (step.is_level) {
     const Centres x = centres_of(picture.x, own.width, block, stride_), y = centres_of(picture.y, own.height, block, stride_);
     work_.region = Rect{x.first, y.first, x.pixels, y.pixels};
-    work_.factor = files::full_scale(work_.blurred.channels.front().type) / files::full_scale(work_.from.channels.front().type);
+    work_.scale = work_.data_scale = files::Scale::colour;
   } else {
     work_.region.reset();
     picture_ = own;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/half.h"
 
@@ -154,6 +155,24 @@ bool is_wide(NumberType type) {
   return type == NumberType::u32 || type == NumberType::i32 || type == NumberType::f64;
 }
 
+bool is_data(NumberType type) {
+  return is_signed_integer(type) || type == NumberType::u32 || type == NumberType::f64;
+}
+
+NumberType common_type(NumberType one, NumberType other) {
+  if (one == other) return one;
+  if (is_float(one) || is_float(other)) {
+    if (is_wide(one) || is_wide(other)) return NumberType::f64;
+    const bool are_small =
+        std::ranges::all_of(std::array{one, other}, [](NumberType t) { return bytes_of(t) == 1 || t == NumberType::f16; });
+    return are_small ? NumberType::f16 : NumberType::f32;
+  }
+  if (is_signed_integer(one) == is_signed_integer(other)) return std::max(one, other);  // they are in the order of their bytes
+  const auto [negative, positive] = is_signed_integer(one) ? std::pair(one, other) : std::pair(other, one);
+  const int bytes = std::max(bytes_of(negative), 2 * bytes_of(positive));
+  return bytes == 2 ? NumberType::i16 : bytes == 4 ? NumberType::i32 : NumberType::f64;
+}
+
 std::optional<PixelFormat> library_format(NumberType type, int channels) {
   if (!row(type).library) return std::nullopt;
   return find_format(*row(type).library, 8 * bytes_of(type), channels);
@@ -172,10 +191,10 @@ void gather(const PagePixels& from, std::span<const int> channels, const ImageVi
   }
 }
 
-void scatter(const ConstImageView& from, std::span<const int> channels, double factor, const PagePixels& to) {
+void scatter(const ConstImageView& from, std::span<const int> channels, std::span<const double> factors, const PagePixels& to) {
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const NumberType type = to.page->channels[static_cast<std::size_t>(channels[i])].type;
-    convert(type_of(from.desc.format), plane_of(from, i), type, plane_of(to, channels[i]), from.desc.width, from.desc.height, factor);
+    convert(type_of(from.desc.format), plane_of(from, i), type, plane_of(to, channels[i]), from.desc.width, from.desc.height, factors[i]);
   }
 }
 

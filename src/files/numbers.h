@@ -25,6 +25,10 @@ enum class Scale : std::uint8_t {
 
 /// Whether 32-bit floats cannot hold all numbers of the type.
 [[nodiscard]] bool is_wide(NumberType type);
+/// Whether numbers of the type are measurements rather than colours, where nothing says what they are.
+[[nodiscard]] bool is_data(NumberType type);
+/// The smallest type that holds the numbers of both.
+[[nodiscard]] NumberType common_type(NumberType one, NumberType other);
 /// The type of a format's components.
 [[nodiscard]] NumberType type_of(PixelFormat format);
 /// The library's format of so many channels, where it has the type.
@@ -42,8 +46,8 @@ struct PagePixels {
 
 /// Channel channels[i] of `from` becomes channel i of `to`, whose type it has, or which is of floats: then numbers keep their values.
 void gather(const PagePixels& from, std::span<const int> channels, const ImageView& to);
-/// Channel i of `from`, times `factor`, becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
-void scatter(const ConstImageView& from, std::span<const int> channels, double factor, const PagePixels& to);
+/// Channel i of `from`, times factors[i], becomes channel channels[i] of `to`: integers are rounded to the nearest and saturate.
+void scatter(const ConstImageView& from, std::span<const int> channels, std::span<const double> factors, const PagePixels& to);
 
 /// The pixels of one channel, of the size that `to` has; where the types differ, integers are rounded and saturate.
 void copy_channel(const PagePixels& from, int channel, const PagePixels& to, int to_channel);

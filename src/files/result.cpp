@@ -398,30 +398,31 @@ class ResultPlanner {
       throw FileError("has " + std::to_string(work.from.channels.size()) + " channels, --format asks for " +
                       std::to_string(*request_.channels) + "; u8, u16, f16 and f32 keep their number");
     }
-    NumberType widest = NumberType::u8;
-    for (const Channel& channel : page.channels) widest = std::max(widest, channel.type);
-    const bool is_mixed = std::ranges::any_of(page.channels, [&](const Channel& each) { return each.type != widest; });
+    NumberType common = page.channels.front().type;
+    for (const Channel& channel : page.channels) common = common_type(common, channel.type);
+    const bool is_mixed = std::ranges::any_of(page.channels, [&](const Channel& each) { return each.type != common; });
     const bool joins = is_mixed && outcome_of(ItemKind::channel_types) == Outcome::converted && !request_.type;
     if (joins) account(ItemKind::channel_types);
     const NumberType from = type_of_source(work);
-    const Scale scale = request_.scale.value_or(scale_of(work.from, from));
+    const bool joins_integers = joins && !is_float(common);  // which are data where some have signs
+    work.scale = request_.scale.value_or(has_colours(work.from) && !joins_integers ? Scale::colour : Scale::data);
+    work.data_scale = request_.scale.value_or(Scale::data);
+    const auto scale_of = [&](NumberType type) { return is_data(type) ? work.data_scale : work.scale; };
     for (Channel& channel : page.channels) {
       const bool is_id = channel.role == ChannelRole::kept && request_.format == FileFormat::exr && is_same_;
       if (is_id) continue;
       const NumberType before = channel.type;
-      channel.type = request_.type.value_or(fitting(joins ? widest : channel.type));
+      channel.type = request_.type.value_or(fitting(joins ? common : channel.type));
       if (request_.type && fitting(channel.type) != channel.type) {
         throw FileError(text_of(request_.format) + " files cannot hold " + std::string(describe(channel.type)) +
                         "; another --format converts them");
       }
-      if (channel.type != before) say_conversion(before, channel.type, channel.role == ChannelRole::kept ? Scale::data : scale);
+      if (channel.type != before) say_conversion(before, channel.type, channel.role == ChannelRole::kept ? Scale::data : scale_of(before));
     }
     const NumberType to = page.channels.front().type;
     if (from != to) page.significant_bits = 0;
-    const bool crosses = is_float(from) != is_float(to) || scale == Scale::colour;
-    work.factor = from == to || (scale == Scale::data) || !crosses ? 1.0 : full_scale(to) / full_scale(from);
     const auto has_white = [](NumberType type) { return is_float(type) || type == NumberType::u8 || type == NumberType::u16; };
-    const bool is_fraction = from == to || scale == Scale::colour;
+    const bool is_fraction = from == to || scale_of(from) == Scale::colour;
     work.decodes_integers = work.light == Light::srgb && is_fraction && !(has_white(from) && has_white(to));
     const bool is_blurred = std::ranges::any_of(page.channels, [](const Channel& each) { return each.role != ChannelRole::kept; });
     if (work.changes_colours() && is_wide(from) && is_blurred) {
@@ -430,10 +431,9 @@ class ResultPlanner {
   }
 
   /// Numbers of elevation, tomography and the like are data; those of pictures are colours.
-  [[nodiscard]] static Scale scale_of(const Page& page, NumberType type) {
-    const bool is_data_type = is_signed_integer(type) || type == NumberType::u32 || type == NumberType::f64;
+  [[nodiscard]] static bool has_colours(const Page& page) {
     const bool is_map = std::ranges::any_of(page.items, [](const Item& item) { return item.kind == ItemKind::geotiff; });
-    return is_data_type || is_map || page.model == ColourModel::other ? Scale::data : Scale::colour;
+    return !is_map && page.model != ColourModel::other;
   }
 
   /// Whether a type has all numbers of another, up to their fractions.

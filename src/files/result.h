@@ -60,11 +60,18 @@ struct PageWork {
   std::optional<std::array<double, 4>> flatten{};  ///< in the result's colours
   bool negates = false;                            ///< white at zero becomes black at zero
   std::optional<int> repeated{};                   ///< channel of `from` that becomes three equal ones
-  double factor = 1.0;                             ///< from numbers of the source to those of the result, where their types differ
+  Scale scale = Scale::colour;                     ///< of numbers of pictures whose type changes
+  Scale data_scale = Scale::colour;                ///< of numbers of types that are data, see is_data()
   std::shared_ptr<const ColourSpace> space;
   PerAxis<Reach> grow{};                   ///< zeros that are put around the source's pixels
   std::optional<Rect> region{};            ///< of the source's pixels with those zeros: what is blurred and stays
   PerAxis<double> kernel_scale{1.0, 1.0};  ///< of a smaller copy: its size over that of its picture
+
+  /// From numbers of a type of the source to those of a type of the result.
+  [[nodiscard]] double factor(NumberType before, NumberType after) const {
+    const bool keeps = before == after || (is_data(before) ? data_scale : scale) == Scale::data;
+    return keeps ? 1.0 : full_scale(after) / full_scale(before);
+  }
 
   /// Whether colours go through 32-bit floats, since something else than a blur is to be done to them.
   [[nodiscard]] bool changes_colours() const {

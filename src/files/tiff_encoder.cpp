@@ -43,7 +43,8 @@ void PageEncoder::set_up(const WriteOptions& options) {
   library_.set(TIFFTAG_SAMPLESPERPIXEL, layout_.samples / unit);
   library_.set(TIFFTAG_SAMPLEFORMAT, sample_format(layout_));
   library_.set(TIFFTAG_PLANARCONFIG, layout_.planar ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
-  library_.set(TIFFTAG_PHOTOMETRIC, layout_.photometric);
+  // Of YCbCr libtiff would make blocks.
+  library_.set(TIFFTAG_PHOTOMETRIC, layout_.photometric == PHOTOMETRIC_YCBCR ? PHOTOMETRIC_RGB : layout_.photometric);
   if (layout_.reverses_bits) library_.set(TIFFTAG_FILLORDER, FILLORDER_LSB2MSB);
   library_.set(TIFFTAG_COMPRESSION, layout_.compression);
   if (layout_.predictor != 1) library_.set(TIFFTAG_PREDICTOR, layout_.predictor);

@@ -104,6 +104,10 @@ std::vector<Field> structure_fields(const Page& page, const PageLayout& layout) 
                                short_field(kSamplesPerPixel, static_cast<std::uint16_t>(bits.size())),
                                short_field(kPlanarConfig, layout.planar ? 2 : 1),
                                shorts_field(kSampleFormat, formats)};
+  if (layout.photometric == PHOTOMETRIC_YCBCR) {
+    constexpr std::array<std::uint16_t, 2> kNone = {1, 1};
+    fields.push_back(shorts_field(kYCbCrSubsampling, kNone));
+  }
   if (layout.reverses_bits) fields.push_back(short_field(kFillOrder, 2));
   if (layout.predictor != 1) fields.push_back(short_field(kPredictor, static_cast<std::uint16_t>(layout.predictor)));
   if (layout.tiled) {

@@ -25,7 +25,7 @@ int photometric_of(const Page& page, const TiffCoding* coding) {
     case ColourModel::other:
       break;
   }
-  return stored == PHOTOMETRIC_SEPARATED ? PHOTOMETRIC_SEPARATED : PHOTOMETRIC_MINISBLACK;
+  return stored == PHOTOMETRIC_SEPARATED || stored == PHOTOMETRIC_YCBCR ? stored : PHOTOMETRIC_MINISBLACK;
 }
 
 SampleLayout sample_of(const Page& page, NumberType type, const TiffCoding* coding) {
@@ -40,11 +40,8 @@ SampleLayout sample_of(const Page& page, NumberType type, const TiffCoding* codi
 }
 
 int predictor_of(const PageLayout& layout, int wanted) {
-  const bool has_predictor = layout.compression == COMPRESSION_LZW || layout.compression == COMPRESSION_ADOBE_DEFLATE ||
-                             layout.compression == COMPRESSION_DEFLATE || layout.compression == COMPRESSION_ZSTD ||
-                             layout.compression == COMPRESSION_LZMA;
   const int bits = layout.sample.bits;
-  if (!has_predictor || wanted == 1 || bits < 8 || bits % 8 != 0 || layout.is_complex) return 1;
+  if (!has_predictor(layout.compression) || wanted == 1 || bits < 8 || bits % 8 != 0 || layout.is_complex) return 1;
   if (layout.sample.kind == SampleKind::floating) return wanted == 2 && bits != 24 ? 2 : 3;
   return bits == 24 ? 1 : 2;
 }
@@ -108,7 +105,8 @@ int colours_of(const Page& page) {
     case ColourModel::other:
       break;
   }
-  return count;
+  const auto* coding = std::get_if<TiffCoding>(&page.coding);
+  return coding != nullptr && coding->photometric == PHOTOMETRIC_YCBCR ? std::min(3, count) : count;
 }
 
 int sample_format(const PageLayout& layout) {

@@ -191,6 +191,15 @@ void LibraryWriter::check(bool succeeded) {
   if (!succeeded) fail(state_->complaints, "cannot be written");
 }
 
+bool has_predictor(int compression) {
+  constexpr std::array kAll = {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE, COMPRESSION_ZSTD, COMPRESSION_LZMA};
+  return std::ranges::find(kAll, compression) != kAll.end();
+}
+
+bool codes_bytes(int compression) {
+  return has_predictor(compression) || compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS;
+}
+
 bool is_supported(int compression) {
   return compression > 0 && compression <= 0xffff && TIFFIsCODECConfigured(static_cast<std::uint16_t>(compression)) == 1;
 }

@@ -53,6 +53,10 @@ class LibraryWriter {
   TIFF* handle_ = nullptr;
 };
 
+/// Whether a compression knows the differences of Predictor.
+[[nodiscard]] bool has_predictor(int compression);
+/// Whether a compression codes bytes, whatever they mean.
+[[nodiscard]] bool codes_bytes(int compression);
 /// Whether libtiff decodes (and encodes) a compression, and its name: "JPEG".
 [[nodiscard]] bool is_supported(int compression);
 [[nodiscard]] std::string compression_name(int compression);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "files/numbers.h"
 #include "files/tiff_exif.h"
 #include "files/tiff_library.h"
 #include "files/tiff_pages.h"
@@ -19,55 +20,98 @@ constexpr std::uint64_t kMostSamples = 65535;
   throw FileError(why);
 }
 
-// The one value of a field that has one for each sample.
-std::uint64_t common_value(const StructureReader& file, const DirectoryPlace& directory, std::uint16_t tag, std::uint64_t otherwise) {
-  const std::vector<std::uint64_t> values = file.integers(directory, tag, kMostSamples);
-  if (values.empty()) return otherwise;
-  if (std::any_of(values.begin(), values.end(), [&](std::uint64_t v) { return v != values.front(); })) {
-    refuse("has samples of different types in one picture (" + tag_name(tag) + "), which is not supported");
-  }
-  return values.front();
+// What is wrong with a file whose fields contradict TIFF 6.0 and its supplements.
+[[noreturn]] void refuse_as_invalid(const std::string& what) {
+  refuse("is not a valid TIFF: " + what);
 }
 
-// The largest of the samples' depths, where they differ.
-std::uint64_t read_bits(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result, Messages& messages) {
-  const std::vector<std::uint64_t> bits = file.integers(directory, kBitsPerSample, kMostSamples);
-  if (bits.empty()) return result.layout.compression == COMPRESSION_OJPEG ? 8 : 1;
-  const auto [least, most] = std::ranges::minmax(bits);
-  if (least == most) return most;
-  const bool is_plain = result.layout.compression == COMPRESSION_NONE && directory.find(kTileWidth) == nullptr &&
-                        bits.size() == file.integer(directory, kSamplesPerPixel, 1) && file.integer(directory, kPlanarConfig, 1) == 1 &&
-                        common_value(file, directory, kSampleFormat, SAMPLEFORMAT_UINT) == SAMPLEFORMAT_UINT && least > 0 && most <= 32;
-  if (!is_plain) refuse("has samples of different depths that are compressed, in tiles or planes, or no integers, which is not supported");
-  std::string text;
-  for (const std::uint64_t each : bits) {
-    result.layout.mixed_bits.push_back(static_cast<int>(each));
-    if (result.layout.mixed_bits.size() <= 8) text += (text.empty() ? "" : ", ") + std::to_string(each);
-  }
-  result.layout.strip_offsets = file.integers(directory, kStripOffsets);
-  const std::uint64_t whole = most <= 8 ? 8 : most <= 16 ? 16 : 32;
-  messages.add("samples of different depths (" + text + " bits) became " + std::to_string(whole) + " bits of full scale");
-  return whole;
+bool differ(const std::vector<std::uint64_t>& values) {
+  return std::ranges::any_of(values, [&](std::uint64_t each) { return each != values.front(); });
 }
 
-void read_sample_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result, Messages& messages) {
-  const std::uint64_t bits = read_bits(file, directory, result, messages);
-  const std::uint64_t format = common_value(file, directory, kSampleFormat, SAMPLEFORMAT_UINT);
-  auto& coding = std::get<TiffCoding>(result.page.coding);
-  coding.is_complex = format == SAMPLEFORMAT_COMPLEXINT || format == SAMPLEFORMAT_COMPLEXIEEEFP;
-  SampleLayout& sample = result.layout.sample;
-  sample.bits = static_cast<int>(std::min<std::uint64_t>(bits, 1024)) / (coding.is_complex ? 2 : 1);
+bool is_complex(std::uint64_t format) {
+  return format == SAMPLEFORMAT_COMPLEXINT || format == SAMPLEFORMAT_COMPLEXIEEEFP;
+}
+
+SampleLayout sample_of(std::uint64_t bits, std::uint64_t format) {
+  const int parts = is_complex(format) ? 2 : 1;
+  SampleLayout sample;
+  sample.bits = static_cast<int>(std::min<std::uint64_t>(bits, 1024)) / parts;
   sample.kind = format == SAMPLEFORMAT_INT || format == SAMPLEFORMAT_COMPLEXINT         ? SampleKind::signed_integer
                 : format == SAMPLEFORMAT_IEEEFP || format == SAMPLEFORMAT_COMPLEXIEEEFP ? SampleKind::floating
                                                                                         : SampleKind::unsigned_integer;
-  const bool is_float = sample.kind == SampleKind::floating;
-  const bool exists = is_float ? sample.bits == 16 || sample.bits == 24 || sample.bits == 32 || sample.bits == 64
-                               : (sample.bits >= 1 && sample.bits <= 32) || sample.bits == 64;
-  if (!exists || bits % (coding.is_complex ? 2 : 1) != 0)
+  const bool exists = sample.kind == SampleKind::floating ? sample.bits == 16 || sample.bits == 24 || sample.bits == 32 || sample.bits == 64
+                                                          : (sample.bits >= 1 && sample.bits <= 32) || sample.bits == 64;
+  if (!exists || bits % static_cast<std::uint64_t>(parts) != 0)
     refuse("has samples of " + std::to_string(bits) + " bits of a kind that does not exist");
+  return sample;
+}
+
+// Unsigned integers become those of the widest, as stored in fewer bits. Other kinds are channels of several types.
+void choose_types_of_mixed(std::vector<MixedSample>& mixed, Messages& messages) {
+  std::string depths;
+  for (const MixedSample& each : mixed) {
+    if (&each < mixed.data() + 8) depths += (depths.empty() ? "" : ", ") + std::to_string(each.stored.bits);
+  }
+  const auto is_unsigned = [](const MixedSample& each) {
+    return each.stored.kind == SampleKind::unsigned_integer && each.stored.bits <= 32;
+  };
+  if (!std::ranges::all_of(mixed, is_unsigned)) return;
+  const NumberType widest = std::ranges::max(mixed, {}, &MixedSample::type).type;
+  for (MixedSample& each : mixed) each.type = widest;
+  messages.add("samples of different depths (" + depths + " bits) became " + std::to_string(8 * bytes_of(widest)) + " bits of full scale");
+}
+
+void read_mixed_samples(const std::vector<std::uint64_t>& bits, const std::vector<std::uint64_t>& formats, std::uint64_t samples,
+                        Layout& layout, Messages& messages) {
+  const auto require_one_each = [&](const std::vector<std::uint64_t>& values, std::uint16_t tag) {
+    if (!differ(values) || values.size() == samples) return;
+    refuse_as_invalid(tag_name(tag) + " has " + std::to_string(values.size()) + " values for " + std::to_string(samples) + " samples");
+  };
+  require_one_each(bits, kBitsPerSample);
+  require_one_each(formats, kSampleFormat);
+  if (std::ranges::any_of(formats, is_complex)) refuse_as_invalid("complex numbers and others are samples of one picture");
+  for (std::size_t i = 0; i < samples; ++i) {
+    const SampleLayout sample = sample_of(differ(bits) ? bits[i] : bits.front(), differ(formats) ? formats[i] : formats.front());
+    layout.mixed.push_back({sample, number_type(sample)});
+    if (sample.bits == 64 && sample.kind != SampleKind::floating) messages.add("integers of 64 bits became 64-bit floats");
+  }
+  if (differ(bits)) choose_types_of_mixed(layout.mixed, messages);
+}
+
+void read_sample_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result, std::uint64_t samples,
+                        Messages& messages) {
+  std::vector<std::uint64_t> bits = file.integers(directory, kBitsPerSample, kMostSamples);
+  if (bits.empty()) bits = {result.layout.compression == COMPRESSION_OJPEG ? std::uint64_t{8} : std::uint64_t{1}};
+  std::vector<std::uint64_t> formats = file.integers(directory, kSampleFormat, kMostSamples);
+  if (formats.empty()) formats = {SAMPLEFORMAT_UINT};
+  auto& coding = std::get<TiffCoding>(result.page.coding);
+  SampleLayout& sample = result.layout.sample;
+  if (differ(bits) || differ(formats)) {
+    read_mixed_samples(bits, formats, samples, result.layout, messages);
+    sample = result.layout.mixed.front().stored;
+    return;
+  }
+  coding.is_complex = is_complex(formats.front());
+  sample = sample_of(bits.front(), formats.front());
   coding.bits = sample.bits;
   const int full = 8 * bytes_of(number_type(sample));
-  if (!is_float && sample.bits < full) result.page.significant_bits = sample.bits;
+  if (sample.kind != SampleKind::floating && sample.bits < full) result.page.significant_bits = sample.bits;
+}
+
+// How libtiff has to see the page.
+View view_of(const Layout& layout, const TiffCoding& coding) {
+  if (layout.compression == COMPRESSION_OJPEG) return View::directory;
+  if (layout.planar) return layout.mixed.empty() && !layout.has_small_planes() ? View::directory : View::planes;
+  if (!layout.mixed.empty()) {
+    if (!codes_bytes(layout.compression))
+      refuse_as_invalid("samples of different kinds are in one plane, and " + compression_name(layout.compression) + " has no such");
+    if (has_predictor(layout.compression) && coding.predictor > PREDICTOR_HORIZONTAL)
+      refuse_as_invalid("samples of different kinds are in one plane, with a predictor for floats");
+    return View::bytes;
+  }
+  const bool is_ycbcr = coding.photometric == PHOTOMETRIC_YCBCR && layout.compression != COMPRESSION_JPEG;
+  return is_ycbcr && !layout.packs_blocks && layout.samples > 3 ? View::samples : View::directory;
 }
 
 void read_size(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result) {
@@ -159,22 +203,27 @@ void read_ycbcr(const StructureReader& file, const DirectoryPlace& directory, La
   }
 }
 
-// Of JPEG libtiff converts interleaved samples, but not planes.
-void read_ycbcr_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result) {
+// YCbCr of unsigned integers becomes RGB. Of other numbers TIFF does not say which of them are grey, so these are blurred as they are.
+void read_ycbcr_layout(const StructureReader& file, const DirectoryPlace& directory, PageOfFile& result, Messages& messages) {
   Layout& layout = result.layout;
   const SampleLayout& sample = layout.sample;
-  const bool is_known = sample.kind == SampleKind::unsigned_integer && sample.bits <= 32 && layout.mixed_bits.empty();
-  if (!is_known) refuse("has YCbCr that is no unsigned integers of one depth of at most 32 bits, which is not supported");
-  layout.ycbcr.bits = sample.bits;
-  layout.ycbcr.reference = usual_reference(sample.bits);
+  if (!layout.mixed.empty()) refuse_as_invalid("the samples of YCbCr are of different kinds");
+  if (std::get<TiffCoding>(result.page.coding).is_complex) refuse_as_invalid("YCbCr of complex numbers");
+  if (sample.kind == SampleKind::unsigned_integer && sample.bits <= 32) {
+    layout.ycbcr.bits = sample.bits;
+    layout.ycbcr.reference = usual_reference(sample.bits);
+    layout.conversion = Conversion::ycbcr;
+    messages.add("YCbCr became RGB");
+  } else {
+    result.page.model = ColourModel::other;
+    messages.add("YCbCr of numbers of which TIFF does not say which are grey (" + std::string(describe(number_type(sample))) +
+                 ") is blurred as stored");
+  }
   read_ycbcr(file, directory, layout);
-  layout.conversion = Conversion::ycbcr;
   const bool is_subsampled = layout.ycbcr.h * layout.ycbcr.v > 1;
   layout.packs_blocks = is_subsampled && !layout.planar;
   if (layout.packs_blocks && layout.samples != 3)
-    refuse("has subsampled YCbCr with further samples in one plane, whose order nothing defines");
-  if (is_subsampled && layout.planar && layout.compression == COMPRESSION_JPEG)
-    refuse("has subsampled YCbCr as planes of JPEG, which is not supported");
+    refuse_as_invalid("subsampled YCbCr has further samples in its plane, whose order nothing defines");
 }
 
 // The colour model, how many of the samples are colours as stored, and what has to be done to them.
@@ -209,7 +258,7 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       layout.conversion = Conversion::palette;
       const int bits = layout.sample.bits;
       const std::vector<std::uint64_t> map = file.integers(directory, kColorMap, 3 << 16);
-      if (bits > 16 || layout.sample.kind != SampleKind::unsigned_integer || map.size() < 3 || !layout.mixed_bits.empty())
+      if (bits > 16 || layout.sample.kind != SampleKind::unsigned_integer || map.size() < 3 || !layout.mixed.empty())
         refuse("has a palette without colours");
       layout.palette = Palette(map, bits);
       page.significant_bits = 0;
@@ -224,18 +273,19 @@ int read_photometric(const StructureReader& file, const DirectoryPlace& director
       page.model = ColourModel::rgb;
       need(3, "YCbCr");
       if (layout.compression == COMPRESSION_JPEG && !layout.planar) return 3;
-      read_ycbcr_layout(file, directory, result);
-      messages.add("YCbCr became RGB");
+      read_ycbcr_layout(file, directory, result, messages);
       return 3;
     case PHOTOMETRIC_CIELAB:
     case PHOTOMETRIC_ICCLAB:
     case PHOTOMETRIC_ITULAB:
       page.model = colours == 1 ? ColourModel::grey : ColourModel::lab;
       if (colours == 1) return 1;
+      if (!layout.mixed.empty()) refuse_as_invalid("the samples of CIE L*a*b* are of different kinds");
       if (coding.photometric == PHOTOMETRIC_CIELAB) layout.conversion = Conversion::lab_signs;
       return need(3, "Lab");
     case PHOTOMETRIC_LOGL:
     case PHOTOMETRIC_LOGLUV:
+      if (!layout.mixed.empty()) refuse_as_invalid("the samples of LogLuv are of different kinds");
       if (layout.compression != COMPRESSION_SGILOG && layout.compression != COMPRESSION_SGILOG24)
         refuse("has LogLuv in a compression that is not supported");
       page.model = coding.photometric == PHOTOMETRIC_LOGL ? ColourModel::grey : ColourModel::rgb;
@@ -263,13 +313,13 @@ void name_complex_channels(Page& page, const Layout& layout, NumberType type) {
 void name_channels(Page& page, const Layout& layout, int colours, const std::vector<std::uint64_t>& extras) {
   static constexpr std::array<std::array<const char*, 4>, 4> kNames = {{{"Y"}, {"R", "G", "B"}, {"C", "M", "Y", "K"}, {"L", "a", "b"}}};
   const bool palette = layout.conversion == Conversion::palette;
-  const NumberType type = palette ? layout.palette.type() : layout.stored_type();
+  const auto type_of = [&](int sample) { return palette ? layout.palette.type() : layout.type_of(sample); };
   const int count = palette ? 3 : colours;
-  if (std::get<TiffCoding>(page.coding).is_complex) return name_complex_channels(page, layout, type);
+  if (std::get<TiffCoding>(page.coding).is_complex) return name_complex_channels(page, layout, type_of(0));
   for (int c = 0; c < count; ++c) {
     const bool named = page.model != ColourModel::other;
-    page.channels.push_back({named ? kNames[static_cast<std::size_t>(page.model)][static_cast<std::size_t>(c)] : std::to_string(c), type,
-                             named ? ChannelRole::colour : ChannelRole::data});
+    page.channels.push_back({named ? kNames[static_cast<std::size_t>(page.model)][static_cast<std::size_t>(c)] : std::to_string(c),
+                             type_of(c), named ? ChannelRole::colour : ChannelRole::data});
   }
   for (int c = colours; c < layout.samples; ++c) {
     const auto index = static_cast<std::size_t>(c - colours);
@@ -277,7 +327,7 @@ void name_channels(Page& page, const Layout& layout, int colours, const std::vec
     const bool is_alpha = page.alpha == AlphaKind::none && (extra == EXTRASAMPLE_ASSOCALPHA || extra == EXTRASAMPLE_UNASSALPHA);
     if (is_alpha) page.alpha = extra == EXTRASAMPLE_ASSOCALPHA ? AlphaKind::associated : AlphaKind::unassociated;
     page.channels.push_back(
-        {is_alpha ? "A" : std::to_string(page.channels.size()), type, is_alpha ? ChannelRole::alpha : ChannelRole::data});
+        {is_alpha ? "A" : std::to_string(page.channels.size()), type_of(c), is_alpha ? ChannelRole::alpha : ChannelRole::data});
     std::get<TiffCoding>(page.coding).extra_samples.push_back(static_cast<std::uint16_t>(extra));
   }
 }
@@ -306,6 +356,15 @@ Item item_of(const StructureReader& file, const FieldPlace& place, const TagRow&
   return item;
 }
 
+// What says how YCbCr is meant goes with it.
+void account_for_ycbcr(const StructureReader& file, const DirectoryPlace& directory, Page& page) {
+  if (page.model != ColourModel::other) {
+    std::erase_if(page.items, [](const Item& item) { return item.number == kReferenceBlackWhite; });
+  } else if (const FieldPlace* place = directory.find(kYCbCrCoefficients); place != nullptr && file.is_whole(*place)) {
+    page.items.push_back(item_of(file, *place, {kYCbCrCoefficients, "YCbCrCoefficients", TagUse::item, ItemKind::known_tag}));
+  }
+}
+
 }  // namespace
 
 PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& directory, Messages& messages) {
@@ -318,9 +377,9 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   if (!is_supported(layout.compression))
     refuse("has pixels in a compression that is not supported: " + compression_name(layout.compression));
   read_size(file, directory, result);
-  read_sample_layout(file, directory, result, messages);
   const std::uint64_t samples = file.integer(directory, kSamplesPerPixel, layout.compression == COMPRESSION_OJPEG ? 3 : 1);
   if (samples == 0 || samples > kMostSamples) refuse("has pixels of " + std::to_string(samples) + " samples");
+  read_sample_layout(file, directory, result, samples, messages);
   layout.samples = static_cast<int>(samples) * (coding.is_complex ? 2 : 1);
   layout.planar = coding.planar = file.integer(directory, kPlanarConfig, 1) == 2 && samples > 1;
   if (coding.is_complex && layout.planar) {
@@ -335,6 +394,7 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   const std::vector<std::uint64_t> extras = file.integers(directory, kExtraSamples, kMostSamples);
   const int colours =
       read_photometric(file, directory, result, static_cast<int>(std::min<std::size_t>(extras.size(), samples - 1)), messages);
+  layout.view = view_of(layout, coding);
   require_striles(file, directory, result);
   name_channels(page, layout, colours, extras);
   layout.fill = no_data(file, directory);
@@ -343,10 +403,10 @@ PageOfFile describe_page(const StructureReader& file, const DirectoryPlace& dire
   page.orientation = is_orientation ? static_cast<Orientation>(orientation) : 1;
   if (!is_orientation) messages.add("the orientation " + std::to_string(orientation) + ", which does not exist, was left out");
   read_resolution(file, directory, page, messages);
-  if (layout.sample.bits == 64 && layout.sample.kind != SampleKind::floating) messages.add("integers of 64 bits became 64-bit floats");
+  if (layout.mixed.empty() && layout.sample.bits == 64 && layout.sample.kind != SampleKind::floating)
+    messages.add("integers of 64 bits became 64-bit floats");
   page.items = items_of(file, directory, messages);
-  if (coding.photometric == PHOTOMETRIC_YCBCR)
-    std::erase_if(page.items, [](const Item& item) { return item.number == kReferenceBlackWhite; });
+  if (coding.photometric == PHOTOMETRIC_YCBCR) account_for_ycbcr(file, directory, page);
   return result;
 }
 

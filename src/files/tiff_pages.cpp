@@ -214,7 +214,7 @@ class InventoryTaker {
   }
 
   static void require_plain(const Layout& layout, std::int64_t planes) {
-    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks || !layout.mixed_bits.empty())
+    if (layout.compression != 1 || layout.tiled || layout.planar || layout.packs_blocks || !layout.mixed.empty())
       throw FileError("says that it has " + std::to_string(planes) + " planes, and has one directory for them");
   }
   void require_memory(std::int64_t planes) const {
@@ -255,10 +255,22 @@ class InventoryTaker {
 
 }  // namespace
 
-std::int64_t Layout::strile_row_bytes() const {
-  if (mixed_bits.empty()) return sample.row_bytes(std::int64_t{strile_width} * strile_samples());
-  const std::int64_t bits = std::accumulate(mixed_bits.begin(), mixed_bits.end(), std::int64_t{0});
-  return (bits * strile_width + 7) / 8;
+std::int64_t Layout::bytes_of_samples(int count) const {
+  if (mixed.empty()) return std::int64_t{count} * bytes_of(number_type(sample));
+  return std::accumulate(mixed.begin(), mixed.begin() + count, std::int64_t{0},
+                         [](std::int64_t sum, const MixedSample& each) { return sum + bytes_of(each.type); });
+}
+
+std::int64_t Layout::strile_row_bytes(int plane) const {
+  if (view == View::bytes) return row_bytes_of(mixed, strile_width);
+  const int step = pixels_of_plane(plane).x;
+  return sample_of_plane(plane).row_bytes((std::int64_t{strile_width} + step - 1) / step * strile_samples());
+}
+
+std::int64_t Layout::widest_strile_row_bytes() const {
+  std::int64_t most = 0;
+  for (int plane = 0; plane < planes(); ++plane) most = std::max(most, strile_row_bytes(plane));
+  return most;
 }
 
 bool Layout::reads_directly() const {

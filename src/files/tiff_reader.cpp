@@ -7,6 +7,7 @@
 #include "files/tiff_library.h"
 #include "files/tiff_pages.h"
 #include "files/tiff_structure.h"
+#include "files/tiff_substitute.h"
 
 namespace mollify::files {
 namespace {
@@ -18,7 +19,7 @@ std::int64_t rows_of_band(const PageOfFile& page) {
   constexpr std::int64_t kBytes = 1 << 20;
   const Layout& layout = page.layout;
   const std::int64_t rows =
-      layout.reads_directly() ? kBytes / std::max<std::int64_t>(1, layout.strile_row_bytes()) : std::int64_t{layout.strile_rows};
+      layout.reads_directly() ? kBytes / std::max<std::int64_t>(1, layout.widest_strile_row_bytes()) : std::int64_t{layout.strile_rows};
   return std::clamp<std::int64_t>(rows, 1, page.page.height);
 }
 
@@ -30,9 +31,10 @@ CodecMemory memory_of_page(const PageOfFile& page) {
   constexpr double kPlace = 16.0, kDecoder = 1 << 18;
   const std::int64_t band_rows = rows_of_band(page);
   const double strile =
-      static_cast<double>(layout.strile_row_bytes()) * static_cast<double>(layout.reads_directly() ? band_rows : layout.strile_rows);
+      static_cast<double>(layout.widest_strile_row_bytes()) * static_cast<double>(layout.reads_directly() ? band_rows : layout.strile_rows);
+  const double decoders = layout.view == View::planes ? layout.planes() : 1.0;
   const double bytes = static_cast<double>(layout.stored_pixel_bytes() * page.page.width) * static_cast<double>(band_rows) + 2.0 * strile +
-                       kPlace * (columns + 1.0) * (rows + 1.0) * layout.planes() + kDecoder;
+                       kPlace * (columns + 1.0) * (rows + 1.0) * layout.planes() + kDecoder * decoders;
   return {whole_bytes(bytes), layout.tiled ? "a row of tiles" : "a strip"};
 }
 
@@ -41,12 +43,16 @@ class PageDecoder {
  public:
   PageDecoder(ByteSource& source, LibraryReader& library, const PageOfFile& page, bool swaps, std::int64_t memory_bytes, Messages& messages)
       : source_(source), library_(library), page_(page.page), layout_(page.layout), swaps_(swaps), messages_(messages) {
-    if (layout_.mixed_bits.empty()) prepare_library();
-    band_rows_ = rows_of_band(page);
-    stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
     const std::int64_t needed = memory_of_page(page).bytes;
     if (needed > memory_bytes)
       throw FileError("has strips or tiles that need " + std::to_string(needed >> 20) + " MB of memory, more than may be used");
+    if (layout_.view == View::directory) {
+      prepare_library();
+    } else {
+      prepare_substitutes(page, memory_bytes);
+    }
+    band_rows_ = rows_of_band(page);
+    stored_row_bytes_ = layout_.stored_pixel_bytes() * page_.width;
   }
 
   void read(std::int32_t y, std::int32_t count, std::uint8_t* into, std::ptrdiff_t row_bytes) {
@@ -70,8 +76,17 @@ class PageDecoder {
   }
 
  private:
+  /// What libtiff is shown instead of the file's directory.
+  struct Substitute {
+    SubstituteSource source;
+    LibraryReader library;
+    Substitute(ByteSource& file, const PageOfFile& page, int plane, std::int64_t memory_bytes)
+        : source(file, page, plane), library(source, memory_bytes) {}
+  };
+
   ByteSource& source_;
   LibraryReader& library_;
+  std::vector<std::unique_ptr<Substitute>> substitutes_;  ///< of each plane, or of the page
   const Page& page_;
   Layout layout_;
   bool swaps_;
@@ -82,10 +97,38 @@ class PageDecoder {
   std::uint8_t* rows_ = nullptr;  ///< where a band is decoded to
   std::ptrdiff_t row_bytes_ = 0;
 
-  [[nodiscard]] tmsize_t strile_bytes() const {
-    const tmsize_t bytes = layout_.tiled ? TIFFTileSize(library_.handle()) : TIFFStripSize(library_.handle());
-    library_.check(bytes > 0);
+  [[nodiscard]] Substitute* substitute(int plane) const {
+    if (substitutes_.empty()) return nullptr;
+    return substitutes_[layout_.view == View::planes ? static_cast<std::size_t>(plane) : 0].get();
+  }
+  /// Decodes the strips and tiles of a plane.
+  [[nodiscard]] LibraryReader& library(int plane) const {
+    Substitute* const shown = substitute(plane);
+    return shown == nullptr ? library_ : shown->library;
+  }
+  [[nodiscard]] TIFF* handle(int plane) const { return library(plane).handle(); }
+
+  /// The number of the strip or tile with this pixel, as library(plane) counts.
+  [[nodiscard]] std::uint32_t strile_at(std::int64_t x, std::int64_t y, int plane) const {
+    const std::int64_t across = (page_.width + std::int64_t{layout_.strile_width} - 1) / layout_.strile_width;
+    const std::int64_t down = (page_.height + std::int64_t{layout_.strile_rows} - 1) / layout_.strile_rows;
+    const std::int64_t before = layout_.view == View::planes ? 0 : plane * across * down;
+    return static_cast<std::uint32_t>(before + y / layout_.strile_rows * across + x / layout_.strile_width);
+  }
+
+  [[nodiscard]] tmsize_t strile_bytes(int plane) const {
+    const tmsize_t bytes = layout_.tiled ? TIFFTileSize(handle(plane)) : TIFFStripSize(handle(plane));
+    library(plane).check(bytes > 0);
     return bytes;
+  }
+
+  void prepare_substitutes(const PageOfFile& page, std::int64_t memory_bytes) {
+    const int count = layout_.view == View::planes ? layout_.planes() : 1;
+    for (int plane = 0; plane < count; ++plane) {
+      substitutes_.push_back(std::make_unique<Substitute>(source_, page, plane, memory_bytes));
+      library(plane).open_directory(SubstituteSource::directory());
+      require_known_rows(plane);
+    }
   }
 
   void prepare_library() {
@@ -104,9 +147,13 @@ class PageDecoder {
       layout_.ycbcr.v = std::max<int>(1, v);
       layout_.packs_blocks = h * v > 1;
     }
-    // Where libtiff understands a page otherwise, its rows have another length.
-    const tmsize_t row = layout_.tiled ? TIFFTileRowSize(handle) : TIFFScanlineSize(handle);
-    if (!layout_.packs_blocks && row != layout_.strile_row_bytes()) throw FileError("has a page whose tags contradict each other");
+    if (!layout_.packs_blocks) require_known_rows(0);
+  }
+
+  /// Where libtiff understands a page otherwise, its rows have another length.
+  void require_known_rows(int plane) const {
+    const tmsize_t row = layout_.tiled ? TIFFTileRowSize(handle(plane)) : TIFFScanlineSize(handle(plane));
+    if (row != layout_.strile_row_bytes(plane)) throw FileError("has a page whose tags contradict each other");
   }
 
   /// The one with this row.
@@ -130,114 +177,110 @@ class PageDecoder {
   }
 
   void load_direct(int plane) {
-    const std::int64_t bytes = band_count_ * layout_.strile_row_bytes();
+    const std::int64_t row = layout_.strile_row_bytes(plane), bytes = band_count_ * row;
     std::int64_t offset = 0;
     if (layout_.plane_offset) {
-      offset = *layout_.plane_offset + band_begin_ * layout_.strile_row_bytes();
+      offset = *layout_.plane_offset + band_begin_ * row;
     } else {
-      const auto down = (static_cast<std::uint32_t>(page_.height) + layout_.strile_rows - 1) / layout_.strile_rows;
-      const auto strip = static_cast<std::uint32_t>(band_begin_ / layout_.strile_rows + std::int64_t{plane} * down);
-      if (layout_.mixed_bits.empty() && is_left_out(strip)) return fill(0, page_.width, plane);
-      const std::uint64_t begin = layout_.mixed_bits.empty() ? TIFFGetStrileOffset(library_.handle(), strip) : layout_.strip_offsets[strip];
-      offset = static_cast<std::int64_t>(begin) + layout_.plane_shift + band_begin_ % layout_.strile_rows * layout_.strile_row_bytes();
+      const std::uint32_t strip = strile_at(0, band_begin_, plane);
+      if (is_left_out(strip, plane)) return fill(0, page_.width, plane);
+      const Substitute* const shown = substitute(plane);
+      const auto begin =
+          static_cast<std::int64_t>(TIFFGetStrileOffset(handle(plane), strip)) - (shown == nullptr ? 0 : shown->source.shift());
+      offset = begin + layout_.plane_shift + band_begin_ % layout_.strile_rows * row;
     }
     strile_ = read_exactly(source_, offset, bytes);
     if (layout_.reverses_bits) TIFFReverseBits(strile_.data(), static_cast<tmsize_t>(bytes));
-    const int unit = layout_.mixed_bits.empty() && layout_.sample.bits % 8 == 0 ? layout_.sample.bits / 8 : 1;
+    const int bits = layout_.view == View::bytes ? 8 : layout_.sample_of_plane(plane).bits;
+    const int unit = bits % 8 == 0 ? bits / 8 : 1;
     for (std::int64_t i = 0; swaps_ && unit > 1 && i + unit <= bytes; i += unit)
       std::reverse(strile_.data() + i, strile_.data() + i + unit);
     place_strile(0, plane);
   }
 
   // Strips and tiles without a place and without bytes are those that a sparse file leaves out.
-  [[nodiscard]] bool is_left_out(std::uint32_t strile) const {
+  [[nodiscard]] bool is_left_out(std::uint32_t strile, int plane) const {
     if (layout_.compression == COMPRESSION_OJPEG) return false;
-    return TIFFGetStrileOffset(library_.handle(), strile) == 0 && TIFFGetStrileByteCount(library_.handle(), strile) == 0;
+    return TIFFGetStrileOffset(handle(plane), strile) == 0 && TIFFGetStrileByteCount(handle(plane), strile) == 0;
   }
 
   void load_strile(std::int64_t x, int plane) {
-    TIFF* handle = library_.handle();
-    const auto column = static_cast<std::uint32_t>(x), row = static_cast<std::uint32_t>(band_begin_);
-    const std::uint32_t strile = layout_.tiled ? TIFFComputeTile(handle, column, row, 0, static_cast<std::uint16_t>(plane))
-                                               : TIFFComputeStrip(handle, row, static_cast<std::uint16_t>(plane));
-    if (is_left_out(strile)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
+    const std::uint32_t strile = strile_at(x, band_begin_, plane);
+    if (is_left_out(strile, plane)) return fill(x, std::min<std::int64_t>(layout_.strile_width, page_.width - x), plane);
     const std::int64_t rows = layout_.tiled ? layout_.strile_rows : band_count_;
-    if (layout_.has_small_planes() && (plane == 1 || plane == 2)) return load_small_plane(strile, x, plane, rows);
-    const tmsize_t size = strile_bytes();
+    const int step = layout_.pixels_of_plane(plane).y;
+    const tmsize_t size = strile_bytes(plane);
     strile_.resize(static_cast<std::size_t>(size));
-    const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(handle, strile, strile_.data(), size)
-                                       : TIFFReadEncodedStrip(handle, strile, strile_.data(), size);
-    library_.check(got >= 0);
-    if (!layout_.packs_blocks && got < rows * layout_.strile_row_bytes()) throw FileError("is damaged: a strip or tile is too short");
+    const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(handle(plane), strile, strile_.data(), size)
+                                       : TIFFReadEncodedStrip(handle(plane), strile, strile_.data(), size);
+    library(plane).check(got >= 0);
+    if (!layout_.packs_blocks && got < (rows + step - 1) / step * layout_.strile_row_bytes(plane))
+      throw FileError("is damaged: a strip or tile is too short");
     place_strile(x, plane);
   }
 
-  // libtiff takes all planes for equally large, but decodes no more than it is asked for.
-  void load_small_plane(std::uint32_t strile, std::int64_t x, int plane, std::int64_t rows) {
-    const int h = layout_.ycbcr.h, v = layout_.ycbcr.v;
-    const std::int64_t across = (layout_.strile_width + std::int64_t{h} - 1) / h, down = (rows + v - 1) / v;
-    const std::int64_t row_bytes = layout_.sample.row_bytes(across);
-    strile_.resize(static_cast<std::size_t>(row_bytes * down));
-    const auto size = static_cast<tmsize_t>(strile_.size());
-    const tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(library_.handle(), strile, strile_.data(), size)
-                                       : TIFFReadEncodedStrip(library_.handle(), strile, strile_.data(), size);
-    library_.check(got >= 0);
-    if (got < size) throw FileError("is damaged: a strip or tile is too short");
-    const auto bytes = static_cast<std::size_t>(bytes_of(layout_.stored_type()));
-    const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
-    samples_.resize(static_cast<std::size_t>(across) * bytes);
-    for (std::int64_t row = 0; row < band_count_; ++row) {
-      unpack_samples(layout_.sample, SampleScale::full, strile_.data() + row / v * row_bytes, across, samples_.data());
-      for (std::int64_t i = 0; i < width; ++i)
-        std::memcpy(place(row, x + i, plane), &samples_[static_cast<std::size_t>(i / h) * bytes], bytes);
-    }
-  }
-
+  [[nodiscard]] SampleScale scale() const { return layout_.conversion == Conversion::palette ? SampleScale::none : SampleScale::full; }
   [[nodiscard]] std::uint8_t* place(std::int64_t row, std::int64_t x, int plane) {
-    return rows_ + row * row_bytes_ + x * layout_.stored_pixel_bytes() +
-           std::int64_t{plane} * layout_.plane_samples * bytes_of(layout_.stored_type());
+    return rows_ + row * row_bytes_ + x * layout_.stored_pixel_bytes() + layout_.bytes_of_samples(plane * layout_.plane_samples);
   }
 
   void place_strile(std::int64_t x, int plane) {
     const std::int64_t width = std::min<std::int64_t>(layout_.strile_width, page_.width - x);
-    if (layout_.packs_blocks) {
-      const std::int64_t row_bytes = layout_.strile_width * layout_.stored_pixel_bytes();
-      Bytes rows(static_cast<std::size_t>(band_count_ * row_bytes));
-      unpack_blocks(layout_.ycbcr, strile_.data(), layout_.strile_width, band_count_, rows.data(), row_bytes);
-      for (std::int64_t row = 0; row < band_count_; ++row) {
-        std::memcpy(place(row, x, 0), rows.data() + row * row_bytes, static_cast<std::size_t>(width * layout_.stored_pixel_bytes()));
-      }
-      return;
-    }
-    const SampleScale scale = layout_.conversion == Conversion::palette ? SampleScale::none : SampleScale::full;
-    const auto size = static_cast<std::size_t>(bytes_of(layout_.stored_type()) * layout_.strile_samples());  // of a pixel
-    const std::int64_t count = width * layout_.strile_samples();
+    if (layout_.packs_blocks) return place_blocks(x, width);
+    if (layout_.planar) return place_plane(x, width, plane);
+    const bool has_differences = has_predictor(layout_.compression) && std::get<TiffCoding>(page_.coding).predictor == PREDICTOR_HORIZONTAL;
+    const MixedCoding coding{swaps_ != (std::endian::native == std::endian::big), has_differences};
     for (std::int64_t row = 0; row < band_count_; ++row) {
       const std::uint8_t* from = strile_.data() + row * layout_.strile_row_bytes();
-      if (!layout_.mixed_bits.empty()) {
-        unpack_mixed(layout_.mixed_bits, layout_.stored_type(), from, width, place(row, x, 0));
-        continue;
+      if (layout_.mixed.empty()) {
+        unpack_samples(layout_.sample, scale(), from, width * layout_.samples, place(row, x, 0));
+      } else {
+        unpack_mixed(layout_.mixed, coding, from, width, place(row, x, 0));
       }
-      if (!layout_.planar) {
-        unpack_samples(layout_.sample, scale, from, count, place(row, x, 0));
-        continue;
+    }
+  }
+
+  void place_blocks(std::int64_t x, std::int64_t width) {
+    const std::int64_t row_bytes = layout_.strile_width * layout_.stored_pixel_bytes();
+    Bytes rows(static_cast<std::size_t>(band_count_ * row_bytes));
+    unpack_blocks(layout_.sample, {layout_.ycbcr.h, layout_.ycbcr.v}, strile_.data(), layout_.strile_width, band_count_, rows.data(),
+                  row_bytes);
+    for (std::int64_t row = 0; row < band_count_; ++row) {
+      std::memcpy(place(row, x, 0), rows.data() + row * row_bytes, static_cast<std::size_t>(width * layout_.stored_pixel_bytes()));
+    }
+  }
+
+  void place_plane(std::int64_t x, std::int64_t width, int plane) {
+    const int first = plane * layout_.plane_samples;
+    const auto size = static_cast<std::size_t>(layout_.bytes_of_samples(first + layout_.plane_samples) - layout_.bytes_of_samples(first));
+    const PerAxis<int> step = layout_.pixels_of_plane(plane);
+    const std::int64_t count = (width + step.x - 1) / step.x;
+    samples_.resize(static_cast<std::size_t>(count) * size);
+    for (std::int64_t row = 0; row < band_count_; ++row) {
+      const std::uint8_t* from = strile_.data() + row / step.y * layout_.strile_row_bytes(plane);
+      if (layout_.mixed.empty()) {
+        unpack_samples(layout_.sample, scale(), from, count * layout_.plane_samples, samples_.data());
+      } else {
+        // libtiff has brought the bytes of whole samples into the order of this machine.
+        const MixedCoding coding{.big_endian = std::endian::native == std::endian::big};
+        unpack_mixed(std::span(layout_.mixed).subspan(static_cast<std::size_t>(plane), 1), coding, from, count, samples_.data());
       }
-      samples_.resize(static_cast<std::size_t>(width) * size);
-      unpack_samples(layout_.sample, scale, from, count, samples_.data());
       std::uint8_t* to = place(row, x, plane);
       for (std::int64_t i = 0; i < width; ++i, to += layout_.stored_pixel_bytes())
-        std::memcpy(to, samples_.data() + static_cast<std::size_t>(i) * size, size);
+        std::memcpy(to, samples_.data() + static_cast<std::size_t>(i / step.x) * size, size);
     }
   }
 
   void fill(std::int64_t x, std::int64_t width, int plane) {
-    const NumberType type = layout_.stored_type();
-    std::array<std::uint8_t, 8> value{};
-    store_number(type, layout_.fill, value.data());
-    for (std::int64_t row = 0; row < band_count_; ++row) {
-      for (std::int64_t i = 0; i < width * layout_.strile_samples(); ++i) {
-        std::uint8_t* to = place(row, x + i / layout_.strile_samples(), plane) + i % layout_.strile_samples() * bytes_of(type);
-        std::memcpy(to, value.data(), static_cast<std::size_t>(bytes_of(type)));
+    const int first = plane * layout_.plane_samples, end = layout_.planar ? first + layout_.plane_samples : layout_.samples;
+    for (int sample = first; sample < end; ++sample) {
+      std::array<std::uint8_t, 8> value{};
+      store_number(layout_.type_of(sample), layout_.fill, value.data());
+      const std::int64_t inside = layout_.bytes_of_samples(sample) - layout_.bytes_of_samples(first);
+      for (std::int64_t row = 0; row < band_count_; ++row) {
+        std::uint8_t* to = place(row, x, plane) + inside;
+        for (std::int64_t i = 0; i < width; ++i, to += layout_.stored_pixel_bytes())
+          std::memcpy(to, value.data(), static_cast<std::size_t>(bytes_of(layout_.type_of(sample))));
       }
     }
   }
@@ -249,7 +292,7 @@ class PageDecoder {
       return;
     }
     std::memcpy(into, stored, static_cast<std::size_t>(stored_row_bytes_));
-    if (layout_.conversion == Conversion::lab_signs) swap_lab_signs(layout_.stored_type(), into, page_.width, layout_.samples);
+    if (layout_.conversion == Conversion::lab_signs) swap_lab_signs(layout_.type_of(0), into, page_.width, layout_.samples);
     if (layout_.conversion == Conversion::ycbcr) ycbcr_to_rgb(layout_.ycbcr, into, page_.width, layout_.samples);
     if (layout_.conversion == Conversion::xyz) {
       std::vector<float> row(static_cast<std::size_t>(page_.width) * 3);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace mollify::files::tiff {
 namespace {
@@ -99,6 +100,38 @@ float float_of_24(std::uint32_t bits) {
   return negative ? -value : value;
 }
 
+constexpr std::uint64_t mask_of(int bits) {
+  return ~std::uint64_t{0} >> (64 - bits);
+}
+
+void store_bits(int bytes, std::uint64_t bits, std::uint8_t* to) {
+  if (bytes == 1) store(to, 0, static_cast<std::uint8_t>(bits));
+  if (bytes == 2) store(to, 0, static_cast<std::uint16_t>(bits));
+  if (bytes == 4) store(to, 0, static_cast<std::uint32_t>(bits));
+  if (bytes == 8) store(to, 0, bits);
+}
+
+std::int64_t bits_of(std::span<const MixedSample> samples) {
+  return std::accumulate(samples.begin(), samples.end(), std::int64_t{0},
+                         [](std::int64_t sum, const MixedSample& each) { return sum + each.stored.bits; });
+}
+
+// One sample, as unpack_samples() has it.
+void store_code(SampleLayout layout, NumberType type, std::uint64_t code, std::uint8_t* to) {
+  const int type_bits = 8 * bytes_of(type);
+  switch (layout.kind) {
+    case SampleKind::floating:
+      if (layout.bits == 24) return store(to, 0, float_of_24(static_cast<std::uint32_t>(code)));
+      return store_bits(bytes_of(type), code, to);
+    case SampleKind::signed_integer:
+      if (layout.bits == 64) return store(to, 0, static_cast<double>(static_cast<std::int64_t>(code)));
+      return store_bits(bytes_of(type), code << (type_bits - layout.bits), to);
+    case SampleKind::unsigned_integer:
+      if (layout.bits == 64) return store(to, 0, static_cast<double>(code));
+      return store_bits(bytes_of(type), rescaled(code, full_scale(layout.bits), full_scale(type_bits)), to);
+  }
+}
+
 template <typename T, typename Next>
 void unpack_integers(SampleLayout layout, SampleScale scale, Next next, std::int64_t count, std::uint8_t* to) {
   constexpr int kBits = 8 * sizeof(T);
@@ -173,20 +206,19 @@ void convert_ycbcr(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, i
 }
 
 template <typename T>
-void arrange_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
-                    std::ptrdiff_t row_bytes) {
-  const int h = ycbcr.h, v = ycbcr.v;
-  const int block = h * v + 2;
-  const std::int64_t count = (width + h - 1) / h * block;  // of samples of a row of blocks
-  const SampleLayout layout{.bits = ycbcr.bits};
+void arrange_blocks(SampleLayout layout, PerAxis<int> block, const std::uint8_t* from, std::int64_t width, std::int64_t rows,
+                    std::uint8_t* to, std::ptrdiff_t row_bytes) {
+  const auto [h, v] = block;
+  const int size = h * v + 2;
+  const std::int64_t count = (width + h - 1) / h * size;  // of samples of a row of blocks
   Bytes samples(static_cast<std::size_t>(count) * sizeof(T));
   for (std::int64_t y = 0; y < rows; ++y, to += row_bytes) {
     if (y % v == 0) unpack_samples(layout, SampleScale::full, from + y / v * layout.row_bytes(count), count, samples.data());
     for (std::int64_t x = 0; x < width; ++x) {
-      const std::int64_t place = x / h * block;
+      const std::int64_t place = x / h * size;
       store(to, 3 * x, load<T>(samples.data(), place + y % v * h + x % h));
-      store(to, 3 * x + 1, load<T>(samples.data(), place + block - 2));
-      store(to, 3 * x + 2, load<T>(samples.data(), place + block - 1));
+      store(to, 3 * x + 1, load<T>(samples.data(), place + size - 2));
+      store(to, 3 * x + 2, load<T>(samples.data(), place + size - 1));
     }
   }
 }
@@ -289,23 +321,52 @@ void ycbcr_to_rgb(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, in
   convert_ycbcr<std::uint32_t, double>(ycbcr, row, pixels, samples);
 }
 
-void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
-                   std::ptrdiff_t row_bytes) {
-  if (ycbcr.bits <= 8) return arrange_blocks<std::uint8_t>(ycbcr, from, width, rows, to, row_bytes);
-  if (ycbcr.bits <= 16) return arrange_blocks<std::uint16_t>(ycbcr, from, width, rows, to, row_bytes);
-  arrange_blocks<std::uint32_t>(ycbcr, from, width, rows, to, row_bytes);
+void unpack_blocks(SampleLayout layout, PerAxis<int> block, const std::uint8_t* from, std::int64_t width, std::int64_t rows,
+                   std::uint8_t* to, std::ptrdiff_t row_bytes) {
+  switch (bytes_of(number_type(layout))) {
+    case 1:
+      return arrange_blocks<std::uint8_t>(layout, block, from, width, rows, to, row_bytes);
+    case 2:
+      return arrange_blocks<std::uint16_t>(layout, block, from, width, rows, to, row_bytes);
+    case 4:
+      return arrange_blocks<std::uint32_t>(layout, block, from, width, rows, to, row_bytes);
+    default:
+      return arrange_blocks<std::uint64_t>(layout, block, from, width, rows, to, row_bytes);
+  }
 }
 
-void unpack_mixed(std::span<const int> bits, NumberType type, const std::uint8_t* from, std::int64_t pixels, std::uint8_t* to) {
-  BitReader reader(from, 0);
-  std::int64_t i = 0;
+std::int64_t row_bytes_of(std::span<const MixedSample> samples, std::int64_t pixels) {
+  return (bits_of(samples) * pixels + 7) / 8;
+}
+
+void unpack_mixed(std::span<const MixedSample> samples, MixedCoding coding, const std::uint8_t* from, std::int64_t pixels,
+                  std::uint8_t* to) {
+  const std::int64_t pixel_bits = bits_of(samples);
+  const bool are_bytes = std::ranges::all_of(samples, [](const MixedSample& each) { return each.stored.bits % 8 == 0; });
+  const bool is_turned = !coding.big_endian && !are_bytes && (pixel_bits == 16 || pixel_bits == 32);
+  std::array<std::uint8_t, 4> word{};
+  BitReader bits(is_turned ? word.data() : from, 0);
+  std::vector<std::uint64_t> sums(samples.size());
   for (std::int64_t x = 0; x < pixels; ++x) {
-    for (const int each : bits) {
-      const std::uint32_t value = rescaled(reader.next(each), full_scale(each), full_scale(8 * bytes_of(type)));
-      if (type == NumberType::u8) store(to, i, static_cast<std::uint8_t>(value));
-      if (type == NumberType::u16) store(to, i, static_cast<std::uint16_t>(value));
-      if (type == NumberType::u32) store(to, i, value);
-      ++i;
+    if (is_turned) {
+      std::reverse_copy(from, from + pixel_bits / 8, word.begin());
+      from += pixel_bits / 8;
+      bits = BitReader(word.data(), 0);
+    }
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto [stored, type] = samples[i];
+      std::uint64_t code = 0;
+      if (are_bytes) {
+        const int count = stored.bits / 8;
+        for (int b = 0; b < count; ++b) code = code << 8 | from[coding.big_endian ? b : count - 1 - b];
+        from += count;
+      } else {
+        if (stored.bits > 32) code = std::uint64_t{bits.next(stored.bits - 32)} << 32;
+        code |= bits.next(std::min(stored.bits, 32));
+      }
+      if (coding.has_differences) code = sums[i] = (sums[i] + code) & mask_of(stored.bits);
+      store_code(stored, type, code, to);
+      to += bytes_of(type);
     }
   }
 }

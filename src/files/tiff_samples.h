@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/document.h"
+#include "mollify/spec.h"
 
 namespace mollify::files::tiff {
 
@@ -25,8 +26,22 @@ void unpack_samples(SampleLayout layout, SampleScale scale, const std::uint8_t* 
 /// The way back. `layout.bits` are those of the number type, or fewer of an integer.
 void pack_samples(SampleLayout layout, NumberType type, const std::uint8_t* from, std::int64_t count, std::uint8_t* to);
 
-/// A row of pixels whose samples are unsigned integers of several depths, up to 32 bits, all scaled to full scale of `type`.
-void unpack_mixed(std::span<const int> bits, NumberType type, const std::uint8_t* from, std::int64_t pixels, std::uint8_t* to);
+/// A sample of pixels whose samples differ, and the type that it is unpacked to.
+struct MixedSample {
+  SampleLayout stored;
+  NumberType type = NumberType::u8;  ///< may be wider than unsigned integers need
+};
+/// Of a row of so many pixels.
+[[nodiscard]] std::int64_t row_bytes_of(std::span<const MixedSample> samples, std::int64_t pixels);
+/// How the samples of such pixels are coded. Samples of whole bytes are in the order of the file. So is a pixel of 16 or 32 bits as a
+/// whole, such as one of 5, 6 and 5. Of others the highest bit comes first, whatever that order is.
+struct MixedCoding {
+  bool big_endian = false;
+  bool has_differences = false;  ///< each is the difference to that of the pixel before (Predictor 2)
+};
+/// A row of such pixels, interleaved, each sample in its type.
+void unpack_mixed(std::span<const MixedSample> samples, MixedCoding coding, const std::uint8_t* from, std::int64_t pixels,
+                  std::uint8_t* to);
 
 /// What is done with unpacked rows to make them those of a page.
 enum class Conversion : std::uint8_t { none, palette, lab_signs, ycbcr, xyz };
@@ -41,9 +56,9 @@ struct YCbCr {
 [[nodiscard]] std::array<double, 6> usual_reference(int bits);
 /// Y, Cb, Cr of a row of pixels of `samples` samples of u8, u16 or u32 become R, G, B.
 void ycbcr_to_rgb(const YCbCr& ycbcr, std::uint8_t* row, std::int64_t pixels, int samples);
-/// Blocks of h x v luminances, Cb and Cr become rows of three interleaved samples of u8, u16 or u32.
-void unpack_blocks(const YCbCr& ycbcr, const std::uint8_t* from, std::int64_t width, std::int64_t rows, std::uint8_t* to,
-                   std::ptrdiff_t row_bytes);
+/// Blocks of h x v luminances, Cb and Cr become rows of three interleaved samples.
+void unpack_blocks(SampleLayout layout, PerAxis<int> block, const std::uint8_t* from, std::int64_t width, std::int64_t rows,
+                   std::uint8_t* to, std::ptrdiff_t row_bytes);
 /// Floats X, Y, Z to linear light of sRGB's primaries, as LogLuv files have it.
 void xyz_to_rgb(float* row, std::int64_t pixels);
 /// a and b of CIE L*a*b*, stored with a sign, to numbers whose middle is grey, or back. Of floats nothing changes.

@@ -13,15 +13,15 @@ namespace mollify::files::tiff {
 inline constexpr std::uint16_t kSubfileType = 254, kOldSubfileType = 255, kImageWidth = 256, kImageLength = 257, kBitsPerSample = 258,
                                kCompression = 259, kPhotometric = 262, kFillOrder = 266, kImageDescription = 270, kStripOffsets = 273,
                                kOrientation = 274, kSamplesPerPixel = 277, kRowsPerStrip = 278, kStripByteCounts = 279, kXResolution = 282,
-                               kYResolution = 283, kPlanarConfig = 284, kPageName = 285, kResolutionUnit = 296, kSoftware = 305,
-                               kDateTime = 306, kArtist = 315, kPredictor = 317, kWhitePoint = 318, kPrimaryChromaticities = 319,
-                               kColorMap = 320, kTileWidth = 322, kTileLength = 323, kTileOffsets = 324, kTileByteCounts = 325,
-                               kSubIfds = 330, kInkSet = 332, kNumberOfInks = 334, kExtraSamples = 338, kSampleFormat = 339,
-                               kJpegInterchangeFormat = 513, kJpegInterchangeLength = 514, kYCbCrCoefficients = 529,
-                               kYCbCrSubsampling = 530, kReferenceBlackWhite = 532, kXmp = 700, kMetaMorphPlanes = 33629,
-                               kImageDepth = 32997, kTileDepth = 32998, kPixarTextureFormat = 33302, kCopyright = 33432, kIptc = 33723,
-                               kPhotoshop = 34377, kExifIfd = 34665, kIccProfile = 34675, kGpsIfd = 34853, kInteroperabilityIfd = 40965,
-                               kGdalNoData = 42113;
+                               kYResolution = 283, kPlanarConfig = 284, kPageName = 285, kT4Options = 292, kT6Options = 293,
+                               kResolutionUnit = 296, kSoftware = 305, kDateTime = 306, kArtist = 315, kPredictor = 317, kWhitePoint = 318,
+                               kPrimaryChromaticities = 319, kColorMap = 320, kTileWidth = 322, kTileLength = 323, kTileOffsets = 324,
+                               kTileByteCounts = 325, kSubIfds = 330, kInkSet = 332, kNumberOfInks = 334, kExtraSamples = 338,
+                               kSampleFormat = 339, kJpegTables = 347, kJpegInterchangeFormat = 513, kJpegInterchangeLength = 514,
+                               kYCbCrCoefficients = 529, kYCbCrSubsampling = 530, kReferenceBlackWhite = 532, kXmp = 700,
+                               kMetaMorphPlanes = 33629, kImageDepth = 32997, kTileDepth = 32998, kPixarTextureFormat = 33302,
+                               kCopyright = 33432, kIptc = 33723, kPhotoshop = 34377, kExifIfd = 34665, kIccProfile = 34675,
+                               kGpsIfd = 34853, kInteroperabilityIfd = 40965, kGdalNoData = 42113, kLercParameters = 50674;
 
 enum class TagUse : std::uint8_t {
   structure,  ///< says how pixels are stored: part of the page, not an item

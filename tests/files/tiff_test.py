@@ -8,8 +8,11 @@ import unittest
 import warnings
 import zlib
 
+import imagecodecs
 import numpy as np
 import tifffile
+
+from tests.files.tiff_files import write_by_hand, write_mixed
 
 COPY = os.path.abspath(os.environ.get("MOLLIFY_COPY_FILE", "build/dev/mollify_copy_file"))
 RANDOM = np.random.default_rng()
@@ -95,21 +98,7 @@ class TiffTest(unittest.TestCase):
                 np.testing.assert_array_equal(got, pixels if bits > 8 else pixels * 255 // most)
 
     def write_by_hand(self, fields, pixels, width, height, big=False):
-        order = ">" if big else "<"
-        usual = [(256, 4, [width]), (257, 4, [height]), (273, 4, [8]), (278, 4, [height]), (279, 4, [len(pixels)])]
-        fields = fields + [each for each in usual if each[0] not in [field[0] for field in fields]]
-        pixels += b"\0" * (len(pixels) % 2)
-        at, entries, values = 8 + len(pixels), b"", b""
-        for tag, kind, numbers in sorted(fields):
-            data = b"".join(struct.pack(order + {2: "B", 3: "H", 4: "I", 5: "Q", 12: "d"}[kind], n) for n in numbers)
-            entries += struct.pack(order + "HHI", tag, kind, len(numbers))
-            if len(data) <= 4:
-                entries += data.ljust(4, b"\0")
-            else:
-                entries += struct.pack(order + "I", at + 6 + 12 * len(fields) + len(values))
-                values += data + b"\0" * (len(data) % 2)
-        head = (b"MM" if big else b"II") + struct.pack(order + "HI", 42, at)
-        self.source.write_bytes(head + pixels + struct.pack(order + "H", len(fields)) + entries + b"\0" * 4 + values)
+        write_by_hand(self.source, fields, pixels, width, height, big)
 
     def samples_by_hand(self, bits, width, height):
         with tifffile.TiffFile(self.result) as file:
@@ -287,18 +276,112 @@ class TiffTest(unittest.TestCase):
                             self.check_ycbcr(ycc, bits)
 
     def test_samples_of_different_depths(self):
-        for depths, kind in (((5, 6, 5), np.uint8), ((8, 16, 10), np.uint16)):
-            for big in (False, True):
-                samples = np.dstack([RANDOM.integers(0, 2 ** bits, (11, 13)) for bits in depths])
-                rows = [b for row in samples.tolist() for b in [np.packbits([s >> (n - 1 - i) & 1 for p in row for s, n in zip(p, depths)
-                                                                             for i in range(n)]).tobytes()]]
-                self.write_by_hand([(258, 3, list(depths)), (262, 3, [2]), (277, 3, [3])], b"".join(rows), 13, 11, big)
-                self.assertIn("different depths", self.copy())
-                most = np.iinfo(kind).max
-                expected = np.rint(samples * float(most) / (2 ** np.array(depths) - 1))
-                np.testing.assert_array_equal(self.pages()[0], expected.astype(kind))
-        self.write_by_hand([(258, 3, [5, 6, 5]), (262, 3, [2]), (277, 3, [3]), (259, 3, [8])], bytes(300), 13, 11)
-        self.refuses("different depths")
+        """In strips, tiles and planes, plain and compressed."""
+        for depths in ((5, 6, 5), (8, 16, 10), (8, 8, 8, 1), (16, 16, 16, 8), (24, 8, 32)):
+            kinds = [f"u{bits}" for bits in depths]
+            most = 255 if max(depths) <= 8 else 65535 if max(depths) <= 16 else 2 ** 32 - 1
+            for compression in ("none", "lzw", "deflate", "packbits", "zstd"):
+                for tile in (None, (16, 32)):
+                    for planar in (False, True):
+                        big, predictor = bool(RANDOM.integers(0, 2)), int(RANDOM.integers(1, 3))
+                        if compression in ("none", "packbits") or planar:
+                            predictor = 1
+                        with self.subTest(depths=depths, compression=compression, tile=tile, planar=planar, big=big, predictor=predictor):
+                            codes = np.dstack([RANDOM.integers(0, 2 ** bits, (23, 37)) for bits in depths])
+                            write_mixed(self.source, codes, kinds, compression, tile, planar, big, predictor)
+                            self.assertIn("different depths", self.copy())
+                            got = self.pages()[0]
+                            got = np.moveaxis(got, 0, 2) if planar else got
+                            scales = [2 ** bits - 1 for bits in depths]
+                            expected = [[[(int(v) * most + s // 2) // s for v, s in zip(p, scales)] for p in row] for row in codes]
+                            np.testing.assert_array_equal(got, np.array(expected, got.dtype))
+
+    def test_packed_samples_as_tifffile_reads_them(self):
+        """Of big-endian files, too, it takes a pixel for a little-endian number."""
+        for compression in ("none", "deflate", "lzw"):
+            codes = np.dstack([RANDOM.integers(0, 2 ** bits, (23, 37)) for bits in (5, 6, 5)])
+            write_mixed(self.source, codes, ["u5", "u6", "u5"], compression)
+            read = tifffile.imread(self.source)  # scaled by shifts, where this scales by the full scale
+            self.copy()
+            self.assertLessEqual(np.abs(self.pages()[0].astype(int) - read).max(), 7)
+
+    def test_planes_of_jpeg_of_subsampled_ycbcr(self):
+        """As the second technical note on TIFF has it: each plane is a JPEG of its own size."""
+        for h, v in ((2, 2), (2, 1), (4, 2)):
+            for tile in (None, (32, 32)):
+                ycc = np.empty((48, 64, 3), np.uint8)
+                ycc[:] = np.clip(np.linspace(60, 190, 64)[:, None] + RANDOM.integers(-40, 40, 3), 0, 255)
+                planes = (ycc[..., 0], ycc[::v, ::h, 1], ycc[::v, ::h, 2])
+                pieces = []
+                for plane, (x_step, y_step) in zip(planes, ((1, 1), (h, v), (h, v))):
+                    down, across = (32 // y_step, 32 // x_step) if tile else plane.shape
+                    for y in range(0, plane.shape[0], down):
+                        for x in range(0, plane.shape[1], across):
+                            piece = plane[y:y + down, x:x + across]
+                            piece = np.pad(piece, [(0, down - piece.shape[0]), (0, across - piece.shape[1])], "edge")
+                            pieces.append(imagecodecs.jpeg8_encode(np.ascontiguousarray(piece), level=99))
+                offsets, sizes = [8 + sum(map(len, pieces[:i])) for i in range(len(pieces))], [len(piece) for piece in pieces]
+                places = [(273, 4, offsets), (279, 4, sizes)]
+                if tile:
+                    places = [(322, 4, [32]), (323, 4, [32]), (324, 4, offsets), (325, 4, sizes)]
+                fields = [(258, 3, [8] * 3), (259, 3, [7]), (262, 3, [6]), (277, 3, [3]), (284, 3, [2]), (530, 3, [h, v]), *places]
+                self.write_by_hand(fields, b"".join(pieces), 64, 48)
+                with self.subTest(h=h, v=v, tile=tile):
+                    self.assertIn("YCbCr became RGB", self.copy())
+                    exact = ycc.copy()
+                    exact[..., 1:] = np.repeat(np.repeat(ycc[::v, ::h, 1:], v, 0), h, 1)
+                    got = np.moveaxis(self.pages()[0], 0, 2) if self.pages()[0].shape[0] == 3 else self.pages()[0]
+                    self.assertLessEqual(np.abs(got - self.rgb_of(exact, 8)).max(), 6)
+
+    def test_small_planes_with_a_predictor(self):
+        ycc = self.ycc(8)
+        few = ycc[::2, ::2, 1:]
+        ycc[..., 1:] = np.repeat(np.repeat(few, 2, 0), 2, 1)
+        pieces = []
+        for plane in (ycc[..., 0], few[..., 0], few[..., 1]):
+            differences = plane.astype("u1").copy()
+            differences[:, 1:] -= plane[:, :-1].astype("u1")
+            pieces.append(zlib.compress(differences.tobytes()))
+        sizes = [len(piece) for piece in pieces]
+        self.write_by_hand([(258, 3, [8] * 3), (259, 3, [8]), (262, 3, [6]), (277, 3, [3]), (284, 3, [2]), (317, 3, [2]), (530, 3, [2, 2]),
+                            (273, 4, [8, 8 + sizes[0], 8 + sizes[0] + sizes[1]]), (279, 4, sizes)], b"".join(pieces), 18, 12)
+        self.check_ycbcr(ycc, 8)
+
+    def test_ycbcr_with_further_samples(self):
+        """Not subsampled, in one plane, compressed."""
+        pixels = np.dstack([self.ycc(8), RANDOM.integers(0, 256, (12, 18))]).astype("u1")
+        self.write_by_hand([(258, 3, [8] * 4), (259, 3, [8]), (262, 3, [6]), (277, 3, [4]), (338, 3, [0]), (530, 3, [1, 1])],
+                           zlib.compress(pixels.tobytes()), 18, 12)
+        self.assertIn("YCbCr became RGB", self.copy())
+        got = self.pages()[0]
+        np.testing.assert_array_equal(got[..., 3], pixels[..., 3])
+        self.assertLessEqual(np.abs(got[..., :3] - self.rgb_of(pixels, 8)).max(), 0.52)
+
+    def test_ycbcr_of_floats_and_signed_integers(self):
+        """It stays what it is, as tifffile reads it before and after; chrominances of few pixels get all of them."""
+        for dtype, kind in (("f2", 3), ("f4", 3), ("f8", 3), ("i1", 2), ("i2", 2), ("i4", 2)):
+            for h, v in ((1, 1), (2, 2)):
+                for further in (0, 1) if h == 1 else (0,):
+                    with self.subTest(dtype=dtype, h=h, v=v, further=further):
+                        pixels = self.random((12, 18, 3 + further), dtype)
+                        few = pixels[::v, ::h, 1:3]
+                        pixels[..., 1:3] = np.repeat(np.repeat(few, v, 0), h, 1)
+                        rows = pixels
+                        if h > 1:
+                            luma = pixels[..., 0].reshape(6, v, 9, h).transpose(0, 2, 1, 3).reshape(6, 9, -1)
+                            rows = np.dstack([luma, few])
+                        samples, bits = 3 + further, 8 * np.dtype(dtype).itemsize
+                        self.write_by_hand([(258, 3, [bits] * samples), (259, 3, [8]), (262, 3, [6]), (277, 3, [samples]),
+                                            (339, 3, [kind] * samples), (529, 5, [0.2126, 0.7152, 0.0722]), (530, 3, [h, v]),
+                                            *([(338, 3, [0])] if further else [])],
+                                           zlib.compress(rows.astype(np.dtype(dtype).newbyteorder("<")).tobytes()), 18, 12)
+                        self.assertIn("blurred as stored", self.copy())
+                        page = tifffile.TiffFile(self.result).pages[0]
+                        self.assertEqual((page.photometric, page.extrasamples, page.tags[530].value), (6, (0,) * further, (1, 1)))
+                        self.assertEqual(page.tags[529].value, (2126, 10000, 7152, 10000, 722, 10000))
+                        np.testing.assert_array_equal(page.asarray(), pixels)
+                        if h == 1:
+                            np.testing.assert_array_equal(tifffile.imread(self.source), pixels)
 
     def test_every_plane_of_metamorph(self):
         planes = self.random((5, 12, 18), "u2")
@@ -359,19 +442,26 @@ class TiffTest(unittest.TestCase):
                     self.assertIn("planes of complex numbers became one", self.copy())
                     np.testing.assert_array_equal(tifffile.imread(self.result), np.moveaxis(numbers, 0, -1))
 
-    def test_kinds_that_no_program_writes(self):
-        """Each is refused with the reason, as docs/files.md lists them."""
-        def samples(bits, count, photometric, *further):
-            return [(258, 3, [bits] * count), (262, 3, [photometric]), (277, 3, [count]), *further]
+    def test_what_is_no_valid_tiff(self):
+        """One line says so, and what contradicts the definition of TIFF."""
+        def samples(bits, photometric, *further):
+            return [(258, 3, bits), (262, 3, [photometric]), (277, 3, [len(bits)]), *further]
 
-        strips = [(273, 4, [8, 300, 600]), (279, 4, [100] * 3)]
-        stack = [(33629, 5, [0] * 2), (33628, 4, [0] * 2), (273, 4, [8, 208]), (278, 4, [5]), (279, 4, [50, 50])]
-        for fields, words in ((samples(32, 3, 6, (339, 3, [3] * 3)), "YCbCr that is no unsigned integers"),
-                              (samples(8, 4, 6, (338, 3, [0]), (530, 3, [2, 2])), "further samples in one plane"),
-                              (samples(8, 3, 6, (284, 3, [2]), (259, 3, [7]), (530, 3, [2, 2]), *strips), "YCbCr as planes of JPEG"),
-                              (samples(8, 1, 1, (270, 2, b"ImageJ=1\nimages=2\n"), *stack[2:]), "strips are not in one piece")):
+        for fields, words in ((samples([8] * 4, 6, (338, 3, [0]), (530, 3, [2, 2])), "further samples in its plane"),
+                              (samples([8, 16, 16], 6, (530, 3, [1, 1])), "YCbCr are of different kinds"),
+                              (samples([8, 8, 16], 8), "L*a*b* are of different kinds"),
+                              (samples([8, 8, 16], 2, (259, 3, [7])), "JPEG has no such"),
+                              (samples([16, 16, 32], 2, (259, 3, [8]), (317, 3, [3])), "a predictor for floats"),
+                              (samples([64, 32], 1, (339, 3, [6, 3])), "complex numbers and others"),
+                              ([(258, 3, [8, 16]), (262, 3, [2]), (277, 3, [3])], "2 values for 3 samples")):
             self.write_by_hand(fields, bytes(2000), 10, 10)
-            self.refuses(words)
+            self.refuses("is not a valid TIFF: ", words)
+
+    def test_scattered_planes_of_imagej(self):
+        """Its text says that they follow each other."""
+        fields = [(258, 3, [8]), (262, 3, [1]), (277, 3, [1]), (270, 2, b"ImageJ=1\nimages=2\n")]
+        self.write_by_hand([*fields, (273, 4, [8, 208]), (278, 4, [5]), (279, 4, [50, 50])], bytes(2000), 10, 10)
+        self.refuses("strips are not in one piece")
 
     def test_refusals(self):
         tifffile.imwrite(self.source, self.random((16, 64, 80), "u2"), volumetric=True, tile=(16, 16, 16), photometric="minisblack")

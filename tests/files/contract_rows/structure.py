@@ -1,6 +1,8 @@
 """Rows of the contract: how many pictures, of which channels, in which numbers, stored how."""
 import io
+import pathlib
 import struct
+import tempfile
 
 import numpy as np
 import OpenEXR
@@ -11,6 +13,7 @@ from tests.files.contract_rows.rows import Row, shapes_of_pages, shapes_of_parts
 from tests.files.contract_rows.sources import (GREY, HEIGHT, RANDOM, RGB, RGBA, WIDTH, animation, colours, exr, jpeg, png, tiff, tiff_pages,
                                                webp)
 from tests.files.exr_test import attribute, header
+from tests.files.tiff_files import write_mixed
 
 # Several pictures
 
@@ -92,7 +95,18 @@ def channel_names(file):
 
 def channel_types(file):
     types = {name: str(dtype) for name, dtype in file.exr_channels().items()}
+    if file.format == "TIFF":  # tifffile opens no such files
+        types = dict(enumerate(zip(*(str(file.tag(name)).split() for name in ("BitsPerSample", "SampleFormat")))))
     return types if len(set(types.values())) > 1 else None
+
+
+def tiff_of_several_types():
+    """Red and green of bytes, blue of floats."""
+    blue = (RGB[..., 2] / 255).astype(np.float32).view(np.uint32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "a.tif"
+        write_mixed(path, np.dstack([RGB[..., 0], RGB[..., 1], blue]), ["u8", "u8", "f32"])
+        return path.read_bytes()
 
 
 def few_bits(file):
@@ -245,7 +259,8 @@ ROWS = {
                                         "OpenEXR": lambda: exr(channels=colours("RGB") | colours(["diffuse.R", "diffuse.G"]))},
                                        further_channels),
     "names of channels": Row({"OpenEXR": lambda: exr(channels=colours(["temperature"]))}, channel_names),
-    "channels of several types": Row({"OpenEXR": lambda: exr(channels=colours("RG") | colours("B", np.float32))}, channel_types),
+    "channels of several types": Row({"OpenEXR": lambda: exr(channels=colours("RG") | colours("B", np.float32)),
+                                     "TIFF": tiff_of_several_types}, channel_types),
     "numbers stored in fewer bits": Row({"PNG": lambda: png(pixels=four_bits(), depth=4, colour=png_files.GREY), "TIFF": tiff_of_four_bits},
                                         few_bits, becomes=full_scale_of_8_bits),
     "a palette": Row({"PNG": lambda: png(png_files.chunk(b"PLTE", RANDOM.bytes(768)), pixels=GREY, colour=png_files.PALETTE),

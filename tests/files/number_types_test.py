@@ -1,0 +1,75 @@
+"""TIFF files whose samples have several types."""
+import subprocess
+import unittest
+
+import numpy as np
+import tifffile
+from scipy.ndimage import gaussian_filter
+
+from tests.files.blurring import BlurTest
+from tests.files.tiff_files import write_mixed
+
+RANDOM = np.random.default_rng()
+
+
+class SeveralTypes(BlurTest):
+    """No library writes such files, so they are made by hand, as codes of samples."""
+
+    def write(self, planes, kinds, **options):
+        """Numbers of several types become codes."""
+        codes = np.dstack([np.ascontiguousarray(plane).view(f"u{plane.itemsize}").astype(object) for plane in planes])
+        write_mixed(self.path("a.tif"), codes, kinds, **options)
+
+    def plane(self, kind):
+        if kind[0] == "f":
+            return RANDOM.random((23, 37)).astype(f"f{int(kind[1:]) // 8}")
+        dtype = np.dtype(f"{kind[0]}{int(kind[1:]) // 8}")
+        return RANDOM.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (23, 37), dtype, endpoint=True)
+
+    def test_kinds_that_differ(self):
+        """All become the smallest type that has the numbers of all. Unsigned integers beside floats are colours: full scale is 1."""
+        for kinds, dtype, scales in ((("u8", "u8", "u8", "f32"), "f4", (1 / 255, 1 / 255, 1 / 255, 1)),
+                                     (("u16", "i16"), "i4", (1, 1)), (("u8", "i8"), "i2", (1, 1)), (("i16", "i32"), "i4", (1, 1)),
+                                     (("u32", "i32"), "f8", (1, 1)), (("f32", "f64"), "f8", (1, 1)), (("f16", "f32"), "f4", (1, 1)),
+                                     (("i16", "f32"), "f4", (1, 1)), (("i16", "u64"), "f8", (1, 1))):
+            planes = [self.plane(kind) for kind in kinds]
+            for options in ({}, {"compression": "deflate", "tile": (16, 32)}, {"planar": True, "compression": "lzw"},
+                            {"compression": "zstd", "predictor": 2}, {"big": True}):
+                with self.subTest(kinds=kinds, **options):
+                    self.write(planes, kinds, photometric=2 if len(kinds) > 3 else 1, **options)
+                    done = self.blur("a.tif", "b.tif", "--box", 0)
+                    self.assertTrue("channels of several types" in done.printed or "64-bit floats" in done.printed, done)
+                    got = tifffile.imread(self.path("b.tif"))
+                    self.assertEqual(got.dtype, dtype)
+                    got = np.moveaxis(got, 0, 2) if options.get("planar") else got
+                    for i, (plane, scale) in enumerate(zip(planes, scales)):
+                        if scale == 1:
+                            np.testing.assert_array_equal(got[..., i], plane.astype(dtype))
+                        else:
+                            np.testing.assert_allclose(got[..., i], plane * scale, rtol=1e-6)
+
+    def test_the_blur_of_kinds_that_differ(self):
+        planes = [self.plane(kind) for kind in ("u8", "f32")]
+        self.write(planes, ("u8", "f32"), photometric=1)
+        self.blur("a.tif", "b.tif", "--gaussian", 2)
+        got = tifffile.imread(self.path("b.tif"))
+        for i, (plane, scale) in enumerate(zip(planes, (1 / 255, 1))):
+            exact = gaussian_filter(plane * float(scale), 2, mode="nearest", truncate=8)
+            self.assertLessEqual(np.abs(got[..., i] - exact).max(), 1e-5)
+
+    def test_other_formats_and_scales(self):
+        planes = [self.plane(kind) for kind in ("u8", "u8", "f32")]
+        self.write(planes, ("u8", "u8", "f32"))
+        self.blur("a.tif", "b.png", "--box", 0)
+        subprocess.run(["vips", "copy", self.path("b.png"), self.path("c.tif")], check=True)
+        got = tifffile.imread(self.path("c.tif"))
+        self.assertEqual(got.dtype, np.uint16)
+        for i, full in enumerate((255, 255, 1)):
+            self.assertLessEqual(np.abs(got[..., i] / 65535 - planes[i] / full).max(), 0.6 / 65535)
+        self.blur("a.tif", "d.tif", "--box", 0, "--scale", "data")
+        for i in range(3):
+            np.testing.assert_array_equal(tifffile.imread(self.path("d.tif"))[..., i], planes[i].astype("f4"))
+
+
+if __name__ == "__main__":
+    unittest.main()
