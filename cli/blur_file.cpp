@@ -104,7 +104,7 @@ class FileBlur {
   BlurReport run() {
     open();
     run_pages();
-    report_.notes = messages_.all();
+    take_notes();
     return std::move(report_);
   }
 
@@ -113,7 +113,7 @@ class FileBlur {
     for (const PageWork& work : plan_.pages) {
       if (fits(work)) PageBlur(files_.in, blurrer_, request_, work, report_).plan();
     }
-    report_.notes = messages_.all();
+    take_notes();
     return std::move(report_);
   }
 
@@ -329,6 +329,11 @@ class FileBlur {
     }
     report_.blur_seconds += watch_.lap();
     return dst;
+  }
+
+  void take_notes() {
+    for (std::string& note : report_.notes) messages_.add(std::move(note));
+    report_.notes = messages_.all();
   }
 
   void add(const files::Messages& messages) {

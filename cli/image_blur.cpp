@@ -231,6 +231,12 @@ Status StripBlur::run(const ConstWindow& src, const Window& dst) {
   return executable_.run({&src, 1}, dst, *workspace_);
 }
 
+ImageBlurrer& GpuBlurrer::blurrer_for(const ImageDesc& src, const ImageDesc& dst) {
+  if (!leaves_to_cpu(src, dst)) return gpu_;
+  if (!cpu_) cpu_.emplace(open_cpu_());
+  return *cpu_;
+}
+
 WorkImage::WorkImage(ImageBlurrer& blurrer, const ImageDesc& desc)
     : desc_(desc), row_bytes_(work_row_bytes(desc)), pixels_(blurrer.allocate(bytes(desc))) {}
 

@@ -84,6 +84,8 @@ class ImageBlurrer {
   [[nodiscard]] virtual Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) = 0;
   /// For images of which there are never more than some rows in memory.
   [[nodiscard]] virtual Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) = 0;
+  /// Whether the CPU blurs such images, although a GPU was asked for.
+  [[nodiscard]] virtual bool leaves_to_cpu(const ImageDesc& /*src*/, const ImageDesc& /*dst*/) const { return false; }
 };
 
 /// By a device of this process. Any number of threads may call run().
@@ -120,6 +122,35 @@ class DeviceBlurrer final : public ImageBlurrer {
     std::vector<Plan> plans;  ///< none: there is no last image
   };
   std::shared_ptr<LastPlans> last_ = std::make_shared<LastPlans>();
+};
+
+/// By a GPU, but for formats that only CPUs have.
+class GpuBlurrer final : public ImageBlurrer {
+ public:
+  /// `open_cpu` makes what blurs the others, when the first of them comes.
+  GpuBlurrer(ImageBlurrer& gpu, std::function<DeviceBlurrer()> open_cpu) : gpu_(gpu), open_cpu_(std::move(open_cpu)) {}
+
+  [[nodiscard]] int threads() const override { return gpu_.threads(); }
+  [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override { return gpu_.allocate(bytes); }
+  [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override {
+    return blurrer_for(src, dst).plan(spec, src, dst);
+  }
+  [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override {
+    return blurrer_for(src.desc, dst.desc).run(spec, src, dst);
+  }
+  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override {
+    return blurrer_for(src, dst).prepare_strips(spec, src, dst);
+  }
+  [[nodiscard]] bool leaves_to_cpu(const ImageDesc& src, const ImageDesc& dst) const override {
+    return info(src.format).is_wide() || info(dst.format).is_wide();
+  }
+
+ private:
+  [[nodiscard]] ImageBlurrer& blurrer_for(const ImageDesc& src, const ImageDesc& dst);
+
+  ImageBlurrer& gpu_;
+  std::function<DeviceBlurrer()> open_cpu_;
+  std::optional<DeviceBlurrer> cpu_;
 };
 
 /// An image whose pixels an ImageBlurrer can read and write. Its rows start at multiples of 64 bytes.

@@ -112,7 +112,15 @@ void PageBlur::add_parts() {
     for (int i = 0; i < part.of_source.stored; ++i)
       part.of_result.push_back(result_channel(part.of_source.channels[static_cast<std::size_t>(i)]));
     part.request = request_for(part);
+    if (blurrer_.leaves_to_cpu(part.request.src, part.request.dst)) say_cpu(part);
   }
+}
+
+void PageBlur::say_cpu(const Part& part) {
+  const NumberType from = type_of(source_, part.of_source.channels.front());
+  const NumberType wide = files::is_wide(from) ? from : type_of(work_.blurred, part.of_result.front());
+  std::string note = fmt::format("{} are blurred on the CPU, since GPUs have no such format", files::describe(wide));
+  if (std::ranges::find(report_.notes, note) == report_.notes.end()) report_.notes.push_back(std::move(note));
 }
 
 std::int64_t PageBlur::scratch_bytes(const files::PageWork& work) {

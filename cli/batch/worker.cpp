@@ -170,9 +170,11 @@ void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const Json& s
   std::_Exit(0);  // what the system takes back by itself needs no order
 }
 
-void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request) {
+void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request, DeviceArgs args) {
   wire.send({{"ready", ""}});
-  DeviceClient blurrer(Wire(descriptors.device), settings["threads"]);
+  DeviceClient gpu(Wire(descriptors.device), settings["threads"]);
+  args.device = "cpu";
+  GpuBlurrer blurrer(gpu, [&] { return DeviceBlurrer(open_device_quietly(args), request.spec, request.plan, request.like); });
   work(wire, descriptors, settings, request, blurrer);
 }
 
@@ -196,7 +198,7 @@ void run_worker(std::string_view text, const BlurRequest& request, const DeviceA
   device.threads = (*settings)["threads"];
   try {
     if (owns_device) return run_device_owner(wire, request, device);
-    if (descriptors.device >= 0) return work_for_owner(wire, descriptors, *settings, request);
+    if (descriptors.device >= 0) return work_for_owner(wire, descriptors, *settings, request, device);
     work_on_cpu(wire, descriptors, *settings, request, device);
   } catch (const Failure& failure) {
     wire.send(failed(failure, false));

@@ -1,4 +1,5 @@
-"""TIFF files whose samples have several types."""
+"""TIFF files whose samples have several types, and numbers that GPUs do not have."""
+import json
 import subprocess
 import unittest
 
@@ -6,10 +7,12 @@ import numpy as np
 import tifffile
 from scipy.ndimage import gaussian_filter
 
-from tests.files.blurring import BlurTest
+from tests.files.blurring import TOOL, BlurTest
 from tests.files.tiff_files import write_mixed
 
 RANDOM = np.random.default_rng()
+GPU = next((device["open_name"] for device in json.loads(subprocess.run([TOOL, "list", "devices", "--json"], capture_output=True).stdout)
+            if device["open_name"].startswith("vulkan")), None)
 
 
 class SeveralTypes(BlurTest):
@@ -69,6 +72,40 @@ class SeveralTypes(BlurTest):
         self.blur("a.tif", "d.tif", "--box", 0, "--scale", "data")
         for i in range(3):
             np.testing.assert_array_equal(tifffile.imread(self.path("d.tif"))[..., i], planes[i].astype("f4"))
+
+
+@unittest.skipIf(GPU is None, "no Vulkan device")
+class OnGpus(BlurTest):
+    def test_numbers_that_gpus_lack_are_blurred_on_the_cpu(self):
+        """One line says so, and the result is that of the CPU."""
+        for dtype, name in (("i4", "signed 32-bit integers"), ("u4", "32-bit integers"), ("f8", "64-bit floats")):
+            pixels = (RANDOM.normal(size=(60, 80)) * 2**27).astype(dtype) if dtype != "u4" else RANDOM.integers(0, 2**32, (60, 80), dtype)
+            tifffile.imwrite(self.path("a.tif"), pixels, metadata=None, photometric="minisblack")
+            self.blur("a.tif", "cpu.tif", "--gaussian", 3)
+            done = self.blur("a.tif", "gpu.tif", "--gaussian", 3, "--device", GPU)
+            line = f"{name} are blurred on the CPU, since GPUs have no such format"
+            self.assertEqual(done.printed.count(line), 1, done)
+            self.assertEqual(self.path("gpu.tif").read_bytes(), self.path("cpu.tif").read_bytes())
+            self.assertIn(line, self.blur("a.tif", "none.tif", "--gaussian", 3, "--device", GPU, "--dry-run").printed)
+
+    def test_others_stay_on_the_gpu(self):
+        tifffile.imwrite(self.path("a.tif"), RANDOM.integers(0, 256, (60, 80), dtype=np.uint8), metadata=None, photometric="minisblack")
+        done = self.blur("a.tif", "b.tif", "--gaussian", 3, "--device", GPU)
+        self.assertNotIn("CPU", done.printed)
+
+    def test_planes_of_one_file_on_both(self):
+        """Bytes on the GPU, doubles on the CPU."""
+        bytes_, doubles = RANDOM.integers(0, 256, (60, 80), dtype=np.uint8), RANDOM.random((50, 70))
+        with tifffile.TiffWriter(self.path("a.tif")) as file:
+            file.write(bytes_, metadata=None, photometric="minisblack")
+            file.write(doubles, metadata=None, photometric="minisblack")
+        done = self.blur("a.tif", "b.tif", "--gaussian", 3, "--device", GPU)
+        self.assertIn("64-bit floats are blurred on the CPU", done.printed)
+        with tifffile.TiffFile(self.path("b.tif")) as file:
+            got = [page.asarray() for page in file.pages]
+        for plane, blurred, error in zip((bytes_, doubles), got, (1, 1e-9)):
+            exact = gaussian_filter(plane.astype(float), 3, mode="nearest", truncate=8)
+            self.assertLessEqual(np.abs(blurred - exact).max(), error)
 
 
 if __name__ == "__main__":
