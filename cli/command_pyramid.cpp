@@ -6,6 +6,8 @@
 #include <string>
 
 #include "commands.h"
+#include "failure.h"
+#include "files/codec.h"
 #include "machine.h"
 #include "message.h"
 #include "pyramid_file.h"
@@ -53,6 +55,9 @@ void run(const PyramidArgs& args) {
   require_name(args.in, "IN");
   require_name(args.out, "OUT");
   const PyramidRequest request = request_of(args);
+  const std::optional<files::FileFormat> format = files::format_of_name(args.out);
+  if (format.value_or(files::FileFormat::tiff) != files::FileFormat::tiff)
+    fail(fmt::format("{}: a pyramid is a TIFF; use the extension .tif", args.out));
   const Device device = open_device(args.device);
   remove_left_overs(folder_of(args.out));
   const PyramidReport report = make_pyramid(args.in, args.out, request, device);

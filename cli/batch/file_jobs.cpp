@@ -108,6 +108,16 @@ class FolderJobs {
   FileJobs all_;
 };
 
+// A result is complete when it gets its name, which pipes and devices have already.
+void refuse_to_replace_pipes(const std::vector<FileJob>& jobs) {
+  for (const FileJob& job : jobs) {
+    std::error_code error;
+    const fs::file_status status = fs::status(job.out, error);
+    if (job.out == kPipe || !fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) continue;
+    fail(fmt::format("{0}: is a pipe or a device; standard output goes there by 'mollify blur IN - > {0}'", job.out));
+  }
+}
+
 void refuse_to_replace_files(const std::vector<FileJob>& jobs) {
   for (const FileJob& job : jobs) {
     if (job.out != kPipe && exists(job.out)) fail(fmt::format("{}: exists already; --force replaces it", job.out));
@@ -146,6 +156,7 @@ FileJobs single_job(const FileArgs& args) {
   if (args.recursive) fail_usage("--recursive goes with folders and -o");
   if (args.to && out != kPipe) fail_usage(fmt::format("--to goes with - and with -o; the format of {} is that of its name", out));
   FileJobs all{{{in, out}}, {}};
+  if (!args.skip_existing) refuse_to_replace_pipes(all.jobs);
   if (!args.force && !args.skip_existing) refuse_to_replace_files(all.jobs);
   const bool has_pipe = in == kPipe || out == kPipe;
   if (args.force && !has_pipe) find_replaced_inputs(all.jobs, true);
@@ -164,6 +175,7 @@ FileJobs folder_jobs(const FileArgs& args) {
   for (const std::string& path : args.paths) jobs.add_input(path);
   FileJobs all = std::move(jobs).take();
   refuse_same_outputs(all.jobs);
+  if (!args.skip_existing) refuse_to_replace_pipes(all.jobs);
   if (!args.skip_existing) find_replaced_inputs(all.jobs, args.force);
   if (!args.force && !args.skip_existing) refuse_to_replace_files(all.jobs);
   return all;
@@ -185,7 +197,7 @@ std::string name_of_result(const FileJob& job) {
 std::string to_string(const LeftOut& left) {
   std::vector<std::string> parts;
   if (left.folders > 0) parts.push_back(counted(static_cast<std::size_t>(left.folders), "folder"));
-  if (left.specials > 0) parts.push_back(fmt::format("{} pipes or devices", left.specials));
+  if (left.specials > 0) parts.push_back(left.specials == 1 ? "1 pipe or device" : fmt::format("{} pipes or devices", left.specials));
   if (left.existing > 0) parts.push_back(counted(left.existing, "existing result"));
   if (left.done > 0) parts.push_back(counted(left.done, "file") + " that the interrupted run has done");
   if (left.files > 0)

@@ -221,6 +221,19 @@ class ErrorsTest(unittest.TestCase):
         (self.folder / "null.png").symlink_to("/dev/null")
         self.refuses(1, ["null.png"], "blur", self.image, self.folder / "null.png", "--gaussian", 2, "--force")
 
+    def test_pipes_and_devices_as_results(self):
+        """The line names the way that works, with and without --force."""
+        os.mkfifo(self.folder / "pipe.png")
+        for options in ((), ("--force",)):
+            words = ["pipe.png: is a pipe or a device", "'mollify blur IN - > "]
+            self.refuses(1, words, "blur", self.image, self.folder / "pipe.png", "--gaussian", 2, *options)
+            self.refuses(1, ["/dev/null: is a pipe or a device"], "blur", self.image, "/dev/null", "--gaussian", 2, *options)
+        reader = subprocess.Popen(["cat", self.folder / "pipe.png"], stdout=subprocess.PIPE)
+        line = f"'{tool.TOOL}' blur '{self.image}' - --gaussian 2 > '{self.folder / 'pipe.png'}'"
+        done = subprocess.run(line, shell=True, capture_output=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(reader.communicate(timeout=30)[0].startswith(b"\x89PNG"))
+
     def test_full_disk(self):
         """A limit on the size of files stands in for the end of the disk."""
         pixels = RANDOM.integers(0, 256, (300, 300, 3), dtype=np.uint8)

@@ -76,6 +76,15 @@ class PyramidTest(FolderTest):
             self.assertIn(word, done.stderr)
         self.assertEqual([each.name for each in self.folder.iterdir() if each.name.startswith((".mollify", "out"))], [])
 
+    def test_names_of_other_formats(self):
+        self.write(np.zeros((20, 30), np.uint8))
+        for name in ("p.png", "p.exr"):
+            done = self.pyramid("a.tif", result=name)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertIn(f"{name}: a pyramid is a TIFF; use the extension .tif", done.stderr)
+            self.assertFalse(self.path(name).exists())
+        self.assertEqual(self.pyramid("a.tif", result="p.btf").returncode, 0)
+
     def write(self, pixels, name="a.tif", **options):
         tifffile.imwrite(self.path(name), pixels, **{"metadata": None, **options})
 
