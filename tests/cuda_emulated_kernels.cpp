@@ -1,4 +1,4 @@
-// The kernels of box.any, of gauss.decimate, and those of sep.fused on tensor cores, compiled for the processor.
+// Kernels of CUDA compiled for the processor: all but those that cuda_stand_in.cpp has as plain loops.
 #include "cuda_emulated_kernels.h"
 
 #include <map>
@@ -9,6 +9,7 @@ namespace mollify::cuda {
 namespace {
 
 int4 memory[15000];  // shared memory of a block
+double bytes[30000];
 
 }  // namespace
 }  // namespace mollify::cuda
@@ -17,42 +18,62 @@ int4 memory[15000];  // shared memory of a block
 #include "backends/cuda/kernels/box_wide.cu"
 #include "backends/cuda/kernels/gauss_decimate.cu"
 #include "backends/cuda/kernels/gauss_matrix.cu"
+#include "backends/cuda/kernels/nxn_direct.cu"
 #include "backends/cuda/kernels/sep_matrix.cu"
 #include "backends/cuda/kernels/sep_matrix_planes.cu"
+#include "backends/cuda/kernels/sep_passes.cu"
 
 namespace mollify::test {
 namespace {
 
-using Launch = std::function<void()>;
-using Binding = std::function<Launch(const void* arguments)>;  // a kernel with a copy of its arguments
+using emulation::Barriers;
+
+struct Kernel {
+  std::function<std::function<void()>(const void* arguments)> with_copy_of;
+  Barriers barriers = Barriers::yes;
+};
 
 template <class Arguments>
-Binding binding_of(void (*kernel)(Arguments)) {
-  return [kernel](const void* arguments) { return [kernel, copy = *static_cast<const Arguments*>(arguments)] { kernel(copy); }; };
+Kernel kernel_of(void (*kernel)(Arguments), Barriers barriers = Barriers::yes) {
+  return {[kernel](const void* arguments) { return [kernel, copy = *static_cast<const Arguments*>(arguments)] { kernel(copy); }; },
+          barriers};
 }
 
-const std::map<std::string, Binding>& kernels() {
+const std::map<std::string, Kernel>& kernels() {
   using namespace cuda;
   static const auto kKernels = [] {
-    std::map<std::string, Binding> by_name;
-#define MOLLIFY_ADD(name, pixels)                           \
-  by_name["box_any_" #name] = binding_of(box_any_##name);   \
-  by_name["box_down_" #name] = binding_of(box_down_##name); \
-  by_name["box_along_" #name] = binding_of(box_along_##name);
+    std::map<std::string, Kernel> by_name;
+#define MOLLIFY_ADD(name, pixels)                          \
+  by_name["box_any_" #name] = kernel_of(box_any_##name);   \
+  by_name["box_down_" #name] = kernel_of(box_down_##name); \
+  by_name["box_along_" #name] = kernel_of(box_along_##name);
     MOLLIFY_OF_BOXES(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
-#define MOLLIFY_ADD(name, pixels, support, by_steps, exact)                                      \
-  by_name["gauss_decimate_" #name "_" #support] = binding_of(gauss_decimate_##name##_##support); \
-  by_name["gauss_upsample_" #name "_" #support] = binding_of(gauss_upsample_##name##_##support);
+#define MOLLIFY_ADD(name, pixels, support, by_steps, exact)                                     \
+  by_name["gauss_decimate_" #name "_" #support] = kernel_of(gauss_decimate_##name##_##support); \
+  by_name["gauss_upsample_" #name "_" #support] = kernel_of(gauss_upsample_##name##_##support);
     MOLLIFY_OF_GAUSS_DECIMATE(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
-#define MOLLIFY_ADD(channels, tiles) by_name["gauss_matrix_" #channels "_u8_" #tiles] = binding_of(gauss_matrix_##channels##_u8_##tiles);
+#define MOLLIFY_ADD(channels, tiles) by_name["gauss_matrix_" #channels "_u8_" #tiles] = kernel_of(gauss_matrix_##channels##_u8_##tiles);
     MOLLIFY_OF_GAUSS_MATRIX(MOLLIFY_ADD)
 #undef MOLLIFY_ADD
 #define MOLLIFY_ADD(name, component, channels, across, down) \
-  by_name["sep_matrix_" #name "_" #across "_" #down] = binding_of(sep_matrix_##name##_##across##_##down);
+  by_name["sep_matrix_" #name "_" #across "_" #down] = kernel_of(sep_matrix_##name##_##across##_##down);
     MOLLIFY_OF_SEP_MATRIX(MOLLIFY_ADD)
     MOLLIFY_OF_SEP_MATRIX_PLANES(MOLLIFY_ADD)
+#undef MOLLIFY_ADD
+#define MOLLIFY_ADD(name)                                                      \
+  by_name["sep_rows_" #name] = kernel_of(sep_rows_##name);                     \
+  by_name["sep_columns_" #name] = kernel_of(sep_columns_##name, Barriers::no); \
+  by_name["nxn_direct_" #name] = kernel_of(nxn_direct_##name, Barriers::no);
+    MOLLIFY_ADD(1_f32)
+    MOLLIFY_ADD(2_f32)
+    MOLLIFY_ADD(3_f32)
+    MOLLIFY_ADD(4_f32)
+    MOLLIFY_ADD(1_f64)
+    MOLLIFY_ADD(2_f64)
+    MOLLIFY_ADD(3_f64)
+    MOLLIFY_ADD(4_f64)
 #undef MOLLIFY_ADD
     return by_name;
   }();
@@ -61,10 +82,12 @@ const std::map<std::string, Binding>& kernels() {
 
 }  // namespace
 
-std::function<void()> launch_of(const std::string& name, const void* arguments, unsigned blocks, unsigned threads) {
+std::function<void()> emulated_launch(const std::string& name, const void* arguments, unsigned blocks, unsigned threads) {
   const auto found = kernels().find(name);
   if (found == kernels().end()) return {};
-  return [launch = found->second(arguments), blocks, threads] { emulation::Block::run(launch, blocks, threads); };
+  return [launch = found->second.with_copy_of(arguments), barriers = found->second.barriers, blocks, threads] {
+    emulation::Block::run(launch, blocks, threads, barriers);
+  };
 }
 
 }  // namespace mollify::test

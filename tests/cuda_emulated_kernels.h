@@ -6,7 +6,7 @@
 
 namespace mollify::test {
 
-/// What runs the kernel of this name with a copy of `arguments`, which are of the kernel's type. Empty if there is none of this name.
-[[nodiscard]] std::function<void()> launch_of(const std::string& name, const void* arguments, unsigned blocks, unsigned threads);
+/// What runs the kernel of this name with these arguments, of which it has a copy; empty where there is no such kernel.
+[[nodiscard]] std::function<void()> emulated_launch(const std::string& name, const void* arguments, unsigned blocks, unsigned threads);
 
 }  // namespace mollify::test

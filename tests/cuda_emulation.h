@@ -31,15 +31,20 @@ namespace emulation {
 
 inline constexpr std::size_t kStackBytes = 1 << 16;
 
+/// Whether threads of a block wait for one another. Where none does, each runs to its end at once, which takes far less time.
+enum class Barriers : bool { no, yes };
+
 /// The threads of one block.
 class Block {
  public:
   /// Runs `kernel` for each of `blocks` blocks, one after the other.
-  static void run(const std::function<void()>& kernel, unsigned blocks, unsigned threads) {
+  static void run(const std::function<void()>& kernel, unsigned blocks, unsigned threads, Barriers barriers) {
     static std::mutex mutex;
     const std::scoped_lock lock(mutex);
     static Block block;
-    block.launch(kernel, blocks, threads);
+    current_ = &block;
+    block.threads_ = threads;
+    barriers == Barriers::yes ? block.launch(kernel, blocks, threads) : block.launch_apart(kernel, blocks);
   }
   static Block& running() { return *current_; }
 
@@ -98,10 +103,14 @@ class Block {
     swapcontext(&block.fibers_[block.thread_], &block.scheduler_);
   }
 
+  void launch_apart(const std::function<void()>& kernel, unsigned blocks) {
+    for (index_ = 0; index_ < blocks; ++index_) {
+      for (thread_ = 0; thread_ < threads_; ++thread_) kernel();
+    }
+  }
+
   void launch(const std::function<void()>& kernel, unsigned blocks, unsigned threads) {
-    current_ = this;
     kernel_ = &kernel;
-    threads_ = threads;
     fibers_.resize(threads);
     stacks_.resize(threads * kStackBytes);
     votes_.resize(threads);
@@ -206,5 +215,9 @@ inline unsigned __float2uint_rn(float v) {
 inline unsigned __double2uint_rn(double v) {
   return static_cast<unsigned>(std::nearbyint(v));
 }
+inline int __double2int_rn(double v) {
+  return static_cast<int>(std::nearbyint(v));
+}
+using std::isnan;
 using std::max;
 using std::min;

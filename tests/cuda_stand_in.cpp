@@ -1,6 +1,7 @@
-// Stands in for CUDA's driver where there is no GPU: "device memory" is memory, of the kernels there are copies and blurs by
-// taps, as plain loops over the arguments that the backend gives, and those of boxes, which cuda_emulation.h runs. Streams run at once, but
-// what follows a function of the host runs when the stream is waited for. Time is counted and not measured. It is built as libcuda.so.1.
+// Stands in for CUDA's driver where there is no GPU: "device memory" is memory. Copies, element-wise steps and blurs by taps in one pass
+// are plain loops over the arguments that the backend gives; cuda_emulation.h runs other kernels. Streams run at
+// once, but what follows a function of the host runs when the stream is waited for. Time is counted and not measured. It is built as
+// libcuda.so.1.
 #include <cuda.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/kernels/arguments.h"
@@ -96,8 +99,9 @@ double load(Component component, const std::byte* at) {
     case Component::f32:
       std::memcpy(&f, at, 4);
       return f;
+    default:  // which no kernel has that is a plain loop
+      std::abort();
   }
-  std::abort();
 }
 
 void store(Component component, std::byte* at, double number) {
@@ -148,31 +152,6 @@ void blur(const SepFused& a, int channels, std::int64_t blocks) {
   pass(static_cast<double>(images) * a.source.width * a.source.height * channels * 2);
 }
 
-/// nxn_direct.cu.
-template <class Weight>
-void blur(const NxnDirect& a, int channels, std::int64_t blocks) {
-  if (a.from.premultiplied || a.from.is_srgb) std::abort();
-  const auto* weights = reinterpret_cast<const Weight*>(a.weights);
-  for (std::int64_t image = 0; image < blocks / (std::int64_t{a.blocks_across} * a.blocks_down); ++image) {
-    const auto* source = reinterpret_cast<const std::byte*>(a.source.data) + image * a.source.image_bytes;
-    auto* destination = reinterpret_cast<std::byte*>(a.destination.data) + image * a.destination.image_bytes;
-    for (std::int64_t i = 0; i < std::int64_t{a.destination.width} * a.destination.height * channels; ++i) {
-      const auto c = static_cast<int>(i % channels);
-      const std::int64_t x = i / channels % a.destination.width;
-      const std::int64_t y = i / channels / a.destination.width;
-      double sum = 0.0;
-      for (std::int32_t k = 0; k < a.width * a.height; ++k) {
-        const std::int64_t from_x = outside(a.outside.mode_x, x * a.step_x + a.first_x + k % a.width, a.source.width);
-        const std::int64_t from_y = outside(a.outside.mode_y, y * a.step_y + a.first_y + k / a.width, a.source.height);
-        const std::byte* from = source + from_y * a.source.row_bytes + (from_x * channels + c) * bytes_of(a.from.component);
-        sum += weights[k] * (from_x < 0 || from_y < 0 ? a.outside.value[c] : a.from.scale * load(a.from.component, from));
-      }
-      store(a.to.component, destination + y * a.destination.row_bytes + (x * channels + c) * bytes_of(a.to.component), sum * a.to.scale);
-    }
-  }
-  pass(0.0);
-}
-
 template <class T>
 T value_at(const std::byte* at) {
   T value;
@@ -203,31 +182,34 @@ void store(std::int32_t type, std::byte* at, float value) {
 }
 
 /// numbers.cu, at once: no test holds a stream that they are launched in.
-void numbers(const std::string& name, void** parameters) {
+template <class Float>
+void numbers(std::string_view name, void** parameters) {
   const auto at = [&]<class T>(int i, T) { return *static_cast<const T*>(parameters[i]); };
-  if (name == "numbers_fill") {
-    std::fill_n(at(0, static_cast<float*>(nullptr)), at(1, std::int64_t{}), at(2, 0.0F));
-  } else if (name == "numbers_weigh") {
-    float* const weights = at(0, static_cast<float*>(nullptr));
-    float* const image = at(1, static_cast<float*>(nullptr));
+  constexpr Float* kPacked = nullptr;
+  if (name == "fill") {
+    std::fill_n(at(0, kPacked), at(1, std::int64_t{}), at(2, Float{}));
+  } else if (name == "weigh") {
+    Float* const weights = at(0, kPacked);
+    Float* const image = at(1, kPacked);
     for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i) {
-      if (weights[i] == 0.0F || (at(3, false) && std::isnan(image[i]))) weights[i] = image[i] = 0.0F;
+      if (weights[i] == Float{} || (at(3, false) && std::isnan(image[i]))) weights[i] = image[i] = Float{};
       image[i] *= weights[i];
     }
-  } else if (name == "numbers_divide") {
-    const float* const weights = at(0, static_cast<const float*>(nullptr));
-    float* const image = at(1, static_cast<float*>(nullptr));
-    for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i) image[i] = weights[i] > at(3, 0.0F) ? image[i] / weights[i] : at(4, 0.0F);
-  } else if (name == "numbers_sharpen") {
-    const float* const blurred = at(0, static_cast<const float*>(nullptr));
-    float* const image = at(1, static_cast<float*>(nullptr));
-    for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i) image[i] += at(3, 0.0F) * (image[i] - blurred[i]);
+  } else if (name == "divide") {
+    const Float* const weights = at(0, kPacked);
+    Float* const image = at(1, kPacked);
+    for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i)
+      image[i] = weights[i] > at(3, Float{}) ? image[i] / weights[i] : at(4, Float{});
+  } else if (name == "sharpen") {
+    const Float* const blurred = at(0, kPacked);
+    Float* const image = at(1, kPacked);
+    for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i) image[i] += at(3, Float{}) * (image[i] - blurred[i]);
   } else {  // gather and scatter
     const Strided array = at(3, Strided{});
-    const bool gathers = name == "numbers_gather";
+    const bool gathers = name == "gather";
     for (std::int64_t i = 0; i < at(2, std::int64_t{}); ++i) {
       auto* other = at(gathers ? 0 : 1, static_cast<std::byte*>(nullptr));
-      float& packed = at(gathers ? 1 : 0, static_cast<float*>(nullptr))[i];
+      Float& packed = at(gathers ? 1 : 0, kPacked)[i];
       std::int64_t left = i;
       for (int axis = 0; axis < array.axes; ++axis) {
         other += left % array.extents[axis] * array.strides[axis];
@@ -236,9 +218,13 @@ void numbers(const std::string& name, void** parameters) {
       if (gathers)
         packed = load(array.type, other);
       else
-        store(array.type, other, packed);
+        store(array.type, other, static_cast<float>(packed));
     }
   }
+}
+
+bool is_plain_loop(const std::string& name) {
+  return name.starts_with("sep_fused_") || name.starts_with("sep_registers_");
 }
 
 std::byte* end_of(CUmemorytype type, void* host, CUdeviceptr device) {
@@ -407,10 +393,6 @@ CUresult CUDAAPI cuModuleUnload(CUmodule) {
 CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   static auto* functions = new std::map<std::string, Function>;
   const std::string text(name);
-  if (text != "copy" && !text.starts_with("box_") && !text.starts_with("gauss_") && !text.starts_with("numbers_") &&
-      !text.starts_with("nxn_direct_") && !text.starts_with("sep_fused_") && !text.starts_with("sep_matrix_") &&
-      !text.starts_with("sep_registers_"))
-    return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(&functions->try_emplace(text, Function{text}).first->second);
   return CUDA_SUCCESS;
 }
@@ -428,21 +410,20 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, 
     return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
   }
   if (name.starts_with("numbers_")) {
-    numbers(name, parameters);
+    const std::string_view step = std::string_view(name).substr(8, name.find('_', 8) - 8);
+    (name.ends_with("_f64") ? numbers<double> : numbers<float>)(step, parameters);
     return CUDA_SUCCESS;
   }
-  if (name.starts_with("box_") || name.starts_with("gauss_") || name.starts_with("sep_matrix_")) {
-    std::function<void()> launch = mollify::test::launch_of(name, parameters[0], blocks, threads);
+  if (!is_plain_loop(name)) {
+    std::function<void()> launch = mollify::test::emulated_launch(name, parameters[0], blocks, threads);
     if (!launch) return CUDA_ERROR_NOT_FOUND;
-    of(stream).add(std::move(launch));
+    of(stream).add([launch = std::move(launch)] {
+      launch();
+      pass(0.0);
+    });
     return CUDA_SUCCESS;
   }
   const int channels = name[name.find('_', 4) + 1] - '0';
-  if (name.starts_with("nxn_direct_")) {
-    const auto work = name.ends_with("_f64") ? blur<double> : blur<float>;
-    of(stream).add([a = *static_cast<const NxnDirect*>(parameters[0]), channels, blocks, work] { work(a, channels, blocks); });
-    return CUDA_SUCCESS;
-  }
   of(stream).add([a = *static_cast<const SepFused*>(parameters[0]), channels, blocks] { blur(a, channels, blocks); });
   return CUDA_SUCCESS;
 }

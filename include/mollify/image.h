@@ -69,7 +69,7 @@ struct FormatInfo {
   [[nodiscard]] constexpr bool is_floating() const { return component_class == ComponentClass::floating; }
   /// Whether components are integers that stand for themselves.
   [[nodiscard]] constexpr bool is_integral() const { return !is_unorm() && !is_floating(); }
-  /// Whether floats of 32 bits cannot hold all components. Such pixels are blurred on CPUs, in sums of doubles.
+  /// Whether floats of 32 bits cannot hold all components. CPUs and CUDA blur such pixels, in sums of doubles.
   [[nodiscard]] constexpr bool is_wide() const { return bits > 32 || is_integral(); }
   /// The stored number that stands for 1: 255, 65535, or 1 for formats that are not unorm.
   [[nodiscard]] constexpr double unit() const { return is_unorm() ? static_cast<double>((1U << bits) - 1U) : 1.0; }

@@ -63,13 +63,6 @@ Cache& cache() {
   return *instance;
 }
 
-void check_element(const Geometry& geometry) {
-  if (!geometry.element.is_wide()) return;
-  throw nb::type_error(("image: arrays of " + geometry.element.name() +
-                        " on a GPU are not supported yet; other integers and floats are, and bool: convert it to one of them")
-                           .c_str());
-}
-
 /// The device that the array lies on, which its request must be for.
 void set_device(Manner& manner, const GpuArray& array) {
   const std::string name = "cuda:" + std::to_string(array.device);
@@ -110,7 +103,6 @@ class Call {
  public:
   Call(Request request, GpuArray src, nb::handle image, nb::handle mask, nb::handle stream)
       : request_(std::move(request)), src_(std::move(src)), image_(image), library_(gpu_library_of(image)) {
-    check_element(src_.geometry);
     set_device(request_.manner, src_);
     open_gpu(request_.manner, src_.device);
     if (!stream.is_none()) stream_ = nb::cast<std::uintptr_t>(library_.attr("stream_of")(stream));

@@ -110,8 +110,19 @@ struct Prepared::OnGpu {
   cuda::Stream stream;
 
   [[nodiscard]] const cuda::Numbers& numbers() const { return *static_cast<const cuda::Numbers*>(prepared.gpu_numbers_.get()); }
-  [[nodiscard]] float* from_numbers() const { return reinterpret_cast<float*>(from); }
-  [[nodiscard]] float* to_numbers() const { return reinterpret_cast<float*>(to); }
+  template <class Number>
+  [[nodiscard]] Number* from_numbers() const {
+    return reinterpret_cast<Number*>(from);
+  }
+  template <class Number>
+  [[nodiscard]] Number* to_numbers() const {
+    return reinterpret_cast<Number*>(to);
+  }
+  /// Of packed doubles or floats: `work` is a function of a number of that type.
+  template <class Work>
+  [[nodiscard]] Status of_packed(const Place& packed, const Work& work) const {
+    return packed.element.is_wide() ? work(double{}) : work(float{});
+  }
   [[nodiscard]] std::int64_t count() const { return prepared.elements(); }
 
   Status operator()(const Run& run) const {
@@ -120,7 +131,7 @@ struct Prepared::OnGpu {
                          {to, layout.dst_row_bytes, run.batch.dst_image_bytes}, run.batch.images,
                          {scratch_bytes > 0 ? scratch : nullptr, scratch_bytes}, stream);
   }
-  /// From numbers in any order to packed floats, or back.
+  /// From numbers in any order to packed ones, or back.
   Status operator()(Copy /*copy*/) const {
     const bool gathers = step.to.whose == Place::Whose::own;
     const Place& packed = gathers ? step.to : step.from;
@@ -134,17 +145,30 @@ struct Prepared::OnGpu {
       strides.push_back(other.strides[axis]);
     }
     const cuda::NumberType type = type_of(other.element);
-    return gathers ? numbers().gather(from, type, extents, strides, to_numbers(), stream)
-                   : numbers().scatter(from_numbers(), to, type, extents, strides, stream);
+    if (!gathers) return numbers().scatter(from_numbers<float>(), to, type, extents, strides, stream);
+    return of_packed(packed,
+                     [&]<class Number>(Number) { return numbers().gather(from, type, extents, strides, to_numbers<Number>(), stream); });
   }
-  Status operator()(const Fill& fill) const { return numbers().fill(to_numbers(), count(), static_cast<float>(fill.value), stream); }
-  Status operator()(const Weigh& weigh) const { return numbers().weigh(from_numbers(), to_numbers(), count(), weigh.skips_nan, stream); }
+  Status operator()(const Fill& fill) const {
+    return of_packed(step.to, [&]<class Number>(Number) {
+      return numbers().fill(to_numbers<Number>(), count(), static_cast<Number>(fill.value), stream);
+    });
+  }
+  Status operator()(const Weigh& weigh) const {
+    return of_packed(step.to, [&]<class Number>(Number) {
+      return numbers().weigh(from_numbers<Number>(), to_numbers<Number>(), count(), weigh.skips_nan, stream);
+    });
+  }
   Status operator()(const Divide& divide) const {
-    return numbers().divide(from_numbers(), to_numbers(), count(), static_cast<float>(divide.least), static_cast<float>(divide.otherwise),
-                            stream);
+    return of_packed(step.to, [&]<class Number>(Number) {
+      return numbers().divide<Number>(from_numbers<Number>(), to_numbers<Number>(), count(), static_cast<Number>(divide.least),
+                                      static_cast<Number>(divide.otherwise), stream);
+    });
   }
   Status operator()(const Sharpen& sharpen) const {
-    return numbers().sharpen(from_numbers(), to_numbers(), count(), static_cast<float>(sharpen.amount), stream);
+    return of_packed(step.to, [&]<class Number>(Number) {
+      return numbers().sharpen<Number>(from_numbers<Number>(), to_numbers<Number>(), count(), static_cast<Number>(sharpen.amount), stream);
+    });
   }
   Status operator()(const DirectSums& /*sums*/) const { return Error{ErrorCode::internal, "sums in float64 are not made on a GPU", {}}; }
 };
@@ -180,7 +204,7 @@ Prepared::Each Prepared::each(std::span<const double> sigmas) const {
     return out;
   };
   const auto* run = steps_.size() == 1 ? std::get_if<Run>(&steps_.front().work) : nullptr;
-  if (run == nullptr || (!run->layout.x_axis && !run->layout.y_axis)) return leave_all_out();
+  if (run == nullptr || (!run->layout.x_axis && !run->layout.y_axis) || task_.src.element.is_wide()) return leave_all_out();
   const Batch& batch = run->batch;
   const auto count = static_cast<std::int64_t>(sigmas.size());
   const std::int64_t planes = batch.images / count;

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "devices.h"
 #include "preparer.h"
 
 namespace mollify::python {
@@ -28,8 +29,9 @@ WeightWindow window_of(const BlockKernel& block, std::span<const std::size_t> ax
 
 void Preparer::check_wide() const {
   const std::string& device = task_.request.manner.device;
-  if (device.empty() || device == "cpu") return;
-  throw std::invalid_argument("device: arrays of " + task_.src.element.name() + " are summed in float64, which only \"cpu\" does");
+  if (device.empty() || open_device(device, task_.request.manner.threads).info().backend != Backend::vulkan) return;
+  throw std::invalid_argument("device: arrays of " + task_.src.element.name() +
+                              " are summed in float64, which \"cpu\" and \"cuda\" do, and Vulkan does not");
 }
 
 /// What is allowed by default: the library's default, or what sums of as many numbers as there are along the axes round where that is more.
@@ -42,6 +44,10 @@ double Preparer::error_of_wide() const {
 
 /// Copies where the caller's arrays share memory.
 double Preparer::prepare_block(const BlockKernel& block, Prepared& out) const {
+  const std::string& device = task_.request.manner.device;
+  if (!device.empty() && device != "cpu") {
+    throw std::invalid_argument("weights: those of three axes or more are summed on \"cpu\" only, not on " + device);
+  }
   Place from = source();
   if (task_.sharing != Sharing::none) {
     const Place packed = own_place(kPackedSource, from.element, order_of(task_.dst.strides));

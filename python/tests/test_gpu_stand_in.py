@@ -58,8 +58,8 @@ _gpu._LIBRARIES[__name__] = Library
 
 def random_array(shape, dtype=np.float32):
     random = np.random.default_rng()
-    if np.dtype(dtype).kind == "u":
-        return random.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+    if np.dtype(dtype).kind in "iu":
+        return random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype, endpoint=True)
     return (random.random(shape) * 2 - 1).astype(dtype)
 
 
@@ -74,6 +74,26 @@ def test_the_stand_in_blurs():
             found = mollify.gaussian(OnGpu(image), 1.3, axes=(-2, -1), mode="reflect")
             assert isinstance(found, OnGpu) and found.array.dtype == dtype
             assert differ_by(found.array, mollify.gaussian(image, 1.3, axes=(-2, -1), mode="reflect")) <= most
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint32])
+def test_numbers_that_float32_cannot_hold(dtype):
+    """What both sum in float64 differs by little, and what is masked, sharpened or in another order too."""
+    image = random_array((2, 24, 31), dtype)
+    mask = np.random.default_rng().random(image.shape) < 0.7
+    most = 1e-10 if dtype is np.float64 else 1
+    for blur in (mollify.Blur.gaussian(1.3, axes=(-2, -1), mode="wrap"), mollify.Blur.box(2), mollify.Blur.tent(1.5, axes=(0, 2)),
+                 mollify.Blur.unsharp(1.3, 0.7), mollify.Blur.convolve(np.ones((3, 4)), normalize=True, axes=(1, 2))):
+        for one in (image, image[:, ::-1, 3:], image.swapaxes(1, 2)):
+            found = blur(OnGpu(one))
+            assert found.array.dtype == dtype and differ_by(found.array, blur(one)) <= most
+    for one in (mask, mask * random_array(mask.shape) ** 2):
+        assert differ_by(mollify.gaussian(OnGpu(image), 1.3, mask=OnGpu(one)).array, mollify.gaussian(image, 1.3, mask=one)) <= most
+    with pytest.raises(ValueError, match='weights: those of three axes or more are summed on "cpu" only, not on cuda:0'):
+        mollify.convolve(OnGpu(image), np.ones((2, 2, 2)), normalize=True)
+    assert differ_by(mollify.gaussian(image, 1.3, device="cuda").astype(float), mollify.gaussian(image, 1.3)) <= most
+    each = mollify.gaussian_each(OnGpu(image), [0.8, 1.4], axes=(1, 2))
+    assert differ_by(each.array, mollify.gaussian_each(image, [0.8, 1.4], axes=(1, 2))) <= most
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int16])

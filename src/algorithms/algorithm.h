@@ -58,7 +58,7 @@ struct Algorithm {
   AlgorithmInfo info;
   Result<Proposal> (*propose)(const Problem&);
   bool takes_strides = false;  ///< whether it makes every n-th pixel, see BlurSpec::stride
-  bool takes_wide = false;     ///< whether its kernels for CPUs take formats that FormatInfo::is_wide()
+  bool takes_wide = false;     ///< whether its kernels for CPUs and CUDA take formats that FormatInfo::is_wide()
 };
 
 /// In order of preference where costs tie.

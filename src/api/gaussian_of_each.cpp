@@ -71,6 +71,10 @@ Result<GaussianOfEach> GaussianOfEach::prepare(const Device& device, const BlurS
   if (spec.stride != PerAxis<Stride>{} || spec.roi) {
     return Error{ErrorCode::unsupported, "a sigma for each image goes with whole images, without strides", {}};
   }
+  if (info(image.format).is_wide()) {
+    return Error{
+        ErrorCode::unsupported, "a sigma for each image has sums of f32, which cannot hold " + std::string(info(image.format).name), {}};
+  }
   if (images < 1) return Error{ErrorCode::invalid_argument, "there is one image at least", {}};
   // A plan says what is wrong with the request, and its executable has the device's context.
   BlurSpec any = spec;

@@ -91,6 +91,11 @@ std::vector<AlgorithmChoice> algorithm_choices(const DeviceInfo& device) {
   return choices;
 }
 
+/// Whether there may be plans for formats that FormatInfo::is_wide().
+bool takes_wide(const DeviceInfo& device) {
+  return device.backend != Backend::vulkan;
+}
+
 }  // namespace
 
 std::vector<std::string> listed_values(const OptionInfo& option, const DeviceInfo& device) {
@@ -116,7 +121,7 @@ std::vector<Case> usual_cases(const DeviceInfo& device) {
 
 std::vector<Case> wide_cases(const DeviceInfo& device) {
   std::vector<Case> cases;
-  if (device.backend != Backend::cpu) return cases;
+  if (!takes_wide(device)) return cases;
   const Axes a = axes(device, Formats::wide);
   Rows(a, "", {}).append_to(cases);
   for (const AlgorithmInfo& algorithm : algorithms()) {
@@ -135,7 +140,7 @@ std::vector<Case> pairwise_cases(const DeviceInfo& device) {
 std::vector<Case> pairwise_cases(const DeviceInfo& device, std::string_view algorithm) {
   std::vector<Case> cases;
   for (const Formats formats : {Formats::usual, Formats::wide}) {
-    if (formats == Formats::wide && device.backend != Backend::cpu) continue;
+    if (formats == Formats::wide && !takes_wide(device)) continue;
     const Axes a = axes(device, formats);
     for (const AlgorithmInfo& info : algorithms()) {
       if (info.id == algorithm) Rows(a, std::string(info.id), info.options).append_to(cases);

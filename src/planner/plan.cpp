@@ -89,7 +89,7 @@ Result<Proposal> ask(const Algorithm& algorithm, const Problem& problem) {
     return Error{ErrorCode::unsupported, "a published technique, which runs on Vulkan", {}};
   }
   for (const PixelFormat format : {problem.src.format, problem.dst.format}) {
-    if (!info(format).is_wide() || (algorithm.takes_wide && problem.device.backend == Backend::cpu)) continue;
+    if (!info(format).is_wide() || (algorithm.takes_wide && problem.device.backend != Backend::vulkan)) continue;
     return Error{ErrorCode::unsupported, "it has no kernels for " + std::string(info(format).name), {}};
   }
   if (has_stride(problem.spec) && !algorithm.takes_strides) return Error{ErrorCode::unsupported, "it does not take a stride", {}};

@@ -23,10 +23,10 @@ constexpr std::array kOptions = {kNxnAccumulator.info(),
 
 Result<Proposal> propose(const Problem& p) {
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
+  if (kNxnAccumulator.given(p) == NxnAccumulator::f32 && has_wide_format(p)) return refusal_of_f32_sums(p);
   if (p.device.backend == Backend::cuda) return propose_nxn_direct_cuda(p);
   if (p.device.backend == Backend::vulkan) return propose_nxn_direct_gpu(p);
   if (Status s = only_options(p, {kNxnAccumulator}); !s) return s.error();
-  if (kNxnAccumulator.given(p) == NxnAccumulator::f32 && has_wide_format(p)) return refusal_of_f32_sums(p);
   Result<NxnMatrix> nxn = nxn_matrix(p);
   if (!nxn) return nxn.error();
   Matrix* const matrix = &nxn->matrix;

@@ -128,6 +128,7 @@ Result<Proposal> propose_integer(const Problem& p, double cut_share, int halving
 }
 
 Result<Proposal> propose(const Problem& p) {
+  if (kFusedAccumulator.given(p) == FusedAccumulator::f32 && has_wide_format(p)) return refusal_of_f32_sums(p);
   if (p.device.backend == Backend::cuda) return propose_sep_fused_cuda(p);
   if (p.device.backend == Backend::vulkan) return propose_sep_fused_gpu(p);
   if (!p.device.has_kernel(kKernel)) return refusal_without_kernel(p, kKernel);
@@ -141,7 +142,6 @@ Result<Proposal> propose(const Problem& p) {
     }
     if (asked || (rough && rough->error <= p.allowed_error)) return rough;
   }
-  if (given == FusedAccumulator::f32 && has_wide_format(p)) return refusal_of_f32_sums(p);
   std::optional<SeparableTaps> s = separable_taps(p);
   if (!s) return refusal("the matrix is no product of a column and a row");
 

@@ -1,6 +1,6 @@
 // sep.fused on CUDA. In one pass, blocks of threads move down strips of columns: rows are filtered along x into a ring of rows in shared
 // memory, and along y out of that; products of tensor cores are sep_fused_cuda_matrix.cpp's. In two passes, what is filtered along x
-// becomes an image of floats.
+// becomes an image of sums.
 #include "algorithms/common/occupancy.h"
 #include "algorithms/separable/sep_fused.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
@@ -94,9 +94,8 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
   const std::int32_t nx = count_of(s.taps.x);
   const std::int32_t ny = count_of(s.taps.y);
   const gpu::Span rows = needed_span(p.src.height, r.y, r.height, s.taps.y.anchor, ny - 1 - s.taps.y.anchor);
-  // Four components are read at once. There is no format of 64-bit floats: each takes the place of two of 32.
-  const std::int32_t columns = (p.dst.width + 3) / 4 * 4;
-  const ImageDesc between{columns * (wide ? 2 : 1), rows.length, *find_format(ComponentClass::floating, 32, channels)};
+  const std::int32_t columns = (p.dst.width + 3) / 4 * 4;  // four components are read at once
+  const ImageDesc between{columns, rows.length, *find_format(ComponentClass::floating, wide ? 64 : 32, channels)};
   Pass along_x = make_pass("sep_rows", {columns, between.height}, {cuda::kSepRowsColumns, 1}, {cuda::kSepRowsColumns, 1}, Storage::buffer);
   along_x.origin = {r.x, rows.first};
   along_x.destination = intermediate(0);
@@ -111,18 +110,19 @@ void add_two_passes(const Problem& p, SeparableTaps s, bool wide, Proposal& out)
   const std::array intermediates{between};
   out.moved_bytes = moved_bytes(p, intermediates);
   const double between_pixels = static_cast<double>(between.width) * between.height;
+  const auto between_bytes = static_cast<double>(between.payload_bytes());
   const double slower = wide ? 4.0 : 1.0;
   out.seconds = seconds(p.device, p.src.format,
                         {.pixels = between_pixels,
                          .loads = 1.0,
                          .shared_loads = slower * nx,
                          .operations = slower * nx,
-                         .bytes = between_pixels * 4 * channels + static_cast<double>(source_bytes(p))}) +
+                         .bytes = between_bytes + static_cast<double>(source_bytes(p))}) +
                 seconds(p.device, between.format,
                         {.pixels = static_cast<double>(p.dst.width) * p.dst.height,
                          .loads = ny / 4.0 + 1.0,
                          .operations = slower * ny,
-                         .bytes = between_pixels * 4 * channels + static_cast<double>(p.dst.payload_bytes())});
+                         .bytes = between_bytes + static_cast<double>(p.dst.payload_bytes())});
   along_x.taps.x = std::move(s.taps.x);
   along_y.taps.y = std::move(s.taps.y);
   out.intermediates = {between};

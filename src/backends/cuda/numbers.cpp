@@ -32,14 +32,40 @@ std::int64_t count_of(const Strided& array) {
 
 }  // namespace
 
-struct Numbers::Impl {
-  std::shared_ptr<Context> context;
+namespace {
+
+/// Kernels on packed numbers of one type.
+struct Packed {
   CUfunction fill = nullptr;
   CUfunction weigh = nullptr;
   CUfunction divide = nullptr;
   CUfunction sharpen = nullptr;
   CUfunction gather = nullptr;
+
+  [[nodiscard]] Status load(Context& context, const std::string& ending) {
+    const std::initializer_list<std::pair<CUfunction*, const char*>> wanted = {
+        {&fill, "fill"}, {&weigh, "weigh"}, {&divide, "divide"}, {&sharpen, "sharpen"}, {&gather, "gather"}};
+    for (const auto& [function, name] : wanted) {
+      const Result<CUfunction> found = context.kernel("numbers", std::string("numbers_") + name + ending);
+      if (!found) return found.error();
+      *function = *found;
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+struct Numbers::Impl {
+  std::shared_ptr<Context> context;
+  Packed floats;
+  Packed doubles;
   CUfunction scatter = nullptr;
+
+  template <class Float>
+  [[nodiscard]] const Packed& of() const {
+    return std::is_same_v<Float, double> ? doubles : floats;
+  }
 
   /// Parameters in the order of the kernel's.
   template <class... Parameters>
@@ -58,43 +84,57 @@ struct Numbers::Impl {
 Result<Numbers> Numbers::prepare(const Executable& executable) {
   const std::shared_ptr<const Prepared> prepared = prepared_of(Access::impl(executable));
   if (!prepared) return Error{ErrorCode::invalid_argument, "the executable is not one of the CUDA backend", {}};
-  auto impl = std::make_shared<Impl>(Impl{prepared->context()});
+  auto impl = std::make_shared<Impl>();
+  impl->context = prepared->context();
   const Current current(*impl->context);
-  const std::initializer_list<std::pair<CUfunction*, const char*>> wanted = {
-      {&impl->fill, "numbers_fill"},       {&impl->weigh, "numbers_weigh"},   {&impl->divide, "numbers_divide"},
-      {&impl->sharpen, "numbers_sharpen"}, {&impl->gather, "numbers_gather"}, {&impl->scatter, "numbers_scatter"}};
-  for (const auto& [function, name] : wanted) {
-    const Result<CUfunction> found = impl->context->kernel("numbers", name);
-    if (!found) return found.error();
-    *function = *found;
-  }
+  if (Status s = impl->floats.load(*impl->context, "_f32"); !s) return s.error();
+  if (Status s = impl->doubles.load(*impl->context, "_f64"); !s) return s.error();
+  const Result<CUfunction> scatter = impl->context->kernel("numbers", "numbers_scatter");
+  if (!scatter) return scatter.error();
+  impl->scatter = *scatter;
   Numbers out;
   out.impl_ = std::move(impl);
   return out;
 }
 
-Status Numbers::fill(float* to, std::int64_t count, float value, Stream stream) const {
-  return impl_->launch(impl_->fill, count, stream, to, count, value);
+template <class Float>
+Status Numbers::fill(Float* to, std::int64_t count, Float value, Stream stream) const {
+  return impl_->launch(impl_->of<Float>().fill, count, stream, to, count, value);
 }
 
-Status Numbers::weigh(float* weights, float* image, std::int64_t count, bool skips_nan, Stream stream) const {
-  return impl_->launch(impl_->weigh, count, stream, weights, image, count, skips_nan);
+template <class Float>
+Status Numbers::weigh(Float* weights, Float* image, std::int64_t count, bool skips_nan, Stream stream) const {
+  return impl_->launch(impl_->of<Float>().weigh, count, stream, weights, image, count, skips_nan);
 }
 
-Status Numbers::divide(const float* weights, float* image, std::int64_t count, float least, float otherwise, Stream stream) const {
-  return impl_->launch(impl_->divide, count, stream, weights, image, count, least, otherwise);
+template <class Float>
+Status Numbers::divide(const Float* weights, Float* image, std::int64_t count, Float least, Float otherwise, Stream stream) const {
+  return impl_->launch(impl_->of<Float>().divide, count, stream, weights, image, count, least, otherwise);
 }
 
-Status Numbers::sharpen(const float* blurred, float* image, std::int64_t count, float amount, Stream stream) const {
-  return impl_->launch(impl_->sharpen, count, stream, blurred, image, count, amount);
+template <class Float>
+Status Numbers::sharpen(const Float* blurred, Float* image, std::int64_t count, Float amount, Stream stream) const {
+  return impl_->launch(impl_->of<Float>().sharpen, count, stream, blurred, image, count, amount);
 }
 
+template <class Float>
 Status Numbers::gather(const void* from, NumberType type, std::span<const std::int64_t> extents, std::span<const std::int64_t> strides,
-                       float* to, Stream stream) const {
+                       Float* to, Stream stream) const {
   const Result<Strided> array = strided(type, extents, strides);
   if (!array) return array.error();
-  return impl_->launch(impl_->gather, count_of(*array), stream, from, to, count_of(*array), *array);
+  return impl_->launch(impl_->of<Float>().gather, count_of(*array), stream, from, to, count_of(*array), *array);
 }
+
+#define MOLLIFY_NUMBERS(Float)                                                                                                           \
+  template Status Numbers::fill(Float*, std::int64_t, Float, Stream) const;                                                              \
+  template Status Numbers::weigh(Float*, Float*, std::int64_t, bool, Stream) const;                                                      \
+  template Status Numbers::divide(const Float*, Float*, std::int64_t, Float, Float, Stream) const;                                       \
+  template Status Numbers::sharpen(const Float*, Float*, std::int64_t, Float, Stream) const;                                             \
+  template Status Numbers::gather(const void*, NumberType, std::span<const std::int64_t>, std::span<const std::int64_t>, Float*, Stream) \
+      const;
+MOLLIFY_NUMBERS(float)
+MOLLIFY_NUMBERS(double)
+#undef MOLLIFY_NUMBERS
 
 Status Numbers::scatter(const float* from, void* to, NumberType type, std::span<const std::int64_t> extents,
                         std::span<const std::int64_t> strides, Stream stream) const {

@@ -35,8 +35,17 @@ std::int32_t ceil_div(std::int32_t a, std::int32_t b) {
 }
 
 Component component_of(const FormatInfo& format) {
-  if (format.is_unorm()) return format.bits == 8 ? Component::u8 : Component::u16;
-  return format.bits == 16 ? Component::f16 : Component::f32;
+  switch (format.component_class) {
+    case ComponentClass::unorm:
+      return format.bits == 8 ? Component::u8 : Component::u16;
+    case ComponentClass::sint:
+      return Component::i32;
+    case ComponentClass::uint:
+      return Component::u32;
+    case ComponentClass::floating:
+      break;
+  }
+  return format.bits == 16 ? Component::f16 : format.bits == 32 ? Component::f32 : Component::f64;
 }
 
 constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of one launch
@@ -125,10 +134,9 @@ std::string_view ending_of(const Plan& plan) {
       return "_f16";
     case Component::f32:
       return "_f32";
-    case Component::u16:
-      break;
+    default:
+      return "_any";
   }
-  return "_any";
 }
 
 std::int64_t add(Tables& tables, const std::vector<double>& weights, bool wide) {

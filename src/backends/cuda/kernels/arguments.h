@@ -6,7 +6,7 @@
 namespace mollify::cuda {
 
 /// How a component of a pixel is stored.
-enum class Component : std::int32_t { u8, u16, f16, f32 };
+enum class Component : std::int32_t { u8, u16, f16, f32, i32, u32, f64 };
 
 /// Images of one shape at equal distances in device memory.
 struct Pixels {

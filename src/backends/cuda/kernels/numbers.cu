@@ -59,46 +59,73 @@ __device__ void store(std::int32_t type, char* to, float value) {
   }
 }
 
-}  // namespace
+// Packed numbers, of f32 or f64.
 
-extern "C" {
-
-__global__ void __launch_bounds__(kNumbersThreads) numbers_fill(float* to, std::int64_t count, float value) {
+template <class Float>
+__device__ void fill(Float* to, std::int64_t count, Float value) {
   const std::int64_t i = number();
   if (i < count) to[i] = value;
 }
 
-__global__ void __launch_bounds__(kNumbersThreads) numbers_weigh(float* weights, float* image, std::int64_t count, bool skips_nan) {
+template <class Float>
+__device__ void weigh(Float* weights, Float* image, std::int64_t count, bool skips_nan) {
   const std::int64_t i = number();
   if (i >= count) return;
-  const float weight = weights[i];
-  const float value = image[i];
-  const bool is_unknown = weight == 0.0F || (skips_nan && isnan(value));
-  if (is_unknown) weights[i] = 0.0F;
-  image[i] = is_unknown ? 0.0F : value * weight;
+  const Float weight = weights[i];
+  const Float value = image[i];
+  const bool is_unknown = weight == Float(0) || (skips_nan && isnan(value));
+  if (is_unknown) weights[i] = Float(0);
+  image[i] = is_unknown ? Float(0) : value * weight;
 }
 
-__global__ void __launch_bounds__(kNumbersThreads)
-    numbers_divide(const float* weights, float* image, std::int64_t count, float least, float otherwise) {
+template <class Float>
+__device__ void divide(const Float* weights, Float* image, std::int64_t count, Float least, Float otherwise) {
   const std::int64_t i = number();
   if (i >= count) return;
-  const float weight = weights[i];
+  const Float weight = weights[i];
   image[i] = weight > least ? image[i] / weight : otherwise;
 }
 
-__global__ void __launch_bounds__(kNumbersThreads) numbers_sharpen(const float* blurred, float* image, std::int64_t count, float amount) {
+template <class Float>
+__device__ void sharpen(const Float* blurred, Float* image, std::int64_t count, Float amount) {
   const std::int64_t i = number();
   if (i >= count) return;
-  const float value = image[i];
+  const Float value = image[i];
   image[i] = value + amount * (value - blurred[i]);
 }
 
-__global__ void __launch_bounds__(kNumbersThreads)
-    numbers_gather(const char* from, float* to, std::int64_t count, const __grid_constant__ Strided array) {
+template <class Float>
+__device__ void gather(const char* from, Float* to, std::int64_t count, const Strided& array) {
   const std::int64_t i = number();
-  if (i >= count) return;
-  to[i] = load(array.type, from + place(array, i));
+  if (i < count) to[i] = load(array.type, from + place(array, i));
 }
+
+}  // namespace
+
+extern "C" {
+
+#define MOLLIFY_NUMBERS(type, Float)                                                                                   \
+  __global__ void __launch_bounds__(kNumbersThreads) numbers_fill_##type(Float* to, std::int64_t count, Float value) { \
+    fill(to, count, value);                                                                                            \
+  }                                                                                                                    \
+  __global__ void __launch_bounds__(kNumbersThreads)                                                                   \
+      numbers_weigh_##type(Float* weights, Float* image, std::int64_t count, bool skips_nan) {                         \
+    weigh(weights, image, count, skips_nan);                                                                           \
+  }                                                                                                                    \
+  __global__ void __launch_bounds__(kNumbersThreads)                                                                   \
+      numbers_divide_##type(const Float* weights, Float* image, std::int64_t count, Float least, Float otherwise) {    \
+    divide(weights, image, count, least, otherwise);                                                                   \
+  }                                                                                                                    \
+  __global__ void __launch_bounds__(kNumbersThreads)                                                                   \
+      numbers_sharpen_##type(const Float* blurred, Float* image, std::int64_t count, Float amount) {                   \
+    sharpen(blurred, image, count, amount);                                                                            \
+  }                                                                                                                    \
+  __global__ void __launch_bounds__(kNumbersThreads)                                                                   \
+      numbers_gather_##type(const char* from, Float* to, std::int64_t count, const __grid_constant__ Strided array) {  \
+    gather(from, to, count, array);                                                                                    \
+  }
+MOLLIFY_NUMBERS(f32, float)
+MOLLIFY_NUMBERS(f64, double)
 
 __global__ void __launch_bounds__(kNumbersThreads)
     numbers_scatter(const float* from, char* to, std::int64_t count, const __grid_constant__ Strided array) {

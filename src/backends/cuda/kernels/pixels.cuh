@@ -131,7 +131,14 @@ __device__ inline void encode(const Coding& coding, T (&v)[4]) {
 
 // ---- loads
 
-__device__ inline float load_component(Component component, const char* row, std::int64_t i) {
+/// T is double where f32 cannot hold the numbers.
+template <class T = float>
+__device__ inline T load_component(Component component, const char* row, std::int64_t i) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    if (component == Component::i32) return reinterpret_cast<const std::int32_t*>(row)[i];
+    if (component == Component::u32) return reinterpret_cast<const std::uint32_t*>(row)[i];
+    if (component == Component::f64) return reinterpret_cast<const double*>(row)[i];
+  }
   switch (component) {
     case Component::u8:
       return reinterpret_cast<const unsigned char*>(row)[i];
@@ -145,15 +152,30 @@ __device__ inline float load_component(Component component, const char* row, std
 }
 
 /// Components i to i + 3, whose address is a multiple of all four's size.
-__device__ inline Four load_aligned(Component component, const char* row, std::int64_t i) {
+template <class T = float>
+__device__ inline FourOf<T> load_aligned(Component component, const char* row, std::int64_t i) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    if (component == Component::i32) {
+      const int4 v = reinterpret_cast<const int4*>(row + 4 * i)[0];
+      return {{T(v.x), T(v.y), T(v.z), T(v.w)}};
+    }
+    if (component == Component::u32) {
+      const uint4 v = reinterpret_cast<const uint4*>(row + 4 * i)[0];
+      return {{T(v.x), T(v.y), T(v.z), T(v.w)}};
+    }
+    if (component == Component::f64) {
+      const auto* const halves = reinterpret_cast<const double2*>(row + 8 * i);
+      return {{halves[0].x, halves[0].y, halves[1].x, halves[1].y}};
+    }
+  }
   switch (component) {
     case Component::u8: {
       const uchar4 v = reinterpret_cast<const uchar4*>(row + i)[0];
-      return {{float(v.x), float(v.y), float(v.z), float(v.w)}};
+      return {{T(v.x), T(v.y), T(v.z), T(v.w)}};
     }
     case Component::u16: {
       const ushort4 v = reinterpret_cast<const ushort4*>(row + 2 * i)[0];
-      return {{float(v.x), float(v.y), float(v.z), float(v.w)}};
+      return {{T(v.x), T(v.y), T(v.z), T(v.w)}};
     }
     case Component::f16: {
       const uint2 v = reinterpret_cast<const uint2*>(row + 2 * i)[0];
@@ -200,7 +222,7 @@ __device__ inline FourOf<T> load_across_edges(const Shared& a, const SourceRow& 
     v.at[j] = T(0);
     if (inside >= 0) {
       const std::int64_t channel = i + j - pixel * kChannels;
-      v.at[j] = T(a.from.scale) * T(load_component(a.from.component, row.begin, std::int64_t{inside} * kChannels + channel));
+      v.at[j] = T(a.from.scale) * load_component<T>(a.from.component, row.begin, std::int64_t{inside} * kChannels + channel);
     }
   }
   decode<kChannels>(a.from, v);
@@ -215,10 +237,9 @@ __device__ inline FourOf<T> load_across_edges(const Shared& a, const SourceRow& 
 /// The same of components that are all inside, at an aligned address.
 template <int kChannels, class T = float>
 __device__ inline FourOf<T> load_inside(const Shared& a, const SourceRow& row, std::int32_t i) {
-  const Four stored = load_aligned(a.from.component, row.begin, i);
-  FourOf<T> v;
+  FourOf<T> v = load_aligned<T>(a.from.component, row.begin, i);
 #pragma unroll
-  for (int j = 0; j < 4; ++j) v.at[j] = T(stored.at[j]) * T(a.from.scale);
+  for (T& number : v.at) number *= T(a.from.scale);
   decode<kChannels>(a.from, v);
   return v;
 }
@@ -231,7 +252,7 @@ __device__ inline FourOf<T> load_pixel(const Shared& a, const SourceRow& row, st
   FourOf<T> v{};
 #pragma unroll
   for (int c = 0; c < kChannels; ++c) {
-    v.at[c] = T(a.from.scale) * T(load_component(a.from.component, row.begin, std::int64_t{inside} * kChannels + c));
+    v.at[c] = T(a.from.scale) * load_component<T>(a.from.component, row.begin, std::int64_t{inside} * kChannels + c);
   }
   decode<kChannels>(a.from, v);
   return v;
@@ -239,14 +260,21 @@ __device__ inline FourOf<T> load_pixel(const Shared& a, const SourceRow& row, st
 
 // ---- stores
 
+/// To an integer of at least 0; a NaN becomes 0.
 template <class T>
-__device__ inline std::uint32_t rounded_unorm(T v, T largest) {
-  const T clamped = v > T(0) ? (v < largest ? v : largest) : T(0);  // a NaN becomes 0
+__device__ inline std::uint32_t rounded_unsigned(T v, T largest) {
+  const T clamped = v > T(0) ? (v < largest ? v : largest) : T(0);
   if constexpr (sizeof(T) == sizeof(double)) {
     return __double2uint_rn(clamped);
   } else {
     return __float2uint_rn(clamped);
   }
+}
+
+/// To an integer of either sign; a NaN becomes 0.
+__device__ inline std::int32_t rounded_signed(double v) {
+  const double clamped = v < 2147483647.0 ? (v > -2147483648.0 ? v : -2147483648.0) : 2147483647.0;
+  return isnan(v) ? 0 : __double2int_rn(clamped);
 }
 
 __device__ inline __half rounded_half(float v) {
@@ -258,12 +286,27 @@ __device__ inline __half rounded_half(double v) {
 
 template <class T>
 __device__ inline void store_component(Component component, char* row, std::int64_t i, T v) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    switch (component) {
+      case Component::i32:
+        reinterpret_cast<std::int32_t*>(row)[i] = rounded_signed(v);
+        return;
+      case Component::u32:
+        reinterpret_cast<std::uint32_t*>(row)[i] = rounded_unsigned(v, 4294967295.0);
+        return;
+      case Component::f64:
+        reinterpret_cast<double*>(row)[i] = v;
+        return;
+      default:
+        break;
+    }
+  }
   switch (component) {
     case Component::u8:
-      reinterpret_cast<unsigned char*>(row)[i] = static_cast<unsigned char>(rounded_unorm(v, T(255)));
+      reinterpret_cast<unsigned char*>(row)[i] = static_cast<unsigned char>(rounded_unsigned(v, T(255)));
       break;
     case Component::u16:
-      reinterpret_cast<unsigned short*>(row)[i] = static_cast<unsigned short>(rounded_unorm(v, T(65535)));
+      reinterpret_cast<unsigned short*>(row)[i] = static_cast<unsigned short>(rounded_unsigned(v, T(65535)));
       break;
     case Component::f16:
       reinterpret_cast<__half*>(row)[i] = rounded_half(v);
@@ -275,16 +318,38 @@ __device__ inline void store_component(Component component, char* row, std::int6
 
 template <class T>
 __device__ inline void store_aligned(Component component, char* row, std::int64_t i, const T (&v)[4]) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    switch (component) {
+      case Component::i32:
+        reinterpret_cast<int4*>(row + 4 * i)[0] =
+            make_int4(rounded_signed(v[0]), rounded_signed(v[1]), rounded_signed(v[2]), rounded_signed(v[3]));
+        return;
+      case Component::u32: {
+        constexpr double kMost = 4294967295.0;
+        reinterpret_cast<uint4*>(row + 4 * i)[0] = make_uint4(rounded_unsigned(v[0], kMost), rounded_unsigned(v[1], kMost),
+                                                              rounded_unsigned(v[2], kMost), rounded_unsigned(v[3], kMost));
+        return;
+      }
+      case Component::f64: {
+        auto* const halves = reinterpret_cast<double2*>(row + 8 * i);
+        halves[0] = make_double2(v[0], v[1]);
+        halves[1] = make_double2(v[2], v[3]);
+        return;
+      }
+      default:
+        break;
+    }
+  }
   switch (component) {
     case Component::u8: {
-      const uchar4 out =
-          make_uchar4(rounded_unorm(v[0], T(255)), rounded_unorm(v[1], T(255)), rounded_unorm(v[2], T(255)), rounded_unorm(v[3], T(255)));
+      const uchar4 out = make_uchar4(rounded_unsigned(v[0], T(255)), rounded_unsigned(v[1], T(255)), rounded_unsigned(v[2], T(255)),
+                                     rounded_unsigned(v[3], T(255)));
       reinterpret_cast<uchar4*>(row + i)[0] = out;
       break;
     }
     case Component::u16: {
-      const ushort4 out = make_ushort4(rounded_unorm(v[0], T(65535)), rounded_unorm(v[1], T(65535)), rounded_unorm(v[2], T(65535)),
-                                       rounded_unorm(v[3], T(65535)));
+      const ushort4 out = make_ushort4(rounded_unsigned(v[0], T(65535)), rounded_unsigned(v[1], T(65535)), rounded_unsigned(v[2], T(65535)),
+                                       rounded_unsigned(v[3], T(65535)));
       reinterpret_cast<ushort4*>(row + 2 * i)[0] = out;
       break;
     }
