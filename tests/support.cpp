@@ -8,6 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "backends/cuda/kernels/ids.h"
 #include "cases/source.h"
 #include "reference/pixel.h"
 #ifdef MOLLIFY_VULKAN
@@ -115,8 +116,7 @@ DeviceInfo fake_cuda() {
   device.backend = Backend::cuda;
   device.name = "NVIDIA H200";
   device.driver = "CUDA 13.0";
-  device.kernels = {"box_along",  "box_any",     "box_down",  "gauss_decimate", "gauss_grid",    "gauss_upsample",
-                    "nxn_direct", "sep_columns", "sep_fused", "sep_matrix",     "sep_registers", "sep_rows"};
+  device.kernels.assign(cuda::kKernelIds.begin(), cuda::kKernelIds.end());
   device.gpu.subgroup_size = 32;
   device.gpu.small_storage = true;
   device.gpu.shared_bytes = 227 << 10;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "backends/cpu/pipeline.h"
+#include "backends/cuda/kernels/ids.h"
 #include "backends/vulkan/pipeline.h"
 
 namespace mollify::golden {
@@ -117,16 +118,21 @@ void read(std::string_view text, FormatSet set) {
 }
 
 Backend backend_of(std::string_view text) {
-  for (const Backend backend : {Backend::cpu, Backend::vulkan}) {
+  for (const Backend backend : {Backend::cpu, Backend::vulkan, Backend::cuda}) {
     if (name(backend) == text) return backend;
   }
   refuse(text);
 }
 
+std::vector<std::string> kernels_of(Backend backend) {
+  if (backend == Backend::cuda) return {cuda::kKernelIds.begin(), cuda::kKernelIds.end()};
+  return backend == Backend::cpu ? cpu::kernel_ids() : vulkan::kernel_ids();
+}
+
 void read_field(DeviceInfo& device, std::string_view field, std::string_view text) {
   if (field == "backend") {
     device.backend = backend_of(text);
-    device.kernels = device.backend == Backend::cpu ? cpu::kernel_ids() : vulkan::kernel_ids();
+    device.kernels = kernels_of(device.backend);
     return;
   }
   bool is_known = false;

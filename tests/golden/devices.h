@@ -14,8 +14,8 @@ struct DescribedDevice {
 };
 
 /// The devices of a text file. Each begins with a line `device ID`; every other line is the name of a field and its value. Lines
-/// that begin with # are comments. A device has all kernels of its backend in this build. Throws std::runtime_error for a line
-/// that cannot be read.
+/// that begin with # are comments. A device has all kernels of its backend, of Vulkan those of this build. Throws std::runtime_error for a
+/// line that cannot be read.
 [[nodiscard]] std::vector<DescribedDevice> read_devices(const std::string& path);
 
 /// The lines that read_devices() makes the device of.

@@ -30,6 +30,7 @@ class Recording(NamedTuple):
 RECORDINGS = {
     "known": Recording(FOLDER / "devices.txt", FOLDER / "decisions.txt.xz"),
     "unknown": Recording(FOLDER / "unknown_devices.txt", FOLDER / "unknown_decisions.txt.xz"),
+    "cuda": Recording(FOLDER / "cuda_devices.txt", FOLDER / "cuda_decisions.txt.xz"),
 }
 
 
@@ -200,13 +201,13 @@ def write(recording: Recording, decisions: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", type=pathlib.Path, required=True, help="the program mollify_golden")
-    parser.add_argument("--only", choices=RECORDINGS, help="one of the recordings: of devices that the planner knows, or of others")
+    parser.add_argument("--only", choices=RECORDINGS, help="one of the recordings: of devices that the planner knows, of others, or of CUDA's")
     parser.add_argument("--write", action="store_true", help="record instead of comparing")
     parser.add_argument("--requests", action="store_true", help="make the list of requests anew")
     arguments = parser.parse_args()
     chosen = {name: r for name, r in RECORDINGS.items() if arguments.only in (None, name)}
     if arguments.write and arguments.only:
-        parser.error("renames.txt is of both recordings, so they are written together")
+        parser.error("renames.txt is of all recordings, so they are written together")
 
     renames = Renames(RENAMES.read_text())
     recorded = {} if arguments.requests else {name: read(r, renames) for name, r in RECORDINGS.items()}

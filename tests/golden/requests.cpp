@@ -77,7 +77,7 @@ void add_pairwise_cases(List& list, const DeviceInfo& device) {
   for (std::size_t i = 0; i < count; ++i) list.add({all[i * all.size() / count]});
 }
 
-/// So many of those of wide formats, which only CPUs have.
+/// So many of those of wide formats, which Vulkan has not.
 void add_wide_cases(List& list, const DeviceInfo& device) {
   constexpr std::size_t kMost = 200;
   const std::vector<Case> all = cases::wide_cases(device);

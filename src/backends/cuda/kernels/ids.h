@@ -1,0 +1,13 @@
+// The kernels that passes of plans may name. A build without the backend has the list too: it plans for GPUs that are described.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace mollify::cuda {
+
+inline constexpr std::array<std::string_view, 12> kKernelIds = {"box_along",  "box_any",        "box_down",      "gauss_decimate",
+                                                                "gauss_grid", "gauss_upsample", "nxn_direct",    "sep_columns",
+                                                                "sep_fused",  "sep_matrix",     "sep_registers", "sep_rows"};
+
+}  // namespace mollify::cuda
