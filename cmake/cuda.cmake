@@ -32,8 +32,9 @@ function(mollify_cuda_kernels target)
   foreach(source IN LISTS ARGN)
     cmake_path(GET source STEM stem)
     set(binary "${CMAKE_CURRENT_BINARY_DIR}/${stem}.fatbin")
-    add_custom_command(OUTPUT "${binary}"
-      COMMAND "${MOLLIFY_NVCC}" -std=c++20 -O3 --compress-mode=size -fatbin ${codes}
+    add_custom_command(OUTPUT "${binary}" BYPRODUCTS "${binary}.resources"
+      COMMAND "${CMAKE_COMMAND}" "-DREPORT=${binary}.resources" -P "${PROJECT_SOURCE_DIR}/cmake/cuda_compile.cmake" --
+        "${MOLLIFY_NVCC}" -std=c++20 -O3 --compress-mode=size -fatbin ${codes}
         -I "${PROJECT_SOURCE_DIR}/src" -MD -MF "${binary}.d" -MT "${binary}" -o "${binary}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}"
       DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${binary}.d"
       COMMENT "Compiling CUDA kernels ${stem}" VERBATIM)
