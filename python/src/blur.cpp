@@ -40,8 +40,8 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
 std::string settle_device(Task& task) {
   if (task.request.manner.device != kAutoDevice) return {};
   task.request.manner.device = "cpu";
-  AutoDevice chosen = choose_device(task);
-  task.request.manner.device = std::move(chosen.name);
+  DeviceChoice chosen = choose_device_of(task);
+  task.request.manner.device = std::move(chosen.device);
   return std::move(chosen.why);
 }
 

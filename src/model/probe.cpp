@@ -6,14 +6,9 @@
 #include "model/gpu_model.h"
 
 namespace mollify {
-namespace {
-
-/// The nearest power of the fourth root of two.
 double to_quarter_octave(double value) {
   return std::exp2(std::round(4.0 * std::log2(value)) / 4.0);
 }
-
-}  // namespace
 
 GpuRates rates_from(const Plan& plan, const ProbeTimes& times) {
   constexpr double kLeast = 1e-8;  // seconds: below the steps of a device's clock

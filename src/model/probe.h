@@ -5,6 +5,9 @@
 
 namespace mollify {
 
+/// The nearest power of the fourth root of two.
+[[nodiscard]] double to_quarter_octave(double value);
+
 /// What a probe sees of a plan: the fastest of several runs.
 struct ProbeTimes {
   double copy_seconds = 0.0;    ///< of moving the plan's min_bytes
