@@ -122,6 +122,16 @@ TEST(CudaPlan, StridesTakeTwoPasses) {
   EXPECT_EQ(plan->passes.size(), 2U);
 }
 
+TEST(CudaPlan, TwoPassesNeedRoomForTheirRows) {
+  BlurSpec spec = gaussian(2.0);
+  spec.stride = {Stride::of_blocks(16), Stride::of_blocks(2)};
+  const ImageDesc image{4096, 4096, PixelFormat::rgba64f};
+  DeviceInfo device = fake_cuda();
+  EXPECT_TRUE(make_plan(spec, image, destination_desc(spec, image, image.format), device));
+  device.gpu.shared_bytes = 64 << 10;
+  EXPECT_FALSE(make_plan(spec, image, destination_desc(spec, image, image.format), device));
+}
+
 /// A ring holds all rows that the two fours of a group are made of, and the group that is written next begins where none of them is read.
 TEST(SepFusedShape, RingHoldsWhatIsRead) {
   for (int channels = 1; channels <= 4; ++channels) {

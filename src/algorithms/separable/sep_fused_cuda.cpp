@@ -151,6 +151,10 @@ Result<Proposal> propose_sep_fused_cuda(const Problem& p) {
   const std::int32_t passes = kFusedPasses.of(p, one ? 1 : 2);
   const bool in_one = passes == 1;
   if (in_one && !one) return one.error();
+  if (!in_one) {
+    const std::int64_t bytes = cuda::sep_rows_shared_bytes(info(p.src.format).channels, p.spec.stride.x.step, wide);
+    if (Status fits = check_shared(p, bytes); !fits) return fits.error();
+  }
   if (in_one && is_for_registers(p, *s)) {
     add_registers(p, std::move(*s), out);
   } else if (in_one) {
