@@ -6,13 +6,18 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "bench/turns.h"
 
 namespace mollify::bench {
 namespace {
+
+/// Other libraries are left out of a case that they take longer for: a suite has minutes for all of its cases.
+constexpr double kMostPeerSeconds = 2.0;
 
 Error stopped() {
   return {ErrorCode::internal, "stopped", {}};
@@ -99,8 +104,13 @@ std::vector<PreparedPeer> prepare_peers(const cases::Case& c, const DeviceInfo& 
       continue;
     }
     if (run->turn) {  // its first turn may find that there is no memory for it, which must not end those of others
-      if (const Result<PeerTurn> first = run->turn(); !first) {
+      const Result<PeerTurn> first = run->turn();
+      if (!first) {
         leave_out(first.error());
+        continue;
+      }
+      if (const double seconds = *std::ranges::min_element(first->blur_ns) * 1e-9; seconds > kMostPeerSeconds) {
+        leave_out({ErrorCode::unsupported, "a run takes " + std::to_string(std::lround(seconds)) + " s", {}});
         continue;
       }
     }

@@ -163,6 +163,28 @@ std::vector<Group> fused(const DeviceInfo& device) {
   return groups;
 }
 
+/// Common Gaussians and boxes as the planner makes them, large enough that memory bounds them: the tables of speed, and what other
+/// libraries take for the same.
+std::vector<Group> speed(const DeviceInfo& device) {
+  const bool on_gpu = device.backend != Backend::cpu;
+  const Variants chosen_only{.takes_part = [](std::string_view) { return false; }};
+  const std::int32_t size = device.gpu.is_software ? 512 : 4096;
+  std::vector<KernelSpec> kernels;
+  for (const std::int32_t radius : on_gpu ? std::vector{1, 2, 4, 9} : std::vector{1, 4, 9, 32, 64}) {
+    kernels.push_back(gaussian_of_width(2 * radius + 1));
+  }
+  for (const std::int32_t radius : on_gpu ? std::vector{1, 4, 16, 32, 64, 128, 256} : std::vector{1, 9, 64, 128, 512}) {
+    kernels.push_back(Box::of_radius(radius, radius));
+  }
+  for (const double sigma : on_gpu ? std::vector{5, 8, 10, 20, 50, 100} : std::vector{5, 10, 40, 200})
+    kernels.push_back(open_gaussian(sigma));
+  std::vector<Group> groups;
+  for (const PixelFormat format : on_gpu ? std::vector{rgba8, rgba32f, rgba16f} : std::vector{rgba8, rgba32f}) {
+    for (const KernelSpec& kernel : kernels) append(groups, make_group({kernel, {size, size}, format}, chosen_only, device));
+  }
+  return groups;
+}
+
 /// A little of everything, the most telling first: time may run out on a slow device.
 std::vector<Group> quick(const DeviceInfo& device) {
   const Variants exact{.takes_part =
@@ -191,6 +213,7 @@ std::vector<Group> quick(const DeviceInfo& device) {
 
 constexpr std::array kSuites = {
     Suite{"quick", "a little of everything in under a minute", 0.05, 5, 30.0, quick},
+    Suite{"speed", "common Gaussians and boxes of 4096x4096 as they are planned, beside other libraries", 0.25, 9, {}, speed},
     Suite{"blurs", "kernels of 3 to 19 pixels, 32 to 128 bits, 512 to 4096 pixels: every technique and option", 0.3, 9, {}, blurs},
     Suite{"box", "box blurs of radius 1 to 63 at 3024x4032: implementations, unrolling, intermediates", 0.3, 10, {}, box},
     Suite{"quad", "3x3 kernels of 1 and 4 channels: quad exchange beside direct and shared loads", 0.3, 9, {}, quad},

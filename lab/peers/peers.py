@@ -16,6 +16,7 @@ import math
 import os
 import sys
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +44,18 @@ def box_of(case):
     if kernel["name"] != "box" or kernel["before"] != kernel["after"] or any(r != int(r) for r in kernel["before"]):
         raise Refusal("has only boxes of whole radii")
     return [int(r) for r in kernel["before"]]
+
+
+def gaussian_weights(sigma, radius):
+    w = np.exp(-0.5 * (np.arange(-radius, radius + 1) / max(sigma, 1e-9)) ** 2)
+    return w / w.sum()
+
+
+def cut_at_four_sigma(sx, sy, rx, ry):
+    """(width and height of the kernel, note), for libraries that want to be told a size."""
+    if rx is None:
+        return (2 * math.ceil(4 * sx) + 1, 2 * math.ceil(4 * sy) + 1), "cut at 4 sigma"
+    return (2 * rx + 1, 2 * ry + 1), ""
 
 
 def unorm_round(values, dtype, library=np):
@@ -159,6 +172,74 @@ class OpenCv:
         return "blur", {}, "", lambda image: self.cv2.blur(image, (2 * rx + 1, 2 * ry + 1), borderType=border)
 
 
+class PyVips:
+    """Lazy: everything is computed when the result is written to memory."""
+    module = "pyvips"
+    gpu = False
+    borders = {"clamp": "clamp"}
+    formats = {"u8": "uchar", "u16": "ushort", "f32": "float"}
+
+    def __init__(self):
+        import pyvips
+        pyvips.cache_set_max(0)  # or the second run would find the first one's result
+        self.name = "pyvips " + ".".join(str(pyvips.version(i)) for i in range(3))
+        self.pyvips = pyvips
+
+    def prepare(self, case):
+        if case["component"] not in self.formats:
+            raise Refusal("has no half floats")
+        if case["kernel"]["name"] == "gaussian":
+            (sx, sy, rx, ry), note = gaussian_of(case), ""
+            if (sx, rx) != (sy, ry):
+                raise Refusal("has one sigma and one radius for both axes")
+            if rx is None:
+                function, options = "gaussblur", {"min_ampl": "0.003", "precision": "float"}
+                note = "cut where weights fall below 0.003 of the centre's"
+                filter_ = lambda image: image.gaussblur(sx, min_ampl=0.003, precision="float")
+            else:
+                function, options, filter_ = self.convsep(gaussian_weights(sx, rx))
+        else:
+            rx, ry = box_of(case)
+            if rx != ry:
+                raise Refusal("is asked for boxes of one radius")
+            (function, options, filter_), note = self.convsep(np.full(2 * rx + 1, 1 / (2 * rx + 1))), ""
+        format_, dtype = self.formats[case["component"]], DTYPES[case["component"]]
+        shape = (case["height"], case["width"], case["channels"])
+
+        def blur(image):
+            source = self.pyvips.Image.new_from_memory(image.data, shape[1], shape[0], shape[2], format_)
+            out = filter_(source)
+            if out.format != format_:
+                out = out.rint().cast(format_)
+            return np.frombuffer(out.write_to_memory(), dtype).reshape(shape)
+        return function, options, note, blur
+
+    def convsep(self, weights):
+        row = self.pyvips.Image.new_from_array([list(map(float, weights))])
+        return "convsep", {"precision": "float"}, lambda image: image.convsep(row, precision="float")
+
+
+class KorniaRs:
+    module = "kornia_rs"
+    gpu = False
+    borders = {"clamp": "clamp"}
+
+    def __init__(self):
+        import kornia_rs
+        from kornia_rs import imgproc
+        self.name, self.imgproc = f"kornia-rs {kornia_rs.__version__}", imgproc
+
+    def prepare(self, case):
+        if case["component"] != "u8" or case["channels"] == 2:
+            raise Refusal("blurs 8-bit images of 1, 3 or 4 channels")
+        if case["kernel"]["name"] == "gaussian":
+            sx, sy, rx, ry = gaussian_of(case)
+            size, note = cut_at_four_sigma(sx, sy, rx, ry)
+            return "imgproc.gaussian_blur", {}, note, lambda image: self.imgproc.gaussian_blur(image, size, (sx, sy))
+        rx, ry = box_of(case)
+        return "imgproc.box_blur", {}, "", lambda image: self.imgproc.box_blur(image, (2 * rx + 1, 2 * ry + 1))
+
+
 class Torch:
     """Planar channels; two depthwise convolutions with weights computed in float64."""
     module = "torch"
@@ -172,12 +253,6 @@ class Torch:
         self.torch, self.gpu, self.device = torch, gpu, "cuda" if gpu else "cpu"
         self.name = f"torch {torch.__version__}{' cuda' if gpu else ''}"
 
-    def weights(self, sigma, radius):
-        if radius is None:
-            radius = math.ceil(4 * sigma)
-        w = np.exp(-0.5 * (np.arange(-radius, radius + 1) / max(sigma, 1e-9)) ** 2)
-        return w / w.sum()
-
     def prepare(self, case):
         torch, channels = self.torch, case["channels"]
         if case["component"] == "u16":
@@ -186,8 +261,8 @@ class Torch:
             raise Refusal("half floats are for GPUs")
         if case["kernel"]["name"] == "gaussian":
             sx, sy, rx, ry = gaussian_of(case)
-            wx, wy = self.weights(sx, rx), self.weights(sy, ry)
-            note = "cut at 4 sigma" if rx is None else ""
+            (width, height), note = cut_at_four_sigma(sx, sy, rx, ry)
+            wx, wy = gaussian_weights(sx, width // 2), gaussian_weights(sy, height // 2)
         else:
             rx, ry = box_of(case)
             wx, wy, note = np.full(2 * rx + 1, 1 / (2 * rx + 1)), np.full(2 * ry + 1, 1 / (2 * ry + 1)), ""
@@ -247,15 +322,89 @@ class Torchvision(Torch):
         sx, sy, rx, ry = gaussian_of(case)
         if case["component"] == "u16" or case["component"] == "f16" and not self.gpu:
             raise Refusal("does not blur this format")
-        rx, ry = [math.ceil(4 * s) if r is None else r for s, r in ((sx, rx), (sy, ry))]
-        if rx >= case["width"] or ry >= case["height"]:
+        size, _ = cut_at_four_sigma(sx, sy, rx, ry)
+        if size[0] // 2 >= case["width"] or size[1] // 2 >= case["height"]:
             raise Refusal("pads by less than the image only")
-        size, sigma = [2 * rx + 1, 2 * ry + 1], [max(sx, 1e-3), max(sy, 1e-3)]
+        size, sigma = list(size), [max(sx, 1e-3), max(sy, 1e-3)]
         products = size[0] * size[1] * case["width"] * case["height"] * case["channels"]
         if products > MOST_PRODUCTS:
             raise Refusal(f"would sum {products:.0e} products, as it convolves in two dimensions")
         return ("gaussian_blur", {"layout": "planar", "border": "mirror"}, "one 2-D convolution; its border is always mirror",
                 lambda image: self.functional.gaussian_blur(image, size, sigma))
+
+
+class Kornia(Torch):
+    module = "kornia"
+    borders = {"clamp": "replicate", "mirror": "reflect", "wrap": "circular", "constant": "constant"}
+
+    def __init__(self, gpu=False):
+        super().__init__(gpu)
+        import kornia
+        self.filters = kornia.filters
+        self.name = f"kornia {kornia.__version__}{' cuda' if gpu else ''}"
+
+    def prepare(self, case):
+        if case["component"] == "u16" or case["component"] == "f16" and not self.gpu:
+            raise Refusal("does not blur this format")
+        mode = self.borders[case["border"]]
+        if case["kernel"]["name"] == "gaussian":
+            sx, sy, rx, ry = gaussian_of(case)
+            (width, height), note = cut_at_four_sigma(sx, sy, rx, ry)
+            sigma = (max(sy, 1e-3), max(sx, 1e-3))
+            function, filter_ = "gaussian_blur2d", lambda image: self.filters.gaussian_blur2d(image, (height, width), sigma, mode)
+        else:
+            rx, ry = box_of(case)
+            (width, height), note = (2 * rx + 1, 2 * ry + 1), ""
+            function, filter_ = "box_blur", lambda image: self.filters.box_blur(image, (height, width), mode)
+        if case["border"] in ("clamp", "mirror") and (width // 2 >= case["width"] or height // 2 >= case["height"]):
+            raise Refusal("pads by less than the image only")
+        torch = self.torch
+
+        def blur(image):
+            if image.dtype != torch.uint8:
+                return filter_(image)
+            return filter_(image.to(torch.float32)).round().clamp(0, 255).to(torch.uint8)
+        return f"filters.{function}", {"layout": "planar"}, note, blur
+
+
+class CvCuda(Torch):
+    """Interleaved channels; memory and clock are Torch's, as CV-CUDA blurs arrays of other libraries."""
+    module = "cvcuda"
+    borders = {"clamp": "REPLICATE", "mirror": "REFLECT101", "reflect": "REFLECT", "wrap": "WRAP", "constant": "CONSTANT"}
+
+    class Image(NamedTuple):
+        memory: object  # of Torch
+        view: object    # the same memory, as CV-CUDA wants it
+
+    def __init__(self):
+        super().__init__(gpu=True)
+        import cvcuda
+        stream = self.torch.cuda.Stream()
+        self.torch.cuda.set_stream(stream)  # of all of Torch's peers, so that its events stand in the stream that blurs
+        self.cvcuda, self.stream = cvcuda, cvcuda.as_stream(stream)
+        self.name = f"cv-cuda {cvcuda.__version__}"
+
+    def prepare(self, case):
+        if case["component"] == "f16" or case["channels"] == 2:
+            raise Refusal("blurs images of 1, 3 or 4 channels, and no half floats")
+        border = getattr(self.cvcuda.Border, self.borders[case["border"]])
+        if case["kernel"]["name"] == "gaussian":
+            sx, sy, rx, ry = gaussian_of(case)
+            size, note = cut_at_four_sigma(sx, sy, rx, ry)
+            return "gaussian", {}, note, lambda image: self.cvcuda.gaussian(image.view, size, (sx, sy), border, stream=self.stream)
+        rx, ry = box_of(case)
+        size = (2 * rx + 1, 2 * ry + 1)
+        return "averageblur", {}, "", lambda image: self.cvcuda.averageblur(image.view, size, (-1, -1), border, stream=self.stream)
+
+    def put(self, array):
+        memory = self.torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+        return self.Image(memory, self.cvcuda.as_tensor(memory, "HWC"))
+
+    def get(self, image):
+        return self.torch.as_tensor(image.cuda(), device=self.device).cpu().numpy()
+
+    def copy(self, source, destination):
+        destination.memory.copy_(source.memory)
 
 
 class CuPy(Scipy):
@@ -302,8 +451,10 @@ def time_by_host(run, count):
 
 
 def find_peers(gpu, threads):
+    os.environ["VIPS_CONCURRENCY"] = os.environ["RAYON_NUM_THREADS"] = str(threads)  # read when the libraries are loaded
     found = []
-    makers = [lambda: Torch(True), lambda: Torchvision(True), CuPy] if gpu else [Scipy, Skimage, Pillow, OpenCv, Torch, Torchvision]
+    makers = ([lambda: Torch(True), lambda: Torchvision(True), lambda: Kornia(True), CuPy, CvCuda] if gpu else
+              [Scipy, Skimage, Pillow, OpenCv, PyVips, KorniaRs, Torch, Torchvision, Kornia])
     for make in makers:
         try:
             found.append(make())

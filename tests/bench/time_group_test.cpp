@@ -75,6 +75,24 @@ TEST(TimeGroup, APeerThatCannotIsANote) {
   }
 }
 
+TEST(TimeGroup, APeerThatTakesSecondsIsANote) {
+  const auto peer_of = [](std::string name, double ns) {
+    return Peer{std::move(name), [ns](const cases::Case&, int) -> Result<PeerRun> {
+                  PeerRun run{.function = "blur", .options = {}, .note = {}, .run = [](const ConstImageView&, const ImageView&) {
+                                return Status();
+                              }};
+                  run.turn = [ns]() -> Result<PeerTurn> { return PeerTurn{.blur_ns = {ns, 2 * ns}}; };
+                  return run;
+                }};
+  };
+  const std::vector<Peer> both{peer_of("slow", 3e9), peer_of("quick", 1e6)};
+  const Result<GroupTiming> timing = time_quickly(box_case(), both);
+  ASSERT_TRUE(timing.ok()) << timing.error().message;
+  ASSERT_EQ(timing->peers.size(), 1U);
+  EXPECT_EQ(timing->peers.front().peer, "quick");
+  EXPECT_EQ(timing->notes, std::vector<std::string>{"slow left out: a run takes 3 s"});
+}
+
 TEST(TimeGroup, RefusedAndWrongCasesHaveNoTime) {
   cases::Case refused = box_case();
   refused.algorithm.id = "box.any";

@@ -50,6 +50,13 @@ TEST(Suites, BlursHasEverySizeFormatAndWidth) {
   EXPECT_EQ(labels.size(), 4U * 3U * 9U);
 }
 
+TEST(Suites, SpeedIsAboutThePlannersChoices) {
+  for (const Group& group : find_suite("speed")->groups(cpu())) {
+    ASSERT_EQ(group.cases.size(), 1U) << group.label;
+    EXPECT_TRUE(group.cases.front().algorithm.id.empty()) << group.label;
+  }
+}
+
 TEST(Suites, TheFirstGroupsSpanEverything) {
   const std::vector<Group> blurs = find_suite("blurs")->groups(cpu());
   std::set<std::string> shapes;  // sizes and formats of the first two widths
