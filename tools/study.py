@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""The study's tables and charts, from the results in bench/results/.
+"""All measured figures of docs/study.md, README.md and docs/techniques/, and the study's charts, from the results in bench/results/.
 
     tools/study.py build/release/mollify     everything; needs Chromium
-    tools/study.py --tables                  the tables of docs/study.md alone
-    tools/study.py --check                   whether those tables are what the results say; changes nothing
+    tools/study.py --tables                  the tables alone
+    tools/study.py --check                   whether the pages quote what the results say, and nothing else; changes nothing
 
-The study reads DEVICE-study.jsonl, the records of `mollify lab run`, of the devices in NAMES. An algorithm that DEVICE-speed.jsonl,
+The study reads DEVICE-study.jsonl, the records of `mollify lab run`, of the devices in PARTS. An algorithm that DEVICE-speed.jsonl,
 the device's current table, has records of at another commit was changed since: the study leaves it out until it is measured anew.
 Every file of the folder is named DEVICE-SUITE.jsonl, or DEVICE-SUITE-COMMIT.jsonl if a newer one took its place but a document still
-quotes it; another name, or records of another device, are an error. Tables stand between the lines <!-- NAME --> and <!-- /NAME --> of docs/study.md.
+quotes it; another name, or records of another device, are an error.
+
+Tables stand between the lines <!-- NAME --> and <!-- /NAME --> of a page. Elsewhere these pages quote no time, ratio of times or number of
+copies: --check finds them by their units. Only what an article published is quoted in sentences, if lab/data/ has it.
 """
+import itertools
 import json
 import math
 import re
@@ -22,26 +26,29 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-STUDY = ROOT / "docs" / "study.md"
 FIGURES = ROOT / "docs" / "study"
-NAMES = {"h200": "NVIDIA H200", "llvmpipe": "llvmpipe", "xeon2500": "Xeon, 2 threads"}
+# Whose results each part of the study is made of: the beginning of the file's name.
+PARTS = {"gpu": "h200", "llvmpipe": "llvmpipe", "cpu": "xeon2500"}
+# The device of README's rows for the CPU, if it is not that of the study.
+SPEED = {**PARTS, "cpu": "xeon"}
 # How file names and records call the devices.
 DEVICES = {"h100": "NVIDIA H100 80GB HBM3", "h200": "NVIDIA H200", "llvmpipe": "llvmpipe (LLVM 15.0.6, 256 bits)",
            "xeon": "Intel(R) Xeon(R) Processor", "xeon2500": "Intel(R) Xeon(R) Processor @ 2.50GHz"}
+SHORT_NAMES = {"h100": "H100", "h200": "H200", "llvmpipe": "llvmpipe", "xeon": "Xeon", "xeon2500": "Xeon, 2.5 GHz"}
 DEFAULT_ERRORS = {"rgba8": 0.125 / 255, "rgba16f": 1e-4, "rgba32f": 2e-5}
 
 QUAD_TECHNIQUES = ("quad.3x3", "nxn.direct", "nxn.shared", "sep.fused")  # the last is what the planner takes
 
-# The pictures of each device: chart, file name, filters of the page.
+# The pictures of each part: chart, file name, filters of the page.
 CHARTS = {
-    "h200": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "4096x4096", "format": "rgba8"}),
+    "gpu": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "4096x4096", "format": "rgba8"}),
              ("width", "widths-rgba32f", {"family": "gaussian cut", "size": "4096x4096", "format": "rgba32f"}),
              ("width", "box", {"family": "box", "size": "3024x4032", "format": "rgba8"}),
              ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"}),
              ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
     "llvmpipe": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "128x128", "format": "rgba8"}),
                  ("error", "errors-rgba8", {"size": "128x128", "format": "rgba8", "kernel": "gaussian sigma 8"})],
-    "xeon2500": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
+    "cpu": [("width", "widths-rgba8", {"family": "gaussian cut", "size": "512x512", "format": "rgba8"}),
              ("width", "box", {"family": "box", "size": "3024x4032", "format": "rgba8"}),
              ("error", "errors-rgba8", {"size": "2048x2048", "format": "rgba8", "kernel": "gaussian sigma 8"}),
              ("size", "sizes", {"family": "gaussian", "format": "rgba8", "kernel": "gaussian sigma 8"})],
@@ -66,7 +73,7 @@ class Point:
         self.ms = record["time_ns"]["median"] / 1e6
         self.ratio = record["copy_ratio"]
         self.error = record["max_error"]
-        self.unstable = record["unstable"]
+        self.unstable = record.get("unstable", False)
 
     @property
     def family(self):
@@ -109,28 +116,38 @@ def superseded(records, current):
 
 
 class Study(NamedTuple):
-    path: Path
+    name: str       # of the file
     records: list   # those that count
     left_out: list  # the algorithms that were changed since
     points: list    # the timed ones of the records
 
 
-def study_of(path, records, current):
+def study_of(name, records, current):
     timed = [record for record in records if record.get("outcome") == "timed"]
     left_out = superseded(timed, current)
     kept = [record for record in records if record.get("algorithm") not in left_out or record.get("peer")]
-    return Study(path, kept, left_out, [Point(record) for record in kept if record.get("outcome") == "timed"])
+    return Study(name, kept, left_out, [Point(record) for record in kept if record.get("outcome") == "timed"])
 
 
-def results(folder=RESULTS):
-    """The study of each device, by its name in the file's."""
-    files = {path.stem: (path, read(path)) for path in sorted(folder.glob("*.jsonl"))}
-    devices = {}
-    for device in NAMES:
+def all_files(folder=RESULTS):
+    """The records of each file, by its name without the ending."""
+    return {path.stem: read(path) for path in sorted(folder.glob("*.jsonl"))}
+
+
+def studies(files):
+    """What each part of the study has."""
+    made = {}
+    for part, device in PARTS.items():
         if f"{device}-study" in files:
-            path, records = files[f"{device}-study"]
-            devices[device] = study_of(path, records, files.get(f"{device}-speed", (None, []))[1])
-    return devices
+            made[part] = study_of(f"{device}-study.jsonl", files[f"{device}-study"], files.get(f"{device}-speed", []))
+    return made
+
+
+def speeds(files, part):
+    """The points of the part's table of speed: of the suite of this name, or while it has none the device's DEVICE-speed.jsonl."""
+    device = SPEED[part]
+    of_suite = [record for record in files.get(f"{device}-study", []) if record["suite"] == "speed" and record["outcome"] == "timed"]
+    return [Point(record) for record in of_suite or files.get(f"{device}-speed", [])]
 
 
 def published():
@@ -182,18 +199,18 @@ def of_blurs(points):
     return [point for point in own(points) if point.family == "gaussian cut"]
 
 
-def machines(devices):
+def machines(parts):
     rows = []
-    for device, study in devices.items():
+    for part, study in parts.items():
         record = study.points[0].record
         environment = record["environment"]
         suites = ", ".join(sorted({point.record["suite"] for point in study.points}))
         commits = ", ".join(dict.fromkeys(commit_of(point.record) for point in study.points))
         days = sorted({point.record["measured_at"][:10] for point in study.points})
-        rows.append((f"[{NAMES[device]}](../bench/results/{study.path.name})", ", ".join(days), record["driver"], environment["cpu"],
+        rows.append((part, f"[{SHORT_NAMES[PARTS[part]]}](../bench/results/{study.name})", ", ".join(days), record["driver"], environment["cpu"],
                      environment["cores"], commits, suites, len(study.points), sum(point.unstable for point in study.points),
                      ", ".join(f"`{name}`" for name in study.left_out)))
-    return markdown(("device", "measured", "driver", "processor", "cores", "commits", "suites", "timed", "unstable",
+    return markdown(("part", "device", "measured", "driver", "processor", "cores", "commits", "suites", "timed", "unstable",
                      "left out, changed since"), rows)
 
 
@@ -360,16 +377,121 @@ def quads(points):
     return markdown(("", *techniques), rows)
 
 
-def tables(devices):
-    made = {"machines": machines(devices)}
-    for device, study in devices.items():
+def of_parts(parts):
+    """The tables of docs/study.md."""
+    made = {"machines": machines(parts)}
+    for part, study in parts.items():
         for name, make in (("winners", winners), ("orderings", orderings), ("caches", caches), ("half caches", half_caches),
                            ("boxes", boxes), ("gaussians", gaussians), ("approximations", approximations), ("box sizes", box_sizes), ("sizes", sizes),
                            ("quads", quads)):
             text = make(study.points)
             if text.count("\n") > 1 and not (make is sizes and study.left_out):  # the planner would choose what is left out
-                made[f"{device} {name}"] = text
+                made[f"{part} {name}"] = text
     return made
+
+
+# --- README's table ----------------------------------------------------------------------------------------------------
+
+SPEED_ROWS = {"gpu": (("gaussian cut", 1), ("gaussian cut", 4), ("gaussian cut", 9), ("gaussian", 20), ("box", 4), ("box", 64)),
+              "cpu": (("gaussian cut", 1), ("gaussian cut", 9), ("gaussian cut", 32), ("gaussian", 40), ("box", 9), ("box", 64))}
+DISTURBED = 1.1  # times the least copy of the file: something else used the device
+
+
+def speed(files):
+    """Common blurs of 4096x4096 rgba8, and the fastest peer of the same run."""
+    rows = []
+    for part, kernels in SPEED_ROWS.items():
+        points = [p for p in speeds(files, part) if p.size == "4096x4096" and p.format == "rgba8"]
+        least = min((p.record["copy_ns"] for p in own(points)), default=0)
+        for family, number in kernels:
+            same = [p for p in points if p.family == family and math.isclose(number, p.sigma if family == "gaussian" else p.radius)]
+            ours = [p for p in own(same) if p.asked == "auto"]
+            if not ours:
+                continue
+            last, peer = ours[-1], fastest([p for p in same if p.peer])
+            copy = last.record["copy_ns"]
+            copies = last.record["time_ns"]["median"] / (least if part == "gpu" and copy > DISTURBED * least else copy)
+            threads = last.record["threads"]
+            rows.append((f"{'box' if family == 'box' else 'Gaussian'}, {'sigma' if family == 'gaussian' else 'radius'} {number}",
+                         f"{SHORT_NAMES[SPEED[part]]}" + (f", {threads} threads" if part == "cpu" else ""), pretty(last), short(copies, 2),
+                         f"{peer.peer} {pretty(peer)}" if peer else "", short(peer.ms / last.ms, 2) if peer else ""))
+    return markdown(("4096x4096 pixels of 8 bits, 4 channels", "device", "mollify", "in copies", "fastest peer", "times as long as mollify"), rows)
+
+
+def pretty(point):
+    return (f"{point.ms * 1e3:.0f} us" if point.ms < 1 else f"{short(point.ms, 2)} ms") + ("*" if point.unstable else "")
+
+
+# --- Tables of the techniques' pages -----------------------------------------------------------------------------------
+
+TECHNIQUES = ("nxn.direct", "nxn.shared", "sep.direct", "sep.shared", "sep.inline", "sep.inline_shared", "sep.sliding", "sep.inline_sliding",
+              "sep.inline_sliding_shared")
+CUT_WIDTHS = (3, 9, 19)
+BITS = {"rgba8": 32, "rgba16f": 64, "rgba32f": 128}
+
+
+def is_of_techniques(point, asked):
+    return (point.asked == asked and not point.peer and not point.is_loose and point.family == "gaussian cut" and point.size == "4096x4096"
+            and point.format in BITS and point.width in CUT_WIDTHS and math.isclose(point.sigma, point.radius / 3, rel_tol=1e-3))
+
+
+def techniques(files):
+    """{technique: {(format, width): point}} of each as it is by default: what the study has, and what it lacks of DEVICE-techniques.jsonl.
+    sep.fused is that of the table of speed, which the planner takes."""
+    device = PARTS["gpu"]
+    records = files.get(f"{device}-techniques", []) + files.get(f"{device}-study", [])
+    points = [Point(record) for record in records if record.get("outcome", "timed") == "timed"]
+    measured = {name: {(p.format, p.width): p for p in points if is_of_techniques(p, name)} for name in TECHNIQUES}
+    measured["sep.fused"] = {(p.format, p.width): p for p in speeds(files, "gpu") if p.technique == "sep.fused" and is_of_techniques(p, "auto")}
+    return measured
+
+
+def least_copy(measured, pixel_format):
+    times = [p.record["copy_ns"] / 1e6 for of_one in measured.values() for p in of_one.values() if p.format == pixel_format]
+    return f"{min(times):.3f}" if times else ""
+
+
+def source_of(points):
+    commits = ", ".join(sorted({commit_of(p.record) for p in points}))
+    return f"\n\n4096x4096, {DEVICES[PARTS['gpu']]}, commits {commits}. Milliseconds, median; the copy is the least of all."
+
+
+def three_digits(point):
+    return "" if point is None else f"{point.ms:.3f}"
+
+
+def of_technique(name, measured):
+    own_points = measured[name]
+    rows = [(f"{bits} (`{f}`)", least_copy(measured, f), *(three_digits(own_points.get((f, width))) for width in CUT_WIDTHS))
+            for f, bits in BITS.items()]
+    return markdown(("bits a pixel", "copy", *(f"width {w}" for w in CUT_WIDTHS)), rows) + source_of(own_points.values())
+
+
+def of_all_techniques(measured):
+    columns = [(f, w) for f in BITS for w in CUT_WIDTHS]
+    best = [fastest([of_one[c] for of_one in measured.values() if c in of_one]) for c in columns]
+    rows = []
+    for name in ("sep.fused", *TECHNIQUES):
+        here = [measured[name].get(c) for c in columns]
+        rows.append((f"[{name}]({name}.md)", *(f"**{three_digits(p)}**" if p and p is first else three_digits(p) for p, first in zip(here, best))))
+    rows.append(("copy", *(least_copy(measured, f) for f, _ in columns)))
+    every = [p for of_one in measured.values() for p in of_one.values()]
+    return markdown(("", *(f"{BITS[f]} bits, width {w}" for f, w in columns)), rows) + source_of(every)
+
+
+# --- Pages -------------------------------------------------------------------------------------------------------------
+
+def pages(files, root=ROOT):
+    """What stands between the marks of each page, by their names."""
+    measured = techniques(files)
+    made = {root / "docs" / "study.md": of_parts(studies(files)), root / "README.md": {"speed": speed(files)},
+            root / "docs" / "techniques" / "README.md": {"measured": of_all_techniques(measured)}}
+    for path in sorted((root / "docs" / "techniques").glob("*.*.md")):
+        made[path] = {"measured": of_technique(path.stem, measured)} if path.stem in TECHNIQUES else {}
+    return made
+
+
+MARKED = re.compile(r"<!-- ([\w ]+) -->\n.*?<!-- /\1 -->", flags=re.S)
 
 
 def with_tables(text, made):
@@ -378,7 +500,64 @@ def with_tables(text, made):
         name = match[1]
         body = made.get(name)
         return f"<!-- {name} -->\n{body if body else 'Not measured yet.'}\n<!-- /{name} -->"
-    return re.sub(r"<!-- ([\w ]+) -->\n.*?<!-- /\1 -->", replace, text, flags=re.S)
+    return MARKED.sub(replace, text)
+
+
+NUMBERS = r"\d[\d.]*(?:(?:,| and| to| or| against)? \d[\d.]*)*"
+FIGURE = re.compile(rf"(?:{NUMBERS})\s(?:ns|us|ms|s|seconds|percent|copies|times\s(?:the\scopy|as\s(?:fast|long|much\stime)|faster|slower)|[TG]B/s)\b"
+                    rf"|(?:{NUMBERS})\s?%|\d\.\d+\sof\s(?:the|its)\stime")
+UNIT = re.compile(r"\b(?:[nmu]s|(?:nano|micro|milli)seconds|seconds|copies|copy|measured)\b", re.I)
+
+
+def stray_figures(text):
+    """(line, figure) of what a page quotes outside of its tables and is neither an example's nor an article's."""
+    blank = lambda match: "\n" * match[0].count("\n")
+    text = re.sub(r"^```.*?^```", blank, MARKED.sub(blank, text), flags=re.S | re.M)
+    articles = published_numbers()
+    found = []
+    for match in FIGURE.finditer(text):
+        begin, end = text.rfind("\n\n", 0, match.start()) + 1, text.find("\n\n", match.end())
+        is_published = "ublished" in text[begin:end if end > 0 else len(text)]
+        if not (is_published and match[0].endswith("ms") and all(number in articles for number in re.findall(r"\d+\.\d+", match[0]))):
+            found.append((text.count("\n", 0, match.start()) + 1, " ".join(match[0].split())))
+    return sorted(found + stray_tables(text))
+
+
+def stray_tables(text):
+    """(line, heading) of tables of numbers whose heading, or the paragraph before it, speaks of time."""
+    found, paragraph, lines = [], "", text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line.startswith("|"):
+            if line and not lines[number - 2]:
+                paragraph = ""
+            paragraph += line
+        elif not lines[number - 2].startswith("|"):
+            body = list(itertools.takewhile(lambda row: row.startswith("|"), lines[number + 1:]))
+            cells = [cell for row in body for cell in row.split("|")[2:]]
+            if UNIT.search(paragraph + line) and any(re.match(r"\s*[\d.]+\b", cell) for cell in cells):
+                found.append((number, line.strip()))
+            paragraph = ""
+    return found
+
+
+def published_numbers():
+    """Every published time, in milliseconds with two and three decimals and with as many as the article has."""
+    import csv
+    with open(ROOT / "lab" / "data" / "published_timings.csv", newline="") as file:
+        times = [row["milliseconds"] for row in csv.DictReader(file)]
+    return {written for time in times for written in (time, f"{float(time):.3f}", f"{float(time):.2f}", f"{float(time):.1f}")}
+
+
+def problems(files, root=ROOT):
+    """What --check says: one line each."""
+    found = []
+    for path, made in pages(files, root).items():
+        text, name = path.read_text(), path.relative_to(root)
+        if with_tables(text, made) != text:
+            found.append(f"{name}: the tables are not those of bench/results/; tools/study.py --tables makes them")
+        found += [f"{name}:{line}: \"{figure}\" stands outside of the tables that are made of records; it goes there, or to docs/notes/ with "
+                  "its date, device and commit" for line, figure in stray_figures(text)]
+    return found
 
 
 # --- Pictures ----------------------------------------------------------------------------------------------------------
@@ -387,19 +566,19 @@ def run(*words):
     subprocess.run([str(word) for word in words], check=True, cwd=ROOT)
 
 
-def draw(tool, devices):
+def draw(tool, parts):
     FIGURES.mkdir(exist_ok=True)
-    for device, study in devices.items():
+    for part, study in parts.items():
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / study.path.name
+            path = Path(folder) / study.name
             path.write_text("".join(json.dumps(record) + "\n" for record in study.records))
             run(tool, "lab", "report", path, "-o", folder)
             page = Path(folder) / "index.html"
-            for chart, name, filters in CHARTS[device]:
+            for chart, name, filters in CHARTS[part]:
                 if not has_points(study.points, filters):
                     continue
                 run(sys.executable, ROOT / "tools" / "figures.py", page, folder, chart, *(f"{k}={v}" for k, v in filters.items()))
-                (Path(folder) / f"{chart}.svg").replace(FIGURES / f"{device}-{name}.svg")
+                (Path(folder) / f"{chart}.svg").replace(FIGURES / f"{part}-{name}.svg")
 
 
 def has_points(points, filters):
@@ -413,14 +592,14 @@ def main():
     words = sys.argv[1:]
     if len(words) != 1 or words[0].startswith("-") and words[0] not in ("--tables", "--check"):
         sys.exit(__doc__.strip())
-    devices = results()
-    text = STUDY.read_text()
-    current = with_tables(text, tables(devices))
+    files = all_files()
     if words[0] == "--check":
-        sys.exit(None if current == text else "study.py: the tables of docs/study.md are not those of bench/results/; tools/study.py --tables makes them")
-    STUDY.write_text(current)
+        found = problems(files)
+        sys.exit("\n".join(found) or None)
+    for path, made in pages(files).items():
+        path.write_text(with_tables(path.read_text(), made))
     if words[0] != "--tables":
-        draw(Path(words[0]).resolve(), devices)
+        draw(Path(words[0]).resolve(), studies(files))
 
 
 if __name__ == "__main__":
