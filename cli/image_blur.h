@@ -124,11 +124,12 @@ class DeviceBlurrer final : public ImageBlurrer {
   std::shared_ptr<LastPlans> last_ = std::make_shared<LastPlans>();
 };
 
-/// By a GPU, but for formats that only CPUs have.
+/// By a GPU, but for formats that Vulkan lacks.
 class GpuBlurrer final : public ImageBlurrer {
  public:
   /// `open_cpu` makes what blurs the others, when the first of them comes.
-  GpuBlurrer(ImageBlurrer& gpu, std::function<DeviceBlurrer()> open_cpu) : gpu_(gpu), open_cpu_(std::move(open_cpu)) {}
+  GpuBlurrer(ImageBlurrer& gpu, Backend backend, std::function<DeviceBlurrer()> open_cpu)
+      : gpu_(gpu), has_all_formats_(backend == Backend::cuda), open_cpu_(std::move(open_cpu)) {}
 
   [[nodiscard]] int threads() const override { return gpu_.threads(); }
   [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override { return gpu_.allocate(bytes); }
@@ -142,13 +143,14 @@ class GpuBlurrer final : public ImageBlurrer {
     return blurrer_for(src, dst).prepare_strips(spec, src, dst);
   }
   [[nodiscard]] bool leaves_to_cpu(const ImageDesc& src, const ImageDesc& dst) const override {
-    return info(src.format).is_wide() || info(dst.format).is_wide();
+    return !has_all_formats_ && (info(src.format).is_wide() || info(dst.format).is_wide());
   }
 
  private:
   [[nodiscard]] ImageBlurrer& blurrer_for(const ImageDesc& src, const ImageDesc& dst);
 
   ImageBlurrer& gpu_;
+  bool has_all_formats_;
   std::function<DeviceBlurrer()> open_cpu_;
   std::optional<DeviceBlurrer> cpu_;
 };

@@ -119,7 +119,7 @@ void PageBlur::add_parts() {
 void PageBlur::say_cpu(const Part& part) {
   const NumberType from = type_of(source_, part.of_source.channels.front());
   const NumberType wide = files::is_wide(from) ? from : type_of(work_.blurred, part.of_result.front());
-  std::string note = fmt::format("{} are blurred on the CPU, since GPUs have no such format", files::describe(wide));
+  std::string note = fmt::format("{} are blurred on the CPU, since Vulkan has no such format", files::describe(wide));
   if (std::ranges::find(report_.notes, note) == report_.notes.end()) report_.notes.push_back(std::move(note));
 }
 

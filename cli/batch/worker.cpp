@@ -173,8 +173,9 @@ void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const Json& s
 void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request, DeviceArgs args) {
   wire.send({{"ready", ""}});
   DeviceClient gpu(Wire(descriptors.device), settings["threads"]);
+  const Backend backend = args.device.starts_with("cuda") ? Backend::cuda : Backend::vulkan;
   args.device = "cpu";
-  GpuBlurrer blurrer(gpu, [&] { return DeviceBlurrer(open_device_quietly(args), request.spec, request.plan, request.like); });
+  GpuBlurrer blurrer(gpu, backend, [&] { return DeviceBlurrer(open_device_quietly(args), request.spec, request.plan, request.like); });
   work(wire, descriptors, settings, request, blurrer);
 }
 

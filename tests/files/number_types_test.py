@@ -83,7 +83,7 @@ class OnGpus(BlurTest):
             tifffile.imwrite(self.path("a.tif"), pixels, metadata=None, photometric="minisblack")
             self.blur("a.tif", "cpu.tif", "--gaussian", 3)
             done = self.blur("a.tif", "gpu.tif", "--gaussian", 3, "--device", GPU)
-            line = f"{name} are blurred on the CPU, since GPUs have no such format"
+            line = f"{name} are blurred on the CPU, since Vulkan has no such format"
             self.assertEqual(done.printed.count(line), 1, done)
             self.assertEqual(self.path("gpu.tif").read_bytes(), self.path("cpu.tif").read_bytes())
             self.assertIn(line, self.blur("a.tif", "none.tif", "--gaussian", 3, "--device", GPU, "--dry-run").printed)
