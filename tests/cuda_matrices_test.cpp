@@ -1,4 +1,4 @@
-// sep.fused on CUDA's tensor cores, whose kernels cuda_emulation.h runs on the processor.
+// sep.fused and gauss.decimate on CUDA's tensor cores, whose kernels cuda_emulation.h runs on the processor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,21 +32,40 @@ TEST(CudaMatrices, AgreeWithTheReference) {
   }
 }
 
-TEST(CudaMatrices, RegionsHaveTheBitsOfTheWhole) {
+// One and two rows of tiles, odd widths, regions, borders, alone and beside sums of f32.
+TEST(CudaMatrices, CoarseSamplesAgreeWithTheReference) {
   const Device device = Device::open("cuda").value();
-  const ImageDesc image{131, 57, PixelFormat::rgba8};
+  for (const std::string text : {"gaussian:sigma=8/clamp", "gaussian:sigma=12/mirror/roi=61x23+17+9", "gaussian:sigma=30x9/wrap",
+                                 "gaussian:sigma=20/constant+reflect:value=0.25_0.8_0.1_0.6", "gaussian:sigma=10/reflect/layout=padded"}) {
+    for (const std::string image : {"297x141/rgba8/", "197x241/r8/"}) {
+      for (const std::string math : {"coopmat", "f32"}) {
+        const Result<Case> c = cases::parse_case("gauss.decimate:math=" + math + "/" + (image + text));
+        ASSERT_TRUE(c) << text << ": " << c.error().message;
+        const CaseResult result = cases::run_case(device, *c);
+        EXPECT_EQ(result.outcome, Outcome::pass) << math << " " << image << text << ": " << result.message;
+        ASSERT_TRUE(result.plan) << text;
+        EXPECT_EQ(result.plan->passes.front().kernel, math == "f32" ? "gauss_decimate" : "gauss_matrix") << image << text;
+      }
+    }
+  }
+}
+
+/// Bytes of a region are those of the whole, by an algorithm whose first pass has this kernel.
+void expect_bits_of_whole(const std::string& algorithm, const std::string& kernel, PerAxis<double> sigma, const ImageDesc& image,
+                          const Rect& region) {
+  const Device device = Device::open("cuda").value();
   std::vector<std::byte> source(static_cast<std::size_t>(image.payload_bytes()));
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 2654435761U >> 13);
-  const auto blurred = [&](std::optional<Rect> region) {
+  const auto blurred = [&](std::optional<Rect> roi) {
     BlurSpec spec;
-    spec.kernel = Gaussian{{2.3, 3.1}};
+    spec.kernel = Gaussian{sigma};
     spec.border.mode = {BorderMode::mirror, BorderMode::clamp};
-    spec.roi = region;
+    spec.roi = roi;
     PlanOptions options;
-    options.algorithm = *parse_algorithm("sep.fused:math=coopmat");
-    const ImageDesc result{region ? region->width : image.width, region ? region->height : image.height, image.format};
+    options.algorithm = *parse_algorithm(algorithm);
+    const ImageDesc result{roi ? roi->width : image.width, roi ? roi->height : image.height, image.format};
     const Executable blur = device.prepare(*make_plan(spec, image, result, device.info(), options)).value();
-    EXPECT_EQ(blur.plan().passes.front().kernel, "sep_matrix");
+    EXPECT_EQ(blur.plan().passes.front().kernel, kernel);
     std::vector<std::byte> out(static_cast<std::size_t>(result.payload_bytes()), std::byte{0xA5});
     Workspace workspace = blur.make_workspace().value();
     EXPECT_TRUE(blur.run(ConstImageView{image, source.data(), image.row_payload_bytes()},
@@ -54,12 +73,17 @@ TEST(CudaMatrices, RegionsHaveTheBitsOfTheWhole) {
     return out;
   };
   const std::vector<std::byte> whole = blurred(std::nullopt);
-  const Rect region{21, 11, 90, 37};
   const std::vector<std::byte> part = blurred(region);
   for (std::int32_t y = 0; y < region.height; ++y) {
     const auto* const expected = whole.data() + ((std::int64_t{region.y} + y) * image.width + region.x) * 4;
     EXPECT_TRUE(std::equal(expected, expected + region.width * 4, part.data() + std::int64_t{y} * region.width * 4)) << "row " << y;
   }
+}
+
+TEST(CudaMatrices, RegionsHaveTheBitsOfTheWhole) {
+  expect_bits_of_whole("sep.fused:math=coopmat", "sep_matrix", {2.3, 3.1}, {131, 57, PixelFormat::rgba8}, {21, 11, 90, 37});
+  // Coarse samples of the region begin within blocks of those of the whole.
+  expect_bits_of_whole("gauss.decimate:math=coopmat", "gauss_matrix", {9, 14}, {431, 357, PixelFormat::rgba8}, {201, 131, 150, 97});
 }
 
 }  // namespace
