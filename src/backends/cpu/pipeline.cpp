@@ -6,6 +6,7 @@
 #include <span>
 
 #include "backends/cpu/kernels/layout.h"
+#include "base/components.h"
 #include "base/places.h"
 #include "math/accuracy.h"
 #include "math/splines.h"
@@ -14,28 +15,15 @@
 namespace mollify::cpu {
 namespace {
 
-Component component_of(const FormatInfo& format) {
-  switch (format.component_class) {
-    case ComponentClass::unorm:
-      return format.bits == 8 ? Component::u8 : Component::u16;
-    case ComponentClass::sint:
-      return Component::i32;
-    case ComponentClass::uint:
-      return Component::u32;
-    case ComponentClass::floating:
-      break;
-  }
-  return format.bits == 16 ? Component::f16 : format.bits == 32 ? Component::f32 : Component::f64;
-}
-
 /// Numbers are blurred as they are stored, but between 0 and 1 where colour handling has to know what 1 is.
 RowPipeline row_pipeline(const Plan& plan) {
   const FormatInfo& from = info(plan.src.format);
   const FormatInfo& to = info(plan.dst.format);
   const bool colour = plan.spec.alpha != AlphaMode::ignore || plan.spec.transfer != TransferFunction::none;
   RowPipeline rows;
-  rows.source = {component_of(from), from.channels, plan.spec.alpha, plan.spec.transfer, colour ? 1.0 / from.unit() : 1.0};
-  rows.destination = {component_of(to), to.channels, plan.spec.alpha, plan.spec.transfer, colour ? to.unit() : to.unit() / from.unit()};
+  rows.source = {component_of<Component>(from), from.channels, plan.spec.alpha, plan.spec.transfer, colour ? 1.0 / from.unit() : 1.0};
+  rows.destination = {component_of<Component>(to), to.channels, plan.spec.alpha, plan.spec.transfer,
+                      colour ? to.unit() : to.unit() / from.unit()};
   rows.border = plan.spec.border;
   rows.step = {plan.spec.stride.x.step, plan.spec.stride.y.step};
   rows.outside = decode_pixel(rows.source, plan.spec.border.value, from.unit());

@@ -13,6 +13,8 @@
 #include "backends/cuda/kernels/sep_matrix_shape.h"
 #include "backends/cuda/kernels/sep_passes_shape.h"
 #include "backends/cuda/kernels/sep_registers_shape.h"
+#include "backends/cuda/matrix_tables.h"
+#include "base/components.h"
 #include "base/gpu_images.h"
 #include "base/half.h"
 #include "base/outside_pixel.h"
@@ -34,20 +36,6 @@ std::int32_t ceil_div(std::int32_t a, std::int32_t b) {
   return (a + b - 1) / b;
 }
 
-Component component_of(const FormatInfo& format) {
-  switch (format.component_class) {
-    case ComponentClass::unorm:
-      return format.bits == 8 ? Component::u8 : Component::u16;
-    case ComponentClass::sint:
-      return Component::i32;
-    case ComponentClass::uint:
-      return Component::u32;
-    case ComponentClass::floating:
-      break;
-  }
-  return format.bits == 16 ? Component::f16 : format.bits == 32 ? Component::f32 : Component::f64;
-}
-
 constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // of one launch
 
 std::int64_t image_bytes_of(const ImageDesc& intermediate) {
@@ -67,8 +55,8 @@ Shared shared_of(const Plan& plan, const Pass& pass) {
   shared.source.height = from.height;
   shared.destination.width = to.width;
   shared.destination.height = to.height;
-  shared.from.component = component_of(info(from.format));
-  shared.to.component = component_of(info(to.format));
+  shared.from.component = component_of<Component>(info(from.format));
+  shared.to.component = component_of<Component>(info(to.format));
   const double source_unit = info(plan.src.format).unit();
   const double number_unit = handles_colour(plan) ? 1.0 : source_unit;  // what full scale is in numbers
   const bool premultiplied = plan.spec.alpha == AlphaMode::premultiply;
@@ -127,7 +115,7 @@ std::string_view ending_of(bool wide) {
 /// Of kernels of sep_fused.cu: components that become numbers as they are, and are of one type, or any.
 std::string_view ending_of(const Plan& plan) {
   if (handles_colour(plan) || plan.src.format != plan.dst.format) return "_any";
-  switch (component_of(info(plan.src.format))) {
+  switch (component_of<Component>(info(plan.src.format))) {
     case Component::u8:
       return "_u8";
     case Component::f16:
@@ -180,44 +168,6 @@ std::int32_t constant(const Pass& pass, const std::string& name) {
   return static_cast<std::int32_t>(pass.constants.at(name));
 }
 
-/// Numbers of matrices of taps as lanes hold them, `words` for each lane of each of so many products: of the halves next to the taps, and
-/// where `split` is 2, of those next to what these lack. `tap_of`: which tap a number is.
-template <class TapOf>
-std::vector<std::uint32_t> matrices_of_taps(const AxisTaps& taps, std::int32_t split, int products, int words, TapOf tap_of) {
-  constexpr int kLanes = 32;
-  const auto half_of = [&](std::int32_t tap, std::int32_t taken) -> std::uint32_t {
-    if (tap < 0 || tap >= std::ssize(taps.weights)) return 0;
-    double rest = taps.weights[static_cast<std::size_t>(tap)];
-    for (std::int32_t i = 0; i < taken; ++i) rest -= static_cast<double>(half_to_float(double_to_half(rest)));
-    return double_to_half(rest);
-  };
-  std::vector<std::uint32_t> out;
-  for (std::int32_t taken = 0; taken < split; ++taken) {
-    for (int product = 0; product < products; ++product) {
-      for (int lane = 0; lane < kLanes; ++lane) {
-        for (int word = 0; word < words; ++word) {
-          out.push_back(half_of(tap_of(product, lane, word, 0), taken) | half_of(tap_of(product, lane, word, 1), taken) << 16);
-        }
-      }
-    }
-  }
-  return out;
-}
-
-/// A pixel of a constant border as images of bytes or halves store it.
-std::vector<std::uint32_t> outside_pixel(const Plan& plan, const Outside& outside) {
-  std::vector<std::uint32_t> words(2);
-  for (std::size_t c = 0; c < 4; ++c) {
-    const double value = outside.value[c];
-    if (info(plan.src.format).is_unorm()) {
-      words[0] |= static_cast<std::uint32_t>(std::lround(value)) << 8 * c;
-    } else {
-      words[c / 2] |= std::uint32_t{double_to_half(value)} << 16 * (c % 2);
-    }
-  }
-  return words;
-}
-
 Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
   SepMatrix a{shared_of(plan, pass)};
   const MatrixSize size{constant(pass, "across"), constant(pass, "down")};
@@ -242,7 +192,7 @@ Draft sep_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
   a.blocks_across = ceil_div(pass.size.x, pass.tile.x);
   a.blocks_down = ceil_div(pass.size.y, a.rows);
   const FormatInfo& format = info(plan.src.format);
-  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan, a.outside)));
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
   const std::string ending = std::string(ending_of(plan)) + "_" + std::to_string(size.across) + "_" + std::to_string(size.down);
   return {format.channels == 1 ? "sep_matrix_planes" : "sep_matrix",
           name_of("sep_matrix", plan, ending),
@@ -314,7 +264,7 @@ Draft gauss_matrix(const Plan& plan, const Pass& pass, Tables& tables) {
       tables.add_values(matrices_of_taps(times(pass.taps.x, kSplineGainX), kHalves, shape.products, kMatrixWordsX, tap_x)));
   a.splines_y = static_cast<std::uint64_t>(
       tables.add_values(matrices_of_taps(times(pass.taps.y, kSplineGainY), kHalves, shape.tiles * shape.groups(), kMatrixWordsY, tap_y)));
-  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan, a.outside)));
+  a.outside_pixel = static_cast<std::uint64_t>(tables.add_values(outside_pixel(plan.src.format, a.outside)));
   a.destination.width = pass.size.x;
   a.blocks_across = ceil_div(pass.size.x + a.skip_x, kCoarseAcross);
   a.blocks_down = ceil_div(pass.size.y + a.skip_y, shape.tiles * kCoarseRows);
