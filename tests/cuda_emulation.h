@@ -209,6 +209,9 @@ inline unsigned __float_as_uint(float v) {
 inline float __uint_as_float(unsigned v) {
   return std::bit_cast<float>(v);
 }
+inline float __saturatef(float v) {
+  return v > 0.0F ? std::min(v, 1.0F) : 0.0F;
+}
 inline unsigned __float2uint_rn(float v) {
   return static_cast<unsigned>(std::nearbyint(v));
 }

@@ -149,7 +149,7 @@ Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, cons
   const int channels = info(p.dst.format).channels;
   const std::int64_t across = (std::int64_t{p.dst.width} * channels + 4 * cuda::kUpsampleThreads - 1) / (4 * cuda::kUpsampleThreads);
   const auto fewest = static_cast<std::int32_t>(2 * y.support() * y.factor);
-  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::kUpsampleAtOnce, 1, std::min(fewest, p.dst.height));
+  const std::int32_t rows = rows_of_chunk(p, across, p.dst.height, cuda::upsample_at_once(channels), 1, std::min(fewest, p.dst.height));
   Pass pass = make_pass("gauss_upsample", {p.dst.width, p.dst.height}, {4 * cuda::kUpsampleThreads / channels, rows},
                         {cuda::kUpsampleThreads, 1}, Storage::buffer);
   pass.taps = {spline_taps(x, x.factor), spline_taps(y, y.factor)};

@@ -49,6 +49,33 @@ struct Plain {
       store_aligned(kComponent, row, i, v);
     }
   }
+
+  /// The largest number of a code, or one where there are no codes: what store_fractions() and store_fraction_each() take is divided by it.
+  static constexpr float full = kComponent == Component::u8 ? 255.0F : 1.0F;
+  static __device__ void store_fractions(const Shared&, char* row, std::int32_t i, float (&v)[4]) {
+    if constexpr (kComponent == Component::u8) {
+      *reinterpret_cast<unsigned*>(row + i) = codes_of(v);
+    } else {
+      store_aligned(kComponent, row, i, v);
+    }
+  }
+  /// Of four at no multiple of four components, or the last of a row, those that there are. The same bits.
+  static __device__ __noinline__ void store_fraction_each(const Shared& a, char* row, std::int32_t i, Four v) {
+    if constexpr (kComponent == Component::u8) {
+      const unsigned codes = codes_of(v.at);
+      for (int j = 0; j < min(a.destination.width * kChannels - i, 4); ++j) row[i + j] = static_cast<char>(codes >> 8 * j);
+    } else {
+      store_sums<kChannels>(a, row, i, v.at);
+    }
+  }
+
+ private:
+  /// Multiply-adds clamp to 0 and 1 at no cost, where a clamp to 0 and 255 takes two instructions; a NaN becomes 0.
+  static __device__ unsigned codes_of(const float (&v)[4]) {
+    const auto rounded = [](float number) { return __float_as_uint(fmaf(__saturatef(number), full, 8388608.0F)); };
+    const unsigned low = __byte_perm(rounded(v[0]), rounded(v[1]), 0x0040), high = __byte_perm(rounded(v[2]), rounded(v[3]), 0x0040);
+    return __byte_perm(low, high, 0x5410);
+  }
 };
 
 /// Of all images.
@@ -72,6 +99,13 @@ struct AnyCoding {
   }
   static __device__ void store(const Shared& a, char* row, std::int32_t i, float (&v)[4]) {
     store_sums<kChannels>(a, row, i, v);
+  }
+  static constexpr float full = 1.0F;
+  static __device__ void store_fractions(const Shared& a, char* row, std::int32_t i, float (&v)[4]) {
+    store(a, row, i, v);
+  }
+  static __device__ __noinline__ void store_fraction_each(const Shared& a, char* row, std::int32_t i, Four v) {
+    store_sums<kChannels>(a, row, i, v.at);
   }
 };
 

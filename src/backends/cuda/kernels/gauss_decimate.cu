@@ -9,14 +9,14 @@ namespace mollify::cuda {
 namespace {
 
 /// Weights of an axis, in shared memory: for pixel r of a coarse sample, those of the coarse samples that it belongs to, one after another.
-/// `reversed`: the one that began first comes first.
+/// `reversed`: the one that began first comes first. All are multiplied by `scale`.
 template <int kSupport>
-__device__ void put_row_weights(const float* spline, std::int32_t factor, std::int32_t support, bool reversed, float* out) {
+__device__ void put_row_weights(const float* spline, std::int32_t factor, std::int32_t support, bool reversed, float scale, float* out) {
   constexpr int kStride = whole_fours(kSupport);
   for (int i = threadIdx.x; i < factor * kStride; i += blockDim.x) {
     const int r = i / kStride;
     const int j = i % kStride;
-    out[i] = j < support ? spline[r + factor * (reversed ? support - 1 - j : j)] : 0.0F;
+    out[i] = j < support ? scale * spline[r + factor * (reversed ? support - 1 - j : j)] : 0.0F;
   }
 }
 
@@ -104,8 +104,8 @@ __device__ void gauss_decimate(const GaussDecimate& a) {
   float* const finished = reinterpret_cast<float*>(mapped_fours + blockDim.x);  // two rows
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
   with_support(a.support_x,
-               [&](auto support) { put_row_weights<decltype(support)::value>(splines, a.factor_x, a.support_x, false, weights_x); });
-  put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, true, weights_y);
+               [&](auto support) { put_row_weights<decltype(support)::value>(splines, a.factor_x, a.support_x, false, 1.0F, weights_x); });
+  put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, true, 1.0F, weights_y);
 
   const BlockPlace block = block_place(a);
   const std::int32_t left = block.across * shape.samples;  // of the coarse samples that the block makes
@@ -246,7 +246,7 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   extern __shared__ int4 memory[];
   auto* const weights_y = reinterpret_cast<float*>(memory);
   const auto* const splines = reinterpret_cast<const float*>(a.splines);
-  put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, false, weights_y);
+  put_row_weights<kSupport>(splines + a.factor_x * a.support_x, a.factor_y, support_y, false, 1.0F / Pixels::full, weights_y);
   __syncthreads();
 
   const BlockPlace block = block_place(a);
@@ -304,22 +304,15 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
   std::int32_t coarse = place / a.factor_y - support_y;    // the newest row
   std::int32_t phase = place - (coarse + 1) * a.factor_y;  // how far the place lies behind the first pixel of the row after it
   char* out = row_of(a.destination, block.image, y0);
-  const auto make = [&](std::int32_t row_phase) {
+  const auto mixed = [&](std::int32_t row_phase, float(&v)[4]) {
     float weights[whole_fours(kSupport)];
     load_row_weights<kSupport>(weights_y, row_phase, weights);
-    float v[4] = {};
 #pragma unroll
     for (int j = 0; j < kSupport; ++j) {
       if (j >= support_y) break;
 #pragma unroll
-      for (int c = 0; c < 4; ++c) v[c] = fmaf(weights[j], rows[j][c], v[c]);
+      for (int c = 0; c < 4; ++c) v[c] = j == 0 ? weights[j] * rows[j][c] : fmaf(weights[j], rows[j][c], v[c]);
     }
-    if (is_whole) {
-      Pixels::store(a, out, component, v);
-    } else {
-      store_one_by_one<kChannels>(a, out, component, {{v[0], v[1], v[2], v[3]}});
-    }
-    out += a.destination.row_bytes;
   };
   for (std::int32_t left = y1 - y0; left > 0;) {
     while (phase >= 0) {
@@ -332,12 +325,26 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
       phase -= a.factor_y;
     }
     // All rows of pixels that are mixed of these.
-    const std::int32_t count = min((a.step_y - 1 - phase) / a.step_y, left);
+    const std::int32_t count = min(a.step_y == 1 ? -phase : (a.step_y - 1 - phase) / a.step_y, left);
     std::int32_t row_phase = phase + a.factor_y;
+    // Apart, so that rows in a loop without calls are mixed side by side.
+    if (is_whole) {
 #pragma unroll 4
-    for (std::int32_t i = 0; i < count; ++i) {
-      make(row_phase);
-      row_phase += a.step_y;
+      for (std::int32_t i = 0; i < count; ++i) {
+        float v[4];
+        mixed(row_phase, v);
+        Pixels::store_fractions(a, out, component, v);
+        out += a.destination.row_bytes;
+        row_phase += a.step_y;
+      }
+    } else {
+      for (std::int32_t i = 0; i < count; ++i) {
+        float v[4];
+        mixed(row_phase, v);
+        Pixels::store_fraction_each(a, out, component, {{v[0], v[1], v[2], v[3]}});
+        out += a.destination.row_bytes;
+        row_phase += a.step_y;
+      }
     }
     phase += count * a.step_y;
     left -= count;
@@ -346,13 +353,14 @@ __device__ void gauss_upsample(const GaussUpsample& a) {
 
 }  // namespace
 
-#define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, by_steps, exact)                                                             \
-  __global__ void __launch_bounds__(kDecimateThreads, by_steps ? 1 : 2)                                                            \
-      gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) {                                                 \
-    gauss_decimate<pixels, support, by_steps, exact>(a);                                                                           \
-  }                                                                                                                                \
-  __global__ void __launch_bounds__(kUpsampleThreads) gauss_upsample_##name##_##support(const __grid_constant__ GaussUpsample a) { \
-    gauss_upsample<pixels, support, exact>(a);                                                                                     \
+#define MOLLIFY_GAUSS_DECIMATE(name, pixels, support, by_steps, exact)                                \
+  __global__ void __launch_bounds__(kDecimateThreads, by_steps ? 1 : 2)                               \
+      gauss_decimate_##name##_##support(const __grid_constant__ GaussDecimate a) {                    \
+    gauss_decimate<pixels, support, by_steps, exact>(a);                                              \
+  }                                                                                                   \
+  __global__ void __launch_bounds__(kUpsampleThreads, exact ? upsample_at_once(pixels::channels) : 1) \
+      gauss_upsample_##name##_##support(const __grid_constant__ GaussUpsample a) {                    \
+    gauss_upsample<pixels, support, exact>(a);                                                        \
   }
 template <int kChannels>
 using BytesOf = Plain<kChannels, Component::u8>;
@@ -364,7 +372,7 @@ using FloatsOf = Plain<kChannels, Component::f32>;
 #define MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, name, pixels, by_steps)                                             \
   add(name, pixels, 3, by_steps, true) add(name, pixels, 4, by_steps, true) add(name, pixels, 5, by_steps, true) \
       add(name, pixels, 6, by_steps, true)
-#define MOLLIFY_GAUSS_DECIMATE_PLAIN(add, channels)                             \
+#define MOLLIFY_GAUSS_DECIMATE_PLAIN(add, channels)                               \
   MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_u8, BytesOf<channels>, false)   \
   MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_f16, HalvesOf<channels>, false) \
   MOLLIFY_GAUSS_DECIMATE_SUPPORTS(add, channels##_f32, FloatsOf<channels>, true)

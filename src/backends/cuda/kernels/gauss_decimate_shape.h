@@ -8,9 +8,14 @@ namespace mollify::cuda {
 inline constexpr int kDecimateRows = 8;              ///< that a thread loads before it sums them up, at most
 inline constexpr int kDecimateThreads = 512;         ///< of a block that decimates, at most
 inline constexpr int kDecimateThreadsAtOnce = 1024;  ///< of a multiprocessor
-inline constexpr int kUpsampleAtOnce = 8;            ///< blocks of a multiprocessor
 inline constexpr int kUpsampleThreads = 128;         ///< of a block; each makes four components of a row
 inline constexpr int kMostSupport = 8;               ///< coarse samples on an axis that a pixel belongs to
+
+/// Blocks that registers of a multiprocessor have room for when pixels are expanded: with one channel a thread makes four pixels, each of
+/// which has weights of its own.
+[[nodiscard]] MOLLIFY_HOST_DEVICE constexpr int upsample_at_once(int channels) {
+  return channels == 4 ? 8 : 5;
+}
 
 /// Kernels of common formats are compiled for these; any other takes one for up to kMostSupport.
 inline constexpr int kLeastCompiledSupport = 3;
