@@ -17,6 +17,7 @@ double bytes[30000];
 #include "backends/cuda/kernels/box_any.cu"
 #include "backends/cuda/kernels/box_wide.cu"
 #include "backends/cuda/kernels/gauss_decimate.cu"
+#include "backends/cuda/kernels/gauss_grid.cu"
 #include "backends/cuda/kernels/gauss_matrix.cu"
 #include "backends/cuda/kernels/nxn_direct.cu"
 #include "backends/cuda/kernels/sep_matrix.cu"
@@ -74,6 +75,14 @@ const std::map<std::string, Kernel>& kernels() {
     MOLLIFY_ADD(2_f64)
     MOLLIFY_ADD(3_f64)
     MOLLIFY_ADD(4_f64)
+#undef MOLLIFY_ADD
+#define MOLLIFY_ADD(channels)                                                                 \
+  by_name["gauss_grid_rows_" #channels "_f32"] = kernel_of(gauss_grid_rows_##channels##_f32); \
+  by_name["gauss_grid_columns_" #channels "_f32"] = kernel_of(gauss_grid_columns_##channels##_f32);
+    MOLLIFY_ADD(1)
+    MOLLIFY_ADD(2)
+    MOLLIFY_ADD(3)
+    MOLLIFY_ADD(4)
 #undef MOLLIFY_ADD
     return by_name;
   }();

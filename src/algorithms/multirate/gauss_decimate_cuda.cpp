@@ -1,12 +1,15 @@
-// gauss.decimate on CUDA, three passes: the image becomes a grid of coarse samples, the grid is blurred as sep.fused blurs images, and
-// pixels are expanded from it. Image and result are touched once.
+// gauss.decimate on CUDA, three or four passes: the image becomes a grid of coarse samples, the grid is blurred as sep.fused blurs images,
+// or along its rows and then its columns, and pixels are expanded from it. Image and result are touched once.
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <vector>
 
 #include "algorithms/common/occupancy.h"
 #include "algorithms/multirate/gauss_decimate_gpu.h"
 #include "algorithms/multirate/gauss_decimate_options.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
+#include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
 #include "base/places.h"
@@ -118,9 +121,38 @@ Result<Pass> decimating_by_products(const Problem& p, const AxisPlan& x, const A
   return pass;
 }
 
+/// The blur of `fused` along rows and then down columns.
+Result<std::vector<Pass>> blurring_by_axes(const Problem& p, const Pass& fused, const PerAxis<CoarseRange>& from, Proposal& out) {
+  const int channels = info(p.src.format).channels;
+  const auto nx = static_cast<std::int64_t>(fused.taps.x.weights.size()), ny = static_cast<std::int64_t>(fused.taps.y.weights.size());
+  if (Status s = check_shared(p, cuda::grid_rows_shared_bytes(channels, nx)); !s) return s.error();
+  if (Status s = check_shared(p, cuda::grid_columns_shared_bytes(ny)); !s) return s.error();
+  const std::int32_t columns = cuda::kGridComponents / channels;
+  const PerAxis<std::int32_t> rows_size{fused.size.x, size_of(from).y};
+  Pass along = make_pass("gauss_grid_rows", rows_size, {columns, 1}, {cuda::kGridThreads, 1}, Storage::buffer);
+  Pass down = make_pass("gauss_grid_columns", fused.size, {columns, cuda::kGridRows}, {cuda::kGridThreads, 1}, Storage::buffer);
+  along.taps.x = fused.taps.x;
+  along.origin.x = fused.origin.x;
+  along.constants["source_width"] = from.x.size;
+  down.taps.y = fused.taps.y;
+  down.origin.y = fused.origin.y;
+  down.constants["source_width"] = fused.size.x;
+  for (const std::int64_t taps : {nx, ny}) {
+    const double pixels = static_cast<double>(rows_size.x) * rows_size.y;
+    out.seconds += seconds(p.device, grid_of(p, from).format,
+                           {.pixels = pixels,
+                            .loads = 1.0,
+                            .shared_loads = static_cast<double>(taps),
+                            .operations = static_cast<double>(taps),
+                            .bytes = pixels * 8.0 * channels});
+  }
+  along.destination = down.source = intermediate(1);
+  return std::vector<Pass>{std::move(along), std::move(down)};
+}
+
 /// Coarse samples beyond the edge of the grid are like the nearest.
-Result<Pass> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& from,
-                      const PerAxis<CoarseRange>& to, Proposal& out) {
+Result<std::vector<Pass>> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& from,
+                                   const PerAxis<CoarseRange>& to, Proposal& out) {
   const int channels = info(p.src.format).channels;
   const auto nx = static_cast<std::int32_t>(x.coarse.weights.size()), ny = static_cast<std::int32_t>(y.coarse.weights.size());
   const std::int32_t columns = cuda::sep_fused_columns(channels);
@@ -133,6 +165,9 @@ Result<Pass> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, co
   pass.taps = {x.coarse, y.coarse};
   pass.origin = {static_cast<std::int32_t>(to.x.first - from.x.first), static_cast<std::int32_t>(to.y.first - from.y.first)};
   pass.constants["source_width"] = from.x.size;
+  // Where a grid leaves blocks so few rows, they filter half of them or more again for their neighbours.
+  if (p.batch == 1 && rows <= 2 * kStep && rows < 2 * (ny - 1)) return blurring_by_axes(p, pass, from, out);
+
   const double pixels = static_cast<double>(size.x) * size.y;
   const double reads = (rows + ny - 1.0) / rows * (columns + nx - 1.0) / columns;
   out.seconds += seconds(p.device, grid_of(p, to).format,
@@ -142,7 +177,7 @@ Result<Pass> blurring(const Problem& p, const AxisPlan& x, const AxisPlan& y, co
                           .operations = reads * (nx + ny),
                           .barriers = reads / cuda::kSepFusedRows,
                           .bytes = pixels * 8.0 * channels});
-  return pass;
+  return std::vector<Pass>{std::move(pass)};
 }
 
 Pass expanding_from(const Problem& p, const AxisPlan& x, const AxisPlan& y, const PerAxis<CoarseRange>& grid, Proposal& out) {
@@ -182,16 +217,20 @@ Result<Proposal> add_gauss_decimate_cuda_passes(const Problem& p, const AxisPlan
   Result<Pass> decimate = math == DecimateMath::coopmat ? decimating_by_products(p, x, y, grid, out) : decimating(p, x, y, grid, out);
   if (!decimate) return decimate.error();
   out.options.insert(kDecimateMath.as(math));
-  Result<Pass> blur = blurring(p, x, y, grid, blurred, out);
+  Result<std::vector<Pass>> blur = blurring(p, x, y, grid, blurred, out);
   if (!blur) return blur.error();
   Pass expand = expanding_from(p, expanded_x, expanded_y, blurred, out);
-  decimate->destination = blur->source = intermediate(0);
-  blur->destination = expand.source = intermediate(1);
+  decimate->destination = blur->front().source = intermediate(0);
+  out.intermediates = {grid_of(p, grid)};
+  if (blur->size() == 2) out.intermediates.push_back(grid_of(p, {blurred.x, grid.y}));
+  out.intermediates.push_back(grid_of(p, blurred));
+  blur->back().destination = expand.source = intermediate(static_cast<std::int32_t>(blur->size()));
   expand.origin = {r.x, r.y};
-  out.intermediates = {grid_of(p, grid), grid_of(p, blurred)};
   out.halo = {x.halo(), y.halo()};
   out.moved_bytes = moved_bytes(p, out.intermediates);
-  out.passes = {std::move(*decimate), std::move(*blur), std::move(expand)};
+  out.passes = {std::move(*decimate)};
+  std::ranges::move(*blur, std::back_inserter(out.passes));
+  out.passes.push_back(std::move(expand));
   return out;
 }
 

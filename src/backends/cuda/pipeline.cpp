@@ -7,6 +7,7 @@
 #include "backends/cuda/kernels/box_any_shape.h"
 #include "backends/cuda/kernels/box_division.h"
 #include "backends/cuda/kernels/gauss_decimate_shape.h"
+#include "backends/cuda/kernels/gauss_grid_shape.h"
 #include "backends/cuda/kernels/gauss_matrix_shape.h"
 #include "backends/cuda/kernels/nxn_direct_shape.h"
 #include "backends/cuda/kernels/sep_fused_shape.h"
@@ -287,6 +288,31 @@ Draft gauss_grid(const Plan& plan, const Pass& pass, Tables& tables) {
   return draft;
 }
 
+/// One axis of the same: `taps` of it, `down` or along rows.
+Draft gauss_grid_axis(const Plan& plan, const Pass& pass, const AxisTaps& taps, bool down, Tables& tables) {
+  SepPass a{shared_of(plan, pass)};
+  a.taps = static_cast<std::uint64_t>(tables.add<float>(taps.weights));
+  a.count = static_cast<std::int32_t>(taps.weights.size());
+  a.first = (down ? pass.origin.y : pass.origin.x) - taps.anchor;
+  a.source.width = constant(pass, "source_width");
+  a.destination.width = pass.size.x;
+  const int channels = info(plan.src.format).channels;
+  a.blocks_across = ceil_div(whole_fours(a.destination.width * channels), kGridComponents);
+  a.blocks_down = down ? ceil_div(a.destination.height, kGridRows) : a.destination.height;
+  const std::int64_t shared = down ? grid_columns_shared_bytes(a.count) : grid_rows_shared_bytes(channels, a.count);
+  return {"gauss_grid",
+          name_of(down ? "gauss_grid_columns" : "gauss_grid_rows", plan, "_f32"),
+          {nullptr, a, kGridThreads, static_cast<std::uint32_t>(shared), pass.source, pass.destination}};
+}
+
+Draft gauss_grid_rows(const Plan& plan, const Pass& pass, Tables& tables) {
+  return gauss_grid_axis(plan, pass, pass.taps.x, false, tables);
+}
+
+Draft gauss_grid_columns(const Plan& plan, const Pass& pass, Tables& tables) {
+  return gauss_grid_axis(plan, pass, pass.taps.y, true, tables);
+}
+
 Draft gauss_upsample(const Plan& plan, const Pass& pass, Tables& tables) {
   GaussUpsample a{grid_of(plan, pass, tables)};
   const PerAxis<AxisPlaces> places = places_of(plan.spec);
@@ -420,6 +446,8 @@ constexpr std::array kKernels = {
     KernelRow{"box_down", box_down},
     KernelRow{"gauss_decimate", gauss_decimate},
     KernelRow{"gauss_grid", gauss_grid},
+    KernelRow{"gauss_grid_columns", gauss_grid_columns},
+    KernelRow{"gauss_grid_rows", gauss_grid_rows},
     KernelRow{"gauss_matrix", gauss_matrix},
     KernelRow{"gauss_upsample", gauss_upsample},
     KernelRow{"nxn_direct", nxn_direct},
