@@ -19,13 +19,9 @@ class Chooser {
     std::unique_ptr<Prepared> on_cpu = take(task);
     const double cpu = on_cpu->seconds();
     put_back(std::move(on_cpu));
-    if (!machine_ && !has_open_gpu()) {
-      if (std::optional<DeviceChoice> choice = choose_without_gpu(cpu)) return *choice;
-    }
-    if (!machine_) {
-      machine_ = measure_gpu_and_cpu([&](const std::string& name) { return find_device(name, task.request.manner.threads); });
-    }
-    DeviceChoice choice = choose_device(*machine_, cpu, work_on_gpu(task));
+    threads_ = task.request.manner.threads;
+    DeviceChoice choice = chooser_.choose(cpu, [&](const GpuAndCpu& machine) { return work_on_gpu(task, machine.gpu); });
+    if (!has_open_gpu()) return choice;  // which it may not be once a GPU is open
     choices_.emplace_front(task, choice);
     constexpr std::size_t kMost = 64;
     if (choices_.size() > kMost) choices_.pop_back();
@@ -33,10 +29,9 @@ class Chooser {
   }
 
  private:
-  /// Nothing where there is none, or it cannot do it.
-  [[nodiscard]] std::optional<GpuWork> work_on_gpu(Task task) const {
-    if (machine_->gpu.empty()) return std::nullopt;
-    task.request.manner.device = machine_->gpu;
+  /// Nothing where it cannot do it.
+  [[nodiscard]] static std::optional<GpuWork> work_on_gpu(Task task, const std::string& gpu) {
+    task.request.manner.device = gpu;
     try {
       std::unique_ptr<Prepared> on_gpu = take(task);
       const GpuWork work{on_gpu->seconds(), on_gpu->run_bytes()};
@@ -48,7 +43,9 @@ class Chooser {
   }
 
   std::mutex mutex_;
-  std::optional<GpuAndCpu> machine_;
+  std::int32_t threads_ = 0;  ///< of the task that is looked at
+  DeviceChooser chooser_{
+      [this](const std::string& name) { return find_device(name, threads_); }, has_open_gpu, {.cache_folder = user_cache_folder()}};
   std::list<std::pair<Task, DeviceChoice>> choices_;
 };
 

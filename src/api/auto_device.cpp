@@ -4,9 +4,16 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
 #include <vector>
 
+#include "model/hosts.h"
 #include "model/probe.h"
+#include "model/stored.h"
 #include "mollify/mollify.h"
 
 namespace mollify {
@@ -57,41 +64,119 @@ double measured_bus(const Device& gpu) {
   return to_quarter_octave(2.0 * copy->bytes / transfers);
 }
 
-}  // namespace
-
-GpuAndCpu measure_gpu_and_cpu(const std::function<Result<Device>(const std::string& name)>& open) {
-  GpuAndCpu out;
-  std::vector<DeviceEntry> entries = list_devices();
-  std::ranges::stable_partition(entries, [](const DeviceEntry& entry) { return entry.info.backend == Backend::cuda; });
-  for (const DeviceEntry& entry : entries) {
-    if (entry.info.backend == Backend::cpu || entry.info.gpu.is_software) continue;
-    const Result<Device> gpu = open(entry.open_name);
-    const double bus = gpu ? measured_bus(*gpu) : 0.0;
-    if (bus == 0.0) continue;
-    out.gpu = entry.open_name;
-    out.bus_bytes_per_second = bus;
-    break;
-  }
-  if (out.gpu.empty()) return out;
-  const Result<Device> cpu = open("cpu");
-  const std::optional<Measured> blur = cpu ? measure(*cpu, 2.0) : std::nullopt;
-  if (blur) out.seconds_for_predicted = to_quarter_octave(blur->seconds / blur->predicted);
-  return out;
+/// 0 where it cannot be measured.
+double measured_seconds_for_predicted(const Device& cpu) {
+  const std::optional<Measured> blur = measure(cpu, 2.0);
+  return blur ? to_quarter_octave(blur->seconds / blur->predicted) : 0.0;
 }
 
-DeviceChoice choose_device(const GpuAndCpu& machine, double cpu_seconds, const std::optional<GpuWork>& on_gpu) {
+/// The hosts that a file is about; none where there is no such file or it cannot be used.
+std::vector<HostRates> read_hosts(const std::string& path, const DeviceInfo& gpu) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return parse_hosts(text, gpu).value_or(std::vector<HostRates>());
+}
+
+/// What Device::open() would say of it.
+DeviceInfo as_opened(DeviceInfo listed, const std::string& cache_folder) {
+  const Result<TuningTable> table = stored_table(cache_folder, listed);
+  if (!table) return listed;
+  listed.gpu.measured = table->rates;
+  listed.tuning = table->rows;
+  return listed;
+}
+
+/// Of one GPU.
+class HostFigures {
+ public:
+  HostFigures(const DeviceInfo& gpu, const DeviceInfo& cpu, const std::string& cache_folder)
+      : gpu_(gpu), cpu_(cpu), path_(cache_folder.empty() ? std::string() : stored_path(cache_folder, "hosts", gpu)) {
+    if (!path_.empty()) hosts_ = read_hosts(path_, gpu_);
+  }
+
+  [[nodiscard]] std::optional<HostRates> here() const {
+    const auto same = std::ranges::find_if(
+        hosts_, [&](const HostRates& host) { return host.processor == host_name(cpu_) && host.threads == cpu_.threads; });
+    return same == hosts_.end() ? std::nullopt : std::optional(*same);
+  }
+
+  /// Keeps them beside those of other hosts. Returns them as the next process reads them.
+  HostRates keep(double bus, double seconds_for_predicted) {
+    const HostRates measured{host_name(cpu_), cpu_.threads, bus, seconds_for_predicted};
+    hosts_.push_back(measured);
+    const std::string text = to_text(hosts_, gpu_);
+    if (!path_.empty()) replace_file(path_, text);  // where it cannot be written, the next process measures again
+    const std::optional<std::vector<HostRates>> read = parse_hosts(text, gpu_);
+    return read ? read->back() : measured;
+  }
+
+ private:
+  const DeviceInfo& gpu_;
+  const DeviceInfo& cpu_;
+  std::string path_;
+  std::vector<HostRates> hosts_;
+};
+
+}  // namespace
+
+GpuAndCpu find_gpu_and_cpu(const OpenDevice& open, const AutoOptions& options) {
+  std::vector<DeviceEntry> entries = list_devices();
+  std::erase_if(entries, [&](const DeviceEntry& entry) {
+    return entry.info.backend == Backend::cpu || (entry.info.gpu.is_software && !options.takes_software);
+  });
+  if (entries.empty()) return {};
+  std::ranges::stable_partition(entries, [](const DeviceEntry& entry) { return entry.info.backend == Backend::cuda; });
+  const Result<Device> cpu = open("cpu");
+  if (!cpu) return {};
+  for (const DeviceEntry& entry : entries) {
+    HostFigures figures(entry.info, cpu->info(), options.cache_folder);
+    if (const std::optional<HostRates> kept = figures.here()) {
+      return {entry.open_name, kept->bus_bytes_per_second, kept->seconds_for_predicted, as_opened(entry.info, options.cache_folder)};
+    }
+    const Result<Device> gpu = open(entry.open_name);
+    const double bus = gpu ? measured_bus(*gpu) : 0.0;
+    const double seconds_for_predicted = bus > 0.0 ? measured_seconds_for_predicted(*cpu) : 0.0;
+    if (seconds_for_predicted == 0.0) continue;
+    const HostRates here = figures.keep(bus, seconds_for_predicted);
+    return {entry.open_name, here.bus_bytes_per_second, here.seconds_for_predicted, gpu->info()};
+  }
+  return {};
+}
+
+DeviceChoice choose_device(const GpuAndCpu& machine, double cpu_seconds, const std::optional<GpuWork>& on_gpu, double seconds_to_open) {
   if (machine.gpu.empty()) return {"cpu", "auto: cpu, there is no GPU"};
   if (!on_gpu) return {"cpu", "auto: cpu, " + machine.gpu + " cannot do it"};
   const double cpu = cpu_seconds * machine.seconds_for_predicted;
   const double transfers = static_cast<double>(on_gpu->bytes) / machine.bus_bytes_per_second;
-  const std::string& device = on_gpu->seconds + transfers < cpu ? machine.gpu : std::string("cpu");
-  return {device, "auto: " + device + "; predicted on cpu " + milliseconds(cpu) + ", on " + machine.gpu + " " +
-                      milliseconds(on_gpu->seconds) + " and " + milliseconds(transfers) + " of transfers"};
+  const std::string& device = on_gpu->seconds + transfers + seconds_to_open < cpu ? machine.gpu : std::string("cpu");
+  std::string why = "auto: " + device + "; predicted on cpu " + milliseconds(cpu) + ", on " + machine.gpu + " " +
+                    milliseconds(on_gpu->seconds) + (seconds_to_open > 0.0 ? ", " : " and ") + milliseconds(transfers) + " of transfers";
+  if (seconds_to_open > 0.0) why += " and " + milliseconds(seconds_to_open) + " to open it";
+  return {device, std::move(why)};
 }
 
-std::optional<DeviceChoice> choose_without_gpu(double cpu_seconds) {
-  if (cpu_seconds > kSecondsToOpenGpu) return std::nullopt;
+std::optional<DeviceChoice> choose_without_gpu(double cpu_seconds, double seconds_to_open) {
+  if (cpu_seconds > seconds_to_open) return std::nullopt;
   return DeviceChoice{"cpu", "auto: cpu, predicted " + milliseconds(cpu_seconds) + "; no GPU has been opened, which takes longer"};
+}
+
+DeviceChoice DeviceChooser::choose(double cpu_seconds, const OnGpu& on_gpu) {
+  if (!machine_ && !is_open_()) {
+    if (std::optional<DeviceChoice> choice = choose_without_gpu(cpu_seconds, options_.seconds_to_open)) return *std::move(choice);
+  }
+  if (!machine_) machine_ = find_gpu_and_cpu(open_, options_);
+  const std::optional<GpuWork> work = machine_->gpu.empty() ? std::nullopt : on_gpu(*machine_);
+  return choose_device(*machine_, cpu_seconds, work, is_open_() ? 0.0 : options_.seconds_to_open);
+}
+
+std::string user_cache_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::filesystem::path(value != nullptr ? value : "");
+  };
+  if (const auto cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return (cache / "mollify").string();
+  if (const auto home = variable("HOME"); home.is_absolute()) return (home / ".cache" / "mollify").string();
+  return {};
 }
 
 }  // namespace mollify

@@ -1,31 +1,11 @@
 #include "api/probe.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <system_error>
-
 #include "model/gpu_model.h"
 #include "model/probe.h"
+#include "model/stored.h"
 #include "mollify/tuning.h"
 
 namespace mollify {
-namespace {
-
-/// Replaces the file as a whole or not at all: another process may read or write it. If it cannot be written, the next one measures again.
-void store(const std::string& path, const std::string& text) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  const std::string fresh = path + "." + std::to_string(::getpid());
-  std::ofstream file(fresh, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) std::filesystem::rename(fresh, path, ignored);
-  std::filesystem::remove(fresh, ignored);
-}
-
-}  // namespace
 
 GpuRates rates_at_first_use(const DeviceInfo& device, const DeviceOptions& options, const MeasureRates& measure) {
   if (!options.probe || options.cache_folder.empty() || device.backend == Backend::cpu || has_gpu_row(device)) return {};
@@ -36,7 +16,7 @@ GpuRates rates_at_first_use(const DeviceInfo& device, const DeviceOptions& optio
   if (!measured) return {};
   table->rates = *measured;
   const std::string text = to_text(*table);
-  store(tuning_path(options.cache_folder, device), text);
+  replace_file(tuning_path(options.cache_folder, device), text);  // if it cannot be written, the next process measures again
   // As the next process reads them.
   const Result<TuningTable> read = parse_tuning(text);
   return read ? read->rates : GpuRates();

@@ -1,4 +1,8 @@
 // Where tuning rows come from: the user's cache folder, and the tables in rows/ that the build embeds.
+#include "model/stored.h"
+
+#include <unistd.h>
+
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -57,9 +61,27 @@ TuningTable empty_tuning(const DeviceInfo& device) {
   return {device.name, device.driver, std::string(version()), {}, device.gpu.measured};
 }
 
-std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device) {
-  const std::string file = "tuning-" + std::string(name(device.backend)) + "-" + file_name_part(device.name) + ".txt";
+std::string stored_path(std::string_view cache_folder, std::string_view purpose, const DeviceInfo& device) {
+  const std::string file = std::string(purpose) + "-" + std::string(name(device.backend)) + "-" + file_name_part(device.name) + ".txt";
   return (std::filesystem::path(cache_folder) / file).string();
+}
+
+bool replace_file(const std::string& path, const std::string& text) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const std::string fresh = path + "." + std::to_string(::getpid());
+  std::ofstream file(fresh, std::ios::binary);
+  file << text;
+  file.close();
+  error.clear();
+  if (file) std::filesystem::rename(fresh, path, error);
+  const bool is_written = file && !error;
+  std::filesystem::remove(fresh, error);
+  return is_written;
+}
+
+std::string tuning_path(std::string_view cache_folder, const DeviceInfo& device) {
+  return stored_path(cache_folder, "tuning", device);
 }
 
 Result<TuningTable> stored_table(std::string_view cache_folder, const DeviceInfo& device) {
