@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 
 #include "failure.h"
 #include "kernel_file.h"
+#include "mollify/experimental/auto_device.h"
 
 namespace mollify::cli {
 namespace {
@@ -195,11 +194,13 @@ void check_border_values(const BorderArgs& args, PixelFormat format) {
   fail_usage(fmt::format("{} has {} channels, --border-value gives {} values", row.name, row.channels, values));
 }
 
-void add_device_options(Command& command, DeviceArgs& args) {
+void add_device_options(Command& command, DeviceArgs& args, TakesAuto takes_auto) {
+  const bool has_auto = takes_auto == TakesAuto::yes;
   command
       .add_option("--device", args.device,
-                  "Where to run: auto (the CPU), cpu, vulkan, vulkan:0, vulkan:NAME, or the same of cuda where it is built in; see "
-                  "'mollify list devices'")
+                  fmt::format("Where to run: cpu, {}vulkan, vulkan:0, vulkan:NAME, or the same of cuda where it is built in; see 'mollify "
+                              "list devices'",
+                              has_auto ? "auto (where it should end first, by predicted times and the way to a GPU and back), " : ""))
       .type_name("D")
       .show_default();
   command
@@ -210,34 +211,41 @@ void add_device_options(Command& command, DeviceArgs& args) {
   command.add_option("--cpu-target", args.cpu_target, "CPU instruction set, such as AVX2 [best]").type_name("T");
   command
       .add_option("--probe", args.probe,
-                  "Measure a GPU of unknown speed for a second when it is used first, and keep that; off: do without")
+                  fmt::format("Measure a GPU of unknown speed for a second when it is used first, and keep that; off: do without{}",
+                              has_auto ? ", and auto is the CPU" : ""))
       .one_of({"on", "off"})
       .show_default();
 }
 
 std::string cache_folder() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::filesystem::path(value ? value : "");
-  };
-  if (const auto cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return (cache / "mollify").string();
-  if (const auto home = variable("HOME"); home.is_absolute()) return (home / ".cache" / "mollify").string();
-  return {};
+  return user_cache_folder();
+}
+
+void require_device_name(const DeviceArgs& args) {
+  if (args.device == kAutoDevice) {
+    fail_usage("--device auto: only 'mollify blur' and 'mollify plan' choose a device; name one of those of 'mollify list devices'");
+  }
+}
+
+DeviceOptions device_options(const DeviceArgs& args) {
+  if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
+  return {.threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target, .probe = args.probe == "on"};
+}
+
+void warn_of_stored_tuning(const DeviceInfo& device) {
+  const auto rows = stored_tuning(cache_folder(), device);
+  if (!rows) fmt::print(stderr, "mollify: {}; not used, 'mollify tune' makes it anew\n", one_line(rows.error()));
 }
 
 Device open_device(const DeviceArgs& args) {
   Device device = open_device_quietly(args);
-  if (const auto rows = stored_tuning(cache_folder(), device.info()); !rows) {
-    fmt::print(stderr, "mollify: {}; not used, 'mollify tune' makes it anew\n", one_line(rows.error()));
-  }
+  warn_of_stored_tuning(device.info());
   return device;
 }
 
 Device open_device_quietly(const DeviceArgs& args) {
-  if (args.threads < 0) fail(fmt::format("--threads {}: must not be negative", args.threads));
-  const DeviceOptions options{
-      .threads = args.threads, .cache_folder = cache_folder(), .cpu_target = args.cpu_target, .probe = args.probe == "on"};
-  return value_or_fail(Device::open(args.device, options));
+  require_device_name(args);
+  return value_or_fail(Device::open(args.device, device_options(args)));
 }
 
 void add_plan_options(Command& command, PlanArgs& args) {

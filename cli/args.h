@@ -49,17 +49,25 @@ void add_border_options(Command& command, BorderArgs& args);
 void check_border_values(const BorderArgs& args, PixelFormat format);
 
 // --device --threads --cpu-target --probe
+inline constexpr const char* kCpuDevice = "cpu";
+inline constexpr const char* kAutoDevice = "auto";
 struct DeviceArgs {
-  std::string device = "auto";
+  std::string device = kCpuDevice;
   std::int32_t threads = 0;
   std::string cpu_target{};
   std::string probe = "on";
 };
-void add_device_options(Command& command, DeviceArgs& args);
-/// Warns in one line where what `mollify tune` stored for the device cannot be used.
+/// Whether a command takes `--device auto`. Those that measure or check a device want its name.
+enum class TakesAuto : bool { no, yes };
+void add_device_options(Command& command, DeviceArgs& args, TakesAuto takes_auto = TakesAuto::no);
+/// `--device auto` is wrong usage.
+void require_device_name(const DeviceArgs& args);
+[[nodiscard]] DeviceOptions device_options(const DeviceArgs& args);
+/// The device of this name. Warns in one line where what `mollify tune` stored for it cannot be used.
 [[nodiscard]] Device open_device(const DeviceArgs& args);
 /// Without the warning.
 [[nodiscard]] Device open_device_quietly(const DeviceArgs& args);
+void warn_of_stored_tuning(const DeviceInfo& device);
 /// Where programs of this user keep what they can make again; empty where the system names no such place.
 [[nodiscard]] std::string cache_folder();
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <set>
 
+#include "auto_device.h"
 #include "batch/worker_process.h"
 #include "failure.h"
 #include "kernel_file.h"
@@ -130,7 +131,7 @@ BatchOptions batch_options(const BlurArgs& args, std::size_t files) {
   BatchOptions options;
   options.patience_seconds = args.patience;
   options.memory_bytes = args.memory ? parse_bytes(*args.memory, "--memory") : free_memory() / 2;
-  options.on_gpu = !(args.device.device == "auto" || args.device.device == "cpu");
+  options.on_gpu = args.device.device == kAutoDevice ? may_choose_gpu(args.device) : args.device.device != kCpuDevice;
   if (args.device.threads > 0 && args.jobs > args.device.threads) {
     fail(fmt::format("--jobs {}: needs as many threads, --threads says {}", args.jobs, args.device.threads));
   }
@@ -208,7 +209,7 @@ void add_blur_options(Command& command, BlurArgs& args) {
       .one_of({"auto", "ignore", "premultiply"});
   command.add_flag("--linear", args.linear, "Blur light: decode the file's tone curve around the blur");
   add_plan_options(command, args.plan);
-  add_device_options(command, args.device);
+  add_device_options(command, args.device, TakesAuto::yes);
   command.add_flag("--quiet", args.quiet, "Print nothing but errors");
   command.add_flag("--json", args.json, "One JSON object a file: what was done, or \"failed\" with the reason");
 }

@@ -133,6 +133,7 @@ class FileBlur {
     result.format = format_;
     if (request_.grow) result.grow = reach(document);
     plan_ = files::plan_result(document, result, messages_);
+    static_cast<void>(blurrer_.take_choices());  // for a file that has failed, or for the reach
     for (const PageWork& work : plan_.pages) {
       require_plausible(work.from, document.format, file_bytes_);
       require_few_pixels(work, request_);
@@ -236,7 +237,7 @@ class FileBlur {
 
   /// Of a page that does not fit into memory.
   [[nodiscard]] Strips strips_of(const PageWork& work) {
-    Result<std::unique_ptr<PageBlur>> blur = strip_blur(work);
+    Result<std::unique_ptr<PageBlur>> blur = strip_blur(work, StripsFor::memory);
     if (!blur) fail_to_stream(work, one_line(blur.error()));
     (*blur)->open_streams();
     const Result<CodecNeeds> codecs = codec_needs(work);
@@ -252,7 +253,7 @@ class FileBlur {
     if (strip_rows_as_asked() == 0 || work.result.row_bytes() * work.result.height < kWorthwhile) return std::nullopt;
     const Result<CodecNeeds> codecs = codec_needs(work);
     if (!codecs) return std::nullopt;
-    Result<std::unique_ptr<PageBlur>> blur = strip_blur(work);
+    Result<std::unique_ptr<PageBlur>> blur = strip_blur(work, StripsFor::speed);
     // Little goes on at the same time where one row of the result needs most rows of the source.
     if (!blur || (*blur)->most_source_rows(1) > (*blur)->source().height / 2) return std::nullopt;
     if (!(*blur)->open_streams()) return std::nullopt;
@@ -261,7 +262,7 @@ class FileBlur {
     return Strips{*std::move(blur), std::move(plan)};
   }
 
-  [[nodiscard]] Result<std::unique_ptr<PageBlur>> strip_blur(const PageWork& work) {
+  [[nodiscard]] Result<std::unique_ptr<PageBlur>> strip_blur(const PageWork& work, StripsFor purpose) {
     const auto refuse = [](std::string why) { return Error{ErrorCode::unsupported, std::move(why), {}}; };
     if (work.turns) return refuse("it is turned upright");
     // A few bytes can ask for a result that fills the disk: a window with hardly a pixel in it, tiles that are left out.
@@ -269,7 +270,7 @@ class FileBlur {
     if (work.blurred.row_bytes() / kMostForAByte * work.blurred.height > file_bytes_ && !strip_rows_as_asked())
       return refuse(fmt::format("its {} bytes are too few for so many pixels", file_bytes_));
     auto blur = std::make_unique<PageBlur>(files_.in, blurrer_, request_, work, report_);
-    if (const Status ready = blur->prepare_strips(); !ready) return ready.error();
+    if (const Status ready = blur->prepare_strips(purpose); !ready) return ready.error();
     return blur;
   }
 
@@ -332,6 +333,10 @@ class FileBlur {
   }
 
   void take_notes() {
+    for (const DeviceChoice& choice : blurrer_.take_choices()) {
+      report_.devices.insert(choice.device);
+      messages_.add(choice.why);
+    }
     for (std::string& note : report_.notes) messages_.add(std::move(note));
     report_.notes = messages_.all();
   }

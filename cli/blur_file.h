@@ -57,7 +57,8 @@ struct BlurReport {
   std::string components;  ///< "8-bit integers", or "mixed"
   int images = 0;          ///< pages, parts, frames and smaller copies
   std::set<std::string> algorithms;
-  double predicted_error = 0.0;  ///< the largest of all channels and images
+  std::set<std::string> devices;  ///< of which the blurrer has chosen, where it does
+  double predicted_error = 0.0;   ///< the largest of all channels and images
   double read_seconds = 0.0;
   double blur_seconds = 0.0;
   double write_seconds = 0.0;

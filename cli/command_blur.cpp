@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "auto_device.h"
 #include "batch/batch.h"
 #include "batch/pipes.h"
 #include "batch/worker.h"
@@ -35,6 +36,7 @@ constexpr const char* kExamples = R"(Examples:
   mollify blur *.png photos -o blurred --gaussian 2        files and folders into a folder
   mollify blur in.png in.png --gaussian 2 --force          in place
   mollify blur photos -o soft --recursive --gaussian 2     a tree of folders
+  mollify blur scan.tif out.tif --box 90 --device auto     on the device where it should end first
   curl -s URL | mollify blur - - --to png --gaussian 2 > out.png
 
 Bit depth, channels, pages, parts, metadata and colour space stay as they are, as far as formats
@@ -96,6 +98,12 @@ void dry_run(const BlurArgs& args, FileJobs& all, BatchOptions options, const Re
   reporter.finish(all.left_out);
 }
 
+// Others are made for each image.
+std::optional<DeviceChoice> choice_for_all(const DeviceArgs& args) {
+  if (args.device != kAutoDevice || may_choose_gpu(args)) return std::nullopt;
+  return choice_without_probe();
+}
+
 void run(const BlurArgs& args, const Command& command) {
   const BlurRequest request = make_request(args);
   if (!args.worker.empty()) return run_worker(args.worker, request, args.device);
@@ -110,7 +118,8 @@ void run(const BlurArgs& args, const Command& command) {
                                   .is_dry_run = args.dry_run,
                                   .pipes_picture = !args.files.folder && args.files.paths.back() == kPipe,
                                   .kernel = describe(request.spec.kernel) + (args.like ? " like " + *args.like : ""),
-                                  .note = note_on_kernel(request.spec.kernel)};
+                                  .note = note_on_kernel(request.spec.kernel),
+                                  .choice = choice_for_all(args.device)};
   if (args.dry_run) return dry_run(args, all, options, reporting);
 
   make_folders(args.files, all.jobs);

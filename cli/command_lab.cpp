@@ -44,7 +44,7 @@ class StatusLine {
 };
 
 struct RunCommand {
-  DeviceArgs device{.device = "cpu"};
+  DeviceArgs device;
   std::string suite = "quick";
   std::string output;
   bool resume = false;

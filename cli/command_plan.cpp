@@ -1,10 +1,13 @@
 // mollify plan: how a blur would run, and why not otherwise. Reads no image.
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "auto_device.h"
 #include "commands.h"
 #include "json/json.h"
 #include "mollify/mollify.h"
@@ -93,6 +96,33 @@ Json to_json(const Plan& plan) {
           {"refusals", std::move(refusals)}};
 }
 
+struct Planned {
+  Plan plan;
+  std::optional<DeviceChoice> choice{};  ///< of `--device auto`
+};
+
+using PlanOn = std::function<Result<Plan>(const DeviceInfo& device)>;
+
+Planned planned_on_auto(const PlanOn& plan_on, const DeviceArgs& args) {
+  AutoDevice devices(args);
+  const Device cpu = value_or_fail(devices.open(kCpuDevice));
+  Plan on_cpu = value_or_fail(plan_on(cpu.info()));
+  const auto on_gpu = [&](const GpuAndCpu& machine) -> std::optional<GpuWork> {
+    const Result<Plan> plan = plan_on(machine.info);
+    return plan ? std::optional(gpu_work({&*plan, 1})) : std::nullopt;
+  };
+  DeviceChoice choice = devices.choose(on_cpu.predicted_seconds, on_gpu);
+  const Device device = value_or_fail(devices.open(choice.device));
+  warn_of_stored_tuning(device.info());
+  if (choice.device == kCpuDevice) return {std::move(on_cpu), std::move(choice)};
+  return {value_or_fail(plan_on(device.info())), std::move(choice)};
+}
+
+Planned planned(const PlanOn& plan_on, const DeviceArgs& args) {
+  if (args.device == kAutoDevice) return planned_on_auto(plan_on, args);
+  return {value_or_fail(plan_on(open_device(args).info()))};
+}
+
 void run(const PlanCommand& args) {
   const PerAxis<std::int32_t> size = parse_size(args.size, "the image size");
   const ImageDesc src{size.x, size.y, parse_format_name(args.format)};
@@ -108,12 +138,15 @@ void run(const PlanCommand& args) {
   check_border_values(args.border, src.format);
 
   const ImageDesc dst = destination_desc(spec, src, args.to_format ? parse_format_name(*args.to_format) : src.format);
-  const Device device = open_device(args.device);
-  const Plan plan = value_or_fail(make_plan(spec, src, dst, device.info(), make_plan_options(args.plan)));
+  const PlanOptions options = make_plan_options(args.plan);
+  const auto [plan, choice] = planned([&](const DeviceInfo& device) { return make_plan(spec, src, dst, device, options); }, args.device);
   if (args.json) {
-    fmt::print("{}\n", to_json(plan).dump(2));
+    Json json = to_json(plan);
+    if (choice) json["choice"] = {{"device", choice->device}, {"why", choice->why}};
+    fmt::print("{}\n", json.dump(2));
     return;
   }
+  if (choice) fmt::print("{}\n", choice->why);
   const std::string text = explain(plan);
   fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
 }
@@ -132,11 +165,12 @@ void add_plan(Command& app) {
   command.add_option("--alpha", args->alpha, "What the last of 2 or 4 channels is").one_of({"ignore", "premultiply"}).show_default();
   command.add_flag("--linear", args->linear, "Decode sRGB to linear light around the blur");
   add_plan_options(command, args->plan);
-  add_device_options(command, args->device);
+  add_device_options(command, args->device, TakesAuto::yes);
   add_json_flag(command, args->json);
   command.set_footer(R"(Examples:
   mollify plan 3840x2160 rgba8 --gaussian 12
-  mollify plan 3840x2160 rgba32f --box 30 --border mirror --json)");
+  mollify plan 3840x2160 rgba32f --box 30 --border mirror --json
+  mollify plan 3840x2160 rgba32f --box 30 --device auto      where it should end first, and why)");
   command.on_run([args] { run(*args); });
 }
 

@@ -58,7 +58,9 @@ void run(const PyramidArgs& args) {
   const std::optional<files::FileFormat> format = files::format_of_name(args.out);
   if (format.value_or(files::FileFormat::tiff) != files::FileFormat::tiff)
     fail(fmt::format("{}: a pyramid is a TIFF; use the extension .tif", args.out));
-  const Device device = open_device(args.device);
+  DeviceArgs device_args = args.device;
+  if (device_args.device == kAutoDevice) device_args.device = kCpuDevice;  // no other makes pyramids
+  const Device device = open_device(device_args);
   remove_left_overs(folder_of(args.out));
   const PyramidReport report = make_pyramid(args.in, args.out, request, device);
   if (args.quiet) return;

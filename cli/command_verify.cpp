@@ -61,7 +61,7 @@ std::string shell_word(const std::string& text) {
 
 std::string reproduce(const VerifyCommand& args, const std::string& case_name) {
   std::string command = "mollify verify --case " + shell_word(case_name);
-  if (args.device.device != "auto") command += " --device " + shell_word(args.device.device);
+  if (args.device.device != kCpuDevice) command += " --device " + shell_word(args.device.device);
   if (args.device.threads != 0) command += fmt::format(" --threads {}", args.device.threads);
   return command;
 }

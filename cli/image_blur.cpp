@@ -80,7 +80,7 @@ PixelBytes DeviceBlurrer::allocate(std::int64_t bytes) {
   return {pixels, [](std::uint8_t* p) { ::operator delete[](p, std::align_val_t{kLine}); }};
 }
 
-Result<std::vector<KernelSpec>> DeviceBlurrer::kernels_for(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
+Result<std::vector<KernelSpec>> ImagePlanner::kernels_for(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
   if (!like_) return std::vector{request_.kernel};
   Result<std::vector<KernelSpec>> kernels = conventions::kernels_like(*like_, request_.kernel, image.are_bytes);
   if (!kernels || kernels->size() == 1) return kernels;
@@ -90,7 +90,7 @@ Result<std::vector<KernelSpec>> DeviceBlurrer::kernels_for(const ImageSpec& imag
   return kernels;
 }
 
-Result<std::vector<Plan>> DeviceBlurrer::planned(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
+Result<std::vector<Plan>> ImagePlanner::plans(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
   const std::scoped_lock lock(last_->mutex);
   if (!last_->plans.empty() && last_->spec == image && last_->src == src && last_->dst == dst) return last_->plans;
   Result<std::vector<Plan>> plans = new_plans(image, src, dst);
@@ -102,7 +102,7 @@ Result<std::vector<Plan>> DeviceBlurrer::planned(const ImageSpec& image, const I
   return plans;
 }
 
-Result<std::vector<Plan>> DeviceBlurrer::new_plans(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
+Result<std::vector<Plan>> ImagePlanner::new_plans(const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst) const {
   const Result<std::vector<KernelSpec>> kernels = kernels_for(image, src, dst);
   if (!kernels) return kernels.error();
   std::vector<Plan> plans;
@@ -115,8 +115,8 @@ Result<std::vector<Plan>> DeviceBlurrer::new_plans(const ImageSpec& image, const
   return plans;
 }
 
-Result<Plan> DeviceBlurrer::planned(const KernelSpec& meant, const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst,
-                                    Overlap overlap) const {
+Result<Plan> ImagePlanner::planned(const KernelSpec& meant, const ImageSpec& image, const ImageDesc& src, const ImageDesc& dst,
+                                   Overlap overlap) const {
   BlurSpec spec = request_;
   std::optional<KernelSpec> kernel = scaled_kernel(meant, image.kernel_scale);
   if (!kernel) return Error{ErrorCode::unsupported, "has mip levels, to which the weights of a kernel cannot be scaled", {}};
@@ -129,17 +129,17 @@ Result<Plan> DeviceBlurrer::planned(const KernelSpec& meant, const ImageSpec& im
   if (is_exact && !spec.accuracy.max_error) spec.accuracy.max_error = 0.0;
   PlanOptions options = options_;
   options.overlap = overlap;
-  return make_plan(spec, src, dst, device_.info(), options);
+  return make_plan(spec, src, dst, device_, options);
 }
 
 Result<BlurOutcome> DeviceBlurrer::plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
-  const Result<std::vector<Plan>> plans = planned(spec, src, dst);
+  const Result<std::vector<Plan>> plans = planner_.plans(spec, src, dst);
   if (!plans) return plans.error();
   return outcome_of(*plans);
 }
 
 Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) {
-  const Result<std::vector<Plan>> plans = planned(spec, src.desc, dst.desc);
+  const Result<std::vector<Plan>> plans = planner_.plans(spec, src.desc, dst.desc);
   if (!plans) return plans.error();
   ConstImageView from = src;
   for (const Plan& plan : *plans) {
@@ -153,8 +153,8 @@ Result<BlurOutcome> DeviceBlurrer::run(const ImageSpec& spec, const ConstImageVi
   return outcome_of(*plans);
 }
 
-Result<StripBlur> DeviceBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) {
-  const Result<std::vector<Plan>> plans = planned(spec, src, dst);
+Result<StripBlur> DeviceBlurrer::prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst, StripsFor /*purpose*/) {
+  const Result<std::vector<Plan>> plans = planner_.plans(spec, src, dst);
   if (!plans) return plans.error();
   if (plans->size() > 1) return Error{ErrorCode::unsupported, "several blurs one after the other need the whole image at once", {}};
   const Plan& plan = plans->front();

@@ -13,6 +13,7 @@
 
 #include "conventions/conventions.h"
 #include "files/document.h"
+#include "mollify/experimental/auto_device.h"
 #include "mollify/mollify.h"
 
 namespace mollify::cli {
@@ -72,6 +73,12 @@ class StripBlur {
   std::optional<Stream> stream_;
 };
 
+/// Why strips are asked for.
+enum class StripsFor : bool {
+  speed,   ///< a whole image would do as well
+  memory,  ///< whole images do not fit
+};
+
 class ImageBlurrer {
  public:
   virtual ~ImageBlurrer() = default;
@@ -83,33 +90,31 @@ class ImageBlurrer {
   [[nodiscard]] virtual Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) = 0;
   [[nodiscard]] virtual Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) = 0;
   /// For images of which there are never more than some rows in memory.
-  [[nodiscard]] virtual Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) = 0;
+  [[nodiscard]] virtual Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                         StripsFor purpose) = 0;
   /// Whether the CPU blurs such images, although a GPU was asked for.
   [[nodiscard]] virtual bool leaves_to_cpu(const ImageDesc& /*src*/, const ImageDesc& /*dst*/) const { return false; }
+  /// Where it has chosen devices for images: these devices, and why, since the last call. The next image is looked at anew.
+  [[nodiscard]] virtual std::vector<DeviceChoice> take_choices() { return {}; }
 };
 
-/// By a device of this process. Any number of threads may call run().
-class DeviceBlurrer final : public ImageBlurrer {
+/// Decides how images are blurred on a device, which need not be open. Any number of threads may ask.
+class ImagePlanner {
  public:
   /// `request` is what all images have in common. Its kernel is meant as the library `like` means it.
-  DeviceBlurrer(const Device& device, BlurSpec request, PlanOptions options, std::optional<conventions::Peer> like = {})
-      : device_(device), request_(std::move(request)), options_(std::move(options)), like_(like) {}
+  ImagePlanner(DeviceInfo device, BlurSpec request, PlanOptions options, std::optional<conventions::Peer> like)
+      : device_(std::move(device)), request_(std::move(request)), options_(std::move(options)), like_(like) {}
 
-  [[nodiscard]] int threads() const override;
-  [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
-  [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
-  [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
-  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
+  /// The runs that make the result, of which there are several where a library rounds in between: all but the first are in place.
+  [[nodiscard]] Result<std::vector<Plan>> plans(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
 
  private:
-  /// The runs that make the result, of which there are several where a library rounds in between: all but the first are in place.
-  [[nodiscard]] Result<std::vector<Plan>> planned(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
   [[nodiscard]] Result<std::vector<Plan>> new_plans(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
   [[nodiscard]] Result<Plan> planned(const KernelSpec& meant, const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
                                      Overlap overlap) const;
   [[nodiscard]] Result<std::vector<KernelSpec>> kernels_for(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) const;
 
-  Device device_;
+  DeviceInfo device_;
   BlurSpec request_;
   PlanOptions options_;
   std::optional<conventions::Peer> like_;
@@ -122,6 +127,26 @@ class DeviceBlurrer final : public ImageBlurrer {
     std::vector<Plan> plans;  ///< none: there is no last image
   };
   std::shared_ptr<LastPlans> last_ = std::make_shared<LastPlans>();
+};
+
+/// By a device of this process. Any number of threads may call run().
+class DeviceBlurrer final : public ImageBlurrer {
+ public:
+  /// The request is that of an ImagePlanner.
+  DeviceBlurrer(const Device& device, BlurSpec request, PlanOptions options, std::optional<conventions::Peer> like = {})
+      : device_(device), planner_(device.info(), std::move(request), std::move(options), like) {}
+
+  [[nodiscard]] const ImagePlanner& planner() const { return planner_; }
+  [[nodiscard]] int threads() const override;
+  [[nodiscard]] PixelBytes allocate(std::int64_t bytes) override;
+  [[nodiscard]] Result<BlurOutcome> plan(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
+  [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
+  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                 StripsFor purpose) override;
+
+ private:
+  Device device_;
+  ImagePlanner planner_;
 };
 
 /// By a GPU, but for formats that Vulkan lacks.
@@ -139,8 +164,9 @@ class GpuBlurrer final : public ImageBlurrer {
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override {
     return blurrer_for(src.desc, dst.desc).run(spec, src, dst);
   }
-  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override {
-    return blurrer_for(src, dst).prepare_strips(spec, src, dst);
+  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                 StripsFor purpose) override {
+    return blurrer_for(src, dst).prepare_strips(spec, src, dst, purpose);
   }
   [[nodiscard]] bool leaves_to_cpu(const ImageDesc& src, const ImageDesc& dst) const override {
     return !has_all_formats_ && (info(src.format).is_wide() || info(dst.format).is_wide());

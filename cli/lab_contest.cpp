@@ -33,7 +33,7 @@ struct ContestCommand {
   std::string first;
   std::string second;
   std::vector<std::string> cases;
-  DeviceArgs device{.device = "cpu"};
+  DeviceArgs device;
   int pairs = 15;
   double seconds = 0.2;
   double tolerance = 2.0;
@@ -139,6 +139,7 @@ PairsOfCases run_pairs(const ContestCommand& args) {
 }
 
 void check(const ContestCommand& args) {
+  require_device_name(args.device);
   if (args.pairs < 2) fail_usage(fmt::format("--pairs {}: at least 2 have an interval", args.pairs));
   if (!(args.seconds > 0.0 && std::isfinite(args.seconds))) fail_usage(fmt::format("--seconds {}: not a length of time", args.seconds));
   if (!(args.tolerance >= 0.0 && std::isfinite(args.tolerance)))
@@ -150,7 +151,7 @@ void check(const ContestCommand& args) {
 
 void contest(ContestCommand args) {
   check(args);
-  if (args.cases.empty()) args.cases = lab::usual_contest_cases(args.device.device != "cpu");
+  if (args.cases.empty()) args.cases = lab::usual_contest_cases(args.device.device != kCpuDevice);
   const PairsOfCases pairs = run_pairs(args);
   Json records = Json::array();
   std::map<lab::Verdict, int> counts;

@@ -150,9 +150,9 @@ void PageBlur::plan() {
   for (const Part& part : parts_) take(value_of(blurrer_.plan(part.request.spec, part.request.src, part.request.dst)));
 }
 
-Status PageBlur::prepare_strips() {
+Status PageBlur::prepare_strips(StripsFor purpose) {
   for (Part& part : parts_) {
-    Result<StripBlur> strips = blurrer_.prepare_strips(part.request.spec, part.request.src, part.request.dst);
+    Result<StripBlur> strips = blurrer_.prepare_strips(part.request.spec, part.request.src, part.request.dst, purpose);
     if (!strips) return strips.error();
     take(strips->outcome());
     part.strips = *std::move(strips);

@@ -31,7 +31,7 @@ class PageBlur {
   void plan();
 
   /// Fails where the page cannot be blurred in strips.
-  [[nodiscard]] Status prepare_strips();
+  [[nodiscard]] Status prepare_strips(StripsFor purpose);
   /// Behind it: from here on strips come from top to bottom, and need less of the source. False where they cannot.
   bool open_streams();
   /// Whether strips need only the rows of the source that those before them did not need.

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "model/hosts.h"
 #include "support.h"
 
 namespace mollify {
@@ -34,6 +37,75 @@ TEST(AutoDevice, OpensNoGpuForLessThanThatTakes) {
   EXPECT_FALSE(choose_without_gpu(1.1 * kSecondsToOpenGpu));
 }
 
+TEST(AutoDevice, OpeningCountsForAGpuThatIsNotOpen) {
+  const GpuWork work{0.01, kGigabyte};
+  EXPECT_EQ(choose_device(machine(), 0.3, work, 0.5).device, "cpu");  // 0.6 s against 0.61
+  EXPECT_EQ(choose_device(machine(), 0.31, work, 0.5).device, "cuda:0");
+  EXPECT_EQ(choose_device(machine(), 0.3, work, 0.5).why,
+            "auto: cpu; predicted on cpu 600 ms, on cuda:0 10 ms, 100 ms of transfers and 500 ms to open it");
+}
+
+TEST(AutoDevice, NobodyLooksForAGpuForLittle) {
+  int opened = 0;
+  const auto open = [&](const std::string& name) {
+    ++opened;
+    return Device::open(name);
+  };
+  const auto on_gpu = [](const GpuAndCpu&) -> std::optional<GpuWork> { return GpuWork{}; };
+  DeviceChooser chooser(open, [] { return false; }, {.seconds_to_open = 2.0});
+  EXPECT_EQ(chooser.choose(1.9, on_gpu),
+            (DeviceChoice{"cpu", "auto: cpu, predicted 1.9e+03 ms; no GPU has been opened, which takes longer"}));
+  EXPECT_EQ(opened, 0);
+}
+
+const std::vector<HostRates> kHosts{{"One processor, highway AVX2", 16, std::exp2(33.25), std::exp2(0.5)},
+                                    {"Another = processor", 2, std::exp2(30.0), 1.0}};
+
+TEST(HostRates, AreReadAsTheyAreWritten) {
+  const DeviceInfo gpu = test::fake_h200();
+  const auto read = parse_hosts(to_text(kHosts, gpu), gpu);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ((*read)[i].processor, kHosts[i].processor);
+    EXPECT_EQ((*read)[i].threads, kHosts[i].threads);
+    EXPECT_NEAR((*read)[i].bus_bytes_per_second / kHosts[i].bus_bytes_per_second, 1.0, 1e-3);
+    EXPECT_NEAR((*read)[i].seconds_for_predicted / kHosts[i].seconds_for_predicted, 1.0, 1e-3);
+  }
+  EXPECT_EQ(to_text(*read, gpu), to_text(kHosts, gpu));
+}
+
+TEST(HostRates, AreThoseOfOneGpuDriverAndVersion) {
+  const DeviceInfo gpu = test::fake_h200();
+  DeviceInfo other = gpu;
+  other.driver += " 2";
+  EXPECT_FALSE(parse_hosts(to_text(kHosts, gpu), other));
+  other = gpu;
+  other.name = "NVIDIA H2000";
+  EXPECT_FALSE(parse_hosts(to_text(kHosts, gpu), other));
+  std::string text = to_text(kHosts, gpu);
+  text.insert(text.find("\nthreads"), "1");
+  EXPECT_FALSE(parse_hosts(text, gpu)) << text;
+}
+
+TEST(HostRates, DamageIsNoticed) {
+  const DeviceInfo gpu = test::fake_h200();
+  const std::string text = to_text(kHosts, gpu);
+  const std::size_t first = text.find("threads=");
+  for (const char* line : {"", "threads=2", "threads=2 bus_bytes_per_second=1e9 seconds_for_predicted=1",
+                           "threads=0 bus_bytes_per_second=1e9 seconds_for_predicted=1 processor=P",
+                           "threads=2 bus_bytes_per_second=0 seconds_for_predicted=1 processor=P",
+                           "threads=2 bus_bytes_per_second=inf seconds_for_predicted=1 processor=P",
+                           "threads=2 bus_bytes_per_second=1e9 seconds_for_predicted=nan processor=P",
+                           "threads=2 bus_bytes_per_second=1e9 seconds_for_predicted=-1 processor=P",
+                           "bus_bytes_per_second=1e9 threads=2 seconds_for_predicted=1 processor=P"}) {
+    EXPECT_FALSE(parse_hosts(text.substr(0, first) + line + "\n", gpu)) << line;
+  }
+  EXPECT_FALSE(parse_hosts(text.substr(0, text.size() - 1), gpu)) << "it was cut";
+  EXPECT_FALSE(parse_hosts("", gpu));
+  EXPECT_TRUE(parse_hosts(text.substr(0, first), gpu)) << "no host is none";
+}
+
 TEST(AutoDevice, DriversThatRunOnTheProcessorAreNoGpus) {
   const auto open = [](const std::string& name) {
     if (name.starts_with("vulkan")) {
@@ -43,7 +115,7 @@ TEST(AutoDevice, DriversThatRunOnTheProcessorAreNoGpus) {
     }
     return Device::open(name);
   };
-  const GpuAndCpu found = measure_gpu_and_cpu(open);
+  const GpuAndCpu found = find_gpu_and_cpu(open);
   EXPECT_EQ(found.gpu.empty(), found.bus_bytes_per_second == 0.0) << found.gpu;
 }
 

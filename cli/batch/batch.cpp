@@ -70,6 +70,7 @@ class Batch {
     for (int i = 0; i < workers; ++i) {
       WorkerSettings settings;
       settings.threads = std::max(options_.threads / workers + (i < options_.threads % workers ? 1 : 0), 1);
+      settings.all_threads = options_.threads;
       settings.memory_bytes = std::max<std::int64_t>(options_.memory_bytes / workers, 1);
       settings.journal = journal_ != nullptr ? journal_->descriptor() : -1;
       settings.blur = journal_ != nullptr ? journal_->blur() : 0;
@@ -111,7 +112,7 @@ class Batch {
   void start_owner() {
     WorkerSettings settings;
     settings.owns_device = true;
-    settings.threads = options_.threads;
+    settings.threads = settings.all_threads = options_.threads;
     settings.kernel_file = options_.kernel_file;
     owner_.emplace(settings);
   }

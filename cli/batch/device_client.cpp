@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "args.h"
 #include "batch/device_messages.h"
 
 namespace mollify::cli {
@@ -70,8 +71,15 @@ Result<BlurOutcome> DeviceClient::run(const ImageSpec& spec, const ConstImageVie
   return outcome_of(answer);
 }
 
-Result<StripBlur> DeviceClient::prepare_strips(const ImageSpec& /*spec*/, const ImageDesc& /*src*/, const ImageDesc& /*dst*/) {
+Result<StripBlur> DeviceClient::prepare_strips(const ImageSpec& /*spec*/, const ImageDesc& /*src*/, const ImageDesc& /*dst*/,
+                                               StripsFor /*purpose*/) {
   return Error{ErrorCode::unsupported, "a GPU blurs no images that do not fit into memory; --device cpu does", {}};
+}
+
+DeviceChoice DeviceClient::choose(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst, double cpu_seconds) {
+  const Json answer = ask({{kChooseKey, to_json(spec)}, {"src", to_json(src)}, {"dst", to_json(dst)}, {"cpu_seconds", cpu_seconds}}, {});
+  if (answer.contains(kErrorKey)) return {kCpuDevice, "auto: cpu, since the choice has failed: " + error_of(answer[kErrorKey]).message};
+  return choice_of(answer);
 }
 
 }  // namespace mollify::cli

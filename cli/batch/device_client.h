@@ -25,7 +25,10 @@ class DeviceClient final : public ImageBlurrer {
   /// Both images lie in memory of allocate().
   [[nodiscard]] Result<BlurOutcome> run(const ImageSpec& spec, const ConstImageView& src, const ImageView& dst) override;
   /// GPUs have whole images only so far.
-  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst) override;
+  [[nodiscard]] Result<StripBlur> prepare_strips(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst,
+                                                 StripsFor purpose) override;
+  /// Where such an image is blurred first, of an owner that chooses; the CPU takes `cpu_seconds` by its plans.
+  [[nodiscard]] DeviceChoice choose(const ImageSpec& spec, const ImageDesc& src, const ImageDesc& dst, double cpu_seconds);
 
  private:
   struct Block {

@@ -65,4 +65,12 @@ BlurOutcome outcome_of(const Json& message) {
   return {message["algorithm"], message["predicted_error"], {{reach[0], reach[1]}, {reach[2], reach[3]}}};
 }
 
+Json to_json(const DeviceChoice& choice) {
+  return {{"device", choice.device}, {"why", choice.why}};
+}
+
+DeviceChoice choice_of(const Json& message) {
+  return {message["device"], message["why"]};
+}
+
 }  // namespace mollify::cli

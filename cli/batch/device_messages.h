@@ -17,14 +17,17 @@ struct SharedImage {
 
 /// Answers to what went wrong hold this instead of the result.
 inline constexpr const char* kErrorKey = "error";
-/// Questions for a plan have their specification here. The others are for a blur.
+/// Questions for a plan have their specification here.
 inline constexpr const char* kPlanKey = "plan";
+/// And those for a device here. The others are for a blur.
+inline constexpr const char* kChooseKey = "choose";
 
 [[nodiscard]] Json to_json(const ImageDesc& desc);
 [[nodiscard]] Json to_json(const SharedImage& image);
 [[nodiscard]] Json to_json(const ImageSpec& spec);
 [[nodiscard]] Json to_json(const Error& error);
 [[nodiscard]] Json to_json(const BlurOutcome& outcome);
+[[nodiscard]] Json to_json(const DeviceChoice& choice);
 
 // Throw where the message is not of that kind.
 [[nodiscard]] ImageDesc image_desc_of(const Json& message);
@@ -32,5 +35,6 @@ inline constexpr const char* kPlanKey = "plan";
 [[nodiscard]] ImageSpec image_spec_of(const Json& message);
 [[nodiscard]] Error error_of(const Json& message);
 [[nodiscard]] BlurOutcome outcome_of(const Json& message);
+[[nodiscard]] DeviceChoice choice_of(const Json& message);
 
 }  // namespace mollify::cli

@@ -7,12 +7,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
+#include <optional>
 #include <semaphore>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "auto_device.h"
 #include "batch/device_messages.h"
 
 namespace mollify::cli {
@@ -60,7 +63,14 @@ void crash_as_asked(const ImageDesc& desc) {
 
 class DeviceOwner {
  public:
-  explicit DeviceOwner(DeviceBlurrer blurrer) : blurrer_(std::move(blurrer)) {}
+  DeviceOwner(Wire& batch, const BlurRequest& request, const DeviceArgs& args) : batch_(batch), request_(request) {
+    if (args.device == kAutoDevice) {
+      devices_.emplace(args);
+      batch_.send({{"ready", ""}});
+    } else {
+      use(open_device_quietly(args));
+    }
+  }
 
   void serve(Wire& worker) {
     while (true) {
@@ -77,6 +87,7 @@ class DeviceOwner {
  private:
   Json answer_to(const Json& question, const std::vector<Descriptor>& blocks) {
     try {
+      if (question.contains(kChooseKey)) return choose(question);
       return question.contains(kPlanKey) ? plan(question) : run(question, blocks);
     } catch (const std::bad_alloc&) {
       return {{kErrorKey, to_json(Error{ErrorCode::out_of_memory, "not enough memory", {}})}};
@@ -90,8 +101,41 @@ class DeviceOwner {
     return to_json(*outcome);
   }
 
+  /// And tells the batch so, with what is wrong with stored tuning.
+  void use(const Device& device) {
+    const auto tuning = stored_tuning(cache_folder(), device.info());
+    batch_.send({{"ready", tuning ? "" : one_line(tuning.error())}});
+    blurrer_.emplace(device, request_.spec, request_.plan, request_.like);
+  }
+
+  [[nodiscard]] DeviceBlurrer& blurrer() {
+    if (!blurrer_) throw std::logic_error("no GPU has been chosen");
+    return *blurrer_;
+  }
+
+  [[nodiscard]] std::optional<GpuWork> work_on(const GpuAndCpu& machine, const Json& question) const {
+    const ImageSpec spec = image_spec_of(question[kChooseKey]);
+    const ImageDesc src = image_desc_of(question["src"]), dst = image_desc_of(question["dst"]);
+    const auto plans = blurrer_ ? blurrer_->planner().plans(spec, src, dst)
+                                : ImagePlanner(machine.info, request_.spec, request_.plan, request_.like).plans(spec, src, dst);
+    return plans ? std::optional(gpu_work(*plans)) : std::nullopt;
+  }
+
+  // Whoever uses the GPU has asked here before, and sees what is opened here.
+  Json choose(const Json& question) {
+    if (!devices_) throw std::logic_error("the device is given");
+    const std::scoped_lock lock(choosing_);
+    DeviceChoice choice = devices_->choose(question["cpu_seconds"], [&](const GpuAndCpu& machine) { return work_on(machine, question); });
+    if (choice.device == kCpuDevice || blurrer_) return to_json(choice);
+    const Result<Device> device = devices_->open(choice.device);
+    if (!device)
+      return to_json(DeviceChoice{kCpuDevice, "auto: cpu, since " + choice.device + " cannot be opened: " + one_line(device.error())});
+    use(*device);
+    return to_json(choice);
+  }
+
   Json plan(const Json& question) {
-    return answer_of(blurrer_.plan(image_spec_of(question[kPlanKey]), image_desc_of(question["src"]), image_desc_of(question["dst"])));
+    return answer_of(blurrer().plan(image_spec_of(question[kPlanKey]), image_desc_of(question["src"]), image_desc_of(question["dst"])));
   }
 
   Json run(const Json& question, const std::vector<Descriptor>& blocks) {
@@ -104,24 +148,24 @@ class DeviceOwner {
     crash_as_asked(src.desc);
 #endif
     running_.acquire();
-    const Result<BlurOutcome> outcome = blurrer_.run(image_spec_of(question["spec"]), src, dst);
+    const Result<BlurOutcome> outcome = blurrer().run(image_spec_of(question["spec"]), src, dst);
     running_.release();
     return answer_of(outcome);
   }
 
-  DeviceBlurrer blurrer_;
+  Wire& batch_;
+  const BlurRequest& request_;
+  std::mutex choosing_;
+  std::optional<AutoDevice> devices_;  ///< from which it chooses
+  std::optional<DeviceBlurrer> blurrer_;
   // One image is copied while another is blurred. More at once would only take memory of the GPU.
   std::counting_semaphore<2> running_{2};
 };
 
 }  // namespace
 
-void run_device_owner(Wire& batch, const BlurRequest& request, const DeviceArgs& device_args) {
-  const Device device = open_device_quietly(device_args);
-  const auto tuning = stored_tuning(cache_folder(), device.info());
-  batch.send({{"ready", tuning ? "" : one_line(tuning.error())}});
-
-  DeviceOwner owner(DeviceBlurrer(device, request.spec, request.plan, request.like));
+void run_device_owner(Wire& batch, const BlurRequest& request, const DeviceArgs& device) {
+  DeviceOwner owner(batch, request, device);
   std::vector<std::jthread> workers;
   while (true) {
     std::vector<Descriptor> ends;

@@ -1,4 +1,5 @@
-// The process that owns the GPU: it opens the device once, and blurs for all workers of a batch.
+// The process that owns the GPU: it opens the device once, and blurs for all workers of a batch. Under --device auto it chooses, and opens
+// the GPU when that is chosen first.
 #pragma once
 
 #include "args.h"

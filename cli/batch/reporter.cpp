@@ -44,6 +44,10 @@ void Reporter::done(const FileJob& job, BlurReport report) {
   ++done_;
   pixels_.reset();
   if (!options_.note.empty()) report.notes.push_back(options_.note);
+  if (options_.choice) {
+    report.devices = {options_.choice->device};
+    report.notes.push_back(options_.choice->why);
+  }
   progress_.clear();
   if (options_.json) {
     print_json(job, &report, {});
@@ -106,6 +110,7 @@ void Reporter::print_json(const FileJob& job, const BlurReport* report, const st
     json["images"] = report->images;
     json["algorithm"] = fmt::format("{}", fmt::join(report->algorithms, " and "));
     json["error"] = report->predicted_error;
+    if (!report->devices.empty()) json["device"] = fmt::format("{}", fmt::join(report->devices, " and "));
     if (!options_.is_dry_run) {
       json["seconds"] = {{"read", report->read_seconds}, {"blur", report->blur_seconds}, {"write", report->write_seconds}};
     }

@@ -16,11 +16,12 @@ namespace mollify::cli {
 struct ReporterOptions {
   bool quiet = false;
   bool json = false;
-  bool is_batch = false;       ///< of -o: failures are lines of their own, and a last line counts
-  bool is_dry_run = false;     ///< files are examined only
-  bool pipes_picture = false;  ///< standard output is the picture, so all that is said goes to stderr
-  std::string kernel;          ///< "gaussian 3"
-  std::string note;            ///< a message that holds for every file
+  bool is_batch = false;                 ///< of -o: failures are lines of their own, and a last line counts
+  bool is_dry_run = false;               ///< files are examined only
+  bool pipes_picture = false;            ///< standard output is the picture, so all that is said goes to stderr
+  std::string kernel;                    ///< "gaussian 3"
+  std::string note;                      ///< a message that holds for every file
+  std::optional<DeviceChoice> choice{};  ///< that holds for every file
 };
 
 class Reporter {

@@ -107,6 +107,7 @@ Json to_json(const BlurReport& report) {
           {"components", report.components},
           {"images", report.images},
           {"algorithms", report.algorithms},
+          {"devices", report.devices},
           {"error", report.predicted_error},
           {"read_seconds", report.read_seconds},
           {"blur_seconds", report.blur_seconds},
@@ -124,6 +125,7 @@ BlurReport report_of(const Json& message) {
   report.components = message["components"];
   report.images = message["images"];
   report.algorithms = message["algorithms"].get<std::set<std::string>>();
+  report.devices = message["devices"].get<std::set<std::string>>();
   report.predicted_error = message["error"];
   report.read_seconds = message["read_seconds"];
   report.blur_seconds = message["blur_seconds"];

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "atomic_file.h"
+#include "batch/auto_blurrer.h"
 #include "batch/device_client.h"
 #include "batch/device_owner.h"
 #include "batch/journal.h"
@@ -159,12 +160,18 @@ void work(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings
   }
 }
 
+Device open_cpu(Wire& wire, DeviceArgs args) {
+  args.device = kCpuDevice;
+  Device device = open_device_quietly(args);
+  const auto tuning = stored_tuning(cache_folder(), device.info());
+  wire.send({{"ready", tuning ? "" : one_line(tuning.error())}});
+  return device;
+}
+
 // On the CPU each worker has a device of its own.
 void work_on_cpu(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request,
                  const DeviceArgs& args) {
-  const Device device = open_device_quietly(args);
-  const auto tuning = stored_tuning(cache_folder(), device.info());
-  wire.send({{"ready", tuning ? "" : one_line(tuning.error())}});
+  const Device device = open_cpu(wire, args);
   DeviceBlurrer blurrer(device, request.spec, request.plan, request.like);
   work(wire, descriptors, settings, request, blurrer);
   std::_Exit(0);  // what the system takes back by itself needs no order
@@ -174,8 +181,19 @@ void work_for_owner(Wire& wire, const WorkerDescriptors& descriptors, const Json
   wire.send({{"ready", ""}});
   DeviceClient gpu(Wire(descriptors.device), settings["threads"]);
   const Backend backend = args.device.starts_with("cuda") ? Backend::cuda : Backend::vulkan;
-  args.device = "cpu";
+  args.device = kCpuDevice;
   GpuBlurrer blurrer(gpu, backend, [&] { return DeviceBlurrer(open_device_quietly(args), request.spec, request.plan, request.like); });
+  work(wire, descriptors, settings, request, blurrer);
+}
+
+void work_on_either(Wire& wire, const WorkerDescriptors& descriptors, const Json& settings, const BlurRequest& request,
+                    const DeviceArgs& args) {
+  const Device cpu = open_cpu(wire, args);
+  DeviceInfo all_threads = cpu.info();
+  all_threads.threads = settings["all_threads"];
+  DeviceClient owner(Wire(descriptors.device), settings["threads"]);
+  AutoBlurrer blurrer(owner, DeviceBlurrer(cpu, request.spec, request.plan, request.like),
+                      ImagePlanner(all_threads, request.spec, request.plan, request.like));
   work(wire, descriptors, settings, request, blurrer);
 }
 
@@ -199,6 +217,7 @@ void run_worker(std::string_view text, const BlurRequest& request, const DeviceA
   device.threads = (*settings)["threads"];
   try {
     if (owns_device) return run_device_owner(wire, request, device);
+    if (descriptors.device >= 0 && device.device == kAutoDevice) return work_on_either(wire, descriptors, *settings, request, device);
     if (descriptors.device >= 0) return work_for_owner(wire, descriptors, *settings, request, device);
     work_on_cpu(wire, descriptors, *settings, request, device);
   } catch (const Failure& failure) {

@@ -77,6 +77,7 @@ WorkerProcess::WorkerProcess(const WorkerSettings& settings) : wire_(-1) {
   if (pid_ < 0) fail(fmt::format("a worker process cannot be started: {}", std::strerror(errno)));
   if (pid_ == 0) become_worker(arguments.data(), descriptors, parent);
   wire_.send({{"threads", settings.threads},
+              {"all_threads", settings.all_threads},
               {"owns_device", settings.owns_device},
               {"memory_bytes", settings.memory_bytes},
               {"blur", settings.blur}});

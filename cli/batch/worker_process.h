@@ -17,6 +17,7 @@ namespace mollify::cli {
 
 struct WorkerSettings {
   int threads = 1;
+  int all_threads = 1;            ///< of the batch
   bool owns_device = false;       ///< it takes no files, but opens the GPU and blurs for the others
   std::int64_t memory_bytes = 0;  ///< that one file may take
   int journal = -1;               ///< a descriptor; -1: none
