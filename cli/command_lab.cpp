@@ -16,6 +16,7 @@
 #include "lab/peers/python.h"
 #include "lab/report.h"
 #include "lab/run.h"
+#include "lab_auto.h"
 #include "lab_contest.h"
 
 namespace mollify::cli {
@@ -341,6 +342,7 @@ void add_lab(Command& app) {
   add_report(lab);
   add_compare(lab);
   add_contest(lab);
+  add_auto(lab);
 }
 
 }  // namespace mollify::cli

@@ -1,6 +1,7 @@
 // What is measured of a GPU and its host, and kept: on a driver that computes on the processor, which counts as a GPU here.
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
