@@ -17,6 +17,7 @@
 #include "cases/filter.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "mollify/experimental/auto_device.h"
 #include "progress.h"
 
 namespace mollify::cli {
@@ -153,6 +154,14 @@ void reset(const std::string& path) {
   fmt::print("{}: {}\n", path, was_there ? "removed" : "there was none");
 }
 
+/// What was stored for the device; of the way to a GPU and back as well, if there is that.
+void reset(const std::string& folder, const DeviceInfo& device) {
+  reset(tuning_path(folder, device));
+  std::error_code error;
+  const std::string way = host_figures_path(folder, device);
+  if (std::filesystem::exists(way, error)) reset(way);
+}
+
 void run(const TuneCommand& args) {
   for (const auto& [name, value] : {std::pair("--seconds", args.seconds), std::pair("--budget", args.budget)}) {
     if (!(value >= 0.0 && std::isfinite(value))) fail_usage(fmt::format("{} {}: not a length of time", name, value));
@@ -165,7 +174,7 @@ void run(const TuneCommand& args) {
   const Device device = args.list ? open_device(device_args) : open_device_quietly(device_args);
   if (args.list) return list_rows(device.info());
   const std::string path = tuning_path(folder, device.info());
-  if (args.reset) return reset(path);
+  if (args.reset) return reset(folder, device.info());
 
   const std::vector<bench::TuneTask> tasks = select(args, device.info());
   if (stores) require_writable(path);

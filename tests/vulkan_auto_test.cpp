@@ -7,7 +7,6 @@
 #include <map>
 #include <regex>
 
-#include "model/stored.h"
 #include "mollify/experimental/auto_device.h"
 #include "vulkan_support.h"
 
@@ -33,7 +32,7 @@ class FindGpuAndCpu : public testing::Test {
     return find_gpu_and_cpu(open, {.cache_folder = folder_.string(), .takes_software = true});
   }
   [[nodiscard]] bool has_measured() const { return opened_.contains("vulkan:0"); }
-  [[nodiscard]] std::string path() const { return stored_path(folder_.string(), "hosts", gpu().info()); }
+  [[nodiscard]] std::string path() const { return host_figures_path(folder_.string(), gpu().info()); }
   [[nodiscard]] std::string text() const {
     std::ifstream file(path());
     return {std::istreambuf_iterator<char>(file), {}};

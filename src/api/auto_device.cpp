@@ -90,7 +90,7 @@ DeviceInfo as_opened(DeviceInfo listed, const std::string& cache_folder) {
 class HostFigures {
  public:
   HostFigures(const DeviceInfo& gpu, const DeviceInfo& cpu, const std::string& cache_folder)
-      : gpu_(gpu), cpu_(cpu), path_(cache_folder.empty() ? std::string() : stored_path(cache_folder, "hosts", gpu)) {
+      : gpu_(gpu), cpu_(cpu), path_(cache_folder.empty() ? std::string() : host_figures_path(cache_folder, gpu)) {
     if (!path_.empty()) hosts_ = read_hosts(path_, gpu_);
   }
 
@@ -141,6 +141,10 @@ GpuAndCpu find_gpu_and_cpu(const OpenDevice& open, const AutoOptions& options) {
     return {entry.open_name, here.bus_bytes_per_second, here.seconds_for_predicted, gpu->info()};
   }
   return {};
+}
+
+std::string host_figures_path(std::string_view cache_folder, const DeviceInfo& gpu) {
+  return stored_path(cache_folder, "hosts", gpu);
 }
 
 DeviceChoice choose_device(const GpuAndCpu& machine, double cpu_seconds, const std::optional<GpuWork>& on_gpu, double seconds_to_open) {

@@ -146,6 +146,13 @@ class GpuTest(PictureTest):
             self.assertTrue(self.store.read_text().startswith("mollify hosts 1\n"))
             self.assertTrue(self.store.read_text().endswith("\n"))
 
+    def test_tune_forgets_them(self):
+        self.use_gpu()
+        said = self.run_tool("tune", "--reset", "--device", "vulkan:0")
+        self.assertIn(f"{self.store}: removed\n", said)
+        self.assertFalse(self.store.exists())
+        self.assertEqual(self.run_tool("tune", "--reset", "--device", "vulkan:0").count("\n"), 1)
+
     def test_the_store_decides(self):
         self.use_gpu()
         for value, device in ((1e9, "vulkan:0"), (1e-9, "cpu")):

@@ -404,7 +404,7 @@ class BatchTest(unittest.TestCase):
 
     def test_help(self):
         text = " ".join(tool.run("blur", "--help").stdout.split())
-        for words in ["auto (the CPU)", "0 to 1e6", "gaussian_filter", "GaussianBlur", "uniform_filter", "filter2D", "up to 4096",
+        for words in ["auto (where it should end first, by predicted times", "0 to 1e6", "gaussian_filter", "GaussianBlur", "uniform_filter", "filter2D", "up to 4096",
                       "1 to 1024", "nearest mirror reflect", "REFLECT_101", "Exit codes: 0", "SciPy's truncate"]:
             self.assertIn(words, text)
         self.assertNotIn("--worker", text)

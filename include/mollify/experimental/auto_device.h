@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "mollify/device.h"
 
@@ -51,6 +53,9 @@ struct AutoOptions {
 /// Finds the first GPU that is one, CUDA before Vulkan. Its figures are those that are kept, or it is opened, both are measured by some
 /// blurs of 1024x1024 pixels, and they are kept.
 [[nodiscard]] GpuAndCpu find_gpu_and_cpu(const OpenDevice& open, const AutoOptions& options = {});
+
+/// The file of a cache folder that has the figures of this GPU.
+[[nodiscard]] std::string host_figures_path(std::string_view cache_folder, const DeviceInfo& gpu);
 
 /// `cpu_seconds` is what plans predict for the processor. Nothing stands for work that the GPU cannot do. `seconds_to_open` is 0 for a GPU
 /// that is open.
