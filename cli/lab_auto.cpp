@@ -16,6 +16,7 @@
 #include "auto_device.h"
 #include "bench/buffers.h"
 #include "bench/measure.h"
+#include "cases/filter.h"
 #include "interrupt.h"
 #include "json/json.h"
 #include "lab/suite.h"
